@@ -1,0 +1,67 @@
+/* Units: time in ns (uint64_t), rates in bit/s on the wire (uint64_t), sizes in bytes.
+ * A rate always counts what an Ethernet link is occupied with: preamble, FCS and inter-frame gap included. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/check.h"
+
+#define NS_PER_US  1000ULL
+#define NS_PER_MS  1000000ULL
+#define NS_PER_S   1000000000ULL
+#define TIME_NEVER UINT64_MAX
+
+#define ETHERNET_HEADER_BYTES   14
+#define ETHERNET_OVERHEAD_BYTES 24 /* preamble 8, FCS 4, inter-frame gap 12 */
+
+/* a * b / c without overflow of the product, rounded down. c > 0, and the result must fit 64 bits. */
+static inline uint64_t muldiv64(uint64_t a, uint64_t b, uint64_t c)
+{
+    CHECK(c != 0);
+    return (uint64_t)((unsigned __int128)a * b / c);
+}
+
+/* The same, rounded up. */
+static inline uint64_t muldiv64_up(uint64_t a, uint64_t b, uint64_t c)
+{
+    CHECK(c != 0);
+    return (uint64_t)(((unsigned __int128)a * b + c - 1) / c);
+}
+
+/* Time that `bytes` occupy a link of `rate_bps`, rounded down; the carried remainder is the pacer's affair.
+ */
+static inline uint64_t transmit_ns(uint64_t bytes, uint64_t rate_bps)
+{
+    return muldiv64(bytes * 8, NS_PER_S, rate_bps);
+}
+
+/* Bytes that a link of `rate_bps` carries within `duration_ns`, rounded down. */
+static inline uint64_t bytes_within(uint64_t rate_bps, uint64_t duration_ns)
+{
+    return muldiv64(rate_bps, duration_ns, 8 * NS_PER_S);
+}
+
+/* now - before, or 0 where `before` lies ahead: for stamps of another clock or of a later call. */
+static inline uint64_t elapsed_ns(uint64_t now_ns, uint64_t before_ns)
+{
+    return now_ns > before_ns ? now_ns - before_ns : 0;
+}
+
+/* a + b, kept at TIME_NEVER when either is that or the sum would pass it. */
+static inline uint64_t later_ns(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > TIME_NEVER - b_ns ? TIME_NEVER : a_ns + b_ns;
+}
+
+#define MIN(a, b)                                                                                            \
+    ({                                                                                                       \
+        __typeof__(a) min_a_ = (a);                                                                          \
+        __typeof__(b) min_b_ = (b);                                                                          \
+        min_a_ < min_b_ ? min_a_ : min_b_;                                                                   \
+    })
+#define MAX(a, b)                                                                                            \
+    ({                                                                                                       \
+        __typeof__(a) max_a_ = (a);                                                                          \
+        __typeof__(b) max_b_ = (b);                                                                          \
+        max_a_ > max_b_ ? max_a_ : max_b_;                                                                   \
+    })

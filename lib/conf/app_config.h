@@ -1,0 +1,44 @@
+/* The appliance's whole YAML node file: the node's own part and what only the program needs. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/node_config.h"
+#include "wire/ethernet.h"
+
+#define APP_LCORES_MAX      16
+#define APP_EAL_OPTIONS_MAX 32
+#define APP_DEVICE_BYTES    256
+
+enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
+
+struct app_port_config {
+    char device[APP_DEVICE_BYTES]; /* PCI address or vdev with arguments: "net_memif0,role=client,…",
+                                      "0000:3b:02.0" */
+    uint8_t prefix_length;         /* of the address: which peers are on the link */
+    struct net_address gateway;    /* family 0: none */
+    uint16_t vlan;                 /* 0: untagged */
+    bool static_mac;               /* gateway_mac is given: no ARP/ND */
+    uint8_t gateway_mac[MAC_BYTES];
+    uint32_t frame_bytes_max; /* mtu + 14 (+ 4 with VLAN) */
+};
+
+struct app_config {
+    struct node_config node;
+    struct app_port_config ports[NODE_PORTS_MAX];
+    uint16_t lcore_count;
+    uint16_t lcores[APP_LCORES_MAX]; /* workers; one is enough */
+    uint8_t idle;                    /* enum app_idle */
+    uint64_t memory_bytes;           /* for DPDK (mbufs, arenas); 0: computed */
+    bool hugepages;                  /* use them when there are any */
+    uint16_t eal_option_count;
+    char eal_options[APP_EAL_OPTIONS_MAX]
+                    [APP_DEVICE_BYTES]; /* each given to the EAL as "--option" or "--option=value" */
+    char control_socket[PATH_BYTES];    /* for sluicectl */
+    char control_ring[PATH_BYTES];      /* for sluice-planner; empty: none */
+    uint16_t disk_threads;
+    char source_path[PATH_BYTES]; /* the file it was read from */
+};
+
+#define APP_CONFIG_PORT_RATE_DEFAULT 10000000000ULL

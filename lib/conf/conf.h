@@ -1,0 +1,45 @@
+/* YAML files → typed structs. Every key is declared once, in a table (name, type, bounds, unit, default,
+ * help) that drives parsing, checking, `--help-config` and the documentation. A file is checked as a whole:
+ * all its errors are reported, each as "file:line: what is wrong, what was expected", unknown and duplicate
+ * keys included. Values carry units: 1Gbps, 40ms, 64MiB, 100MB (SI), 0.7%. Allocation is the parser's own and
+ * gone when a call returns. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "conf/app_config.h"
+#include "ctl/job_spec.h"
+#include "plan/plan.h"
+#include "sim/scenario.h"
+
+/* Errors of one file, in order of lines. */
+#define CONF_ERRORS_MAX 32
+struct conf_errors {
+    unsigned count; /* may exceed CONF_ERRORS_MAX: the rest was not kept */
+    char lines[CONF_ERRORS_MAX][320];
+};
+
+/* Each reads `path`, or, when text is not NULL, that text under the name `path` in messages. False: see
+ * errors. */
+bool conf_read_node(const char *path, const char *text, struct app_config *config,
+                    struct conf_errors *errors);
+bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors);
+/* Matrices named in a scenario are searched beside it, then in conf/data of the installation. */
+bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,
+                        struct conf_errors *errors);
+/* The planner's offline input; job and epoch are set to 1. YAML or JSON. */
+bool conf_read_net(const char *path, const char *text, struct plan_request *request,
+                   struct conf_errors *errors);
+
+/* Values with units, for command lines too. False: not of that form or out of range. */
+bool conf_parse_rate(const char *text, uint64_t *bps);
+bool conf_parse_time(const char *text, uint64_t *ns);
+bool conf_parse_size(const char *text, uint64_t *bytes);
+bool conf_parse_share(const char *text, uint64_t *ppb); /* "0.7%" */
+
+void conf_errors_print(const struct conf_errors *errors, FILE *stream);
+/* The reference of one kind of file ("node", "job", "scenario", "net"), made from its table. False: no such
+ * kind. */
+bool conf_print_help(const char *kind, FILE *stream);

@@ -1,0 +1,88 @@
+/* Control records: what operators, console and planner say to a node and what the node says to the planner.
+ * In a process the structs travel as they are; between processes (planner) they are encoded by ctl_encode as
+ * records { u32 length, u32 type, u64 correlation, u32 sequence, u32 crc32c, body } over any byte ring. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/report.h"
+#include "ctl/job_spec.h"
+#include "plan/plan.h"
+
+enum ctl_type {
+    /* operator → node */
+    CTL_SHOW = 1,
+    CTL_JOB_RUN,
+    CTL_JOB_CANCEL,
+    /* planner → node */
+    CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
+    CTL_PLAN,
+    CTL_PLAN_FAILED,
+    CTL_PLANNER_GONE, /* made by the node's side of the ring when the heartbeat stops */
+    /* node → planner */
+    CTL_PLAN_REQUEST,
+    CTL_TYPE_COUNT
+};
+
+#define CTL_SHOWS(SHOW)                                                                                      \
+    SHOW(version, "program and DPDK versions")                                                               \
+    SHOW(config, "configuration in force")                                                                   \
+    SHOW(ports, "ports, their counters and link state")                                                      \
+    SHOW(peers, "peers, liveness, RTT")                                                                      \
+    SHOW(edges, "edges: rate, RTT, losses, repairs, what limits them")                                       \
+    SHOW(jobs, "jobs, their state, progress of every site")                                                  \
+    SHOW(plan, "trees and rates of running jobs")                                                            \
+    SHOW(counters, "all counters, drop reasons included")
+
+#define CTL_SHOW_ENUM(name, help) CTL_SHOW_##name,
+enum ctl_show { CTL_SHOWS(CTL_SHOW_ENUM) CTL_SHOW_COUNT };
+const char *ctl_show_name(unsigned show);
+const char *ctl_show_help(unsigned show);
+/* CTL_SHOW_COUNT when there is no such word. */
+enum ctl_show ctl_show_find(const char *name);
+
+struct ctl_msg {
+    enum ctl_type type;
+    uint64_t correlation;
+    union {
+        struct {
+            enum ctl_show what;
+            enum report_form form;
+            char job[NAME_BYTES]; /* jobs, plan: only this one; empty: all */
+        } show;
+        struct job_spec job_run;
+        struct {
+            char name[NAME_BYTES];
+        } job_cancel;
+        struct plan plan;
+        struct plan_request plan_request;
+        struct {
+            uint32_t job;
+            uint32_t epoch;
+            char text[ERR_TEXT_BYTES];
+        } plan_failed;
+    } body;
+};
+
+#define CTL_REPLY_BYTES (256 * 1024)
+
+struct ctl_reply {
+    bool ok;
+    struct err err; /* !ok: why */
+    char *text;     /* the caller's buffer of `room` bytes: the report, zero terminated */
+    size_t room;
+    size_t length;
+};
+
+#define CTL_RECORD_HEADER_BYTES 24
+#define CTL_RECORD_BYTES_MAX    (CTL_RECORD_HEADER_BYTES + PLAN_REQUEST_BYTES_MAX)
+
+/* Planner-side types only (PLANNER_HELLO, PLAN, PLAN_FAILED, PLAN_REQUEST). Returns bytes, 0 when room is
+ * short. */
+size_t ctl_encode(const struct ctl_msg *msg, uint32_t sequence, uint8_t *out, size_t room);
+/* `in` is one whole record, already copied out of shared memory. Checks length, type, crc and the body. */
+bool ctl_decode(struct ctl_msg *msg, uint32_t *sequence, const uint8_t *in, size_t length, struct err *err);
+uint32_t ctl_crc32c(const uint8_t *data, size_t length);

@@ -1,0 +1,70 @@
+/* Congestion control as a strategy: a const struct of hooks, one file each, and a union of states inside the
+ * edge. A strategy turns what the acks say into a pacing rate and a limit on bytes in flight. It sees no
+ * packet and no clock. Time during which the edge was limited by something else freezes its estimates
+ * (sample.limited). The caps of job and plan are applied by the edge after the strategy, so they always hold.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "edge/limit.h"
+
+/* What one processed ack (or group of acks) taught. Bytes are wire bytes. */
+struct congestion_sample {
+    uint64_t now_ns;
+    uint64_t rtt_ns; /* newest sample, 0 when this ack gave none */
+    uint64_t rtt_min_ns;
+    uint64_t rtt_smoothed_ns;
+    uint64_t delivered_bytes;   /* receiver's count so far */
+    uint64_t delivery_rate_bps; /* over about the last RTT on the receiver's clock, 0 while unknown */
+    uint64_t acked_bytes;       /* newly acked by this ack */
+    uint64_t lost_bytes;        /* newly declared lost */
+    uint64_t in_flight_bytes;
+    uint32_t ce_count;     /* newly reported */
+    uint64_t own_rate_bps; /* the receiver's own edges into that port */
+    enum edge_limit
+        limited; /* what limited the edge since the last sample; EDGE_LIMIT_congestion: the strategy */
+};
+
+struct congestion_fixed {
+    uint64_t rate_bps;
+};
+
+/* Delay- and loss-aware rate control; see congestion_delay.c for equations and gains. */
+struct congestion_delay {
+    uint64_t rate_bps;
+    uint64_t round_end_ns;     /* decisions are made once per round trip */
+    uint64_t round_rtt_min_ns; /* least RTT sample within the round: jitter cannot lower it */
+    uint64_t round_acked_bytes;
+    uint64_t round_lost_bytes;
+    uint64_t delivery_rate_bps; /* largest within the round */
+    uint32_t calm_rounds;
+    bool starting;
+    bool round_limited; /* the round was limited by something else */
+};
+
+struct congestion {
+    const struct congestion_type *type;
+    uint64_t rate_bps;            /* out: pacing rate */
+    uint64_t in_flight_max_bytes; /* out */
+    union {
+        struct congestion_fixed fixed;
+        struct congestion_delay delay;
+    } state;
+};
+
+struct congestion_type {
+    const char *name;
+    /* initial_bps: the plan's rate, or a cautious start when that is unknown (known = false). */
+    void (*init)(struct congestion *, uint64_t initial_bps, bool known, uint64_t now_ns);
+    void (*on_ack)(struct congestion *, const struct congestion_sample *);
+    /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */
+    void (*on_timeout)(struct congestion *, uint64_t now_ns);
+};
+
+extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */
+extern const struct congestion_type congestion_delay_type;
+
+/* By name ("fixed", "delay"); NULL when there is none. */
+const struct congestion_type *congestion_find(const char *name);

@@ -1,0 +1,64 @@
+/* The reliable, ordered stream of small messages between two peers, both directions in one object.
+ *
+ * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Retransmission of the
+ * oldest after rtt_timeout (at least 20 ms), doubling up to 2 s; three acks that do not advance repeat it at
+ * once. Receiving: in order; messages that came early are kept (STREAM_WINDOW of them). Guarantee:
+ * stream_receive hands out each message of a session once, in order. Memory: stream_bytes() from the arena.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "wire/message.h"
+
+#define STREAM_QUEUE  512 /* power of two */
+#define STREAM_WINDOW 128 /* power of two */
+
+struct stream_slot {
+    uint64_t sent_ns; /* 0: never */
+    uint16_t length;
+    uint8_t kind;
+    uint8_t present;
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+};
+
+struct stream_counters {
+    uint64_t sent, resent, received, duplicates, queue_full;
+};
+
+struct stream {
+    struct stream_slot *out; /* number & (STREAM_QUEUE - 1) */
+    uint64_t out_next;       /* number of the next message queued */
+    uint64_t out_unsent;     /* first never sent */
+    uint64_t out_acked;      /* first not acked */
+    uint64_t resend_at_ns;
+    uint32_t backoff;
+    uint32_t same_acks;
+    bool resend_now;
+    struct stream_slot *in; /* number & (STREAM_WINDOW - 1) */
+    uint64_t in_next;       /* next number to hand out */
+    bool ack_due;
+    uint64_t rtt_timeout_ns;
+    struct stream_counters counters;
+};
+
+size_t stream_bytes(void);
+void stream_init(struct stream *stream, struct arena *arena);
+void stream_reset(struct stream *stream);
+void stream_set_timeout(struct stream *stream, uint64_t rtt_timeout_ns);
+/* False: the queue is full (counted); the caller keeps the message and tries again later. */
+bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_t length);
+size_t stream_room(const struct stream *stream); /* messages that stream_push would take now */
+/* The next datagram to send now, new, repeated or a bare ack; false: none. `body` stays valid until the next
+ * call. *number is what the header's packet number carries. */
+bool stream_next(struct stream *stream, uint64_t now_ns, struct wire_message *message, uint32_t *number,
+                 const uint8_t **body);
+/* A datagram came: handles its ack, keeps its message. False: outside the window (dropped, to be counted). */
+bool stream_on_datagram(struct stream *stream, uint32_t number, const struct wire_message_view *message,
+                        uint64_t now_ns);
+/* The next message in order, valid until the next call on this stream; false: none. */
+bool stream_receive(struct stream *stream, uint8_t *kind, const uint8_t **body, size_t *length);
+uint64_t stream_next_ns(const struct stream *stream); /* 0: something can go now */

@@ -1,0 +1,91 @@
+/* The link model: packets and time in, decisions out. Used by the simulator (virtual time) and the emulator
+ * (real time) alike.
+ *
+ * Order of impairments: rate and queue → loss (and corruption, duplication) → delay and jitter. A lost packet
+ * has occupied the link; a packet that the full queue refuses has not. Jitter j adds a uniform 0 … j to each
+ * packet's delay; without `reorder` a packet never overtakes its predecessor (it leaves at the later of its
+ * own time and the predecessor's). The queue is what waits for the shaper (a virtual queue: the backlog in
+ * time at the link's rate); queue limits given in time are converted at the rate, limits in packets count
+ * those still waiting. Integers only, sub-nanosecond remainders of the rate are carried: over any time the
+ * link passes rate ± one packet. Each link has its own generator: the same seed and the same packets give the
+ * same decisions. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+
+enum netem_queue_unit {
+    NETEM_QUEUE_NONE = 0 /* unlimited */,
+    NETEM_QUEUE_NS,
+    NETEM_QUEUE_BYTES,
+    NETEM_QUEUE_PACKETS
+};
+
+struct netem_config {
+    uint64_t rate_bps;  /* wire rate; 0: infinite */
+    uint8_t queue_unit; /* enum netem_queue_unit */
+    uint64_t queue_limit;
+    uint64_t delay_ns;
+    uint64_t jitter_ns;
+    bool reorder;
+    uint64_t loss_ppb; /* independent loss, parts per 10^9 */
+    uint64_t duplicate_ppb;
+    uint64_t corrupt_ppb;    /* one random bit */
+    uint64_t delay_some_ppb; /* this share of the packets … */
+    uint64_t delay_some_ns;  /* … is delayed by this much more (may be overtaken) */
+    uint32_t mtu;            /* largest IP packet; 0: no limit */
+};
+
+enum netem_verdict {
+    NETEM_PASS,
+    NETEM_LOST, /* by the loss model */
+    NETEM_QUEUE_DROP,
+    NETEM_TOO_LONG,
+    NETEM_DOWN, /* the link is down in drop mode */
+};
+
+struct netem_decision {
+    enum netem_verdict verdict;
+    uint64_t depart_ns; /* the last bit leaves the shaper (also for LOST) */
+    uint64_t arrive_ns; /* PASS: when it comes out at the far end */
+    bool duplicated;
+    uint64_t duplicate_ns; /* when the copy comes out */
+    bool corrupted;
+    uint32_t corrupt_bit; /* of the IP packet: < 8 * ip_bytes */
+};
+
+struct netem_counters {
+    uint64_t packets, bytes, lost, queue_drops, too_long, down_drops, duplicated, corrupted, reordered;
+};
+
+struct netem_link {
+    struct netem_config config;
+    struct rng rng;
+    uint64_t busy_until_ns; /* the shaper's last departure */
+    uint64_t busy_remainder;
+    uint64_t last_arrive_ns;   /* keeps order */
+    uint64_t newest_arrive_ns; /* counts reordering */
+    uint64_t *departures;      /* ring of departure times, only with NETEM_QUEUE_PACKETS */
+    uint32_t departures_mask;
+    uint64_t departures_head, departures_tail;
+    bool down;       /* fault injection */
+    bool down_holds; /* hold: packets wait until up_ns; else they are dropped */
+    uint64_t up_ns;
+    struct netem_counters counters;
+};
+
+/* `departures`: storage for packet-counted queues, a power of two > queue_limit places; NULL otherwise. */
+void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
+                uint64_t *departures, uint32_t departures_places);
+/* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept. */
+void netem_set(struct netem_link *link, const struct netem_config *config);
+/* Down from now until up_ns. */
+void netem_down(struct netem_link *link, bool holds, uint64_t up_ns);
+/* A packet of wire_bytes on the wire (ip_bytes as IP packet) reaches the link at now_ns; calls come in order
+ * of time. */
+struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
+                                 uint64_t now_ns);
+/* Time that a packet arriving now would wait for the shaper. */
+uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns);

@@ -1,0 +1,104 @@
+/* One Sluice node, sans-IO: packets, time, disk answers and control records in; packets, disk requests and
+ * control records out. The same code runs in the appliance, the simulator and the fuzzers. One thread; no
+ * allocation after node_create; no clock: every call takes now_ns, which never runs backwards. Calls made
+ * early or in vain are harmless. */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/report.h"
+#include "ctl/ctl.h"
+#include "node/node_config.h"
+#include "node/packet.h"
+#include "store/disk.h"
+
+struct node;
+
+/* Consistency of the configuration (names, addresses, window sizes, memory for at least 4 blocks); err names
+ * the field. */
+bool node_config_check(const struct node_config *config, struct err *err);
+/* Memory that node_create takes from its arena. */
+size_t node_bytes(const struct node_config *config);
+/* `memory` (64-byte aligned, node_bytes long, zeroed) belongs to the node until its end. The configuration is
+ * copied. */
+struct node *node_create(const struct node_config *config, void *memory, size_t bytes, uint64_t now_ns);
+
+void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns);
+/* Fills up to `room` packets for one port, never more than max(50 us, 1 packet) ahead of now; never sends. */
+uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns);
+void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns);
+void node_tick(struct node *node, uint64_t now_ns);
+uint64_t
+node_next_ns(const struct node *node); /* when to call node_tick and node_tx again; TIME_NEVER: idle */
+int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
+             uint64_t now_ns); /* 0 or -1 with reply->err */
+/* The next record for the planner; false: none. */
+bool node_ctl_next(struct node *node, struct ctl_msg *msg);
+
+/* Disk: fills up to `room` requests; each is answered exactly once. */
+uint16_t node_disk(struct node *node, struct disk_request *requests, uint16_t room, uint64_t now_ns);
+void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_t count, uint64_t now_ns);
+
+/* Says farewell to all peers: the following node_tx calls hand out CLOSE packets. */
+void node_shutdown(struct node *node, uint64_t now_ns);
+
+/* ---- looking in: tests, simulator, final reports ---- */
+
+enum job_state {
+    JOB_ACCEPTED = 0,
+    JOB_MEASURING,
+    JOB_PLANNING,
+    JOB_DISTRIBUTING,
+    JOB_RUNNING,
+    JOB_DONE,
+    JOB_FAILED,
+    JOB_CANCELLED,
+    JOB_STATE_COUNT
+};
+const char *job_state_name(unsigned state);
+
+struct node_site_view {
+    char name[NAME_BYTES];
+    uint8_t state; /* enum site_state */
+    uint64_t received_bytes;
+    uint64_t verified_bytes;
+    uint64_t complete_ns; /* when the source learnt of its end; 0: not yet */
+    char text[CONTROL_TEXT_BYTES];
+};
+
+struct node_job_view {
+    char name[NAME_BYTES];
+    uint32_t id;
+    uint8_t state; /* enum job_state */
+    bool source;   /* this node runs it; sites are only known there */
+    uint64_t size_bytes;
+    uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
+    char text[CONTROL_TEXT_BYTES];             /* why it failed */
+    struct plan plan;
+    struct plan_request request;
+    uint16_t site_count;
+    struct node_site_view sites[PLAN_NODES_MAX];
+};
+
+struct node_edge_view {
+    char peer[NAME_BYTES];
+    uint64_t sent_packets, sent_bytes, acked_packets, lost_packets, repairs, spurious_repairs;
+    uint64_t received_packets, received_bytes, duplicates;
+    uint64_t feedback_bytes; /* wire bytes of acks sent to this peer */
+    uint64_t goodput_bps;    /* payload newly acked over the job's running time */
+    uint64_t rate_bps;       /* pacing rate in force */
+    uint64_t rtt_smoothed_ns, rtt_min_ns;
+    uint64_t in_flight_packets;
+    uint8_t limited_by; /* enum edge_limit */
+    bool up;
+};
+
+uint32_t node_job_count(const struct node *node);
+bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view);
+uint32_t node_edge_count(const struct node *node); /* = peers */
+bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
+/* Counter `index`: its name, or NULL beyond the last; *value is its count. */
+const char *node_counter(const struct node *node, uint32_t index, uint64_t *value);
+/* Running digest over everything the node did: equal for equal inputs. */
+uint64_t node_digest(const struct node *node);

@@ -1,0 +1,66 @@
+/* A node's configuration as the protocol sees it; lib/conf fills it from YAML, the simulator from a scenario.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/name.h"
+#include "base/units.h"
+#include "wire/address.h"
+
+#define NODE_PORTS_MAX       4
+#define NODE_PEERS_MAX       63
+#define NODE_DIRECTORIES_MAX 16
+#define NODE_SOURCES_MAX     16
+#define NODE_JOBS_MAX        16
+#define NODE_UDP_PORT        7840
+
+struct node_port_config {
+    struct net_address address; /* own IP and the node's one UDP port */
+    uint32_t mtu;               /* largest IP packet */
+    uint64_t rate_bps;          /* what may be sent into it (uplink), wire rate; > 0 */
+};
+
+struct node_peer_config {
+    char name[NAME_BYTES];
+    struct net_address address;
+    uint16_t port; /* index of the own port that leads there */
+    uint32_t
+        window_packets; /* power of two: packet numbers tracked per direction; 0: from rate and rtt_max */
+};
+
+/* A directory that sources may write into. */
+struct node_directory {
+    char name[NAME_BYTES];
+    char path[PATH_BYTES]; /* absolute */
+    bool any_source;
+    uint16_t source_count;
+    char sources[NODE_SOURCES_MAX][NAME_BYTES];
+};
+
+enum node_store { NODE_STORE_DISK = 0, NODE_STORE_NONE = 1 /* hash and discard: no disk behind this node */ };
+
+struct node_config {
+    char name[NAME_BYTES];
+    uint64_t seed;        /* of the node's generator: sessions, job ids */
+    uint64_t incarnation; /* random per start, never 0 */
+    uint16_t port_count;
+    struct node_port_config ports[NODE_PORTS_MAX];
+    uint16_t peer_count;
+    struct node_peer_config peers[NODE_PEERS_MAX];
+    uint16_t directory_count;
+    struct node_directory directories[NODE_DIRECTORIES_MAX];
+    uint8_t store;         /* enum node_store */
+    uint64_t buffer_bytes; /* symbol buffer */
+    uint64_t blocks_max;   /* blocks of all jobs at once, about 1 MiB each */
+    uint64_t rtt_max_ns;   /* sizes windows that are not given */
+    uint64_t hello_interval_ns;
+    uint64_t measure_timeout_ns;    /* a peer that has not reported by then fails the job */
+    uint64_t plan_timeout_ns;       /* no plan by then fails the job */
+    uint64_t distribute_timeout_ns; /* a site that has not confirmed by then fails the job */
+    uint64_t stall_timeout_ns;      /* a running site that made no progress for so long has failed */
+};
+
+/* Defaults of every field that has one; name, ports and peers stay empty. */
+void node_config_defaults(struct node_config *config);

@@ -1,0 +1,58 @@
+/* Packets as they cross the seam between a node and its ports. A packet here is one datagram (UDP payload);
+ * Ethernet, IP and UDP are the port's affair. */
+#pragma once
+
+#include <stdint.h>
+
+#include "wire/address.h"
+#include "wire/data.h"
+
+enum stamp_kind { STAMP_SOFTWARE = 0, STAMP_HARDWARE = 1, STAMP_VIRTUAL = 2 };
+
+/* A view: valid during node_rx only. */
+struct rx_packet {
+    const uint8_t *data;
+    uint32_t length;
+    uint16_t port;
+    uint8_t ecn;        /* the two bits of the IP header: 3 is Congestion Experienced */
+    uint8_t stamp_kind; /* enum stamp_kind */
+    uint64_t rx_ns;
+    struct net_address from; /* source IP and UDP port */
+};
+
+#define TX_HEAD_BYTES_MAX 256
+_Static_assert(WIRE_DATA_HEADER_MAX <= TX_HEAD_BYTES_MAX, "a data header fits the head");
+#define TX_COOKIE_NONE UINT64_MAX
+
+/* The datagram is head followed by body. With cookie TX_COOKIE_NONE the body is only valid until the next
+ * call into the node: the port copies it. With another cookie it lies in the symbol buffer and is held until
+ * tx_report.released. */
+struct tx_packet {
+    uint16_t port;
+    uint16_t peer; /* index of the peer in the configuration: key for prebuilt frame headers */
+    uint16_t head_bytes;
+    uint16_t body_bytes;
+    const uint8_t *body;
+    uint64_t depart_ns; /* when it is to leave; may lie behind now */
+    uint64_t cookie;
+    uint8_t traffic_class; /* DSCP << 2 | ECN */
+    struct net_address to;
+    uint8_t head[TX_HEAD_BYTES_MAX];
+};
+
+enum tx_status {
+    TX_SENT = 0,
+    TX_REFUSED = 1 /* never left */,
+    TX_RELEASED = 2 /* chained: the body is free now */
+};
+
+/* Each packet whose cookie is not TX_COOKIE_NONE is reported as SENT or REFUSED exactly once. `released` says
+ * that the body is not referenced any more (always true with copies); a chained packet is reported a second
+ * time as RELEASED. */
+struct tx_report {
+    uint64_t cookie;
+    uint64_t sent_ns;
+    uint8_t stamp_kind; /* enum stamp_kind */
+    uint8_t status;     /* enum tx_status */
+    uint8_t released;
+};

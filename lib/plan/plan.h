@@ -1,0 +1,92 @@
+/* Plans: trees over named nodes with rates, and the question that leads to one. Shared by node and planner;
+ * both validate, since neither trusts the other. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/name.h"
+
+#define PLAN_NODES_MAX    64
+#define PLAN_TREES_MAX    8
+#define PLAN_CHILDREN_MAX 16
+#define PLAN_RTT_UNKNOWN  UINT32_MAX
+
+enum plan_metric { PLAN_METRIC_RTT = 0, PLAN_METRIC_STAR, PLAN_METRIC_GIVEN, PLAN_METRIC_COUNT };
+
+struct plan_edge {
+    uint16_t from, to; /* indexes into nodes */
+};
+
+struct plan_tree {
+    uint32_t weight_ppm; /* share of the object's blocks; all trees add up to 1,000,000 */
+    uint16_t edge_count;
+    struct plan_edge edges[PLAN_NODES_MAX - 1]; /* parents before their children */
+};
+
+struct plan_node {
+    char name[NAME_BYTES];
+    uint64_t up_bps, down_bps; /* interface rates on the wire */
+    bool receiver;             /* wants the object; else it may only relay */
+};
+
+/* Everything the planner needs: self-contained, so that a restarted planner can answer it. */
+struct plan_request {
+    uint32_t job;
+    uint32_t epoch;
+    uint16_t node_count;
+    uint16_t source; /* index */
+    uint8_t metric;  /* enum plan_metric */
+    uint8_t trees_max;
+    uint8_t children_max; /* 0: no limit but PLAN_CHILDREN_MAX */
+    uint64_t size_bytes;
+    uint64_t rate_cap_bps; /* 0: none */
+    struct plan_node nodes[PLAN_NODES_MAX];
+    uint32_t rtt_us[PLAN_NODES_MAX]
+                   [PLAN_NODES_MAX]; /* [from][to], PLAN_RTT_UNKNOWN where it was not measured */
+    struct plan_tree given;          /* PLAN_METRIC_GIVEN */
+};
+
+struct plan {
+    uint32_t job;
+    uint32_t epoch;
+    uint16_t node_count; /* of the request: indexes mean the same nodes */
+    uint16_t source;
+    uint64_t rate_bps;  /* payload rate that every receiver is to get */
+    uint64_t bound_bps; /* what no plan can exceed under the request's limits */
+    uint64_t delay_us;  /* largest sum of RTT/2 from the source to a leaf */
+    uint16_t tree_count;
+    struct plan_tree trees[PLAN_TREES_MAX];
+    uint64_t edge_rate_bps[PLAN_TREES_MAX]; /* wire rate of each edge of the tree */
+};
+
+/* Names valid and distinct, source and counts within bounds, rates > 0, the given tree spanning if one is
+ * given. */
+bool plan_request_validate(const struct plan_request *request, struct err *err);
+
+/* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
+ * parents before children, each node entered at most once, no node with more children than allowed, only
+ * relays that lead somewhere; weights add up; rates > 0 and no uplink or downlink overbooked by the edges'
+ * rates. */
+bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
+
+/* Index of the parent of `node` in the tree, or -1 (the source, or not in the tree). */
+int plan_parent(const struct plan_tree *tree, uint16_t node);
+/* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
+uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
+
+/* Draws a tree as text, one node a line, "london\n├── frankfurt\n└── canada\n    └── …". False: buffer too
+ * small. */
+bool plan_draw(const struct plan_tree *tree, const struct plan_node *nodes, uint16_t node_count,
+               uint16_t source, char *text, size_t room);
+
+/* Records for the control ring: little-endian, versioned by the ring. Encoders return bytes, 0 when room is
+ * short; decoders check every count and index (not the plan's sense: that is plan_validate). */
+size_t plan_request_encode(const struct plan_request *request, uint8_t *out, size_t room);
+bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t length, struct err *err);
+size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
+bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
+#define PLAN_REQUEST_BYTES_MAX 24576
+#define PLAN_BYTES_MAX         4096

@@ -1,0 +1,97 @@
+/* A scenario as the simulator, the emulator and the lab read it (YAML: lib/conf). Fixed limits, no pointers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/name.h"
+#include "ctl/job_spec.h"
+#include "netem/link.h"
+
+#define SCENARIO_NODES_MAX  64
+#define SCENARIO_JOBS_MAX   16
+#define SCENARIO_FAULTS_MAX 64
+#define SCENARIO_EXPECT_MAX 32
+
+struct scenario_node {
+    char name[NAME_BYTES];
+    struct netem_config uplink, downlink; /* shapers at the node's own interface: rate and queue */
+    int64_t clock_offset_ns;
+    int64_t clock_skew_ppb;
+    bool store_none;
+    uint32_t mtu;
+    uint64_t buffer_bytes;    /* symbol buffer; 0: default */
+    uint64_t disk_rate_bps;   /* simulated disk; 0: 8 Gbit/s */
+    uint64_t disk_free_bytes; /* UINT64_MAX: no limit */
+    bool absent;              /* configured everywhere but never started */
+};
+
+struct scenario_job {
+    struct job_spec spec;
+    uint64_t start_ns;
+    uint64_t size_bytes;
+    bool sparse; /* all zeros: a hole; else seeded pseudo-random content */
+};
+
+enum scenario_fault_kind {
+    FAULT_KILL, /* node: all its state is gone, its disk is kept */
+    FAULT_RESTART,
+    FAULT_LINK_SET,
+    FAULT_LINK_DOWN,
+    FAULT_PLANNER_KILL,   /* node's planner */
+    FAULT_CANCEL,         /* job */
+    FAULT_SOURCE_CHANGED, /* job: its source file changes */
+    FAULT_DISK_FULL,      /* node */
+};
+
+struct scenario_fault {
+    uint64_t at_ns;
+    uint8_t kind;                /* enum scenario_fault_kind */
+    uint16_t node;               /* index */
+    uint16_t link_from, link_to; /* indexes */
+    bool symmetric;              /* both directions */
+    bool holds;                  /* LINK_DOWN, mode: hold */
+    uint64_t duration_ns;        /* LINK_DOWN, PLANNER_KILL; KILL: restart after (0: never) */
+    uint32_t set_mask; /* LINK_SET: which fields of `set` count: bit n = n-th SCENARIO_LINK_SET field */
+    struct netem_config set;
+    char job[NAME_BYTES];
+};
+
+/* Which fields FAULT_LINK_SET may change. */
+enum scenario_link_set {
+    LINK_SET_RATE = 1,
+    LINK_SET_DELAY = 2,
+    LINK_SET_JITTER = 4,
+    LINK_SET_LOSS = 8,
+    LINK_SET_QUEUE = 16
+};
+
+enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
+
+/* expect: name, comparison, value. Names: goodput (bit/s), time (ns), repair_overhead (ppb of data packets),
+ * repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> (text), netem_lost, and any
+ * counter as counters.<name>. */
+struct scenario_expect {
+    char name[64];
+    uint8_t compare; /* enum scenario_compare */
+    bool is_text;
+    uint64_t value;
+    char text[64];
+    int line; /* of the file, for the message */
+};
+
+struct scenario {
+    char name[NAME_BYTES];
+    uint64_t seed;
+    uint64_t limit_ns;
+    uint16_t node_count;
+    struct scenario_node nodes[SCENARIO_NODES_MAX];
+    struct netem_config links[SCENARIO_NODES_MAX][SCENARIO_NODES_MAX]; /* [from][to] */
+    uint16_t job_count;
+    struct scenario_job jobs[SCENARIO_JOBS_MAX];
+    uint16_t fault_count;
+    struct scenario_fault faults[SCENARIO_FAULTS_MAX]; /* in order of time */
+    uint16_t expect_count;
+    struct scenario_expect expects[SCENARIO_EXPECT_MAX];
+};

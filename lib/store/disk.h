@@ -1,0 +1,72 @@
+/* Requests that a node makes of its disk, and the answers. The node never waits: requests leave through
+ * node_disk, answers come back through node_disk_done, in any order. Data pointers lead into the symbol
+ * buffer; the slot is held from request to answer. One side serves them with threads and files (lib/disk),
+ * the other in virtual time (lib/sim).
+ *
+ * Per job, in this order:
+ *   source: OPEN_SOURCE, then READs, then CLOSE
+ *   site:   OPEN_TARGET (checks name policy, space; creates NAME.part at full length), then WRITEs (and READs
+ * of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT (removes
+ * NAME.part), then CLOSE A READ computes the block's hash; a WRITE hashes, then writes; both return the hash.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/name.h"
+#include "wire/control.h"
+
+#define DISK_HANDLES_MAX 64 /* jobs at once in one node */
+#define DISK_TEXT_BYTES  200
+
+enum disk_op {
+    DISK_OPEN_SOURCE,
+    DISK_OPEN_TARGET,
+    DISK_READ,
+    DISK_WRITE,
+    DISK_FINISH,
+    DISK_ABORT,
+    DISK_CLOSE,
+};
+
+enum disk_status {
+    DISK_OK = 0,
+    DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: size and modification time are equal; READs may
+                           follow */
+    DISK_FAILED, /* text says what and why: "no space left: 12 GB needed, 3 GB free", "Permission denied" … */
+    DISK_CHANGED, /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
+};
+
+/* What OPEN_* needs; lives in the node until the answer came. */
+struct disk_open {
+    char directory[PATH_BYTES]; /* absolute path of the permitted directory; unused for a source */
+    char file[PATH_BYTES];      /* source: the path; target: path below the directory */
+    uint64_t size_bytes;        /* target */
+    uint64_t modified_ns;       /* target: given to the file when it is whole */
+    uint8_t exists;             /* enum part_exists */
+    uint8_t durable;            /* enum part_durable */
+    uint8_t hash;               /* enum part_hash */
+    bool memory;                /* target: hash, then discard: nothing is stored (store: none) */
+};
+
+struct disk_request {
+    uint8_t op;      /* enum disk_op */
+    uint8_t handle;  /* the node's job slot, < DISK_HANDLES_MAX */
+    uint32_t length; /* READ, WRITE */
+    uint64_t offset;
+    uint64_t cookie; /* returned as it is */
+    uint8_t *data;
+    const struct disk_open *open; /* OPEN_* only */
+};
+
+struct disk_reply {
+    uint8_t op;
+    uint8_t handle;
+    uint8_t status; /* enum disk_status */
+    uint64_t cookie;
+    uint64_t size_bytes;        /* OPEN_SOURCE */
+    uint64_t modified_ns;       /* OPEN_SOURCE */
+    struct wire_hash hash;      /* READ, WRITE; zeros with PART_HASH_NONE */
+    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH: the final path */
+};

@@ -1,0 +1,17 @@
+/* CLOSE: the sender leaves or refuses the session; the peer forgets it and says hello again when it wants to.
+ */
+#pragma once
+
+#include "wire/header.h"
+
+enum wire_close_reason { WIRE_CLOSE_SHUTDOWN = 1, WIRE_CLOSE_UNKNOWN_SESSION = 2, WIRE_CLOSE_WRONG_NAME = 3 };
+
+#define WIRE_CLOSE_FIELDS(FIELD)                                                                             \
+    FIELD(u64, incarnation) /* of the sender */                                                              \
+    FIELD(u8, reason)       /* enum wire_close_reason */
+
+WIRE_DECLARE(close, WIRE_CLOSE_FIELDS)
+#define WIRE_CLOSE_BYTES (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_CLOSE_FIELDS))
+
+enum wire_error wire_close_decode(const uint8_t *data, size_t length, struct wire_close *close);
+size_t wire_close_encode(uint8_t *out, const struct wire_header *header, const struct wire_close *close);

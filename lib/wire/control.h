@@ -1,0 +1,176 @@
+/* Bodies of the reliable messages: measuring, plan distribution, job control. Fixed fields come from one list
+ * each; tails are counted arrays and length-prefixed strings (u16 length, bytes, no zero).
+ *
+ * Who sends what:
+ *   source -> site   MEASURE, PART, START, CLOSE_JOB          site -> source  MEASUREMENT, CONFIRM, STATUS
+ *   parent -> child  HASHES                                   child -> parent HAVE, RESEND
+ *
+ * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
+ * caller's bug or an over-long text. Decoders check every count, length, name and enum; strings are copied
+ * and zero terminated. */
+#pragma once
+
+#include "wire/message.h"
+
+enum control_kind {
+    CONTROL_MEASURE = 1, /* probe all your peers and report */
+    CONTROL_MEASUREMENT,
+    CONTROL_PART,    /* your part of a plan: manifest, parent, children */
+    CONTROL_CONFIRM, /* the part is accepted, refused, or taken as already complete */
+    CONTROL_START,
+    CONTROL_STATUS,
+    CONTROL_HASHES,
+    CONTROL_HAVE,
+    CONTROL_RESEND,
+    CONTROL_CLOSE_JOB,
+    CONTROL_KIND_COUNT
+};
+
+#define CONTROL_CHILDREN_MAX     16
+#define CONTROL_MEASUREMENTS_MAX 20 /* per message; more peers take more messages */
+#define CONTROL_HASHES_MAX       36 /* per message */
+#define CONTROL_FILE_BYTES       256
+#define CONTROL_TEXT_BYTES       256
+
+#define CONTROL_MEASURE_FIELDS(FIELD)                                                                        \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, duration_ms) /* at most this long */
+WIRE_DECLARE(measure, CONTROL_MEASURE_FIELDS)
+
+#define CONTROL_MEASURED_FIELDS(FIELD)                                                                       \
+    FIELD(name, peer)                                                                                        \
+    FIELD(u32, rtt_min_us) /* UINT32_MAX: no answer */                                                       \
+    FIELD(u32, rtt_smoothed_us)                                                                              \
+    FIELD(u16, answered) /* of `sent` probes */                                                              \
+    FIELD(u16, sent)                                                                                         \
+    FIELD(u16, mtu) /* largest padded probe that came back, as IP packet length */
+WIRE_DECLARE(measured, CONTROL_MEASURED_FIELDS)
+
+#define CONTROL_MEASUREMENT_FIELDS(FIELD)                                                                    \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u16, total) /* peers of the sender, over all messages of this report */                            \
+    FIELD(u16, count) /* in this message */
+WIRE_DECLARE(measurement, CONTROL_MEASUREMENT_FIELDS)
+struct control_measurement {
+    struct wire_measurement fixed;
+    struct wire_measured peers[CONTROL_MEASUREMENTS_MAX];
+};
+
+enum part_hash { PART_HASH_NONE = 0, PART_HASH_SHA256 = 1 };
+enum part_durable { PART_DURABLE_END = 0, PART_DURABLE_BLOCK = 1, PART_DURABLE_NONE = 2 };
+enum part_exists { PART_EXISTS_FAIL = 0, PART_EXISTS_REPLACE = 1, PART_EXISTS_SKIP_IF_SAME = 2 };
+enum part_congestion { PART_CONGESTION_FIXED = 0, PART_CONGESTION_DELAY = 1 };
+
+#define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
+    FIELD(name, name)                                                                                        \
+    FIELD(u64, rate_bps) /* wire rate of the edge by the plan */
+WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
+
+#define CONTROL_PART_FIELDS(FIELD)                                                                           \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, epoch)                                                                                        \
+    FIELD(name, source)                                                                                      \
+    FIELD(name, parent)    /* all zero at the source */                                                      \
+    FIELD(name, directory) /* the site's own name for the place where the file goes */                       \
+    FIELD(name, job_name)                                                                                    \
+    FIELD(u64, size_bytes)                                                                                   \
+    FIELD(u64, modified_ns) /* the source file's modification time */                                        \
+    FIELD(u32, symbol_bytes)                                                                                 \
+    FIELD(u32, block_symbols)                                                                                \
+    FIELD(u8, hash)       /* enum part_hash */                                                               \
+    FIELD(u8, durable)    /* enum part_durable */                                                            \
+    FIELD(u8, exists)     /* enum part_exists */                                                             \
+    FIELD(u8, congestion) /* enum part_congestion */                                                         \
+    FIELD(u8, keep)       /* 1: a receiver; 0: only relays */                                                \
+    FIELD(u8, child_count)
+WIRE_DECLARE(part, CONTROL_PART_FIELDS)
+struct control_part {
+    struct wire_part fixed;
+    char file[CONTROL_FILE_BYTES]; /* path below the directory */
+    struct wire_child children[CONTROL_CHILDREN_MAX];
+};
+
+enum confirm_answer { CONFIRM_READY = 0, CONFIRM_COMPLETE = 1, CONFIRM_REFUSED = 2 };
+#define CONTROL_CONFIRM_FIELDS(FIELD)                                                                        \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, epoch)                                                                                        \
+    FIELD(u8, answer) /* enum confirm_answer */
+WIRE_DECLARE(confirm, CONTROL_CONFIRM_FIELDS)
+struct control_confirm {
+    struct wire_confirm fixed;
+    char text[CONTROL_TEXT_BYTES]; /* why it was refused, or where the file already lies */
+};
+
+#define CONTROL_START_FIELDS(FIELD)                                                                          \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, epoch)
+WIRE_DECLARE(start, CONTROL_START_FIELDS)
+
+enum site_state {
+    SITE_RECEIVING = 0,
+    SITE_VERIFIED = 1,
+    SITE_SKIPPED = 2,
+    SITE_FAILED = 3,
+    SITE_STATE_COUNT
+};
+#define CONTROL_STATUS_FIELDS(FIELD)                                                                         \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u8, state)           /* enum site_state */                                                         \
+    FIELD(u64, received_bytes) /* payload bytes held */                                                      \
+    FIELD(u64, verified_bytes)                                                                               \
+    FIELD(u64, elapsed_ns) /* since the site got START, by its own clock */
+WIRE_DECLARE(status, CONTROL_STATUS_FIELDS)
+struct control_status {
+    struct wire_status fixed;
+    char text[CONTROL_TEXT_BYTES]; /* failed: the cause; verified: where the file lies */
+};
+
+#define CONTROL_HASHES_FIELDS(FIELD)                                                                         \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u64, first_block)                                                                                  \
+    FIELD(u16, count)
+WIRE_DECLARE(hashes, CONTROL_HASHES_FIELDS)
+struct control_hashes {
+    struct wire_hashes fixed;
+    struct wire_hash hashes[CONTROL_HASHES_MAX];
+};
+
+/* HAVE: "I hold these blocks"; RESEND: "send these blocks again, what I got of them was bad". */
+#define CONTROL_BLOCKS_FIELDS(FIELD)                                                                         \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u64, first_block)                                                                                  \
+    FIELD(u64, count)
+WIRE_DECLARE(blocks, CONTROL_BLOCKS_FIELDS)
+
+enum close_outcome { CLOSE_DONE = 0, CLOSE_FAILED = 1, CLOSE_CANCELLED = 2 };
+#define CONTROL_CLOSE_JOB_FIELDS(FIELD)                                                                      \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u8, outcome) /* enum close_outcome */
+WIRE_DECLARE(close_job, CONTROL_CLOSE_JOB_FIELDS)
+struct control_close_job {
+    struct wire_close_job fixed;
+    char text[CONTROL_TEXT_BYTES];
+};
+
+/* Encoders: `out` has WIRE_MESSAGE_BODY_MAX bytes. */
+size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
+size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
+size_t control_part_encode(uint8_t *out, const struct control_part *message);
+size_t control_confirm_encode(uint8_t *out, const struct control_confirm *message);
+size_t control_start_encode(uint8_t *out, const struct wire_start *message);
+size_t control_status_encode(uint8_t *out, const struct control_status *message);
+size_t control_hashes_encode(uint8_t *out, const struct control_hashes *message);
+size_t control_blocks_encode(uint8_t *out, const struct wire_blocks *message);
+size_t control_close_job_encode(uint8_t *out, const struct control_close_job *message);
+
+enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
+enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
+                                           struct control_measurement *message);
+enum wire_error control_part_decode(const uint8_t *body, size_t length, struct control_part *message);
+enum wire_error control_confirm_decode(const uint8_t *body, size_t length, struct control_confirm *message);
+enum wire_error control_start_decode(const uint8_t *body, size_t length, struct wire_start *message);
+enum wire_error control_status_decode(const uint8_t *body, size_t length, struct control_status *message);
+enum wire_error control_hashes_decode(const uint8_t *body, size_t length, struct control_hashes *message);
+enum wire_error control_blocks_decode(const uint8_t *body, size_t length, struct wire_blocks *message);
+enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
+                                         struct control_close_job *message);

@@ -1,0 +1,63 @@
+/* Ethernet (optional one VLAN tag), IPv4 or IPv6 without options or extension headers, UDP: build and parse
+ * frames around a datagram. Fragments, other protocols and bad lengths are refused; each refusal has its own
+ * code. */
+#pragma once
+
+#include "wire/address.h"
+#include "wire/field.h"
+
+#define MAC_BYTES        6
+#define FRAME_HEADER_MAX (14 + 4 + 40 + 8)
+
+#define ETHERTYPE_IPV4 0x0800
+#define ETHERTYPE_ARP  0x0806
+#define ETHERTYPE_VLAN 0x8100
+#define ETHERTYPE_IPV6 0x86dd
+
+/* What a frame to one destination starts with; made once per peer, then only lengths and checksums change. */
+struct frame_header {
+    uint8_t bytes[FRAME_HEADER_MAX];
+    uint8_t length;
+    uint8_t ip_offset;
+    uint8_t family; /* enum address_family */
+};
+
+/* vlan 0: untagged. The UDP checksum over IPv4 and IPv6 is computed by frame_header_finish. */
+void frame_header_init(struct frame_header *header, const uint8_t source_mac[MAC_BYTES],
+                       const uint8_t target_mac[MAC_BYTES], uint16_t vlan, const struct net_address *source,
+                       const struct net_address *target);
+
+/* Writes the header for a datagram of `length` bytes to `out`: lengths, DSCP/ECN (the byte as in the IP
+ * header), IPv4 header checksum. The UDP checksum covers head and body (together the datagram); with
+ * `checksum` false it is left 0 on IPv4 (the device fills it in or nobody does). Returns header->length. */
+size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
+                          const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
+                          bool checksum);
+
+enum frame_error {
+    FRAME_OK = 0,
+    FRAME_TOO_SHORT,
+    FRAME_NOT_IP, /* ARP, LLDP …: for the responder or nobody */
+    FRAME_BAD_IP, /* version, header length, checksum, total length */
+    FRAME_FRAGMENT,
+    FRAME_NOT_UDP,
+    FRAME_BAD_UDP, /* length, or a checksum that is present and wrong */
+};
+
+struct frame_view {
+    struct net_address source, target;
+    const uint8_t *payload; /* the datagram */
+    uint32_t payload_bytes;
+    uint16_t vlan; /* 0: untagged */
+    uint16_t ethertype;
+    uint8_t traffic_class;
+    const uint8_t *ip; /* start of the IP header, NULL when not IP */
+};
+
+/* `verify`: check the UDP checksum in software. Fills what was understood before an error. */
+enum frame_error frame_parse(const uint8_t *frame, size_t length, bool verify, struct frame_view *view);
+
+/* Ones' complement sum of RFC 1071 over a buffer, to be folded by checksum_fold; chainable over even-length
+ * parts. */
+uint32_t checksum_add(uint32_t sum, const uint8_t *data, size_t length);
+uint16_t checksum_fold(uint32_t sum);

@@ -1,0 +1,60 @@
+/* The 32 bytes that begin every Sluice datagram (UDP payload).
+ *
+ *  0 version u8 | 1 type u8 | 2 key id u8 | 3 flags u8 | 4 session u32 | 8 packet number u32 | 12 stamp u32 |
+ * 16 tag[16]
+ *
+ * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello.
+ * packet number: low 32 bits of the edge's number (data), of the sequence number (message); 0 elsewhere.
+ * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
+ * delays. key id 0 means unauthenticated: the tag is zero. Other key ids are refused until keys exist. */
+#pragma once
+
+#include "wire/field.h"
+
+#define WIRE_VERSION 1
+
+enum wire_type {
+    WIRE_HELLO = 1,
+    WIRE_DATA = 2,
+    WIRE_ACK = 3,
+    WIRE_MESSAGE = 4, /* reliable, in order, small: plan and job control */
+    WIRE_PROBE = 5,
+    WIRE_PROBE_REPLY = 6,
+    WIRE_CLOSE = 7,
+    WIRE_TYPE_COUNT
+};
+
+#define WIRE_HEADER_FIELDS(FIELD)                                                                            \
+    FIELD(u8, version)                                                                                       \
+    FIELD(u8, type)                                                                                          \
+    FIELD(u8, key_id)                                                                                        \
+    FIELD(u8, flags)                                                                                         \
+    FIELD(u32, session)                                                                                      \
+    FIELD(u32, packet_number)                                                                                \
+    FIELD(u32, stamp)                                                                                        \
+    FIELD(tag, tag)
+
+WIRE_DECLARE(header, WIRE_HEADER_FIELDS)
+#define WIRE_HEADER_BYTES WIRE_FIXED_BYTES(WIRE_HEADER_FIELDS)
+_Static_assert(WIRE_HEADER_BYTES == 32, "the common header is 32 bytes");
+
+#define WIRE_STAMP_UNIT_NS 16
+
+static inline uint32_t wire_stamp(uint64_t now_ns)
+{
+    return (uint32_t)(now_ns / WIRE_STAMP_UNIT_NS);
+}
+
+enum wire_error {
+    WIRE_OK = 0,
+    WIRE_TOO_SHORT,
+    WIRE_BAD_VERSION,
+    WIRE_BAD_KEY,
+    WIRE_BAD_TYPE,
+    WIRE_BAD_LENGTH, /* body lengths and counts that contradict each other */
+    WIRE_BAD_VALUE   /* a field outside its range */
+};
+
+/* Decodes and validates the common header; the type's own decoder then reads from data + WIRE_HEADER_BYTES.
+ */
+enum wire_error wire_header_decode(const uint8_t *data, size_t length, struct wire_header *header);

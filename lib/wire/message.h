@@ -1,0 +1,31 @@
+/* MESSAGE: one item of the reliable, ordered stream of small control messages between two peers.
+ *
+ * common header 32 (packet number = sequence number) | ack u32 | kind u8 | reserved u8 | length u16 | body
+ *
+ * ack: the next sequence number expected from the peer (cumulative). Kind WIRE_MESSAGE_ACK carries only that,
+ * uses no sequence number and has no body. Bodies are declared in wire/control.h. */
+#pragma once
+
+#include "wire/header.h"
+
+#define WIRE_MESSAGE_FIELDS(FIELD)                                                                           \
+    FIELD(u32, ack)                                                                                          \
+    FIELD(u8, kind) /* enum control_kind, or WIRE_MESSAGE_ACK */                                             \
+    FIELD(u8, reserved)                                                                                      \
+    FIELD(u16, length)
+
+WIRE_DECLARE(message, WIRE_MESSAGE_FIELDS)
+#define WIRE_MESSAGE_BYTES    (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_MESSAGE_FIELDS))
+#define WIRE_MESSAGE_BODY_MAX 1180 /* 40 + 1180 + 48 (IPv6, UDP) <= 1280 */
+#define WIRE_MESSAGE_ACK      0
+
+struct wire_message_view {
+    struct wire_message fixed;
+    const uint8_t *body;
+};
+
+/* The datagram must be exactly WIRE_MESSAGE_BYTES + length long. */
+enum wire_error wire_message_decode(const uint8_t *data, size_t length, struct wire_message_view *view);
+/* Writes header and fixed part, then `body` of fixed->length bytes. Returns the datagram's length. */
+size_t wire_message_encode(uint8_t *out, const struct wire_header *header, const struct wire_message *fixed,
+                           const uint8_t *body);
