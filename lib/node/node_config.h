@@ -20,6 +20,7 @@ struct node_port_config {
     struct net_address address; /* own IP and the node's one UDP port */
     uint32_t mtu;               /* largest IP packet */
     uint64_t rate_bps;          /* what may be sent into it (uplink), wire rate; > 0 */
+    uint64_t down_bps;          /* what may come out of it (downlink); 0: as rate_bps */
 };
 
 struct node_peer_config {

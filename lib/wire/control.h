@@ -48,6 +48,8 @@ WIRE_DECLARE(measured, CONTROL_MEASURED_FIELDS)
 
 #define CONTROL_MEASUREMENT_FIELDS(FIELD)                                                                    \
     FIELD(u32, job)                                                                                          \
+    FIELD(u64, up_bps) /* of the sender's interface, wire rate */                                            \
+    FIELD(u64, down_bps)                                                                                     \
     FIELD(u16, total) /* peers of the sender, over all messages of this report */                            \
     FIELD(u16, count) /* in this message */
 WIRE_DECLARE(measurement, CONTROL_MEASUREMENT_FIELDS)
