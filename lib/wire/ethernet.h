@@ -22,14 +22,15 @@ struct frame_header {
     uint8_t family; /* enum address_family */
 };
 
-/* vlan 0: untagged. The UDP checksum over IPv4 and IPv6 is computed by frame_header_finish. */
+/* vlan 0: untagged; both addresses of one family. Time to live 64, IPv4 with "don't fragment". */
 void frame_header_init(struct frame_header *header, const uint8_t source_mac[MAC_BYTES],
                        const uint8_t target_mac[MAC_BYTES], uint16_t vlan, const struct net_address *source,
                        const struct net_address *target);
 
 /* Writes the header for a datagram of `length` bytes to `out`: lengths, DSCP/ECN (the byte as in the IP
  * header), IPv4 header checksum. The UDP checksum covers head and body (together the datagram); with
- * `checksum` false it is left 0 on IPv4 (the device fills it in or nobody does). Returns header->length. */
+ * `checksum` false it is left 0 on IPv4 (the device fills it in or nobody does); IPv6 always gets one, since
+ * it may not be absent there. Writes and returns header->length bytes. */
 size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
                           const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
                           bool checksum);

@@ -140,3 +140,21 @@ static inline const uint8_t *wire_get_name(const uint8_t *in, struct wire_name *
     memcpy(value->text, in, sizeof(value->text));
     return in + sizeof(value->text);
 }
+
+/* A name as it must be on the wire: valid, and nothing but zeros behind it, so that equal names are equal
+ * bytes. */
+static inline bool wire_name_valid(const struct wire_name *name)
+{
+    if (!name_valid(name->text))
+        return false;
+    for (size_t index = strlen(name->text); index < NAME_BYTES; index++)
+        if (name->text[index] != '\0')
+            return false;
+    return true;
+}
+
+static inline bool wire_name_empty(const struct wire_name *name)
+{
+    static const struct wire_name empty;
+    return memcmp(name, &empty, sizeof(empty)) == 0;
+}

@@ -17,6 +17,10 @@
 WIRE_DECLARE(hello, WIRE_HELLO_FIELDS)
 #define WIRE_HELLO_BYTES (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_HELLO_FIELDS))
 
-/* Both names are checked with name_valid. The datagram must be exactly WIRE_HELLO_BYTES long. */
+/* Every port takes IP packets of this size (RFC 8200): acks and messages are never longer. */
+#define WIRE_MTU_MIN 1280
+
+/* Both names are checked with name_valid; session, interval and window are not 0, mtu >= WIRE_MTU_MIN. The
+ * datagram must be exactly WIRE_HELLO_BYTES long. */
 enum wire_error wire_hello_decode(const uint8_t *data, size_t length, struct wire_hello *hello);
 size_t wire_hello_encode(uint8_t *out, const struct wire_header *header, const struct wire_hello *hello);

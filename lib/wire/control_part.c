@@ -1,0 +1,56 @@
+#include "wire/control.h"
+
+#include "wire/text.h"
+
+#define FIXED(fields) ((size_t)WIRE_FIXED_BYTES(fields))
+
+_Static_assert(WIRE_FIXED_BYTES(CONTROL_PART_FIELDS) + 2 + CONTROL_FILE_BYTES +
+                       CONTROL_CHILDREN_MAX * (0 CONTROL_CHILD_FIELDS(WIRE_SIZE)) <=
+                   WIRE_MESSAGE_BODY_MAX,
+               "a part with the longest path and all children fits one message");
+
+size_t control_part_encode(uint8_t *out, const struct control_part *message)
+{
+    int file = text_length(message->file, sizeof(message->file));
+    if (file < 0 || message->fixed.child_count > CONTROL_CHILDREN_MAX)
+        return 0;
+    uint8_t *end = text_put(wire_part_put(out, &message->fixed), message->file, file);
+    for (unsigned index = 0; index < message->fixed.child_count; index++)
+        end = wire_child_put(end, &message->children[index]);
+    return (size_t)(end - out);
+}
+
+static bool part_values_valid(const struct wire_part *part)
+{
+    if (part->hash > PART_HASH_SHA256 || part->durable > PART_DURABLE_NONE)
+        return false;
+    if (part->exists > PART_EXISTS_SKIP_IF_SAME || part->congestion > PART_CONGESTION_DELAY || part->keep > 1)
+        return false;
+    if (!wire_name_empty(&part->parent) && !wire_name_valid(&part->parent))
+        return false;
+    if (!wire_name_empty(&part->directory) && !wire_name_valid(&part->directory))
+        return false;
+    return wire_name_valid(&part->source) && wire_name_valid(&part->job_name);
+}
+
+enum wire_error control_part_decode(const uint8_t *body, size_t length, struct control_part *message)
+{
+    if (length < FIXED(CONTROL_PART_FIELDS))
+        return WIRE_TOO_SHORT;
+    const uint8_t *end = body + length;
+    const uint8_t *in = wire_part_get(body, &message->fixed);
+    if (!part_values_valid(&message->fixed))
+        return WIRE_BAD_VALUE;
+    enum wire_error error = text_get(&in, end, message->file, sizeof(message->file));
+    if (error != WIRE_OK)
+        return error;
+    unsigned count = message->fixed.child_count;
+    if (count > CONTROL_CHILDREN_MAX || (size_t)(end - in) != count * FIXED(CONTROL_CHILD_FIELDS))
+        return WIRE_BAD_LENGTH;
+    for (unsigned index = 0; index < count; index++) {
+        in = wire_child_get(in, &message->children[index]);
+        if (!wire_name_valid(&message->children[index].name))
+            return WIRE_BAD_VALUE;
+    }
+    return WIRE_OK;
+}

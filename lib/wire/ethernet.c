@@ -1,0 +1,253 @@
+/* Frames around datagrams. IPv4 packets are atomic (RFC 6864): identification 0, "don't fragment". The
+ * template's IPv4 checksum field holds the plain sum of the header's fixed words; a packet adds its own. */
+#include "wire/ethernet.h"
+
+#include "base/check.h"
+
+#define IPV4_BYTES      20
+#define IPV6_BYTES      40
+#define UDP_BYTES       8
+#define PROTOCOL_UDP    17
+#define HEADER_FRAGMENT 44 /* IPv6 next header */
+#define HOP_LIMIT       64
+
+#define IPV4_LENGTH   2
+#define IPV4_FRAGMENT 6
+#define IPV4_PROTOCOL 9
+#define IPV4_CHECKSUM 10
+#define IPV4_SOURCE   12
+#define IPV4_TARGET   16
+#define IPV6_LENGTH   4
+#define IPV6_NEXT     6
+#define IPV6_SOURCE   8
+#define IPV6_TARGET   24
+#define UDP_LENGTH    4
+#define UDP_CHECKSUM  6
+
+#define DONT_FRAGMENT  0x4000
+#define MORE_OR_OFFSET 0x3fff
+
+/* Native-order sum of all 16-bit words, 32 bits at a time into 64: four independent sums keep the adders
+ * busy. Cannot overflow below 2^34 bytes. */
+static uint64_t native_sum(const uint8_t *data, size_t length)
+{
+    uint64_t sums[4] = {0};
+    uint32_t words[4];
+    for (; length >= sizeof(words); data += sizeof(words), length -= sizeof(words)) {
+        memcpy(words, data, sizeof(words));
+        for (unsigned lane = 0; lane < 4; lane++)
+            sums[lane] += words[lane];
+    }
+    uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
+    for (; length >= 2; data += 2, length -= 2) {
+        uint16_t word;
+        memcpy(&word, data, sizeof(word));
+        sum += word;
+    }
+    return length != 0 ? sum + data[0] : sum;
+}
+
+static uint16_t fold64(uint64_t sum)
+{
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT32_MAX) + (sum >> 32);
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    sum = (sum & UINT16_MAX) + (sum >> 16);
+    return (uint16_t)sum;
+}
+
+/* The ones' complement sum does not depend on byte order (RFC 1071, 2 B): it is swapped once, at the end. */
+uint32_t checksum_add(uint32_t sum, const uint8_t *data, size_t length)
+{
+    uint64_t total = (uint64_t)sum + __builtin_bswap16(fold64(native_sum(data, length)));
+    return (uint32_t)(total + (total >> 32));
+}
+
+uint16_t checksum_fold(uint32_t sum)
+{
+    return (uint16_t)~fold64(sum);
+}
+
+/* The plain sum of an IPv4 header without options, folded: 0xffff when its checksum is right. */
+static uint16_t ipv4_sum(const uint8_t *ip)
+{
+    uint32_t words[IPV4_BYTES / 4];
+    memcpy(words, ip, sizeof(words));
+    return fold64((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
+}
+
+/* Addresses, protocol and length: what the UDP checksum covers beside the datagram. */
+static uint32_t pseudo_sum(const uint8_t *ip, uint8_t family, uint32_t udp_bytes)
+{
+    if (family == ADDRESS_IPV4)
+        return checksum_add(PROTOCOL_UDP + udp_bytes, ip + IPV4_SOURCE, 8);
+    return checksum_add(PROTOCOL_UDP + udp_bytes, ip + IPV6_SOURCE, 32);
+}
+
+static void ipv4_init(uint8_t *ip, const struct net_address *source, const struct net_address *target)
+{
+    ip[0] = 0x45;
+    store_be16(ip + IPV4_FRAGMENT, DONT_FRAGMENT);
+    ip[8] = HOP_LIMIT;
+    ip[IPV4_PROTOCOL] = PROTOCOL_UDP;
+    memcpy(ip + IPV4_SOURCE, source->ip, 4);
+    memcpy(ip + IPV4_TARGET, target->ip, 4);
+    store_be16(ip + IPV4_CHECKSUM, __builtin_bswap16(ipv4_sum(ip)));
+}
+
+static void ipv6_init(uint8_t *ip, const struct net_address *source, const struct net_address *target)
+{
+    ip[0] = 0x60;
+    ip[IPV6_NEXT] = PROTOCOL_UDP;
+    ip[7] = HOP_LIMIT;
+    memcpy(ip + IPV6_SOURCE, source->ip, 16);
+    memcpy(ip + IPV6_TARGET, target->ip, 16);
+}
+
+void frame_header_init(struct frame_header *header, const uint8_t source_mac[MAC_BYTES],
+                       const uint8_t target_mac[MAC_BYTES], uint16_t vlan, const struct net_address *source,
+                       const struct net_address *target)
+{
+    CHECK(source->family == target->family);
+    CHECK(source->family == ADDRESS_IPV4 || source->family == ADDRESS_IPV6);
+    CHECK(vlan < 4096);
+    *header = (struct frame_header){.family = source->family};
+    bool six = source->family == ADDRESS_IPV6;
+    uint8_t *out = header->bytes;
+    memcpy(out, target_mac, MAC_BYTES);
+    memcpy(out + MAC_BYTES, source_mac, MAC_BYTES);
+    out += 2 * MAC_BYTES;
+    if (vlan != 0) {
+        out = wire_put_u16(out, ETHERTYPE_VLAN);
+        out = wire_put_u16(out, vlan);
+    }
+    uint8_t *ip = wire_put_u16(out, six ? ETHERTYPE_IPV6 : ETHERTYPE_IPV4);
+    if (six)
+        ipv6_init(ip, source, target);
+    else
+        ipv4_init(ip, source, target);
+    uint8_t *udp = ip + (six ? IPV6_BYTES : IPV4_BYTES);
+    store_be16(udp, source->udp_port);
+    store_be16(udp + 2, target->udp_port);
+    header->ip_offset = (uint8_t)(ip - header->bytes);
+    header->length = (uint8_t)(udp + UDP_BYTES - header->bytes);
+}
+
+/* Checksum of UDP header (its checksum field 0) and datagram, as it is to be sent: never 0. */
+static uint16_t udp_checksum(const uint8_t *ip, uint8_t family, const uint8_t *udp, uint32_t udp_bytes,
+                             const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes)
+{
+    uint32_t sum = checksum_add(pseudo_sum(ip, family, udp_bytes), udp, UDP_BYTES);
+    sum = checksum_add(sum, head, head_bytes);
+    uint32_t rest = checksum_add(0, body, body_bytes);
+    /* Behind an odd head the body's bytes have changed places within their words. */
+    sum += head_bytes % 2 != 0 ? __builtin_bswap16(fold64(rest)) : rest;
+    uint16_t checksum = checksum_fold(sum);
+    return checksum != 0 ? checksum : UINT16_MAX;
+}
+
+size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
+                          const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
+                          bool checksum)
+{
+    uint32_t udp_bytes = (uint32_t)(UDP_BYTES + head_bytes + body_bytes);
+    uint8_t *ip = out + header->ip_offset;
+    uint8_t *udp = out + header->length - UDP_BYTES;
+    CHECK(udp_bytes <= UINT16_MAX - IPV4_BYTES);
+    memcpy(out, header->bytes, header->length);
+    if (header->family == ADDRESS_IPV4) {
+        uint16_t total = (uint16_t)(IPV4_BYTES + udp_bytes);
+        uint32_t sum = load_be16(ip + IPV4_CHECKSUM);
+        ip[1] = traffic_class;
+        store_be16(ip + IPV4_LENGTH, total);
+        store_be16(ip + IPV4_CHECKSUM, checksum_fold(sum + traffic_class + total));
+    } else {
+        store_be16(ip, (uint16_t)(0x6000 | traffic_class << 4));
+        store_be16(ip + IPV6_LENGTH, (uint16_t)udp_bytes);
+        checksum = true; /* IPv6 has no "none" (RFC 8200, 8.1) */
+    }
+    store_be16(udp + UDP_LENGTH, (uint16_t)udp_bytes);
+    if (checksum)
+        store_be16(udp + UDP_CHECKSUM,
+                   udp_checksum(ip, header->family, udp, udp_bytes, head, head_bytes, body, body_bytes));
+    return header->length;
+}
+
+/* `ip_payload` bytes follow the IP header, all of them within the frame. */
+static enum frame_error udp_parse(const uint8_t *udp, size_t ip_payload, bool verify, struct frame_view *view)
+{
+    if (ip_payload < UDP_BYTES || load_be16(udp + UDP_LENGTH) != ip_payload)
+        return FRAME_BAD_UDP;
+    view->source.udp_port = load_be16(udp);
+    view->target.udp_port = load_be16(udp + 2);
+    view->payload = udp + UDP_BYTES;
+    view->payload_bytes = (uint32_t)(ip_payload - UDP_BYTES);
+    if (!verify)
+        return FRAME_OK;
+    uint8_t family = view->source.family;
+    if (load_be16(udp + UDP_CHECKSUM) == 0)
+        return family == ADDRESS_IPV4 ? FRAME_OK : FRAME_BAD_UDP;
+    uint32_t sum = pseudo_sum(view->ip, family, (uint32_t)ip_payload);
+    return checksum_fold(checksum_add(sum, udp, ip_payload)) == 0 ? FRAME_OK : FRAME_BAD_UDP;
+}
+
+static enum frame_error ipv4_parse(const uint8_t *ip, size_t length, bool verify, struct frame_view *view)
+{
+    if (length < IPV4_BYTES)
+        return FRAME_TOO_SHORT;
+    view->ip = ip;
+    size_t total = load_be16(ip + IPV4_LENGTH);
+    if (ip[0] != 0x45 || total < IPV4_BYTES || total > length || ipv4_sum(ip) != UINT16_MAX)
+        return FRAME_BAD_IP;
+    view->traffic_class = ip[1];
+    view->source.family = ADDRESS_IPV4;
+    view->target.family = ADDRESS_IPV4;
+    memcpy(view->source.ip, ip + IPV4_SOURCE, 4);
+    memcpy(view->target.ip, ip + IPV4_TARGET, 4);
+    if ((load_be16(ip + IPV4_FRAGMENT) & MORE_OR_OFFSET) != 0)
+        return FRAME_FRAGMENT;
+    if (ip[IPV4_PROTOCOL] != PROTOCOL_UDP)
+        return FRAME_NOT_UDP;
+    return udp_parse(ip + IPV4_BYTES, total - IPV4_BYTES, verify, view);
+}
+
+static enum frame_error ipv6_parse(const uint8_t *ip, size_t length, bool verify, struct frame_view *view)
+{
+    if (length < IPV6_BYTES)
+        return FRAME_TOO_SHORT;
+    view->ip = ip;
+    size_t payload = load_be16(ip + IPV6_LENGTH);
+    if (ip[0] >> 4 != 6 || payload > length - IPV6_BYTES)
+        return FRAME_BAD_IP;
+    view->traffic_class = (uint8_t)(load_be16(ip) >> 4);
+    view->source.family = ADDRESS_IPV6;
+    view->target.family = ADDRESS_IPV6;
+    memcpy(view->source.ip, ip + IPV6_SOURCE, 16);
+    memcpy(view->target.ip, ip + IPV6_TARGET, 16);
+    if (ip[IPV6_NEXT] == HEADER_FRAGMENT)
+        return FRAME_FRAGMENT;
+    if (ip[IPV6_NEXT] != PROTOCOL_UDP)
+        return FRAME_NOT_UDP;
+    return udp_parse(ip + IPV6_BYTES, payload, verify, view);
+}
+
+enum frame_error frame_parse(const uint8_t *frame, size_t length, bool verify, struct frame_view *view)
+{
+    *view = (struct frame_view){0};
+    size_t offset = 2 * MAC_BYTES + 2;
+    if (length < offset)
+        return FRAME_TOO_SHORT;
+    view->ethertype = load_be16(frame + offset - 2);
+    if (view->ethertype == ETHERTYPE_VLAN) {
+        offset += 4;
+        if (length < offset)
+            return FRAME_TOO_SHORT;
+        view->vlan = load_be16(frame + offset - 4) & 0xfff;
+        view->ethertype = load_be16(frame + offset - 2);
+    }
+    if (view->ethertype == ETHERTYPE_IPV4)
+        return ipv4_parse(frame + offset, length - offset, verify, view);
+    if (view->ethertype == ETHERTYPE_IPV6)
+        return ipv6_parse(frame + offset, length - offset, verify, view);
+    return FRAME_NOT_IP;
+}
