@@ -5,10 +5,14 @@
  * has occupied the link; a packet that the full queue refuses has not. Jitter j adds a uniform 0 … j to each
  * packet's delay; without `reorder` a packet never overtakes its predecessor (it leaves at the later of its
  * own time and the predecessor's). The queue is what waits for the shaper (a virtual queue: the backlog in
- * time at the link's rate); queue limits given in time are converted at the rate, limits in packets count
- * those still waiting. Integers only, sub-nanosecond remainders of the rate are carried: over any time the
- * link passes rate ± one packet. Each link has its own generator: the same seed and the same packets give the
- * same decisions. */
+ * time at the link's rate). A packet is refused when what it would wait behind exceeds the limit: more than
+ * queue_limit ns, more than queue_limit bytes (converted at the rate), or queue_limit packets besides the one
+ * being sent. So a packet that finds the link idle always passes, and without a rate only limits in packets
+ * matter (while the link is down and holds). A duplicate is made behind the shaper: it takes no link time,
+ * has its own jitter and shares the original's corruption.
+ *
+ * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ± one
+ * packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
 #pragma once
 
 #include <stdbool.h>
@@ -56,6 +60,8 @@ struct netem_decision {
     uint32_t corrupt_bit; /* of the IP packet: < 8 * ip_bytes */
 };
 
+/* packets, bytes: all that were offered, bytes on the wire. Each packet that did not pass counts once more,
+ * by its verdict. reordered: packets that came out before one that had been sent earlier. */
 struct netem_counters {
     uint64_t packets, bytes, lost, queue_drops, too_long, down_drops, duplicated, corrupted, reordered;
 };
@@ -63,8 +69,9 @@ struct netem_counters {
 struct netem_link {
     struct netem_config config;
     struct rng rng;
-    uint64_t busy_until_ns; /* the shaper's last departure */
-    uint64_t busy_remainder;
+    uint64_t queue_ns_max;     /* the queue limit as waiting time; UINT64_MAX: none of that kind */
+    uint64_t busy_until_ns;    /* the shaper's last departure */
+    uint64_t busy_remainder;   /* what it lies beyond that, in 1 / rate_bps ns */
     uint64_t last_arrive_ns;   /* keeps order */
     uint64_t newest_arrive_ns; /* counts reordering */
     uint64_t *departures;      /* ring of departure times, only with NETEM_QUEUE_PACKETS */
@@ -76,12 +83,14 @@ struct netem_link {
     struct netem_counters counters;
 };
 
-/* `departures`: storage for packet-counted queues, a power of two > queue_limit places; NULL otherwise. */
+/* `departures`: storage for packet-counted queues, a power of two > queue_limit places; NULL otherwise.
+ * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
 /* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept. */
 void netem_set(struct netem_link *link, const struct netem_config *config);
-/* Down from now until up_ns. */
+/* Down from now until up_ns. With `holds` (up_ns < 2^62) packets wait and leave at the link's rate from up_ns
+ * on, within the queue's limits; else they are dropped. What is under way stays as decided. */
 void netem_down(struct netem_link *link, bool holds, uint64_t up_ns);
 /* A packet of wire_bytes on the wire (ip_bytes as IP packet) reaches the link at now_ns; calls come in order
  * of time. */

@@ -1,0 +1,165 @@
+#include "netem/link.h"
+
+#include "base/units.h"
+
+/* Largest values for which bytes * 8 * 10^9 plus a remainder stay within 64 bits. */
+#define WIRE_BYTES_MAX (1u << 24)
+#define RATE_BPS_MAX   1000000000000000000ULL
+#define HOLD_NS_MAX    (1ULL << 62)
+
+static void configure(struct netem_link *link, const struct netem_config *config)
+{
+    CHECK(config->rate_bps <= RATE_BPS_MAX);
+    if (config->queue_unit == NETEM_QUEUE_PACKETS) {
+        CHECK(link->departures != NULL);
+        CHECK(config->queue_limit <= link->departures_mask);
+    }
+    link->config = *config;
+    link->busy_remainder = 0;
+    link->queue_ns_max = UINT64_MAX;
+    if (config->queue_unit == NETEM_QUEUE_NS)
+        link->queue_ns_max = config->queue_limit;
+    if (config->queue_unit == NETEM_QUEUE_BYTES && config->rate_bps != 0)
+        link->queue_ns_max = transmit_ns(config->queue_limit, config->rate_bps);
+}
+
+void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
+                uint64_t *departures, uint32_t departures_places)
+{
+    CHECK((departures_places & (departures_places - 1)) == 0);
+    CHECK((departures == NULL) == (departures_places == 0));
+    *link = (struct netem_link){.departures = departures};
+    if (departures != NULL)
+        link->departures_mask = departures_places - 1;
+    rng_init(&link->rng, seed);
+    configure(link, config);
+}
+
+void netem_set(struct netem_link *link, const struct netem_config *config)
+{
+    configure(link, config);
+}
+
+void netem_down(struct netem_link *link, bool holds, uint64_t up_ns)
+{
+    CHECK(!holds || up_ns < HOLD_NS_MAX);
+    link->down = true;
+    link->down_holds = holds;
+    link->up_ns = up_ns;
+}
+
+/* When the shaper works on what arrives now: while the link holds, not before it is up again. */
+static uint64_t shaper_ns(const struct netem_link *link, uint64_t now_ns)
+{
+    return link->down && link->down_holds ? MAX(now_ns, link->up_ns) : now_ns;
+}
+
+uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns)
+{
+    return elapsed_ns(link->busy_until_ns, shaper_ns(link, now_ns));
+}
+
+static bool queue_is_full(struct netem_link *link, uint64_t now_ns)
+{
+    if (link->departures != NULL)
+        while (link->departures_tail != link->departures_head &&
+               link->departures[link->departures_tail & link->departures_mask] <= now_ns)
+            link->departures_tail++;
+    if (link->config.queue_unit == NETEM_QUEUE_PACKETS)
+        return link->departures_head - link->departures_tail > link->config.queue_limit;
+    return netem_queue_ns(link, now_ns) > link->queue_ns_max;
+}
+
+/* Takes the packet's time on the link and returns when its last bit has left. */
+static uint64_t occupy(struct netem_link *link, uint32_t wire_bytes, uint64_t now_ns)
+{
+    uint64_t start_ns = shaper_ns(link, now_ns);
+    uint64_t rate_bps = link->config.rate_bps;
+    if (start_ns > link->busy_until_ns) {
+        link->busy_until_ns = start_ns;
+        link->busy_remainder = 0;
+    }
+    if (rate_bps != 0) {
+        uint64_t share = (uint64_t)wire_bytes * 8 * NS_PER_S + link->busy_remainder;
+        link->busy_until_ns += share / rate_bps;
+        link->busy_remainder = share % rate_bps;
+    }
+    if (link->departures != NULL) {
+        /* A change of units can leave more packets waiting than there is room to remember: forget the oldest.
+         */
+        if (link->departures_head - link->departures_tail > link->departures_mask)
+            link->departures_tail++;
+        link->departures[link->departures_head++ & link->departures_mask] = link->busy_until_ns;
+    }
+    return link->busy_until_ns;
+}
+
+/* Delay, jitter and order of one packet (or of its copy) that left the shaper at depart_ns. */
+static uint64_t arrival(struct netem_link *link, uint64_t depart_ns)
+{
+    const struct netem_config *config = &link->config;
+    uint64_t arrive_ns = later_ns(depart_ns, config->delay_ns);
+    if (config->jitter_ns != 0)
+        arrive_ns = later_ns(arrive_ns, rng_below(&link->rng, config->jitter_ns + 1));
+    if (!config->reorder)
+        arrive_ns = MAX(arrive_ns, link->last_arrive_ns);
+    link->last_arrive_ns = arrive_ns;
+    if (rng_chance_ppb(&link->rng, config->delay_some_ppb))
+        arrive_ns = later_ns(arrive_ns, config->delay_some_ns);
+    if (arrive_ns < link->newest_arrive_ns)
+        link->counters.reordered++;
+    link->newest_arrive_ns = MAX(link->newest_arrive_ns, arrive_ns);
+    return arrive_ns;
+}
+
+/* Whether the packet gets onto the link at all; counts the refusal. */
+static enum netem_verdict admit(struct netem_link *link, uint32_t ip_bytes, uint64_t now_ns)
+{
+    if (link->down && now_ns >= link->up_ns)
+        link->down = false;
+    if (link->config.mtu != 0 && ip_bytes > link->config.mtu) {
+        link->counters.too_long++;
+        return NETEM_TOO_LONG;
+    }
+    if (link->down && !link->down_holds) {
+        link->counters.down_drops++;
+        return NETEM_DOWN;
+    }
+    if (queue_is_full(link, now_ns)) {
+        link->counters.queue_drops++;
+        return NETEM_QUEUE_DROP;
+    }
+    return NETEM_PASS;
+}
+
+struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
+                                 uint64_t now_ns)
+{
+    CHECK(wire_bytes < WIRE_BYTES_MAX && ip_bytes <= wire_bytes);
+    const struct netem_config *config = &link->config;
+    struct netem_decision decision = {.depart_ns = now_ns};
+    link->counters.packets++;
+    link->counters.bytes += wire_bytes;
+    decision.verdict = admit(link, ip_bytes, now_ns);
+    if (decision.verdict != NETEM_PASS)
+        return decision;
+
+    decision.depart_ns = occupy(link, wire_bytes, now_ns);
+    if (rng_chance_ppb(&link->rng, config->loss_ppb)) {
+        link->counters.lost++;
+        decision.verdict = NETEM_LOST;
+        return decision;
+    }
+    if (ip_bytes != 0 && rng_chance_ppb(&link->rng, config->corrupt_ppb)) {
+        link->counters.corrupted++;
+        decision.corrupted = true;
+        decision.corrupt_bit = (uint32_t)rng_below(&link->rng, (uint64_t)ip_bytes * 8);
+    }
+    decision.duplicated = rng_chance_ppb(&link->rng, config->duplicate_ppb);
+    decision.arrive_ns = arrival(link, decision.depart_ns);
+    if (decision.duplicated) {
+        link->counters.duplicated++;
+        decision.duplicate_ns = arrival(link, decision.depart_ns);
+    }
+    return decision;
+}
