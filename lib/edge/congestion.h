@@ -34,14 +34,21 @@ struct congestion_fixed {
 /* Delay- and loss-aware rate control; see congestion_delay.c for equations and gains. */
 struct congestion_delay {
     uint64_t rate_bps;
-    uint64_t round_end_ns;     /* decisions are made once per round trip */
+    uint64_t round_start_ns;   /* decisions are made once per round trip */
     uint64_t round_rtt_min_ns; /* least RTT sample within the round: jitter cannot lower it */
     uint64_t round_acked_bytes;
     uint64_t round_lost_bytes;
-    uint64_t delivery_rate_bps; /* largest within the round */
+    uint64_t delivery_rate_bps; /* newest within the round */
+    uint32_t base_loss_ppm;     /* random loss as learnt: no reason to slow down */
+    uint32_t parked_loss_ppm;   /* loss of the round that led to parking */
+    uint32_t parked_rounds;     /* left before the rate may grow again */
+    uint64_t unparked_bps;      /* rate before parking, restored when that did not help */
     uint32_t calm_rounds;
+    uint32_t settling_rounds; /* rounds whose samples stem from before the newest change */
+    uint64_t timeout_bps;     /* rate before the path went silent; 0: it has not */
     bool starting;
-    bool round_limited; /* the round was limited by something else */
+    bool round_limited; /* the round was limited by something else: estimates stay */
+    bool round_capped;  /* … by the cap of plan or job: the rate does not grow */
 };
 
 struct congestion {
@@ -56,8 +63,9 @@ struct congestion {
 
 struct congestion_type {
     const char *name;
-    /* initial_bps: the plan's rate, or a cautious start when that is unknown (known = false). */
-    void (*init)(struct congestion *, uint64_t initial_bps, bool known, uint64_t now_ns);
+    /* initial_bps: the plan's rate, or a cautious start when that is unknown (known = false). rtt_ns: as far
+     * as known before the first sample. */
+    void (*init)(struct congestion *, uint64_t initial_bps, bool known, uint64_t rtt_ns, uint64_t now_ns);
     void (*on_ack)(struct congestion *, const struct congestion_sample *);
     /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */
     void (*on_timeout)(struct congestion *, uint64_t now_ns);

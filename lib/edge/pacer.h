@@ -14,6 +14,7 @@ struct pacer {
     uint64_t rate_bps;
     uint64_t next_ns;     /* earliest departure of the next packet */
     uint64_t remainder;   /* of bits * 1e9 / rate, in units of 1/rate ns */
+    uint64_t burst_ns;    /* burst_bytes at the rate in force */
     uint32_t burst_bytes; /* catch-up allowed after a stall */
 };
 

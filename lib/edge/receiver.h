@@ -1,12 +1,21 @@
 /* Receiving half of an edge: which packet numbers came, and the acks that say so.
  *
- * Tracks window_packets numbers from the sender's floor on (a power of two, up to 2^22; one bit each). A
+ * Tracks window_packets numbers from the sender's floor on (a power of two, 64 to 2^22; one bit each). A
  * number below the floor or already seen is a duplicate; one beyond the window is refused (the sender overran
- * what hello stated). Acks are due after max(smoothed interval: RTT/8 as the sender's stamps allow, 16
- * packets), at once for the first packet after idleness, and at the latest RECEIVER_ACK_DELAY_MAX_NS after a
- * packet. Each ack describes all gaps from the floor on; when they do not fit one message, successive
- * messages describe successive slices, rotating over the window, and every gap is reported in
- * RECEIVER_GAP_REPORTS acks at least while the floor lets it live. Memory: receiver_bytes(). Thread: one. */
+ * what hello stated).
+ *
+ * When: acks are due once both the interval (RTT/8 within RECEIVER_ACK_INTERVAL_MIN_NS …
+ * RECEIVER_ACK_DELAY_MAX_NS) and 16 packets have passed, at once for the first packet after idleness, and at
+ * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet.
+ *
+ * What: one message describes all gaps from the floor on when they fit. Otherwise a group of messages
+ * describes slices: the oldest gaps (they hold the sender's floor), then what no ack covered yet together
+ * with what was too young for a verdict then, then a slice of the rest, which rotates over the window in half
+ * an RTT. So every gap is reported in RECEIVER_GAP_REPORTS acks at least while the floor lets it live (about
+ * two RTT), and as long as acks are lost. A group is at most RECEIVER_ACKS_PER_TURN_MAX messages; what is
+ * left over follows an eighth of an interval later.
+ *
+ * Memory: receiver_bytes(). Thread: one. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +24,16 @@
 
 #include "base/arena.h"
 #include "edge/limit.h"
+#include "edge/number_bits.h"
 #include "wire/ack.h"
 
-#define RECEIVER_WINDOW_MAX        (1u << 22)
-#define RECEIVER_ACK_PACKETS       16
-#define RECEIVER_ACK_DELAY_MAX_NS  25000000ULL
-#define RECEIVER_GAP_REPORTS       3
-#define RECEIVER_ACKS_PER_TURN_MAX 8 /* messages in one group */
+#define RECEIVER_WINDOW_MAX          (1u << 22)
+#define RECEIVER_ACK_PACKETS         16
+#define RECEIVER_ACK_INTERVAL_MIN_NS 100000ULL
+#define RECEIVER_ACK_DELAY_MAX_NS    25000000ULL
+#define RECEIVER_GAP_REPORTS         3
+#define RECEIVER_ACKS_PER_TURN_MAX   8  /* messages in one group */
+#define RECEIVER_REMINDERS           10 /* repetitions of news that no packet answers */
 
 enum receiver_verdict { RECEIVER_NEW, RECEIVER_DUPLICATE, RECEIVER_BEYOND_WINDOW };
 
@@ -32,40 +44,62 @@ struct receiver_counters {
     uint64_t acks;
 };
 
+/* Position within a group of acks. */
+enum receiver_stage { RECEIVER_OLDEST, RECEIVER_FRESH, RECEIVER_ROTATION };
+
 struct receiver {
-    uint64_t *words; /* bit per number, number % window_packets */
+    struct number_bits seen;
     uint32_t window_packets;
     uint64_t floor;
     uint64_t end;           /* largest number received + 1; 0: none yet */
     uint64_t largest_ns;    /* when that came */
     uint32_t largest_stamp; /* the sender's stamp in it */
     uint64_t last_ns;       /* newest receipt of anything */
+    uint64_t delivered_ns;  /* newest receipt of something new */
     uint64_t ack_due_ns;    /* TIME_NEVER: nothing to say */
+    uint64_t unacked_ns;    /* receipt of the first packet since the last group */
     uint32_t unacked_packets;
-    uint64_t slice; /* where the next slice of a group starts; == floor: a new group */
     uint32_t owd_min;
     bool owd_known;
-    uint32_t late_peak_us; /* decays by 1/8 per ack group */
+    uint32_t late_peak_us; /* decays by 1/64 per ack group */
     uint64_t interval_ns;  /* ack interval in force */
+    uint64_t rtt_ns;
     uint32_t ce_count;
+    uint32_t reminders; /* left to be sent */
+
+    uint32_t group_left; /* messages left in the group under way; 0: none is */
+    enum receiver_stage stage;
+    uint64_t fresh;         /* numbers from here on were in no ack yet */
+    uint64_t slice;         /* where the group's next slice starts */
+    uint64_t fresh_start;   /* of this group; the rotation ends here */
+    uint64_t oldest_end;    /* what this group's first message covered */
+    uint64_t rotation;      /* where the rotation goes on */
+    uint64_t rotation_left; /* numbers owed */
+    uint64_t group_ns;      /* start of the newest group, and end at that time */
+    uint64_t group_end;
     struct receiver_counters counters;
 };
 
 size_t receiver_bytes(uint32_t window_packets);
 void receiver_init(struct receiver *receiver, uint32_t window_packets, struct arena *arena);
+/* A new session; counters run on, the delivered count too. */
 void receiver_reset(struct receiver *receiver);
 /* The full number behind the 32 bits on the wire. */
 uint64_t receiver_expand(const struct receiver *receiver, uint32_t low);
 /* Looks only: the owner may still refuse the content for lack of memory, and then does not call
- * receiver_on_packet, so that the gap is reported and the packet comes again. */
-enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number);
-/* Accepts a packet, new or duplicate: advances the floor, marks the number, schedules an ack. */
+ * receiver_on_packet, so that the gap is reported and the packet comes again. `floor` is the packet's own: it
+ * may move the window far enough. */
+enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number, uint64_t floor);
+/* Accepts a packet, new or duplicate: advances the floor, marks the number, schedules an ack. One beyond the
+ * window is only counted. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
 /* The path's RTT as the owner knows it (probes, hellos): sets the ack interval to max(RTT/8, 16 packets). */
 void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns);
+/* The owner has news for a sender that may be waiting (credit grew from nothing): an ack is due now, and
+ * again up to RECEIVER_REMINDERS times at doubling distances until a packet comes. */
+void receiver_remind(struct receiver *receiver, uint64_t now_ns);
 uint64_t receiver_next_ns(const struct receiver *receiver);
 /* Fills one ack when one is due: fixed part but credit, own_rate_mbps and limited_by (the owner's), and runs
- * (WIRE_ACK_RUNS_MAX bytes of room). Call again until it returns false: a group is at most
- * RECEIVER_ACKS_PER_TURN_MAX messages, the rest follows with the next group. */
+ * (WIRE_ACK_RUNS_MAX bytes of room). Call again until it returns false. */
 bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs, uint64_t now_ns);

@@ -3,17 +3,23 @@
  * Loss rule (RACK, RFC 8985, without its timer): a packet is lost when an ack reports it missing and the
  * newest packet that the receiver had got by then was sent at least `reorder allowance` later. The rule needs
  * no packet count and no clock of the receiver; a lost ack delays a verdict, never forges one. The allowance
- * is learnt from the lateness that acks report (send-time distance of overtaken packets) and is never below
- * SENDER_REORDER_MIN_NS. A lost packet's content is handed back through on_lost and may be sent again under a
- * new number; a lost repair is thus found as fast as a lost original. A packet acked after it was declared
- * lost counts as a spurious repair.
+ * is learnt from the lateness that acks report (send-time distance of overtaken packets): 1.25 times that, at
+ * least SENDER_REORDER_MIN_NS, at most max(smoothed RTT, SENDER_REORDER_CEILING_NS). A lost packet's content
+ * is handed back through on_lost and may be sent again under a new number; a lost repair is thus found as
+ * fast as a lost original. A lost packet stays of interest for one smoothed RTT plus the allowance: acked
+ * within that time it counts as a spurious repair and is reported through on_acked after all.
  *
- * Tail: when packets are in flight and no ack came for 2 * smoothed RTT + 2 ms (then doubling to at most 2
- * s), the newest packet's content is handed back through on_probe, to be sent again at once; its ack shows
- * the gaps before it.
+ * Tail: when packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from
+ * the third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest
+ * one in flight is handed back through on_probe, to be sent again at once as a repair; its ack shows the gaps
+ * before it. Where the ack of the very newest packet has come and others are missing, the probe is due after
+ * the reorder allowance.
  *
- * Capacity: config.window_packets numbers (a power of two, up to 2^22) between floor and next; then the edge
- * waits. Memory: sender_bytes(), 24 bytes a packet. Thread: one. */
+ * Capacity: config.window_packets numbers (a power of two, 256 to 2^22) between floor and next, of which
+ * SENDER_PROBE_RESERVE are kept for tail probes; then the edge waits. Lost packets give up their interest
+ * early when they alone would fill the window. The window must not be larger than the receiver's. Memory:
+ * sender_bytes(), 24.25 bytes a packet. Cost of an ack: its runs, one step per 64 numbers they cover, and the
+ * packets newly settled. Thread: one. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,32 +28,41 @@
 
 #include "base/arena.h"
 #include "edge/congestion.h"
+#include "edge/number_bits.h"
 #include "edge/pacer.h"
 #include "edge/rtt.h"
 #include "wire/ack.h"
 
-#define SENDER_WINDOW_MAX     (1u << 22)
-#define SENDER_REORDER_MIN_NS 1000000ULL
-#define SENDER_BURST_PACKETS  8
+#define SENDER_WINDOW_MIN         256u
+#define SENDER_WINDOW_MAX         (1u << 22)
+#define SENDER_REORDER_MIN_NS     1000000ULL
+#define SENDER_REORDER_CEILING_NS 50000000ULL
+#define SENDER_ACK_SLACK_NS       27000000ULL /* the receiver's ack delay (25 ms) and 2 ms for the hosts */
+#define SENDER_PROBE_WAIT_MAX_NS  2000000000ULL
+#define SENDER_PROBE_RESERVE      64u
+#define SENDER_BURST_PACKETS      8
+#define SENDER_LOST_PER_ACK_MAX   65536 /* what an ack reports beyond that waits for the next one */
 
 struct sender_config {
     uint32_t window_packets;
-    uint32_t packet_bytes_max; /* wire bytes of the largest packet: sizes the catch-up burst */
+    uint32_t packet_bytes_max; /* wire bytes of the largest packet (< 65536): sizes the catch-up burst */
 };
 
+/* State lies in the two bit sets of the sender: in flight, lost, or (neither) settled. */
 struct sender_record {
     uint64_t sent_ns;
     uint64_t content; /* opaque to the edge: the node's content word */
-    uint32_t wire_bytes;
-    uint8_t state; /* enum sender_record_state */
-    uint8_t repair;
+    uint32_t lost_us; /* when it was declared lost, modulo 2^32 us */
+    uint16_t wire_bytes;
     uint16_t tag; /* opaque: which job's feed the content belongs to */
 };
+_Static_assert(sizeof(struct sender_record) == 24, "memory per packet in flight");
 
-enum sender_record_state { RECORD_FREE = 0, RECORD_IN_FLIGHT, RECORD_LOST, RECORD_ACKED };
-
-/* Calls back into the owner, from inside sender_on_ack, sender_on_tick and sender_on_refused only. */
+/* Calls back into the owner, from inside sender_on_ack, sender_on_tick and sender_on_refused only. The owner
+ * takes notes: it must not call verbs of this sender from there. */
 struct sender_events {
+    /* The receiver has it. Comes once for every number acked, thus also after on_lost of the same content,
+     * when a packet declared lost was only late: a repair still queued can then be dropped. */
     void (*on_acked)(void *owner, uint64_t content, uint16_t tag);
     void (*on_lost)(void *owner, uint64_t content, uint16_t tag);
     void (*on_probe)(void *owner, uint64_t content, uint16_t tag); /* send this again now */
@@ -68,6 +83,8 @@ struct sender_counters {
 struct sender {
     struct sender_config config;
     struct sender_record *records; /* number & (window_packets - 1) */
+    struct number_bits in_flight;
+    struct number_bits lost; /* of interest: a spurious repair would still be recognised */
     uint64_t next_number;
     uint64_t floor; /* oldest number still of interest */
     uint64_t in_flight_bytes;
@@ -75,31 +92,37 @@ struct sender {
     struct pacer pacer;
     struct rtt rtt;
     struct congestion congestion;
-    uint64_t rate_cap_bps; /* of plan and job; TIME_NEVER-like UINT64_MAX: none */
-    uint64_t credit_end;   /* first number that the receiver has no room for */
-    uint64_t reorder_ns;   /* allowance in force */
+    uint64_t rate_cap_bps; /* of plan and job; UINT64_MAX: none */
+    uint64_t credit_end; /* first number that the receiver has no room for; UINT64_MAX until the first ack */
+    uint64_t reorder_ns; /* allowance in force */
     uint64_t largest_acked;
-    uint64_t largest_acked_sent_ns;
     bool any_acked;
-    uint64_t newest_sent_ns;
-    uint64_t last_ack_ns;   /* or first packet after idleness */
-    uint32_t probe_backoff; /* doublings of the tail timer */
-    uint64_t probe_at_ns;
-    uint64_t delivered_bytes; /* receiver's count in the newest ack */
+    uint64_t newest_sent_ns; /* departure of the newest packet */
+    uint64_t last_ack_ns;
+    uint32_t probe_backoff;     /* doublings of the tail timer */
+    uint64_t probe_from_ns;     /* the tail timer runs from here */
+    uint64_t probe_wait_ns;     /* this long, before doublings */
+    bool probe_granted;         /* one repair may pass the in-flight limit */
+    uint64_t interest_until_ns; /* by then nothing declared lost so far is of interest */
+    uint64_t delivered_bytes;   /* receiver's count in the newest ack */
     uint32_t delivered_stamp;
     uint64_t delivery_rate_bps;
     uint64_t rate_window_bytes;
     uint32_t rate_window_stamp;
+    bool rate_window_open;
     uint32_t ce_count;
     enum edge_limit limited;        /* since the last sample */
-    enum edge_limit receiver_limit; /* as told by the last ack */
+    enum edge_limit receiver_limit; /* as told by the newest ack */
     struct sender_counters counters;
 };
 
 size_t sender_bytes(const struct sender_config *config);
 void sender_init(struct sender *sender, const struct sender_config *config, struct arena *arena);
-/* A new session: forgets all packets without events (the owner has reset its feeds). */
+/* A new session: forgets all packets without events (the owner has reset its feeds); what was learnt about
+ * the path stays, counters run on. */
 void sender_reset(struct sender *sender, uint64_t now_ns);
+/* What the owner knows of the path's RTT (probes, hellos); counts only until acks give samples. */
+void sender_set_rtt(struct sender *sender, uint64_t rtt_ns);
 /* Chooses the strategy and the start rate. Called when the first job of an idle edge starts. */
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns);
@@ -110,7 +133,8 @@ void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps);
  * *limit says what held it. */
 uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool repair,
                         enum edge_limit *limit);
-/* The packet will depart at depart_ns. Returns its number; sender_floor gives the floor to send with it. */
+/* The packet will depart at depart_ns >= sender_send_ns. Returns its number; sender_floor gives the floor to
+ * send with it. */
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
                         bool repair, uint64_t depart_ns);
 uint64_t sender_floor(const struct sender *sender);
@@ -122,6 +146,13 @@ void sender_on_limited(struct sender *sender, enum edge_limit limit);
 bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
                    const struct sender_events *events);
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
-uint64_t
-sender_next_ns(const struct sender *sender); /* next tail probe, TIME_NEVER when nothing is in flight */
+/* Next tail probe or end of a lost packet's interest; TIME_NEVER when there is neither. */
+uint64_t sender_next_ns(const struct sender *sender);
 uint64_t sender_rate_bps(const struct sender *sender); /* pacing rate in force: strategy under the cap */
+
+/* How long a packet stays of interest after it was declared lost. */
+uint64_t sender_interest_ns(const struct sender *sender);
+/* Moves the floor past everything settled; used by the ack's half (sender_ack.c) and by the tick. */
+void sender_advance_floor(struct sender *sender, uint64_t now_ns);
+/* Takes the strategy's rate under the cap into the pacer. */
+void sender_apply_rate(struct sender *sender);

@@ -1,0 +1,227 @@
+/* Simple delay- and loss-aware rate control: one decision per round trip.
+ *
+ * A round lasts one smoothed RTT and at least ROUND_BYTES_MIN of verdicts. At its end
+ *   q = least RTT sample of the round - least RTT of the last 30 s     standing queue; jitter only adds to
+ * RTT p = lost / (acked + lost) of the round,   p0 = random loss as learnt,   D = delivery rate (receiver's
+ * clock) C = D / (1 - p0)                                                   what the path takes, random loss
+ * included target = max(5 ms, base RTT / 8) excess loss: p > p0 + 2 % + 3 sqrt(p0' (1 - p0') / n),  p0' =
+ * max(p, p0), n packets of 1500 bytes
+ *
+ * and the first rule that holds is taken:
+ *   limited by application, credit, port …    nothing changes: the samples say nothing about the path
+ *   q > target                                rate = 0.9 C              (never upwards)
+ *   parked, and p did not fall by a quarter   the loss is random: p0 = p, the rate before parking is restored
+ *   excess loss                               park: rate = 0.98 C for 8 rounds (never upwards)
+ *   parked, q > target/2, or under a cap      rate stays
+ *   calm                                      rate *= 1 + g,  g = 1/40, 1/20, then 1/10 by calm rounds in
+ *                                             succession; 1/2 while starting with an unknown rate
+ * p0 falls to p at once whenever p < p0. The next round after a change is skipped (its samples stem from
+ * before it), except while starting. Each tail probe that stays unanswered halves the rate (not below an
+ * eighth); the first ack after it restores three quarters. Bounds: 100 kbit/s … 1 Tbit/s.
+ * In flight: twice the rate times (smoothed RTT + 50 ms).
+ *
+ * What the gains were tuned against (tests/edge/transfer_test.c, virtual time): 1 Gbit/s, 100 ms, 1 % loss,
+ * with 0 and 10 ms of reordering jitter, buffers from 20 ms to 1 BDP: growth by 1/10 per two round trips
+ * fills target = RTT/8 in one step, and 0.9 drains it in one to two, so the queue touches empty only briefly.
+ * Designed for jitter whose minimum over a round (8 samples or more) is below the target; order-kept jitter
+ * looks like a longer base RTT and is not read as queue. Not designed for fairness against loss-driven flows.
+ */
+#include "base/units.h"
+#include "edge/congestion.h"
+
+#define PPM              1000000ULL
+#define RATE_MIN_BPS     100000ULL
+#define RATE_MAX_BPS     1000000000000ULL
+#define ROUND_BYTES_MIN  (32 * 1500ULL)
+#define TARGET_MIN_NS    (5 * NS_PER_MS)
+#define TARGET_DIVISOR   8
+#define EXCESS_LOSS_PPM  20000
+#define PARKED_ROUNDS    8
+#define ACK_ALLOWANCE_NS (50 * NS_PER_MS)
+#define QUEUE_GAIN_PPM   900000ULL
+#define PARK_GAIN_PPM    980000ULL
+#define START_GAIN_PPM   500000ULL
+#define PACKET_BYTES     1500
+#define TIMEOUT_FALL_MAX 8
+
+static void set_rate(struct congestion *congestion, uint64_t rate_bps)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    rate_bps = MAX(rate_bps, RATE_MIN_BPS);
+    delay->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
+    congestion->rate_bps = delay->rate_bps;
+}
+
+static void start_round(struct congestion_delay *delay, uint64_t now_ns)
+{
+    delay->round_start_ns = now_ns;
+    delay->round_rtt_min_ns = TIME_NEVER;
+    delay->round_acked_bytes = 0;
+    delay->round_lost_bytes = 0;
+    delay->round_limited = false;
+    delay->round_capped = false;
+}
+
+static void delay_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                       uint64_t now_ns)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    *delay = (struct congestion_delay){.starting = !known};
+    start_round(delay, now_ns);
+    set_rate(congestion, initial_bps);
+    congestion->in_flight_max_bytes = 2 * bytes_within(congestion->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
+}
+
+static uint64_t square_root(uint64_t value)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = 1ULL << 31; bit != 0; bit >>= 1)
+        if ((root + bit) * (root + bit) <= value)
+            root += bit;
+    return root;
+}
+
+static uint32_t loss_ppm(const struct congestion_delay *delay)
+{
+    uint64_t bytes = delay->round_acked_bytes + delay->round_lost_bytes;
+    return bytes == 0 ? 0 : (uint32_t)muldiv64(delay->round_lost_bytes, PPM, bytes);
+}
+
+/* The loss that chance alone may show in this round, given the base loss. */
+static uint32_t loss_bound_ppm(const struct congestion_delay *delay, uint32_t now_ppm)
+{
+    uint64_t ppm = MAX(now_ppm, delay->base_loss_ppm);
+    uint64_t bytes = delay->round_acked_bytes + delay->round_lost_bytes;
+    uint64_t packets = MAX(bytes / PACKET_BYTES, (uint64_t)1);
+    uint64_t deviation_ppm = square_root(ppm * (PPM - ppm) / packets);
+    return delay->base_loss_ppm + EXCESS_LOSS_PPM + (uint32_t)(3 * deviation_ppm);
+}
+
+/* What the path takes at the sender's end: deliveries plus the random loss that is no congestion. */
+static uint64_t capacity_bps(const struct congestion_delay *delay)
+{
+    return muldiv64(delay->delivery_rate_bps, PPM, PPM - MIN(delay->base_loss_ppm, (uint32_t)PPM / 2));
+}
+
+static void reduce(struct congestion *congestion, uint64_t gain_ppm)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    uint64_t to_bps = muldiv64(capacity_bps(delay), gain_ppm, PPM);
+    if (delay->delivery_rate_bps > 0)
+        set_rate(congestion, MIN(to_bps, delay->rate_bps));
+    delay->starting = false;
+    delay->calm_rounds = 0;
+    delay->settling_rounds = 1;
+}
+
+static void grow(struct congestion *congestion)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    delay->calm_rounds++;
+    uint64_t gain_ppm = START_GAIN_PPM;
+    if (!delay->starting) {
+        gain_ppm = PPM / 40 << MIN(delay->calm_rounds - 1, 2U);
+        delay->settling_rounds = 1;
+    }
+    set_rate(congestion, delay->rate_bps + muldiv64(delay->rate_bps, gain_ppm, PPM));
+}
+
+/* Returns true when parking is over because the loss turned out to be random. */
+static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    if (loss < delay->base_loss_ppm)
+        delay->base_loss_ppm = loss;
+    if (delay->parked_rounds == 0 || loss < delay->parked_loss_ppm - delay->parked_loss_ppm / 4)
+        return false;
+    delay->base_loss_ppm = loss;
+    delay->parked_rounds = 0;
+    delay->settling_rounds = 1;
+    set_rate(congestion, delay->unparked_bps);
+    return true;
+}
+
+static void park(struct congestion *congestion, uint32_t loss)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    if (delay->parked_rounds == 0)
+        delay->unparked_bps = delay->rate_bps;
+    delay->parked_loss_ppm = loss;
+    delay->parked_rounds = PARKED_ROUNDS;
+    reduce(congestion, PARK_GAIN_PPM);
+}
+
+static void decide(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    if (delay->round_limited)
+        return;
+    if (delay->settling_rounds > 0) {
+        delay->settling_rounds--;
+        return;
+    }
+    uint64_t queue_ns = 0;
+    if (delay->round_rtt_min_ns != TIME_NEVER)
+        queue_ns = elapsed_ns(delay->round_rtt_min_ns, sample->rtt_min_ns);
+    uint64_t target_ns = MAX(TARGET_MIN_NS, sample->rtt_min_ns / TARGET_DIVISOR);
+    uint32_t loss = loss_ppm(delay);
+    if (queue_ns > target_ns) {
+        delay->parked_rounds = 0;
+        reduce(congestion, QUEUE_GAIN_PPM);
+    } else if (learn_random_loss(congestion, loss)) {
+        return;
+    } else if (loss > loss_bound_ppm(delay, loss)) {
+        park(congestion, loss);
+    } else if (delay->parked_rounds > 0) {
+        delay->parked_rounds--;
+    } else if (queue_ns <= target_ns / 2 && !delay->round_capped) {
+        grow(congestion);
+    } else {
+        delay->calm_rounds = 0;
+    }
+}
+
+static void after_silence(struct congestion *congestion)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    set_rate(congestion, delay->timeout_bps / 4 * 3);
+    delay->timeout_bps = 0;
+    delay->settling_rounds = 2;
+}
+
+static void delay_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    if (delay->timeout_bps > 0)
+        after_silence(congestion);
+    if (sample->rtt_ns > 0)
+        delay->round_rtt_min_ns = MIN(delay->round_rtt_min_ns, sample->rtt_ns);
+    delay->round_acked_bytes += sample->acked_bytes;
+    delay->round_lost_bytes += sample->lost_bytes;
+    if (sample->delivery_rate_bps > 0)
+        delay->delivery_rate_bps = sample->delivery_rate_bps;
+    if (sample->limited == EDGE_LIMIT_cap)
+        delay->round_capped = true;
+    else if (sample->limited != EDGE_LIMIT_congestion)
+        delay->round_limited = true;
+    bool long_enough = sample->now_ns - delay->round_start_ns >= sample->rtt_smoothed_ns;
+    if (long_enough && delay->round_acked_bytes + delay->round_lost_bytes >= ROUND_BYTES_MIN) {
+        decide(congestion, sample);
+        start_round(delay, sample->now_ns);
+    }
+    congestion->in_flight_max_bytes =
+        2 * bytes_within(delay->rate_bps, sample->rtt_smoothed_ns + ACK_ALLOWANCE_NS);
+}
+
+static void delay_on_timeout(struct congestion *congestion, uint64_t now_ns)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    (void)now_ns;
+    if (delay->timeout_bps == 0)
+        delay->timeout_bps = delay->rate_bps;
+    set_rate(congestion, MAX(delay->rate_bps / 2, delay->timeout_bps / TIMEOUT_FALL_MAX));
+    delay->round_limited = true;
+}
+
+const struct congestion_type congestion_delay_type = {
+    .name = "delay", .init = delay_init, .on_ack = delay_on_ack, .on_timeout = delay_on_timeout};

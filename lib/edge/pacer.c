@@ -1,0 +1,39 @@
+#include "edge/pacer.h"
+
+#include "base/check.h"
+#include "base/units.h"
+
+void pacer_init(struct pacer *pacer, uint64_t rate_bps, uint32_t burst_bytes, uint64_t now_ns)
+{
+    CHECK(rate_bps > 0);
+    *pacer = (struct pacer){.rate_bps = rate_bps, .next_ns = now_ns, .burst_bytes = burst_bytes};
+    pacer->burst_ns = transmit_ns(burst_bytes, rate_bps);
+}
+
+void pacer_set_rate(struct pacer *pacer, uint64_t rate_bps)
+{
+    CHECK(rate_bps > 0);
+    if (rate_bps == pacer->rate_bps)
+        return;
+    pacer->remainder = muldiv64(pacer->remainder, rate_bps, pacer->rate_bps);
+    pacer->rate_bps = rate_bps;
+    pacer->burst_ns = transmit_ns(pacer->burst_bytes, rate_bps);
+}
+
+uint64_t pacer_next_ns(const struct pacer *pacer)
+{
+    return pacer->next_ns;
+}
+
+void pacer_on_sent(struct pacer *pacer, uint32_t wire_bytes, uint64_t depart_ns)
+{
+    CHECK(depart_ns >= pacer->next_ns);
+    if (depart_ns - pacer->next_ns > pacer->burst_ns) {
+        pacer->next_ns = depart_ns - pacer->burst_ns;
+        pacer->remainder = 0;
+    }
+    /* bits * 1e9 stays below 2^64 for every packet below 2 GB. */
+    uint64_t duration = wire_bytes * 8 * NS_PER_S + pacer->remainder;
+    pacer->next_ns += duration / pacer->rate_bps;
+    pacer->remainder = duration % pacer->rate_bps;
+}

@@ -1,0 +1,274 @@
+/* See receiver.h. All positions are full packet numbers; bits outside [floor, end) are clear. */
+#include "edge/receiver.h"
+
+#include "base/serial.h"
+#include "base/units.h"
+#include "edge/rtt.h"
+
+#define REORDER_MIN_NS    NS_PER_MS /* as the sender: younger gaps get no verdict yet */
+#define ROTATIONS_PER_RTT 2
+#define REMIND_MAX_NS     (2 * NS_PER_S)
+
+size_t receiver_bytes(uint32_t window_packets)
+{
+    return number_bits_bytes(window_packets);
+}
+
+void receiver_init(struct receiver *receiver, uint32_t window_packets, struct arena *arena)
+{
+    CHECK(window_packets <= RECEIVER_WINDOW_MAX);
+    *receiver = (struct receiver){.window_packets = window_packets, .ack_due_ns = TIME_NEVER};
+    number_bits_init(&receiver->seen, window_packets, arena);
+    receiver_set_rtt(receiver, RTT_INITIAL_NS);
+}
+
+void receiver_reset(struct receiver *receiver)
+{
+    struct receiver old = *receiver;
+    number_bits_clear_range(&old.seen, old.floor, old.end);
+    *receiver = (struct receiver){.seen = old.seen,
+                                  .window_packets = old.window_packets,
+                                  .ack_due_ns = TIME_NEVER,
+                                  .interval_ns = old.interval_ns,
+                                  .rtt_ns = old.rtt_ns,
+                                  .counters = old.counters};
+}
+
+uint64_t receiver_expand(const struct receiver *receiver, uint32_t low)
+{
+    return serial_expand32(receiver->end, low);
+}
+
+enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number, uint64_t floor)
+{
+    floor = MIN(floor, number);
+    floor = MAX(receiver->floor, floor);
+    if (number < floor)
+        return RECEIVER_DUPLICATE;
+    if (number - floor >= receiver->window_packets)
+        return RECEIVER_BEYOND_WINDOW;
+    bool seen = number < receiver->end && number_bits_test(&receiver->seen, number);
+    return seen ? RECEIVER_DUPLICATE : RECEIVER_NEW;
+}
+
+static void advance_floor(struct receiver *receiver, uint64_t floor)
+{
+    if (floor <= receiver->floor)
+        return;
+    if (receiver->floor < receiver->end)
+        number_bits_clear_range(&receiver->seen, receiver->floor, MIN(floor, receiver->end));
+    receiver->floor = floor;
+}
+
+static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp, uint32_t wire_bytes,
+                     uint64_t now_ns)
+{
+    number_bits_set(&receiver->seen, number);
+    receiver->counters.packets++;
+    receiver->counters.bytes += wire_bytes;
+    receiver->delivered_ns = now_ns;
+    uint32_t owd = wire_stamp(now_ns) - stamp;
+    if (!receiver->owd_known || serial_distance32(owd, receiver->owd_min) < 0)
+        receiver->owd_min = owd;
+    receiver->owd_known = true;
+    if (number >= receiver->end) {
+        receiver->end = number + 1;
+        receiver->largest_ns = now_ns;
+        receiver->largest_stamp = stamp;
+        return;
+    }
+    receiver->counters.late_packets++;
+    int32_t late = serial_distance32(receiver->largest_stamp, stamp);
+    if (late > 0) {
+        uint32_t late_us = (uint32_t)((uint64_t)late * WIRE_STAMP_UNIT_NS / NS_PER_US);
+        receiver->late_peak_us = MAX(receiver->late_peak_us, late_us + 1);
+    }
+}
+
+static void schedule_ack(struct receiver *receiver, bool idle, uint64_t now_ns)
+{
+    if (receiver->unacked_packets == 0) {
+        receiver->unacked_ns = now_ns;
+        uint64_t latest_ns = idle ? now_ns : now_ns + RECEIVER_ACK_DELAY_MAX_NS;
+        receiver->ack_due_ns = MIN(receiver->ack_due_ns, latest_ns);
+    }
+    receiver->unacked_packets++;
+    if (receiver->unacked_packets >= RECEIVER_ACK_PACKETS)
+        receiver->ack_due_ns = MIN(receiver->ack_due_ns, receiver->unacked_ns + receiver->interval_ns);
+}
+
+void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
+                        uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns)
+{
+    enum receiver_verdict verdict = receiver_check(receiver, number, floor);
+    if (verdict == RECEIVER_BEYOND_WINDOW) {
+        receiver->counters.beyond_window++;
+        return;
+    }
+    bool idle = receiver->end == 0 || now_ns - receiver->last_ns >= RECEIVER_ACK_DELAY_MAX_NS;
+    advance_floor(receiver, MIN(floor, number));
+    if (verdict == RECEIVER_NEW)
+        note_new(receiver, number, stamp, wire_bytes, now_ns);
+    else
+        receiver->counters.duplicates++;
+    receiver->ce_count += congestion_experienced;
+    receiver->last_ns = now_ns;
+    receiver->reminders = 0;
+    schedule_ack(receiver, idle, now_ns);
+}
+
+void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns)
+{
+    receiver->rtt_ns = MAX(rtt_ns, (uint64_t)1);
+    uint64_t interval_ns = MAX(rtt_ns / 8, RECEIVER_ACK_INTERVAL_MIN_NS);
+    receiver->interval_ns = MIN(interval_ns, RECEIVER_ACK_DELAY_MAX_NS);
+}
+
+void receiver_remind(struct receiver *receiver, uint64_t now_ns)
+{
+    if (receiver->end == 0)
+        return;
+    receiver->reminders = RECEIVER_REMINDERS;
+    receiver->ack_due_ns = now_ns;
+}
+
+uint64_t receiver_next_ns(const struct receiver *receiver)
+{
+    return receiver->ack_due_ns;
+}
+
+/* How far before `fresh` the new group starts: over numbers that were too young for the sender's verdict. */
+static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
+{
+    if (receiver->fresh != receiver->group_end)
+        return 0;
+    uint64_t late_ns = receiver->late_peak_us * NS_PER_US;
+    uint64_t allowance_ns = MAX(late_ns + late_ns / 4, REORDER_MIN_NS);
+    return muldiv64(receiver->end - receiver->group_end, allowance_ns, span_ns);
+}
+
+static void group_start(struct receiver *receiver, uint64_t now_ns)
+{
+    uint64_t span_ns = MAX(now_ns - receiver->group_ns, (uint64_t)1);
+    uint64_t window = receiver->end - receiver->floor;
+    receiver->fresh = MAX(receiver->fresh, receiver->floor);
+    uint64_t known = receiver->fresh - receiver->floor;
+    receiver->fresh_start = receiver->fresh - MIN(young_numbers(receiver, span_ns), known);
+    uint64_t owed = muldiv64(window, ROTATIONS_PER_RTT * MIN(span_ns, receiver->rtt_ns), receiver->rtt_ns);
+    receiver->rotation_left = MIN(receiver->rotation_left + owed, window);
+    receiver->stage = RECEIVER_OLDEST;
+    receiver->slice = receiver->floor;
+    receiver->group_left = RECEIVER_ACKS_PER_TURN_MAX;
+    receiver->group_ns = now_ns;
+    receiver->group_end = receiver->end;
+    receiver->unacked_packets = 0;
+    receiver->ack_due_ns = TIME_NEVER;
+    if (receiver->reminders > 0) {
+        uint64_t wait_ns = RECEIVER_ACK_DELAY_MAX_NS << (RECEIVER_REMINDERS - receiver->reminders);
+        receiver->ack_due_ns = now_ns + MIN(wait_ns, REMIND_MAX_NS);
+        receiver->reminders--;
+    }
+}
+
+static void group_finish(struct receiver *receiver, uint64_t now_ns)
+{
+    receiver->group_left = 0;
+    receiver->owd_known = false;
+    receiver->late_peak_us -= (receiver->late_peak_us + 63) / 64;
+    if (receiver->fresh < receiver->end || receiver->rotation_left > 0) {
+        uint64_t soon_ns = MAX(receiver->interval_ns / 8, RECEIVER_ACK_INTERVAL_MIN_NS);
+        receiver->ack_due_ns = MIN(receiver->ack_due_ns, now_ns + soon_ns);
+    }
+}
+
+/* Sets the slice where the rotation goes on; false when it owes nothing. */
+static bool rotate(struct receiver *receiver)
+{
+    uint64_t from = receiver->oldest_end;
+    uint64_t to = receiver->fresh_start;
+    if (from >= to) {
+        receiver->rotation_left = 0;
+        return false;
+    }
+    receiver->rotation_left = MIN(receiver->rotation_left, to - from);
+    receiver->stage = RECEIVER_ROTATION;
+    receiver->slice = receiver->rotation >= from && receiver->rotation < to ? receiver->rotation : from;
+    return receiver->rotation_left > 0;
+}
+
+/* Where the slice under way ends at the latest. */
+static uint64_t slice_stop(const struct receiver *receiver)
+{
+    if (receiver->stage == RECEIVER_ROTATION)
+        return MIN(receiver->fresh_start, receiver->slice + receiver->rotation_left);
+    return receiver->end;
+}
+
+/* A message reached so far: chooses what the next one of the group is about. False: the group is done. */
+static bool next_slice(struct receiver *receiver, uint64_t reached)
+{
+    switch (receiver->stage) {
+    case RECEIVER_OLDEST:
+        receiver->oldest_end = reached;
+        receiver->fresh = MAX(receiver->fresh, reached);
+        if (reached == receiver->end) {
+            receiver->rotation_left = 0;
+            return false;
+        }
+        receiver->stage = RECEIVER_FRESH;
+        receiver->slice = MAX(receiver->fresh_start, reached);
+        break;
+    case RECEIVER_FRESH:
+        receiver->fresh = MAX(receiver->fresh, reached);
+        receiver->slice = reached;
+        break;
+    case RECEIVER_ROTATION:
+        receiver->rotation_left -= reached - receiver->slice;
+        receiver->rotation = reached;
+        return rotate(receiver);
+    }
+    return receiver->slice < receiver->end || rotate(receiver);
+}
+
+/* Writes the runs of [from, to) as far as they fit; returns where they end. */
+static uint64_t put_runs(const struct receiver *receiver, uint64_t from, uint64_t to, uint8_t *runs,
+                         uint16_t *bytes)
+{
+    size_t used = 0;
+    while (from < to && used + 2 * WIRE_RUN_BYTES_MAX <= WIRE_ACK_RUNS_MAX) {
+        uint64_t missing = number_bits_next_clear(&receiver->seen, from, to);
+        used += wire_run_put(runs + used, (uint32_t)(missing - from));
+        from = missing;
+        if (from == to)
+            break;
+        from = number_bits_next_set(&receiver->seen, missing, to);
+        used += wire_run_put(runs + used, (uint32_t)(from - missing));
+    }
+    *bytes = (uint16_t)used;
+    return from;
+}
+
+bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs, uint64_t now_ns)
+{
+    if (receiver->group_left == 0) {
+        if (now_ns < receiver->ack_due_ns)
+            return false;
+        group_start(receiver, now_ns);
+    }
+    *ack = (struct wire_ack){
+        .base = (uint32_t)receiver->slice,
+        .largest = (uint32_t)(receiver->end - 1),
+        .largest_delay = (uint32_t)MIN(now_ns - receiver->largest_ns, (uint64_t)UINT32_MAX),
+        .delivered_bytes = receiver->counters.bytes,
+        .delivered_stamp = wire_stamp(receiver->delivered_ns),
+        .owd_min = receiver->owd_min,
+        .late_us = receiver->late_peak_us,
+        .ce_count = receiver->ce_count,
+    };
+    uint64_t reached = put_runs(receiver, receiver->slice, slice_stop(receiver), runs, &ack->run_bytes);
+    receiver->counters.acks++;
+    receiver->group_left--;
+    if (!next_slice(receiver, reached) || receiver->group_left == 0)
+        group_finish(receiver, now_ns);
+    return true;
+}

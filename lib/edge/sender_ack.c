@@ -1,0 +1,254 @@
+/* The sender's half that reads acks: settles what came, declares what did not, and feeds RTT, delivery rate
+ * and the strategy. Runs are laid over the two bit sets word by word, so that numbers settled by earlier acks
+ * cost one step per 64, however often they are reported. */
+#include "edge/sender.h"
+
+#include "base/serial.h"
+#include "base/units.h"
+
+#define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
+
+struct ack_turn {
+    struct sender *sender;
+    const struct sender_events *events;
+    uint64_t now_ns;
+    uint64_t largest;
+    uint64_t largest_sent_ns;
+    uint64_t acked_bytes, lost_bytes;
+    uint32_t lost_room; /* declarations left within SENDER_LOST_PER_ACK_MAX */
+    bool news;
+};
+
+static struct sender_record *record_of(const struct sender *sender, uint64_t number)
+{
+    return &sender->records[number & (sender->config.window_packets - 1)];
+}
+
+/* The full numbers behind the ack's 32-bit ones; false when they were never sent. */
+static bool expand(const struct sender *sender, const struct wire_ack_view *ack, uint64_t *base,
+                   uint64_t *largest)
+{
+    *largest = serial_expand32(sender->next_number, ack->fixed.largest);
+    if (*largest >= sender->next_number)
+        return false;
+    *base = serial_expand32(*largest, ack->fixed.base);
+    uint64_t end = *base;
+    const uint8_t *runs = ack->runs;
+    while (runs < ack->runs + ack->fixed.run_bytes)
+        end += wire_run_get(&runs);
+    return end <= *largest + 1;
+}
+
+static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
+{
+    struct sender *sender = turn->sender;
+    const struct sender_record *record = record_of(sender, number);
+    sender->counters.acked_packets++;
+    if (was_lost) {
+        sender->counters.spurious_repairs++;
+    } else {
+        sender->in_flight_packets--;
+        sender->in_flight_bytes -= record->wire_bytes;
+        turn->acked_bytes += record->wire_bytes;
+    }
+    turn->events->on_acked(turn->events->owner, record->content, record->tag);
+}
+
+static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
+{
+    struct sender *sender = turn->sender;
+    while (from < to) {
+        uint64_t span = number_bits_span(from, to);
+        uint64_t *flying = number_bits_word(&sender->in_flight, from);
+        uint64_t *lost = number_bits_word(&sender->lost, from);
+        uint64_t lost_here = *lost & span;
+        uint64_t open = (*flying & span) | lost_here;
+        uint64_t first = from & ~63ULL;
+        from = first + 64;
+        if (open == 0)
+            continue;
+        turn->news = true;
+        *flying &= ~span;
+        *lost &= ~span;
+        for (; open != 0; open &= open - 1) {
+            int bit = __builtin_ctzll(open);
+            on_received(turn, first + (uint64_t)bit, lost_here >> bit & 1);
+        }
+    }
+}
+
+static void declare_lost(struct ack_turn *turn, uint64_t number)
+{
+    struct sender *sender = turn->sender;
+    struct sender_record *record = record_of(sender, number);
+    number_bits_clear(&sender->in_flight, number);
+    number_bits_set(&sender->lost, number);
+    record->lost_us = (uint32_t)(turn->now_ns / NS_PER_US);
+    sender->in_flight_packets--;
+    sender->in_flight_bytes -= record->wire_bytes;
+    sender->counters.lost_packets++;
+    sender->interest_until_ns = turn->now_ns + sender_interest_ns(sender);
+    turn->lost_bytes += record->wire_bytes;
+    turn->lost_room--;
+    turn->events->on_lost(turn->events->owner, record->content, record->tag);
+}
+
+/* [from, to) was missing when the newest packet there had left at largest_sent_ns. */
+static void judge_missing(struct ack_turn *turn, uint64_t from, uint64_t to)
+{
+    struct sender *sender = turn->sender;
+    for (;;) {
+        uint64_t number = number_bits_next_set(&sender->in_flight, from, to);
+        if (number == to || turn->lost_room == 0)
+            return;
+        if (record_of(sender, number)->sent_ns + sender->reorder_ns <= turn->largest_sent_ns)
+            declare_lost(turn, number);
+        from = number + 1;
+    }
+}
+
+static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ack_view *ack)
+{
+    const uint8_t *runs = ack->runs;
+    const uint8_t *end = ack->runs + ack->fixed.run_bytes;
+    uint64_t floor = turn->sender->floor;
+    uint64_t number = base;
+    for (bool received = true; runs < end; received = !received) {
+        uint64_t to = number + wire_run_get(&runs);
+        uint64_t from = MAX(number, floor);
+        number = to;
+        if (from >= to)
+            continue;
+        if (received)
+            settle_received(turn, from, to);
+        else
+            judge_missing(turn, from, to);
+    }
+}
+
+/* The newest packet is settled first: its RTT counts only when it is newly acked, for its delay is known from
+ * its own receipt on. */
+static void take_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
+{
+    struct sender *sender = turn->sender;
+    turn->largest_sent_ns = record_of(sender, turn->largest)->sent_ns;
+    if (number_bits_test(&sender->in_flight, turn->largest) && ack->fixed.largest_delay != UINT32_MAX) {
+        uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
+        uint64_t sample_ns = elapsed_ns(age_ns, ack->fixed.largest_delay);
+        *rtt_ns = MAX(sample_ns, (uint64_t)1);
+        rtt_on_sample(&sender->rtt, *rtt_ns, turn->now_ns);
+    }
+    settle_received(turn, turn->largest, turn->largest + 1);
+}
+
+static void learn_reorder(struct sender *sender, uint32_t late_us)
+{
+    uint64_t late_ns = late_us * NS_PER_US;
+    uint64_t ceiling_ns = MAX(sender->rtt.smoothed_ns, SENDER_REORDER_CEILING_NS);
+    uint64_t allowance_ns = MAX(late_ns + late_ns / 4, SENDER_REORDER_MIN_NS);
+    sender->reorder_ns = MIN(allowance_ns, ceiling_ns);
+}
+
+/* Delivery rate over about one RTT, on the receiver's clock, so that the way back has no say. */
+static void measure_delivery(struct sender *sender, const struct wire_ack *ack)
+{
+    int32_t ticks = serial_distance32(ack->delivered_stamp, sender->rate_window_stamp);
+    if (!sender->rate_window_open || ticks < 0) {
+        sender->rate_window_open = true;
+    } else {
+        uint64_t span_ns = (uint64_t)ticks * WIRE_STAMP_UNIT_NS;
+        if (span_ns < MAX(sender->rtt.smoothed_ns, DELIVERY_WINDOW_MIN_NS))
+            return;
+        uint64_t bytes = ack->delivered_bytes - sender->rate_window_bytes;
+        sender->delivery_rate_bps = muldiv64(MIN(bytes, (uint64_t)1 << 40), 8 * NS_PER_S, span_ns);
+    }
+    sender->rate_window_bytes = ack->delivered_bytes;
+    sender->rate_window_stamp = ack->delivered_stamp;
+}
+
+/* Acks overtake each other: counts, credit and cause are taken from the newest only. Returns the new CE
+ * marks. */
+static uint32_t take_counts(struct sender *sender, const struct wire_ack *ack, uint64_t largest)
+{
+    if (ack->delivered_bytes < sender->delivered_bytes ||
+        (sender->any_acked && largest < sender->largest_acked)) {
+        sender->counters.stale_acks++;
+        return 0;
+    }
+    sender->delivered_bytes = ack->delivered_bytes;
+    sender->delivered_stamp = ack->delivered_stamp;
+    sender->credit_end = largest + 1 + ack->credit;
+    sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
+    sender->largest_acked = largest;
+    sender->any_acked = true;
+    measure_delivery(sender, ack);
+    uint32_t marks = ack->ce_count - sender->ce_count;
+    sender->ce_count = ack->ce_count;
+    return marks;
+}
+
+static enum edge_limit limited_by(const struct sender *sender)
+{
+    if (sender->limited != EDGE_LIMIT_none)
+        return sender->limited;
+    return sender->rate_cap_bps < sender->congestion.rate_bps ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion;
+}
+
+static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, uint32_t marks,
+                          const struct wire_ack *ack)
+{
+    struct sender *sender = turn->sender;
+    const struct congestion_sample sample = {
+        .now_ns = turn->now_ns,
+        .rtt_ns = rtt_ns,
+        .rtt_min_ns = rtt_min_ns(&sender->rtt),
+        .rtt_smoothed_ns = sender->rtt.smoothed_ns,
+        .delivered_bytes = sender->delivered_bytes,
+        .delivery_rate_bps = sender->delivery_rate_bps,
+        .acked_bytes = turn->acked_bytes,
+        .lost_bytes = turn->lost_bytes,
+        .in_flight_bytes = sender->in_flight_bytes,
+        .ce_count = marks,
+        .own_rate_bps = ack->own_rate_mbps * 1000000ULL,
+        .limited = limited_by(sender),
+    };
+    sender->congestion.type->on_ack(&sender->congestion, &sample);
+    sender->limited = EDGE_LIMIT_none;
+    sender_apply_rate(sender);
+}
+
+/* With the newest packet acked nothing will overtake what is missing: only a probe's ack can judge it. */
+static void arm_probe(struct sender *sender, const struct ack_turn *turn, bool newest_before)
+{
+    if (turn->news)
+        sender->probe_backoff = 0;
+    if (newest_before && !number_bits_test(&sender->in_flight, sender->next_number - 1)) {
+        sender->probe_from_ns = turn->now_ns;
+        sender->probe_wait_ns = sender->reorder_ns + 2 * NS_PER_MS;
+    }
+}
+
+bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
+                   const struct sender_events *events)
+{
+    struct ack_turn turn = {
+        .sender = sender, .events = events, .now_ns = now_ns, .lost_room = SENDER_LOST_PER_ACK_MAX};
+    uint64_t base;
+    if (!expand(sender, ack, &base, &turn.largest))
+        return false;
+    uint64_t rtt_ns = 0;
+    bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
+    sender->counters.acks++;
+    sender->last_ack_ns = now_ns;
+    uint32_t marks = take_counts(sender, &ack->fixed, turn.largest);
+    /* Below the floor everything is settled: such an ack has nothing to say about packets. */
+    if (turn.largest >= sender->floor) {
+        learn_reorder(sender, ack->fixed.late_us);
+        take_largest(&turn, ack, &rtt_ns);
+        walk_runs(&turn, base, ack);
+        arm_probe(sender, &turn, newest_open);
+    }
+    sender_advance_floor(sender, now_ns);
+    feed_strategy(&turn, rtt_ns, marks, &ack->fixed);
+    return true;
+}

@@ -1,0 +1,195 @@
+/* See stream.h. Numbers are 64 bits here and 32 on the wire. The acknowledgement is the next message to hand
+ * out, so that a peer never has more than STREAM_WINDOW messages beyond what the owner took. */
+#include "edge/stream.h"
+
+#include "base/serial.h"
+#include "base/units.h"
+
+#define RESEND_MIN_NS (20 * NS_PER_MS)
+#define RESEND_MAX_NS (2 * NS_PER_S)
+#define BACKOFF_MAX   16
+#define SAME_ACKS     3
+
+static struct stream_slot *out_slot(const struct stream *stream, uint64_t number)
+{
+    return &stream->out[number & (STREAM_QUEUE - 1)];
+}
+
+static struct stream_slot *in_slot(const struct stream *stream, uint64_t number)
+{
+    return &stream->in[number & (STREAM_WINDOW - 1)];
+}
+
+size_t stream_bytes(void)
+{
+    return arena_need(STREAM_QUEUE * sizeof(struct stream_slot)) +
+           arena_need(STREAM_WINDOW * sizeof(struct stream_slot));
+}
+
+void stream_init(struct stream *stream, struct arena *arena)
+{
+    *stream = (struct stream){0};
+    stream->out = arena_alloc(arena, STREAM_QUEUE * sizeof(struct stream_slot));
+    stream->in = arena_alloc(arena, STREAM_WINDOW * sizeof(struct stream_slot));
+    stream_set_timeout(stream, RESEND_MIN_NS);
+    stream_reset(stream);
+}
+
+void stream_reset(struct stream *stream)
+{
+    *stream = (struct stream){.out = stream->out,
+                              .in = stream->in,
+                              .resend_at_ns = TIME_NEVER,
+                              .rtt_timeout_ns = stream->rtt_timeout_ns,
+                              .counters = stream->counters};
+    for (uint64_t number = 0; number < STREAM_WINDOW; number++)
+        in_slot(stream, number)->present = false;
+}
+
+void stream_set_timeout(struct stream *stream, uint64_t rtt_timeout_ns)
+{
+    stream->rtt_timeout_ns = MIN(MAX(rtt_timeout_ns, RESEND_MIN_NS), RESEND_MAX_NS);
+}
+
+size_t stream_room(const struct stream *stream)
+{
+    return STREAM_QUEUE - (size_t)(stream->out_next - stream->out_acked);
+}
+
+bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_t length)
+{
+    CHECK(kind != WIRE_MESSAGE_ACK);
+    CHECK(length <= WIRE_MESSAGE_BODY_MAX);
+    if (stream_room(stream) == 0) {
+        stream->counters.queue_full++;
+        return false;
+    }
+    struct stream_slot *slot = out_slot(stream, stream->out_next++);
+    slot->kind = kind;
+    slot->length = (uint16_t)length;
+    if (length > 0)
+        memcpy(slot->body, body, length);
+    return true;
+}
+
+/* The timer belongs to the oldest message in flight and runs from its last departure: when an ack uncovers
+ * an older hole, that is due at once. */
+static void arm_timer(struct stream *stream)
+{
+    if (stream->out_acked == stream->out_unsent) {
+        stream->resend_at_ns = TIME_NEVER;
+        return;
+    }
+    uint64_t wait_ns = stream->rtt_timeout_ns << MIN(stream->backoff, (uint32_t)BACKOFF_MAX);
+    stream->resend_at_ns = out_slot(stream, stream->out_acked)->sent_ns + MIN(wait_ns, RESEND_MAX_NS);
+}
+
+static bool has_unsent(const struct stream *stream)
+{
+    return stream->out_unsent < stream->out_next && stream->out_unsent - stream->out_acked < STREAM_WINDOW;
+}
+
+/* Chooses the message that goes now; false: none, but perhaps a bare ack. */
+static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
+{
+    if (stream->resend_now || now_ns >= stream->resend_at_ns) {
+        stream->backoff += !stream->resend_now;
+        stream->resend_now = false;
+        stream->counters.resent++;
+        *number = stream->out_acked;
+        return true;
+    }
+    if (!has_unsent(stream))
+        return false;
+    *number = stream->out_unsent++;
+    stream->counters.sent++;
+    return true;
+}
+
+bool stream_next(struct stream *stream, uint64_t now_ns, struct wire_message *message, uint32_t *number,
+                 const uint8_t **body)
+{
+    uint64_t chosen;
+    *message = (struct wire_message){.ack = (uint32_t)stream->in_next, .kind = WIRE_MESSAGE_ACK};
+    *number = 0;
+    *body = NULL;
+    if (choose(stream, now_ns, &chosen)) {
+        struct stream_slot *slot = out_slot(stream, chosen);
+        slot->sent_ns = now_ns;
+        message->kind = slot->kind;
+        message->length = slot->length;
+        *number = (uint32_t)chosen;
+        *body = slot->body;
+        arm_timer(stream);
+    } else if (!stream->ack_due) {
+        return false;
+    }
+    stream->ack_due = false;
+    return true;
+}
+
+static void on_ack(struct stream *stream, uint32_t low, bool bare)
+{
+    uint64_t acked = serial_expand32(stream->out_acked, low);
+    if (acked > stream->out_unsent || acked < stream->out_acked)
+        return;
+    if (acked > stream->out_acked) {
+        stream->out_acked = acked;
+        stream->same_acks = 0;
+        stream->backoff = 0;
+        stream->resend_now = false;
+        arm_timer(stream);
+        return;
+    }
+    /* Once per oldest message: further ones are its own echoes, and the timer takes over. */
+    if (bare && acked < stream->out_unsent && ++stream->same_acks == SAME_ACKS)
+        stream->resend_now = true;
+}
+
+bool stream_on_datagram(struct stream *stream, uint32_t number, const struct wire_message_view *message,
+                        uint64_t now_ns)
+{
+    (void)now_ns;
+    bool bare = message->fixed.kind == WIRE_MESSAGE_ACK;
+    on_ack(stream, message->fixed.ack, bare);
+    if (bare)
+        return true;
+    stream->ack_due = true;
+    uint64_t full = serial_expand32(stream->in_next, number);
+    if (full < stream->in_next ||
+        (full < stream->in_next + STREAM_WINDOW && in_slot(stream, full)->present)) {
+        stream->counters.duplicates++;
+        return true;
+    }
+    if (full >= stream->in_next + STREAM_WINDOW || message->fixed.length > WIRE_MESSAGE_BODY_MAX)
+        return false;
+    struct stream_slot *slot = in_slot(stream, full);
+    slot->present = true;
+    slot->kind = message->fixed.kind;
+    slot->length = message->fixed.length;
+    if (slot->length > 0)
+        memcpy(slot->body, message->body, slot->length);
+    stream->counters.received++;
+    return true;
+}
+
+bool stream_receive(struct stream *stream, uint8_t *kind, const uint8_t **body, size_t *length)
+{
+    struct stream_slot *slot = in_slot(stream, stream->in_next);
+    if (!slot->present)
+        return false;
+    slot->present = false;
+    *kind = slot->kind;
+    *body = slot->body;
+    *length = slot->length;
+    stream->in_next++;
+    stream->ack_due = true;
+    return true;
+}
+
+uint64_t stream_next_ns(const struct stream *stream)
+{
+    if (stream->resend_now || stream->ack_due || has_unsent(stream))
+        return 0;
+    return stream->resend_at_ns;
+}
