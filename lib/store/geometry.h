@@ -20,6 +20,7 @@ struct geometry {
     uint32_t block_symbols;
     uint64_t symbols;
     uint64_t blocks;
+    uint64_t block_inverse; /* 2^64 / block_symbols rounded up, 0 for 1: divides without a division */
 };
 
 /* The largest symbol (a multiple of 16, within MIN … MAX) of which one fits an IP packet of `mtu` bytes with
@@ -34,10 +35,24 @@ uint32_t geometry_block_symbols_for(uint32_t symbol_bytes);
 bool geometry_init(struct geometry *geometry, uint64_t size_bytes, uint32_t symbol_bytes,
                    uint32_t block_symbols, struct err *err);
 
-uint64_t geometry_block_of(const struct geometry *geometry, uint64_t symbol);
 uint32_t geometry_symbol_length(const struct geometry *geometry, uint64_t symbol);   /* symbol < symbols */
 uint32_t geometry_symbols_in_block(const struct geometry *geometry, uint64_t block); /* block < blocks */
 uint32_t geometry_block_length(const struct geometry *geometry, uint64_t block);
 uint64_t geometry_block_offset(const struct geometry *geometry, uint64_t block);
 /* Bytes of symbols first … first + count - 1, all of them within the object. */
 uint64_t geometry_run_length(const struct geometry *geometry, uint64_t first, uint32_t count);
+
+/* The rounding of block_inverse adds at most symbol * block_symbols / 2^64 < 2^-14 to the quotient, less than
+ * the 1 / block_symbols that would carry it to the next integer: exact for every symbol of an object. */
+static inline uint64_t geometry_block_of(const struct geometry *geometry, uint64_t symbol)
+{
+    if (geometry->block_inverse == 0)
+        return symbol;
+    return (uint64_t)((unsigned __int128)symbol * geometry->block_inverse >> 64);
+}
+
+/* Position of a symbol within its block. */
+static inline uint32_t geometry_index_of(const struct geometry *geometry, uint64_t symbol)
+{
+    return (uint32_t)(symbol - geometry_block_of(geometry, symbol) * geometry->block_symbols);
+}

@@ -1,95 +1,28 @@
-/* The symbol buffer: one pool of block-sized slots shared by all jobs of a node, and per job an object that
- * knows which block is where. One symbol in memory serves every child, every repair and the disk.
+/* Objects: which block is where, and what each child still needs of it.
  *
- * Life of a block at a receiver:  ABSENT → (first symbol: takes a slot) FILLING → (last symbol) WRITING →
- * HELD (on disk) at a source: HELD (in the file) → READING (slot taken) → HELD with a slot A slot is recycled
- * when its block is HELD on disk (or discarded by a memory sink), nothing holds it (transmit, disk) and each
- * child has acked all of it. When slots run short, a slot is also recycled whose block some children have not
- * been sent at all (never one partly sent): those children get it later, from disk, by object_load. `backlog`
- * of their feed remembers it.
+ * Life of a block at a receiver:  ABSENT → (first symbol: takes a slot) FILLING → (last symbol, owner begins
+ * the write) WRITING → HELD → (hash agrees with the source's) VERIFIED. At a source all blocks are VERIFIED
+ * from the start. A HELD or VERIFIED block without a slot goes through READING when a child needs it, and
+ * comes back. A block whose hash contradicts the source's is ABSENT again.
  *
- * Per slot and child three bitmaps hold the truth: sched (sent, or handed out for sending), acked, lost (to
- * be sent again).
+ * Children: the truth is in the slots' bitmaps and, per object and child, the `done` bitmap (blocks that the
+ * child has acked whole). A block that is on disk, has no slot and is not done is the child's backlog.
+ * Guarantee: a symbol is offered to a child as long as memory or disk has it and the child has not acked it;
+ * it is offered again only after feed_on_lost, feed_on_reset, feed_on_resend, or bad content. An ack of a
+ * symbol that was not sent (since a resend) is ignored.
  *
- * Memory: store_bytes(); everything is taken from the arena at start. Thread: one. No IO: disk work is asked
- * of the owner. */
+ * No IO: disk work is asked of the owner. Thread: one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/bitmap.h"
-#include "store/geometry.h"
-#include "wire/control.h"
-
-#define STORE_CHILDREN_MAX CONTROL_CHILDREN_MAX
-#define SLOT_NONE          UINT32_MAX
-#define SLOT_WORDS         BITMAP_WORDS(BLOCK_SYMBOLS_MAX)
-
-struct slot_child {
-    uint64_t sched[SLOT_WORDS];
-    uint64_t acked[SLOT_WORDS];
-    uint64_t lost[SLOT_WORDS];
-    uint16_t sched_count;
-    uint16_t acked_count;
-    uint16_t lost_count;
-    bool queued_repair; /* on the feed's list of slots with lost symbols */
-};
-
-struct object;
-
-struct slot {
-    uint8_t *data;         /* BLOCK_BYTES_TARGET bytes, symbols back to back */
-    uint8_t *tags;         /* WIRE_TAG_BYTES per symbol */
-    struct object *object; /* NULL: free */
-    uint64_t block;
-    uint64_t have[SLOT_WORDS];
-    uint32_t have_count;
-    uint32_t symbols;        /* of this block */
-    uint32_t holds;          /* transmits and disk requests under way */
-    uint32_t previous, next; /* age list: oldest first; or free list */
-    struct slot_child children[STORE_CHILDREN_MAX];
-};
+#include "store/pool.h"
 
 enum block_state {
     BLOCK_ABSENT = 0,
-    BLOCK_FILLING, /* has a slot, symbols missing */
+    BLOCK_FILLING, /* has a slot, symbols missing or the write not yet begun */
     BLOCK_READING, /* has a slot, the disk fills it */
     BLOCK_WRITING, /* has a slot, complete, the disk has it in hand */
     BLOCK_HELD,    /* on disk (or discarded by a memory sink) and its hash computed; may have a slot */
-    BLOCK_VERIFIED /* HELD and the hash agrees with the source's */
-};
-
-struct store_config {
-    uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping */
-    uint64_t blocks_max;   /* over all jobs at once: have-maps and hashes */
-    uint32_t objects_max;
-    uint32_t arrivals_max; /* 0: twice the symbols that the slots hold, for SYMBOL_BYTES_MIN */
-};
-
-struct store_counters {
-    uint64_t slots_taken, slots_recycled, slots_evicted /* recycled with a backlog left to a child */,
-        no_slot;
-};
-
-struct store {
-    struct slot *slots;
-    uint32_t slot_count;
-    uint32_t free_head;
-    uint32_t free_count;
-    uint32_t oldest, newest; /* age list of slots in use */
-    struct object *objects;
-    uint32_t objects_max;
-    uint64_t blocks_max; /* pool for per-block tables, handed out in runs, first fit */
-    uint64_t blocks_used;
-    uint32_t *pool_slot_of;
-    uint8_t *pool_state;
-    struct wire_hash *pool_hash;
-    uint8_t *pool_flags;
-    uint64_t *pool_backlog; /* STORE_CHILDREN_MAX bitmaps over the pool's blocks */
-    struct store_counters counters;
+    BLOCK_VERIFIED /* HELD and the hash agrees with the source's, or hashing is off; may have a slot */
 };
 
 /* One thing a feed may send: `count` consecutive symbols of one block. */
@@ -100,24 +33,14 @@ struct feed_item {
     bool repair;
 };
 
-/* What one child still needs of one object. The walk over arrivals is the fast path; backlog and repair lists
- * the rest. */
+/* What one child still needs of one object. */
 struct feed {
-    bool active;
-    uint64_t arrival;          /* cursor into the object's arrivals (free-running) */
-    uint32_t arrival_offset;   /* symbols of that run already looked at */
-    uint32_t repair_slots[64]; /* FIFO of slots with lost symbols; when it overflows, repair_scan is set */
-    uint32_t repair_head, repair_tail;
-    bool repair_scan;       /* look through all slots of the object for lost symbols */
-    uint64_t backlog_count; /* blocks to be served from disk */
-    uint64_t backlog_next;  /* where to look for the next one */
-    uint64_t blocks_done;   /* fully acked */
-};
-
-struct arrival {
-    uint64_t symbol;
-    uint32_t count;
-    uint32_t unused;
+    struct slot_list ready;  /* slots with symbols not yet sent, in order of their arrival */
+    struct slot_list repair; /* slots with lost symbols, in order of the loss */
+    uint32_t loading;        /* slots that the disk is filling, which this child needs */
+    uint64_t backlog_count;  /* blocks below read_next to be served from disk */
+    uint64_t backlog_next;   /* where to look for the next one */
+    uint64_t blocks_done;    /* fully acked */
 };
 
 struct object {
@@ -127,25 +50,25 @@ struct object {
     struct store *store;
     struct geometry geometry;
     uint64_t pool_first;     /* where this object's blocks lie in the store's pools */
+    uint64_t pool_blocks;    /* whole bitmap words */
     uint32_t *slot_of;       /* per block; SLOT_NONE */
     uint8_t *state;          /* enum block_state */
     uint8_t *hash_known;     /* bit 0: expected (the source's), bit 1: computed here */
     struct wire_hash *hash;  /* whichever came first; compared when the other comes */
+    uint64_t *loadable;      /* bitmap: HELD or VERIFIED, on disk, without a slot */
     uint64_t received_bytes; /* payload held, counted once */
     uint64_t verified_bytes;
     uint64_t blocks_verified;
-    uint64_t read_next; /* source: next block to read ahead */
+    uint64_t read_next;   /* next block to read ahead; `blocks` where nothing is */
+    uint32_t ahead_count; /* slots read ahead that no child was sent all of */
     uint32_t slots_in_use;
-    struct arrival *arrivals; /* ring of arrivals_max (a power of two) */
-    uint64_t arrival_end;     /* free-running */
-    uint32_t arrivals_mask;
+    uint64_t holds; /* over all its slots */
     uint32_t child_count;
+    uint32_t active;    /* one bit per child that was not dropped */
+    uint32_t load_turn; /* the child whose backlog is looked at first */
+    uint64_t *done[STORE_CHILDREN_MAX];
     struct feed feeds[STORE_CHILDREN_MAX];
 };
-
-size_t store_bytes(const struct store_config *config);
-/* At least 4 slots must fit config->memory_bytes (CHECK; the configuration check says it first). */
-void store_init(struct store *store, const struct store_config *config, struct arena *arena);
 
 /* ---- objects ---- */
 
@@ -158,11 +81,14 @@ bool object_idle(const struct object *object); /* no holds on any slot */
 
 /* ---- arriving symbols ---- */
 
+/* PUT_NO_SLOT: no memory for one more block now, or the disk is still reading a copy known to be bad. The
+ * symbol must not be acked to the parent: it will be sent again. */
 enum put_result { PUT_STORED, PUT_DUPLICATE, PUT_NO_SLOT, PUT_BAD_LENGTH, PUT_OUTSIDE };
 
-/* Copies `count` consecutive symbols (body_bytes in all, tags count * 16) into the buffer and notes the
- * arrival for the children. PUT_STORED when at least one was new; *completed is the block whose last symbol
- * this was, or UINT64_MAX (a run never crosses a block: PUT_OUTSIDE). On PUT_NO_SLOT nothing was changed. */
+/* Copies `count` consecutive symbols (body_bytes in all, tags count * 16; NULL: zeros) into the buffer and
+ * notes the arrival for the children. PUT_STORED when at least one was new; *completed is the block whose
+ * last symbol this was, or UINT64_MAX (a run never crosses a block: PUT_OUTSIDE). Otherwise nothing was
+ * changed. */
 enum put_result object_put(struct object *object, uint64_t symbol, uint32_t count, const uint8_t *tags,
                            const uint8_t *body, uint32_t body_bytes, uint64_t *completed);
 
@@ -170,62 +96,50 @@ enum put_result object_put(struct object *object, uint64_t symbol, uint32_t coun
 
 /* The completed block goes to the disk: state WRITING, slot held. Returns its slot. */
 uint32_t object_write_begin(struct object *object, uint64_t block);
-/* The disk has it. `hash` is what it computed (ignored when hashing is off: `hashed` false → VERIFIED at
- * once). Returns false when the hash contradicts the source's: the block is ABSENT again and must be asked
- * for again (RESEND). */
+/* The disk has it; the hold ends. `hash` is what it computed (ignored when hashing is off: `hashed` false →
+ * VERIFIED at once). Returns false when the hash contradicts the source's: the block is ABSENT again and must
+ * be asked for again (RESEND). */
 bool object_write_done(struct object *object, uint64_t block, bool hashed, const struct wire_hash *hash);
-/* The source's hash of a block, from HASHES or from its own disk. Returns false when it contradicts what was
- * computed here: the block is ABSENT again. */
+/* The disk could not take it; the hold ends. The block is complete in memory: object_write_begin may follow.
+ */
+void object_write_failed(struct object *object, uint64_t block);
+/* The source's hash of a block, from HASHES or, at the source, from its own disk. Returns false when it
+ * contradicts what was computed here: the block is ABSENT again, or at the source: the file has changed and
+ * the object is as before. */
 bool object_expect(struct object *object, uint64_t block, const struct wire_hash *hash);
 
-/* Source read-ahead and slow children: the next block that ought to be read from disk into a slot, within
- * memory: source read-ahead first (`ahead_max` blocks in slots beyond the fastest child's cursor), then the
- * oldest backlog of each feed. Takes and holds a slot, state READING. False: nothing to read now, or no slot.
- */
+/* Read-ahead and slow children: the next block that ought to be read from disk into a slot, within memory:
+ * first for a child with a backlog and nothing else to send, then read-ahead (up to `ahead_max` slots that no
+ * child was sent all of), then the other backlogs. Takes and holds a slot, state READING. False: nothing to
+ * read now, or no slot. */
 bool object_load_begin(struct object *object, uint32_t ahead_max, uint64_t *block, uint32_t *slot);
-/* The disk filled the slot: all its symbols have arrived, for the children that lack them. */
+/* The disk filled the slot; the hold ends. All its symbols have arrived, for the children that lack them. */
 void object_load_done(struct object *object, uint64_t block);
-/* The read failed: the slot is returned. */
+/* The read failed; the hold ends and the slot is returned. Another object_load_begin would try it again. */
 void object_load_failed(struct object *object, uint64_t block);
-/* Everything is on disk already (skip-if-same, resume): all blocks VERIFIED, children served by object_load.
- */
+/* Before the first symbol: everything is on disk already (skip-if-same, resume): all blocks VERIFIED,
+ * children served by object_load. */
 void object_mark_held(struct object *object);
 bool object_complete(const struct object *object); /* every block VERIFIED */
 
 /* ---- children ---- */
 
-/* The next symbols for this child: repairs first, then arrivals in order; at most count_max consecutive ones
- * of one block. Marks nothing. False: nothing to send now. */
+/* The next symbols for this child: repairs first, then by arrival of their blocks; at most count_max
+ * consecutive ones of one block. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */
 void feed_on_sent(struct object *object, uint32_t child, const struct feed_item *item);
+/* `symbol` and `count` of these two are those of one sent item. */
 void feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
 /* Lost, refused by the port, or to be probed: queued for repair unless acked already. */
 void feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
-/* The child holds these blocks already: never sent again. */
+/* The edge has forgotten all packets in flight (a new session): what was sent and not acked is lost. */
+void feed_on_reset(struct object *object, uint32_t child);
+/* The child holds these blocks already: never sent again. Blocks beyond the object are ignored. */
 void feed_on_have(struct object *object, uint32_t child, uint64_t first_block, uint64_t count);
 /* The child got bad content: what it acked of these blocks is forgotten, they go out again (from memory or
- * disk). */
-void feed_on_resend(struct object *object, uint32_t child, uint64_t first_block, uint64_t count);
+ * disk). False: a memory sink has recycled some of them and can't serve them any more. */
+bool feed_on_resend(struct object *object, uint32_t child, uint64_t first_block, uint64_t count);
 bool feed_done(const struct object *object, uint32_t child); /* all blocks acked */
 /* The child is gone for good: it holds no slot any more. */
 void feed_drop(struct object *object, uint32_t child);
-
-/* ---- slots ---- */
-
-static inline const uint8_t *slot_symbol(const struct slot *slot, const struct geometry *geometry,
-                                         uint64_t symbol)
-{
-    return slot->data + (symbol % geometry->block_symbols) * geometry->symbol_bytes;
-}
-
-static inline const uint8_t *slot_tags(const struct slot *slot, const struct geometry *geometry,
-                                       uint64_t symbol)
-{
-    return slot->tags + (symbol % geometry->block_symbols) * WIRE_TAG_BYTES;
-}
-
-void store_hold(struct store *store, uint32_t slot);
-void store_release(struct store *store, uint32_t slot);
-/* Slots that are free or could be recycled now: what credit is computed from. O(1). */
-uint32_t store_available(const struct store *store);

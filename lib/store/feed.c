@@ -1,0 +1,297 @@
+#include <string.h>
+
+#include "base/units.h"
+#include "store/slots.h"
+
+void feed_link_ready(struct object *object, uint32_t index, uint32_t children)
+{
+    struct slot *slot = &object->store->slots[index];
+    for (uint32_t left = children & ~slot->ready; left != 0; left &= left - 1) {
+        uint32_t child = child_first(left);
+        list_append(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
+    }
+    slot->ready |= children;
+}
+
+void feed_link_repair(struct object *object, uint32_t index, uint32_t child)
+{
+    struct slot *slot = &object->store->slots[index];
+    if ((slot->repair >> child & 1) != 0)
+        return;
+    list_append(object->store, &object->feeds[child].repair, SLOT_REPAIR(child), index);
+    slot->repair |= 1u << child;
+}
+
+static void unlink_ready(struct object *object, uint32_t index, uint32_t child)
+{
+    list_remove(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
+    object->store->slots[index].ready &= ~(1u << child);
+}
+
+static void unlink_repair(struct object *object, uint32_t index, uint32_t child)
+{
+    list_remove(object->store, &object->feeds[child].repair, SLOT_REPAIR(child), index);
+    object->store->slots[index].repair &= ~(1u << child);
+}
+
+void feed_unlink(struct object *object, uint32_t index, uint32_t children)
+{
+    struct slot *slot = &object->store->slots[index];
+    for (uint32_t left = children & slot->ready; left != 0; left &= left - 1)
+        unlink_ready(object, index, child_first(left));
+    for (uint32_t left = children & slot->repair; left != 0; left &= left - 1)
+        unlink_repair(object, index, child_first(left));
+}
+
+/* ---- sending ---- */
+
+/* The first run of set bits at or after the first non-empty word from *word, going round; it stays within
+ * `words` words and is at most count_max long. `without` (may be NULL) takes bits out of `set`. */
+static inline bool find_run(const uint64_t *set, const uint64_t *without, uint32_t words, uint32_t count_max,
+                            uint16_t *word, uint32_t *first, uint32_t *count)
+{
+    uint32_t at = *word;
+    uint64_t bits = 0;
+    for (uint32_t tried = 0; tried < words; tried++) {
+        bits = without == NULL ? set[at] : set[at] & ~without[at];
+        if (bits != 0)
+            break;
+        at = at + 1 == words ? 0 : at + 1;
+    }
+    if (bits == 0)
+        return false;
+    *word = (uint16_t)at;
+    uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+    *first = at * 64 + bit;
+    *count = 0;
+    for (;;) {
+        uint64_t rest = ~(bits >> bit);
+        uint32_t length = rest == 0 ? 64 : (uint32_t)__builtin_ctzll(rest);
+        *count += length;
+        if (*count >= count_max || bit + length < 64 || ++at == words)
+            break;
+        bits = without == NULL ? set[at] : set[at] & ~without[at];
+        bit = 0;
+    }
+    *count = MIN(*count, count_max);
+    return true;
+}
+
+bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item)
+{
+    const struct feed *feed = &object->feeds[child];
+    bool repair = feed->repair.head != SLOT_NONE;
+    uint32_t index = repair ? feed->repair.head : feed->ready.head;
+    if (index == SLOT_NONE)
+        return false;
+    struct slot *slot = &object->store->slots[index];
+    struct slot_child *state = &slot->children[child];
+    uint32_t words = (uint32_t)BITMAP_WORDS(slot->symbols);
+    uint32_t first = 0;
+    uint16_t from = 0;
+    bool found =
+        repair ? find_run(state->lost, NULL, words, count_max, &from, &first, &item->count)
+               : find_run(slot->have, state->sched, words, count_max, &state->word, &first, &item->count);
+    CHECK(found);
+    item->slot = index;
+    item->symbol = slot->block * object->geometry.block_symbols + first;
+    item->repair = repair;
+    return true;
+}
+
+static void mark_sent(struct slot_child *state, uint32_t first, uint32_t count)
+{
+    for (uint32_t word = first / 64; word * 64 < first + count; word++) {
+        uint64_t mask = range_mask(word, first, first + count);
+        uint64_t fresh = mask & ~state->sched[word];
+        uint64_t again = mask & state->lost[word];
+        state->sched[word] |= fresh;
+        state->lost[word] &= ~again;
+        state->sched_count += (uint16_t)__builtin_popcountll(fresh);
+        state->lost_count -= (uint16_t)__builtin_popcountll(again);
+    }
+}
+
+void feed_on_sent(struct object *object, uint32_t child, const struct feed_item *item)
+{
+    struct store *store = object->store;
+    uint32_t index = item->slot;
+    struct slot *slot = &store->slots[index];
+    struct slot_child *state = &slot->children[child];
+    CHECK(slot->object == object);
+    uint32_t first = (uint32_t)(item->symbol - slot->block * object->geometry.block_symbols);
+    CHECK(first < slot->symbols && item->count <= slot->symbols - first);
+    slot->touched |= 1u << child;
+    if (slot->pinned != 0)
+        slot_unpin(store, index, 1u << child);
+    mark_sent(state, first, item->count);
+    if (state->lost_count == 0 && (slot->repair >> child & 1) != 0)
+        unlink_repair(object, index, child);
+    if (state->sched_count == slot->have_count && (slot->ready >> child & 1) != 0)
+        unlink_ready(object, index, child);
+    if (state->sched_count == slot->symbols)
+        slot_end_ahead(slot);
+    store_hold(store, index);
+}
+
+/* ---- what becomes of it ---- */
+
+/* The slot where these symbols of the child are not yet done, and the run's place in it; SLOT_NONE: the block
+ * is done, was dropped as bad, or begins anew. */
+static uint32_t find_sent(struct object *object, uint32_t child, uint64_t symbol, uint32_t count,
+                          uint32_t *first)
+{
+    CHECK(symbol < object->geometry.symbols && count <= object->geometry.symbols - symbol);
+    uint64_t block = geometry_block_of(&object->geometry, symbol);
+    uint32_t index = object->slot_of[block];
+    if (index == SLOT_NONE)
+        return SLOT_NONE;
+    const struct slot *slot = &object->store->slots[index];
+    if (((slot->done | ~object->active) >> child & 1) != 0)
+        return SLOT_NONE;
+    *first = (uint32_t)(symbol - block * object->geometry.block_symbols);
+    CHECK(count <= slot->symbols - *first);
+    return index;
+}
+
+static void set_done(struct object *object, uint32_t child, uint64_t block)
+{
+    uint32_t index = object->slot_of[block];
+    bitmap_set(object->done[child], block);
+    object->feeds[child].blocks_done++;
+    if (index == SLOT_NONE) {
+        if (block < object->read_next && bitmap_test(object->loadable, block))
+            object->feeds[child].backlog_count--;
+        return;
+    }
+    object->store->slots[index].done |= 1u << child;
+    feed_unlink(object, index, 1u << child);
+    slot_unpin(object->store, index, 1u << child);
+    slot_reclass(object->store, index);
+}
+
+void feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
+{
+    uint32_t first = 0;
+    uint32_t index = find_sent(object, child, symbol, count, &first);
+    if (index == SLOT_NONE)
+        return;
+    struct slot *slot = &object->store->slots[index];
+    struct slot_child *state = &slot->children[child];
+    for (uint32_t word = first / 64; word * 64 < first + count; word++) {
+        uint64_t sent = range_mask(word, first, first + count) & state->sched[word];
+        uint64_t fresh = sent & ~state->acked[word];
+        uint64_t spared = sent & state->lost[word];
+        state->acked[word] |= fresh;
+        state->lost[word] &= ~spared;
+        state->acked_count += (uint16_t)__builtin_popcountll(fresh);
+        state->lost_count -= (uint16_t)__builtin_popcountll(spared);
+    }
+    if (state->lost_count == 0 && (slot->repair >> child & 1) != 0)
+        unlink_repair(object, index, child);
+    if (state->acked_count == slot->symbols) {
+        slot->served = true;
+        set_done(object, child, slot->block);
+    }
+}
+
+static void mark_lost(struct object *object, uint32_t child, uint32_t index, uint32_t first, uint32_t count)
+{
+    struct slot_child *state = &object->store->slots[index].children[child];
+    for (uint32_t word = first / 64; word * 64 < first + count; word++) {
+        uint64_t lost = range_mask(word, first, first + count) & state->sched[word] & ~state->acked[word] &
+                        ~state->lost[word];
+        state->lost[word] |= lost;
+        state->lost_count += (uint16_t)__builtin_popcountll(lost);
+    }
+    if (state->lost_count != 0)
+        feed_link_repair(object, index, child);
+}
+
+void feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
+{
+    uint32_t first = 0;
+    uint32_t index = find_sent(object, child, symbol, count, &first);
+    if (index != SLOT_NONE)
+        mark_lost(object, child, index, first, count);
+}
+
+void feed_on_reset(struct object *object, uint32_t child)
+{
+    for (uint32_t index = 0; index < object->store->slot_count; index++) {
+        const struct slot *slot = &object->store->slots[index];
+        if (slot->object == object && !slot->retired && ((object->active & ~slot->done) >> child & 1) != 0)
+            mark_lost(object, child, index, 0, slot->symbols);
+    }
+}
+
+static uint64_t blocks_end(const struct object *object, uint64_t first, uint64_t count)
+{
+    uint64_t blocks = object->geometry.blocks;
+    return first >= blocks || count > blocks - first ? blocks : first + count;
+}
+
+void feed_on_have(struct object *object, uint32_t child, uint64_t first_block, uint64_t count)
+{
+    uint64_t end = blocks_end(object, first_block, count);
+    const uint64_t *done = object->done[child];
+    uint64_t block = bitmap_next_clear(done, end, first_block);
+    for (; block < end; block = bitmap_next_clear(done, end, block + 1))
+        set_done(object, child, block);
+}
+
+static void begin_anew(struct object *object, uint32_t child, uint32_t index)
+{
+    struct slot *slot = &object->store->slots[index];
+    struct slot_child *state = &slot->children[child];
+    feed_unlink(object, index, 1u << child);
+    slot->done &= ~(1u << child);
+    slot->touched &= ~(1u << child);
+    state->sched_count = state->acked_count = state->lost_count = state->word = 0;
+    memset(state->sched, 0, sizeof(state->sched));
+    memset(state->acked, 0, sizeof(state->acked));
+    memset(state->lost, 0, sizeof(state->lost));
+    if (slot->have_count != 0 && (object->active >> child & 1) != 0)
+        feed_link_ready(object, index, 1u << child);
+    slot_reclass(object->store, index);
+}
+
+bool feed_on_resend(struct object *object, uint32_t child, uint64_t first_block, uint64_t count)
+{
+    uint64_t end = blocks_end(object, first_block, count);
+    bool served = true;
+    for (uint64_t block = first_block; block < end; block++) {
+        bool was_done = bitmap_test(object->done[child], block);
+        uint32_t index = object->slot_of[block];
+        bool recycled = index == SLOT_NONE && object->state[block] != BLOCK_ABSENT;
+        if (was_done) {
+            bitmap_clear(object->done[child], block);
+            object->feeds[child].blocks_done--;
+        }
+        if (index != SLOT_NONE)
+            begin_anew(object, child, index);
+        else if (recycled && object->discard)
+            served = false;
+        else if (recycled && was_done && block < object->read_next)
+            object->feeds[child].backlog_count++;
+    }
+    return served;
+}
+
+bool feed_done(const struct object *object, uint32_t child)
+{
+    return object->feeds[child].blocks_done == object->geometry.blocks;
+}
+
+void feed_drop(struct object *object, uint32_t child)
+{
+    object->active &= ~(1u << child);
+    for (uint32_t index = 0; index < object->store->slot_count; index++) {
+        const struct slot *slot = &object->store->slots[index];
+        if (slot->object != object)
+            continue;
+        feed_unlink(object, index, 1u << child);
+        slot_unpin(object->store, index, 1u << child);
+        slot_reclass(object->store, index);
+    }
+}

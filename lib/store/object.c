@@ -1,0 +1,346 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "store/slots.h"
+
+#define HASH_EXPECTED 1
+#define HASH_COMPUTED 2
+
+/* First fit over the pool: a run may start where it starts or where another one ends. Returns pool_blocks
+ * when no gap is wide enough. */
+static uint64_t pool_find(const struct store *store, uint64_t need)
+{
+    uint64_t first = 0;
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (uint32_t index = 0; index < store->objects_max; index++) {
+            const struct object *other = &store->objects[index];
+            uint64_t end = other->pool_first + other->pool_blocks;
+            if (other->in_use && other->pool_first < first + need && first < end) {
+                first = end;
+                moved = true;
+            }
+        }
+    }
+    return first + need <= store->pool_blocks ? first : store->pool_blocks;
+}
+
+static void init_tables(struct object *object)
+{
+    struct store *store = object->store;
+    uint64_t first = object->pool_first;
+    uint64_t blocks = object->geometry.blocks;
+    size_t words_bytes = object->pool_blocks / 8;
+    object->slot_of = store->pool_slot_of + first;
+    object->state = store->pool_state + first;
+    object->hash = store->pool_hash + first;
+    object->hash_known = store->pool_hash_known + first;
+    object->loadable = store->pool_loadable + first / 64;
+    memset(object->slot_of, 0xff, blocks * sizeof(uint32_t));
+    memset(object->state, BLOCK_ABSENT, blocks);
+    memset(object->hash_known, 0, blocks);
+    memset(object->loadable, 0, words_bytes);
+    for (uint32_t child = 0; child < object->child_count; child++) {
+        object->done[child] = store->pool_done + (child * store->pool_blocks + first) / 64;
+        memset(object->done[child], 0, words_bytes);
+        list_init(&object->feeds[child].ready);
+        list_init(&object->feeds[child].repair);
+    }
+}
+
+static struct object *find_free(struct store *store)
+{
+    for (uint32_t index = 0; index < store->objects_max; index++)
+        if (!store->objects[index].in_use)
+            return &store->objects[index];
+    return NULL;
+}
+
+struct object *object_open(struct store *store, const struct geometry *geometry, bool source, bool discard,
+                           uint32_t child_count, struct err *err)
+{
+    CHECK(child_count <= STORE_CHILDREN_MAX);
+    struct object *object = find_free(store);
+    if (object == NULL) {
+        err_set(err, "%" PRIu32 " objects are open, which is the limit", store->objects_open);
+        return NULL;
+    }
+    uint64_t room = store->blocks_max - store->blocks_used;
+    uint64_t need = BITMAP_WORDS(geometry->blocks) * 64;
+    uint64_t first = geometry->blocks <= room ? pool_find(store, need) : store->pool_blocks;
+    if (first == store->pool_blocks && need != 0) {
+        err_set(err, "block tables: %" PRIu64 " blocks needed, %" PRIu64 " of %" PRIu64 " free%s",
+                geometry->blocks, room, store->blocks_max,
+                geometry->blocks <= room ? ", but not in one run" : "");
+        return NULL;
+    }
+    *object = (struct object){
+        .in_use = true,
+        .source = source,
+        .discard = discard,
+        .store = store,
+        .geometry = *geometry,
+        .pool_first = need == 0 ? 0 : first,
+        .pool_blocks = need,
+        .read_next = geometry->blocks,
+        .child_count = child_count,
+        .active = (1u << child_count) - 1,
+    };
+    init_tables(object);
+    store->objects_open++;
+    store->blocks_used += geometry->blocks;
+    if (source)
+        object_mark_held(object);
+    return object;
+}
+
+void object_close(struct object *object)
+{
+    struct store *store = object->store;
+    CHECK(object->in_use && object_idle(object));
+    for (uint32_t index = 0; index < store->slot_count; index++)
+        if (store->slots[index].object == object)
+            slot_return(store, index);
+    CHECK(object->slots_in_use == 0);
+    store->blocks_used -= object->geometry.blocks;
+    store->objects_open--;
+    object->in_use = false;
+}
+
+bool object_idle(const struct object *object)
+{
+    return object->holds == 0;
+}
+
+bool object_complete(const struct object *object)
+{
+    return object->blocks_verified == object->geometry.blocks;
+}
+
+void object_mark_held(struct object *object)
+{
+    uint64_t blocks = object->geometry.blocks;
+    CHECK(object->slots_in_use == 0 && object->received_bytes == 0);
+    memset(object->state, BLOCK_VERIFIED, blocks);
+    if (!object->discard)
+        bitmap_fill(object->loadable, blocks);
+    object->read_next = 0;
+    object->blocks_verified = blocks;
+    object->received_bytes = object->verified_bytes = object->geometry.size_bytes;
+}
+
+/* ---- arriving symbols ---- */
+
+static void put_symbol(struct object *object, struct slot *slot, uint32_t index, uint32_t count,
+                       const uint8_t *tags, const uint8_t *body, uint32_t bytes)
+{
+    memcpy(slot->data + (size_t)index * object->geometry.symbol_bytes, body, bytes);
+    uint8_t *slot_tags_at = slot->tags + (size_t)index * WIRE_TAG_BYTES;
+    if (tags != NULL)
+        memcpy(slot_tags_at, tags, (size_t)count * WIRE_TAG_BYTES);
+    else
+        memset(slot_tags_at, 0, (size_t)count * WIRE_TAG_BYTES);
+    object->received_bytes += bytes;
+}
+
+/* A run of which some symbols are there already: those are left as they are, they may be on their way to a
+ * child. */
+static void put_missing(struct object *object, struct slot *slot, uint64_t symbol, uint32_t index,
+                        uint32_t count, const uint8_t *tags, const uint8_t *body)
+{
+    for (uint32_t at = 0; at < count; at++) {
+        if (bitmap_test(slot->have, index + at))
+            continue;
+        put_symbol(object, slot, index + at, 1, tags == NULL ? NULL : tags + (size_t)at * WIRE_TAG_BYTES,
+                   body + (size_t)at * object->geometry.symbol_bytes,
+                   geometry_symbol_length(&object->geometry, symbol + at));
+    }
+}
+
+static uint32_t count_missing(const struct slot *slot, uint32_t first, uint32_t count)
+{
+    uint32_t missing = 0;
+    for (uint32_t word = first / 64; word * 64 < first + count; word++)
+        missing += (uint32_t)__builtin_popcountll(range_mask(word, first, first + count) & ~slot->have[word]);
+    return missing;
+}
+
+/* The slot that takes symbols of this block; SLOT_NONE with *result otherwise. */
+static uint32_t put_slot(struct object *object, uint64_t block, enum put_result *result)
+{
+    switch ((enum block_state)object->state[block]) {
+    case BLOCK_FILLING:
+        return object->slot_of[block];
+    case BLOCK_ABSENT: {
+        uint32_t index = slot_take(object, block, SLOT_WAITING);
+        if (index != SLOT_NONE) {
+            object->state[block] = BLOCK_FILLING;
+            return index;
+        }
+        object->store->counters.no_slot++;
+        *result = PUT_NO_SLOT;
+        return SLOT_NONE;
+    }
+    case BLOCK_READING:
+        *result = object->store->slots[object->slot_of[block]].rejected ? PUT_NO_SLOT : PUT_DUPLICATE;
+        return SLOT_NONE;
+    case BLOCK_WRITING:
+    case BLOCK_HELD:
+    case BLOCK_VERIFIED:
+        *result = PUT_DUPLICATE;
+        return SLOT_NONE;
+    }
+    CHECK(false);
+    return SLOT_NONE;
+}
+
+enum put_result object_put(struct object *object, uint64_t symbol, uint32_t count, const uint8_t *tags,
+                           const uint8_t *body, uint32_t body_bytes, uint64_t *completed)
+{
+    const struct geometry *geometry = &object->geometry;
+    *completed = UINT64_MAX;
+    if (count == 0 || symbol >= geometry->symbols || count > geometry->symbols - symbol)
+        return PUT_OUTSIDE;
+    uint64_t block = geometry_block_of(geometry, symbol);
+    uint32_t first = (uint32_t)(symbol - block * geometry->block_symbols);
+    if (count > geometry->block_symbols - first)
+        return PUT_OUTSIDE;
+    if (body_bytes != geometry_run_length(geometry, symbol, count))
+        return PUT_BAD_LENGTH;
+    enum put_result result = PUT_STORED;
+    uint32_t index = put_slot(object, block, &result);
+    if (index == SLOT_NONE)
+        return result;
+
+    struct slot *slot = &object->store->slots[index];
+    uint32_t missing = count_missing(slot, first, count);
+    if (missing == 0)
+        return PUT_DUPLICATE;
+    if (missing == count)
+        put_symbol(object, slot, first, count, tags, body, body_bytes);
+    else
+        put_missing(object, slot, symbol, first, count, tags, body);
+    for (uint32_t word = first / 64; word * 64 < first + count; word++)
+        slot->have[word] |= range_mask(word, first, first + count);
+    slot->have_count += missing;
+    feed_link_ready(object, index, object->active & ~slot->done);
+    if (slot->have_count == slot->symbols)
+        *completed = block;
+    return PUT_STORED;
+}
+
+/* ---- writing and hashes ---- */
+
+uint32_t object_write_begin(struct object *object, uint64_t block)
+{
+    uint32_t index = object->slot_of[block];
+    CHECK(object->state[block] == BLOCK_FILLING);
+    CHECK(object->store->slots[index].have_count == object->store->slots[index].symbols);
+    object->state[block] = BLOCK_WRITING;
+    store_hold(object->store, index);
+    return index;
+}
+
+static void count_verified(struct object *object, uint64_t block)
+{
+    object->blocks_verified++;
+    object->verified_bytes += geometry_block_length(&object->geometry, block);
+}
+
+/* The content of the block is bad. Its children learn that from the hash themselves: those that acked all of
+ * it are not sent more before they ask (RESEND), the others get all of it anew. */
+static void reject(struct object *object, uint64_t block)
+{
+    struct store *store = object->store;
+    uint32_t length = geometry_block_length(&object->geometry, block);
+    uint32_t index = object->slot_of[block];
+    bool reading = object->state[block] == BLOCK_READING;
+    uint8_t held = reading ? store->slots[index].loaded : object->state[block];
+    object->received_bytes -= length;
+    if (held == BLOCK_VERIFIED) {
+        object->blocks_verified--;
+        object->verified_bytes -= length;
+    }
+    if (reading) {
+        store->slots[index].rejected = true;
+        return;
+    }
+    if (index == SLOT_NONE)
+        object_clear_loadable(object, block);
+    object->state[block] = BLOCK_ABSENT;
+    if (index != SLOT_NONE)
+        slot_retire(store, index);
+}
+
+bool object_write_done(struct object *object, uint64_t block, bool hashed, const struct wire_hash *hash)
+{
+    struct store *store = object->store;
+    uint32_t index = object->slot_of[block];
+    CHECK(object->state[block] == BLOCK_WRITING);
+    bool expected = (object->hash_known[block] & HASH_EXPECTED) != 0;
+    bool agrees = true;
+    if (hashed && expected)
+        agrees = memcmp(&object->hash[block], hash, sizeof(*hash)) == 0;
+    if (!agrees) {
+        reject(object, block);
+        store_release(store, index);
+        return false;
+    }
+    object->state[block] = BLOCK_HELD;
+    if (hashed) {
+        object->hash[block] = *hash;
+        object->hash_known[block] |= HASH_COMPUTED;
+    }
+    if (expected || !hashed) {
+        object->state[block] = BLOCK_VERIFIED;
+        count_verified(object, block);
+    }
+    store_release(store, index);
+    return true;
+}
+
+void object_write_failed(struct object *object, uint64_t block)
+{
+    CHECK(object->state[block] == BLOCK_WRITING);
+    object->state[block] = BLOCK_FILLING;
+    store_release(object->store, object->slot_of[block]);
+}
+
+/* The source's own file: the first hash of a block is the truth, a later one must be the same. */
+static bool expect_at_source(struct object *object, uint64_t block, const struct wire_hash *hash)
+{
+    if (object->hash_known[block] != 0)
+        return memcmp(&object->hash[block], hash, sizeof(*hash)) == 0;
+    object->hash[block] = *hash;
+    object->hash_known[block] = HASH_EXPECTED | HASH_COMPUTED;
+    return true;
+}
+
+bool object_expect(struct object *object, uint64_t block, const struct wire_hash *hash)
+{
+    CHECK(block < object->geometry.blocks);
+    if (object->source)
+        return expect_at_source(object, block, hash);
+    if ((object->hash_known[block] & HASH_COMPUTED) == 0) {
+        object->hash[block] = *hash;
+        object->hash_known[block] = HASH_EXPECTED;
+        return true;
+    }
+    if (memcmp(&object->hash[block], hash, sizeof(*hash)) != 0) {
+        object->hash[block] = *hash;
+        object->hash_known[block] = HASH_EXPECTED;
+        reject(object, block);
+        return false;
+    }
+    object->hash_known[block] |= HASH_EXPECTED;
+    uint8_t *held = &object->state[block];
+    if (*held == BLOCK_READING)
+        held = &object->store->slots[object->slot_of[block]].loaded;
+    if (*held == BLOCK_HELD) {
+        *held = BLOCK_VERIFIED;
+        count_verified(object, block);
+    }
+    return true;
+}

@@ -1,0 +1,164 @@
+#include "store/slots.h"
+
+#include <string.h>
+
+static struct slot_link *link_of(struct store *store, size_t link_offset, uint32_t index)
+{
+    return (struct slot_link *)(void *)((uint8_t *)&store->slots[index] + link_offset);
+}
+
+void list_init(struct slot_list *list)
+{
+    *list = (struct slot_list){.head = SLOT_NONE, .tail = SLOT_NONE};
+}
+
+void list_append(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
+{
+    *link_of(store, link_offset, index) = (struct slot_link){.previous = list->tail, .next = SLOT_NONE};
+    if (list->tail == SLOT_NONE)
+        list->head = index;
+    else
+        link_of(store, link_offset, list->tail)->next = index;
+    list->tail = index;
+    list->count++;
+}
+
+void list_remove(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
+{
+    struct slot_link link = *link_of(store, link_offset, index);
+    if (link.previous == SLOT_NONE)
+        list->head = link.next;
+    else
+        link_of(store, link_offset, link.previous)->next = link.next;
+    if (link.next == SLOT_NONE)
+        list->tail = link.previous;
+    else
+        link_of(store, link_offset, link.next)->previous = link.previous;
+    list->count--;
+}
+
+static enum slot_class class_of(const struct slot *slot)
+{
+    const struct object *object = slot->object;
+    if (object == NULL)
+        return SLOT_FREE;
+    if (slot->holds != 0 || slot->retired || slot->pinned != 0)
+        return SLOT_BUSY;
+    if (object->state[slot->block] < BLOCK_HELD)
+        return SLOT_BUSY;
+    uint32_t pending = object->active & ~slot->done;
+    if (pending == 0)
+        return SLOT_CLEAN;
+    if (object->discard || (pending & slot->touched) != 0)
+        return SLOT_BUSY;
+    return slot->served ? SLOT_SERVED : SLOT_WAITING;
+}
+
+void slot_end_ahead(struct slot *slot)
+{
+    slot->object->ahead_count -= slot->ahead;
+    slot->ahead = false;
+}
+
+void slot_reclass(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    enum slot_class class = class_of(slot);
+    if (class == slot->class)
+        return;
+    if (class == SLOT_CLEAN)
+        slot_end_ahead(slot);
+    list_remove(store, &store->classes[slot->class], SLOT_LINK, index);
+    list_append(store, &store->classes[class], SLOT_LINK, index);
+    slot->class = class;
+}
+
+static void start(struct object *object, uint64_t block, uint32_t index)
+{
+    struct slot *slot = &object->store->slots[index];
+    slot->object = object;
+    slot->block = block;
+    slot->symbols = geometry_symbols_in_block(&object->geometry, block);
+    slot->have_count = 0;
+    slot->retired = slot->rejected = slot->served = slot->ahead = false;
+    slot->done = slot->touched = slot->ready = slot->repair = slot->loading = slot->pinned = 0;
+    memset(slot->have, 0, sizeof(slot->have));
+    for (uint32_t child = 0; child < object->child_count; child++) {
+        if (bitmap_test(object->done[child], block))
+            slot->done |= 1u << child;
+        struct slot_child *state = &slot->children[child];
+        state->sched_count = state->acked_count = state->lost_count = state->word = 0;
+        memset(state->sched, 0, sizeof(state->sched));
+        memset(state->acked, 0, sizeof(state->acked));
+        memset(state->lost, 0, sizeof(state->lost));
+    }
+    object->slot_of[block] = index;
+    object->slots_in_use++;
+}
+
+uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
+{
+    struct store *store = object->store;
+    for (int class = SLOT_FREE; class <= (int)worst; class ++) {
+        uint32_t index = store->classes[class].head;
+        if (index == SLOT_NONE)
+            continue;
+        if (class != SLOT_FREE) {
+            store->counters.slots_recycled++;
+            store->counters.slots_evicted += class != SLOT_CLEAN;
+            slot_return(store, index);
+        }
+        list_remove(store, &store->classes[SLOT_FREE], SLOT_LINK, index);
+        list_append(store, &store->classes[SLOT_BUSY], SLOT_LINK, index);
+        store->slots[index].class = SLOT_BUSY;
+        start(object, block, index);
+        store->counters.slots_taken++;
+        return index;
+    }
+    return SLOT_NONE;
+}
+
+void slot_unpin(struct store *store, uint32_t index, uint32_t children)
+{
+    struct slot *slot = &store->slots[index];
+    if ((slot->pinned & children) == 0)
+        return;
+    slot->pinned &= ~children;
+    if (slot->pinned == 0)
+        store->pinned_count--;
+}
+
+/* Ends what the slot means to its object and the object's children; only the holds may remain. */
+static void detach(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    struct object *object = slot->object;
+    feed_unlink(object, index, slot->ready | slot->repair);
+    slot_unpin(store, index, slot->pinned);
+    slot_end_ahead(slot);
+    object->slot_of[slot->block] = SLOT_NONE;
+    if (object->state[slot->block] >= BLOCK_HELD)
+        object_set_loadable(object, slot->block);
+}
+
+void slot_return(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    CHECK(slot->object != NULL && slot->holds == 0);
+    if (!slot->retired)
+        detach(store, index);
+    slot->object->slots_in_use--;
+    slot->object = NULL;
+    slot_reclass(store, index);
+}
+
+void slot_retire(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    detach(store, index);
+    slot->retired = true;
+    if (slot->holds == 0)
+        slot_return(store, index);
+    else
+        slot_reclass(store, index);
+}
