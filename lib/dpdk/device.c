@@ -1,0 +1,151 @@
+#include "dpdk/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "dpdk/compat.h"
+
+#define AF_PACKET_RESERVE 96 /* its frame header and alignment inside framesz */
+
+static const struct {
+    const char *prefix;
+    enum device_kind kind;
+} device_prefixes[] = {
+    {"net_memif", DEVICE_MEMIF},   {"net_ring", DEVICE_RING},      {"net_af_packet", DEVICE_AF_PACKET},
+    {"net_af_xdp", DEVICE_AF_XDP}, {"net_tap", DEVICE_TAP},        {"net_", DEVICE_OTHER_VDEV},
+    {"eth_", DEVICE_OTHER_VDEV},   {"virtio_", DEVICE_OTHER_VDEV},
+};
+
+uint32_t device_buffer_bytes(uint32_t frame_bytes_max)
+{
+    return MAX(2048u, (frame_bytes_max + 1023) / 1024 * 1024);
+}
+
+uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated)
+{
+    switch (kind) {
+    case DEVICE_MEMIF:     /* states 1518, carries bsize */
+    case DEVICE_AF_PACKET: /* states 1518, carries framesz */
+        return 65535;
+    case DEVICE_TAP:
+        return COMPAT_TAP_FRAME_BYTES_MAX;
+    case DEVICE_NIC:
+    case DEVICE_RING:
+    case DEVICE_AF_XDP:
+    case DEVICE_OTHER_VDEV:
+        return stated;
+    }
+    CHECK(false);
+}
+
+uint32_t device_mbufs(enum device_kind kind)
+{
+    switch (kind) {
+    case DEVICE_MEMIF:
+    case DEVICE_AF_PACKET:
+    case DEVICE_TAP:
+        return 0; /* frames are copied in and out */
+    case DEVICE_AF_XDP:
+        return 32768;
+    case DEVICE_RING:
+    case DEVICE_NIC:
+    case DEVICE_OTHER_VDEV:
+        return 4096;
+    }
+    CHECK(false);
+}
+
+uint64_t device_slack_ns(enum device_kind kind)
+{
+    return kind == DEVICE_AF_PACKET || kind == DEVICE_TAP || kind == DEVICE_AF_XDP ? 10 * NS_PER_US : 0;
+}
+
+bool device_chains(enum device_kind kind)
+{
+    return kind == DEVICE_RING;
+}
+
+/* The value of `key` in "a=1,b=2"; NULL: not there. */
+static const char *argument_find(const char *args, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *at = args; at != NULL && *at != '\0'; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, key, length) == 0 && at[length] == '=')
+            return at + length + 1;
+    }
+    return NULL;
+}
+
+static bool argument_add(struct device *device, const char *key, uint64_t value, struct err *err)
+{
+    size_t length = strlen(device->args);
+    size_t room = sizeof(device->args) - length;
+    int wrote = snprintf(device->args + length, room, "%s%s=%llu", length > 0 ? "," : "", key,
+                         (unsigned long long)value);
+    if (wrote < 0 || (size_t)wrote >= room)
+        return err_set(err, "device %s: its arguments are too long", device->name);
+    return true;
+}
+
+/* Adds the argument, or checks that the one given is large enough. */
+static bool argument_at_least(struct device *device, const char *key, uint64_t value, struct err *err)
+{
+    const char *given = argument_find(device->args, key);
+    if (given == NULL)
+        return argument_add(device, key, value, err);
+    if (strtoull(given, NULL, 0) < value)
+        return err_set(err, "device %s: %s=%llu is too small for this MTU, at least %llu expected",
+                       device->name, key, strtoull(given, NULL, 0), (unsigned long long)value);
+    return true;
+}
+
+static bool memif_complete(struct device *device, uint32_t frame_bytes_max, uint64_t rate_bps,
+                           struct err *err)
+{
+    const char *role = argument_find(device->args, "role");
+    device->redials = role == NULL || strncmp(role, "server", 6) != 0;
+    if (!argument_at_least(device, "bsize", device_buffer_bytes(frame_bytes_max), err))
+        return false;
+    if (argument_find(device->args, "rsize") != NULL)
+        return true;
+    unsigned ring_log2 = rate_bps <= 500000000ULL ? 10 : rate_bps <= 1000000000ULL ? 11 : 12;
+    return argument_add(device, "rsize", ring_log2, err);
+}
+
+static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, struct err *err)
+{
+    if (frame_bytes_max + AF_PACKET_RESERVE <= 2048)
+        return true;
+    return argument_at_least(device, "framesz", 16384, err) &&
+           argument_at_least(device, "blocksz", 65536, err);
+}
+
+bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
+                  struct err *err)
+{
+    *device = (struct device){.kind = DEVICE_NIC};
+    size_t name_bytes = strcspn(text, ",");
+    if (name_bytes == 0 || name_bytes >= sizeof(device->name) ||
+        strlen(text + name_bytes) >= sizeof(device->args))
+        return err_set(err, "device \"%.80s\": a PCI address or NAME[,ARGUMENT=VALUE…] expected", text);
+    memcpy(device->name, text, name_bytes);
+    if (text[name_bytes] == ',')
+        memcpy(device->args, text + name_bytes + 1, strlen(text + name_bytes + 1));
+    for (size_t index = 0; index < sizeof(device_prefixes) / sizeof(device_prefixes[0]); index++)
+        if (strncmp(text, device_prefixes[index].prefix, strlen(device_prefixes[index].prefix)) == 0) {
+            device->kind = device_prefixes[index].kind;
+            device->vdev = true;
+            break;
+        }
+    if (frame_bytes_max > device_frame_bytes_max(device->kind, UINT32_MAX))
+        return err_set(err, "device %s: carries frames up to %u bytes, %u needed for this MTU", device->name,
+                       device_frame_bytes_max(device->kind, UINT32_MAX), frame_bytes_max);
+    if (device->kind == DEVICE_MEMIF)
+        return memif_complete(device, frame_bytes_max, rate_bps, err);
+    if (device->kind == DEVICE_AF_PACKET)
+        return af_packet_complete(device, frame_bytes_max, err);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* Device strings as operators write them ("net_memif0,role=client,socket=@lab-7", "0000:3b:02.0") and what is
+ * known about the kinds of device behind them. Pure text and numbers; README.md has the table of quirks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define DEVICE_NAME_BYTES 64
+#define DEVICE_ARGS_BYTES 512
+
+enum device_kind {
+    DEVICE_NIC = 0, /* PCI and whatever is not below */
+    DEVICE_MEMIF,
+    DEVICE_RING,
+    DEVICE_AF_PACKET,
+    DEVICE_AF_XDP,
+    DEVICE_TAP,
+    DEVICE_OTHER_VDEV
+};
+
+struct device {
+    enum device_kind kind;
+    char name[DEVICE_NAME_BYTES]; /* "net_memif0" */
+    char args[DEVICE_ARGS_BYTES]; /* "role=client,…", completed */
+    bool vdev;
+    bool redials; /* a memif client: starts over when its server went away */
+};
+
+/* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
+ * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, af_packet gets
+ * framesz and blocksz for frames beyond 2 KiB. False: malformed, or a given bsize or framesz is too small. */
+bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
+                  struct err *err);
+/* The buffer behind each frame: what memif's bsize and every pool's data room must be. */
+uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
+/* The longest frame the device carries, from its own statement where that is true. */
+uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);
+/* mbufs that its queues may hold besides what the port itself uses. */
+uint32_t device_mbufs(enum device_kind kind);
+/* Per-burst costs make single departures expensive: packets this close leave together. */
+uint64_t device_slack_ns(enum device_kind kind);
+/* Takes chains, does not copy them anyway, and needs no DMA mapping of foreign memory. */
+bool device_chains(enum device_kind kind);

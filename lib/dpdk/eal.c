@@ -1,0 +1,113 @@
+#include "dpdk/eal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dpdk/compat.h"
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_version.h>
+
+#include "base/check.h"
+
+__attribute__((format(printf, 2, 3))) static void argument_add(struct eal *eal, const char *format, ...)
+{
+    CHECK(eal->argument_count < EAL_ARGS_MAX);
+    char *text = eal->arguments[eal->argument_count];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, EAL_ARG_BYTES, format, arguments);
+    va_end(arguments);
+    eal->argument_list[eal->argument_count++] = text;
+}
+
+/* "--lcores 0@CPU", or all permitted CPUs: then the kernel places the worker. */
+static bool lcores_add(struct eal *eal, const struct eal_options *options, struct err *err)
+{
+    char set[EAL_ARG_BYTES] = "";
+    size_t length = 0;
+    for (uint16_t index = 0; index < options->lcore_count; index++) {
+        if (options->lcores[index] >= CPU_SETSIZE || !CPU_ISSET(options->lcores[index], &eal->permitted))
+            return err_set(err, "lcores: CPU %u does not exist or is not permitted to this process",
+                           options->lcores[index]);
+        length += (size_t)snprintf(set + length, sizeof(set) - length, "%s%u@%u", index > 0 ? "," : "", index,
+                                   options->lcores[index]);
+    }
+    if (options->lcore_count == 0) {
+        length = (size_t)snprintf(set, sizeof(set), "0@(");
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE && length + 16 < sizeof(set); cpu++)
+            if (CPU_ISSET(cpu, &eal->permitted))
+                length += (size_t)snprintf(set + length, sizeof(set) - length, "%u,", cpu);
+        set[length - 1] = ')';
+    }
+    argument_add(eal, "--lcores");
+    argument_add(eal, "%s", set);
+    return true;
+}
+
+static void memory_add(struct eal *eal, const struct eal_options *options)
+{
+    argument_add(eal, "-m");
+    argument_add(eal, "%llu", (unsigned long long)((options->memory_bytes + (1 << 20) - 1) >> 20));
+    if (options->hugepages) {
+        argument_add(eal, "--in-memory");
+        return;
+    }
+    argument_add(eal, "--no-huge");
+    argument_add(eal, "--no-shconf");
+}
+
+bool eal_arguments(struct eal *eal, const struct eal_options *options, struct err *err)
+{
+    memset(eal, 0, sizeof(*eal));
+    if (sched_getaffinity(0, sizeof(eal->permitted), &eal->permitted) != 0)
+        return err_set(err, "cannot read the CPUs of this process");
+    if (options->option_count + options->extra_count + 2 * options->pci_count > EAL_ARGS_MAX - 16)
+        return err_set(err, "too many EAL options");
+    argument_add(eal, "%s", options->program);
+    if (!lcores_add(eal, options, err))
+        return false;
+    memory_add(eal, options);
+    argument_add(eal, "--file-prefix=%s-%d", options->program, (int)getpid());
+    argument_add(eal, "--no-telemetry");
+    if (options->pci_count == 0)
+        argument_add(eal, "--no-pci");
+    for (uint16_t index = 0; index < options->pci_count; index++) {
+        argument_add(eal, "-a");
+        argument_add(eal, "%s", options->pci[index]);
+    }
+    for (uint16_t index = 0; index < options->option_count; index++)
+        argument_add(eal, "--%s", options->options[index]);
+    for (int index = 0; index < options->extra_count; index++)
+        argument_add(eal, "%s", options->extra[index]);
+    return true;
+}
+
+bool eal_start(struct eal *eal, const struct eal_options *options, struct err *err)
+{
+    if (!compat_version_matches())
+        return err_set(err, "compiled for DPDK %d.%02d, but %s was loaded", RTE_VER_YEAR, RTE_VER_MONTH,
+                       rte_version());
+    if (!eal_arguments(eal, options, err))
+        return false;
+    if (rte_eal_init(eal->argument_count, eal->argument_list) < 0)
+        return err_set(err, "the EAL did not start: %s (its own messages are above)",
+                       rte_strerror(rte_errno));
+    return true;
+}
+
+void eal_stop(void)
+{
+    rte_eal_cleanup();
+}
+
+void eal_thread_background(const struct eal *eal)
+{
+    sched_setaffinity(0, sizeof(eal->permitted), &eal->permitted);
+    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 19);
+}

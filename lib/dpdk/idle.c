@@ -1,0 +1,32 @@
+#include "dpdk/idle.h"
+
+#include "base/units.h"
+
+void idle_init(struct idle *idle, uint8_t mode, uint64_t now_ns)
+{
+    *idle = (struct idle){.mode = mode, .since_ns = now_ns};
+}
+
+static enum idle_action idle_yield(struct idle *idle)
+{
+    idle->yields++;
+    return IDLE_YIELD;
+}
+
+enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint64_t next_ns)
+{
+    if (worked) {
+        idle->since_ns = now_ns;
+        idle->sleep_ns = 0;
+        return IDLE_SPIN;
+    }
+    uint64_t until_due_ns = elapsed_ns(next_ns, now_ns);
+    if (idle->mode == IDLE_MODE_POLL || until_due_ns <= IDLE_SPIN_NS)
+        return IDLE_SPIN;
+    bool patient = elapsed_ns(now_ns, idle->since_ns) < IDLE_PATIENCE_NS;
+    if (idle->mode == IDLE_MODE_YIELD || patient || until_due_ns <= IDLE_HORIZON_NS)
+        return idle_yield(idle);
+    idle->sleep_ns = MIN(MAX(idle->sleep_ns * 2, (uint64_t)IDLE_SLEEP_NS_MIN), (uint64_t)IDLE_SLEEP_NS_MAX);
+    idle->sleeps++;
+    return IDLE_SLEEP;
+}

@@ -1,0 +1,32 @@
+/* What a worker does when there is nothing to do. Pure: it only says what; the loop does it.
+ *
+ * poll:  spins for ever.
+ * yield: gives the CPU away between empty turns.
+ * sleep: yields for the first IDLE_PATIENCE_NS, then sleeps 20 us, doubling to 100 us (the kernel's default
+ *        timer slack adds 50-60 us). Never sleeps while something is due within IDLE_HORIZON_NS, and never
+ *        yields within IDLE_SPIN_NS of it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define IDLE_PATIENCE_NS  100000
+#define IDLE_HORIZON_NS   200000
+#define IDLE_SPIN_NS      3000
+#define IDLE_SLEEP_NS_MIN 20000
+#define IDLE_SLEEP_NS_MAX 100000
+
+enum idle_mode { IDLE_MODE_SLEEP = 0, IDLE_MODE_YIELD, IDLE_MODE_POLL }; /* as enum app_idle */
+enum idle_action { IDLE_SPIN, IDLE_YIELD, IDLE_SLEEP };
+
+struct idle {
+    uint8_t mode;      /* enum idle_mode */
+    uint64_t since_ns; /* last turn with work */
+    uint64_t sleep_ns; /* of the next or current sleep */
+    uint64_t sleeps, yields;
+};
+
+void idle_init(struct idle *idle, uint8_t mode, uint64_t now_ns);
+/* After each turn; IDLE_SLEEP: sleep for idle->sleep_ns. `next_ns`: the earliest thing due, TIME_NEVER: none.
+ */
+enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint64_t next_ns);

@@ -1,0 +1,65 @@
+#include "dpdk/lane.h"
+
+#include "base/units.h"
+
+void lane_init(struct lane *lane, uint64_t slack_ns)
+{
+    *lane = (struct lane){.slack_ns = slack_ns};
+}
+
+void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t depart_ns)
+{
+    CHECK(lane_room(lane) > 0);
+    uint64_t distance_ns = elapsed_ns(depart_ns, lane->last_asked_ns);
+    uint64_t earliest_ns = lane->last_depart_ns + (distance_ns - distance_ns / 8);
+    lane->last_asked_ns = MAX(lane->last_asked_ns, depart_ns);
+    lane->last_depart_ns = MAX(depart_ns, earliest_ns);
+    lane->items[lane->tail++ % LANE_PLACES] = (struct lane_item){
+        .packet = packet,
+        .cookie = cookie,
+        .asked_ns = depart_ns,
+        .depart_ns = lane->last_depart_ns,
+        .chained = chained,
+    };
+}
+
+/* Moves all items from `first` on by so much that `first` leaves its own distance after now. */
+static void lane_reanchor(struct lane *lane, uint32_t first, uint64_t now_ns)
+{
+    const struct lane_item *before = lane_item(lane, first - 1);
+    const struct lane_item *next = lane_item(lane, first);
+    uint64_t shift_ns = now_ns - before->depart_ns;
+    CHECK(next->depart_ns >= before->depart_ns);
+    for (uint32_t index = first; index < lane_count(lane); index++)
+        lane->items[(lane->head + index) % LANE_PLACES].depart_ns += shift_ns;
+    lane->last_depart_ns += shift_ns;
+    lane->reanchored++;
+}
+
+uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room)
+{
+    uint32_t count = lane_count(lane);
+    if (count == 0)
+        return 0;
+    uint64_t limit_ns = now_ns + lane->slack_ns;
+    if (elapsed_ns(now_ns, lane_item(lane, 0)->depart_ns) > LANE_STALL_NS && count > LANE_CATCH_UP &&
+        lane_item(lane, LANE_CATCH_UP)->depart_ns <= limit_ns)
+        lane_reanchor(lane, LANE_CATCH_UP, now_ns);
+    uint32_t due = 0;
+    while (due < MIN(count, room) && lane_item(lane, due)->depart_ns <= limit_ns)
+        due++;
+    return due;
+}
+
+void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns)
+{
+    CHECK(count <= lane_count(lane));
+    for (uint32_t index = 0; index < count; index++)
+        histogram_add(&lane->error_ns, elapsed_ns(sent_ns, lane_item(lane, index)->asked_ns));
+    lane->head += count;
+}
+
+uint64_t lane_next_ns(const struct lane *lane)
+{
+    return lane_count(lane) == 0 ? TIME_NEVER : lane_item(lane, 0)->depart_ns;
+}

@@ -1,0 +1,61 @@
+/* The departure lane: finished packets wait here, in order, for their time of departure.
+ *
+ * Guarantee: no packet leaves before its time less `slack_ns`; order is kept; and no burst after a stall:
+ * when the head is overdue by more than LANE_STALL_NS, LANE_CATCH_UP packets leave at once, and the schedule
+ * of the others is moved so that the next one follows them by its own distance. Later packets take up what
+ * was lost by running at most 1/8 closer together than they were asked to. Times in ns of the caller's clock.
+ * Thread: one. The lane owns a packet from lane_push to lane_pop. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpdk/histogram.h"
+
+#define LANE_PLACES   512 /* a power of two */
+#define LANE_CATCH_UP 8
+#define LANE_STALL_NS 10000
+
+struct lane_item {
+    void *packet;
+    uint64_t cookie;
+    uint64_t asked_ns;  /* the departure that was asked for */
+    uint64_t depart_ns; /* the departure in force */
+    bool chained;       /* the body is still referenced after departure */
+};
+
+struct lane {
+    uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
+    uint32_t head, tail; /* free-running */
+    uint64_t last_asked_ns, last_depart_ns;
+    uint64_t reanchored; /* stalls after which the schedule was moved */
+    struct histogram error_ns;
+    struct lane_item items[LANE_PLACES];
+};
+
+void lane_init(struct lane *lane, uint64_t slack_ns);
+
+static inline uint32_t lane_count(const struct lane *lane)
+{
+    return lane->tail - lane->head;
+}
+
+static inline uint32_t lane_room(const struct lane *lane)
+{
+    return LANE_PLACES - lane_count(lane);
+}
+
+/* The item `index` places behind the head. */
+static inline const struct lane_item *lane_item(const struct lane *lane, uint32_t index)
+{
+    return &lane->items[(lane->head + index) % LANE_PLACES];
+}
+
+/* CHECKs room. */
+void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t depart_ns);
+/* How many packets, at most `room`, may leave from the head now. */
+uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room);
+/* `count` packets left the head: records by how much they missed their time. */
+void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns);
+/* Departure of the head; TIME_NEVER when empty. */
+uint64_t lane_next_ns(const struct lane *lane);

@@ -1,0 +1,115 @@
+#include "dpdk/memory.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "dpdk/compat.h"
+
+#include <rte_lcore.h>
+#include <rte_malloc.h>
+#include <rte_mbuf.h>
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "dpdk/device.h"
+
+#define MIB(bytes)          ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
+#define POOL_OBJECT_BYTES   192 /* mempool header and trailer, padding between channels */
+#define POOL_OVERHEAD_BYTES (256 << 10)
+#define HUGEPAGE_FOLDER     "/sys/kernel/mm/hugepages"
+
+uint64_t memory_pool_bytes(uint32_t count, uint32_t frame_bytes_max)
+{
+    uint64_t each = sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + device_buffer_bytes(frame_bytes_max) +
+                    POOL_OBJECT_BYTES + sizeof(void *) * 2;
+    return count * each + POOL_OVERHEAD_BYTES;
+}
+
+uint64_t memory_need_total(const struct memory_need *need)
+{
+    return need->packet_bytes + need->node_bytes + need->overhead_bytes;
+}
+
+static uint64_t hugepage_free_bytes(void)
+{
+    DIR *folder = opendir(HUGEPAGE_FOLDER);
+    if (folder == NULL)
+        return 0;
+    uint64_t total = 0;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        unsigned long long page_kb, count = 0;
+        char path[sizeof(HUGEPAGE_FOLDER) + sizeof(entry->d_name) + 32];
+        if (sscanf(entry->d_name, "hugepages-%llukB", &page_kb) != 1)
+            continue;
+        snprintf(path, sizeof(path), HUGEPAGE_FOLDER "/%s/free_hugepages", entry->d_name);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%llu", &count) == 1)
+            total += page_kb * 1024 * count;
+        fclose(file);
+    }
+    closedir(folder);
+    return total;
+}
+
+static uint64_t available_bytes(void)
+{
+    unsigned long long kb = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file == NULL)
+        return UINT64_MAX;
+    while (fgets(line, sizeof(line), file) != NULL && sscanf(line, "MemAvailable: %llu kB", &kb) != 1)
+        continue;
+    fclose(file);
+    return kb * 1024;
+}
+
+void memory_host_read(struct memory_host *host)
+{
+    host->hugepage_free_bytes = hugepage_free_bytes();
+    host->available_bytes = available_bytes();
+}
+
+bool memory_choose(const struct memory_need *need, const struct memory_host *host, bool wanted,
+                   bool *hugepages, struct err *err)
+{
+    uint64_t total = memory_need_total(need);
+    *hugepages = wanted && host->hugepage_free_bytes >= total;
+    if (*hugepages || host->available_bytes >= total)
+        return true;
+    return err_set(
+        err, "%llu MiB of memory needed, but only %llu MiB are available and %llu MiB free in hugepages",
+        MIB(total), MIB(host->available_bytes), MIB(host->hugepage_free_bytes));
+}
+
+void memory_print(const struct memory_need *need, const struct memory_host *host, bool hugepages, char *text,
+                  size_t room)
+{
+    snprintf(text, room,
+             "memory: %llu MiB needed (packets %llu, node %llu, overhead %llu), from %s "
+             "(hugepages free: %llu MiB, available: %llu MiB)",
+             MIB(memory_need_total(need)), MIB(need->packet_bytes), MIB(need->node_bytes),
+             MIB(need->overhead_bytes), hugepages ? "hugepages" : "ordinary pages",
+             MIB(host->hugepage_free_bytes), MIB(host->available_bytes));
+}
+
+void *memory_take(uint64_t bytes, bool hugepages)
+{
+    if (hugepages) {
+        void *memory = rte_malloc_socket("arena", bytes, ARENA_ALIGN, (int)rte_socket_id());
+        if (memory != NULL)
+            memset(memory, 0, bytes);
+        return memory;
+    }
+    /* Zero pages that cost nothing until they are used. */
+    void *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}

@@ -1,0 +1,37 @@
+/* Memory for the data plane: what is needed is computed, printed and checked before anything starts, so that
+ * a shortage is one clear line instead of a failure somewhere inside the EAL. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct memory_need {
+    uint64_t packet_bytes;   /* mbuf pools */
+    uint64_t node_bytes;     /* the protocol's arena, symbol buffer included */
+    uint64_t overhead_bytes; /* EAL, rings, device queues */
+};
+
+#define MEMORY_OVERHEAD_BYTES (24ULL << 20)
+
+/* A pool of `count` mbufs for frames up to frame_bytes_max. */
+uint64_t memory_pool_bytes(uint32_t count, uint32_t frame_bytes_max);
+uint64_t memory_need_total(const struct memory_need *need);
+
+struct memory_host {
+    uint64_t hugepage_free_bytes;
+    uint64_t available_bytes; /* MemAvailable, hugepages not counted */
+};
+void memory_host_read(struct memory_host *host);
+
+/* Decides where the memory comes from. `wanted`: hugepages may be used. False: neither suffices. */
+bool memory_choose(const struct memory_need *need, const struct memory_host *host, bool wanted,
+                   bool *hugepages, struct err *err);
+/* "memory: 212 MiB needed (packets 18, node 170, overhead 24); …" */
+void memory_print(const struct memory_need *need, const struct memory_host *host, bool hugepages, char *text,
+                  size_t room);
+
+/* Zeroed, 64-byte aligned, for the life of the process. After the EAL started. NULL: there is none left. */
+void *memory_take(uint64_t bytes, bool hugepages);

@@ -1,0 +1,326 @@
+/* Opening, configuring, starting and looking after a device. The traps of DPDK 22.11's drivers that are dealt
+ * with here are listed in README.md. */
+#include "dpdk/port.h"
+
+#include <stdio.h>
+
+#include <rte_bus_vdev.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+
+#include "base/units.h"
+
+#define POOL_CACHE     256
+#define POOL_BASE      2047 /* bursts, lane, caches, answers */
+#define RX_DESCRIPTORS 1024
+#define TX_DESCRIPTORS 1024
+
+uint32_t port_mbufs(const struct port_config *config)
+{
+    struct device device;
+    struct err err;
+    /* A device string that is malformed is reported by port_open. */
+    uint32_t queues = device_parse(&device, config->device, config->frame_bytes_max, config->rate_bps, &err)
+                          ? device_mbufs(device.kind)
+                          : 0;
+    return POOL_BASE + queues + config->extra_mbufs;
+}
+
+static bool port_make_pool(struct port *port, struct err *err)
+{
+    if (port->config.pool != NULL) {
+        port->pool = port->config.pool;
+        return true;
+    }
+    char name[RTE_MEMPOOL_NAMESIZE];
+    snprintf(name, sizeof(name), "port%u", port->id);
+    uint32_t data_room = RTE_PKTMBUF_HEADROOM + device_buffer_bytes(port->config.frame_bytes_max);
+    uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
+    port->pool =
+        rte_pktmbuf_pool_create(name, count, POOL_CACHE, 0, (uint16_t)data_room, (int)rte_socket_id());
+    if (port->pool == NULL)
+        return err_set(err, "device %s: no memory for %u packet buffers of %u bytes (%s)", port->device.name,
+                       count, data_room, rte_strerror(rte_errno));
+    return true;
+}
+
+/* Where a device has no address of its own (net_ring), one made of its name, locally administered. */
+static void port_read_mac(struct port *port)
+{
+    static const uint8_t zeros[MAC_BYTES];
+    struct rte_ether_addr mac;
+    if (rte_eth_macaddr_get(port->id, &mac) == 0)
+        memcpy(port->mac, mac.addr_bytes, MAC_BYTES);
+    if (memcmp(port->mac, zeros, MAC_BYTES) != 0)
+        return;
+    uint32_t hash = 2166136261u;
+    for (const char *c = port->device.name; *c != '\0'; c++)
+        hash = (hash ^ (uint8_t)*c) * 16777619u;
+    port->mac[0] = 0x02;
+    memcpy(port->mac + 2, &hash, 4);
+}
+
+/* Some drivers refuse the MTU call though they carry such frames (memif, af_packet): then their limit is
+ * their buffer size, and the port's own length check stands in. */
+static bool port_configure_device(struct port *port, struct rte_eth_dev_info *info, struct err *err)
+{
+    struct rte_eth_conf conf = {0};
+    uint32_t header_bytes = ETHERNET_HEADER_BYTES + (port->config.vlan != 0 ? 4 : 0);
+    uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+    port->chains = device_chains(port->device.kind) && !port->config.no_chains &&
+                   (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    if (port->chains)
+        conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    if (port->device.kind == DEVICE_NIC && (info->rx_offload_capa & checksums) == checksums)
+        conf.rxmode.offloads |= checksums;
+    conf.rxmode.mtu = port->config.frame_bytes_max - header_bytes;
+    bool asks_mtu = port->device.kind != DEVICE_MEMIF && port->device.kind != DEVICE_AF_PACKET;
+    if (!asks_mtu)
+        conf.rxmode.mtu = 0;
+    int failed = rte_eth_dev_configure(port->id, 1, 1, &conf);
+    if (failed != 0)
+        return err_set(err, "device %s: cannot be configured for an MTU of %u (%s)", port->device.name,
+                       port->config.frame_bytes_max - header_bytes, rte_strerror(-failed));
+    uint16_t rx = RX_DESCRIPTORS, tx = TX_DESCRIPTORS;
+    rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
+    struct rte_eth_rxconf rx_conf = info->default_rxconf;
+    struct rte_eth_txconf tx_conf = info->default_txconf;
+    rx_conf.offloads = conf.rxmode.offloads;
+    tx_conf.offloads = conf.txmode.offloads;
+    unsigned socket = rte_socket_id();
+    failed = rte_eth_rx_queue_setup(port->id, 0, rx, socket, &rx_conf, port->pool);
+    if (failed == 0)
+        failed = rte_eth_tx_queue_setup(port->id, 0, tx, socket, &tx_conf);
+    if (failed != 0)
+        return err_set(err, "device %s: queue setup failed (%s)", port->device.name, rte_strerror(-failed));
+    return true;
+}
+
+/* Solicitations come by multicast. Virtual functions may refuse: then the host must permit it. */
+static void port_filters(struct port *port)
+{
+    if (port->config.promiscuous)
+        rte_eth_promiscuous_enable(port->id);
+    if (rte_eth_allmulticast_enable(port->id) != 0 && port->device.kind == DEVICE_NIC)
+        rte_eth_promiscuous_enable(port->id);
+}
+
+static bool port_setup(struct port *port, struct err *err)
+{
+    struct rte_eth_dev_info info;
+    int failed = rte_eth_dev_info_get(port->id, &info);
+    if (failed != 0)
+        return err_set(err, "device %s: no information (%s)", port->device.name, rte_strerror(-failed));
+    uint32_t limit = device_frame_bytes_max(port->device.kind, info.max_rx_pktlen);
+    if (port->config.frame_bytes_max > limit)
+        return err_set(err, "device %s: carries frames up to %u bytes, %u needed for this MTU",
+                       port->device.name, limit, port->config.frame_bytes_max);
+    if (!port_make_pool(port, err) || !port_configure_device(port, &info, err))
+        return false;
+    port_read_mac(port);
+    port_filters(port);
+    lane_init(&port->lane, device_slack_ns(port->device.kind));
+    chain_init(&port->chain);
+    port->responder = (struct responder){.vlan = port->config.vlan, .address = port->config.address};
+    memcpy(port->responder.mac, port->mac, MAC_BYTES);
+    port->neighbours.version = 1;
+    return true;
+}
+
+static bool port_prepare(struct port *port, const struct port_config *config, struct err *err)
+{
+    memset(port, 0, sizeof(*port));
+    port->config = *config;
+    return device_parse(&port->device, config->device, config->frame_bytes_max, config->rate_bps, err);
+}
+
+bool port_open(struct port *port, const struct port_config *config, struct err *err)
+{
+    if (!port_prepare(port, config, err))
+        return false;
+    if (port->device.vdev && rte_vdev_init(port->device.name, port->device.args) != 0)
+        return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", port->device.name,
+                       port->device.args, rte_strerror(rte_errno),
+                       port->device.kind == DEVICE_MEMIF ? "; is another process listening on its socket?"
+                                                         : "");
+    if (rte_eth_dev_get_port_by_name(port->device.name, &port->id) != 0)
+        return err_set(err, "device %s: not found%s", port->device.name,
+                       port->device.vdev ? "" : "; is it bound to vfio-pci?");
+    return port_setup(port, err);
+}
+
+bool port_open_rings(struct port *port, const struct port_config *config, struct rte_ring *rx,
+                     struct rte_ring *tx, struct err *err)
+{
+    if (!port_prepare(port, config, err))
+        return false;
+    struct rte_ring *rx_rings[] = {rx}, *tx_rings[] = {tx};
+    int id = rte_eth_from_rings(port->device.name, rx_rings, 1, tx_rings, 1, rte_socket_id());
+    if (id < 0)
+        return err_set(err, "device %s: cannot be made from rings (%s)", port->device.name,
+                       rte_strerror(rte_errno));
+    port->id = (uint16_t)id;
+    return port_setup(port, err);
+}
+
+static void port_set_link(struct port *port, bool up, uint64_t now_ns)
+{
+    if (up == port->link_up)
+        return;
+    __atomic_store_n(&port->link_up, up, __ATOMIC_RELAXED);
+    port->link_since_ns = now_ns;
+    port->counters.link_changes++;
+}
+
+static bool port_read_link(const struct port *port)
+{
+    struct rte_eth_link link;
+    return port->started && rte_eth_link_get_nowait(port->id, &link) == 0 &&
+           link.link_status == RTE_ETH_LINK_UP;
+}
+
+bool port_start(struct port *port, uint64_t now_ns)
+{
+    port->started = rte_eth_dev_start(port->id) == 0;
+    port->redial_ns = now_ns;
+    port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
+    port_set_link(port, port_read_link(port), now_ns);
+    return port->started;
+}
+
+void port_stop(struct port *port)
+{
+    if (port->started)
+        rte_eth_dev_stop(port->id);
+    port->started = false;
+    __atomic_store_n(&port->link_up, false, __ATOMIC_RELAXED);
+}
+
+void port_close(struct port *port)
+{
+    port_receive_done(port);
+    for (uint32_t index = 0; index < lane_count(&port->lane); index++)
+        rte_pktmbuf_free(lane_item(&port->lane, index)->packet);
+    port->lane.head = port->lane.tail;
+    port_stop(port);
+    rte_eth_dev_close(port->id);
+    if (port->config.pool == NULL)
+        rte_mempool_free(port->pool);
+    port->pool = NULL;
+}
+
+/* A memif client does not come back by itself when its server went away, or was not ready. Stopping a live
+ * link crashes either side, so only one that was down for a while is started over; servers never are. */
+static void port_redial(struct port *port, uint64_t now_ns)
+{
+    bool over = !port->started || port->device.redials;
+    if (port->link_up || !over || elapsed_ns(now_ns, port->redial_ns) < PORT_REDIAL_NS ||
+        elapsed_ns(now_ns, port->link_since_ns) < PORT_REDIAL_NS)
+        return;
+    if (port->started)
+        rte_eth_dev_stop(port->id);
+    port->counters.redials++;
+    port_start(port, now_ns);
+}
+
+static void port_ask(struct port *port, uint64_t now_ns)
+{
+    uint16_t index = neighbour_next(&port->neighbours, now_ns);
+    if (index == NEIGHBOUR_NONE)
+        return;
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
+    if (mbuf == NULL) {
+        port->counters.tx_drop_no_mbuf++;
+        return;
+    }
+    size_t length = responder_ask(&port->responder, &port->neighbours.entries[index].address,
+                                  rte_pktmbuf_mtod(mbuf, uint8_t *));
+    mbuf->data_len = (uint16_t)length;
+    mbuf->pkt_len = (uint32_t)length;
+    port->counters.tx_asked++;
+    if (port_tx_burst(port, &mbuf, 1) == 0) {
+        port->counters.tx_drop_full++;
+        rte_pktmbuf_free(mbuf);
+    }
+}
+
+bool port_service(struct port *port, uint64_t now_ns)
+{
+    if (now_ns < port->link_poll_ns)
+        return false;
+    port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
+    port_set_link(port, port_read_link(port), now_ns);
+    port_redial(port, now_ns);
+    if (port->link_up)
+        for (uint16_t asked = 0; asked < PORT_BURST; asked++)
+            port_ask(port, now_ns);
+    return true;
+}
+
+/* ---- looking in ---- */
+
+#define COUNTER(name, help) {#name, help, offsetof(struct port_counters, name)},
+static const struct {
+    const char *name, *help;
+    size_t offset;
+} counter_table[] = {
+#include "dpdk/port_counters.def"
+};
+#undef COUNTER
+
+#define COUNTER_COUNT (sizeof(counter_table) / sizeof(counter_table[0]))
+
+const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value)
+{
+    if (index >= COUNTER_COUNT)
+        return NULL;
+    memcpy(value, (const uint8_t *)counters + counter_table[index].offset, sizeof(*value));
+    return counter_table[index].name;
+}
+
+const char *port_counter_help(uint32_t index)
+{
+    return index < COUNTER_COUNT ? counter_table[index].help : NULL;
+}
+
+static void report_lane(const struct port *port, struct report *report)
+{
+    const struct histogram *error = &port->lane.error_ns;
+    report_u64(report, "late_ns_p50", histogram_percentile(error, 500000));
+    report_u64(report, "late_ns_p99", histogram_percentile(error, 990000));
+    report_u64(report, "late_ns_p999", histogram_percentile(error, 999000));
+    report_u64(report, "late_ns_max", error->largest);
+    report_u64(report, "late_bursts_avoided", port->lane.reanchored);
+}
+
+static void report_device(const struct port *port, struct report *report)
+{
+    struct rte_eth_stats stats;
+    if (rte_eth_stats_get(port->id, &stats) != 0)
+        return;
+    report_u64(report, "device_rx_missed", stats.imissed);
+    report_u64(report, "device_rx_no_mbuf", stats.rx_nombuf);
+    report_u64(report, "device_rx_errors", stats.ierrors);
+    report_u64(report, "device_tx_errors", stats.oerrors);
+}
+
+void port_report(const struct port *port, struct report *report)
+{
+    char mac[18];
+    const uint8_t *m = port->mac;
+    snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+    report_text(report, "device", port->device.name);
+    report_text(report, "mac", mac);
+    report_text(report, "link", !port->started ? "stopped" : port_link_up(port) ? "up" : "down");
+    report_u64(report, "frame_bytes_max", port->config.frame_bytes_max);
+    report_bool(report, "chains", port->chains);
+    uint64_t value;
+    for (uint32_t index = 0; index < COUNTER_COUNT; index++) {
+        const char *name = port_counter(&port->counters, index, &value);
+        if (value != 0 || report->form == REPORT_JSON)
+            report_u64(report, name, value);
+    }
+    report_lane(port, report);
+    report_device(port, report);
+}

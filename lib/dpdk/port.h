@@ -1,0 +1,154 @@
+/* A port: one DPDK device with one receive and one transmit queue, driven by one thread.
+ *
+ * Two levels. Raw: port_rx_burst and port_tx_burst move whole frames (mbufs), for the WAN emulator. Datagram:
+ * port_receive parses frames into views for the node and answers ARP, ND and echo itself; port_send builds
+ * frames from what the node hands out and gives them to the departure lane, port_flush lets those go whose
+ * time has come, port_reports says what became of them. Do not mix both ways of sending on one port.
+ *
+ * Guarantee: no frame longer than frame_bytes_max is ever given to the device, or handed up; each dropped
+ * packet increments exactly one row of port_counters.def. README.md has the quirks of devices that this
+ * hides. Ownership: mbufs given to port_tx_burst belong to the port as far as its return value says. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dpdk/compat.h"
+
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+
+#include "base/report.h"
+#include "dpdk/chain.h"
+#include "dpdk/device.h"
+#include "dpdk/lane.h"
+#include "dpdk/neighbour.h"
+#include "dpdk/responder.h"
+#include "node/node_config.h"
+#include "node/packet.h"
+
+#define PORT_BURST        32
+#define PORT_RECEIVE_MAX  64
+#define PORT_REPORTS      8192 /* a power of two > LANE_PLACES + CHAIN_PLACES */
+#define PORT_LINK_POLL_NS 100000000ULL
+#define PORT_REDIAL_NS    1000000000ULL
+#define PORT_STUCK_NS     1000000000ULL
+#define PORT_ANSWERS_MAX  1000 /* per second */
+
+struct port_config {
+    const char *device;       /* as operators write it (device.h) */
+    uint16_t index;           /* what rx_packet.port says */
+    uint32_t frame_bytes_max; /* Ethernet header and VLAN tag included */
+    uint64_t rate_bps;        /* sizes memif's ring */
+    uint32_t extra_mbufs;     /* that the owner may hold on to (the emulator's queues) */
+    struct rte_mempool *pool; /* NULL: the port makes its own */
+    bool promiscuous;
+    bool no_chains;
+    /* Datagram level; address.family 0: raw only. */
+    struct net_address address;
+    uint8_t prefix_length;
+    struct net_address gateway;
+    uint16_t vlan;
+    bool static_mac; /* gateway_mac is for everything sent */
+    uint8_t gateway_mac[MAC_BYTES];
+};
+
+#define COUNTER(name, help) uint64_t name;
+struct port_counters {
+#include "dpdk/port_counters.def"
+};
+#undef COUNTER
+
+struct port_peer {
+    struct net_address address;
+    struct frame_header header;
+    uint16_t neighbour;
+    uint32_t version; /* of the neighbour table when `header` was made; 0: never */
+    bool resolved;
+};
+
+struct port {
+    struct port_config config;
+    struct device device;
+    uint16_t id; /* ethdev's */
+    uint8_t mac[MAC_BYTES];
+    struct rte_mempool *pool;
+    bool chains;
+    bool started;
+    bool link_up; /* read by other threads: atomic */
+    uint64_t link_since_ns, link_poll_ns, redial_ns;
+    uint64_t stuck_since_ns; /* the device takes nothing; 0: it does */
+    uint64_t answers_from_ns;
+    uint32_t answers;
+    struct port_counters counters;
+    struct responder responder;
+    struct neighbour_table neighbours;
+    uint16_t peer_count;
+    struct port_peer peers[NODE_PEERS_MAX];
+    uint16_t held_count;
+    struct rte_mbuf *held[PORT_RECEIVE_MAX]; /* behind the views that port_receive gave out */
+    struct lane lane;
+    struct chain_pool chain;
+    uint32_t report_head, report_tail;
+    struct tx_report reports[PORT_REPORTS];
+};
+
+/* mbufs of the port's own pool: for the memory need, before the EAL starts. */
+uint32_t port_mbufs(const struct port_config *config);
+
+/* After the EAL started. Opens and configures; port_start lets packets flow. */
+bool port_open(struct port *port, const struct port_config *config, struct err *err);
+/* One end of a link inside this process, config->device being its name ("net_ring_left"): what one port
+ * sends into a ring the other receives from it. Rings: single producer, single consumer, rte_ring_create. */
+bool port_open_rings(struct port *port, const struct port_config *config, struct rte_ring *rx,
+                     struct rte_ring *tx, struct err *err);
+/* False: not now; port_service tries again (a memif client whose server is not there yet). */
+bool port_start(struct port *port, uint64_t now_ns);
+void port_stop(struct port *port);
+void port_close(struct port *port);
+/* Link state, redialling, questions for neighbours. Cheap when called early: call it every turn. True: did
+ * something. */
+bool port_service(struct port *port, uint64_t now_ns);
+static inline bool port_link_up(const struct port *port)
+{
+    return __atomic_load_n(&port->link_up, __ATOMIC_RELAXED);
+}
+
+/* ---- frames ---- */
+
+/* At most `room`, in one piece each, with mbuf->port set to config.index. The caller owns them. */
+uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room);
+/* Returns how many, from the first on, the port has dealt with: sent, or dropped and counted (too long, link
+ * down). The others stay the caller's: the device is full, try again later. */
+uint16_t port_tx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t count);
+
+/* ---- datagrams ---- */
+
+/* `peer` as in tx_packet.peer. False: not on this link and there is no gateway. */
+bool port_add_peer(struct port *port, uint16_t peer, const struct net_address *address, struct err *err);
+
+/* At most min(room, PORT_RECEIVE_MAX) views, valid until port_receive_done. *frames: frames taken, answered
+ * or dropped ones included. */
+uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t room, uint16_t *frames,
+                      uint64_t now_ns);
+void port_receive_done(struct port *port);
+
+/* How many packets port_send takes now. */
+uint16_t port_send_room(const struct port *port);
+void port_send(struct port *port, const struct tx_packet *packets, uint16_t count, uint64_t now_ns);
+/* Lets go what is due. Returns packets that left the lane. */
+uint16_t port_flush(struct port *port, uint64_t now_ns);
+uint16_t port_reports(struct port *port, struct tx_report *reports, uint16_t room);
+/* When port_flush has something to do; TIME_NEVER: nothing waits. */
+static inline uint64_t port_next_ns(const struct port *port)
+{
+    return lane_next_ns(&port->lane);
+}
+
+/* ---- looking in ---- */
+
+/* Counter `index`: its name, or NULL beyond the last. */
+const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value);
+const char *port_counter_help(uint32_t index);
+/* The values of one port inside a report's object or row. Counters that are 0 are left out of text. */
+void port_report(const struct port *port, struct report *report);

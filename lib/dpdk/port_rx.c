@@ -1,0 +1,170 @@
+/* Receiving: frames in one piece, then views of datagrams; what the link itself asks (ARP, ND, echo) is
+ * answered on the way. */
+#include "dpdk/port.h"
+
+#include <rte_ethdev.h>
+
+#include "base/units.h"
+
+/* One piece, not too long; otherwise freed and counted. */
+static bool frame_usable(struct port *port, struct rte_mbuf *mbuf)
+{
+    mbuf->port = port->config.index;
+    if (mbuf->pkt_len > port->config.frame_bytes_max) {
+        port->counters.rx_drop_too_long++;
+        rte_pktmbuf_free(mbuf);
+        return false;
+    }
+    if (mbuf->nb_segs > 1 && rte_pktmbuf_linearize(mbuf) != 0) {
+        port->counters.rx_drop_segments++;
+        rte_pktmbuf_free(mbuf);
+        return false;
+    }
+    return true;
+}
+
+uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room)
+{
+    if (!port->started)
+        return 0;
+    uint16_t taken = rte_eth_rx_burst(port->id, 0, mbufs, room);
+    uint16_t kept = 0;
+    for (uint16_t index = 0; index < taken; index++) {
+        port->counters.rx_packets++;
+        port->counters.rx_bytes += mbufs[index]->pkt_len;
+        if (frame_usable(port, mbufs[index]))
+            mbufs[kept++] = mbufs[index];
+    }
+    return kept;
+}
+
+static bool answer_permitted(struct port *port, uint64_t now_ns)
+{
+    if (elapsed_ns(now_ns, port->answers_from_ns) >= NS_PER_S) {
+        port->answers_from_ns = now_ns;
+        port->answers = 0;
+    }
+    return port->answers++ < PORT_ANSWERS_MAX;
+}
+
+static void answer_send(struct port *port, struct rte_mbuf *answer, size_t length)
+{
+    answer->data_len = (uint16_t)length;
+    answer->pkt_len = (uint32_t)length;
+    if (port_tx_burst(port, &answer, 1) == 1) {
+        port->counters.rx_answered++;
+        return;
+    }
+    port->counters.tx_drop_full++;
+    rte_pktmbuf_free(answer);
+}
+
+/* A frame that is no datagram for us: the link's own protocols, or a drop counted at *reason. */
+static void receive_other(struct port *port, const uint8_t *frame, size_t length, uint64_t *reason,
+                          uint64_t now_ns)
+{
+    struct rte_mbuf *answer = rte_pktmbuf_alloc(port->pool);
+    if (answer == NULL) {
+        port->counters.rx_drop_no_mbuf++;
+        return;
+    }
+    struct responder_result result = responder_answer(
+        &port->responder, frame, length, rte_pktmbuf_mtod(answer, uint8_t *), rte_pktmbuf_tailroom(answer));
+    if (result.learnt)
+        neighbour_learn(&port->neighbours, &result.address, result.mac, now_ns);
+    switch (result.kind) {
+    case RESPONDER_IGNORED:
+        (*reason)++;
+        break;
+    case RESPONDER_BAD:
+        port->counters.rx_drop_bad_control++;
+        break;
+    case RESPONDER_ARP:
+    case RESPONDER_ND:
+    case RESPONDER_ECHO:
+        if (result.length == 0) {
+            port->counters.rx_neighbours++;
+        } else if (!answer_permitted(port, now_ns)) {
+            port->counters.rx_drop_echo_limit++;
+        } else {
+            answer_send(port, answer, result.length);
+            return;
+        }
+        break;
+    }
+    rte_pktmbuf_free(answer);
+}
+
+static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct rx_packet *packet,
+                          uint64_t now_ns)
+{
+    const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+    size_t length = mbuf->pkt_len;
+    struct port_counters *counters = &port->counters;
+    struct frame_view view;
+    bool checked = (mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    switch (frame_parse(frame, length, !checked, &view)) {
+    case FRAME_OK:
+        break;
+    case FRAME_TOO_SHORT:
+        counters->rx_drop_too_short++;
+        return false;
+    case FRAME_NOT_IP:
+        receive_other(port, frame, length, &counters->rx_drop_not_ip, now_ns);
+        return false;
+    case FRAME_BAD_IP:
+        counters->rx_drop_bad_ip++;
+        return false;
+    case FRAME_FRAGMENT:
+        counters->rx_drop_fragment++;
+        return false;
+    case FRAME_NOT_UDP:
+        receive_other(port, frame, length, &counters->rx_drop_not_udp, now_ns);
+        return false;
+    case FRAME_BAD_UDP:
+        counters->rx_drop_bad_udp++;
+        return false;
+    }
+    if (view.vlan != port->config.vlan) {
+        counters->rx_drop_vlan++;
+        return false;
+    }
+    if (!address_equal(&view.target, &port->config.address)) {
+        counters->rx_drop_not_ours++;
+        return false;
+    }
+    *packet = (struct rx_packet){
+        .data = view.payload,
+        .length = view.payload_bytes,
+        .port = port->config.index,
+        .ecn = view.traffic_class & 3,
+        .stamp_kind = STAMP_SOFTWARE,
+        .rx_ns = now_ns,
+        .from = view.source,
+    };
+    counters->rx_datagrams++;
+    return true;
+}
+
+uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t room, uint16_t *frames,
+                      uint64_t now_ns)
+{
+    CHECK(port->held_count == 0);
+    struct rte_mbuf *burst[PORT_RECEIVE_MAX];
+    uint16_t count = port_rx_burst(port, burst, MIN(room, (uint16_t)PORT_RECEIVE_MAX));
+    uint16_t given = 0;
+    for (uint16_t index = 0; index < count; index++)
+        rte_prefetch0(rte_pktmbuf_mtod(burst[index], void *));
+    for (uint16_t index = 0; index < count; index++) {
+        port->held[port->held_count++] = burst[index];
+        given += receive_frame(port, burst[index], &packets[given], now_ns);
+    }
+    *frames = count;
+    return given;
+}
+
+void port_receive_done(struct port *port)
+{
+    rte_pktmbuf_free_bulk(port->held, port->held_count);
+    port->held_count = 0;
+}

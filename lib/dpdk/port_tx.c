@@ -1,0 +1,299 @@
+/* Sending: checks every frame's length before the device sees it, builds frames from datagrams, and lets them
+ * go at their time through the lane. One place owns what a device did not take: port_flush leaves it at the
+ * head of the lane. */
+#include "dpdk/port.h"
+
+#include <rte_ethdev.h>
+
+#include "base/units.h"
+
+static bool frame_sendable(struct port *port, const struct rte_mbuf *mbuf)
+{
+    if (mbuf->pkt_len > port->config.frame_bytes_max)
+        port->counters.tx_drop_too_long++;
+    else if (mbuf->pkt_len < ETHERNET_HEADER_BYTES)
+        port->counters.tx_drop_too_short++;
+    else
+        return true;
+    return false;
+}
+
+/* Sends a run of good frames; returns how many the device took. */
+static uint16_t send_run(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
+{
+    uint64_t bytes = 0;
+    uint32_t lengths[PORT_BURST];
+    for (uint16_t index = 0; index < count; index++)
+        lengths[index] = mbufs[index]->pkt_len;
+    uint16_t sent = rte_eth_tx_burst(port->id, 0, mbufs, count);
+    for (uint16_t index = 0; index < sent; index++)
+        bytes += lengths[index];
+    port->counters.tx_packets += sent;
+    port->counters.tx_bytes += bytes;
+    return sent;
+}
+
+static uint16_t drop_link_down(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
+{
+    port->counters.tx_drop_link_down += count;
+    rte_pktmbuf_free_bulk(mbufs, count);
+    return count;
+}
+
+uint16_t port_tx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
+{
+    if (!port->link_up)
+        return drop_link_down(port, mbufs, count);
+    uint16_t done = 0;
+    while (done < count) {
+        uint16_t run = 0;
+        while (done + run < count && run < PORT_BURST && frame_sendable(port, mbufs[done + run]))
+            run++;
+        if (run > 0) {
+            uint16_t sent = send_run(port, mbufs + done, run);
+            done += sent;
+            if (sent < run) {
+                port->counters.tx_full++;
+                return done;
+            }
+        }
+        if (run < PORT_BURST && done < count)
+            rte_pktmbuf_free(mbufs[done++]); /* the one that ended the run: counted already */
+    }
+    return done;
+}
+
+/* ---- peers ---- */
+
+static bool address_on_link(const struct port_config *config, const struct net_address *address)
+{
+    uint8_t bits = config->prefix_length;
+    if (address->family != config->address.family)
+        return false;
+    uint8_t mask = (uint8_t)(0xff00 >> (bits % 8));
+    return memcmp(address->ip, config->address.ip, bits / 8) == 0 &&
+           (bits % 8 == 0 || ((address->ip[bits / 8] ^ config->address.ip[bits / 8]) & mask) == 0);
+}
+
+bool port_add_peer(struct port *port, uint16_t peer, const struct net_address *address, struct err *err)
+{
+    CHECK(peer < NODE_PEERS_MAX);
+    char text[ADDRESS_TEXT_BYTES];
+    address_format(address, text);
+    const struct net_address *next = address;
+    if (!port->config.static_mac && !address_on_link(&port->config, address)) {
+        next = &port->config.gateway;
+        if (next->family != address->family)
+            return err_set(err, "%s is not on the link of port %u, and no gateway is given", text,
+                           port->config.index);
+    }
+    struct port_peer *entry = &port->peers[peer];
+    *entry = (struct port_peer){.address = *address, .neighbour = neighbour_add(&port->neighbours, next)};
+    if (entry->neighbour == NEIGHBOUR_NONE)
+        return err_set(err, "%s: too many neighbours on port %u", text, port->config.index);
+    if (port->config.static_mac)
+        neighbour_fix(&port->neighbours, entry->neighbour, port->config.gateway_mac);
+    port->peer_count = MAX(port->peer_count, (uint16_t)(peer + 1));
+    return true;
+}
+
+/* The peer's prebuilt header, made again when neighbours changed; NULL: its MAC is not known. */
+static const struct frame_header *peer_header(struct port *port, const struct tx_packet *packet,
+                                              struct frame_header *other)
+{
+    CHECK(packet->peer < port->peer_count);
+    struct port_peer *peer = &port->peers[packet->peer];
+    const struct port_config *config = &port->config;
+    if (peer->version != port->neighbours.version) {
+        const uint8_t *mac = neighbour_mac(&port->neighbours, peer->neighbour);
+        peer->version = port->neighbours.version;
+        peer->resolved = mac != NULL;
+        if (mac != NULL)
+            frame_header_init(&peer->header, port->mac, mac, config->vlan, &config->address, &peer->address);
+    }
+    if (!peer->resolved)
+        return NULL;
+    if (__builtin_expect(address_equal(&packet->to, &peer->address), 1))
+        return &peer->header;
+    frame_header_init(other, port->mac, neighbour_mac(&port->neighbours, peer->neighbour), config->vlan,
+                      &config->address, &packet->to);
+    return other;
+}
+
+/* ---- frames from datagrams ---- */
+
+static void report_add(struct port *port, const struct tx_report *report)
+{
+    if (report->cookie == TX_COOKIE_NONE)
+        return;
+    CHECK(port->report_tail - port->report_head < PORT_REPORTS);
+    port->reports[port->report_tail++ % PORT_REPORTS] = *report;
+}
+
+static void refuse(struct port *port, uint64_t cookie, uint64_t *reason, uint64_t now_ns)
+{
+    (*reason)++;
+    struct tx_report report = {.cookie = cookie, .sent_ns = now_ns, .status = TX_REFUSED, .released = 1};
+    report_add(port, &report);
+}
+
+static bool chain_body(struct port *port, struct rte_mbuf *mbuf, const struct tx_packet *packet)
+{
+    if (!port->chains || packet->cookie == TX_COOKIE_NONE || packet->body_bytes < CHAIN_BYTES_MIN)
+        return false;
+    struct rte_mbuf *body = rte_pktmbuf_alloc(port->pool);
+    if (body == NULL)
+        return false;
+    if (!chain_attach(&port->chain, body, packet->body, packet->body_bytes, packet->cookie)) {
+        rte_pktmbuf_free(body);
+        return false;
+    }
+    mbuf->next = body;
+    mbuf->nb_segs = 2;
+    mbuf->pkt_len += packet->body_bytes;
+    port->counters.tx_chained++;
+    return true;
+}
+
+static void send_one(struct port *port, const struct tx_packet *packet, struct rte_mbuf *mbuf,
+                     uint64_t now_ns)
+{
+    struct frame_header other;
+    const struct frame_header *header = peer_header(port, packet, &other);
+    uint64_t *reason = NULL;
+    if (header == NULL)
+        reason = &port->counters.tx_drop_unresolved;
+    else if ((uint32_t)header->length + packet->head_bytes + packet->body_bytes >
+             port->config.frame_bytes_max)
+        reason = &port->counters.tx_drop_too_long;
+    if (reason != NULL) {
+        rte_pktmbuf_free(mbuf);
+        refuse(port, packet->cookie, reason, now_ns);
+        return;
+    }
+    uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
+    size_t at = frame_header_write(frame, header, packet->traffic_class, packet->head, packet->head_bytes,
+                                   packet->body, packet->body_bytes, true);
+    memcpy(frame + at, packet->head, packet->head_bytes);
+    at += packet->head_bytes;
+    mbuf->data_len = (uint16_t)at;
+    mbuf->pkt_len = (uint32_t)at;
+    bool chained = chain_body(port, mbuf, packet);
+    if (!chained && packet->body_bytes > 0) {
+        memcpy(frame + at, packet->body, packet->body_bytes);
+        mbuf->data_len = (uint16_t)(at + packet->body_bytes);
+        mbuf->pkt_len = mbuf->data_len;
+    }
+    lane_push(&port->lane, mbuf, packet->cookie, chained, packet->depart_ns);
+}
+
+/* Each packet in the lane, each chained body and each report not yet fetched may need a place for a report.
+ */
+uint16_t port_send_room(const struct port *port)
+{
+    uint32_t owed = port->report_tail - port->report_head + lane_count(&port->lane) + port->chain.in_use;
+    uint32_t reports = owed + PORT_BURST < PORT_REPORTS ? (PORT_REPORTS - owed) / 2 : 0;
+    return (uint16_t)MIN(lane_room(&port->lane), reports);
+}
+
+void port_send(struct port *port, const struct tx_packet *packets, uint16_t count, uint64_t now_ns)
+{
+    CHECK(count <= port_send_room(port));
+    struct rte_mbuf *mbufs[PORT_BURST];
+    for (uint16_t done = 0; done < count;) {
+        uint16_t chunk = MIN((uint16_t)(count - done), (uint16_t)PORT_BURST);
+        bool got = rte_pktmbuf_alloc_bulk(port->pool, mbufs, chunk) == 0;
+        for (uint16_t index = 0; index < chunk; index++) {
+            if (got)
+                send_one(port, &packets[done + index], mbufs[index], now_ns);
+            else
+                refuse(port, packets[done + index].cookie, &port->counters.tx_drop_no_mbuf, now_ns);
+        }
+        done += chunk;
+    }
+}
+
+/* ---- departures ---- */
+
+static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < count; index++) {
+        const struct lane_item *item = lane_item(&port->lane, index);
+        struct tx_report report = {
+            .cookie = item->cookie,
+            .sent_ns = now_ns,
+            .stamp_kind = STAMP_SOFTWARE,
+            .status = status,
+            .released = !item->chained,
+        };
+        report_add(port, &report);
+    }
+    lane_pop(&port->lane, count, now_ns);
+}
+
+/* All that waits in the lane is refused. */
+static void lane_refuse(struct port *port, uint64_t *reason, uint64_t now_ns)
+{
+    uint32_t count = lane_count(&port->lane);
+    for (uint32_t index = 0; index < count; index++)
+        rte_pktmbuf_free(lane_item(&port->lane, index)->packet);
+    *reason += count;
+    lane_left(port, (uint16_t)count, TX_REFUSED, now_ns);
+}
+
+/* Some drivers take nothing for ever (tap with a frame beyond its MTU): what waits too long is refused. */
+static void flush_stuck(struct port *port, uint64_t now_ns)
+{
+    if (port->stuck_since_ns == 0)
+        port->stuck_since_ns = now_ns;
+    else if (elapsed_ns(now_ns, port->stuck_since_ns) >= PORT_STUCK_NS) {
+        lane_refuse(port, &port->counters.tx_drop_stuck, now_ns);
+        port->stuck_since_ns = 0;
+    }
+}
+
+static void collect_released(struct port *port, uint64_t now_ns)
+{
+    uint64_t cookie;
+    while (port->chain.in_use > 0 && chain_released(&port->chain, &cookie)) {
+        struct tx_report report = {.cookie = cookie, .sent_ns = now_ns, .status = TX_RELEASED, .released = 1};
+        report_add(port, &report);
+    }
+}
+
+uint16_t port_flush(struct port *port, uint64_t now_ns)
+{
+    collect_released(port, now_ns);
+    uint32_t waiting = lane_count(&port->lane);
+    if (waiting == 0)
+        return 0;
+    if (!port->link_up) {
+        lane_refuse(port, &port->counters.tx_drop_link_down, now_ns);
+        return (uint16_t)waiting;
+    }
+    struct rte_mbuf *burst[PORT_BURST];
+    uint16_t left = 0;
+    for (uint16_t due = PORT_BURST, sent = PORT_BURST; due == PORT_BURST && sent == due;) {
+        due = (uint16_t)lane_due(&port->lane, now_ns, PORT_BURST);
+        if (due == 0)
+            break;
+        for (uint16_t index = 0; index < due; index++)
+            burst[index] = lane_item(&port->lane, index)->packet;
+        sent = port_tx_burst(port, burst, due);
+        lane_left(port, sent, TX_SENT, now_ns);
+        left += sent;
+        if (sent == 0)
+            flush_stuck(port, now_ns);
+        else
+            port->stuck_since_ns = 0;
+    }
+    return left;
+}
+
+uint16_t port_reports(struct port *port, struct tx_report *reports, uint16_t room)
+{
+    uint16_t count = 0;
+    while (count < room && port->report_head != port->report_tail)
+        reports[count++] = port->reports[port->report_head++ % PORT_REPORTS];
+    return count;
+}

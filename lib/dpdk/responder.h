@@ -1,0 +1,47 @@
+/* What keeps a host reachable on its link, as pure functions from frame to frame: ARP (RFC 826), IPv6
+ * neighbour discovery (RFC 4861: solicitation and advertisement for our own address), ICMP and ICMPv6 echo
+ * (RFC 792, RFC 4443).
+ *
+ * Guarantee: an answer is never longer than the question plus the 8 bytes that an advertisement's address
+ * option takes, and only goes back to where the question came from; whatever is malformed, wrongly
+ * checksummed or not for us gets no answer. ND is only believed with hop limit 255, that is, from the link.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/address.h"
+#include "wire/ethernet.h"
+
+#define RESPONDER_FRAME_BYTES_MIN 96 /* room that every question and advertisement fits */
+
+struct responder {
+    uint8_t mac[MAC_BYTES];
+    uint16_t vlan;              /* 0: untagged */
+    struct net_address address; /* ours; family 0: answers nothing */
+};
+
+enum responder_kind {
+    RESPONDER_IGNORED = 0, /* not for us, or nothing that is answered */
+    RESPONDER_ARP,
+    RESPONDER_ND,
+    RESPONDER_ECHO,
+    RESPONDER_BAD /* ARP, ND or echo, but malformed */
+};
+
+struct responder_result {
+    enum responder_kind kind;
+    size_t length; /* of the answer in `out`; 0: none */
+    bool learnt;   /* the sender's addresses below are known now */
+    struct net_address address;
+    uint8_t mac[MAC_BYTES];
+};
+
+/* `out` has room for `room` bytes; a longer answer is not given. */
+struct responder_result responder_answer(const struct responder *responder, const uint8_t *frame,
+                                         size_t length, uint8_t *out, size_t room);
+/* The question for the MAC of `address` (ARP request or neighbour solicitation): its length. */
+size_t responder_ask(const struct responder *responder, const struct net_address *address,
+                     uint8_t out[RESPONDER_FRAME_BYTES_MIN]);

@@ -1,0 +1,83 @@
+/* Reads the TSC between two readings of CLOCK_MONOTONIC and keeps the tightest of several such pairs: a
+ * preemption in between would otherwise be taken for drift. */
+#include "dpdk/tsc.h"
+
+#include <time.h>
+
+#include "base/units.h"
+
+#define PAIR_TRIES 8
+
+struct clock_pair {
+    uint64_t tsc;
+    uint64_t ns;
+};
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static struct clock_pair read_pair(void)
+{
+    struct clock_pair best = {0, 0};
+    uint64_t best_width = UINT64_MAX;
+    for (int try = 0; try < PAIR_TRIES; try++) {
+        uint64_t before = rte_rdtsc_precise();
+        uint64_t ns = monotonic_ns();
+        uint64_t after = rte_rdtsc_precise();
+        if (after - before < best_width) {
+            best_width = after - before;
+            best = (struct clock_pair){before + best_width / 2, ns};
+        }
+    }
+    return best;
+}
+
+void tsc_clock_init(struct tsc_clock *clock, uint64_t tsc, uint64_t now_ns, uint64_t ticks_per_s)
+{
+    *clock = (struct tsc_clock){
+        .base_tsc = tsc,
+        .base_ns = now_ns,
+        .ns_per_tick = muldiv64(NS_PER_S, 1ULL << 32, ticks_per_s),
+        .first_tsc = tsc,
+        .first_ns = now_ns,
+    };
+}
+
+void tsc_clock_adjust(struct tsc_clock *clock, uint64_t tsc, uint64_t now_ns)
+{
+    if (tsc <= clock->base_tsc || now_ns <= clock->first_ns)
+        return;
+    uint64_t own_ns = tsc_to_ns(clock, tsc);
+    uint64_t measured = muldiv64(now_ns - clock->first_ns, 1ULL << 32, tsc - clock->first_tsc);
+    int64_t error_ns = (int64_t)(now_ns - own_ns);
+    int64_t limit_ns = (int64_t)(NS_PER_S * TSC_SLEW_PPM / 1000000);
+    error_ns = MAX(-limit_ns, MIN(limit_ns, error_ns));
+    clock->base_tsc = tsc;
+    clock->base_ns = own_ns;
+    clock->ns_per_tick = muldiv64(measured, (uint64_t)((int64_t)NS_PER_S + error_ns), NS_PER_S);
+}
+
+uint64_t tsc_clock_hz(const struct tsc_clock *clock)
+{
+    return muldiv64(NS_PER_S, 1ULL << 32, clock->ns_per_tick);
+}
+
+void tsc_clock_start(struct tsc_clock *clock)
+{
+    struct clock_pair first = read_pair();
+    struct timespec wait = {.tv_nsec = 10 * NS_PER_MS};
+    nanosleep(&wait, NULL);
+    struct clock_pair second = read_pair();
+    uint64_t hz = muldiv64(second.tsc - first.tsc, NS_PER_S, second.ns - first.ns);
+    tsc_clock_init(clock, first.tsc, first.ns, hz);
+}
+
+void tsc_clock_sync(struct tsc_clock *clock)
+{
+    struct clock_pair pair = read_pair();
+    tsc_clock_adjust(clock, pair.tsc, pair.ns);
+}

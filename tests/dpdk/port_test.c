@@ -1,0 +1,293 @@
+/* Two ports joined by rings inside this process: frames and datagrams cross, what is too long never does,
+ * counters account for everything. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "dpdk/port.h"
+#include "dpdk/tsc.h"
+#include "eal_fixture.h"
+#include "base/units.h"
+
+#define FRAME_MAX 1514
+#define T0        (10 * NS_PER_S)
+
+static struct port left, right;
+static struct tx_packet outgoing[64];
+static struct rx_packet incoming[PORT_RECEIVE_MAX];
+static uint8_t body[8192];
+
+static struct net_address address_of(const char *text)
+{
+    struct net_address address = {.udp_port = NODE_UDP_PORT};
+    assert_true(address_parse(text, &address));
+    return address;
+}
+
+static struct port_config config_of(const char *device, uint16_t index, const char *ip)
+{
+    return (struct port_config){
+        .device = device,
+        .index = index,
+        .frame_bytes_max = FRAME_MAX,
+        .address = address_of(ip),
+        .prefix_length = strchr(ip, ':') != NULL ? 64 : 24,
+    };
+}
+
+static void open_pair(const char *left_ip, const char *right_ip, bool chains)
+{
+    static unsigned serial;
+    static struct err err;
+    char names[4][32];
+    struct rte_ring *rings[2];
+    const char *stems[] = {"net_ring_left", "net_ring_right", "to_right", "to_left"};
+    serial++;
+    for (int index = 0; index < 4; index++)
+        snprintf(names[index], sizeof(names[index]), "%s%u", stems[index], serial);
+    for (int index = 0; index < 2; index++) {
+        rings[index] = rte_ring_create(names[2 + index], 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
+        assert_non_null(rings[index]);
+    }
+    struct port_config configs[] = {config_of(names[0], 0, left_ip), config_of(names[1], 1, right_ip)};
+    configs[0].no_chains = configs[1].no_chains = !chains;
+    assert_true(port_open_rings(&left, &configs[0], rings[1], rings[0], &err));
+    assert_true(port_open_rings(&right, &configs[1], rings[0], rings[1], &err));
+    assert_true(port_start(&left, T0));
+    assert_true(port_start(&right, T0));
+    assert_true(port_add_peer(&left, 0, &configs[1].address, &err));
+    assert_true(port_add_peer(&right, 0, &configs[0].address, &err));
+    assert_true(port_link_up(&left) && port_link_up(&right));
+}
+
+static void close_pair(void)
+{
+    port_close(&left);
+    port_close(&right);
+}
+
+/* Lets both ports ask and answer until each knows the other. */
+static uint64_t settle(uint64_t now_ns)
+{
+    uint16_t frames;
+    for (int turn = 0; turn < 6; turn++) {
+        now_ns += PORT_LINK_POLL_NS;
+        port_service(&left, now_ns);
+        port_service(&right, now_ns);
+        for (int pass = 0; pass < 2; pass++) {
+            assert_int_equal(port_receive(&right, incoming, PORT_RECEIVE_MAX, &frames, now_ns), 0);
+            port_receive_done(&right);
+            assert_int_equal(port_receive(&left, incoming, PORT_RECEIVE_MAX, &frames, now_ns), 0);
+            port_receive_done(&left);
+        }
+    }
+    return now_ns;
+}
+
+static void fill(struct tx_packet *packet, uint64_t cookie, uint16_t body_bytes, uint64_t depart_ns)
+{
+    *packet = (struct tx_packet){
+        .head_bytes = 64,
+        .body_bytes = body_bytes,
+        .body = body,
+        .depart_ns = depart_ns,
+        .cookie = cookie,
+        .to = right.config.address,
+    };
+    memset(packet->head, (int)cookie, packet->head_bytes);
+}
+
+/* Sends `count` datagrams left → right at one instant and checks what arrives. */
+static void cross(uint16_t count, uint16_t body_bytes, uint64_t now_ns)
+{
+    uint16_t frames, given;
+    struct tx_report reports[64];
+    for (uint16_t index = 0; index < count; index++)
+        fill(&outgoing[index], index + 1u, body_bytes, now_ns);
+    port_send(&left, outgoing, count, now_ns);
+    assert_int_equal(port_flush(&left, now_ns), count);
+    given = port_receive(&right, incoming, PORT_RECEIVE_MAX, &frames, now_ns + 5);
+    assert_int_equal(given, count);
+    for (uint16_t index = 0; index < given; index++) {
+        assert_int_equal(incoming[index].length, 64 + body_bytes);
+        assert_int_equal(incoming[index].port, 1);
+        assert_int_equal(incoming[index].data[0], index + 1);
+        assert_memory_equal(incoming[index].data + 64, body, body_bytes);
+        assert_true(address_equal(&incoming[index].from, &left.config.address));
+    }
+    port_receive_done(&right);
+    assert_int_equal(port_reports(&left, reports, 64), count);
+    for (uint16_t index = 0; index < count; index++) {
+        assert_int_equal(reports[index].status, TX_SENT);
+        assert_int_equal(reports[index].cookie, index + 1);
+        assert_int_equal(reports[index].sent_ns, now_ns);
+    }
+}
+
+static void port__datagrams_cross_copied(void **state)
+{
+    (void)state;
+    const char *pairs[][2] = {{"10.0.0.1", "10.0.0.2"}, {"fd00::1", "fd00::2"}};
+    for (int pair = 0; pair < 2; pair++) {
+        open_pair(pairs[pair][0], pairs[pair][1], false);
+        uint64_t now_ns = settle(T0);
+        cross(32, 1000, now_ns);
+        cross(7, 0, now_ns + 1);
+        assert_int_equal(left.counters.tx_chained, 0);
+        assert_int_equal(right.counters.rx_datagrams, 39);
+        close_pair();
+    }
+}
+
+static void port__chained_bodies_are_released(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", true);
+    uint64_t now_ns = settle(T0);
+    assert_true(left.chains);
+    cross(20, 1000, now_ns);
+    assert_int_equal(left.counters.tx_chained, 20);
+    struct tx_report reports[64];
+    port_flush(&left, now_ns + 1);
+    assert_int_equal(port_reports(&left, reports, 64), 20);
+    for (int index = 0; index < 20; index++)
+        assert_int_equal(reports[index].status, TX_RELEASED);
+    assert_int_equal(left.chain.in_use, 0);
+    cross(3, 100, now_ns + 2); /* short bodies are copied */
+    assert_int_equal(left.counters.tx_chained, 20);
+    close_pair();
+}
+
+static void port__too_long_is_refused_and_counted(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", true);
+    uint64_t now_ns = settle(T0);
+    uint16_t frames;
+    struct tx_report reports[4];
+    fill(&outgoing[0], 1, FRAME_MAX - 42 - 64, now_ns);
+    fill(&outgoing[1], 2, FRAME_MAX - 42 - 64 + 1, now_ns);
+    port_send(&left, outgoing, 2, now_ns);
+    assert_int_equal(port_flush(&left, now_ns), 1);
+    assert_int_equal(left.counters.tx_drop_too_long, 1);
+    assert_int_equal(port_reports(&left, reports, 4), 2);
+    assert_int_equal(reports[0].status, TX_REFUSED);
+    assert_int_equal(reports[0].cookie, 2);
+    assert_int_equal(reports[1].status, TX_SENT);
+    assert_int_equal(port_receive(&right, incoming, 8, &frames, now_ns), 1);
+    port_receive_done(&right);
+    close_pair();
+}
+
+static struct rte_mbuf *raw_frame(struct port *port, uint16_t length)
+{
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
+    assert_non_null(mbuf);
+    memset(rte_pktmbuf_append(mbuf, length), 0xab, length);
+    return mbuf;
+}
+
+static void port__raw_frames_and_their_refusals(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    const uint16_t lengths[] = {60, 1514, 1515, 13, 1514, 2000};
+    struct rte_mbuf *mbufs[PORT_BURST];
+    for (int index = 0; index < 6; index++)
+        mbufs[index] = raw_frame(&left, lengths[index]);
+    assert_int_equal(port_tx_burst(&left, mbufs, 6), 6);
+    assert_int_equal(left.counters.tx_packets, 3);
+    assert_int_equal(left.counters.tx_drop_too_long, 2);
+    assert_int_equal(left.counters.tx_drop_too_short, 1);
+    assert_int_equal(port_rx_burst(&right, mbufs, PORT_BURST), 3);
+    for (int index = 0; index < 3; index++)
+        assert_int_equal(mbufs[index]->port, 1);
+    rte_pktmbuf_free_bulk(mbufs, 3);
+    close_pair();
+}
+
+static void port__full_device_pushes_back(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    uint32_t sent = 0;
+    for (int round = 0; round < 100; round++) {
+        uint16_t count = MIN(port_send_room(&left), (uint16_t)32);
+        for (uint16_t index = 0; index < count; index++)
+            fill(&outgoing[index], 1, 10, now_ns);
+        port_send(&left, outgoing, count, now_ns);
+        sent += port_flush(&left, now_ns);
+    }
+    assert_int_equal(sent, 1023);
+    assert_int_equal(port_send_room(&left), 0); /* the lane is full of what waits */
+    assert_true(left.counters.tx_full > 0);
+    assert_int_equal(lane_count(&left.lane), LANE_PLACES);
+    port_flush(&left, now_ns + PORT_STUCK_NS);
+    port_flush(&left, now_ns + 2 * PORT_STUCK_NS);
+    assert_int_equal(left.counters.tx_drop_stuck, LANE_PLACES);
+    close_pair();
+}
+
+static void port__unresolved_peer_is_counted(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    struct tx_report reports[4];
+    fill(&outgoing[0], 9, 10, T0);
+    port_send(&left, outgoing, 1, T0);
+    assert_int_equal(left.counters.tx_drop_unresolved, 1);
+    assert_int_equal(port_reports(&left, reports, 4), 1);
+    assert_int_equal(reports[0].status, TX_REFUSED);
+    close_pair();
+}
+
+static void port__wrong_destinations_have_their_counters(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    uint16_t frames;
+    struct rte_mbuf *mbufs[3];
+    fill(&outgoing[0], 1, 10, now_ns);
+    outgoing[0].to.udp_port++;
+    port_send(&left, outgoing, 1, now_ns);
+    port_flush(&left, now_ns);
+    mbufs[0] = raw_frame(&left, 60); /* ethertype 0xabab */
+    mbufs[1] = raw_frame(&left, 14);
+    mbufs[2] = raw_frame(&left, 200);
+    uint8_t *bad = rte_pktmbuf_mtod(mbufs[2], uint8_t *);
+    bad[12] = 0x08, bad[13] = 0x00, bad[14] = 0x41; /* IPv4 with a header of 4 bytes */
+    assert_int_equal(port_tx_burst(&left, mbufs, 3), 3);
+    uint64_t before = right.counters.rx_packets;
+    assert_int_equal(port_receive(&right, incoming, 8, &frames, now_ns), 0);
+    assert_int_equal(frames, 4);
+    port_receive_done(&right);
+    assert_int_equal(right.counters.rx_packets - before, 4);
+    assert_int_equal(right.counters.rx_drop_not_ours, 1);
+    assert_int_equal(right.counters.rx_drop_bad_ip, 1);
+    assert_int_equal(right.counters.rx_drop_not_ip + right.counters.rx_drop_too_short, 2);
+    close_pair();
+}
+
+int main(void)
+{
+    if (!fixture_eal_start("port_test"))
+        return 1;
+    for (size_t index = 0; index < sizeof(body); index++)
+        body[index] = (uint8_t)(index * 7);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(port__datagrams_cross_copied),
+        cmocka_unit_test(port__chained_bodies_are_released),
+        cmocka_unit_test(port__too_long_is_refused_and_counted),
+        cmocka_unit_test(port__raw_frames_and_their_refusals),
+        cmocka_unit_test(port__full_device_pushes_back),
+        cmocka_unit_test(port__unresolved_peer_is_counted),
+        cmocka_unit_test(port__wrong_destinations_have_their_counters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
