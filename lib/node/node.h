@@ -57,6 +57,7 @@ enum job_state {
     JOB_STATE_COUNT
 };
 const char *job_state_name(unsigned state);
+const char *site_state_name(unsigned state);
 
 struct node_site_view {
     char name[NAME_BYTES];

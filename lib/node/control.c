@@ -1,0 +1,181 @@
+/* Control messages between nodes: decode, check that this peer may say it, hand on. What makes no sense here
+ * is counted and forgotten; the stream goes on. */
+#include "base/check.h"
+#include "node/internal.h"
+
+static struct job *job_from_source(struct node *node, const struct peer *peer, uint32_t id)
+{
+    struct job *job = job_find(node, id);
+    return job != NULL && !job->is_source && job->source_peer == peer->index ? job : NULL;
+}
+
+static struct job *job_of_mine(struct node *node, uint32_t id)
+{
+    struct job *job = job_find(node, id);
+    return job != NULL && job->is_source ? job : NULL;
+}
+
+static bool on_measure(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                       uint64_t now_ns)
+{
+    struct wire_measure measure;
+    if (control_measure_decode(body, length, &measure) != WIRE_OK)
+        return false;
+    measure_ask(node, peer->index, measure.job, measure.duration_ms * NS_PER_MS, now_ns);
+    return true;
+}
+
+static bool on_measurement(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                           uint64_t now_ns)
+{
+    struct control_measurement report;
+    if (control_measurement_decode(body, length, &report) != WIRE_OK)
+        return false;
+    struct job *job = job_of_mine(node, report.fixed.job);
+    if (job != NULL)
+        source_on_measurement(node, job, peer->index, &report, now_ns);
+    return true;
+}
+
+static bool on_part(struct node *node, struct peer *peer, const uint8_t *body, size_t length, uint64_t now_ns)
+{
+    struct control_part part;
+    if (control_part_decode(body, length, &part) != WIRE_OK)
+        return false;
+    if (peer_find(node, part.fixed.source.text) != peer->index)
+        return false;
+    site_on_part(node, peer->index, &part, now_ns);
+    return true;
+}
+
+static bool on_confirm(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                       uint64_t now_ns)
+{
+    struct control_confirm confirm;
+    if (control_confirm_decode(body, length, &confirm) != WIRE_OK)
+        return false;
+    struct job *job = job_of_mine(node, confirm.fixed.job);
+    if (job != NULL)
+        source_on_confirm(node, job, peer->index, &confirm, now_ns);
+    return true;
+}
+
+static bool on_start(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                     uint64_t now_ns)
+{
+    struct wire_start start;
+    if (control_start_decode(body, length, &start) != WIRE_OK)
+        return false;
+    struct job *job = job_from_source(node, peer, start.job);
+    if (job == NULL || job->epoch != start.epoch)
+        return false;
+    site_on_start(node, job, now_ns);
+    return true;
+}
+
+static bool on_status(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                      uint64_t now_ns)
+{
+    struct control_status status;
+    if (control_status_decode(body, length, &status) != WIRE_OK)
+        return false;
+    struct job *job = job_of_mine(node, status.fixed.job);
+    if (job != NULL)
+        source_on_status(node, job, peer->index, &status, now_ns);
+    return true;
+}
+
+static bool on_hashes(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                      uint64_t now_ns)
+{
+    struct control_hashes hashes;
+    if (control_hashes_decode(body, length, &hashes) != WIRE_OK)
+        return false;
+    struct job *job = job_find(node, hashes.fixed.job);
+    if (job == NULL)
+        return true;
+    if (job->is_source || job->parent != peer->index)
+        return false;
+    site_on_hashes(node, job, &hashes, now_ns);
+    return true;
+}
+
+/* HAVE and RESEND, from a child about its own copy. */
+static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length)
+{
+    struct wire_blocks blocks;
+    if (control_blocks_decode(body, length, &blocks) != WIRE_OK)
+        return false;
+    struct job *job = job_find(node, blocks.job);
+    if (job == NULL)
+        return true;
+    uint8_t child = job->child_of_peer[peer->index];
+    if (child == UINT8_MAX || job->object == NULL)
+        return false;
+    if (blocks.first_block > job->geometry.blocks || blocks.count > job->geometry.blocks - blocks.first_block)
+        return false;
+    if (kind == CONTROL_HAVE) {
+        feed_on_have(job->object, child, blocks.first_block, blocks.count);
+        return true;
+    }
+    feed_on_resend(job->object, child, blocks.first_block, blocks.count);
+    node->counters.blocks_resent += blocks.count;
+    data_wake(node, job);
+    return true;
+}
+
+static bool on_close_job(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                         uint64_t now_ns)
+{
+    struct control_close_job close;
+    if (control_close_job_decode(body, length, &close) != WIRE_OK)
+        return false;
+    struct job *job = job_from_source(node, peer, close.fixed.job);
+    if (job != NULL)
+        site_on_close(node, job, &close, now_ns);
+    return true;
+}
+
+static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
+                     uint64_t now_ns)
+{
+    switch ((enum control_kind)kind) {
+    case CONTROL_MEASURE:
+        return on_measure(node, peer, body, length, now_ns);
+    case CONTROL_MEASUREMENT:
+        return on_measurement(node, peer, body, length, now_ns);
+    case CONTROL_PART:
+        return on_part(node, peer, body, length, now_ns);
+    case CONTROL_CONFIRM:
+        return on_confirm(node, peer, body, length, now_ns);
+    case CONTROL_START:
+        return on_start(node, peer, body, length, now_ns);
+    case CONTROL_STATUS:
+        return on_status(node, peer, body, length, now_ns);
+    case CONTROL_HASHES:
+        return on_hashes(node, peer, body, length, now_ns);
+    case CONTROL_HAVE:
+    case CONTROL_RESEND:
+        return on_blocks(node, peer, kind, body, length);
+    case CONTROL_CLOSE_JOB:
+        return on_close_job(node, peer, body, length, now_ns);
+    case CONTROL_KIND_COUNT:
+        break;
+    }
+    return false;
+}
+
+void control_on_stream(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    uint8_t kind;
+    const uint8_t *body;
+    size_t length;
+    while (stream_receive(&peer->stream, &kind, &body, &length)) {
+        digest_add(&node->digest, (uint64_t)kind << 32 ^ length << 8 ^ peer->index);
+        if (!dispatch(node, peer, kind, body, length, now_ns))
+            node->counters.messages_refused++;
+    }
+    /* Messages change what is due: let the next tick look at the jobs. */
+    node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);
+    node_schedule(node, now_ns);
+}

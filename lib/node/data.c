@@ -1,0 +1,348 @@
+/* Symbols in and out: the hot path.
+ *
+ * In:  session → peer (node_rx) → packet number → job by forwarding table → symbol buffer → children are
+ * woken. Out: among the edges of a port the one that may send earliest; of its jobs, in turn, what the feed
+ * offers; the packet points into the symbol buffer and holds its slot until the port reports it. */
+#include <string.h>
+
+#include "base/check.h"
+#include "node/internal.h"
+
+/* Cookie of a data packet: slot of the symbol buffer (24 bits), peer (8), packet number (32). */
+static uint64_t cookie_of(uint32_t slot, uint16_t peer, uint64_t number)
+{
+    return (uint64_t)slot << 40 | (uint64_t)peer << 32 | (uint32_t)number;
+}
+
+/* ---- in ---- */
+
+/* What the forwarding table says of the packet: its job, or NULL with a drop counted. */
+static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
+{
+    const struct forward_entry *entry =
+        forward_lookup(node->table, data->job, wire_content_stripe(data->content));
+    struct job *job = entry == NULL ? NULL : &node->jobs[entry->job_slot];
+    if (job == NULL || job->object == NULL || job->phase == PHASE_CLOSING) {
+        node->counters.drop_data_job++;
+        return NULL;
+    }
+    if (entry->parent != peer->index) {
+        node->counters.drop_data_parent++;
+        return NULL;
+    }
+    return job;
+}
+
+/* True when the packet number is to be acked: stored, known already, or of no use to anybody. */
+static bool store_symbols(struct node *node, struct peer *peer, struct job *job,
+                          const struct wire_data_view *view)
+{
+    uint64_t symbol = wire_content_symbol(view->fixed.content);
+    uint32_t count = wire_content_count(view->fixed.content);
+    uint64_t completed = UINT64_MAX;
+    enum put_result result =
+        object_put(job->object, symbol, count, view->tags, view->body, view->body_bytes, &completed);
+    switch (result) {
+    case PUT_STORED:
+        node->counters.rx_data++;
+        peer->credit_symbols = job->geometry.block_symbols;
+        if (completed != UINT64_MAX)
+            job_on_block_complete(node, job, completed);
+        if (job->child_count > 0)
+            data_wake(node, job);
+        return true;
+    case PUT_DUPLICATE:
+        node->counters.symbols_repeated++;
+        return true;
+    case PUT_NO_SLOT:
+        node->counters.drop_data_memory++;
+        return false;
+    case PUT_BAD_LENGTH:
+    case PUT_OUTSIDE:
+        node->counters.drop_data_symbol++;
+        return false;
+    }
+    return false;
+}
+
+void data_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                    const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_data_view view;
+    enum wire_error error = wire_data_decode(packet->data, packet->length, &view);
+    if (error == WIRE_TOO_SHORT) {
+        node->counters.drop_short++;
+        return;
+    }
+    if (error != WIRE_OK) {
+        node->counters.drop_length++;
+        return;
+    }
+    uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
+    uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);
+    enum receiver_verdict verdict = receiver_check(&peer->receiver, number);
+    if (verdict == RECEIVER_BEYOND_WINDOW && number - floor >= peer->receiver.window_packets) {
+        node->counters.drop_data_window++;
+        return;
+    }
+    if (verdict == RECEIVER_DUPLICATE) {
+        node->counters.drop_data_duplicate++;
+    } else {
+        struct job *job = admit(node, peer, &view.fixed);
+        if (job != NULL && !store_symbols(node, peer, job, &view))
+            return;
+    }
+    receiver_on_packet(&peer->receiver, number, floor, header->stamp, packet->length + peer->frame_overhead,
+                       packet->ecn == 3, packet->rx_ns);
+    digest_add(&node->digest, view.fixed.content ^ number << 1);
+    uint64_t due_ns = receiver_next_ns(&peer->receiver);
+    if (now_ns >= due_ns)
+        peer_note_control(node, peer);
+    else
+        node_schedule(node, due_ns);
+}
+
+static struct job *job_of_tag(struct node *node, uint16_t tag)
+{
+    struct job *job = &node->jobs[(tag & 0xff) % NODE_JOBS_MAX];
+    return job->in_use && job->object != NULL && job->generation == tag >> 8 ? job : NULL;
+}
+
+/* The events of a sender carry no peer: the one whose ack is being processed is kept here for the time of the
+ * call. */
+struct event_scope {
+    struct node *node;
+    uint16_t peer;
+};
+
+static struct job *event_job(const struct event_scope *scope, uint16_t tag, uint32_t *child)
+{
+    struct job *job = job_of_tag(scope->node, tag);
+    if (job == NULL || job->child_of_peer[scope->peer] == UINT8_MAX)
+        return NULL;
+    *child = job->child_of_peer[scope->peer];
+    return job->children[*child].gone ? NULL : job;
+}
+
+static void on_acked(void *owner, uint64_t content, uint16_t tag)
+{
+    const struct event_scope *scope = owner;
+    uint32_t child;
+    struct job *job = event_job(scope, tag, &child);
+    if (job == NULL)
+        return;
+    uint64_t symbol = wire_content_symbol(content);
+    uint32_t count = wire_content_count(content);
+    scope->node->peers[scope->peer].acked_payload_bytes += geometry_run_length(&job->geometry, symbol, count);
+    feed_on_acked(job->object, child, symbol, count);
+}
+
+static void on_lost(void *owner, uint64_t content, uint16_t tag)
+{
+    const struct event_scope *scope = owner;
+    uint32_t child;
+    struct job *job = event_job(scope, tag, &child);
+    if (job != NULL)
+        feed_on_lost(job->object, child, wire_content_symbol(content), wire_content_count(content));
+}
+
+static struct sender_events events_for(struct event_scope *scope)
+{
+    return (struct sender_events){
+        .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_lost, .owner = scope};
+}
+
+void data_tick(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct event_scope scope = {.node = node, .peer = peer->index};
+    struct sender_events events = events_for(&scope);
+    sender_on_tick(&peer->sender, now_ns, &events);
+}
+
+void ack_on_packet(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_ack_view view;
+    enum wire_error error = wire_ack_decode(packet->data, packet->length, &view);
+    if (error == WIRE_TOO_SHORT) {
+        node->counters.drop_short++;
+        return;
+    }
+    if (error != WIRE_OK) {
+        node->counters.drop_length++;
+        return;
+    }
+    struct event_scope scope = {.node = node, .peer = peer->index};
+    struct sender_events events = events_for(&scope);
+    if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {
+        node->counters.drop_ack++;
+        return;
+    }
+    node->counters.rx_acks++;
+    if (peer->jobs_out != 0)
+        peer->ready_ns = 0;
+    node_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
+}
+
+void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < count; index++) {
+        const struct tx_report *report = &reports[index];
+        CHECK(report->cookie != TX_COOKIE_NONE);
+        struct peer *peer = &node->peers[report->cookie >> 32 & 0xff];
+        if (report->status == TX_REFUSED) {
+            struct event_scope scope = {.node = node, .peer = peer->index};
+            struct sender_events events = events_for(&scope);
+            uint64_t number = serial_expand32(peer->sender.next_number, (uint32_t)report->cookie);
+            sender_on_refused(&peer->sender, number, &events);
+            sender_on_limited(&peer->sender, EDGE_LIMIT_port);
+            /* The port is full: try again when it may have drained, not at once. */
+            peer->ready_ns = now_ns + TX_HORIZON_NS;
+            node->counters.tx_refused++;
+        }
+        if (report->released)
+            store_release(&node->store, (uint32_t)(report->cookie >> 40));
+    }
+}
+
+/* Room in the symbol buffer, in packets of this edge, shared among the peers that are parents now. */
+uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
+{
+    uint64_t parents = 0, jobs = 0;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        if (!job->in_use || job->object == NULL || job->parent >= NODE_PEERS_MAX)
+            continue;
+        parents |= 1ULL << job->parent;
+        jobs++;
+    }
+    uint64_t slots = store_available(&node->store);
+    slots = slots > jobs + 1 ? slots - jobs - 1 : 0;
+    uint64_t share = MAX((uint64_t)__builtin_popcountll(parents), 1ULL);
+    return (uint32_t)MIN(slots * peer->credit_symbols / share, (uint64_t)INT32_MAX);
+}
+
+/* ---- out ---- */
+
+void data_wake(struct node *node, const struct job *job)
+{
+    for (uint16_t child = 0; child < job->child_count; child++) {
+        struct peer *peer = &node->peers[job->children[child].peer];
+        if (peer->ready_ns == TIME_NEVER)
+            peer->ready_ns = 0;
+    }
+}
+
+/* The next thing that any job has for this peer, jobs in turn. */
+static struct job *next_item(struct node *node, struct peer *peer, struct feed_item *item)
+{
+    uint16_t jobs = peer->jobs_out;
+    uint16_t turned = (uint16_t)(jobs & (0xffff << peer->job_turn));
+    uint16_t order[2] = {turned, (uint16_t)(jobs & ~turned)};
+    for (int part = 0; part < 2; part++) {
+        for (uint16_t mask = order[part]; mask != 0; mask &= (uint16_t)(mask - 1)) {
+            struct job *job = &node->jobs[__builtin_ctz(mask)];
+            if (job->state != JOB_RUNNING || job->phase == PHASE_CLOSING || job->object == NULL)
+                continue;
+            uint8_t child = job->child_of_peer[peer->index];
+            uint32_t per_packet = job->children[child].symbols_per_packet;
+            if (per_packet > 0 && feed_peek(job->object, child, per_packet, item))
+                return job;
+        }
+    }
+    return NULL;
+}
+
+static void fill_data(struct node *node, struct peer *peer, struct job *job, const struct feed_item *item,
+                      uint32_t body_bytes, uint64_t depart_ns, struct tx_packet *packet)
+{
+    const struct slot *slot = &node->store.slots[item->slot];
+    uint64_t content = wire_content(item->symbol, item->count, 0, (uint8_t)job->epoch);
+    uint32_t wire_bytes = WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + body_bytes + peer->frame_overhead;
+    uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
+    uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
+    feed_on_sent(job->object, job->child_of_peer[peer->index], item);
+    uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
+    struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
+    struct wire_header header = {.version = WIRE_VERSION,
+                                 .type = WIRE_DATA,
+                                 .session = peer->session_out,
+                                 .packet_number = (uint32_t)number,
+                                 .stamp = wire_stamp(depart_ns)};
+    packet->port = peer->port;
+    packet->peer = peer->index;
+    packet->to = peer->config->address;
+    packet->depart_ns = depart_ns;
+    packet->traffic_class = 2; /* ECT(0): congestion may be marked instead of dropped (RFC 3168) */
+    packet->cookie = cookie_of(item->slot, peer->index, number);
+    packet->head_bytes = (uint16_t)wire_data_encode(packet->head, &header, &data,
+                                                    slot_tags(slot, &job->geometry, item->symbol));
+    packet->body = slot_symbol(slot, &job->geometry, item->symbol);
+    packet->body_bytes = (uint16_t)body_bytes;
+    pacer_on_sent(&node->ports[peer->port].pacer, wire_bytes, depart_ns);
+    digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
+    node->counters.tx_data++;
+}
+
+/* Tries one edge: true when its packet was filled. Else ready_ns says when to try again. */
+static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns, struct tx_packet *packet,
+                      uint64_t now_ns)
+{
+    struct feed_item item;
+    struct job *job = next_item(node, peer, &item);
+    if (job == NULL) {
+        sender_on_limited(&peer->sender, EDGE_LIMIT_application);
+        peer->ready_ns = TIME_NEVER;
+        return false;
+    }
+    uint32_t body_bytes = (uint32_t)geometry_run_length(&job->geometry, item.symbol, item.count);
+    uint32_t wire_bytes = WIRE_DATA_BYTES + item.count * WIRE_TAG_BYTES + body_bytes + peer->frame_overhead;
+    enum edge_limit limit = EDGE_LIMIT_none;
+    uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes, item.repair, &limit);
+    if (at_ns == TIME_NEVER)
+        sender_on_limited(&peer->sender, limit);
+    uint64_t port_ns = pacer_next_ns(&node->ports[peer->port].pacer);
+    if (at_ns <= horizon_ns && port_ns > horizon_ns)
+        sender_on_limited(&peer->sender, EDGE_LIMIT_uplink);
+    peer->ready_ns = at_ns;
+    uint64_t depart_ns = MAX(MAX(at_ns, port_ns), now_ns);
+    if (at_ns == TIME_NEVER || depart_ns > horizon_ns)
+        return false;
+    fill_data(node, peer, job, &item, body_bytes, depart_ns, packet);
+    peer->job_turn = (uint8_t)((job->slot + 1) % NODE_JOBS_MAX);
+    peer->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
+    if (peer->ready_ns == TIME_NEVER)
+        peer->ready_ns = 0; /* found out, and counted, by the next try */
+    node_schedule(node, sender_next_ns(&peer->sender));
+    return true;
+}
+
+bool data_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
+               uint64_t now_ns)
+{
+    if (pacer_next_ns(&node->ports[port].pacer) > horizon_ns)
+        return false;
+    for (;;) {
+        struct peer *best = NULL;
+        uint64_t best_ns = horizon_ns;
+        for (uint16_t step = 0; step < node->peer_count; step++) {
+            uint16_t index = (uint16_t)(node->ports[port].turn + step);
+            if (index >= node->peer_count)
+                index = (uint16_t)(index - node->peer_count);
+            struct peer *peer = &node->peers[index];
+            if (peer->jobs_out == 0 || peer->port != port || peer->state != PEER_UP)
+                continue;
+            if (peer->ready_ns <= best_ns && (best == NULL || peer->ready_ns < best_ns)) {
+                best = peer;
+                best_ns = peer->ready_ns;
+            }
+        }
+        if (best == NULL)
+            return false;
+        if (edge_send(node, best, horizon_ns, packet, now_ns)) {
+            node->ports[port].turn = (uint16_t)((best->index + 1) % node->peer_count);
+            return true;
+        }
+        if (best->ready_ns <= horizon_ns)
+            return false; /* the port's pacer holds it */
+    }
+}

@@ -1,0 +1,297 @@
+/* The inside of a node: shared by the files of this folder only.
+ *
+ * Who owns what: the node owns peers, jobs and the store; a peer owns its edge (sender, receiver, stream); a
+ * job owns an object of the store and names peers by index. Feeds link a job's object to a peer's sender: the
+ * record's tag leads from an ack back to the job (slot and generation), the content word to the symbols. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "edge/receiver.h"
+#include "edge/sender.h"
+#include "edge/stream.h"
+#include "fwd/table.h"
+#include "node/node.h"
+#include "probe/rtt_probe.h"
+#include "store/disk.h"
+#include "store/store.h"
+#include "wire/close.h"
+#include "wire/control.h"
+#include "wire/hello.h"
+
+#define PEER_NONE          UINT16_MAX
+#define PEER_SELF          (UINT16_MAX - 1)
+#define PEER_SILENT_HELLOS 4
+#define PROBE_REPLIES_MAX  16
+#define DISK_QUEUE         1024 /* power of two */
+#define SCRATCH_COUNT      32
+#define SCRATCH_BYTES      (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_MESSAGE_BODY_MAX)
+#define TX_HORIZON_NS      50000ULL
+#define STATUS_INTERVAL_NS 100000000ULL
+#define HASH_INTERVAL_NS   5000000ULL
+#define READ_AHEAD_BLOCKS  24
+#define JOB_TICK_NS        5000000ULL
+
+#define COUNTER(name, help) uint64_t name;
+struct node_counters {
+#include "node/counters.def"
+};
+#undef COUNTER
+
+enum peer_state { PEER_DOWN, PEER_UP };
+
+struct peer {
+    const struct node_peer_config *config;
+    uint16_t index;
+    uint16_t port;
+    uint32_t frame_overhead; /* wire bytes around a datagram */
+    enum peer_state state;
+    bool known;           /* a hello of it was seen: session_out is valid */
+    uint64_t incarnation; /* of the peer */
+    uint32_t session_in;  /* packets to us carry this */
+    uint32_t session_out; /* packets to it carry this */
+    uint64_t silence_ns;  /* this long without a packet means that it is gone */
+    uint64_t heard_ns;
+    uint64_t down_since_ns;
+    uint64_t hello_due_ns;
+    bool close_due;
+    uint8_t close_reason;
+    uint32_t path_mtu;   /* as measured; the port's MTU before */
+    uint64_t rtt_min_ns; /* of the last finished measurement; 0: none */
+    struct rtt_probe probe;
+    struct wire_probe probe_next; /* due to be sent, when probe_pending */
+    struct {
+        struct wire_probe message;
+        uint32_t stamp;
+    } replies[PROBE_REPLIES_MAX];
+    uint32_t reply_count;
+    struct sender sender;
+    struct receiver receiver;
+    struct stream stream;
+    uint64_t ready_ns;       /* when the edge may send again; TIME_NEVER: woken by an event */
+    uint16_t jobs_out;       /* bit per job slot in which this peer is a child */
+    uint8_t job_turn;        /* round robin among them */
+    uint32_t credit_symbols; /* of the job last received: turns slots into packets */
+    uint64_t feedback_bytes; /* wire bytes of acks sent */
+    uint64_t acked_payload_bytes;
+};
+
+enum site_phase {
+    PHASE_OPENING,   /* the disk checks and creates the file */
+    PHASE_READY,     /* confirmed */
+    PHASE_RUNNING,   /* START came */
+    PHASE_FINISHING, /* everything verified: the disk renames */
+    PHASE_ENDED,     /* verified, skipped or failed; may still serve children */
+    PHASE_CLOSING    /* waits for disk and ports to let go */
+};
+
+/* The source's view of one site. */
+struct site {
+    char name[NAME_BYTES];
+    uint16_t peer;
+    bool receiver; /* else it only relays, on a given tree */
+    bool included; /* still part of the plan */
+    bool asked;    /* MEASURE was sent */
+    bool measured;
+    bool confirmed;
+    uint8_t state; /* enum site_state */
+    bool ended;
+    uint16_t reports; /* measured peers so far */
+    uint64_t received_bytes, verified_bytes;
+    uint64_t progress_ns;
+    uint64_t complete_ns;
+    char text[CONTROL_TEXT_BYTES];
+};
+
+struct child {
+    uint16_t peer;
+    uint64_t rate_bps;
+    uint64_t hash_next; /* next block whose hash it is to be told */
+    uint64_t hash_sent_ns;
+    uint32_t symbols_per_packet;
+    bool gone;
+};
+
+struct job {
+    bool in_use;
+    uint8_t slot;
+    uint8_t generation;
+    bool is_source;
+    uint8_t state; /* enum job_state; at a site only RUNNING and the ends are used */
+    uint8_t phase; /* enum site_phase; at the source: CLOSING or not */
+    uint32_t id;
+    uint32_t epoch;
+    uint16_t source_peer; /* PEER_SELF at the source */
+    uint16_t parent;      /* PEER_NONE at the source */
+    struct control_part part;
+    struct geometry geometry;
+    struct object *object; /* NULL until opened */
+    uint16_t child_count;
+    struct child children[CONTROL_CHILDREN_MAX];
+    uint8_t child_of_peer[NODE_PEERS_MAX]; /* index into children, UINT8_MAX: none */
+    uint64_t hash_ready;                   /* hashes of blocks below are known */
+    struct disk_open open;
+    uint32_t disk_outstanding;
+    bool disk_open;   /* OPEN succeeded, CLOSE not yet sent */
+    bool disk_ended;  /* FINISH or ABORT was sent */
+    bool sink_failed; /* disk unusable: relays from memory only */
+    uint64_t created_ns, started_ns, ended_ns;
+    char text[CONTROL_TEXT_BYTES];
+    /* as a site */
+    uint8_t site_state; /* enum site_state */
+    bool status_due;
+    bool confirm_due;
+    uint8_t confirm_answer;
+    uint64_t status_ns;
+    uint64_t status_bytes;
+    /* as the source */
+    struct job_spec spec;
+    uint64_t modified_ns;
+    uint64_t deadline_ns;
+    uint16_t site_count;
+    struct site sites[PLAN_NODES_MAX];
+    struct plan_request request;
+    struct plan plan;
+    uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → index into the matrices below */
+    /* What was measured: 0 is the source, site i stands at i + 1. */
+    uint32_t rtt_us[PLAN_NODES_MAX][PLAN_NODES_MAX];
+    uint16_t path_mtu[PLAN_NODES_MAX][PLAN_NODES_MAX];
+    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX];
+    uint16_t source_reports;
+    bool source_measured;
+};
+
+/* A measurement of all peers, asked for by jobs. */
+struct measure {
+    bool running;
+    uint64_t end_ns;
+    uint16_t asker_count;
+    struct {
+        uint16_t peer;
+        uint32_t job;
+    } askers[NODE_JOBS_MAX * 2];
+};
+
+struct node_port {
+    struct pacer pacer;
+    uint64_t control_mask; /* bit per peer with something to say now */
+    uint16_t turn;
+};
+
+struct node {
+    struct node_config config;
+    struct rng rng;
+    struct digest digest;
+    struct node_counters counters;
+    uint16_t peer_count;
+    struct peer *peers;
+    struct node_port ports[NODE_PORTS_MAX];
+    struct store store;
+    struct job *jobs; /* NODE_JOBS_MAX */
+    struct forward_table tables[2];
+    struct forward_table *table; /* the one in force */
+    struct measure measure;
+    bool planner_attached;
+    uint32_t plan_requests_due; /* bit per job slot */
+    struct disk_request disk_queue[DISK_QUEUE];
+    uint32_t disk_head, disk_tail;
+    uint64_t tick_ns; /* when node_tick has something to do */
+    uint64_t jobs_tick_ns;
+    uint64_t now_ns; /* newest time seen: checks that it never runs back */
+    bool shutting_down;
+    uint8_t scratch[SCRATCH_COUNT][SCRATCH_BYTES];
+    uint32_t scratch_used;
+};
+
+static inline void node_schedule(struct node *node, uint64_t at_ns)
+{
+    if (at_ns < node->tick_ns)
+        node->tick_ns = at_ns;
+}
+
+/* ---- peer.c: sessions, liveness, measurement ---- */
+void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns);
+size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer);
+uint16_t peer_find(const struct node *node, const char *name); /* PEER_NONE; PEER_SELF for the node itself */
+uint16_t peer_by_address(const struct node *node, const struct net_address *address);
+const char *peer_name(const struct node *node, uint16_t peer); /* "this node" for PEER_SELF */
+void peer_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+void peer_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
+void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns);
+uint64_t peer_next_ns(const struct peer *peer);
+bool peer_control_due(const struct peer *peer, uint64_t now_ns);
+void peer_note_control(struct node *node, struct peer *peer);
+/* Queues a control message; counts and returns false when the queue is full. */
+bool peer_send(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length);
+void measure_ask(struct node *node, uint16_t asker, uint32_t job, uint64_t duration_ns, uint64_t now_ns);
+void measure_tick(struct node *node, uint64_t now_ns);
+
+/* ---- data.c: symbols in and out ---- */
+void data_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                    const struct rx_packet *packet, uint64_t now_ns);
+void ack_on_packet(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
+void data_tick(struct node *node, struct peer *peer, uint64_t now_ns);
+/* The next data packet of a port; false: none may leave before the horizon. */
+bool data_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
+               uint64_t now_ns);
+void data_wake(struct node *node, const struct job *job); /* its children have something new to send */
+uint32_t data_credit_packets(const struct node *node, const struct peer *peer);
+
+/* ---- control.c: messages between nodes ---- */
+void control_on_stream(struct node *node, struct peer *peer, uint64_t now_ns);
+
+/* ---- job.c: what source and sites share ---- */
+struct job *job_find(struct node *node, uint32_t id);
+struct job *job_allocate(struct node *node, uint32_t id, uint64_t now_ns); /* NULL: all slots are in use */
+bool job_open_object(struct node *node, struct job *job, struct err *err);
+/* Children and parent from job->part into forwarding table and edges. */
+bool job_install(struct node *node, struct job *job, struct err *err);
+void job_start_edges(struct node *node, struct job *job, uint64_t now_ns);
+void job_disk(struct node *node, struct job *job, const struct disk_request *request);
+void job_on_block_complete(struct node *node, struct job *job, uint64_t block);
+void job_on_hash_known(struct job *job);
+void job_block_bad(struct node *node, struct job *job, uint64_t block);
+void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
+void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins to let go of everything */
+void job_tick(struct node *node, struct job *job, uint64_t now_ns);
+void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns);
+uint32_t job_ip_overhead(const struct node *node);
+
+/* ---- source.c: a job at its source ---- */
+bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);
+bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err);
+void source_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
+                           const struct control_measurement *report, uint64_t now_ns);
+void source_on_plan(struct node *node, struct job *job, const struct plan *plan, uint64_t now_ns);
+void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns);
+void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
+                       const struct control_confirm *confirm, uint64_t now_ns);
+void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
+                      uint64_t now_ns);
+void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
+void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* source_plan.c: from a validated plan to parts */
+bool source_make_request(struct job *job, struct err *err);
+bool source_distribute(struct node *node, struct job *job, struct err *err);
+void source_tick(struct node *node, struct job *job, uint64_t now_ns);
+
+/* ---- site.c: a job at a receiver or relay ---- */
+void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns);
+void site_on_start(struct node *node, struct job *job, uint64_t now_ns);
+void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void site_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns);
+void site_on_close(struct node *node, struct job *job, const struct control_close_job *close,
+                   uint64_t now_ns);
+void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void site_check_complete(struct node *node, struct job *job, uint64_t now_ns);
+void site_tick(struct node *node, struct job *job, uint64_t now_ns);
+
+/* ---- show.c ---- */
+bool show(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns);

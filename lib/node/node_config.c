@@ -1,0 +1,104 @@
+/* Defaults and consistency of a node's configuration. */
+#include "node/node_config.h"
+
+#include <string.h>
+
+#include "edge/sender.h"
+#include "node/node.h"
+#include "store/store.h"
+
+#define BUFFER_SLOTS_MIN 8
+
+void node_config_defaults(struct node_config *config)
+{
+    memset(config, 0, sizeof(*config));
+    config->seed = 1;
+    config->incarnation = 1;
+    config->store = NODE_STORE_DISK;
+    config->buffer_bytes = 256ULL << 20;
+    config->blocks_max = 1ULL << 18; /* 256 GiB under way at once */
+    config->rtt_max_ns = 300 * NS_PER_MS;
+    config->hello_interval_ns = NS_PER_S;
+    config->measure_timeout_ns = 10 * NS_PER_S;
+    config->plan_timeout_ns = 10 * NS_PER_S;
+    config->distribute_timeout_ns = 20 * NS_PER_S;
+    config->stall_timeout_ns = 20 * NS_PER_S;
+}
+
+static bool check_ports(const struct node_config *config, struct err *err)
+{
+    if (config->port_count == 0 || config->port_count > NODE_PORTS_MAX)
+        return err_set(err, "ports: 1 to %d expected, got %u", NODE_PORTS_MAX, config->port_count);
+    for (uint16_t index = 0; index < config->port_count; index++) {
+        const struct node_port_config *port = &config->ports[index];
+        if (port->address.family != ADDRESS_IPV4 && port->address.family != ADDRESS_IPV6)
+            return err_set(err, "ports[%u].address: an IPv4 or IPv6 address expected", index);
+        if (port->address.udp_port == 0)
+            return err_set(err, "node.udp_port: 1 to 65535 expected");
+        if (port->mtu < 1280 || port->mtu > 9216)
+            return err_set(err, "ports[%u].mtu: 1280 to 9216 expected, got %u", index, port->mtu);
+        if (port->rate_bps < 100000)
+            return err_set(err, "ports[%u].rate: at least 100 kbit/s expected", index);
+    }
+    return true;
+}
+
+static bool window_valid(uint32_t packets)
+{
+    return packets == 0 || (packets >= 64 && packets <= SENDER_WINDOW_MAX && (packets & (packets - 1)) == 0);
+}
+
+static bool check_peers(const struct node_config *config, struct err *err)
+{
+    if (config->peer_count > NODE_PEERS_MAX)
+        return err_set(err, "peers: at most %d expected, got %u", NODE_PEERS_MAX, config->peer_count);
+    for (uint16_t index = 0; index < config->peer_count; index++) {
+        const struct node_peer_config *peer = &config->peers[index];
+        if (!name_valid(peer->name))
+            return err_set(err, "peers[%u].name: not a valid name", index);
+        if (strcmp(peer->name, config->name) == 0)
+            return err_set(err, "peers[%u].name: '%s' is this node", index, peer->name);
+        if (peer->port >= config->port_count)
+            return err_set(err, "peers[%u].port: there is no port %u", index, peer->port);
+        if (peer->address.family != config->ports[peer->port].address.family)
+            return err_set(err, "peers[%u].address: not of the same family as its port's", index);
+        if (!window_valid(peer->window_packets))
+            return err_set(err, "peers[%u].window: a power of two from 64 to %u expected", index,
+                           SENDER_WINDOW_MAX);
+        for (uint16_t other = 0; other < index; other++) {
+            if (strcmp(peer->name, config->peers[other].name) == 0)
+                return err_set(err, "peers[%u].name: '%s' is there twice", index, peer->name);
+            if (address_equal(&peer->address, &config->peers[other].address))
+                return err_set(err, "peers[%u].address: the same as that of '%s'", index,
+                               config->peers[other].name);
+        }
+    }
+    return true;
+}
+
+bool node_config_check(const struct node_config *config, struct err *err)
+{
+    if (!name_valid(config->name))
+        return err_set(err, "node.name: 1 to 31 letters, digits, '.', '_' or '-' expected");
+    if (config->incarnation == 0)
+        return err_set(err, "incarnation: must not be 0");
+    if (!check_ports(config, err) || !check_peers(config, err))
+        return false;
+    if (config->directory_count > NODE_DIRECTORIES_MAX)
+        return err_set(err, "directories: at most %d expected", NODE_DIRECTORIES_MAX);
+    for (uint16_t index = 0; index < config->directory_count; index++) {
+        if (!name_valid(config->directories[index].name))
+            return err_set(err, "directories[%u].name: not a valid name", index);
+        if (config->directories[index].path[0] != '/')
+            return err_set(err, "directories[%u].path: an absolute path expected", index);
+    }
+    uint64_t slot_bytes = BLOCK_BYTES_TARGET + sizeof(struct slot) + BLOCK_SYMBOLS_MAX * WIRE_TAG_BYTES;
+    if (config->buffer_bytes < BUFFER_SLOTS_MIN * slot_bytes)
+        return err_set(err, "memory.buffer: at least %llu bytes expected",
+                       (unsigned long long)(BUFFER_SLOTS_MIN * slot_bytes));
+    if (config->blocks_max < 64)
+        return err_set(err, "memory.blocks_max: at least 64 expected");
+    if (config->hello_interval_ns < 10 * NS_PER_MS || config->hello_interval_ns > 60 * NS_PER_S)
+        return err_set(err, "timeouts.hello: 10 ms to 60 s expected");
+    return true;
+}

@@ -1,0 +1,191 @@
+/* Datagrams in: a validation ladder, then one switch. Each datagram that is not used increments exactly one
+ * drop counter. */
+#include "base/check.h"
+#include "node/internal.h"
+
+static void count_error(struct node *node, enum wire_error error)
+{
+    switch (error) {
+    case WIRE_OK:
+        break;
+    case WIRE_TOO_SHORT:
+        node->counters.drop_short++;
+        break;
+    case WIRE_BAD_VERSION:
+        node->counters.drop_version++;
+        break;
+    case WIRE_BAD_KEY:
+        node->counters.drop_key++;
+        break;
+    case WIRE_BAD_TYPE:
+        node->counters.drop_type++;
+        break;
+    case WIRE_BAD_LENGTH:
+        node->counters.drop_length++;
+        break;
+    case WIRE_BAD_VALUE:
+        node->counters.drop_value++;
+        break;
+    }
+}
+
+static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_hello hello;
+    enum wire_error error = wire_hello_decode(packet->data, packet->length, &hello);
+    if (error != WIRE_OK) {
+        count_error(node, error);
+        return;
+    }
+    if (peer_find(node, hello.name.text) != peer->index || peer_find(node, hello.peer.text) != PEER_SELF) {
+        node->counters.drop_name++;
+        return;
+    }
+    if (hello.incarnation == 0 || hello.session == 0 || hello.interval_ms == 0) {
+        node->counters.drop_value++;
+        return;
+    }
+    node->counters.rx_hellos++;
+    peer_on_hello(node, peer, &hello, now_ns);
+}
+
+static void on_close(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_close close;
+    enum wire_error error = wire_close_decode(packet->data, packet->length, &close);
+    if (error != WIRE_OK) {
+        count_error(node, error);
+        return;
+    }
+    node->counters.rx_closes++;
+    peer_on_close(node, peer, &close, now_ns);
+}
+
+static void on_message(struct node *node, struct peer *peer, const struct wire_header *header,
+                       const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_message_view view;
+    enum wire_error error = wire_message_decode(packet->data, packet->length, &view);
+    if (error != WIRE_OK) {
+        count_error(node, error);
+        return;
+    }
+    if (!stream_on_datagram(&peer->stream, header->packet_number, &view, now_ns)) {
+        node->counters.drop_message_window++;
+        return;
+    }
+    node->counters.rx_messages++;
+    control_on_stream(node, peer, now_ns);
+    node_schedule(node, now_ns);
+}
+
+static void on_probe(struct node *node, struct peer *peer, const struct wire_header *header,
+                     const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_probe probe;
+    enum wire_error error = wire_probe_decode(packet->data, packet->length, &probe);
+    if (error != WIRE_OK) {
+        count_error(node, error);
+        return;
+    }
+    if (header->type == WIRE_PROBE_REPLY) {
+        if (!rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
+            node->counters.drop_probe_reply++;
+            return;
+        }
+        node->counters.rx_probe_replies++;
+        node_schedule(node, now_ns);
+        return;
+    }
+    if (peer->reply_count == PROBE_REPLIES_MAX) {
+        node->counters.drop_probe_busy++;
+        return;
+    }
+    probe.t2_ns = packet->rx_ns;
+    peer->replies[peer->reply_count].message = probe;
+    peer->replies[peer->reply_count].stamp = header->stamp;
+    peer->reply_count++;
+    node->counters.rx_probes++;
+    peer_note_control(node, peer);
+}
+
+/* The peer behind session and address, or NULL with a drop counted. A hello is known by address alone: it
+ * brings the session. */
+static struct peer *find_peer(struct node *node, const struct wire_header *header,
+                              const struct rx_packet *packet)
+{
+    if (header->type == WIRE_HELLO) {
+        uint16_t index = peer_by_address(node, &packet->from);
+        if (index == PEER_NONE)
+            node->counters.drop_source++;
+        return index == PEER_NONE ? NULL : &node->peers[index];
+    }
+    uint32_t index = header->session & 0xff;
+    if (index >= node->peer_count || node->peers[index].session_in != header->session) {
+        if (peer_by_address(node, &packet->from) == PEER_NONE)
+            node->counters.drop_source++;
+        else
+            node->counters.drop_session++;
+        return NULL;
+    }
+    struct peer *peer = &node->peers[index];
+    if (!address_equal(&peer->config->address, &packet->from)) {
+        node->counters.drop_source++;
+        return NULL;
+    }
+    if (!peer->known) {
+        node->counters.drop_session++;
+        return NULL;
+    }
+    return peer;
+}
+
+static void on_datagram(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_header header;
+    enum wire_error error = wire_header_decode(packet->data, packet->length, &header);
+    if (error != WIRE_OK) {
+        count_error(node, error);
+        return;
+    }
+    struct peer *peer = find_peer(node, &header, packet);
+    if (peer == NULL)
+        return;
+    if (peer->state == PEER_UP)
+        peer->heard_ns = now_ns;
+    switch ((enum wire_type)header.type) {
+    case WIRE_DATA:
+        data_on_packet(node, peer, &header, packet, now_ns);
+        break;
+    case WIRE_ACK:
+        ack_on_packet(node, peer, packet, now_ns);
+        break;
+    case WIRE_MESSAGE:
+        on_message(node, peer, &header, packet, now_ns);
+        break;
+    case WIRE_PROBE:
+    case WIRE_PROBE_REPLY:
+        on_probe(node, peer, &header, packet, now_ns);
+        break;
+    case WIRE_HELLO:
+        on_hello(node, peer, packet, now_ns);
+        break;
+    case WIRE_CLOSE:
+        on_close(node, peer, packet, now_ns);
+        break;
+    case WIRE_TYPE_COUNT:
+        node->counters.drop_type++;
+        break;
+    }
+}
+
+void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns)
+{
+    CHECK(now_ns >= node->now_ns);
+    node->now_ns = now_ns;
+    for (uint16_t index = 0; index < count; index++)
+        __builtin_prefetch(packets[index].data);
+    node->counters.rx_datagrams += count;
+    for (uint16_t index = 0; index < count; index++)
+        on_datagram(node, &packets[index], now_ns);
+}

@@ -1,0 +1,194 @@
+/* Datagrams out: per port first what peers have to say to each other (acks, messages, hellos, probes), then
+ * data. The port's own pacer keeps the sum under the uplink's rate; control passes it, data waits for it. */
+#include <string.h>
+
+#include "base/check.h"
+#include "node/internal.h"
+#include "wire/probe.h"
+
+#define ACKS_PER_CALL 8
+
+static const uint8_t zeros[9216];
+
+static struct wire_header header_for(const struct peer *peer, enum wire_type type, uint64_t depart_ns)
+{
+    return (struct wire_header){.version = WIRE_VERSION,
+                                .type = (uint8_t)type,
+                                .session = peer->session_out,
+                                .stamp = wire_stamp(depart_ns)};
+}
+
+static void address_packet(struct tx_packet *packet, const struct peer *peer, uint64_t depart_ns)
+{
+    packet->port = peer->port;
+    packet->peer = peer->index;
+    packet->to = peer->config->address;
+    packet->depart_ns = depart_ns;
+    packet->cookie = TX_COOKIE_NONE;
+    packet->traffic_class = 0;
+    packet->body = NULL;
+    packet->body_bytes = 0;
+}
+
+static void account(struct node *node, struct peer *peer, const struct tx_packet *packet)
+{
+    struct pacer *pacer = &node->ports[peer->port].pacer;
+    uint32_t wire_bytes = packet->head_bytes + packet->body_bytes + peer->frame_overhead;
+    pacer_on_sent(pacer, wire_bytes, MAX(packet->depart_ns, pacer_next_ns(pacer)));
+    digest_add(&node->digest, (uint64_t)peer->index << 48 ^ (uint64_t)wire_bytes << 32 ^ packet->depart_ns);
+}
+
+static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    struct wire_hello hello = {
+        .incarnation = node->config.incarnation,
+        .session = peer->session_in,
+        .echo_session = peer->session_out,
+        .mtu = (uint16_t)node->config.ports[peer->port].mtu,
+        .interval_ms = (uint16_t)(node->config.hello_interval_ns / NS_PER_MS),
+        .window = peer->receiver.window_packets,
+    };
+    name_copy(hello.name.text, sizeof(hello.name.text), node->config.name);
+    name_copy(hello.peer.text, sizeof(hello.peer.text), peer->config->name);
+    struct wire_header header = header_for(peer, WIRE_HELLO, now_ns);
+    header.session = 0;
+    packet->head_bytes = (uint16_t)wire_hello_encode(packet->head, &header, &hello);
+    /* A little irregular, so that hellos of many nodes do not stay in step. */
+    uint64_t interval_ns = node->config.hello_interval_ns;
+    peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
+    node->counters.tx_control++;
+}
+
+static void fill_close(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    struct wire_close close = {.incarnation = node->config.incarnation, .reason = peer->close_reason};
+    struct wire_header header = header_for(peer, WIRE_CLOSE, now_ns);
+    packet->head_bytes = (uint16_t)wire_close_encode(packet->head, &header, &close);
+    peer->close_due = false;
+    peer->hello_due_ns = TIME_NEVER;
+    node->counters.tx_control++;
+}
+
+static void fill_probe(struct peer *peer, struct tx_packet *packet, enum wire_type type,
+                       const struct wire_probe *probe, uint64_t now_ns)
+{
+    struct wire_header header = header_for(peer, type, now_ns);
+    packet->head_bytes = (uint16_t)wire_probe_encode(packet->head, &header, probe);
+    CHECK(probe->padding <= sizeof(zeros));
+    packet->body = zeros;
+    packet->body_bytes = probe->padding;
+}
+
+/* A datagram made in scratch memory: its first bytes travel by value, the rest by reference. */
+static void split(struct tx_packet *packet, const uint8_t *datagram, size_t length)
+{
+    size_t head = MIN(length, (size_t)TX_HEAD_BYTES_MAX);
+    memcpy(packet->head, datagram, head);
+    packet->head_bytes = (uint16_t)head;
+    packet->body = datagram + head;
+    packet->body_bytes = (uint16_t)(length - head);
+}
+
+static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    struct wire_ack ack = {0};
+    uint8_t runs[WIRE_ACK_RUNS_MAX];
+    if (!receiver_ack(&peer->receiver, &ack, runs, now_ns))
+        return false;
+    ack.credit = data_credit_packets(node, peer);
+    ack.limited_by = ack.credit < RECEIVER_ACK_PACKETS ? EDGE_LIMIT_credit : EDGE_LIMIT_none;
+    struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
+    uint8_t *scratch = node->scratch[node->scratch_used++];
+    split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs));
+    peer->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
+    node->counters.tx_acks++;
+    return true;
+}
+
+static bool fill_message(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    struct wire_message message = {0};
+    uint32_t number = 0;
+    const uint8_t *body = NULL;
+    if (!stream_next(&peer->stream, now_ns, &message, &number, &body))
+        return false;
+    struct wire_header header = header_for(peer, WIRE_MESSAGE, now_ns);
+    header.packet_number = number;
+    uint8_t *scratch = node->scratch[node->scratch_used++];
+    split(packet, scratch, wire_message_encode(scratch, &header, &message, body));
+    node->counters.tx_control++;
+    return true;
+}
+
+/* One thing that this peer is to be told now; false: nothing more. */
+static bool control_next(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    address_packet(packet, peer, now_ns);
+    if (peer->close_due) {
+        fill_close(node, peer, packet, now_ns);
+        return true;
+    }
+    if (now_ns >= peer->hello_due_ns) {
+        fill_hello(node, peer, packet, now_ns);
+        return true;
+    }
+    if (!peer->known || node->shutting_down)
+        return false;
+    if (peer->reply_count > 0) {
+        struct wire_probe *reply = &peer->replies[--peer->reply_count].message;
+        reply->t3_ns = now_ns;
+        fill_probe(peer, packet, WIRE_PROBE_REPLY, reply, now_ns);
+        node->counters.tx_control++;
+        return true;
+    }
+    if (peer->state != PEER_UP)
+        return false;
+    if (node->scratch_used < SCRATCH_COUNT &&
+        (fill_ack(node, peer, packet, now_ns) || fill_message(node, peer, packet, now_ns)))
+        return true;
+    struct wire_probe probe;
+    if (peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) {
+        fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
+        node->counters.tx_control++;
+        return true;
+    }
+    return false;
+}
+
+static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room,
+                           uint64_t now_ns)
+{
+    uint16_t count = 0;
+    uint64_t mask = node->ports[port].control_mask;
+    while (mask != 0 && count < room) {
+        uint32_t index = (uint32_t)__builtin_ctzll(mask);
+        struct peer *peer = &node->peers[index];
+        mask &= mask - 1;
+        bool more = true;
+        while (count < room && more) {
+            more = control_next(node, peer, &packets[count], now_ns);
+            if (more)
+                account(node, peer, &packets[count++]);
+        }
+        if (!more && !(node->scratch_used == SCRATCH_COUNT && peer_control_due(peer, now_ns)))
+            node->ports[port].control_mask &= ~(1ULL << index);
+        node_schedule(node, peer_next_ns(peer));
+    }
+    return count;
+}
+
+uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns)
+{
+    CHECK(port < node->config.port_count);
+    CHECK(now_ns >= node->now_ns);
+    node->now_ns = now_ns;
+    node->scratch_used = 0;
+    uint16_t count = 0;
+    if (node->ports[port].control_mask != 0)
+        count = control_tx(node, port, packets, room, now_ns);
+    if (node->shutting_down)
+        return count;
+    while (count < room && data_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
+        count++;
+    return count;
+}

@@ -1,0 +1,325 @@
+/* What a node tells of itself: views for programs, reports for operators. One description serves text and
+ * JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "node/internal.h"
+
+static const char *const job_state_names[JOB_STATE_COUNT] = {
+    [JOB_ACCEPTED] = "accepted", [JOB_MEASURING] = "measuring",
+    [JOB_PLANNING] = "planning", [JOB_DISTRIBUTING] = "distributing",
+    [JOB_RUNNING] = "running",   [JOB_DONE] = "done",
+    [JOB_FAILED] = "failed",     [JOB_CANCELLED] = "cancelled"};
+
+static const char *const site_state_names[SITE_STATE_COUNT] = {[SITE_RECEIVING] = "receiving",
+                                                               [SITE_VERIFIED] = "verified",
+                                                               [SITE_SKIPPED] = "skipped",
+                                                               [SITE_FAILED] = "failed"};
+
+const char *job_state_name(unsigned state)
+{
+    return state < JOB_STATE_COUNT ? job_state_names[state] : "unknown";
+}
+
+const char *site_state_name(unsigned state)
+{
+    return state < SITE_STATE_COUNT ? site_state_names[state] : "unknown";
+}
+
+#define COUNTER(name, help) {#name, offsetof(struct node_counters, name)},
+static const struct {
+    const char *name;
+    size_t offset;
+} counter_rows[] = {
+#include "node/counters.def"
+};
+#undef COUNTER
+
+const char *node_counter(const struct node *node, uint32_t index, uint64_t *value)
+{
+    if (index >= sizeof(counter_rows) / sizeof(counter_rows[0]))
+        return NULL;
+    memcpy(value, (const uint8_t *)&node->counters + counter_rows[index].offset, sizeof(*value));
+    return counter_rows[index].name;
+}
+
+/* ---- views ---- */
+
+uint32_t node_job_count(const struct node *node)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        count += node->jobs[slot].in_use;
+    return count;
+}
+
+static const struct job *job_at(const struct node *node, uint32_t index)
+{
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (node->jobs[slot].in_use && index-- == 0)
+            return &node->jobs[slot];
+    return NULL;
+}
+
+bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view)
+{
+    const struct job *job = job_at(node, index);
+    if (job == NULL)
+        return false;
+    memset(view, 0, sizeof(*view));
+    name_copy(view->name, sizeof(view->name),
+              job->is_source ? job->spec.name : job->part.fixed.job_name.text);
+    view->id = job->id;
+    view->state = job->state;
+    view->source = job->is_source;
+    view->size_bytes = job->geometry.size_bytes;
+    view->created_ns = job->created_ns;
+    view->running_ns = job->started_ns;
+    view->ended_ns = job->ended_ns;
+    name_copy(view->text, sizeof(view->text), job->text);
+    if (!job->is_source)
+        return true;
+    view->plan = job->plan;
+    view->request = job->request;
+    for (uint16_t site = 0; site < job->site_count; site++) {
+        if (!job->sites[site].receiver)
+            continue;
+        struct node_site_view *target = &view->sites[view->site_count++];
+        name_copy(target->name, sizeof(target->name), job->sites[site].name);
+        target->state = job->sites[site].state;
+        target->received_bytes = job->sites[site].received_bytes;
+        target->verified_bytes = job->sites[site].verified_bytes;
+        target->complete_ns = job->sites[site].complete_ns;
+        name_copy(target->text, sizeof(target->text), job->sites[site].text);
+    }
+    return true;
+}
+
+uint32_t node_edge_count(const struct node *node)
+{
+    return node->peer_count;
+}
+
+static uint64_t running_ns_of_edge(const struct node *node, const struct peer *peer)
+{
+    uint64_t first_ns = TIME_NEVER, last_ns = 0;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        if (!job->in_use || job->started_ns == 0 || job->child_of_peer[peer->index] == UINT8_MAX)
+            continue;
+        first_ns = MIN(first_ns, job->started_ns);
+        last_ns = MAX(last_ns, job->ended_ns == 0 ? node->now_ns : job->ended_ns);
+    }
+    return last_ns > first_ns ? last_ns - first_ns : 0;
+}
+
+bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view)
+{
+    if (index >= node->peer_count)
+        return false;
+    const struct peer *peer = &node->peers[index];
+    const struct sender_counters *sent = &peer->sender.counters;
+    uint64_t running_ns = running_ns_of_edge(node, peer);
+    *view = (struct node_edge_view){
+        .sent_packets = sent->sent_packets,
+        .sent_bytes = sent->sent_bytes,
+        .acked_packets = sent->acked_packets,
+        .lost_packets = sent->lost_packets,
+        .repairs = sent->repairs,
+        .spurious_repairs = sent->spurious_repairs,
+        .received_packets = peer->receiver.counters.packets,
+        .received_bytes = peer->receiver.counters.bytes,
+        .duplicates = peer->receiver.counters.duplicates,
+        .feedback_bytes = peer->feedback_bytes,
+        .goodput_bps = running_ns == 0 ? 0 : muldiv64(peer->acked_payload_bytes * 8, NS_PER_S, running_ns),
+        .rate_bps = sender_rate_bps(&peer->sender),
+        .rtt_smoothed_ns = peer->sender.rtt.smoothed_ns,
+        .rtt_min_ns = peer->sender.rtt.sampled ? rtt_min_ns(&peer->sender.rtt) : peer->rtt_min_ns,
+        .in_flight_packets = peer->sender.in_flight_packets,
+        .limited_by = peer->jobs_out == 0 ? EDGE_LIMIT_none : (uint8_t)peer->sender.limited,
+        .up = peer->state == PEER_UP,
+    };
+    name_copy(view->peer, sizeof(view->peer), peer->config->name);
+    return true;
+}
+
+/* ---- reports ---- */
+
+static void show_peers(const struct node *node, struct report *report, uint64_t now_ns)
+{
+    report_table(report, "peers");
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct peer *peer = &node->peers[index];
+        char address[ADDRESS_TEXT_BYTES];
+        address_format(&peer->config->address, address);
+        report_row(report);
+        report_text(report, "name", peer->config->name);
+        report_text(report, "address", address);
+        report_text(report, "state", peer->state == PEER_UP ? "up" : "down");
+        report_fixed(report, "rtt_ms", peer->rtt_min_ns / NS_PER_US, 3);
+        report_u64(report, "path_mtu", peer->path_mtu);
+        report_fixed(report, "heard_s",
+                     peer->heard_ns == 0 ? 0 : elapsed_ns(now_ns, peer->heard_ns) / NS_PER_MS, 3);
+        report_u64(report, "messages_sent", peer->stream.counters.sent);
+        report_u64(report, "messages_resent", peer->stream.counters.resent);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void show_edges(const struct node *node, struct report *report)
+{
+    report_table(report, "edges");
+    for (uint32_t index = 0; index < node->peer_count; index++) {
+        struct node_edge_view view;
+        node_edge_view(node, index, &view);
+        report_row(report);
+        report_text(report, "to", view.peer);
+        report_bool(report, "up", view.up);
+        report_u64(report, "rate_bps", view.rate_bps);
+        report_u64(report, "goodput_bps", view.goodput_bps);
+        report_fixed(report, "srtt_ms", view.rtt_smoothed_ns / NS_PER_US, 3);
+        report_fixed(report, "rtt_min_ms", view.rtt_min_ns / NS_PER_US, 3);
+        report_u64(report, "sent_packets", view.sent_packets);
+        report_u64(report, "lost_packets", view.lost_packets);
+        report_u64(report, "repairs", view.repairs);
+        report_u64(report, "spurious_repairs", view.spurious_repairs);
+        report_u64(report, "in_flight_packets", view.in_flight_packets);
+        report_u64(report, "received_packets", view.received_packets);
+        report_u64(report, "duplicates", view.duplicates);
+        report_u64(report, "feedback_bytes", view.feedback_bytes);
+        report_text(report, "limited_by", edge_limit_name(view.limited_by));
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void report_sites(struct report *report, const struct node_job_view *view)
+{
+    report_table(report, "sites");
+    for (uint16_t index = 0; index < view->site_count; index++) {
+        const struct node_site_view *site = &view->sites[index];
+        report_row(report);
+        report_text(report, "name", site->name);
+        report_text(report, "state", site_state_name(site->state));
+        report_u64(report, "received_bytes", site->received_bytes);
+        report_u64(report, "verified_bytes", site->verified_bytes);
+        report_u64(report, "complete_ns", site->complete_ns);
+        report_text(report, "text", site->text);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void report_tree(struct report *report, const struct node_job_view *view)
+{
+    char text[8192] = "";
+    if (view->plan.tree_count > 0)
+        plan_draw(&view->plan.trees[0], view->request.nodes, view->request.node_count, view->request.source,
+                  text, sizeof(text));
+    report_text(report, "tree", text);
+    report_object(report, "plan");
+    report_u64(report, "epoch", view->plan.epoch);
+    report_u64(report, "rate_bps", view->plan.rate_bps);
+    report_u64(report, "bound_bps", view->plan.bound_bps);
+    report_u64(report, "delay_us", view->plan.delay_us);
+    report_object_end(report);
+}
+
+static void show_jobs(const struct node *node, struct report *report, const char *only, bool with_sites,
+                      uint64_t now_ns)
+{
+    /* Too large for the stack of a worker thread: views are built one at a time in static memory of this one
+     * thread. */
+    static _Thread_local struct node_job_view view;
+    report_table(report, "jobs");
+    for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
+        if (only[0] != '\0' && strcmp(only, view.name) != 0)
+            continue;
+        report_row(report);
+        report_text(report, "name", view.name);
+        report_text(report, "state", job_state_name(view.state));
+        report_text(report, "text", view.text);
+        report_bool(report, "source", view.source);
+        report_u64(report, "size_bytes", view.size_bytes);
+        report_u64(report, "created_ns", view.created_ns);
+        report_u64(report, "running_ns", view.running_ns);
+        report_u64(report, "ended_ns", view.ended_ns);
+        report_u64(report, "now_ns", now_ns);
+        if (view.source) {
+            report_tree(report, &view);
+            if (with_sites)
+                report_sites(report, &view);
+        }
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void show_counters(const struct node *node, struct report *report)
+{
+    report_object(report, "counters");
+    uint64_t value;
+    const char *name;
+    for (uint32_t index = 0; (name = node_counter(node, index, &value)) != NULL; index++)
+        report_u64(report, name, value);
+    report_u64(report, "slots_taken", node->store.counters.slots_taken);
+    report_u64(report, "slots_recycled", node->store.counters.slots_recycled);
+    report_u64(report, "slots_evicted", node->store.counters.slots_evicted);
+    report_u64(report, "no_slot", node->store.counters.no_slot);
+    report_object_end(report);
+}
+
+static void show_config(const struct node *node, struct report *report)
+{
+    const struct node_config *config = &node->config;
+    report_text(report, "name", config->name);
+    report_text(report, "store", config->store == NODE_STORE_NONE ? "none" : "disk");
+    report_u64(report, "buffer_bytes", config->buffer_bytes);
+    report_u64(report, "blocks_max", config->blocks_max);
+    report_u64(report, "memory_bytes", node_bytes(config));
+    report_bool(report, "planner_attached", node->planner_attached);
+    report_table(report, "directories");
+    for (uint16_t index = 0; index < config->directory_count; index++) {
+        report_row(report);
+        report_text(report, "name", config->directories[index].name);
+        report_text(report, "path", config->directories[index].path);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+bool show(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
+{
+    struct report report;
+    report_begin(&report, msg->body.show.form, reply->text, reply->room);
+    switch (msg->body.show.what) {
+    case CTL_SHOW_peers:
+        show_peers(node, &report, now_ns);
+        break;
+    case CTL_SHOW_edges:
+        show_edges(node, &report);
+        break;
+    case CTL_SHOW_jobs:
+        show_jobs(node, &report, msg->body.show.job, true, now_ns);
+        break;
+    case CTL_SHOW_plan:
+        show_jobs(node, &report, msg->body.show.job, false, now_ns);
+        break;
+    case CTL_SHOW_counters:
+        show_counters(node, &report);
+        break;
+    case CTL_SHOW_config:
+        show_config(node, &report);
+        break;
+    case CTL_SHOW_version:
+    case CTL_SHOW_ports:
+    case CTL_SHOW_COUNT:
+        return err_set(&reply->err, "'show %s' is answered by the program, not by the node",
+                       ctl_show_name(msg->body.show.what));
+    }
+    if (!report_end(&report))
+        return err_set(&reply->err, "the answer is longer than %zu bytes", reply->room);
+    reply->length = report.length;
+    return true;
+}

@@ -1,0 +1,364 @@
+/* A job at a receiver or relay. Phases and what ends them: see enum site_phase. A site whose disk or parent
+ * fails says so to the source and goes on relaying from memory what still comes, so that its children do not
+ * suffer. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/internal.h"
+
+/* ---- what the source is told ---- */
+
+static void send_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t epoch,
+                         enum confirm_answer answer, const char *text)
+{
+    struct control_confirm confirm = {.fixed = {.job = job, .epoch = epoch, .answer = (uint8_t)answer}};
+    name_copy(confirm.text, sizeof(confirm.text), text);
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    size_t length = control_confirm_encode(body, &confirm);
+    CHECK(length > 0);
+    peer_send(node, peer, CONTROL_CONFIRM, body, length);
+}
+
+static void send_status(struct node *node, struct job *job, uint64_t now_ns)
+{
+    struct control_status status = {.fixed = {.job = job->id, .state = job->site_state}};
+    status.fixed.received_bytes = job->object == NULL ? 0 : job->object->received_bytes;
+    status.fixed.verified_bytes = job->object == NULL ? 0 : job->object->verified_bytes;
+    status.fixed.elapsed_ns = job->started_ns == 0 ? 0 : now_ns - job->started_ns;
+    name_copy(status.text, sizeof(status.text), job->text);
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    size_t length = control_status_encode(body, &status);
+    CHECK(length > 0);
+    job->status_due = !peer_send(node, job->source_peer, CONTROL_STATUS, body, length);
+    job->status_ns = now_ns;
+    job->status_bytes = status.fixed.received_bytes + status.fixed.verified_bytes;
+}
+
+void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+{
+    if (job->site_state != SITE_RECEIVING)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(job->text, sizeof(job->text), format, arguments);
+    va_end(arguments);
+    job->site_state = SITE_FAILED;
+    job->sink_failed = true;
+    job->status_due = true;
+    if (job->object != NULL)
+        job->object->discard = true;
+    if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
+        job->phase = PHASE_ENDED;
+    node->counters.jobs_failed++;
+    digest_add(&node->digest, (uint64_t)job->id << 8 | SITE_FAILED);
+    node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);
+    node_schedule(node, now_ns);
+}
+
+static void close_as(struct node *node, struct job *job, enum job_state state, uint64_t now_ns)
+{
+    job->state = (uint8_t)state;
+    job->ended_ns = now_ns;
+    job_close(node, job, now_ns);
+}
+
+/* ---- the part of a plan ---- */
+
+static const struct node_directory *permitted_directory(const struct node *node,
+                                                        const struct control_part *part, struct err *err)
+{
+    for (uint16_t index = 0; index < node->config.directory_count; index++) {
+        const struct node_directory *directory = &node->config.directories[index];
+        if (strcmp(directory->name, part->fixed.directory.text) != 0)
+            continue;
+        if (directory->any_source)
+            return directory;
+        for (uint16_t source = 0; source < directory->source_count; source++)
+            if (strcmp(directory->sources[source], part->fixed.source.text) == 0)
+                return directory;
+        err_set(err, "source %s may not write into directory '%s'", part->fixed.source.text, directory->name);
+        return NULL;
+    }
+    err_set(err, "there is no directory '%s' for jobs", part->fixed.directory.text);
+    return NULL;
+}
+
+static bool fill_open(struct node *node, struct job *job, struct err *err)
+{
+    const struct control_part *part = &job->part;
+    if (!path_stays_below(part->file))
+        return err_set(err, "file name '%.80s' leaves the directory", part->file);
+    job->open.memory = node->config.store == NODE_STORE_NONE;
+    if (!job->open.memory) {
+        const struct node_directory *directory = permitted_directory(node, part, err);
+        if (directory == NULL)
+            return false;
+        name_copy(job->open.directory, sizeof(job->open.directory), directory->path);
+    }
+    name_copy(job->open.file, sizeof(job->open.file), part->file);
+    job->open.size_bytes = part->fixed.size_bytes;
+    job->open.modified_ns = part->fixed.modified_ns;
+    job->open.exists = part->fixed.exists;
+    job->open.durable = part->fixed.durable;
+    job->open.hash = part->fixed.hash;
+    return true;
+}
+
+/* Everything about the part that does not need the disk. */
+static bool take_part(struct node *node, struct job *job, const struct control_part *part, struct err *err)
+{
+    job->part = *part;
+    job->epoch = part->fixed.epoch;
+    job->parent = peer_find(node, part->fixed.parent.text);
+    if (job->parent >= node->peer_count)
+        return err_set(err, "parent '%s' is no peer of %s", part->fixed.parent.text, node->config.name);
+    if (!geometry_init(&job->geometry, part->fixed.size_bytes, part->fixed.symbol_bytes,
+                       part->fixed.block_symbols, err))
+        return false;
+    if (!job_install(node, job, err) || !job_open_object(node, job, err))
+        return false;
+    node->peers[job->parent].credit_symbols = job->geometry.block_symbols;
+    return true;
+}
+
+static void refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+{
+    send_confirm(node, job->source_peer, job->id, job->epoch, CONFIRM_REFUSED, text);
+    name_copy(job->text, sizeof(job->text), text);
+    job->site_state = SITE_FAILED;
+    node->counters.jobs_failed++;
+    close_as(node, job, JOB_FAILED, now_ns);
+}
+
+static void confirm_ready(struct node *node, struct job *job)
+{
+    job->phase = PHASE_READY;
+    bool skipped = job->site_state == SITE_SKIPPED;
+    if (skipped)
+        object_mark_held(job->object);
+    send_confirm(node, job->source_peer, job->id, job->epoch, skipped ? CONFIRM_COMPLETE : CONFIRM_READY,
+                 job->text);
+}
+
+/* A newer plan before the start: other parent, children or symbol size; what the disk did stays valid. */
+static void replace_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
+{
+    bool acceptable = part->fixed.epoch > job->epoch &&
+                      (job->phase == PHASE_OPENING || job->phase == PHASE_READY) &&
+                      part->fixed.size_bytes == job->part.fixed.size_bytes && object_idle(job->object);
+    if (!acceptable) {
+        node->counters.messages_refused++;
+        return;
+    }
+    object_close(job->object);
+    job->object = NULL;
+    struct err err;
+    if (!take_part(node, job, part, &err)) {
+        refuse(node, job, err.text, now_ns);
+        return;
+    }
+    if (job->phase == PHASE_READY)
+        confirm_ready(node, job);
+}
+
+void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns)
+{
+    struct job *job = job_find(node, part->fixed.job);
+    if (job != NULL && (job->is_source || job->source_peer != peer)) {
+        send_confirm(node, peer, part->fixed.job, part->fixed.epoch, CONFIRM_REFUSED, "job id is in use");
+        return;
+    }
+    if (job != NULL && job->phase == PHASE_CLOSING) {
+        node->counters.messages_refused++;
+        return;
+    }
+    if (job != NULL) {
+        replace_part(node, job, part, now_ns);
+        return;
+    }
+    job = job_allocate(node, part->fixed.job, now_ns);
+    if (job == NULL) {
+        send_confirm(node, peer, part->fixed.job, part->fixed.epoch, CONFIRM_REFUSED,
+                     "too many jobs at once");
+        return;
+    }
+    struct err err;
+    job->source_peer = peer;
+    job->state = JOB_DISTRIBUTING;
+    if (!take_part(node, job, part, &err) || (part->fixed.keep && !fill_open(node, job, &err))) {
+        refuse(node, job, err.text, now_ns);
+        return;
+    }
+    job->phase = PHASE_OPENING;
+    if (part->fixed.keep)
+        job_disk(node, job, &(struct disk_request){.op = DISK_OPEN_TARGET, .open = &job->open});
+    else
+        confirm_ready(node, job);
+}
+
+static void on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    job->disk_open = reply->status == DISK_OK || reply->status == DISK_ALREADY_THERE;
+    if (job->phase == PHASE_CLOSING)
+        return;
+    if (!job->disk_open) {
+        refuse(node, job, reply->text, now_ns);
+        return;
+    }
+    if (reply->status == DISK_ALREADY_THERE) {
+        job->site_state = SITE_SKIPPED;
+        job->disk_ended = true;
+        name_copy(job->text, sizeof(job->text), reply->text);
+    }
+    confirm_ready(node, job);
+}
+
+/* ---- running ---- */
+
+static void tell_parent_have(struct node *node, const struct job *job)
+{
+    struct wire_blocks blocks = {.job = job->id, .count = job->geometry.blocks};
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    size_t length = control_blocks_encode(body, &blocks);
+    CHECK(length > 0);
+    peer_send(node, job->parent, CONTROL_HAVE, body, length);
+}
+
+void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->phase != PHASE_READY)
+        return;
+    job->phase = PHASE_RUNNING;
+    job->state = JOB_RUNNING;
+    job->started_ns = now_ns;
+    job_start_edges(node, job, now_ns);
+    if (job->site_state == SITE_SKIPPED) {
+        if (job->geometry.blocks > 0)
+            tell_parent_have(node, job);
+        job->phase = PHASE_ENDED;
+    }
+}
+
+static void verified(struct node *node, struct job *job, const char *text)
+{
+    job->phase = PHASE_ENDED;
+    job->site_state = SITE_VERIFIED;
+    name_copy(job->text, sizeof(job->text), text);
+    job->status_due = true;
+    digest_add(&node->digest, (uint64_t)job->id << 8 | SITE_VERIFIED);
+}
+
+void site_check_complete(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->phase != PHASE_RUNNING || job->disk_outstanding > 0 || !object_complete(job->object))
+        return;
+    node_schedule(node, now_ns);
+    if (!job->part.fixed.keep) {
+        verified(node, job, "relayed");
+        return;
+    }
+    job->phase = PHASE_FINISHING;
+    job->disk_ended = true;
+    job_disk(node, job, &(struct disk_request){.op = DISK_FINISH});
+}
+
+static void on_written(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    uint64_t block = reply->cookie;
+    if (reply->status != DISK_OK) {
+        object_write_done(job->object, block, false, NULL);
+        site_fail(node, job, now_ns, "%s", reply->text);
+        return;
+    }
+    bool hashed = job->part.fixed.hash != PART_HASH_NONE;
+    if (!object_write_done(job->object, block, hashed, &reply->hash)) {
+        job_block_bad(node, job, block);
+        return;
+    }
+    node->counters.blocks_verified++;
+}
+
+static void on_loaded(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    uint64_t block = reply->cookie;
+    if (reply->status != DISK_OK) {
+        object_load_failed(job->object, block);
+        site_fail(node, job, now_ns, "%s", reply->text);
+        return;
+    }
+    object_load_done(job->object, block);
+    if (job->phase != PHASE_CLOSING)
+        data_wake(node, job);
+}
+
+void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    switch ((enum disk_op)reply->op) {
+    case DISK_OPEN_TARGET:
+        on_opened(node, job, reply, now_ns);
+        return;
+    case DISK_WRITE:
+        on_written(node, job, reply, now_ns);
+        return;
+    case DISK_READ:
+        on_loaded(node, job, reply, now_ns);
+        return;
+    case DISK_FINISH:
+        if (job->phase == PHASE_CLOSING)
+            return;
+        if (reply->status == DISK_OK)
+            verified(node, job, reply->text);
+        else
+            site_fail(node, job, now_ns, "%s", reply->text);
+        return;
+    case DISK_OPEN_SOURCE:
+    case DISK_ABORT:
+    case DISK_CLOSE:
+        return;
+    }
+}
+
+void site_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns)
+{
+    uint64_t first = hashes->fixed.first_block;
+    bool inside = first <= job->geometry.blocks && hashes->fixed.count <= job->geometry.blocks - first;
+    if (job->object == NULL || job->phase == PHASE_CLOSING || !inside ||
+        job->part.fixed.hash == PART_HASH_NONE) {
+        node->counters.messages_refused++;
+        return;
+    }
+    for (uint16_t index = 0; index < hashes->fixed.count; index++)
+        if (!object_expect(job->object, first + index, &hashes->hashes[index]))
+            job_block_bad(node, job, first + index);
+    job_send_hashes(node, job, now_ns);
+}
+
+void site_on_close(struct node *node, struct job *job, const struct control_close_job *close, uint64_t now_ns)
+{
+    if (job->phase == PHASE_CLOSING)
+        return;
+    bool whole = job->site_state == SITE_VERIFIED || job->site_state == SITE_SKIPPED;
+    if (!whole && job->text[0] == '\0')
+        name_copy(job->text, sizeof(job->text), close->text);
+    bool cancelled = close->fixed.outcome == CLOSE_CANCELLED;
+    close_as(node, job, whole ? JOB_DONE : cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
+}
+
+void site_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    site_check_complete(node, job, now_ns);
+    uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
+    bool progress = job->phase == PHASE_RUNNING && bytes != job->status_bytes &&
+                    now_ns >= later_ns(job->status_ns, STATUS_INTERVAL_NS);
+    if (job->status_due || progress)
+        send_status(node, job, now_ns);
+    /* A source that stays silent will not close the job any more. */
+    const struct peer *source = &node->peers[job->source_peer];
+    if (source->state == PEER_UP || now_ns < later_ns(source->down_since_ns, node->config.stall_timeout_ns))
+        return;
+    bool whole = job->site_state == SITE_VERIFIED || job->site_state == SITE_SKIPPED;
+    site_fail(node, job, now_ns, "the source %s does not answer", peer_name(node, job->source_peer));
+    close_as(node, job, whole ? JOB_DONE : JOB_FAILED, now_ns);
+}
