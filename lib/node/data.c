@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/serial.h"
 #include "node/internal.h"
 
 /* Cookie of a data packet: slot of the symbol buffer (24 bits), peer (8), packet number (32). */
@@ -80,8 +81,8 @@ void data_on_packet(struct node *node, struct peer *peer, const struct wire_head
     }
     uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
     uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);
-    enum receiver_verdict verdict = receiver_check(&peer->receiver, number);
-    if (verdict == RECEIVER_BEYOND_WINDOW && number - floor >= peer->receiver.window_packets) {
+    enum receiver_verdict verdict = receiver_check(&peer->receiver, number, floor);
+    if (verdict == RECEIVER_BEYOND_WINDOW) {
         node->counters.drop_data_window++;
         return;
     }
@@ -304,7 +305,8 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     if (at_ns <= horizon_ns && port_ns > horizon_ns)
         sender_on_limited(&peer->sender, EDGE_LIMIT_uplink);
     peer->ready_ns = at_ns;
-    uint64_t depart_ns = MAX(MAX(at_ns, port_ns), now_ns);
+    uint64_t depart_ns = MAX(at_ns, port_ns);
+    depart_ns = MAX(depart_ns, now_ns);
     if (at_ns == TIME_NEVER || depart_ns > horizon_ns)
         return false;
     fill_data(node, peer, job, &item, body_bytes, depart_ns, packet);

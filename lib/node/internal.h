@@ -33,7 +33,7 @@
 #define TX_HORIZON_NS      50000ULL
 #define STATUS_INTERVAL_NS 100000000ULL
 #define HASH_INTERVAL_NS   5000000ULL
-#define READ_AHEAD_BLOCKS  24
+#define READ_AHEAD_BLOCKS  24u
 #define JOB_TICK_NS        5000000ULL
 
 #define COUNTER(name, help) uint64_t name;

@@ -246,7 +246,7 @@ static void load(struct node *node, struct job *job)
 {
     uint64_t block;
     uint32_t slot;
-    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, MAX(node->store.slot_count / 4, 1u));
+    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4);
     while (job->disk_outstanding < READ_AHEAD_BLOCKS &&
            object_load_begin(job->object, ahead, &block, &slot)) {
         struct disk_request request = {.op = DISK_READ,
