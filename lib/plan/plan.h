@@ -37,16 +37,16 @@ struct plan_request {
     uint32_t job;
     uint32_t epoch;
     uint16_t node_count;
-    uint16_t source; /* index */
-    uint8_t metric;  /* enum plan_metric */
-    uint8_t trees_max;
+    uint16_t source;      /* index */
+    uint8_t metric;       /* enum plan_metric */
+    uint8_t trees_max;    /* 0: the planner's choice */
     uint8_t children_max; /* 0: no limit but PLAN_CHILDREN_MAX */
     uint64_t size_bytes;
     uint64_t rate_cap_bps; /* 0: none */
     struct plan_node nodes[PLAN_NODES_MAX];
     uint32_t rtt_us[PLAN_NODES_MAX]
                    [PLAN_NODES_MAX]; /* [from][to], PLAN_RTT_UNKNOWN where it was not measured */
-    struct plan_tree given;          /* PLAN_METRIC_GIVEN */
+    struct plan_tree given;          /* PLAN_METRIC_GIVEN: its edges may come in any order */
 };
 
 struct plan {
@@ -76,6 +76,10 @@ bool plan_validate(const struct plan *plan, const struct plan_request *request, 
 int plan_parent(const struct plan_tree *tree, uint16_t node);
 /* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
+
+/* Reorders the edges so that parents come before their children, breadth first, siblings as they were.
+ * False, and the tree as it was, unless they form an out-tree from `source` over nodes below `node_count`. */
+bool plan_tree_order(struct plan_tree *tree, uint16_t node_count, uint16_t source);
 
 /* Draws a tree as text, one node a line, "london\n├── frankfurt\n└── canada\n    └── …". False: buffer too
  * small. */

@@ -1,0 +1,171 @@
+/* Requests and plans as records: fixed fields, then only the nodes, RTTs and edges that there are. */
+#include "plan/plan.h"
+
+#include "base/check.h"
+#include "plan/record.h"
+
+/* Worst cases, so that no valid request or plan can outgrow its record. */
+#define TREE_BYTES_MAX (4 + 2 + (PLAN_NODES_MAX - 1) * 4)
+#define NODE_BYTES     (NAME_BYTES + 8 + 8 + 1)
+#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 1 + 1 + 1 + 8 + 8)
+#define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
+#define RTT_MATRIX_MAX (PLAN_NODES_MAX * PLAN_NODES_MAX * 4)
+_Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + RTT_MATRIX_MAX + TREE_BYTES_MAX <=
+                   PLAN_REQUEST_BYTES_MAX,
+               "the largest request fits its record");
+_Static_assert(PLAN_FIXED + PLAN_TREES_MAX * (8 + TREE_BYTES_MAX) <= PLAN_BYTES_MAX,
+               "the largest plan fits its record");
+
+static void put_tree(struct record_writer *writer, const struct plan_tree *tree)
+{
+    CHECK(tree->edge_count <= PLAN_NODES_MAX - 1);
+    record_put_u32(writer, tree->weight_ppm);
+    record_put_u16(writer, tree->edge_count);
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        record_put_u16(writer, tree->edges[edge].from);
+        record_put_u16(writer, tree->edges[edge].to);
+    }
+}
+
+static bool get_tree(struct record_reader *reader, struct plan_tree *tree, uint16_t node_count,
+                     struct err *err)
+{
+    tree->weight_ppm = record_get_u32(reader);
+    uint16_t edge_count = record_get_u16(reader);
+    if (edge_count > PLAN_NODES_MAX - 1)
+        return err_set(err, "a tree of %u edges", edge_count);
+    for (uint16_t edge = 0; edge < edge_count; edge++) {
+        tree->edges[edge].from = record_get_u16(reader);
+        tree->edges[edge].to = record_get_u16(reader);
+        if (tree->edges[edge].from >= node_count || tree->edges[edge].to >= node_count)
+            return err_set(err, "an edge of a node beyond the %u there are", node_count);
+    }
+    tree->edge_count = edge_count;
+    return true;
+}
+
+/* Every byte must have been used: a record of another layout is refused rather than misread. */
+static bool reader_finished(const struct record_reader *reader, struct err *err)
+{
+    if (reader->failed)
+        return err_set(err, "record ends early, at %zu bytes", reader->length);
+    if (reader->offset != reader->length)
+        return err_set(err, "%zu bytes too many", reader->length - reader->offset);
+    return true;
+}
+
+static bool counts_decoded(uint16_t node_count, uint16_t source, struct err *err)
+{
+    if (node_count == 0 || node_count > PLAN_NODES_MAX)
+        return err_set(err, "%u nodes, expected 1 to %u", node_count, PLAN_NODES_MAX);
+    if (source >= node_count)
+        return err_set(err, "source %u of %u nodes", source, node_count);
+    return true;
+}
+
+size_t plan_request_encode(const struct plan_request *request, uint8_t *out, size_t room)
+{
+    CHECK(request->node_count <= PLAN_NODES_MAX);
+    struct record_writer writer = {.out = out, .room = room};
+    record_put_u32(&writer, request->job);
+    record_put_u32(&writer, request->epoch);
+    record_put_u16(&writer, request->node_count);
+    record_put_u16(&writer, request->source);
+    record_put_u8(&writer, request->metric);
+    record_put_u8(&writer, request->trees_max);
+    record_put_u8(&writer, request->children_max);
+    record_put_u64(&writer, request->size_bytes);
+    record_put_u64(&writer, request->rate_cap_bps);
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        record_put_bytes(&writer, request->nodes[node].name, NAME_BYTES);
+        record_put_u64(&writer, request->nodes[node].up_bps);
+        record_put_u64(&writer, request->nodes[node].down_bps);
+        record_put_u8(&writer, request->nodes[node].receiver);
+    }
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            record_put_u32(&writer, request->rtt_us[from][to]);
+    put_tree(&writer, &request->given);
+    return writer.failed ? 0 : writer.length;
+}
+
+static bool get_node(struct record_reader *reader, struct plan_node *node, struct err *err)
+{
+    record_get_bytes(reader, node->name, NAME_BYTES);
+    node->up_bps = record_get_u64(reader);
+    node->down_bps = record_get_u64(reader);
+    uint8_t receiver = record_get_u8(reader);
+    if (node->name[NAME_BYTES - 1] != '\0')
+        return err_set(err, "a node's name has no end");
+    if (receiver > 1)
+        return err_set(err, "%s: receiver is neither 0 nor 1", node->name);
+    node->receiver = receiver == 1;
+    return true;
+}
+
+bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t length, struct err *err)
+{
+    struct record_reader reader = {.in = in, .length = length};
+    memset(request, 0, sizeof(*request));
+    request->job = record_get_u32(&reader);
+    request->epoch = record_get_u32(&reader);
+    request->node_count = record_get_u16(&reader);
+    request->source = record_get_u16(&reader);
+    request->metric = record_get_u8(&reader);
+    request->trees_max = record_get_u8(&reader);
+    request->children_max = record_get_u8(&reader);
+    request->size_bytes = record_get_u64(&reader);
+    request->rate_cap_bps = record_get_u64(&reader);
+    if (!counts_decoded(request->node_count, request->source, err))
+        return false;
+    for (uint16_t node = 0; node < request->node_count; node++)
+        if (!get_node(&reader, &request->nodes[node], err))
+            return false;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            request->rtt_us[from][to] = record_get_u32(&reader);
+    return get_tree(&reader, &request->given, request->node_count, err) && reader_finished(&reader, err);
+}
+
+size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
+{
+    CHECK(plan->tree_count <= PLAN_TREES_MAX);
+    struct record_writer writer = {.out = out, .room = room};
+    record_put_u32(&writer, plan->job);
+    record_put_u32(&writer, plan->epoch);
+    record_put_u16(&writer, plan->node_count);
+    record_put_u16(&writer, plan->source);
+    record_put_u64(&writer, plan->rate_bps);
+    record_put_u64(&writer, plan->bound_bps);
+    record_put_u64(&writer, plan->delay_us);
+    record_put_u16(&writer, plan->tree_count);
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        record_put_u64(&writer, plan->edge_rate_bps[tree]);
+        put_tree(&writer, &plan->trees[tree]);
+    }
+    return writer.failed ? 0 : writer.length;
+}
+
+bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err)
+{
+    struct record_reader reader = {.in = in, .length = length};
+    memset(plan, 0, sizeof(*plan));
+    plan->job = record_get_u32(&reader);
+    plan->epoch = record_get_u32(&reader);
+    plan->node_count = record_get_u16(&reader);
+    plan->source = record_get_u16(&reader);
+    plan->rate_bps = record_get_u64(&reader);
+    plan->bound_bps = record_get_u64(&reader);
+    plan->delay_us = record_get_u64(&reader);
+    plan->tree_count = record_get_u16(&reader);
+    if (!counts_decoded(plan->node_count, plan->source, err))
+        return false;
+    if (plan->tree_count > PLAN_TREES_MAX)
+        return err_set(err, "%u trees, at most %u", plan->tree_count, PLAN_TREES_MAX);
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        plan->edge_rate_bps[tree] = record_get_u64(&reader);
+        if (!get_tree(&reader, &plan->trees[tree], plan->node_count, err))
+            return false;
+    }
+    return reader_finished(&reader, err);
+}

@@ -1,0 +1,162 @@
+/* What a request and a plan must fulfil before anyone acts on them. Both may come from another process, so
+ * nothing is assumed but that they were decoded: every index is checked before it is used. */
+#include "plan/plan.h"
+
+#include <string.h>
+
+#define WEIGHT_WHOLE_PPM 1000000
+
+_Static_assert(PLAN_NODES_MAX == 64, "sets of nodes are kept in 64-bit words");
+
+static uint16_t children_limit(const struct plan_request *request)
+{
+    return request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
+}
+
+static bool check_nodes(const struct plan_request *request, struct err *err)
+{
+    bool any_receiver = false;
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        const struct plan_node *this = &request->nodes[node];
+        if (!name_valid(this->name))
+            return err_set(err, "node %u has no valid name", node);
+        for (uint16_t other = 0; other < node; other++)
+            if (strcmp(this->name, request->nodes[other].name) == 0)
+                return err_set(err, "two nodes have the name %s", this->name);
+        if (this->up_bps == 0 || this->down_bps == 0)
+            return err_set(err, "%s: uplink and downlink must be above 0", this->name);
+        any_receiver |= this->receiver && node != request->source;
+    }
+    if (!any_receiver)
+        return err_set(err, "no node but the source is a receiver");
+    return true;
+}
+
+/* Walks the edges in order: each must leave a node already reached and enter one that was not. */
+static bool check_edges(const struct plan_tree *tree, const struct plan_request *request, uint64_t *reached,
+                        uint16_t *child_counts, struct err *err)
+{
+    *reached = UINT64_C(1) << request->source;
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        uint16_t from = tree->edges[edge].from, to = tree->edges[edge].to;
+        if (from >= request->node_count || to >= request->node_count)
+            return err_set(err, "edge %u names a node that does not exist", edge);
+        const char *from_name = request->nodes[from].name, *to_name = request->nodes[to].name;
+        if ((*reached >> from & 1) == 0)
+            return err_set(err, "edge %s - %s starts at a node not reached before", from_name, to_name);
+        if ((*reached >> to & 1) != 0)
+            return err_set(err, "edge %s - %s enters a node a second time", from_name, to_name);
+        if (++child_counts[from] > children_limit(request))
+            return err_set(err, "%s has more than %u children", from_name, children_limit(request));
+        *reached |= UINT64_C(1) << to;
+    }
+    return true;
+}
+
+static bool check_tree(const struct plan_tree *tree, const struct plan_request *request,
+                       uint16_t *child_counts, struct err *err)
+{
+    uint64_t reached;
+    if (tree->edge_count > PLAN_NODES_MAX - 1)
+        return err_set(err, "%u edges are too many", tree->edge_count);
+    if (!check_edges(tree, request, &reached, child_counts, err))
+        return false;
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        bool in_tree = (reached >> node & 1) != 0;
+        bool wanted = node == request->source || request->nodes[node].receiver;
+        if (wanted && !in_tree)
+            return err_set(err, "receiver %s is not reached", request->nodes[node].name);
+        if (!wanted && in_tree && child_counts[node] == 0)
+            return err_set(err, "relay %s leads nowhere", request->nodes[node].name);
+    }
+    return true;
+}
+
+static bool check_given(const struct plan_request *request, struct err *err)
+{
+    struct plan_tree ordered = request->given;
+    uint16_t child_counts[PLAN_NODES_MAX] = {0};
+    if (!plan_tree_order(&ordered, request->node_count, request->source))
+        return err_set(err, "the given edges are no tree from %s", request->nodes[request->source].name);
+    return check_tree(&ordered, request, child_counts, err) || err_context(err, "given tree");
+}
+
+bool plan_request_validate(const struct plan_request *request, struct err *err)
+{
+    if (request->node_count < 2 || request->node_count > PLAN_NODES_MAX)
+        return err_set(err, "%u nodes, expected 2 to %u", request->node_count, PLAN_NODES_MAX);
+    if (request->source >= request->node_count)
+        return err_set(err, "the source is none of the %u nodes", request->node_count);
+    if (request->metric >= PLAN_METRIC_COUNT)
+        return err_set(err, "no metric has number %u", request->metric);
+    if (request->trees_max > PLAN_TREES_MAX)
+        return err_set(err, "%u trees, at most %u", request->trees_max, PLAN_TREES_MAX);
+    if (request->children_max > PLAN_CHILDREN_MAX)
+        return err_set(err, "%u children, at most %u", request->children_max, PLAN_CHILDREN_MAX);
+    if (!check_nodes(request, err))
+        return false;
+    return request->metric != PLAN_METRIC_GIVEN || check_given(request, err);
+}
+
+/* Takes `count` times `rate_bps` from what is left; false: there is less. Divides, because the rates come
+ * from outside and their product may overflow. */
+static bool book(uint64_t *left_bps, uint64_t rate_bps, uint16_t count)
+{
+    if (count > 0 && rate_bps > *left_bps / count)
+        return false;
+    *left_bps -= rate_bps * count;
+    return true;
+}
+
+static bool check_load(const struct plan *plan, const struct plan_request *request,
+                       uint16_t child_counts[][PLAN_NODES_MAX], struct err *err)
+{
+    for (uint16_t node = 0; node < request->node_count; node++) {
+        uint64_t up_bps = request->nodes[node].up_bps, down_bps = request->nodes[node].down_bps;
+        for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+            uint64_t rate_bps = plan->edge_rate_bps[tree];
+            if (!book(&up_bps, rate_bps, child_counts[tree][node]))
+                return err_set(err, "the uplink of %s is overbooked", request->nodes[node].name);
+            if (!book(&down_bps, rate_bps, plan_parent(&plan->trees[tree], node) >= 0))
+                return err_set(err, "the downlink of %s is overbooked", request->nodes[node].name);
+        }
+    }
+    return true;
+}
+
+static bool check_against_request(const struct plan *plan, const struct plan_request *request,
+                                  struct err *err)
+{
+    uint16_t trees_max = request->trees_max == 0 ? PLAN_TREES_MAX : request->trees_max;
+    if (plan->job != request->job || plan->epoch != request->epoch)
+        return err_set(err, "plan is for job %u epoch %u, expected %u epoch %u", plan->job, plan->epoch,
+                       request->job, request->epoch);
+    if (plan->node_count != request->node_count || plan->source != request->source)
+        return err_set(err, "plan and request differ in nodes or source");
+    if (plan->tree_count == 0 || plan->tree_count > trees_max)
+        return err_set(err, "%u trees, expected 1 to %u", plan->tree_count, trees_max);
+    if (plan->rate_bps == 0)
+        return err_set(err, "rate is 0");
+    return true;
+}
+
+bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err)
+{
+    if (!plan_request_validate(request, err))
+        return err_context(err, "request");
+    if (!check_against_request(plan, request, err))
+        return false;
+    uint16_t child_counts[PLAN_TREES_MAX][PLAN_NODES_MAX] = {{0}};
+    uint64_t weight_ppm = 0;
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        if (!check_tree(&plan->trees[tree], request, child_counts[tree], err))
+            return err_context(err, "tree %u", tree);
+        if (plan->edge_rate_bps[tree] == 0 || plan->trees[tree].weight_ppm == 0)
+            return err_set(err, "tree %u: rate and weight must be above 0", tree);
+        weight_ppm += plan->trees[tree].weight_ppm;
+    }
+    if (weight_ppm != WEIGHT_WHOLE_PPM)
+        return err_set(err, "weights add up to %llu ppm, expected %u", (unsigned long long)weight_ppm,
+                       WEIGHT_WHOLE_PPM);
+    return check_load(plan, request, child_counts, err);
+}
