@@ -1,0 +1,89 @@
+/* The request's metric gives the tree, the rate model its rate; the other metrics are judged alongside. */
+#include "planner/solve.h"
+
+#include "base/check.h"
+
+#define WEIGHT_WHOLE_PPM 1000000
+
+static const struct {
+    const char *name;
+    bool (*tree)(const struct plan_request *request, struct plan_tree *tree, struct err *err);
+} metrics[PLAN_METRIC_COUNT] = {
+    [PLAN_METRIC_RTT] = {"rtt", solve_mst},
+    [PLAN_METRIC_STAR] = {"star", solve_star},
+    [PLAN_METRIC_GIVEN] = {"given", solve_given},
+};
+
+const char *solve_metric_name(unsigned metric)
+{
+    return metric < PLAN_METRIC_COUNT ? metrics[metric].name : "unknown";
+}
+
+uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t other)
+{
+    uint32_t there_us = request->rtt_us[one][other], back_us = request->rtt_us[other][one];
+    return there_us < back_us ? there_us : back_us;
+}
+
+bool solve_delay(const struct plan_request *request, const struct plan_tree *tree, uint64_t *delay_us,
+                 struct err *err)
+{
+    uint64_t sum_us[PLAN_NODES_MAX] = {0}, largest_us = 0;
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        uint16_t from = tree->edges[edge].from, to = tree->edges[edge].to;
+        uint32_t rtt_us = solve_rtt_us(request, from, to);
+        if (rtt_us == PLAN_RTT_UNKNOWN)
+            return err_set(err, "no RTT was measured between %s and %s", request->nodes[from].name,
+                           request->nodes[to].name);
+        sum_us[to] = sum_us[from] + rtt_us;
+        if (sum_us[to] > largest_us)
+            largest_us = sum_us[to];
+    }
+    *delay_us = largest_us / 2;
+    return true;
+}
+
+static bool plan_one_tree(const struct plan_request *request, enum plan_metric metric, struct plan *plan,
+                          struct solve_info *info, struct err *err)
+{
+    *plan = (struct plan){.job = request->job,
+                          .epoch = request->epoch,
+                          .node_count = request->node_count,
+                          .source = request->source,
+                          .bound_bps = solve_bound_bps(request),
+                          .tree_count = 1};
+    struct plan_tree *tree = &plan->trees[0];
+    if (!metrics[metric].tree(request, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
+        !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, info, err))
+        return false;
+    tree->weight_ppm = WEIGHT_WHOLE_PPM;
+    return true;
+}
+
+static void judge_all(const struct plan_request *request, struct solve_info *info)
+{
+    for (unsigned metric = 0; metric < PLAN_METRIC_COUNT; metric++) {
+        struct plan plan;
+        struct err ignored;
+        if (metric == PLAN_METRIC_GIVEN && request->metric != PLAN_METRIC_GIVEN)
+            continue;
+        if (plan_one_tree(request, (enum plan_metric)metric, &plan, NULL, &ignored))
+            info->candidates[info->candidate_count++] =
+                (struct solve_candidate){(enum plan_metric)metric, plan.rate_bps, plan.delay_us};
+    }
+}
+
+bool solve(const struct plan_request *request, struct plan *plan, struct solve_info *info, struct err *err)
+{
+    if (info != NULL)
+        *info = (struct solve_info){0};
+    if (!plan_request_validate(request, err))
+        return false;
+    if (!plan_one_tree(request, (enum plan_metric)request->metric, plan, info, err))
+        return false;
+    if (info != NULL)
+        judge_all(request, info);
+    struct err unexpected;
+    CHECK(plan_validate(plan, request, &unexpected));
+    return true;
+}

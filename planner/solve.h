@@ -1,0 +1,77 @@
+/* From a request to a plan: one tree by the metric asked for, and the rate it can carry. Pure functions, used
+ * by the planner program and by the simulator; no IO, no clock, no allocation; equal requests give equal
+ * plans, whatever the order in which ties come.
+ *
+ * Rate model (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
+ *   edge rate    = 0.97 * min over nodes of (up / children, down), wire bit/s, the same on every edge
+ *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
+ * The 3 % are left for repairs, acks and probes. No plan of any number of trees exceeds
+ *   bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers) * 1408 / 1538
+ * where relays count among the U. rate_cap_bps (payload) lowers both. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "plan/plan.h"
+
+#define SOLVE_HEADROOM_PPM      30000
+#define SOLVE_SYMBOL_BYTES      1408
+#define SOLVE_SYMBOL_WIRE_BYTES 1538
+
+enum solve_limit_kind { SOLVE_LIMIT_UPLINK = 0, SOLVE_LIMIT_DOWNLINK, SOLVE_LIMIT_CAP };
+
+/* What holds the rate down: raising anything else would not help. */
+struct solve_limit {
+    enum solve_limit_kind kind;
+    uint16_t node; /* uplink, downlink */
+};
+#define SOLVE_LIMITS_MAX (2 * PLAN_NODES_MAX + 1)
+
+/* Every metric that has an answer here, judged under the same model; the request's metric decides which one
+ * is installed. */
+struct solve_candidate {
+    enum plan_metric metric;
+    uint64_t rate_bps; /* payload */
+    uint64_t delay_us;
+};
+
+struct solve_info {
+    uint64_t solve_us; /* the caller's to measure and fill: nothing here knows the time */
+    uint16_t limit_count;
+    struct solve_limit limits[SOLVE_LIMITS_MAX];
+    uint16_t candidate_count;
+    struct solve_candidate candidates[PLAN_METRIC_COUNT];
+};
+
+/* "rtt", "star", "given". */
+const char *solve_metric_name(unsigned metric);
+
+/* Validates the request first; a plan that comes back fulfils plan_validate. `info` may be NULL. False: err
+ * says what is impossible, by name. */
+bool solve(const struct plan_request *request, struct plan *plan, struct solve_info *info, struct err *err);
+
+/* ---- the parts, each in a file of its own ---- */
+
+/* RTT of a pair, the smaller of both directions: a round trip is the same path from either end, and queues
+ * only ever add to it. PLAN_RTT_UNKNOWN: neither was measured. */
+uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t other);
+
+/* Minimum spanning tree on RTT by Prim from the source, over source and receivers; a node that has
+ * children_max children gets no more (a greedy answer to the degree-constrained tree, which is NP-hard; exact
+ * while the limit does not bind). Ties go to the smaller child's name, then the smaller parent's. Pairs that
+ * were not measured are left out. */
+bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struct err *err);
+/* Every receiver straight from the source, by name. */
+bool solve_star(const struct plan_request *request, struct plan_tree *tree, struct err *err);
+/* The operator's tree, parents before children. */
+bool solve_given(const struct plan_request *request, struct plan_tree *tree, struct err *err);
+
+/* The one model, on a tree that fulfils plan_validate. False: the rate would be 0. `info` may be NULL. */
+bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
+                uint64_t *rate_bps, struct solve_info *info, struct err *err);
+uint64_t solve_bound_bps(const struct plan_request *request);
+/* False: an edge of the tree was not measured; err names the pair. */
+bool solve_delay(const struct plan_request *request, const struct plan_tree *tree, uint64_t *delay_us,
+                 struct err *err);
