@@ -43,12 +43,14 @@ struct congestion_delay {
     uint32_t parked_loss_ppm;   /* loss of the round that led to parking */
     uint32_t parked_rounds;     /* left before the rate may grow again */
     uint64_t unparked_bps;      /* rate before parking, restored when that did not help */
+    uint64_t drained_bps;       /* rate to go back to once the queue is gone; 0: none */
     uint32_t calm_rounds;
     uint32_t settling_rounds; /* rounds whose samples stem from before the newest change */
     uint64_t timeout_bps;     /* rate before the path went silent; 0: it has not */
     bool starting;
-    bool round_limited; /* the round was limited by something else: estimates stay */
-    bool round_capped;  /* … by the cap of plan or job: the rate does not grow */
+    bool parked_starting; /* parked while starting: goes on when the loss was random */
+    bool round_limited;   /* the round was limited by something else: estimates stay */
+    bool round_capped;    /* … by the cap of plan or job: the rate does not grow */
 };
 
 struct congestion {

@@ -9,10 +9,11 @@
  *
  * and the first rule that holds is taken:
  *   limited by application, credit, port …    nothing changes: the samples say nothing about the path
- *   q > target                                rate = 0.9 C              (never upwards)
- *   parked, and p did not fall by a quarter   the loss is random: p0 = p, the rate before parking is restored
+ *   q > target                                rate = C (1 - q / 2 RTT), 0.75 C … 0.97 C (never upwards)
+ *   parked, and p did not fall by a quarter   the loss is random: p0 = p, back to before parking
  *   excess loss                               park: rate = 0.98 C for 8 rounds (never upwards)
  *   parked, q > target/2, or under a cap      rate stays
+ *   calm, the first time after a queue        rate = 0.98 C as measured while there was one
  *   calm                                      rate *= 1 + g,  g = 1/40, 1/20, then 1/10 by calm rounds in
  *                                             succession; 1/2 while starting with an unknown rate
  * p0 falls to p at once whenever p < p0. The next round after a change is skipped (its samples stem from
@@ -21,10 +22,11 @@
  * In flight: twice the rate times (smoothed RTT + 50 ms).
  *
  * What the gains were tuned against (tests/edge/transfer_test.c, virtual time): 1 Gbit/s, 100 ms, 1 % loss,
- * with 0 and 10 ms of reordering jitter, buffers from 20 ms to 1 BDP: growth by 1/10 per two round trips
- * fills target = RTT/8 in one step, and 0.9 drains it in one to two, so the queue touches empty only briefly.
- * Designed for jitter whose minimum over a round (8 samples or more) is below the target; order-kept jitter
- * looks like a longer base RTT and is not read as queue. Not designed for fairness against loss-driven flows.
+ * with 0 and 10 ms of reordering jitter, buffers from 20 ms to 1 BDP. A rate q / 2 RTT below C drains the
+ * queue in the two round trips that pass until the next decision; 0.98 C then neither builds nor wastes; and
+ * the growth from there fills target = RTT/8 within three steps, so the queue is empty only briefly. Designed
+ * for jitter whose minimum over a round (8 samples or more) is below the target; order-kept jitter looks like
+ * a longer base RTT and is not read as queue. Not designed for fairness against loss-driven flows.
  */
 #include "base/units.h"
 #include "edge/congestion.h"
@@ -38,7 +40,8 @@
 #define EXCESS_LOSS_PPM  20000
 #define PARKED_ROUNDS    8
 #define ACK_ALLOWANCE_NS (50 * NS_PER_MS)
-#define QUEUE_GAIN_PPM   900000ULL
+#define DRAIN_MIN_PPM    30000ULL
+#define DRAIN_MAX_PPM    250000ULL
 #define PARK_GAIN_PPM    980000ULL
 #define START_GAIN_PPM   500000ULL
 #define PACKET_BYTES     1500
@@ -114,9 +117,26 @@ static void reduce(struct congestion *congestion, uint64_t gain_ppm)
     delay->settling_rounds = 1;
 }
 
+static void drain(struct congestion *congestion, uint64_t queue_ns, uint64_t rtt_ns)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    uint64_t fall_ppm = muldiv64(queue_ns, PPM, 2 * rtt_ns);
+    fall_ppm = MAX(fall_ppm, DRAIN_MIN_PPM);
+    fall_ppm = MIN(fall_ppm, DRAIN_MAX_PPM);
+    delay->parked_rounds = 0;
+    reduce(congestion, PPM - fall_ppm);
+    delay->drained_bps = muldiv64(capacity_bps(delay), PARK_GAIN_PPM, PPM);
+}
+
 static void grow(struct congestion *congestion)
 {
     struct congestion_delay *delay = &congestion->state.delay;
+    if (delay->drained_bps > delay->rate_bps) {
+        set_rate(congestion, delay->drained_bps);
+        delay->drained_bps = 0;
+        delay->settling_rounds = 1;
+        return;
+    }
     delay->calm_rounds++;
     uint64_t gain_ppm = START_GAIN_PPM;
     if (!delay->starting) {
@@ -137,6 +157,7 @@ static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
     delay->base_loss_ppm = loss;
     delay->parked_rounds = 0;
     delay->settling_rounds = 1;
+    delay->starting = delay->parked_starting;
     set_rate(congestion, delay->unparked_bps);
     return true;
 }
@@ -144,8 +165,10 @@ static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
 static void park(struct congestion *congestion, uint32_t loss)
 {
     struct congestion_delay *delay = &congestion->state.delay;
-    if (delay->parked_rounds == 0)
+    if (delay->parked_rounds == 0) {
         delay->unparked_bps = delay->rate_bps;
+        delay->parked_starting = delay->starting;
+    }
     delay->parked_loss_ppm = loss;
     delay->parked_rounds = PARKED_ROUNDS;
     reduce(congestion, PARK_GAIN_PPM);
@@ -166,8 +189,7 @@ static void decide(struct congestion *congestion, const struct congestion_sample
     uint64_t target_ns = MAX(TARGET_MIN_NS, sample->rtt_min_ns / TARGET_DIVISOR);
     uint32_t loss = loss_ppm(delay);
     if (queue_ns > target_ns) {
-        delay->parked_rounds = 0;
-        reduce(congestion, QUEUE_GAIN_PPM);
+        drain(congestion, queue_ns, sample->rtt_min_ns);
     } else if (learn_random_loss(congestion, loss)) {
         return;
     } else if (loss > loss_bound_ppm(delay, loss)) {

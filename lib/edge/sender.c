@@ -170,16 +170,29 @@ static bool lost_of_interest(const struct sender *sender, uint64_t number, uint6
     return age_us < sender_interest_ns(sender) / NS_PER_US;
 }
 
+/* The first number from the floor on that is in flight or lost. */
+static uint64_t first_open(const struct sender *sender)
+{
+    uint64_t from = sender->floor;
+    while (from < sender->next_number) {
+        uint64_t word = *number_bits_word(&sender->in_flight, from) | *number_bits_word(&sender->lost, from);
+        word &= ~0ULL << (from % 64);
+        uint64_t first = from & ~63ULL;
+        if (word != 0)
+            return MIN(first + (uint64_t)__builtin_ctzll(word), sender->next_number);
+        from = first + 64;
+    }
+    return sender->next_number;
+}
+
 void sender_advance_floor(struct sender *sender, uint64_t now_ns)
 {
-    while (sender->floor < sender->next_number) {
-        uint64_t from = sender->floor;
-        uint64_t flying = number_bits_next_set(&sender->in_flight, from, sender->next_number);
-        uint64_t lost = number_bits_next_set(&sender->lost, from, flying);
-        sender->floor = lost;
-        if (lost == flying || lost_of_interest(sender, lost, now_ns))
+    for (;;) {
+        sender->floor = first_open(sender);
+        if (sender->floor == sender->next_number || !number_bits_test(&sender->lost, sender->floor) ||
+            lost_of_interest(sender, sender->floor, now_ns))
             return;
-        number_bits_clear(&sender->lost, lost);
+        number_bits_clear(&sender->lost, sender->floor);
     }
 }
 

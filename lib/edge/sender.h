@@ -99,7 +99,7 @@ struct sender {
     bool any_acked;
     uint64_t newest_sent_ns; /* departure of the newest packet */
     uint64_t last_ack_ns;
-    uint32_t probe_backoff;     /* doublings of the tail timer */
+    uint32_t probe_backoff;     /* tail probes since an ack brought news */
     uint64_t probe_from_ns;     /* the tail timer runs from here */
     uint64_t probe_wait_ns;     /* this long, before doublings */
     bool probe_granted;         /* one repair may pass the in-flight limit */

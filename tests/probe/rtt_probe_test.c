@@ -1,0 +1,229 @@
+/* The RTT measurement against a small seeded path: delay, loss, an MTU black hole, a reflector that takes its
+ * time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "probe/rtt_probe.h"
+
+#define OVERHEAD    28
+#define DURATION_NS (500 * NS_PER_MS)
+#define REPLIES_MAX 64
+
+struct reply {
+    uint64_t at_ns;
+    struct wire_probe message;
+};
+
+struct path {
+    uint64_t delay_ns, jitter_ns, residence_ns;
+    uint64_t loss_ppb;
+    uint32_t mtu;
+    uint64_t seed;
+};
+
+struct outcome {
+    uint64_t end_ns;
+    uint32_t sent_probes;
+    uint64_t sent_bytes;
+};
+
+static uint32_t ip_bytes(const struct wire_probe *message)
+{
+    return (uint32_t)WIRE_PROBE_BYTES + message->padding + OVERHEAD;
+}
+
+static void reflect(const struct path *path, struct rng *rng, struct reply *reply,
+                    const struct wire_probe *message)
+{
+    uint64_t out_ns = path->delay_ns + rng_below(rng, path->jitter_ns + 1);
+    uint64_t back_ns = path->delay_ns + rng_below(rng, path->jitter_ns + 1);
+    reply->message = *message;
+    reply->message.t2_ns = message->t1_ns + out_ns + 77 * NS_PER_S; /* its own clock */
+    reply->message.t3_ns = reply->message.t2_ns + path->residence_ns;
+    reply->at_ns = message->t1_ns + out_ns + path->residence_ns + back_ns;
+}
+
+static void measure(struct rtt_probe *probe, const struct path *path, uint32_t mtu, uint64_t now_ns,
+                    struct outcome *outcome)
+{
+    struct reply replies[REPLIES_MAX];
+    uint32_t count = 0;
+    struct rng rng;
+    rng_init(&rng, path->seed);
+    *outcome = (struct outcome){0};
+    rtt_probe_start(probe, mtu, OVERHEAD, DURATION_NS, now_ns);
+    while (!rtt_probe_finished(probe, now_ns)) {
+        struct wire_probe message;
+        while (rtt_probe_next(probe, now_ns, &message)) {
+            outcome->sent_probes++;
+            outcome->sent_bytes += ip_bytes(&message);
+            assert_true(ip_bytes(&message) <= mtu);
+            if (ip_bytes(&message) > path->mtu || rng_chance_ppb(&rng, path->loss_ppb))
+                continue;
+            assert_true(count < REPLIES_MAX);
+            reflect(path, &rng, &replies[count++], &message);
+        }
+        uint64_t next_ns = rtt_probe_next_ns(probe);
+        assert_true(next_ns != TIME_NEVER);
+        uint32_t first = count;
+        for (uint32_t index = 0; index < count; index++)
+            if (replies[index].at_ns <= next_ns &&
+                (first == count || replies[index].at_ns < replies[first].at_ns))
+                first = index;
+        now_ns = MAX(now_ns, next_ns);
+        if (first < count) {
+            now_ns = replies[first].at_ns;
+            const struct wire_probe *reply = &replies[first].message;
+            uint32_t bytes = (uint32_t)WIRE_PROBE_BYTES + reply->padding;
+            assert_true(rtt_probe_on_reply(probe, reply, bytes, now_ns));
+            assert_false(rtt_probe_on_reply(probe, reply, bytes, now_ns));
+            replies[first] = replies[--count];
+        }
+    }
+    outcome->end_ns = now_ns;
+}
+
+static void rtt_probe__finds_rtt_and_mtu(void **state)
+{
+    (void)state;
+    static const struct {
+        struct path path;
+        uint32_t port_mtu, mtu_answered;
+        uint64_t end_max_ns;
+    } cases[] = {
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 9000}, 9000, 9000, 550 * NS_PER_MS},
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 1500}, 1500, 1500, 550 * NS_PER_MS},
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 9000, .residence_ns = 30 * NS_PER_MS},
+         1500,
+         1500,
+         600 * NS_PER_MS},
+        /* black holes: one more round trip than a clean path, not the whole wait */
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 1500}, 9000, 1500, 900 * NS_PER_MS},
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 1400}, 1500, 1400, 900 * NS_PER_MS},
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 1399}, 1500, 1280, 900 * NS_PER_MS},
+        {{.delay_ns = 20 * NS_PER_MS, .mtu = 2000}, 2000, 2000, 550 * NS_PER_MS},
+        {{.delay_ns = 600 * NS_PER_MS, .mtu = 1500}, 1500, 1500, 1750 * NS_PER_MS},
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        measure(&probe, &cases[index].path, cases[index].port_mtu, 1000, &outcome);
+        assert_int_equal(probe.min_ns, 2 * cases[index].path.delay_ns);
+        assert_int_equal(probe.smoothed_ns, 2 * cases[index].path.delay_ns);
+        assert_int_equal(probe.mtu_answered, cases[index].mtu_answered);
+        assert_int_equal(probe.sent, RTT_PROBE_ROUNDS);
+        assert_int_equal(probe.answered, RTT_PROBE_ROUNDS);
+        assert_true(outcome.end_ns <= 1000 + cases[index].end_max_ns);
+    }
+}
+
+static void rtt_probe__clean_path_costs_one_padded_round(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct outcome outcome;
+    struct path path = {.delay_ns = NS_PER_MS, .mtu = 9000};
+    measure(&probe, &path, 9000, 0, &outcome);
+    assert_true(outcome.sent_probes <= RTT_PROBE_ROUNDS + 2);
+}
+
+static void rtt_probe__survives_loss_and_jitter(void **state)
+{
+    (void)state;
+    uint32_t whole = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        struct path path = {.delay_ns = 40 * NS_PER_MS,
+                            .jitter_ns = 5 * NS_PER_MS,
+                            .loss_ppb = 300000000,
+                            .mtu = 1500,
+                            .seed = seed};
+        measure(&probe, &path, 1500, seed * NS_PER_S, &outcome);
+        if (probe.answered_bits == 0)
+            continue;
+        assert_true(probe.min_ns >= 80 * NS_PER_MS);
+        assert_true(probe.smoothed_ns >= probe.min_ns && probe.smoothed_ns <= 90 * NS_PER_MS);
+        assert_true(outcome.end_ns <= seed * NS_PER_S + DURATION_NS + RTT_PROBE_WAIT_NS);
+        whole += probe.mtu_answered == 1500;
+    }
+    assert_true(whole >= 195); /* each seed tries the full size up to five times at 70 % */
+}
+
+static void rtt_probe__silent_peer_ends_after_the_wait(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct outcome outcome;
+    struct path path = {.mtu = 0};
+    measure(&probe, &path, 1500, 5, &outcome);
+    assert_int_equal(probe.answered_bits, 0);
+    assert_int_equal(probe.mtu_answered, 0);
+    assert_true(outcome.end_ns > RTT_PROBE_WAIT_NS);
+    assert_true(outcome.end_ns <= 5 + DURATION_NS + RTT_PROBE_WAIT_NS);
+}
+
+static void rtt_probe__on_reply_refuses_what_cannot_be(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct wire_probe sent;
+    assert_int_equal(rtt_probe_next_ns(&probe), TIME_NEVER);
+    rtt_probe_start(&probe, 1500, OVERHEAD, DURATION_NS, 1000);
+    assert_true(rtt_probe_next(&probe, 1000, &sent));
+    assert_false(rtt_probe_next(&probe, 1000, &sent));
+    sent.t2_ns = 50;
+    sent.t3_ns = 60;
+    struct wire_probe bad = sent;
+    bad.id++;
+    assert_false(rtt_probe_on_reply(&probe, &bad, WIRE_PROBE_BYTES, 2000)); /* never sent */
+    bad = sent;
+    bad.t3_ns = 49;
+    assert_false(rtt_probe_on_reply(&probe, &bad, WIRE_PROBE_BYTES, 2000)); /* replied before received */
+    bad = sent;
+    bad.t1_ns = 2001;
+    assert_false(rtt_probe_on_reply(&probe, &bad, WIRE_PROBE_BYTES, 2000)); /* sent in the future */
+    bad = sent;
+    bad.t3_ns = 1051;
+    assert_false(rtt_probe_on_reply(&probe, &bad, WIRE_PROBE_BYTES, 2000)); /* longer there than away */
+    bad = sent;
+    bad.padding = 100;
+    assert_false(rtt_probe_on_reply(&probe, &bad, WIRE_PROBE_BYTES + 100, 2000)); /* other size than sent */
+    assert_false(rtt_probe_on_reply(&probe, &sent, WIRE_PROBE_BYTES + 1, 2000));
+    assert_int_equal(probe.answered_bits, 0);
+    assert_true(rtt_probe_on_reply(&probe, &sent, WIRE_PROBE_BYTES, 2000));
+    assert_int_equal(probe.min_ns, 1000 - 10);
+}
+
+static void rtt_probe__start_forgets_the_measurement_before(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct wire_probe early, late;
+    rtt_probe_start(&probe, 1500, OVERHEAD, DURATION_NS, 0);
+    assert_true(rtt_probe_next(&probe, 0, &early));
+    rtt_probe_start(&probe, 1500, OVERHEAD, DURATION_NS, 1000);
+    assert_true(rtt_probe_next(&probe, 1000, &late));
+    assert_int_not_equal(early.id, late.id);
+    assert_false(rtt_probe_on_reply(&probe, &early, WIRE_PROBE_BYTES, 2000));
+    assert_true(rtt_probe_on_reply(&probe, &late, WIRE_PROBE_BYTES, 2000));
+    assert_int_equal(probe.min_ns, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rtt_probe__finds_rtt_and_mtu),
+        cmocka_unit_test(rtt_probe__clean_path_costs_one_padded_round),
+        cmocka_unit_test(rtt_probe__survives_loss_and_jitter),
+        cmocka_unit_test(rtt_probe__silent_peer_ends_after_the_wait),
+        cmocka_unit_test(rtt_probe__on_reply_refuses_what_cannot_be),
+        cmocka_unit_test(rtt_probe__start_forgets_the_measurement_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
