@@ -1,0 +1,189 @@
+#include "roundtrip.h"
+
+#include "base/check.h"
+#include "wire/ack.h"
+#include "wire/close.h"
+#include "wire/control.h"
+#include "wire/data.h"
+#include "wire/hello.h"
+#include "wire/message.h"
+#include "wire/probe.h"
+
+#define DATAGRAM_BYTES_MAX 65536
+
+static void same(const uint8_t *one, size_t one_length, const uint8_t *other, size_t other_length)
+{
+    CHECK(one_length == other_length);
+    CHECK(memcmp(one, other, one_length) == 0);
+}
+
+static enum wire_error hello(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_hello hello;
+    uint8_t out[WIRE_HELLO_BYTES];
+    enum wire_error error = wire_hello_decode(data, length, &hello);
+    if (error == WIRE_OK)
+        same(data, length, out, wire_hello_encode(out, header, &hello));
+    return error;
+}
+
+static enum wire_error data_packet(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_data_view view;
+    uint8_t out[WIRE_DATA_HEADER_MAX];
+    enum wire_error error = wire_data_decode(data, length, &view);
+    if (error != WIRE_OK)
+        return error;
+    size_t head = wire_data_encode(out, header, &view.fixed, view.tags);
+    same(data, head, out, head);
+    CHECK(view.body == data + head && view.body_bytes == length - head);
+    return error;
+}
+
+static enum wire_error ack(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_ack_view view;
+    uint8_t out[WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX];
+    enum wire_error error = wire_ack_decode(data, length, &view);
+    if (error != WIRE_OK)
+        return error;
+    same(data, length, out, wire_ack_encode(out, header, &view.fixed, view.runs));
+    const uint8_t *in = view.runs;
+    uint64_t sum = 0;
+    while (in < view.runs + view.fixed.run_bytes)
+        sum += wire_run_get(&in);
+    CHECK(in == view.runs + view.fixed.run_bytes && sum < 1ULL << 31);
+    return error;
+}
+
+#define BODY(decode, encode, type)                                                                           \
+    {                                                                                                        \
+        struct type message;                                                                                 \
+        error = decode(body, length, &message);                                                              \
+        if (error == WIRE_OK)                                                                                \
+            same(body, length, out, encode(out, &message));                                                  \
+        return error;                                                                                        \
+    }
+
+static enum wire_error control_body(enum control_kind kind, const uint8_t *body, size_t length)
+{
+    enum wire_error error;
+    uint8_t out[WIRE_MESSAGE_BODY_MAX];
+    switch (kind) {
+    case CONTROL_MEASURE:
+        BODY(control_measure_decode, control_measure_encode, wire_measure)
+    case CONTROL_MEASUREMENT:
+        BODY(control_measurement_decode, control_measurement_encode, control_measurement)
+    case CONTROL_PART:
+        BODY(control_part_decode, control_part_encode, control_part)
+    case CONTROL_CONFIRM:
+        BODY(control_confirm_decode, control_confirm_encode, control_confirm)
+    case CONTROL_START:
+        BODY(control_start_decode, control_start_encode, wire_start)
+    case CONTROL_STATUS:
+        BODY(control_status_decode, control_status_encode, control_status)
+    case CONTROL_HASHES:
+        BODY(control_hashes_decode, control_hashes_encode, control_hashes)
+    case CONTROL_HAVE:
+    case CONTROL_RESEND:
+        BODY(control_blocks_decode, control_blocks_encode, wire_blocks)
+    case CONTROL_CLOSE_JOB:
+        BODY(control_close_job_decode, control_close_job_encode, control_close_job)
+    case CONTROL_KIND_COUNT:
+        break;
+    }
+    CHECK((unsigned)kind == WIRE_MESSAGE_ACK && length == 0);
+    return WIRE_OK;
+}
+
+static enum wire_error message(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_message_view view;
+    uint8_t out[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
+    enum wire_error error = wire_message_decode(data, length, &view);
+    if (error != WIRE_OK)
+        return error;
+    same(data, length, out, wire_message_encode(out, header, &view.fixed, view.body));
+    return control_body((enum control_kind)view.fixed.kind, view.body, view.fixed.length);
+}
+
+static enum wire_error probe(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_probe probe;
+    uint8_t out[WIRE_PROBE_BYTES];
+    enum wire_error error = wire_probe_decode(data, length, &probe);
+    if (error == WIRE_OK)
+        same(data, length - probe.padding, out, wire_probe_encode(out, header, &probe));
+    return error;
+}
+
+static enum wire_error close_packet(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_close close;
+    uint8_t out[WIRE_CLOSE_BYTES];
+    enum wire_error error = wire_close_decode(data, length, &close);
+    if (error == WIRE_OK)
+        same(data, length, out, wire_close_encode(out, header, &close));
+    return error;
+}
+
+enum wire_error roundtrip_datagram(const uint8_t *data, size_t length)
+{
+    struct wire_header header;
+    enum wire_error error = wire_header_decode(data, length, &header);
+    if (error != WIRE_OK)
+        return error;
+    switch ((enum wire_type)header.type) {
+    case WIRE_HELLO:
+        return hello(&header, data, length);
+    case WIRE_DATA:
+        return data_packet(&header, data, length);
+    case WIRE_ACK:
+        return ack(&header, data, length);
+    case WIRE_MESSAGE:
+        return message(&header, data, length);
+    case WIRE_PROBE:
+    case WIRE_PROBE_REPLY:
+        return probe(&header, data, length);
+    case WIRE_CLOSE:
+        return close_packet(&header, data, length);
+    case WIRE_TYPE_COUNT:
+        break;
+    }
+    CHECK(!"a type that the header's decoder lets through");
+    return WIRE_BAD_TYPE;
+}
+
+/* Frames the view's datagram anew and parses that; the head may have any length, odd ones included. */
+static void reframe(const uint8_t *frame, const struct frame_view *view)
+{
+    static uint8_t out[FRAME_HEADER_MAX + DATAGRAM_BYTES_MAX];
+    struct frame_header header;
+    frame_header_init(&header, frame + MAC_BYTES, frame, view->vlan, &view->source, &view->target);
+    size_t head = view->payload_bytes / 3;
+    size_t start = frame_header_write(out, &header, view->traffic_class, view->payload, head,
+                                      view->payload + head, view->payload_bytes - head, true);
+    CHECK(start <= FRAME_HEADER_MAX);
+    memcpy(out + start, view->payload, view->payload_bytes);
+    struct frame_view again;
+    CHECK(frame_parse(out, start + view->payload_bytes, true, &again) == FRAME_OK);
+    CHECK(memcmp(out, frame, 2 * MAC_BYTES) == 0);
+    CHECK(address_equal(&again.source, &view->source) && address_equal(&again.target, &view->target));
+    CHECK(again.vlan == view->vlan && again.ethertype == view->ethertype);
+    CHECK(again.traffic_class == view->traffic_class);
+    same(again.payload, again.payload_bytes, view->payload, view->payload_bytes);
+}
+
+enum frame_error roundtrip_frame(const uint8_t *frame, size_t length)
+{
+    struct frame_view plain;
+    struct frame_view view;
+    enum frame_error trusting = frame_parse(frame, length, false, &plain);
+    enum frame_error error = frame_parse(frame, length, true, &view);
+    CHECK(error == trusting || (trusting == FRAME_OK && error == FRAME_BAD_UDP));
+    if (trusting != FRAME_OK)
+        return error;
+    CHECK(plain.payload >= frame && plain.payload + plain.payload_bytes <= frame + length);
+    reframe(frame, &plain);
+    return error;
+}

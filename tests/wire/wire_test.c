@@ -1,0 +1,665 @@
+/* Datagrams: golden vectors built from structs, every truncation of them, and each refusal by its code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "golden.h"
+#include "roundtrip.h"
+#include "wire/ack.h"
+#include "wire/close.h"
+#include "wire/control.h"
+#include "wire/data.h"
+#include "wire/hello.h"
+#include "wire/message.h"
+#include "wire/probe.h"
+
+#define GOLDEN_MAX 32
+
+static struct golden vectors[GOLDEN_MAX];
+static unsigned vector_count;
+
+static const struct golden *vector(const char *name)
+{
+    for (unsigned index = 0; index < vector_count; index++)
+        if (strcmp(vectors[index].name, name) == 0)
+            return &vectors[index];
+    fail_msg("no vector %s", name);
+    return NULL;
+}
+
+static struct wire_header header_of(uint8_t type, uint32_t number)
+{
+    return (struct wire_header){.version = WIRE_VERSION,
+                                .type = type,
+                                .session = 0x11223344,
+                                .packet_number = number,
+                                .stamp = 0x89abcdef};
+}
+
+static size_t build_hello(uint8_t *out)
+{
+    struct wire_header header = header_of(WIRE_HELLO, 0);
+    header.session = 0xcafe0002;
+    struct wire_hello hello = {.incarnation = 0x0102030405060708,
+                               .session = 0xcafe0001,
+                               .echo_session = 0xcafe0002,
+                               .mtu = 1500,
+                               .interval_ms = 500,
+                               .window = 1048576,
+                               .name = {"london"},
+                               .peer = {"frankfurt-on-the-oder-river-0.1"}};
+    return wire_hello_encode(out, &header, &hello);
+}
+
+static size_t build_data(uint8_t *out)
+{
+    struct wire_header header = header_of(WIRE_DATA, 0x01020304);
+    struct wire_data data = {
+        .floor_delta = 5, .job = 0xdecade01, .content = wire_content(0x0123456789, 1, 2, 7)};
+    size_t head = wire_data_encode(out, &header, &data, NULL);
+    memcpy(out + head, "symbol", 6);
+    return head + 6;
+}
+
+static size_t build_data_two(uint8_t *out)
+{
+    struct wire_header header = header_of(WIRE_DATA, UINT32_MAX);
+    struct wire_data data = {
+        .floor_delta = UINT32_MAX, .job = 1, .content = wire_content(WIRE_SYMBOL_MAX - 1, 2, 255, 255)};
+    uint8_t tags[2 * WIRE_TAG_BYTES];
+    for (unsigned index = 0; index < sizeof(tags); index++)
+        tags[index] = (uint8_t)(0xa0 + index);
+    size_t head = wire_data_encode(out, &header, &data, tags);
+    memcpy(out + head, "AAAAAAAABBBB", 12);
+    return head + 12;
+}
+
+static size_t build_ack(uint8_t *out)
+{
+    static const uint32_t runs[] = {0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435456};
+    uint8_t bytes[sizeof(runs) / sizeof(runs[0]) * WIRE_RUN_BYTES_MAX];
+    size_t run_bytes = 0;
+    for (unsigned index = 0; index < sizeof(runs) / sizeof(runs[0]); index++)
+        run_bytes += wire_run_put(bytes + run_bytes, runs[index]);
+    struct wire_header header = header_of(WIRE_ACK, 0);
+    struct wire_ack ack = {.base = 0xfffffff0,
+                           .largest = 0x1234,
+                           .largest_delay = 25000,
+                           .delivered_bytes = 0x1122334455667788,
+                           .delivered_stamp = 0x01020304,
+                           .owd_min = 0xfffffffe,
+                           .late_us = 1500,
+                           .ce_count = 3,
+                           .credit = 65536,
+                           .own_rate_mbps = 10000,
+                           .limited_by = 2,
+                           .run_bytes = (uint16_t)run_bytes};
+    return wire_ack_encode(out, &header, &ack, bytes);
+}
+
+static size_t put_message(uint8_t *out, uint32_t number, uint8_t kind, const uint8_t *body, size_t length)
+{
+    struct wire_header header = header_of(WIRE_MESSAGE, number);
+    struct wire_message fixed = {.ack = number + 1, .kind = kind, .length = (uint16_t)length};
+    return wire_message_encode(out, &header, &fixed, body);
+}
+
+static size_t build_measure(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_measure measure = {.job = 0xdecade01, .duration_ms = 2000};
+    return put_message(out, 1, CONTROL_MEASURE, body, control_measure_encode(body, &measure));
+}
+
+static size_t build_measurement(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_measurement measurement = {
+        .fixed = {.job = 0xdecade01, .up_bps = 1000000000, .down_bps = 10000000000, .total = 2, .count = 2},
+        .peers = {{.peer = {"oregon"},
+                   .rtt_min_us = 136000,
+                   .rtt_smoothed_us = 136250,
+                   .answered = 9,
+                   .sent = 10,
+                   .mtu = 1500},
+                  {.peer = {"canada"}, .rtt_min_us = UINT32_MAX, .sent = 10}}};
+    return put_message(out, 2, CONTROL_MEASUREMENT, body, control_measurement_encode(body, &measurement));
+}
+
+static struct wire_part part_fixed(void)
+{
+    return (struct wire_part){.job = 0xdecade01,
+                              .epoch = 3,
+                              .source = {"london"},
+                              .directory = {"incoming"},
+                              .job_name = {"demo"},
+                              .size_bytes = 64 << 20,
+                              .modified_ns = 0x16d6ba3c12345678,
+                              .symbol_bytes = 1408,
+                              .block_symbols = 744,
+                              .hash = PART_HASH_SHA256,
+                              .durable = PART_DURABLE_BLOCK,
+                              .exists = PART_EXISTS_SKIP_IF_SAME,
+                              .congestion = PART_CONGESTION_DELAY,
+                              .keep = 1};
+}
+
+static size_t build_part(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_part part = {
+        .fixed = part_fixed(),
+        .file = "sub dir/file.iso",
+        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1}}};
+    part.fixed.parent = (struct wire_name){"london"};
+    part.fixed.child_count = 2;
+    return put_message(out, 3, CONTROL_PART, body, control_part_encode(body, &part));
+}
+
+static size_t build_part_source(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_part part = {.fixed = part_fixed(), .file = "f"};
+    part.fixed.keep = 0;
+    return put_message(out, 4, CONTROL_PART, body, control_part_encode(body, &part));
+}
+
+static size_t build_confirm(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_confirm confirm = {.fixed = {.job = 0xdecade01, .epoch = 3, .answer = CONFIRM_REFUSED},
+                                      .text = "disk full"};
+    return put_message(out, 5, CONTROL_CONFIRM, body, control_confirm_encode(body, &confirm));
+}
+
+static size_t build_start(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_start start = {.job = 0xdecade01, .epoch = 3};
+    return put_message(out, 6, CONTROL_START, body, control_start_encode(body, &start));
+}
+
+static size_t build_status(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_status status = {.fixed = {.job = 0xdecade01,
+                                              .state = SITE_VERIFIED,
+                                              .received_bytes = 64 << 20,
+                                              .verified_bytes = 63 << 20,
+                                              .elapsed_ns = 5000000001},
+                                    .text = "/srv/in/caf\xc3\xa9.iso"};
+    return put_message(out, 7, CONTROL_STATUS, body, control_status_encode(body, &status));
+}
+
+static size_t build_hashes(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_hashes hashes = {.fixed = {.job = 0xdecade01, .first_block = 62, .count = 2}};
+    for (unsigned index = 0; index < WIRE_HASH_BYTES; index++) {
+        hashes.hashes[0].bytes[index] = (uint8_t)index;
+        hashes.hashes[1].bytes[index] = (uint8_t)(255 - index);
+    }
+    return put_message(out, 8, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
+}
+
+static size_t build_have(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_blocks blocks = {.job = 0xdecade01, .first_block = 0x100000000, .count = 17};
+    return put_message(out, 9, CONTROL_HAVE, body, control_blocks_encode(body, &blocks));
+}
+
+static size_t build_close_job(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_close_job close_job = {.fixed = {.job = 0xdecade01, .outcome = CLOSE_CANCELLED}};
+    return put_message(out, 11, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
+}
+
+static size_t build_probe_reply(uint8_t *out)
+{
+    struct wire_header header = header_of(WIRE_PROBE_REPLY, 0);
+    struct wire_probe probe = {.id = 7,
+                               .padding = 20,
+                               .t1_ns = 0x1111111122222222,
+                               .t2_ns = 0x3333333344444444,
+                               .t3_ns = 0x5555555566666666};
+    size_t length = wire_probe_encode(out, &header, &probe);
+    memset(out + length, 0, probe.padding);
+    return length + probe.padding;
+}
+
+static size_t build_close(uint8_t *out)
+{
+    struct wire_header header = header_of(WIRE_CLOSE, 0);
+    header.session = 0;
+    struct wire_close close = {.incarnation = 0x0102030405060708, .reason = WIRE_CLOSE_UNKNOWN_SESSION};
+    return wire_close_encode(out, &header, &close);
+}
+
+static void encode__golden(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t (*build)(uint8_t *out);
+    } rows[] = {
+        {"hello", build_hello},
+        {"data", build_data},
+        {"data-two", build_data_two},
+        {"ack", build_ack},
+        {"measure", build_measure},
+        {"measurement", build_measurement},
+        {"part", build_part},
+        {"part-source", build_part_source},
+        {"confirm", build_confirm},
+        {"start", build_start},
+        {"status", build_status},
+        {"hashes", build_hashes},
+        {"have", build_have},
+        {"close-job", build_close_job},
+        {"probe-reply", build_probe_reply},
+        {"close", build_close},
+    };
+    (void)state;
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        uint8_t out[GOLDEN_BYTES_MAX] = {0};
+        const struct golden *golden = vector(rows[index].name);
+        size_t length = rows[index].build(out);
+        print_message("%s\n", rows[index].name);
+        assert_int_equal(length, golden->length);
+        assert_memory_equal(out, golden->bytes, length);
+    }
+}
+
+static void decode__golden_comes_back_the_same(void **state)
+{
+    (void)state;
+    for (unsigned index = 0; index < vector_count; index++)
+        if (!golden_is_frame(&vectors[index]))
+            assert_int_equal(roundtrip_datagram(vectors[index].bytes, vectors[index].length), WIRE_OK);
+}
+
+/* Only a data packet may end earlier and still be one: its body's length is the store's question. Copies have
+ * no byte behind them, so that a sanitizer sees any read past the end. */
+static void decode__every_truncation(void **state)
+{
+    (void)state;
+    for (unsigned index = 0; index < vector_count; index++) {
+        const struct golden *golden = &vectors[index];
+        if (golden_is_frame(golden))
+            continue;
+        bool data = strncmp(golden->name, "data", 4) == 0;
+        uint32_t count = data ? golden->bytes[45] : 0;
+        size_t shortest = data ? WIRE_DATA_BYTES + count * WIRE_TAG_BYTES + count : golden->length;
+        for (size_t length = 0; length < golden->length; length++) {
+            uint8_t *copy = malloc(length + 1);
+            memcpy(copy + 1, golden->bytes, length);
+            enum wire_error error = roundtrip_datagram(copy + 1, length);
+            assert_int_equal(error == WIRE_OK, length >= shortest);
+            if (length < WIRE_HEADER_BYTES)
+                assert_int_equal(error, WIRE_TOO_SHORT);
+            free(copy);
+        }
+    }
+}
+
+static void decode__trailing_byte(void **state)
+{
+    (void)state;
+    for (unsigned index = 0; index < vector_count; index++) {
+        struct golden longer = vectors[index];
+        if (golden_is_frame(&longer))
+            continue;
+        longer.bytes[longer.length++] = 0;
+        bool data = strncmp(longer.name, "data", 4) == 0;
+        assert_int_equal(roundtrip_datagram(longer.bytes, longer.length), data ? WIRE_OK : WIRE_BAD_LENGTH);
+    }
+}
+
+/* The body's own decoder refuses a byte too many as well, when the message's length says that it is there. */
+static void control_decode__trailing_byte(void **state)
+{
+    (void)state;
+    for (unsigned index = 0; index < vector_count; index++) {
+        struct golden longer = vectors[index];
+        if (golden_is_frame(&longer) || longer.bytes[1] != WIRE_MESSAGE)
+            continue;
+        longer.bytes[longer.length++] = 0;
+        store_be16(longer.bytes + 38, (uint16_t)(longer.length - WIRE_MESSAGE_BYTES));
+        assert_int_equal(roundtrip_datagram(longer.bytes, longer.length), WIRE_BAD_LENGTH);
+    }
+}
+
+/* And every shorter body: none is taken for whole. */
+static void control_decode__every_truncation(void **state)
+{
+    (void)state;
+    for (unsigned index = 0; index < vector_count; index++) {
+        struct golden shorter = vectors[index];
+        if (golden_is_frame(&shorter) || shorter.bytes[1] != WIRE_MESSAGE)
+            continue;
+        while (shorter.length > WIRE_MESSAGE_BYTES) {
+            shorter.length--;
+            store_be16(shorter.bytes + 38, (uint16_t)(shorter.length - WIRE_MESSAGE_BYTES));
+            enum wire_error error = roundtrip_datagram(shorter.bytes, shorter.length);
+            assert_true(error == WIRE_TOO_SHORT || error == WIRE_BAD_LENGTH);
+        }
+    }
+}
+
+/* Offsets here are counted in the datagram by hand, apart from the code's own field lists. */
+static void decode__refusals(void **state)
+{
+    static const struct {
+        const char *vector;
+        uint16_t offset;
+        uint8_t value;
+        enum wire_error expected;
+    } rows[] = {
+        {"hello", 0, 0, WIRE_BAD_VERSION},
+        {"hello", 0, 2, WIRE_BAD_VERSION},
+        {"hello", 2, 1, WIRE_BAD_KEY},
+        {"hello", 1, 0, WIRE_BAD_TYPE},
+        {"hello", 1, WIRE_TYPE_COUNT, WIRE_BAD_TYPE},
+        {"hello", 1, 255, WIRE_BAD_TYPE},
+        {"hello", 16, 1, WIRE_BAD_VALUE}, /* a tag without a key */
+        {"hello", 31, 1, WIRE_BAD_VALUE},
+        {"hello", 3, 1, WIRE_OK},         /* flags are not looked at */
+        {"hello", 48, 4, WIRE_BAD_VALUE}, /* mtu 1244 */
+        {"hello", 48, 5, WIRE_OK},        /* 1500 */
+        {"hello", 56, '-', WIRE_BAD_VALUE},
+        {"hello", 56, 0, WIRE_BAD_VALUE}, /* an empty name, with something behind it */
+        {"hello", 57, '/', WIRE_BAD_VALUE},
+        {"hello", 87, 1, WIRE_BAD_VALUE},    /* padding of the name */
+        {"hello", 119, 'x', WIRE_BAD_VALUE}, /* a name without its zero */
+        {"data", 45, 0, WIRE_BAD_VALUE},
+        {"data", 45, 9, WIRE_BAD_VALUE},
+        {"data", 45, 2, WIRE_BAD_LENGTH},
+        {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
+        {"ack", 79, 21, WIRE_BAD_LENGTH},
+        {"ack", 78, 4, WIRE_BAD_LENGTH},
+        {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
+        {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
+        {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
+        {"measure", 38, 5, WIRE_BAD_LENGTH},
+        {"measurement", 61, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
+        {"measurement", 63, 1, WIRE_BAD_LENGTH},
+        {"measurement", 63, 21, WIRE_BAD_LENGTH},
+        {"measurement", 64, 0, WIRE_BAD_VALUE},
+        {"measurement", 105, 11, WIRE_BAD_VALUE}, /* more answers than probes */
+        {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
+        {"part", 80, '.', WIRE_BAD_VALUE},        /* parent */
+        {"part", 80, 0, WIRE_BAD_VALUE},
+        {"part", 112, '-', WIRE_BAD_VALUE}, /* directory */
+        {"part", 144, ' ', WIRE_BAD_VALUE}, /* job name */
+        {"part", 200, 2, WIRE_BAD_VALUE},   /* hash */
+        {"part", 201, 3, WIRE_BAD_VALUE},   /* durable */
+        {"part", 202, 3, WIRE_BAD_VALUE},   /* exists */
+        {"part", 203, 2, WIRE_BAD_VALUE},   /* congestion */
+        {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
+        {"part", 205, 1, WIRE_BAD_LENGTH},
+        {"part", 205, 17, WIRE_BAD_LENGTH},
+        {"part", 207, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
+        {"part", 206, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+        {"part", 210, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+        {"part", 224, 0, WIRE_BAD_VALUE},   /* a child's name */
+        {"confirm", 48, 3, WIRE_BAD_VALUE},
+        {"confirm", 50, 10, WIRE_BAD_LENGTH},
+        {"confirm", 51, 0, WIRE_BAD_VALUE},
+        {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
+        {"hashes", 53, 37, WIRE_BAD_LENGTH},
+        {"hashes", 53, 1, WIRE_BAD_LENGTH},
+        {"close-job", 44, 3, WIRE_BAD_VALUE},
+        {"probe", 37, 1, WIRE_BAD_LENGTH},
+        {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
+        {"close", 40, 0, WIRE_BAD_VALUE},
+        {"close", 40, 4, WIRE_BAD_VALUE},
+    };
+    (void)state;
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct golden golden = *vector(rows[index].vector);
+        assert_in_range(rows[index].offset, 0, golden.length - 1);
+        golden.bytes[rows[index].offset] = rows[index].value;
+        enum wire_error error = roundtrip_datagram(golden.bytes, golden.length);
+        if (error != rows[index].expected)
+            fail_msg("%s with %u at %u: %d, expected %d", rows[index].vector, rows[index].value,
+                     rows[index].offset, error, rows[index].expected);
+    }
+}
+
+/* Fields of several bytes that must not be zero, or not reach the end of their range. */
+static void decode__refused_words(void **state)
+{
+    static const struct {
+        const char *vector;
+        uint16_t offset;
+        uint16_t length;
+        uint8_t fill;
+    } rows[] = {
+        {"data", 4, 4, 0}, /* session */
+        {"ack", 4, 4, 0},        {"measure", 4, 4, 0},
+        {"probe", 4, 4, 0},      {"hello", 40, 4, 0},     /* the sender's session */
+        {"hello", 50, 2, 0},                              /* interval */
+        {"hello", 52, 4, 0},                              /* window */
+        {"hello", 56, 32, 0},                             /* name */
+        {"hello", 88, 32, 0},                             /* peer */
+        {"part", 48, 32, 0},                              /* source */
+        {"part", 144, 32, 0},                             /* job name */
+        {"hashes", 44, 8, 0xff},                          /* first block */
+        {"have", 44, 8, 0xff},   {"resend", 52, 8, 0xff}, /* count */
+    };
+    (void)state;
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct golden golden = *vector(rows[index].vector);
+        memset(golden.bytes + rows[index].offset, rows[index].fill, rows[index].length);
+        enum wire_error error = roundtrip_datagram(golden.bytes, golden.length);
+        if (error != WIRE_BAD_VALUE)
+            fail_msg("%s at %u: %d", rows[index].vector, rows[index].offset, error);
+    }
+}
+
+static void part_decode__parent_and_directory_may_be_empty(void **state)
+{
+    (void)state;
+    struct golden golden = *vector("part");
+    memset(golden.bytes + 80, 0, 64);
+    assert_int_equal(roundtrip_datagram(golden.bytes, golden.length), WIRE_OK);
+}
+
+static void message_decode__body_limit(void **state)
+{
+    static uint8_t body[WIRE_MESSAGE_BODY_MAX + 1];
+    uint8_t out[WIRE_MESSAGE_BYTES + sizeof(body)];
+    struct wire_message_view view;
+    (void)state;
+    size_t length = put_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX);
+    assert_int_equal(wire_message_decode(out, length, &view), WIRE_OK);
+    assert_ptr_equal(view.body, out + WIRE_MESSAGE_BYTES);
+    length = put_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX + 1);
+    assert_int_equal(wire_message_decode(out, length, &view), WIRE_BAD_LENGTH);
+}
+
+static void message_encode__body_made_in_place(void **state)
+{
+    uint8_t out[GOLDEN_BYTES_MAX];
+    const struct golden *golden = vector("start");
+    (void)state;
+    struct wire_start start = {.job = 0xdecade01, .epoch = 3};
+    size_t length = control_start_encode(out + WIRE_MESSAGE_BYTES, &start);
+    assert_int_equal(put_message(out, 6, CONTROL_START, out + WIRE_MESSAGE_BYTES, length), golden->length);
+    assert_memory_equal(out, golden->bytes, golden->length);
+}
+
+static void ack_decode__runs(void **state)
+{
+    static const struct {
+        uint8_t bytes[12];
+        uint8_t length;
+        enum wire_error expected;
+    } rows[] = {
+        {{0}, 0, WIRE_OK},
+        {{0x00}, 1, WIRE_OK},
+        {{0x7f}, 1, WIRE_OK},
+        {{0x80}, 1, WIRE_BAD_VALUE}, /* cut off */
+        {{0x01, 0xff, 0xff}, 3, WIRE_BAD_VALUE},
+        {{0xff, 0xff, 0xff, 0xff, 0x07}, 5, WIRE_OK},              /* 2^31 - 1 */
+        {{0x80, 0x80, 0x80, 0x80, 0x08}, 5, WIRE_BAD_VALUE},       /* 2^31 */
+        {{0xff, 0xff, 0xff, 0xff, 0x0f}, 5, WIRE_BAD_VALUE},       /* 2^32 - 1 */
+        {{0x80, 0x80, 0x80, 0x80, 0x10}, 5, WIRE_BAD_VALUE},       /* 2^32 */
+        {{0x80, 0x80, 0x80, 0x80, 0x80, 0x00}, 6, WIRE_BAD_VALUE}, /* six bytes */
+        {{0xff, 0xff, 0xff, 0xff, 0x07, 0x00}, 6, WIRE_OK},
+        {{0xff, 0xff, 0xff, 0xff, 0x07, 0x01}, 6, WIRE_BAD_VALUE}, /* the sum reaches 2^31 */
+    };
+    (void)state;
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        uint8_t out[WIRE_ACK_BYTES + sizeof(rows[0].bytes)];
+        struct wire_header header = header_of(WIRE_ACK, 0);
+        struct wire_ack ack = {.run_bytes = rows[index].length};
+        size_t length = wire_ack_encode(out, &header, &ack, rows[index].bytes);
+        print_message("row %u\n", index);
+        assert_int_equal(roundtrip_datagram(out, length), rows[index].expected);
+    }
+}
+
+static void ack_decode__run_bytes_limit(void **state)
+{
+    static uint8_t runs[WIRE_ACK_RUNS_MAX + 1];
+    uint8_t out[WIRE_ACK_BYTES + sizeof(runs)];
+    struct wire_header header = header_of(WIRE_ACK, 0);
+    struct wire_ack_view view;
+    (void)state;
+    for (uint16_t over = 0; over <= 1; over++) {
+        struct wire_ack ack = {.run_bytes = (uint16_t)(WIRE_ACK_RUNS_MAX + over)};
+        size_t length = wire_ack_encode(out, &header, &ack, runs);
+        assert_int_equal(wire_ack_decode(out, length, &view), over ? WIRE_BAD_LENGTH : WIRE_OK);
+    }
+}
+
+static void run_put__comes_back(void **state)
+{
+    static const struct {
+        uint32_t run;
+        size_t bytes;
+    } rows[] = {{0, 1},       {1, 1},       {127, 1},       {128, 2},       {16383, 2},     {16384, 3},
+                {2097151, 3}, {2097152, 4}, {268435455, 4}, {268435456, 5}, {UINT32_MAX, 5}};
+    (void)state;
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        uint8_t out[WIRE_RUN_BYTES_MAX];
+        const uint8_t *in = out;
+        assert_int_equal(wire_run_put(out, rows[index].run), rows[index].bytes);
+        assert_int_equal(wire_run_get(&in), rows[index].run);
+        assert_int_equal(in - out, rows[index].bytes);
+    }
+}
+
+static void content__packs_all_parts(void **state)
+{
+    (void)state;
+    uint64_t content = wire_content(WIRE_SYMBOL_MAX, 8, 0xab, 0xcd);
+    assert_int_equal(content, 0xffffffffff08abcd);
+    assert_int_equal(wire_content_symbol(content), WIRE_SYMBOL_MAX);
+    assert_int_equal(wire_content_count(content), 8);
+    assert_int_equal(wire_content_stripe(content), 0xab);
+    assert_int_equal(wire_content_epoch(content), 0xcd);
+}
+
+static void stamp__wraps(void **state)
+{
+    (void)state;
+    assert_int_equal(wire_stamp(15), 0);
+    assert_int_equal(wire_stamp(16), 1);
+    assert_int_equal(wire_stamp(16ULL << 32), 0);
+    assert_int_equal(wire_stamp((16ULL << 32) - 1), UINT32_MAX);
+}
+
+/* The largest content of each kind fits a message and comes back; one more does not get out. */
+static void control_encode__limits(void **state)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_part part = {.fixed = part_fixed()};
+    struct control_measurement measurement = {.fixed = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX}};
+    struct control_hashes hashes = {.fixed = {.count = CONTROL_HASHES_MAX}};
+    (void)state;
+    memset(part.file, 'x', CONTROL_FILE_BYTES - 1);
+    part.fixed.child_count = CONTROL_CHILDREN_MAX;
+    for (unsigned index = 0; index < CONTROL_CHILDREN_MAX; index++)
+        part.children[index].name = (struct wire_name){"abcdefghijabcdefghijabcdefghij1"};
+    for (unsigned index = 0; index < CONTROL_MEASUREMENTS_MAX; index++)
+        measurement.peers[index].peer = (struct wire_name){"p"};
+    struct control_part part_again;
+    size_t length = control_part_encode(body, &part);
+    assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
+    assert_int_equal(control_part_decode(body, length, &part_again), WIRE_OK);
+    assert_string_equal(part_again.file, part.file);
+    struct control_measurement measurement_again;
+    length = control_measurement_encode(body, &measurement);
+    assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
+    assert_int_equal(control_measurement_decode(body, length, &measurement_again), WIRE_OK);
+    struct control_hashes hashes_again;
+    length = control_hashes_encode(body, &hashes);
+    assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
+    assert_int_equal(control_hashes_decode(body, length, &hashes_again), WIRE_OK);
+    part.fixed.child_count++;
+    measurement.fixed.count++;
+    hashes.fixed.count++;
+    assert_int_equal(control_part_encode(body, &part), 0);
+    assert_int_equal(control_measurement_encode(body, &measurement), 0);
+    assert_int_equal(control_hashes_encode(body, &hashes), 0);
+}
+
+static void control_encode__text_without_end(void **state)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_confirm confirm = {0};
+    struct control_status status = {0};
+    struct control_close_job close_job = {0};
+    struct control_part part = {.fixed = part_fixed()};
+    (void)state;
+    memset(confirm.text, 'x', sizeof(confirm.text));
+    memset(status.text, 'x', sizeof(status.text));
+    memset(close_job.text, 'x', sizeof(close_job.text));
+    memset(part.file, 'x', sizeof(part.file));
+    assert_int_equal(control_confirm_encode(body, &confirm), 0);
+    assert_int_equal(control_status_encode(body, &status), 0);
+    assert_int_equal(control_close_job_encode(body, &close_job), 0);
+    assert_int_equal(control_part_encode(body, &part), 0);
+    confirm.text[CONTROL_TEXT_BYTES - 1] = '\0';
+    struct control_confirm again;
+    size_t length = control_confirm_encode(body, &confirm);
+    assert_int_equal(control_confirm_decode(body, length, &again), WIRE_OK);
+    assert_string_equal(again.text, confirm.text);
+}
+
+int main(int argc, char **argv)
+{
+    FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
+    if (file == NULL)
+        return 1;
+    while (vector_count < GOLDEN_MAX && golden_next(file, &vectors[vector_count]))
+        vector_count++;
+    fclose(file);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(encode__golden),
+        cmocka_unit_test(decode__golden_comes_back_the_same),
+        cmocka_unit_test(decode__every_truncation),
+        cmocka_unit_test(decode__trailing_byte),
+        cmocka_unit_test(control_decode__trailing_byte),
+        cmocka_unit_test(control_decode__every_truncation),
+        cmocka_unit_test(decode__refusals),
+        cmocka_unit_test(decode__refused_words),
+        cmocka_unit_test(part_decode__parent_and_directory_may_be_empty),
+        cmocka_unit_test(message_decode__body_limit),
+        cmocka_unit_test(message_encode__body_made_in_place),
+        cmocka_unit_test(ack_decode__runs),
+        cmocka_unit_test(ack_decode__run_bytes_limit),
+        cmocka_unit_test(run_put__comes_back),
+        cmocka_unit_test(content__packs_all_parts),
+        cmocka_unit_test(stamp__wraps),
+        cmocka_unit_test(control_encode__limits),
+        cmocka_unit_test(control_encode__text_without_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
