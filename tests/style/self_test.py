@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The checks find what they are for: each case plants one fault in an otherwise clean tree."""
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import layers  # noqa: E402
+import tidy  # noqa: E402
+
+LISTS = {"base": [], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
+         "plan": ["base"], "probe": ["base"], "ctl": ["base", "plan"], "node": ["base", "edge", "ctl"]}
+
+# checker, path, content, part of the complaint
+CASES = [
+    (layers, "lib/wire/a.c", '#include "edge/x.h"\n', "wire may not include edge/x.h"),
+    (layers, "lib/edge/a.c", "#include <time.h>\n", "<time.h> is not on its list"),
+    (layers, "lib/edge/a.c", "void *f(void)\n{\n    return malloc(3);\n}\n", "malloc()"),
+    (layers, "lib/edge/a.c", "int f(double x);\n", "counts in integers"),
+    (layers, "lib/conf/a.c", "#include <rte_mbuf.h>\n", "DPDK belongs"),
+    (layers, "lib/sim/a.c", "#include <yaml.h>\n", "YAML belongs"),
+    (layers, "app/ctl/a.c", '#include "edge/x.h"\n', "app/ctl may not include"),
+    (layers, "app/ctl/a.c", '#include "app/sim/x.h"\n', "another program's"),
+    (layers, "lib/wire/a.c", '#include "a.h"\n', "folder/header.h"),
+    (layers, "lib/plan/meson.build", "layer_plan = ['base', 'node']\n", "does not come before"),
+    (layers, "lib/fwd/meson.build", "\n", "states no layer_fwd"),
+    (tidy, "lib/wire/a.c", "int x;\n" * 801, "801 lines"),
+    (tidy, "lib/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 71 + "}\n", "71 lines"),
+    (tidy, "lib/wire/a.c", "#if 0\n#endif\n", "dead code"),
+    (tidy, "lib/wire/a.c", "/* TODO */\n", "TODO"),
+    (tidy, "lib/wire/a.c", "\tint x;\n", "tab"),
+    (tidy, "lib/wire/a.c", "int  x;\n", "clang-format"),
+    (tidy, "lib/wire/a.o", "", "build output"),
+    (tidy, "helpers/a.c", "int x;\n", "top level holds only"),
+]
+
+CLEAN = [
+    ("lib/edge/a.c", '#include <stdint.h>\n\n#include "base/x.h"\n\nint f(struct s *s)\n{\n    return s->free(s);\n}\n'),
+    ("app/wanem/a.c", '#include <rte_mbuf.h>\n\n#include "netem/link.h"\n'),
+    ("lib/base/a.c", "/* malloc(3), a double and time() in a comment */\n"),
+]
+
+
+def write(root, path, content):
+    os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+    with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+        file.write(content)
+
+
+def tree(root):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.clang-format"), encoding="utf-8") as file:
+        write(root, ".clang-format", file.read())
+    for name, wanted in LISTS.items():
+        folder = name if name in layers.TOP else "lib/" + name
+        write(root, folder + "/meson.build", f"layer_{name} = {wanted}\n")
+
+
+def main():
+    failures = 0
+    for checker, path, content, complaint in CASES:
+        with tempfile.TemporaryDirectory() as root:
+            tree(root)
+            write(root, path, content)
+            found = checker.check(root)
+            if not any(complaint in line for line in found):
+                print(f"FAIL {path}: expected '{complaint}', found {found}")
+                failures += 1
+    for path, content in CLEAN:
+        with tempfile.TemporaryDirectory() as root:
+            tree(root)
+            write(root, path, content)
+            found = layers.check(root) + tidy.check(root)
+            if found:
+                print(f"FAIL {path}: expected nothing, found {found}")
+                failures += 1
+    print(f"{len(CASES) + len(CLEAN) - failures} of {len(CASES) + len(CLEAN)} cases")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
