@@ -8,6 +8,9 @@
  * A full ring is a counted refusal, never a wait. Records are those of ctl_encode, padded to 8 bytes. No
  * pointers, only offsets; magic, version, sizes and a layout assert.
  *
+ * Not guarded against: a peer that truncates a file it may write makes the other side's mapping fault
+ * (SIGBUS). Files can't be sealed; the planner runs as the node's user and is trusted that far.
+ *
  * The node creates both files (mode 0600) and lives as long as it likes; planners come and go: each attach
  * gets a new generation number, by which the node sees that a planner (re)attached, and a heartbeat counter
  * by which it sees that one is gone. */
@@ -28,12 +31,21 @@ struct shm_ring *shm_ring_create(const char *path, struct err *err);
 /* Planner's side. Fails while there is no node's ring, or another living planner holds it (lock file of the
  * up ring). */
 struct shm_ring *shm_ring_attach(const char *path, struct err *err);
+/* The node's side also removes the files, if they are still its own. NULL is allowed. */
 void shm_ring_close(struct shm_ring *ring);
+/* Planner's side: the files are gone or another node's: close, and attach again. */
+bool shm_ring_stale(const struct shm_ring *ring);
 
-/* False: full (counted) or too long. */
+/* Sequence number that the next record to be pushed must carry (see ctl_encode): its place in the stream, in
+ * units of 8 bytes. It is unique over both sides' restarts, so that an old record can't pass for a new one.
+ */
+uint32_t shm_ring_sequence(const struct shm_ring *ring);
+/* A record of ctl_encode with that number. False: full (counted) or too long. */
 bool shm_ring_push(struct shm_ring *ring, const uint8_t *record, size_t length);
-/* Copies the next record out: its length, 0 when there is none. A bad record resynchronises the ring at the
- * producer's position and is counted. `room` >= CTL_RECORD_BYTES_MAX. */
+/* Copies the next record out: its length, 0 when there is none. A bad record (length, sequence number or
+ * checksum) resynchronises the ring at the producer's position and is counted. `room` >=
+ * CTL_RECORD_BYTES_MAX. A peer may push as fast as this is called: take a bounded number of records per turn.
+ */
 size_t shm_ring_pop(struct shm_ring *ring, uint8_t *record, size_t room);
 
 /* Own heartbeat: increments the counter that the other side watches. */
