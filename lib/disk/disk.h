@@ -1,0 +1,34 @@
+/* Serves the node's disk requests (store/disk.h) with files, on threads of its own.
+ *
+ * READs and WRITEs of one handle run side by side and in any order; the other requests of a handle run in the
+ * order in which they were submitted. The owner has no READ or WRITE of a handle outstanding when it submits
+ * FINISH, ABORT or CLOSE, and nothing at all when it submits OPEN_*. Every request gets exactly one reply.
+ *
+ * Threads: disk_submit and disk_collect belong to one thread; neither waits. Submitting makes a system call
+ * only when the chosen disk thread sleeps. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "store/disk.h"
+
+#define DISK_THREADS_MAX 16
+#define DISK_QUEUE_MAX   256 /* requests under way in one thread */
+
+struct disk_config {
+    uint32_t threads; /* 1 … DISK_THREADS_MAX */
+    int nice;         /* of the threads; 19 leaves the cores to whoever polls */
+    bool sparse; /* targets get their length only, no space is reserved: for filesystems where that is dear */
+};
+
+struct disk;
+
+/* NULL and err when the threads can't be had. */
+struct disk *disk_start(const struct disk_config *config, struct err *err);
+/* Copies the request; request->data and request->open must stay until the reply. False: try again later. */
+bool disk_submit(struct disk *disk, const struct disk_request *request);
+uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t room);
+/* Serves what was submitted, ends the threads, closes all files; a NAME.part not finished stays. */
+void disk_stop(struct disk *disk);

@@ -1,0 +1,362 @@
+#include "disk/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/units.h"
+#include "disk/hash.h"
+
+static uint64_t modified_of(const struct stat *stat)
+{
+    if (stat->st_mtim.tv_sec < 0)
+        return 0;
+    return (uint64_t)stat->st_mtim.tv_sec * NS_PER_S + (uint64_t)stat->st_mtim.tv_nsec;
+}
+
+static bool set_modified(int fd, uint64_t modified_ns)
+{
+    const struct timespec times[2] = {
+        {.tv_nsec = UTIME_OMIT},
+        {.tv_sec = (time_t)(modified_ns / NS_PER_S), .tv_nsec = (long)(modified_ns % NS_PER_S)},
+    };
+    return futimens(fd, times) == 0;
+}
+
+/* ---- opening ---- */
+
+static enum disk_status open_source(struct file *file, const struct disk_open *open_as,
+                                    struct disk_reply *reply)
+{
+    struct stat stat;
+    place_show(file->place.shown, open_as->file);
+    /* O_NONBLOCK: a pipe by this name would hold the thread. */
+    int fd = open(open_as->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        place_fail(reply->text, "open", file->place.shown, "");
+        return DISK_FAILED;
+    }
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
+        place_say(reply->text, "open %s: not a regular file", file->place.shown);
+        close(fd);
+        return DISK_FAILED;
+    }
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint: refusing it changes nothing */
+    file->fd = fd;
+    file->kind = FILE_SOURCE;
+    file->size_bytes = reply->size_bytes = (uint64_t)stat.st_size;
+    file->modified_ns = reply->modified_ns = modified_of(&stat);
+    return DISK_OK;
+}
+
+/* What stands at NAME, against the job's policy. DISK_OK: go on and write. */
+static enum disk_status check_existing(struct file *file, char text[DISK_TEXT_BYTES])
+{
+    struct stat stat;
+    if (fstatat(file->place.directory_fd, file->place.name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return DISK_OK;
+        place_fail(text, "open", file->place.shown, "");
+        return DISK_FAILED;
+    }
+    if (file->exists == PART_EXISTS_FAIL || !S_ISREG(stat.st_mode)) {
+        place_say(text, "%s: %s", file->place.shown,
+                  S_ISREG(stat.st_mode) ? "is there already" : "is there already and not a regular file");
+        return DISK_FAILED;
+    }
+    if (file->exists != PART_EXISTS_SKIP_IF_SAME || (uint64_t)stat.st_size != file->size_bytes ||
+        modified_of(&stat) != file->modified_ns)
+        return DISK_OK;
+    file->fd = openat(file->place.directory_fd, file->place.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (file->fd >= 0)
+        return DISK_ALREADY_THERE;
+    place_fail(text, "open", file->place.shown, "");
+    return DISK_FAILED;
+}
+
+static bool check_space(const struct file *file, int fd, char text[DISK_TEXT_BYTES])
+{
+    struct statvfs stat;
+    if (fstatvfs(fd, &stat) != 0)
+        return place_fail(text, "free space at", file->place.shown, "");
+    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    if (file->sparse || free_bytes >= file->size_bytes)
+        return true;
+    place_say(text, "no space left for %s: %" PRIu64 " MB needed, %" PRIu64 " MB free", file->place.shown,
+              file->size_bytes / 1000000 + 1, free_bytes / 1000000);
+    return false;
+}
+
+/* Full length, its space reserved where the filesystem can. glibc's posix_fallocate would write the whole
+ * file where it can't. */
+static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES])
+{
+    if (file->size_bytes == 0)
+        return true;
+    bool reserve = !file->sparse;
+    if (reserve && fallocate(fd, 0, 0, (off_t)file->size_bytes) == 0)
+        return true;
+    if (reserve && errno != EOPNOTSUPP && errno != ENOSYS)
+        return place_fail(text, "reserve space for", file->place.shown, PLACE_PART_SUFFIX);
+    return ftruncate(fd, (off_t)file->size_bytes) == 0 ||
+           place_fail(text, "set the length of", file->place.shown, PLACE_PART_SUFFIX);
+}
+
+static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
+{
+    int fd = place_create_part(&file->place, text);
+    if (fd < 0)
+        return DISK_FAILED;
+    if (!check_space(file, fd, text) || !allocate(file, fd, text)) {
+        (void)unlinkat(file->place.directory_fd, file->place.part, 0); /* the first failure is what counts */
+        close(fd);
+        return DISK_FAILED;
+    }
+    file->fd = fd;
+    file->kind = FILE_PART;
+    return DISK_OK;
+}
+
+static enum disk_status open_target(struct file *file, const struct disk_open *open_as,
+                                    struct disk_reply *reply)
+{
+    file->exists = open_as->exists;
+    file->durable = open_as->durable;
+    file->size_bytes = open_as->size_bytes;
+    file->modified_ns = open_as->modified_ns;
+    if (open_as->memory) {
+        file->kind = FILE_MEMORY;
+        return DISK_OK;
+    }
+    if (!place_open(&file->place, open_as->directory, open_as->file, reply->text))
+        return DISK_FAILED;
+    enum disk_status status = check_existing(file, reply->text);
+    if (status == DISK_OK)
+        status = open_part(file, reply->text);
+    else if (status == DISK_ALREADY_THERE)
+        file->kind = FILE_FINISHED;
+    if (status == DISK_FAILED)
+        place_close(&file->place);
+    return status;
+}
+
+static enum disk_status open_file(struct file *file, const struct disk_request *request,
+                                  struct disk_reply *reply)
+{
+    CHECK(file->kind == FILE_CLOSED);
+    file->hash = request->open->hash;
+    atomic_store(&file->unsynced, false);
+    return request->op == DISK_OPEN_SOURCE ? open_source(file, request->open, reply)
+                                           : open_target(file, request->open, reply);
+}
+
+/* ---- blocks ---- */
+
+static enum disk_status not_open(const struct file *file, char text[DISK_TEXT_BYTES])
+{
+    place_say(text, "%s: not open for this", file->place.shown);
+    return DISK_FAILED;
+}
+
+static const char *suffix_of(const struct file *file)
+{
+    return file->kind == FILE_PART ? PLACE_PART_SUFFIX : "";
+}
+
+/* The bytes read; fewer at the end of the file; -1: errno. */
+static int64_t read_fully(int fd, uint8_t *data, uint32_t length, uint64_t offset)
+{
+    uint32_t got = 0;
+    while (got < length) {
+        ssize_t part = pread(fd, data + got, length - got, (off_t)(offset + got));
+        if (part == 0)
+            break;
+        if (part < 0 && errno != EINTR)
+            return -1;
+        got += part < 0 ? 0 : (uint32_t)part;
+    }
+    return got;
+}
+
+static bool source_changed(const struct file *file)
+{
+    struct stat stat;
+    return fstat(file->fd, &stat) != 0 || (uint64_t)stat.st_size != file->size_bytes ||
+           modified_of(&stat) != file->modified_ns;
+}
+
+static enum disk_status read_block(struct file *file, const struct disk_request *request,
+                                   struct disk_reply *reply)
+{
+    if (file->kind != FILE_SOURCE && file->kind != FILE_PART && file->kind != FILE_FINISHED)
+        return not_open(file, reply->text);
+    int64_t got = read_fully(file->fd, request->data, request->length, request->offset);
+    if (got < 0) {
+        place_fail(reply->text, "read", file->place.shown, suffix_of(file));
+        return DISK_FAILED;
+    }
+    if (file->kind == FILE_SOURCE && source_changed(file)) {
+        place_say(reply->text, "%s: changed since the job began", file->place.shown);
+        return DISK_CHANGED;
+    }
+    if (got < (int64_t)request->length) {
+        place_say(reply->text, "read %s%s: ends at byte %" PRIu64, file->place.shown, suffix_of(file),
+                  request->offset + (uint64_t)got);
+        return file->kind == FILE_SOURCE ? DISK_CHANGED : DISK_FAILED;
+    }
+    hash_block(file->hash, request->data, request->length, &reply->hash);
+    return DISK_OK;
+}
+
+static bool all_zero(const uint8_t *data, uint32_t length)
+{
+    return data[0] == 0 && memcmp(data, data + 1, length - 1) == 0;
+}
+
+static bool write_fully(int fd, const uint8_t *data, uint32_t length, uint64_t offset)
+{
+    uint32_t put = 0;
+    while (put < length) {
+        ssize_t part = pwrite(fd, data + put, length - put, (off_t)(offset + put));
+        if (part < 0 && errno != EINTR)
+            return false;
+        put += part < 0 ? 0 : (uint32_t)part;
+    }
+    return true;
+}
+
+/* A block of zeros becomes a hole: the target is about as sparse as the source. */
+static bool store_block(const struct file *file, const struct disk_request *request)
+{
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    if (request->length != 0 && all_zero(request->data, request->length) &&
+        fallocate(file->fd, punch, (off_t)request->offset, request->length) == 0)
+        return true;
+    return write_fully(file->fd, request->data, request->length, request->offset);
+}
+
+static bool sync_file(struct file *file, int result, char text[DISK_TEXT_BYTES])
+{
+    if (result == 0)
+        return true;
+    atomic_store(&file->unsynced, true);
+    return place_fail(text, "fsync", file->place.shown, PLACE_PART_SUFFIX);
+}
+
+static enum disk_status write_block(struct file *file, const struct disk_request *request,
+                                    struct disk_reply *reply)
+{
+    if (file->kind != FILE_MEMORY && file->kind != FILE_PART)
+        return not_open(file, reply->text);
+    hash_block(file->hash, request->data, request->length, &reply->hash);
+    if (file->kind == FILE_MEMORY)
+        return DISK_OK;
+    if (!store_block(file, request)) {
+        place_fail(reply->text, "write", file->place.shown, PLACE_PART_SUFFIX);
+        return DISK_FAILED;
+    }
+    if (file->durable == PART_DURABLE_BLOCK)
+        return sync_file(file, fdatasync(file->fd), reply->text) ? DISK_OK : DISK_FAILED;
+    /* Starts the write-back now, so that FINISH need not wait for the whole file. A hint like the one above.
+     */
+    if (file->durable == PART_DURABLE_END)
+        (void)sync_file_range(file->fd, (off_t)request->offset, request->length, SYNC_FILE_RANGE_WRITE);
+    return DISK_OK;
+}
+
+/* ---- the end ---- */
+
+/* The kernel may drop what a failed fsync could not write and call it clean, so a second fsync that succeeds
+ * proves nothing (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): the first is final.
+ */
+static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
+{
+    bool durable = file->durable != PART_DURABLE_NONE;
+    if (atomic_load(&file->unsynced)) {
+        place_say(text, "%s%s: an earlier fsync failed", file->place.shown, PLACE_PART_SUFFIX);
+        return false;
+    }
+    if (!place_part_is(&file->place, file->fd)) {
+        place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
+        return false;
+    }
+    if (!set_modified(file->fd, file->modified_ns))
+        return place_fail(text, "set the time of", file->place.shown, PLACE_PART_SUFFIX);
+    if (durable &&
+        !sync_file(file, fsync(file->fd), text)) /* not fdatasync: the time counts for skip-if-same */
+        return false;
+    if (!place_rename(&file->place, file->exists != PART_EXISTS_FAIL, text))
+        return false;
+    file->kind = FILE_FINISHED;
+    return !durable || fsync(file->place.directory_fd) == 0 ||
+           place_fail(text, "fsync of the directory of", file->place.shown, "");
+}
+
+static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
+{
+    if (file->kind == FILE_MEMORY) {
+        place_say(reply->text, "discarded");
+        return DISK_OK;
+    }
+    if (file->kind != FILE_PART && file->kind != FILE_FINISHED)
+        return not_open(file, reply->text);
+    if (file->kind == FILE_PART && !finish_part(file, reply->text))
+        return DISK_FAILED;
+    bool fits = strlen(file->place.path) < sizeof(reply->text);
+    place_say(reply->text, "%s", fits ? file->place.path : file->place.shown);
+    return DISK_OK;
+}
+
+static enum disk_status abort_file(struct file *file, struct disk_reply *reply)
+{
+    if (file->kind != FILE_PART)
+        return DISK_OK;
+    file->kind = FILE_ABORTED;
+    if (!place_part_is(&file->place, file->fd) ||
+        unlinkat(file->place.directory_fd, file->place.part, 0) == 0)
+        return DISK_OK;
+    place_fail(reply->text, "remove", file->place.shown, PLACE_PART_SUFFIX);
+    return DISK_FAILED;
+}
+
+void file_close(struct file *file)
+{
+    if (file->kind != FILE_CLOSED && file->kind != FILE_MEMORY)
+        close(file->fd);
+    if (file->kind == FILE_PART || file->kind == FILE_FINISHED || file->kind == FILE_ABORTED)
+        place_close(&file->place);
+    file->kind = FILE_CLOSED;
+}
+
+static enum disk_status serve(struct file *file, const struct disk_request *request, struct disk_reply *reply)
+{
+    switch ((enum disk_op)request->op) {
+    case DISK_OPEN_SOURCE:
+    case DISK_OPEN_TARGET:
+        return open_file(file, request, reply);
+    case DISK_READ:
+        return read_block(file, request, reply);
+    case DISK_WRITE:
+        return write_block(file, request, reply);
+    case DISK_FINISH:
+        return finish_file(file, reply);
+    case DISK_ABORT:
+        return abort_file(file, reply);
+    case DISK_CLOSE:
+        file_close(file);
+        return DISK_OK;
+    }
+    CHECK(false);
+    return DISK_FAILED;
+}
+
+void file_serve(struct file *file, const struct disk_request *request, struct disk_reply *reply)
+{
+    *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
+    reply->status = (uint8_t)serve(file, request, reply);
+}

@@ -1,0 +1,33 @@
+/* One job's file: what each disk request does to it. Blocking calls; made by the disk threads only. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "disk/place.h"
+
+enum file_kind {
+    FILE_CLOSED = 0,
+    FILE_SOURCE,
+    FILE_MEMORY,   /* hashes and discards */
+    FILE_PART,     /* NAME.part, being written */
+    FILE_FINISHED, /* NAME, by rename or because it was there already */
+    FILE_ABORTED
+};
+
+struct file {
+    uint8_t kind;                  /* enum file_kind */
+    uint8_t exists, durable, hash; /* of the struct disk_open */
+    bool sparse;
+    int fd;
+    struct place place; /* target; a source has only `shown` */
+    uint64_t size_bytes;
+    uint64_t modified_ns;
+    atomic_bool unsynced; /* an fsync has failed: nothing tells any more what is on the disk */
+};
+
+/* Fills the reply's status, hash, size, time and text, for any request. */
+void file_serve(struct file *file, const struct disk_request *request, struct disk_reply *reply);
+/* Closes the descriptors; removes nothing. */
+void file_close(struct file *file);

@@ -1,0 +1,12 @@
+/* The hash of a block: SHA-256 (FIPS 180-4) by libcrypto, or zeros with PART_HASH_NONE. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/control.h"
+
+/* Thread: any; each keeps one context for itself. */
+void hash_block(enum part_hash kind, const uint8_t *data, size_t length, struct wire_hash *hash);
+/* Frees the calling thread's context; a later hash_block makes a new one. */
+void hash_thread_end(void);
