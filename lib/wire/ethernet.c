@@ -10,6 +10,7 @@
 #define PROTOCOL_UDP    17
 #define HEADER_FRAGMENT 44 /* IPv6 next header */
 #define HOP_LIMIT       64
+#define TEMPLATE_MIN    (2 * MAC_BYTES + 2 + IPV4_BYTES + UDP_BYTES)
 
 #define IPV4_LENGTH   2
 #define IPV4_FRAGMENT 6
@@ -146,6 +147,15 @@ static uint16_t udp_checksum(const uint8_t *ip, uint8_t family, const uint8_t *u
     return checksum != 0 ? checksum : UINT16_MAX;
 }
 
+/* Lengths are 42 (IPv4 untagged) and 4, 20 or 24 more: copies of known size take half the time of memcpy's
+ * search for the right one. */
+static void template_copy(uint8_t *out, const struct frame_header *header)
+{
+    memcpy(out, header->bytes, TEMPLATE_MIN);
+    for (size_t offset = TEMPLATE_MIN; offset < header->length; offset += 4)
+        memcpy(out + offset, header->bytes + offset, 4);
+}
+
 size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
                           const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
                           bool checksum)
@@ -154,7 +164,7 @@ size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8
     uint8_t *ip = out + header->ip_offset;
     uint8_t *udp = out + header->length - UDP_BYTES;
     CHECK(udp_bytes <= UINT16_MAX - IPV4_BYTES);
-    memcpy(out, header->bytes, header->length);
+    template_copy(out, header);
     if (header->family == ADDRESS_IPV4) {
         uint16_t total = (uint16_t)(IPV4_BYTES + udp_bytes);
         uint32_t sum = load_be16(ip + IPV4_CHECKSUM);
