@@ -23,6 +23,31 @@ static void put(struct report *report, const char *format, ...)
         report->length += (size_t)length;
 }
 
+/* Bytes of the well-formed UTF-8 sequence that begins here (RFC 3629: no overlong forms, no surrogates), 0
+ * when there is none. The terminating zero ends any sequence, so nothing behind it is read. */
+static int utf8_bytes(const unsigned char *c)
+{
+    static const struct {
+        unsigned char first_min, first_max, second_min, second_max;
+        int bytes;
+    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    if (c[0] < 0x80)
+        return 1;
+    for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
+        if (c[0] < forms[form].first_min || c[0] > forms[form].first_max)
+            continue;
+        if (c[1] < forms[form].second_min || c[1] > forms[form].second_max)
+            return 0;
+        for (int index = 2; index < forms[form].bytes; index++)
+            if (c[index] < 0x80 || c[index] > 0xbf)
+                return 0;
+        return forms[form].bytes;
+    }
+    return 0;
+}
+
 static void put_string(struct report *report, const char *text)
 {
     if (report->form == REPORT_TEXT) {
@@ -30,13 +55,17 @@ static void put_string(struct report *report, const char *text)
         return;
     }
     put(report, "\"");
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
+    int bytes;
+    for (const char *c = text; *c != '\0'; c += bytes == 0 ? 1 : bytes) {
+        bytes = utf8_bytes((const unsigned char *)c);
+        if (bytes == 0)
+            put(report, "\\ufffd");
+        else if (*c == '"' || *c == '\\')
             put(report, "\\%c", *c);
         else if ((unsigned char)*c < 0x20)
             put(report, "\\u%04x", (unsigned char)*c);
         else
-            put(report, "%c", *c);
+            put(report, "%.*s", bytes, c);
     }
     put(report, "\"");
 }

@@ -2,7 +2,8 @@
  *
  * A report is an object of named values, nested objects and tables (arrays of objects with the same keys).
  * Guarantee: JSON output is well-formed whenever report_end returns true; names are copied verbatim, strings
- * are escaped. No allocation: text goes into the caller's buffer, `truncated` says that it did not fit.
+ * are escaped, bytes that are not UTF-8 become U+FFFD. No allocation: text goes into the caller's buffer,
+ * `truncated` says that it did not fit.
  *
  *     report_begin(&r, REPORT_JSON, buffer, sizeof(buffer));
  *     report_u64(&r, "jobs", 2);

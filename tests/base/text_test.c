@@ -1,0 +1,135 @@
+/* name.h, err.h, bytes.h. */
+#include "include.h"
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/name.h"
+
+static void name_valid__rows(void **state)
+{
+    static const struct {
+        const char *name;
+        bool valid;
+    } rows[] = {
+        {"london", true},
+        {"a", true},
+        {"A.b_c-9", true},
+        {"_x", true},
+        {"9", true},
+        {"abcdefghijklmnopqrstuvwxyz12345", true},   /* 31 */
+        {"abcdefghijklmnopqrstuvwxyz123456", false}, /* 32 */
+        {"", false},
+        {".", false},
+        {"..", false},
+        {".hidden", false},
+        {"-option", false},
+        {"a/b", false},
+        {"a b", false},
+        {"a\n", false},
+        {"caf\xc3\xa9", false},
+        {"a:b", false},
+        {"\x7f", false},
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++)
+        if (name_valid(rows[index].name) != rows[index].valid)
+            fail_msg("\"%s\"", rows[index].name);
+}
+
+static void path_stays_below__rows(void **state)
+{
+    static const struct {
+        const char *path;
+        bool below;
+    } rows[] = {
+        {"file", true},    {"a/b/c.iso", true},  {"...", true},
+        {"..a/b..", true}, {".hidden", true},    {"a b/caf\xc3\xa9", true},
+        {"", false},       {"/", false},         {"/etc/passwd", false},
+        {"a//b", false},   {"a/", false},        {".", false},
+        {"..", false},     {"../a", false},      {"a/..", false},
+        {"a/../b", false}, {"a/./b", false},     {"./a", false},
+        {"a\nb", false},   {"a/\x1b[2J", false}, {"a\x7f", false},
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++)
+        if (path_stays_below(rows[index].path) != rows[index].below)
+            fail_msg("\"%s\"", rows[index].path);
+}
+
+static void path_stays_below__length(void **state)
+{
+    char path[PATH_BYTES + 1] = {0};
+    (void)state;
+    memset(path, 'a', PATH_BYTES - 1);
+    assert_true(path_stays_below(path));
+    path[PATH_BYTES - 1] = 'a';
+    assert_false(path_stays_below(path));
+}
+
+static void name_copy__truncates_and_says_so(void **state)
+{
+    char target[6];
+    (void)state;
+    assert_true(name_copy(target, sizeof(target), "12345"));
+    assert_string_equal(target, "12345");
+    assert_false(name_copy(target, sizeof(target), "abcdef"));
+    assert_string_equal(target, "abcde");
+    assert_true(name_copy(target, sizeof(target), ""));
+    assert_string_equal(target, "");
+}
+
+static void err__gathers_context(void **state)
+{
+    struct err err;
+    (void)state;
+    assert_false(err_set(&err, "expected %d", 5));
+    assert_string_equal(err.text, "expected 5");
+    assert_false(err_context(&err, "%s:%d", "node.yaml", 7));
+    assert_string_equal(err.text, "node.yaml:7: expected 5");
+}
+
+static void err__too_long_is_cut(void **state)
+{
+    struct err err;
+    char text[2 * ERR_TEXT_BYTES] = {0};
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    err_set(&err, "%s", text);
+    assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
+    err_context(&err, "file");
+    assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
+    assert_memory_equal(err.text, "file: xxx", 9);
+    err_context(&err, "%s", text);
+    assert_int_equal(strlen(err.text), ERR_TEXT_BYTES - 1);
+}
+
+static void bytes__big_endian_at_any_alignment(void **state)
+{
+    static const uint8_t expected[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    (void)state;
+    for (unsigned offset = 0; offset < 8; offset++) {
+        uint8_t memory[16] = {0};
+        store_be64(memory + offset, 0x0102030405060708);
+        assert_memory_equal(memory + offset, expected, 8);
+        assert_true(load_be64(memory + offset) == 0x0102030405060708);
+        assert_int_equal(load_be32(memory + offset), 0x01020304);
+        assert_int_equal(load_be16(memory + offset), 0x0102);
+        store_be32(memory + offset, 0x05060708);
+        store_be16(memory + offset, 0x090a);
+        assert_true(load_be64(memory + offset) == 0x090a070805060708);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(name_valid__rows),
+        cmocka_unit_test(path_stays_below__rows),
+        cmocka_unit_test(path_stays_below__length),
+        cmocka_unit_test(name_copy__truncates_and_says_so),
+        cmocka_unit_test(err__gathers_context),
+        cmocka_unit_test(err__too_long_is_cut),
+        cmocka_unit_test(bytes__big_endian_at_any_alignment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
