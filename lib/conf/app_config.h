@@ -32,11 +32,11 @@ struct app_config {
     uint8_t idle;                    /* enum app_idle */
     uint64_t memory_bytes;           /* for DPDK (mbufs, arenas); 0: computed */
     bool hugepages;                  /* use them when there are any */
+    /* As they are given to the EAL, dashes included: "--no-pci", "--file-prefix=london". */
     uint16_t eal_option_count;
-    char eal_options[APP_EAL_OPTIONS_MAX]
-                    [APP_DEVICE_BYTES]; /* each given to the EAL as "--option" or "--option=value" */
-    char control_socket[PATH_BYTES];    /* for sluicectl */
-    char control_ring[PATH_BYTES];      /* for sluice-planner; empty: none */
+    char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
+    char control_socket[PATH_BYTES]; /* for sluicectl */
+    char control_ring[PATH_BYTES];   /* for sluice-planner; empty: none */
     uint16_t disk_threads;
     char source_path[PATH_BYTES]; /* the file it was read from */
 };

@@ -1,0 +1,273 @@
+/* Job files: YAML → struct job_spec. */
+#include "conf/job_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/conf.h"
+#include "conf/reference.h"
+
+static const struct option_word metric_words[] = {{"auto", PLAN_METRIC_RTT},  {"rtt", PLAN_METRIC_RTT},
+                                                  {"star", PLAN_METRIC_STAR}, {"avb", WORD_LATER},
+                                                  {"distance", WORD_LATER},   {NULL, 0}};
+static const struct option_word tree_words[] = {
+    {"auto", 0},       {"1", 1},          {"2", WORD_LATER}, {"3", WORD_LATER}, {"4", WORD_LATER},
+    {"5", WORD_LATER}, {"6", WORD_LATER}, {"7", WORD_LATER}, {"8", WORD_LATER}, {NULL, 0}};
+static const struct option_word hash_words[] = {
+    {"sha256", PART_HASH_SHA256}, {"none", PART_HASH_NONE}, {NULL, 0}};
+static const struct option_word durable_words[] = {
+    {"end", PART_DURABLE_END}, {"block", PART_DURABLE_BLOCK}, {"none", PART_DURABLE_NONE}, {NULL, 0}};
+static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
+                                                  {"replace", PART_EXISTS_REPLACE},
+                                                  {"skip-if-same", PART_EXISTS_SKIP_IF_SAME},
+                                                  {NULL, 0}};
+static const struct option_word congestion_words[] = {
+    {"delay", PART_CONGESTION_DELAY}, {"fixed", PART_CONGESTION_FIXED}, {NULL, 0}};
+
+static void read_receivers(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                           void *field)
+{
+    struct job_spec *spec = field;
+    const char *text = conf_scalar(node);
+    (void)option;
+    spec->to_all = text != NULL && strcmp(text, "all") == 0;
+    if (spec->to_all)
+        return;
+    if (text != NULL || node->type != YAML_SEQUENCE_NODE) {
+        conf_error(reader, node, "expected all or a list of names");
+        return;
+    }
+    spec->receiver_count = conf_read_names(reader, node, spec->receivers, PLAN_NODES_MAX);
+    if (conf_length(node) == 0)
+        conf_error(reader, node, "no receiver");
+}
+
+bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES])
+{
+    bool good = conf_length(node) == 2;
+    for (size_t end = 0; good && end < 2; end++) {
+        const char *name = conf_scalar(conf_at(reader, node, end));
+        good = name != NULL && name_valid(name);
+        if (good)
+            name_copy(pair[end], NAME_BYTES, name);
+    }
+    if (!good)
+        conf_error(reader, node, "expected [from, to], two names of nodes");
+    else if (strcmp(pair[0], pair[1]) == 0)
+        conf_error(reader, node, "from and to are both \"%s\"", pair[0]);
+    return good && strcmp(pair[0], pair[1]) != 0;
+}
+
+static void read_tree(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                      void *field)
+{
+    struct job_spec *spec = field;
+    (void)option;
+    if (conf_length(node) == 0) {
+        conf_error(reader, node, "expected a list of edges [from, to]");
+        return;
+    }
+    for (size_t index = 0; index < conf_length(node); index++) {
+        yaml_node_t *edge = conf_at(reader, node, index);
+        if (spec->given_count == PLAN_NODES_MAX - 1) {
+            conf_error(reader, edge, "more than %d edges", PLAN_NODES_MAX - 1);
+            break;
+        }
+        if (conf_read_name_pair(reader, edge, spec->given[spec->given_count]))
+            spec->given_count++;
+    }
+    spec->metric = PLAN_METRIC_GIVEN;
+}
+
+static const struct conf_option plan_options[] = {
+    {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = metric_words, .initial = "auto",
+     .help = "what the planner minimises: RTT (a minimum spanning tree; auto is this), or star: no relays"},
+    {"trees", OPTION_WORD, FIELD(struct job_spec, trees), .words = tree_words, .initial = "1",
+     .help = "number of trees that share the object"},
+    {"max_children", OPTION_UINT, FIELD(struct job_spec, children_max), .max = PLAN_CHILDREN_MAX,
+     .initial = "0", .help = "children that a node may have at most; 0: as many as the planner likes"},
+    {"tree", OPTION_CUSTOM, .form = "a list of [from, to]", .read = read_tree,
+     .help = "a given tree from the source to all receivers, in place of metric, trees and max_children"},
+    {"rate", OPTION_RATE, FIELD(struct job_spec, rate_bps), .min = 1000,
+     .help = "payload rate of the given tree; without it the planner computes one"},
+    {.type = OPTION_END}};
+
+const struct conf_option job_options[] = {
+    {"name", OPTION_NAME, FIELD(struct job_spec, name), .required = true,
+     .help = "name of the job, for show and cancel"},
+    {"source", OPTION_NAME, FIELD(struct job_spec, source), .required = true,
+     .help = "the node that has the file; the job is run there"},
+    {"to", OPTION_CUSTOM, .form = "all | list of names", .read = read_receivers, .required = true,
+     .help = "the receivers: names of nodes, or all that the source knows"},
+    {"directory", OPTION_NAME, FIELD(struct job_spec, directory), .initial = "incoming",
+     .help = "where the receivers put it: the name of one of their configured directories"},
+    {"as", OPTION_TEXT, FIELD(struct job_spec, target),
+     .help = "path below that directory; default: the file's own name"},
+    {"plan", OPTION_MAP, .options = plan_options, .help = "how the tree is found"},
+    {"rate_max", OPTION_RATE, FIELD(struct job_spec, rate_bps), .min = 1000,
+     .help = "payload rate that the job must not exceed; default: no cap"},
+    {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = hash_words, .initial = "sha256",
+     .help = "hash of every block, checked by every site; none only for benchmarks"},
+    {"durable", OPTION_WORD, FIELD(struct job_spec, durable), .words = durable_words, .initial = "end",
+     .help =
+         "when sites make sure that data is on the disk (fsync): once at the end, after each block, never"},
+    {"exists", OPTION_WORD, FIELD(struct job_spec, exists), .words = exists_words, .initial = "fail",
+     .help = "what a site does when the name is already there; same means equal size and modification time"},
+    {"congestion", OPTION_WORD, FIELD(struct job_spec, congestion), .words = congestion_words,
+     .initial = "delay",
+     .help = "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
+    {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
+     .initial = "1s", .help = "how long paths are measured before planning"},
+    {.type = OPTION_END}};
+
+struct job_file {
+    struct job_spec spec;
+    char file[PATH_BYTES];
+    char object_file[PATH_BYTES];
+};
+
+static const struct conf_option object_options[] = {
+    {"file", OPTION_TEXT, FIELD(struct job_file, object_file), .required = true,
+     .help = "path of the file at the source; a relative one counts from the job file's directory"},
+    {.type = OPTION_END}};
+
+const struct conf_option job_file_options[] = {
+    {.type = OPTION_INCLUDE, .options = job_options, .offset = offsetof(struct job_file, spec)},
+    {"file", OPTION_TEXT, FIELD(struct job_file, file), .help = "short for object: {file: …}"},
+    {"object", OPTION_MAP, .options = object_options, .help = "what is sent"},
+    {.type = OPTION_END}};
+
+/* ---- checks ---- */
+
+static bool fed(const struct job_spec *spec, uint16_t edges, const char *node)
+{
+    if (strcmp(node, spec->source) == 0)
+        return true;
+    for (uint16_t edge = 0; edge < edges; edge++)
+        if (strcmp(spec->given[edge][1], node) == 0)
+            return true;
+    return false;
+}
+
+/* Moves edges whose tail is fed to the front, in passes; returns how many are in order. */
+static uint16_t order_tree(struct job_spec *spec)
+{
+    uint16_t ordered = 0;
+    for (uint16_t edge = 0; edge < spec->given_count; edge++) {
+        char moved[2][NAME_BYTES];
+        if (!fed(spec, ordered, spec->given[edge][0]))
+            continue;
+        memcpy(moved, spec->given[edge], sizeof(moved));
+        memmove(spec->given[ordered + 1], spec->given[ordered],
+                (size_t)(edge - ordered) * sizeof(spec->given[0]));
+        memcpy(spec->given[ordered], moved, sizeof(moved));
+        ordered++;
+        edge = (uint16_t)(ordered - 1); /* what was passed over may be fed now */
+    }
+    return ordered;
+}
+
+static void check_tree(struct conf_reader *reader, const char *where, struct job_spec *spec)
+{
+    char place[CONF_WHERE_BYTES];
+    for (uint16_t edge = 0; edge < spec->given_count; edge++) {
+        const char *child = spec->given[edge][1];
+        snprintf(place, sizeof(place), "%splan.tree[%u]", where, edge);
+        if (strcmp(child, spec->source) == 0)
+            conf_fault(reader, place, "leads back to the source \"%s\"", child);
+        for (uint16_t before = 0; before < edge; before++)
+            if (strcmp(spec->given[before][1], child) == 0)
+                conf_fault(reader, place, "\"%s\" already has a parent, \"%s\"", child,
+                           spec->given[before][0]);
+    }
+    snprintf(place, sizeof(place), "%splan.tree", where);
+    uint16_t ordered = order_tree(spec);
+    if (ordered < spec->given_count)
+        conf_fault(reader, place, "nothing leads from the source \"%s\" to \"%s\"", spec->source,
+                   spec->given[ordered][0]);
+    for (uint16_t index = 0; index < spec->receiver_count; index++)
+        if (!fed(spec, spec->given_count, spec->receivers[index]))
+            conf_fault(reader, place, "does not reach the receiver \"%s\"", spec->receivers[index]);
+}
+
+static const yaml_node_t *find_plan_key(struct conf_reader *reader, const char *where, const char *key)
+{
+    const yaml_node_t *map = yaml_document_get_root_node(&reader->document);
+    unsigned job;
+    if (sscanf(where, "jobs[%u]", &job) == 1)
+        map = conf_at(reader, conf_find(reader, map, "jobs"), job);
+    const yaml_node_t *plan = conf_find(reader, map, "plan");
+    if (key == NULL)
+        return conf_find(reader, map, "rate_max");
+    return plan == NULL ? NULL : conf_find(reader, plan, key);
+}
+
+/* A tree is given or computed; its rate stands once. */
+static void check_plan_keys(struct conf_reader *reader, const char *where)
+{
+    static const char *const computed[] = {"metric", "trees", "max_children"};
+    char place[CONF_WHERE_BYTES];
+    bool given = find_plan_key(reader, where, "tree") != NULL;
+    bool rate = find_plan_key(reader, where, "rate") != NULL;
+    for (unsigned index = 0; index < sizeof(computed) / sizeof(computed[0]); index++) {
+        snprintf(place, sizeof(place), "%splan.%s", where, computed[index]);
+        if (given && find_plan_key(reader, where, computed[index]) != NULL)
+            conf_fault(reader, place, "contradicts plan.tree: a tree is either given or computed");
+    }
+    snprintf(place, sizeof(place), "%splan.rate", where);
+    if (rate && !given)
+        conf_fault(reader, place, "is the rate of a given plan.tree; a cap on any plan is rate_max");
+    if (rate && given && find_plan_key(reader, where, NULL) != NULL)
+        conf_fault(reader, place, "contradicts rate_max: a given tree has one rate");
+}
+
+void conf_check_job(struct conf_reader *reader, const char *where, struct job_spec *spec)
+{
+    char place[CONF_WHERE_BYTES];
+    for (uint16_t index = 0; index < spec->receiver_count; index++) {
+        snprintf(place, sizeof(place), "%sto", where);
+        if (strcmp(spec->receivers[index], spec->source) == 0)
+            conf_fault(reader, place, "\"%s\" is the source and cannot be a receiver too", spec->source);
+    }
+    snprintf(place, sizeof(place), "%sas", where);
+    if (spec->target[0] != '\0' && !path_stays_below(spec->target))
+        conf_fault(reader, place, "\"%s\" is not a path below the directory (no leading /, no ..)",
+                   spec->target);
+    check_plan_keys(reader, where);
+    if (spec->metric == PLAN_METRIC_GIVEN && spec->source[0] != '\0')
+        check_tree(reader, where, spec);
+}
+
+/* A relative file counts from where the job file lies, whatever directory the appliance runs in. */
+static void resolve_file(struct conf_reader *reader, struct job_file *job)
+{
+    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
+    bool top = conf_find(reader, root, "file") != NULL, nested = conf_find(reader, root, "object") != NULL;
+    if (top && nested)
+        conf_fault(reader, "object", "contradicts file: one of them is enough");
+    if (!top && !nested)
+        conf_fault(reader, "", "\"file\" is missing: path of the file at the source");
+    const char *file = job->object_file[0] != '\0' ? job->object_file : job->file;
+    const char *slash = strrchr(reader->path, '/');
+    int directory = file[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
+    int length = snprintf(job->spec.file, sizeof(job->spec.file), "%.*s%s", directory, reader->path, file);
+    if (length >= (int)sizeof(job->spec.file))
+        conf_fault(reader, job->object_file[0] != '\0' ? "object.file" : "file",
+                   "longer than %d characters with the directory of the job file", PATH_BYTES - 1);
+}
+
+bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors)
+{
+    struct conf_reader reader;
+    struct job_file job = {.spec = {.trees = 1}};
+    if (!conf_load(&reader, path, text, errors))
+        return false;
+    if (conf_read_document(&reader, job_file_options, &job)) {
+        resolve_file(&reader, &job);
+        conf_check_job(&reader, "", &job.spec);
+    }
+    conf_unload(&reader);
+    *spec = job.spec;
+    return errors->count == 0;
+}

@@ -1,0 +1,118 @@
+/* Matrices of a scenario: CSV files named in it, searched beside it and then in conf/data. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/scenario_file.h"
+
+#define COLUMNS_MAX 256
+
+struct matrix_file {
+    char path[PATH_BYTES];
+    char *text;
+};
+
+static bool open_matrix(struct conf_reader *reader, const yaml_node_t *node, struct matrix_file *file)
+{
+    const char *name = conf_scalar(node);
+    if (name == NULL || name[0] == '\0') {
+        conf_error(reader, node, "expected the name of a CSV file");
+        return false;
+    }
+    const char *slash = strrchr(reader->path, '/');
+    int directory = name[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
+    snprintf(file->path, sizeof(file->path), "%.*s%s", directory, reader->path, name);
+    file->text = conf_slurp(file->path);
+    if (file->text == NULL && errno == ENOENT && name[0] != '/') {
+        snprintf(file->path, sizeof(file->path), "%s/%s", CONF_DATA_DIRECTORY, name);
+        file->text = conf_slurp(file->path);
+    }
+    if (file->text == NULL)
+        conf_error(reader, node, "\"%s\": %s (searched beside the scenario, then in %s)", name,
+                   strerror(errno), CONF_DATA_DIRECTORY);
+    return file->text != NULL;
+}
+
+/* Cuts the next cell off a line, blanks around it removed; NULL at the end. */
+static char *next_cell(char **line)
+{
+    if (*line == NULL)
+        return NULL;
+    char *cell = strsep(line, ",");
+    cell += strspn(cell, " \t");
+    for (size_t length = strlen(cell); length > 0 && strchr(" \t\r", cell[length - 1]) != NULL; length--)
+        cell[length - 1] = '\0';
+    return cell;
+}
+
+/* The header: which node each column stands for. Returns the number of columns. */
+static unsigned read_header(const struct scenario *scenario, char *line, uint16_t columns[COLUMNS_MAX])
+{
+    unsigned count = 0;
+    next_cell(&line);
+    for (char *cell = next_cell(&line); cell != NULL && count < COLUMNS_MAX; cell = next_cell(&line))
+        columns[count++] = scenario_node_index(scenario, cell);
+    return count;
+}
+
+static void read_row(struct conf_reader *reader, const yaml_node_t *node, const struct matrix *matrix,
+                     const char *path, int number, char *line, uint16_t from, const uint16_t *columns,
+                     unsigned count)
+{
+    struct scenario *scenario = reader->context;
+    unsigned column = 0;
+    for (char *cell = next_cell(&line); cell != NULL; cell = next_cell(&line), column++) {
+        uint16_t to = column < count ? columns[column] : SCENARIO_NO_NODE;
+        if (to == SCENARIO_NO_NODE || to == from || cell[0] == '\0')
+            continue;
+        if (!matrix->cell(&scenario->links[from][to], cell))
+            conf_error(reader, node, "%s:%d: \"%s\" in the column of %s, expected %s", path, number, cell,
+                       scenario->nodes[to].name, matrix->form);
+    }
+    if (column != count)
+        conf_error(reader, node, "%s:%d: %u columns, the header has %u", path, number, column, count);
+}
+
+/* Every node needs a row and a column. */
+static void check_covered(struct conf_reader *reader, const yaml_node_t *node, const char *path,
+                          const bool *rows, const uint16_t *columns, unsigned count)
+{
+    const struct scenario *scenario = reader->context;
+    for (uint16_t index = 0; index < scenario->node_count; index++) {
+        bool column = false;
+        for (unsigned place = 0; place < count; place++)
+            column = column || columns[place] == index;
+        if (!rows[index] || !column)
+            conf_error(reader, node, "%s has no %s for the node \"%s\"", path, rows[index] ? "column" : "row",
+                       scenario->nodes[index].name);
+    }
+}
+
+void scenario_read_matrix(struct conf_reader *reader, const yaml_node_t *node, const struct matrix *matrix)
+{
+    const struct scenario *scenario = reader->context;
+    struct matrix_file file;
+    uint16_t columns[COLUMNS_MAX];
+    bool rows[SCENARIO_NODES_MAX] = {false};
+    unsigned count = 0;
+    int number = 0;
+    if (!open_matrix(reader, node, &file))
+        return;
+    for (char *rest = file.text, *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+        number++;
+        if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#')
+            continue;
+        if (count == 0) {
+            count = read_header(scenario, line, columns);
+            continue;
+        }
+        uint16_t from = scenario_node_index(scenario, next_cell(&line));
+        if (from == SCENARIO_NO_NODE)
+            continue;
+        rows[from] = true;
+        read_row(reader, node, matrix, file.path, number, line, from, columns, count);
+    }
+    check_covered(reader, node, file.path, rows, columns, count);
+    free(file.text);
+}

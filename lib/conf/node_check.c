@@ -1,0 +1,169 @@
+/* What holds between the keys of a node file. */
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/node_file.h"
+
+static bool same_ip(const struct net_address *a, const struct net_address *b)
+{
+    return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+static bool is_unicast(const struct net_address *address)
+{
+    static const uint8_t zero[16];
+    if (memcmp(address->ip, zero, sizeof(zero)) == 0)
+        return false;
+    return address->family == ADDRESS_IPV4 ? address->ip[0] < 224 : address->ip[0] != 0xff;
+}
+
+static bool is_link_local(const struct net_address *address)
+{
+    return address->family == ADDRESS_IPV6 && address->ip[0] == 0xfe && (address->ip[1] & 0xc0) == 0x80;
+}
+
+static bool on_link(const struct node_file_port *port, const struct net_address *address)
+{
+    const uint8_t *own = port->node.address.ip;
+    unsigned bytes = port->app.prefix_length / 8, bits = port->app.prefix_length % 8;
+    if (port->node.address.family != address->family)
+        return false;
+    if (is_link_local(address))
+        return true;
+    uint8_t mask = (uint8_t)(0xff00 >> bits);
+    return memcmp(own, address->ip, bytes) == 0 &&
+           (bits == 0 || (own[bytes] & mask) == (address->ip[bytes] & mask));
+}
+
+static void check_gateway(struct conf_reader *reader, const struct node_file_port *port, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    const struct net_address *gateway = &port->app.gateway;
+    snprintf(where, sizeof(where), "ports[%u].gateway", index);
+    if (gateway->family == ADDRESS_NONE) {
+        snprintf(where, sizeof(where), "ports[%u].gateway_mac", index);
+        if (port->app.static_mac)
+            conf_fault(reader, where, "there is no gateway that it belongs to");
+    } else if (gateway->family != port->node.address.family) {
+        conf_fault(reader, where, "not of the same family (IPv4, IPv6) as the port's address");
+    } else if (same_ip(gateway, &port->node.address)) {
+        conf_fault(reader, where, "is this port's own address");
+    } else if (!on_link(port, gateway)) {
+        conf_fault(reader, where, "not within the network of the port's address (prefix length %u)",
+                   port->app.prefix_length);
+    }
+}
+
+static void check_ports(struct conf_reader *reader, const struct node_file *file)
+{
+    char where[CONF_WHERE_BYTES];
+    if (file->config.node.port_count == 0)
+        conf_fault(reader, "ports", "no port, expected at least one");
+    for (unsigned index = 0; index < file->config.node.port_count; index++) {
+        const struct node_file_port *port = &file->ports[index];
+        if (port->node.address.family == ADDRESS_NONE)
+            continue; /* missing or malformed: reported already */
+        snprintf(where, sizeof(where), "ports[%u].address", index);
+        if (!is_unicast(&port->node.address))
+            conf_fault(reader, where, "not an address that a host can have");
+        check_gateway(reader, port, index);
+        for (unsigned other = 0; other < index; other++) {
+            snprintf(where, sizeof(where), "ports[%u].address", index);
+            if (same_ip(&port->node.address, &file->ports[other].node.address))
+                conf_fault(reader, where, "is also the address of ports[%u]", other);
+            snprintf(where, sizeof(where), "ports[%u].device", index);
+            if (strcmp(port->app.device, file->ports[other].app.device) == 0)
+                conf_fault(reader, where, "is also the device of ports[%u]", other);
+        }
+    }
+}
+
+/* Whether the peer can be reached at all through its port. */
+static void check_reachable(struct conf_reader *reader, const struct node_file *file, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    const struct node_file_peer *peer = &file->peers[index];
+    const struct node_file_port *port = &file->ports[peer->node.port];
+    snprintf(where, sizeof(where), "peers[%u].address", index);
+    if (port->node.address.family == ADDRESS_NONE || peer->node.address.family == ADDRESS_NONE)
+        return;
+    if (!is_unicast(&peer->node.address))
+        conf_fault(reader, where, "not an address that a host can have");
+    else if (peer->node.address.family != port->node.address.family)
+        conf_fault(reader, where, "not of the same family (IPv4, IPv6) as the address of ports[%u]",
+                   peer->node.port);
+    else if (!on_link(port, &peer->node.address) && port->app.gateway.family == ADDRESS_NONE)
+        conf_fault(reader, where, "not on the link of ports[%u], which has no gateway", peer->node.port);
+}
+
+static void check_peer(struct conf_reader *reader, const struct node_file *file, unsigned index)
+{
+    char name[CONF_WHERE_BYTES], address[CONF_WHERE_BYTES];
+    const struct node_config *config = &file->config.node;
+    const struct node_peer_config *peer = &file->peers[index].node;
+    snprintf(name, sizeof(name), "peers[%u].name", index);
+    snprintf(address, sizeof(address), "peers[%u].address", index);
+    if (peer->name[0] != '\0' && strcmp(peer->name, config->name) == 0)
+        conf_fault(reader, name, "\"%s\" is this node itself", peer->name);
+    for (unsigned other = 0; other < index; other++) {
+        const struct node_peer_config *earlier = &file->peers[other].node;
+        if (peer->name[0] != '\0' && strcmp(peer->name, earlier->name) == 0)
+            conf_fault(reader, name, "\"%s\" is also the name of peers[%u]", peer->name, other);
+        if (peer->address.family != ADDRESS_NONE && address_equal(&peer->address, &earlier->address))
+            conf_fault(reader, address, "is also the address of peers[%u], \"%s\"", other, earlier->name);
+    }
+    for (unsigned port = 0; port < config->port_count; port++)
+        if (same_ip(&peer->address, &file->ports[port].node.address) && peer->address.family != ADDRESS_NONE)
+            conf_fault(reader, address, "is the address of ports[%u], this node's own", port);
+    snprintf(name, sizeof(name), "peers[%u].port", index);
+    if (peer->port < config->port_count)
+        check_reachable(reader, file, index);
+    else if (config->port_count > 0)
+        conf_fault(reader, name, "there is no ports[%u], the last one is ports[%u]", peer->port,
+                   config->port_count - 1);
+}
+
+static bool is_peer(const struct node_file *file, const char *name)
+{
+    for (unsigned index = 0; index < file->config.node.peer_count; index++)
+        if (strcmp(file->peers[index].node.name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_directory(struct conf_reader *reader, const struct node_file *file, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    const struct node_directory *directories = file->config.node.directories;
+    snprintf(where, sizeof(where), "directories[%u].name", index);
+    for (unsigned other = 0; other < index; other++)
+        if (directories[index].name[0] != '\0' &&
+            strcmp(directories[index].name, directories[other].name) == 0)
+            conf_fault(reader, where, "\"%s\" is also the name of directories[%u]", directories[index].name,
+                       other);
+    snprintf(where, sizeof(where), "directories[%u].sources", index);
+    for (unsigned source = 0; source < directories[index].source_count; source++)
+        if (!is_peer(file, directories[index].sources[source]))
+            conf_fault(reader, where, "\"%s\" is not a peer", directories[index].sources[source]);
+}
+
+static void check_lcores(struct conf_reader *reader, const struct app_config *config)
+{
+    char where[CONF_WHERE_BYTES];
+    for (unsigned index = 0; index < config->lcore_count; index++) {
+        snprintf(where, sizeof(where), "lcores[%u]", index);
+        for (unsigned other = 0; other < index; other++)
+            if (config->lcores[index] == config->lcores[other])
+                conf_fault(reader, where, "%u is there twice", config->lcores[index]);
+    }
+}
+
+void node_file_check(struct conf_reader *reader, const struct node_file *file)
+{
+    check_ports(reader, file);
+    for (unsigned index = 0; index < file->config.node.peer_count; index++)
+        check_peer(reader, file, index);
+    for (unsigned index = 0; index < file->config.node.directory_count; index++)
+        check_directory(reader, file, index);
+    check_lcores(reader, &file->config);
+}

@@ -1,0 +1,288 @@
+/* Node files: YAML → struct app_config. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/conf.h"
+#include "conf/node_file.h"
+#include "conf/reference.h"
+#include "node/node.h"
+
+#define MTU_MIN 1280
+#define MTU_MAX 9216
+
+static bool parse_address(const struct conf_option *option, const char *text, void *field)
+{
+    (void)option;
+    return address_parse(text, field);
+}
+
+/* "10.0.0.1/24" into the port's address and prefix length. */
+static bool parse_network(const struct conf_option *option, const char *text, void *field)
+{
+    struct node_file_port *port = field;
+    char address[64], *end;
+    const char *slash = strchr(text, '/');
+    (void)option;
+    if (slash == NULL || slash[1] < '0' || slash[1] > '9' || (size_t)(slash - text) >= sizeof(address))
+        return false;
+    memcpy(address, text, (size_t)(slash - text));
+    address[slash - text] = '\0';
+    unsigned long length = strtoul(slash + 1, &end, 10);
+    if (*end != '\0' || !address_parse(address, &port->node.address))
+        return false;
+    port->app.prefix_length = (uint8_t)length;
+    return length > 0 && length <= (port->node.address.family == ADDRESS_IPV4 ? 32 : 128);
+}
+
+static bool parse_mac(const struct conf_option *option, const char *text, void *field)
+{
+    struct app_port_config *port = field;
+    (void)option;
+    for (unsigned index = 0; index < MAC_BYTES; index++, text += 3) {
+        static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+        const char *high = text[0] != '\0' ? strchr(digits, text[0]) : NULL;
+        const char *low = high != NULL && text[1] != '\0' ? strchr(digits, text[1]) : NULL;
+        if (low == NULL || text[2] != (index + 1 < MAC_BYTES ? ':' : '\0'))
+            return false;
+        port->gateway_mac[index] = (uint8_t)((high - digits) % 16 * 16 + (low - digits) % 16);
+    }
+    port->static_mac = true;
+    return (port->gateway_mac[0] & 1) == 0; /* no group address */
+}
+
+static void add_eal_option(struct conf_reader *reader, const yaml_node_t *node, const char *name,
+                           const char *value)
+{
+    struct node_file *file = reader->context;
+    if (value == NULL || file->config.eal_option_count == APP_EAL_OPTIONS_MAX) {
+        conf_error(reader, node,
+                   value == NULL ? "expected a value, true, false or a list of values"
+                                 : "too many EAL options");
+        return;
+    }
+    if (strcmp(value, "false") == 0)
+        return;
+    char *option = file->config.eal_options[file->config.eal_option_count++];
+    bool flag = value[0] == '\0' || strcmp(value, "true") == 0;
+    int length = snprintf(option, APP_DEVICE_BYTES, "--%s%s%s", name, flag ? "" : "=", flag ? "" : value);
+    if (length >= APP_DEVICE_BYTES)
+        conf_error(reader, node, "longer than %d characters", APP_DEVICE_BYTES - 1);
+}
+
+static void read_eal(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
+                     void *field)
+{
+    const char *name;
+    yaml_node_t *key, *value;
+    (void)option;
+    (void)field;
+    if (map->type != YAML_MAPPING_NODE && !conf_is_null(map))
+        conf_error(reader, map, "expected a map of option: value");
+    for (size_t index = 0; conf_pair(reader, map, index, &name, &key, &value); index++) {
+        if (name == NULL || name[0] == '\0' || name[0] == '-' || strpbrk(name, "= \t") != NULL) {
+            conf_error(reader, key, "\"%s\" is not the name of an EAL option, written without its dashes",
+                       name != NULL ? name : "?");
+            continue;
+        }
+        size_t previous = conf_enter(reader, "%s", name);
+        for (size_t item = 0; item < conf_length(value); item++) {
+            yaml_node_t *node = conf_at(reader, value, item);
+            add_eal_option(reader, node, name, conf_scalar(node));
+        }
+        if (value->type != YAML_SEQUENCE_NODE)
+            add_eal_option(reader, value, name, conf_scalar(value));
+        conf_leave(reader, previous);
+    }
+}
+
+static void read_sources(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                         void *field)
+{
+    struct node_directory *directory = field;
+    const char *text = conf_scalar(node);
+    (void)option;
+    directory->any_source = text != NULL && strcmp(text, "any") == 0;
+    if (!directory->any_source && text != NULL)
+        conf_error(reader, node, "\"%s\", expected any or a list of names", text);
+    else if (!directory->any_source)
+        directory->source_count = conf_read_names(reader, node, directory->sources, NODE_SOURCES_MAX);
+}
+
+static const struct option_word store_words[] = {
+    {"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
+static const struct option_word idle_words[] = {
+    {"sleep", APP_IDLE_SLEEP}, {"yield", APP_IDLE_YIELD}, {"poll", APP_IDLE_POLL}, {NULL, 0}};
+
+static const struct conf_option identity_options[] = {
+    {"name", OPTION_NAME, FIELD(struct node_file, config.node.name), .required = true,
+     .help = "what the other appliances call this one"},
+    {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1, .initial = "7840",
+     .help = "the one UDP port of this appliance: what a firewall has to let through"},
+    {"store", OPTION_WORD, FIELD(struct node_file, config.node.store), .words = store_words,
+     .initial = "disk", .help = "none: hash what comes and discard it (benchmarks)"},
+    {"seed", OPTION_UINT, FIELD(struct node_file, config.node.seed), .initial = "1",
+     .help = "of session and job numbers; the start time is mixed in"},
+    {.type = OPTION_END}};
+
+static const struct conf_option port_options[] = {
+    {"device", OPTION_TEXT, FIELD(struct node_file_port, app.device), .required = true,
+     .help = "PCI address of a NIC bound to DPDK (0000:3b:00.0), or a virtual device with its arguments "
+             "(net_tap0,iface=tap0)"},
+    {"address", OPTION_SCALAR, .form = "an IP address with prefix length like 10.0.0.1/24 or fd00::1/64",
+     .parse = parse_network, .required = true, .help = "own IP address and the length of its network prefix"},
+    {"gateway", OPTION_SCALAR, FIELD(struct node_file_port, app.gateway), .form = "an IP address",
+     .parse = parse_address, .help = "router to peers that are not on the link"},
+    {"gateway_mac", OPTION_SCALAR, .offset = offsetof(struct node_file_port, app),
+     .form = "a MAC address like 02:00:00:00:00:01", .parse = parse_mac,
+     .help = "the router's MAC address, where ARP or ND cannot find it"},
+    {"vlan", OPTION_UINT, FIELD(struct node_file_port, app.vlan), .max = 4094, .initial = "0",
+     .help = "VLAN tag of all frames; 0: untagged"},
+    {"mtu", OPTION_UINT, FIELD(struct node_file_port, node.mtu), .min = MTU_MIN, .max = MTU_MAX,
+     .initial = "1500", .help = "largest IP packet on the link"},
+    {"rate", OPTION_RATE, FIELD(struct node_file_port, node.rate_bps), .min = 100000, .initial = "10Gbps",
+     .help = "what may be sent, wire rate: that of the NIC or of the narrower uplink behind it"},
+    {"rate_down", OPTION_RATE, FIELD(struct node_file_port, node.down_bps), .min = 100000,
+     .help = "what may be received; default: as rate"},
+    {.type = OPTION_END}};
+
+static const struct conf_option peer_options[] = {
+    {"name", OPTION_NAME, FIELD(struct node_file_peer, node.name), .required = true,
+     .help = "name in the peer's own node file"},
+    {"address", OPTION_SCALAR, FIELD(struct node_file_peer, node.address), .form = "an IP address",
+     .parse = parse_address, .required = true, .help = "IP address of the peer"},
+    {"port", OPTION_UINT, FIELD(struct node_file_peer, node.port), .max = NODE_PORTS_MAX - 1, .initial = "0",
+     .help = "which of the own ports leads there, counted from 0"},
+    {"udp_port", OPTION_UINT, FIELD(struct node_file_peer, udp_port), .min = 1,
+     .help = "UDP port of the peer; default: the same as the own"},
+    {"window", OPTION_UINT, FIELD(struct node_file_peer, node.window_packets), .initial = "0",
+     .help = "packets tracked in each direction, a power of two; 0: from rate and timeouts.rtt_max"},
+    {.type = OPTION_END}};
+
+static const struct conf_option directory_options[] = {
+    {"name", OPTION_NAME, FIELD(struct node_directory, name), .required = true,
+     .help = "what jobs call it (directory: NAME)"},
+    {"path", OPTION_PATH, FIELD(struct node_directory, path), .required = true, .help = "where it is"},
+    {"sources", OPTION_CUSTOM, .form = "any | list of peers", .read = read_sources, .required = true,
+     .help = "the peers whose jobs may write below it; all others are refused"},
+    {.type = OPTION_END}};
+
+static const struct conf_option memory_options[] = {
+    {"buffer", OPTION_SIZE, FIELD(struct node_file, config.node.buffer_bytes), .max = 1ULL << 40,
+     .initial = "256MiB", .help = "symbol buffer: holds what is under way and not yet with every child"},
+    {"blocks_max", OPTION_UINT, FIELD(struct node_file, config.node.blocks_max), .min = 64, .max = 1ULL << 32,
+     .initial = "262144", .help = "blocks of all running jobs together, about 1 MiB each"},
+    {"dpdk", OPTION_SIZE, FIELD(struct node_file, config.memory_bytes), .initial = "0",
+     .help = "memory for DPDK, packet buffers and symbol buffer included; 0: computed"},
+    {"hugepages", OPTION_BOOL, FIELD(struct node_file, config.hugepages), .initial = "true",
+     .help = "use huge pages when there are any"},
+    {.type = OPTION_END}};
+
+static const struct conf_option control_options[] = {
+    {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
+     .initial = "/run/sluice/sluice.sock", .help = "unix socket that sluicectl connects to"},
+    {"ring", OPTION_PATH, FIELD(struct node_file, config.control_ring),
+     .help = "shared-memory file for sluice-planner; default: none, this node plans no jobs"},
+    {.type = OPTION_END}};
+
+#define TIMEOUT(member) FIELD(struct node_file, config.node.member), .min = NS_PER_MS, .max = 3600 * NS_PER_S
+static const struct conf_option timeout_options[] = {
+    {"rtt_max", OPTION_TIME, TIMEOUT(rtt_max_ns), .initial = "300ms",
+     .help = "largest RTT to any peer; sizes windows that are not given"},
+    {"hello", OPTION_TIME, FIELD(struct node_file, config.node.hello_interval_ns), .min = 10 * NS_PER_MS,
+     .max = 60 * NS_PER_S, .initial = "1s", .help = "interval of signs of life to each peer"},
+    {"measure", OPTION_TIME, TIMEOUT(measure_timeout_ns), .initial = "10s",
+     .help = "a peer that has not reported its measurements by then fails the job"},
+    {"plan", OPTION_TIME, TIMEOUT(plan_timeout_ns), .initial = "10s",
+     .help = "no plan from the planner by then fails the job"},
+    {"distribute", OPTION_TIME, TIMEOUT(distribute_timeout_ns), .initial = "20s",
+     .help = "a site that has not confirmed its part of the plan by then fails the job"},
+    {"stall", OPTION_TIME, TIMEOUT(stall_timeout_ns), .initial = "20s",
+     .help = "a site that made no progress for so long has failed"},
+    {.type = OPTION_END}};
+
+static const struct conf_option disk_options[] = {
+    {"threads", OPTION_UINT, FIELD(struct node_file, config.disk_threads), .min = 1, .max = 16,
+     .initial = "1", .help = "threads that read, write and hash"},
+    {.type = OPTION_END}};
+
+static const struct conf_option lcore_item = {"lcore", OPTION_UINT, .bytes = sizeof(uint16_t), .max = 1023,
+                                              .help = "a CPU"};
+
+const struct conf_option node_file_options[] = {
+    {"node", OPTION_MAP, .options = identity_options, .help = "this appliance", .required = true},
+    {"ports", OPTION_LIST, LIST_FIELD(struct node_file, ports, config.node.port_count),
+     .options = port_options, .help = "its network interfaces", .required = true},
+    {"peers", OPTION_LIST, LIST_FIELD(struct node_file, peers, config.node.peer_count),
+     .options = peer_options, .help = "the other appliances; packets go only to and from them"},
+    {"directories", OPTION_LIST,
+     LIST_FIELD(struct node_file, config.node.directories, config.node.directory_count),
+     .options = directory_options, .help = "where received objects may be written"},
+    {"memory", OPTION_MAP, .options = memory_options, .help = "sizes, checked and printed before the start"},
+    {"lcores", OPTION_LIST, LIST_FIELD(struct node_file, config.lcores, config.lcore_count),
+     .item = &lcore_item, .help = "CPUs of the packet workers; one is enough; default: [1]"},
+    {"idle", OPTION_WORD, FIELD(struct node_file, config.idle), .words = idle_words, .initial = "sleep",
+     .help = "what a worker does when there is nothing to do: sleep shares the CPU, poll owns it"},
+    {"eal", OPTION_CUSTOM, .form = "a map of option: value", .read = read_eal,
+     .help = "further EAL options without their dashes; true: without value; a list: several times"},
+    {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
+    {"timeouts", OPTION_MAP, .options = timeout_options, .help = "when patience ends"},
+    {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},
+    {.type = OPTION_END}};
+
+/* The UDP port and the sizes that follow from others. */
+static void complete(struct node_file *file)
+{
+    struct app_config *config = &file->config;
+    if (config->lcore_count == 0)
+        config->lcores[config->lcore_count++] = 1;
+    for (uint16_t index = 0; index < config->node.port_count; index++) {
+        struct node_file_port *port = &file->ports[index];
+        port->node.address.udp_port = file->udp_port;
+        port->app.frame_bytes_max = port->node.mtu + ETHERNET_HEADER_BYTES + (port->app.vlan != 0 ? 4 : 0);
+        config->node.ports[index] = port->node;
+        config->ports[index] = port->app;
+    }
+    for (uint16_t index = 0; index < config->node.peer_count; index++) {
+        struct node_file_peer *peer = &file->peers[index];
+        peer->node.address.udp_port = peer->udp_port != 0 ? peer->udp_port : file->udp_port;
+        config->node.peers[index] = peer->node;
+    }
+}
+
+/* The node's own check names the key first, so that its line can be found. */
+static void check_by_node(struct conf_reader *reader, const struct node_config *config)
+{
+    struct node_config started = *config;
+    struct err err;
+    started.incarnation = 1; /* set by the program at its start */
+    if (node_config_check(&started, &err))
+        return;
+    char *colon = strstr(err.text, ": ");
+    if (colon != NULL)
+        *colon = '\0';
+    conf_fault(reader, colon != NULL ? err.text : "", "%s", colon != NULL ? colon + 2 : err.text);
+}
+
+bool conf_read_node(const char *path, const char *text, struct app_config *config, struct conf_errors *errors)
+{
+    struct conf_reader reader;
+    if (!conf_load(&reader, path, text, errors))
+        return false;
+    struct node_file *file = calloc(1, sizeof(*file));
+    CHECK(file != NULL);
+    reader.context = file;
+    bool is_map = conf_read_document(&reader, node_file_options, file);
+    complete(file);
+    if (is_map)
+        node_file_check(&reader, file);
+    if (errors->count == 0)
+        check_by_node(&reader, &file->config.node);
+    conf_unload(&reader);
+    *config = file->config;
+    config->node.incarnation = 0;
+    if (!name_copy(config->source_path, sizeof(config->source_path), path))
+        config->source_path[0] = '\0';
+    free(file);
+    return errors->count == 0;
+}

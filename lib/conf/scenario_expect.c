@@ -1,0 +1,112 @@
+/* What a scenario expects of its run: name: ">= value". The rows give each name its kind of value. */
+#include <string.h>
+
+#include "conf/scenario_file.h"
+
+#define COUNTER_PREFIX "counters."
+#define STATE_PREFIX   "state."
+
+#define EXPECT_VALUE FIELD(struct scenario_expect, value)
+
+const struct conf_option scenario_expect_options[] = {
+    {"completed", OPTION_BOOL, EXPECT_VALUE, .help = "every job done, every receiver has everything"},
+    {"verified", OPTION_UINT, EXPECT_VALUE, .help = "receivers that verified their copy, over all jobs"},
+    {"failed_jobs", OPTION_UINT, EXPECT_VALUE, .help = "jobs that failed"},
+    {"goodput", OPTION_RATE, EXPECT_VALUE,
+     .help = "payload bits over the time until the last receiver has everything"},
+    {"time", OPTION_TIME, EXPECT_VALUE, .help = "until then"},
+    {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
+    {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},
+    {"netem_lost", OPTION_UINT, EXPECT_VALUE, .help = "packets that the links lost"},
+    {STATE_PREFIX "JOB", OPTION_NAME, FIELD(struct scenario_expect, text),
+     .help = "how this job ended: done, failed, cancelled"},
+    {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
+    {.type = OPTION_END}};
+
+/* The row of a name; the two prefixes stand for all names that begin so. */
+static const struct conf_option *find_row(const char *name)
+{
+    for (const struct conf_option *row = scenario_expect_options; row->type != OPTION_END; row++) {
+        const char *dot = strchr(row->key, '.');
+        size_t prefix = dot == NULL ? 0 : (size_t)(dot - row->key) + 1;
+        if (prefix > 0 ? strncmp(row->key, name, prefix) == 0 && name[prefix] != '\0'
+                       : strcmp(row->key, name) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static const char *read_compare(const char *text, uint8_t *compare)
+{
+    *compare = COMPARE_EQUAL;
+    if (strncmp(text, ">=", 2) == 0 || strncmp(text, "<=", 2) == 0) {
+        *compare = text[0] == '>' ? COMPARE_AT_LEAST : COMPARE_AT_MOST;
+        text += 2;
+    } else if (strncmp(text, "==", 2) == 0) {
+        text += 2;
+    }
+    return text + strspn(text, " ");
+}
+
+static bool parse_value(const struct conf_option *row, const char *text, struct scenario_expect *expect)
+{
+    bool later;
+    expect->is_text = row->type == OPTION_NAME;
+    if (expect->is_text)
+        return expect->compare == COMPARE_EQUAL && option_parse(row, text, expect->text, &later);
+    if (row->type != OPTION_BOOL)
+        return option_parse(row, text, &expect->value, &later);
+    bool flag;
+    if (expect->compare != COMPARE_EQUAL || !option_parse(row, text, &flag, &later))
+        return false;
+    expect->value = flag;
+    return true;
+}
+
+static bool is_state_known(struct conf_reader *reader, const char *name)
+{
+    const struct scenario *scenario = reader->context;
+    if (strncmp(name, STATE_PREFIX, strlen(STATE_PREFIX)) != 0)
+        return true;
+    for (unsigned job = 0; job < scenario->job_count; job++)
+        if (strcmp(scenario->jobs[job].spec.name, name + strlen(STATE_PREFIX)) == 0)
+            return true;
+    return false;
+}
+
+static void read_expect(struct conf_reader *reader, const char *name, const yaml_node_t *key,
+                        const yaml_node_t *value)
+{
+    struct scenario *scenario = reader->context;
+    struct scenario_expect expect = {.line = conf_line(key)};
+    const struct conf_option *row = name == NULL ? NULL : find_row(name);
+    const char *text = conf_scalar(value);
+    char form[200];
+    if (row == NULL || !name_copy(expect.name, sizeof(expect.name), name)) {
+        conf_error(reader, key, "unknown name \"%s\", see --help-config", name != NULL ? name : "?");
+    } else if (!is_state_known(reader, name)) {
+        conf_error(reader, key, "\"%s\" names no job of this scenario", name);
+    } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
+        option_form(row, form, sizeof(form));
+        bool ordered = row->type != OPTION_BOOL && row->type != OPTION_NAME;
+        conf_error(reader, value, "%s: \"%s\", expected %s%s", name, text != NULL ? text : "?", form,
+                   ordered ? ", with >= or <= before it or nothing" : "");
+    } else if (scenario->expect_count == SCENARIO_EXPECT_MAX) {
+        conf_error(reader, key, "more than %d expectations", SCENARIO_EXPECT_MAX);
+    } else {
+        scenario->expects[scenario->expect_count++] = expect;
+    }
+}
+
+void scenario_read_expects(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
+                           void *field)
+{
+    const char *name;
+    yaml_node_t *key, *value;
+    (void)option;
+    (void)field;
+    if (map->type != YAML_MAPPING_NODE)
+        conf_error(reader, map, "expected a map of name: comparison");
+    for (size_t index = 0; conf_pair(reader, map, index, &name, &key, &value); index++)
+        read_expect(reader, name, key, value);
+}

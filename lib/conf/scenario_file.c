@@ -1,0 +1,259 @@
+/* Scenario files: YAML → struct scenario. Nodes and jobs here; links, faults and expectations in files of
+ * their own. */
+#include "conf/scenario_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/conf.h"
+#include "conf/reference.h"
+#include "conf/job_file.h"
+#include "conf/value.h"
+
+#define CLOCK_OFFSET_MAX_NS (int64_t)(3600 * NS_PER_S)
+#define CLOCK_SKEW_MAX_PPB  1000000
+
+uint16_t scenario_node_index(const struct scenario *scenario, const char *name)
+{
+    for (uint16_t index = 0; index < scenario->node_count; index++)
+        if (strcmp(scenario->nodes[index].name, name) == 0)
+            return index;
+    return SCENARIO_NO_NODE;
+}
+
+uint16_t scenario_node_find(struct conf_reader *reader, const yaml_node_t *node)
+{
+    const char *name = conf_scalar(node);
+    uint16_t index = name == NULL ? SCENARIO_NO_NODE : scenario_node_index(reader->context, name);
+    if (index == SCENARIO_NO_NODE)
+        conf_error(reader, node, "\"%s\" is not a node of this scenario", name != NULL ? name : "?");
+    return index;
+}
+
+/* ---- nodes ---- */
+
+static bool parse_offset(const struct conf_option *option, const char *text, void *field)
+{
+    int64_t value;
+    (void)option;
+    if (!value_parse_signed(VALUE_TIME, text, &value) || llabs(value) > CLOCK_OFFSET_MAX_NS)
+        return false;
+    memcpy(field, &value, sizeof(value));
+    return true;
+}
+
+static bool parse_skew(const struct conf_option *option, const char *text, void *field)
+{
+    int64_t value;
+    (void)option;
+    if (!value_parse_signed(VALUE_SKEW, text, &value) || llabs(value) > CLOCK_SKEW_MAX_PPB)
+        return false;
+    memcpy(field, &value, sizeof(value));
+    return true;
+}
+
+static bool parse_node_queue(const struct conf_option *option, const char *text, void *field)
+{
+    struct scenario_node *node = field;
+    return scenario_queue_parse(option, text, &node->uplink) &&
+           scenario_queue_parse(option, text, &node->downlink);
+}
+
+static const struct option_word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
+
+static const struct conf_option clock_options[] = {
+    {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = "a time like 2s or -40ms",
+     .parse = parse_offset, .initial = "0s", .help = "how far the node's clock is ahead of true time"},
+    {"skew", OPTION_SCALAR, FIELD(struct scenario_node, clock_skew_ppb), .form = "a skew like 20ppm or -5ppm",
+     .parse = parse_skew, .initial = "0ppm", .help = "how much faster than true time it runs"},
+    {.type = OPTION_END}};
+
+static const struct conf_option disk_options[] = {
+    {"rate", OPTION_RATE, FIELD(struct scenario_node, disk_rate_bps), .min = 1000, .initial = "8Gbps",
+     .help = "of reading and writing, together"},
+    {"free", OPTION_SIZE, FIELD(struct scenario_node, disk_free_bytes), .max_unlimited = true,
+     .initial = "unlimited", .help = "space left at the start"},
+    {.type = OPTION_END}};
+
+static const struct conf_option node_options[] = {
+    {"uplink", OPTION_RATE, FIELD(struct scenario_node, uplink.rate_bps), .min = 1000, .initial = "10Gbps",
+     .help = "wire rate of the node's interface, out"},
+    {"downlink", OPTION_RATE, FIELD(struct scenario_node, downlink.rate_bps), .min = 1000,
+     .initial = "10Gbps", .help = "and in"},
+    {"queue", OPTION_SCALAR, .form = SCENARIO_QUEUE_FORM, .parse = parse_node_queue, .initial = "10ms",
+     .help = "what the interface's queue holds, in each direction"},
+    {"mtu", OPTION_UINT, FIELD(struct scenario_node, mtu), .min = 1280, .max = 9216, .initial = "1500",
+     .help = "largest IP packet of the interface"},
+    {"clock", OPTION_MAP, .options = clock_options, .help = "the node's own clock"},
+    {"store", OPTION_WORD, FIELD(struct scenario_node, store_none), .words = store_words, .initial = "disk",
+     .help = "none: hash what comes and discard it"},
+    {"buffer", OPTION_SIZE, FIELD(struct scenario_node, buffer_bytes), .min = 4 << 20,
+     .help = "symbol buffer; default: the node's own"},
+    {"disk", OPTION_MAP, .options = disk_options, .help = "the simulated disk"},
+    {"absent", OPTION_BOOL, FIELD(struct scenario_node, absent), .initial = "false",
+     .help = "configured everywhere but never started"},
+    {.type = OPTION_END}};
+
+struct scenario_file {
+    struct scenario scenario;
+    struct scenario_node node_defaults;
+};
+
+static void add_node(struct conf_reader *reader, const yaml_node_t *place, const char *name,
+                     yaml_node_t *options)
+{
+    struct scenario_file *file = reader->context;
+    struct scenario *scenario = &file->scenario;
+    if (name == NULL || !name_valid(name)) {
+        conf_error(reader, place, "\"%s\" is not a name", name != NULL ? name : "?");
+    } else if (scenario_node_index(scenario, name) != SCENARIO_NO_NODE) {
+        conf_error(reader, place, "\"%s\" is there twice", name);
+    } else if (scenario->node_count == SCENARIO_NODES_MAX) {
+        conf_error(reader, place, "more than %d nodes", SCENARIO_NODES_MAX);
+    } else {
+        struct scenario_node *node = &scenario->nodes[scenario->node_count++];
+        *node = file->node_defaults;
+        name_copy(node->name, sizeof(node->name), name);
+        if (options == NULL)
+            return;
+        size_t previous = conf_enter(reader, "%s", name);
+        conf_read_map(reader, node_options, options, node);
+        conf_leave(reader, previous);
+    }
+}
+
+static void read_nodes(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *nodes,
+                       void *field)
+{
+    struct scenario_file *file = field;
+    const char *name;
+    yaml_node_t *key, *value;
+    (void)option;
+    for (size_t index = 0; index < conf_length(nodes); index++) {
+        yaml_node_t *node = conf_at(reader, nodes, index);
+        add_node(reader, node, conf_scalar(node), NULL);
+    }
+    for (size_t index = 0; conf_pair(reader, nodes, index, &name, &key, &value); index++)
+        add_node(reader, key, name, value);
+    if (file->scenario.node_count < 2)
+        conf_error(reader, nodes, "expected a list of names or a map of name: options, at least two nodes");
+}
+
+/* ---- jobs ---- */
+
+static const struct conf_option job_item_options[] = {
+    {.type = OPTION_INCLUDE, .options = job_options, .offset = offsetof(struct scenario_job, spec)},
+    {"size", OPTION_SIZE, FIELD(struct scenario_job, size_bytes), .max = 1ULL << 50, .required = true,
+     .help = "size of the file that is sent"},
+    {"sparse", OPTION_BOOL, FIELD(struct scenario_job, sparse), .initial = "false",
+     .help = "the file is a hole: all zeros; else its content is pseudo-random"},
+    {"at", OPTION_TIME, FIELD(struct scenario_job, start_ns), .initial = "0s",
+     .help = "when the job is handed to its source"},
+    {.type = OPTION_END}};
+
+static void check_node_name(struct conf_reader *reader, const char *where, const char *name)
+{
+    if (name[0] != '\0' && scenario_node_index(reader->context, name) == SCENARIO_NO_NODE)
+        conf_fault(reader, where, "\"%s\" is not a node of this scenario", name);
+}
+
+static void check_given_tree(struct conf_reader *reader, const char *where, const struct job_spec *spec)
+{
+    const struct scenario *scenario = reader->context;
+    char place[CONF_WHERE_BYTES];
+    snprintf(place, sizeof(place), "%splan.tree", where);
+    for (uint16_t edge = 0; edge < spec->given_count; edge++)
+        for (unsigned end = 0; end < 2; end++)
+            check_node_name(reader, place, spec->given[edge][end]);
+    for (uint16_t index = 0; spec->to_all && index < scenario->node_count; index++) {
+        bool reached = strcmp(scenario->nodes[index].name, spec->source) == 0;
+        for (uint16_t edge = 0; edge < spec->given_count; edge++)
+            reached = reached || strcmp(scenario->nodes[index].name, spec->given[edge][1]) == 0;
+        if (!reached)
+            conf_fault(reader, place, "does not reach the receiver \"%s\"", scenario->nodes[index].name);
+    }
+}
+
+static void check_scenario_job(struct conf_reader *reader, unsigned index)
+{
+    struct scenario *scenario = reader->context;
+    struct job_spec *spec = &scenario->jobs[index].spec;
+    char where[32], place[CONF_WHERE_BYTES];
+    snprintf(where, sizeof(where), "jobs[%u].", index);
+    conf_check_job(reader, where, spec);
+    snprintf(place, sizeof(place), "%sname", where);
+    for (unsigned before = 0; before < index; before++)
+        if (strcmp(scenario->jobs[before].spec.name, spec->name) == 0)
+            conf_fault(reader, place, "\"%s\" is also the name of jobs[%u]", spec->name, before);
+    snprintf(place, sizeof(place), "%ssource", where);
+    check_node_name(reader, place, spec->source);
+    snprintf(place, sizeof(place), "%sto", where);
+    for (uint16_t receiver = 0; receiver < spec->receiver_count; receiver++)
+        check_node_name(reader, place, spec->receivers[receiver]);
+    if (spec->metric == PLAN_METRIC_GIVEN)
+        check_given_tree(reader, where, spec);
+    name_copy(spec->file, sizeof(spec->file), spec->name); /* the simulated disk knows it by the job's name */
+}
+
+/* ---- the file ---- */
+
+const struct conf_option scenario_file_options[] = {
+    {"name", OPTION_NAME, FIELD(struct scenario_file, scenario.name), .required = true,
+     .help = "name of the scenario"},
+    {"seed", OPTION_UINT, FIELD(struct scenario_file, scenario.seed), .initial = "1",
+     .help = "of all randomness; --seed on the command line wins"},
+    {"node_defaults", OPTION_MAP, .options = node_options,
+     .offset = offsetof(struct scenario_file, node_defaults), .help = "what holds for every node"},
+    {"nodes", OPTION_CUSTOM, .form = "a list of names or a map of name: options", .read = read_nodes,
+     .required = true, .options = node_options, .below = ".NAME", .help = "the sites"},
+    {"links", OPTION_MAP, .options = scenario_links_options,
+     .help = "the WAN: one link for each ordered pair of nodes"},
+    {"matrices", OPTION_MAP, .options = scenario_matrix_options,
+     .help = "values of all links from CSV files, over links.default; searched beside the scenario, then in "
+             "conf/data"},
+    {"jobs", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.jobs, scenario.job_count),
+     .options = job_item_options, .help = "what is moved"},
+    {"faults", OPTION_CUSTOM, .form = "a list", .read = scenario_read_faults,
+     .options = scenario_fault_options, .below = "[]", .help = "what goes wrong, and when"},
+    {"limit", OPTION_TIME, FIELD(struct scenario_file, scenario.limit_ns), .min = NS_PER_MS,
+     .initial = "600s", .help = "virtual time after which the run has failed"},
+    {"expect", OPTION_CUSTOM, .form = "a map of name: comparison", .read = scenario_read_expects,
+     .options = scenario_expect_options,
+     .help = "what the run must show; comparisons are \">= X\", \"<= X\" and X (equal)"},
+    {"cross_traffic", OPTION_LATER, .help = "other traffic on the links"},
+    {"probe", OPTION_LATER, .help = "available-bandwidth probes"},
+    {.type = OPTION_END}};
+
+_Static_assert(offsetof(struct scenario_file, scenario) == 0, "reader->context serves as both");
+
+static void read_file(struct conf_reader *reader, struct scenario_file *file)
+{
+    struct scenario *scenario = &file->scenario;
+    struct netem_config link = {0};
+    conf_apply_defaults(scenario_link_options, &link);
+    for (unsigned from = 0; from < SCENARIO_NODES_MAX; from++)
+        for (unsigned to = 0; to < SCENARIO_NODES_MAX; to++)
+            scenario->links[from][to] = link;
+    if (!conf_read_document(reader, scenario_file_options, file))
+        return;
+    scenario_read_link_list(reader);
+    for (unsigned index = 0; index < scenario->job_count; index++)
+        check_scenario_job(reader, index);
+}
+
+bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,
+                        struct conf_errors *errors)
+{
+    struct conf_reader reader;
+    if (!conf_load(&reader, path, text, errors))
+        return false;
+    struct scenario_file *file = calloc(1, sizeof(*file));
+    CHECK(file != NULL);
+    reader.context = file;
+    read_file(&reader, file);
+    conf_unload(&reader);
+    *scenario = file->scenario;
+    free(file);
+    return errors->count == 0;
+}

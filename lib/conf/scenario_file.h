@@ -1,0 +1,42 @@
+/* Parts of reading a scenario, one source file each. All names are resolved to indexes while reading; the
+ * nodes come first. */
+#pragma once
+
+#include "conf/reader.h"
+#include "sim/scenario.h"
+
+#define SCENARIO_NO_NODE UINT16_MAX
+
+/* Index of a node by name; an unknown one is an error at `node` and gives SCENARIO_NO_NODE. */
+uint16_t scenario_node_find(struct conf_reader *reader, const yaml_node_t *node);
+/* Index of a node by name, SCENARIO_NO_NODE without an error. */
+uint16_t scenario_node_index(const struct scenario *scenario, const char *name);
+
+/* scenario_links.c: fill scenario->links. */
+extern const struct conf_option scenario_link_options[]; /* of one struct netem_config */
+extern const struct conf_option scenario_set_options[]; /* those that a fault may set, in the order of bits */
+extern const struct conf_option scenario_links_options[];
+extern const struct conf_option scenario_matrix_options[];
+/* links.list: to be called when defaults and matrices have been read. */
+void scenario_read_link_list(struct conf_reader *reader);
+bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field);
+#define SCENARIO_QUEUE_FORM                                                                                  \
+    "a queue as time (10ms), size (256KB), packets (\"100 packets\"), \"1 BDP@100ms\" or unlimited"
+
+/* scenario_faults.c, scenario_expect.c. Faults are sorted by time; both need the jobs. */
+extern const struct conf_option scenario_fault_options[];
+/* Prints what `expect` may say. */
+extern const struct conf_option scenario_expect_options[];
+void scenario_read_faults(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *list,
+                          void *field);
+void scenario_read_expects(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
+                           void *field);
+
+/* matrix.c: a CSV file with a header row "from\to,name,…". `cell` is called for every pair of nodes of the
+ * scenario with the cell's text; false: an error is reported for it, "expected `form`". Every node of the
+ * scenario must have a row and a column; other names are passed over, empty cells too. */
+struct matrix {
+    const char *form;
+    bool (*cell)(struct netem_config *link, const char *text);
+};
+void scenario_read_matrix(struct conf_reader *reader, const yaml_node_t *node, const struct matrix *matrix);

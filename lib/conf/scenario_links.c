@@ -1,0 +1,238 @@
+/* Links of a scenario: the default of all pairs, then matrices, then single links. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/scenario_file.h"
+#include "conf/value.h"
+
+#define DELAY_MAX_NS (100 * NS_PER_S)
+#define LINK_MTU_MIN 576
+#define LINK_MTU_MAX 65535
+#define PACKETS_MAX  16777216
+
+/* "1 BDP@100ms", "1.5BDP@40ms": so many times the time that a queue of one BDP takes to drain. */
+static bool parse_bdp(const char *text, uint64_t *ns)
+{
+    char number[24];
+    uint64_t thousandths, base_ns;
+    size_t length = strspn(text, "0123456789.");
+    const char *rest = text + length + strspn(text + length, " ");
+    if (length == 0 || length >= sizeof(number) || strncmp(rest, "BDP@", 4) != 0)
+        return false;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    if (!value_parse_decimal(number, 3, &thousandths) || thousandths > 1000000 ||
+        !value_parse(VALUE_TIME, rest + 4, &base_ns) || base_ns > DELAY_MAX_NS)
+        return false;
+    *ns = muldiv64(base_ns, thousandths, 1000);
+    return true;
+}
+
+static bool parse_packets(const char *text, uint64_t *packets)
+{
+    char *end;
+    *packets = strtoull(text, &end, 10);
+    end += strspn(end, " ");
+    return text[0] >= '0' && text[0] <= '9' && *packets <= PACKETS_MAX &&
+           (strcmp(end, "packets") == 0 || strcmp(end, "packet") == 0);
+}
+
+bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field)
+{
+    struct netem_config *config = field;
+    uint64_t limit = 0;
+    (void)option;
+    if (strcmp(text, "unlimited") == 0)
+        config->queue_unit = NETEM_QUEUE_NONE;
+    else if (parse_bdp(text, &limit) || value_parse(VALUE_TIME, text, &limit))
+        config->queue_unit = NETEM_QUEUE_NS;
+    else if (parse_packets(text, &limit))
+        config->queue_unit = NETEM_QUEUE_PACKETS;
+    else if (value_parse(VALUE_SIZE, text, &limit) && strchr(text, 'B') != NULL)
+        config->queue_unit = NETEM_QUEUE_BYTES;
+    else
+        return false;
+    config->queue_limit = limit;
+    return true;
+}
+
+const struct conf_option scenario_set_options[] = {
+    {"rate", OPTION_RATE, FIELD(struct netem_config, rate_bps), .min = 1000, .zero_unlimited = true,
+     .initial = "unlimited", .help = "wire rate, Ethernet overhead included"},
+    {"owd", OPTION_TIME, FIELD(struct netem_config, delay_ns), .max = DELAY_MAX_NS, .initial = "0ms",
+     .help = "one-way delay"},
+    {"jitter", OPTION_TIME, FIELD(struct netem_config, jitter_ns), .max = DELAY_MAX_NS, .initial = "0ms",
+     .help = "each packet is delayed by a further uniform 0 … jitter"},
+    {"loss", OPTION_SHARE, FIELD(struct netem_config, loss_ppb), .initial = "0%",
+     .help = "share of packets lost, independently of each other"},
+    {"queue", OPTION_SCALAR, .bytes = sizeof(struct netem_config), .form = SCENARIO_QUEUE_FORM,
+     .parse = scenario_queue_parse, .initial = "50ms",
+     .help = "what the queue before the link holds; a queue in time or BDP follows the rate"},
+    {.type = OPTION_END}};
+
+static const struct conf_option delay_some_options[] = {
+    {"p", OPTION_SHARE, FIELD(struct netem_config, delay_some_ppb), .required = true,
+     .help = "this share of the packets …"},
+    {"by", OPTION_TIME, FIELD(struct netem_config, delay_some_ns), .max = DELAY_MAX_NS, .required = true,
+     .help = "… takes so much longer and may be overtaken"},
+    {.type = OPTION_END}};
+
+const struct conf_option scenario_link_options[] = {
+    {.type = OPTION_INCLUDE, .options = scenario_set_options},
+    {"reorder", OPTION_BOOL, FIELD(struct netem_config, reorder), .initial = "false",
+     .help = "packets with jitter may overtake each other"},
+    {"duplicate", OPTION_SHARE, FIELD(struct netem_config, duplicate_ppb), .initial = "0%",
+     .help = "share of packets that arrive twice"},
+    {"corrupt", OPTION_SHARE, FIELD(struct netem_config, corrupt_ppb), .initial = "0%",
+     .help = "share of packets that arrive with one wrong bit"},
+    {"delay_some", OPTION_MAP, .options = delay_some_options, .help = "delays some packets more"},
+    {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
+     .help = "largest IP packet that passes; default: no limit"},
+    {"loss_model", OPTION_LATER, .help = "bursts of loss (Gilbert-Elliott)"},
+    {"policer", OPTION_LATER, .help = "token bucket without a queue"},
+    {"ecn", OPTION_LATER, .help = "marks above this queueing time"},
+    {.type = OPTION_END}};
+
+/* ---- single links ---- */
+
+struct link_item {
+    struct netem_config config;
+    uint16_t from, to;
+    bool symmetric;
+};
+
+static void read_end(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                     void *field)
+{
+    (void)option;
+    *(uint16_t *)field = scenario_node_find(reader, node);
+}
+
+static const struct conf_option link_item_options[] = {
+    {"from", OPTION_CUSTOM, FIELD(struct link_item, from), .form = "name of a node", .read = read_end,
+     .required = true, .help = "the node that sends into the link"},
+    {"to", OPTION_CUSTOM, FIELD(struct link_item, to), .form = "name of a node", .read = read_end,
+     .required = true, .help = "the node at its far end"},
+    {"symmetric", OPTION_BOOL, FIELD(struct link_item, symmetric), .initial = "false",
+     .help = "the same values hold for the other direction"},
+    {.type = OPTION_INCLUDE, .options = scenario_link_options, .offset = offsetof(struct link_item, config)},
+    {.type = OPTION_END}};
+
+/* The item's values go over those that the default and the matrices gave to each direction. */
+static void read_link(struct conf_reader *reader, yaml_node_t *node)
+{
+    struct scenario *scenario = reader->context;
+    struct link_item item = {.from = SCENARIO_NO_NODE, .to = SCENARIO_NO_NODE};
+    conf_read_map(reader, link_item_options, node, &item);
+    if (item.from == SCENARIO_NO_NODE || item.to == SCENARIO_NO_NODE)
+        return;
+    if (item.from == item.to) {
+        conf_error(reader, node, "from and to are both \"%s\"", scenario->nodes[item.from].name);
+        return;
+    }
+    struct link_item there = {.config = scenario->links[item.from][item.to]};
+    struct link_item back = {.config = scenario->links[item.to][item.from]};
+    conf_read_map(reader, link_item_options, node, &there);
+    conf_read_map(reader, link_item_options, node, &back);
+    scenario->links[item.from][item.to] = there.config;
+    if (item.symmetric)
+        scenario->links[item.to][item.from] = back.config;
+}
+
+void scenario_read_link_list(struct conf_reader *reader)
+{
+    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
+    const yaml_node_t *list = conf_find(reader, conf_find(reader, root, "links"), "list");
+    for (size_t index = 0; index < conf_length(list); index++) {
+        size_t previous = conf_enter(reader, "links.list[%zu]", index);
+        read_link(reader, conf_at(reader, list, index));
+        conf_leave(reader, previous);
+    }
+}
+
+/* Only looks at the form: scenario_read_link_list reads the items, after the matrices. */
+static void check_list(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *list,
+                       void *field)
+{
+    (void)option;
+    (void)field;
+    if (list->type != YAML_SEQUENCE_NODE)
+        conf_error(reader, list, "expected a list of links");
+}
+
+static void read_default(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
+                         void *field)
+{
+    struct scenario *scenario = field;
+    struct netem_config link = scenario->links[0][0];
+    (void)option;
+    conf_read_map(reader, scenario_link_options, map, &link);
+    for (unsigned from = 0; from < SCENARIO_NODES_MAX; from++)
+        for (unsigned to = 0; to < SCENARIO_NODES_MAX; to++)
+            scenario->links[from][to] = link;
+}
+
+/* ---- matrices ---- */
+
+static bool rtt_cell(struct netem_config *link, const char *text)
+{
+    uint64_t rtt_ns;
+    if (!value_parse_decimal(text, 6, &rtt_ns) || rtt_ns / 2 > DELAY_MAX_NS)
+        return false;
+    link->delay_ns = rtt_ns / 2;
+    return true;
+}
+
+static bool loss_cell(struct netem_config *link, const char *text)
+{
+    return value_parse_decimal(text, 7, &link->loss_ppb) && link->loss_ppb <= 1000000000;
+}
+
+static bool rate_cell(struct netem_config *link, const char *text)
+{
+    return value_parse_decimal(text, 6, &link->rate_bps) && link->rate_bps > 0;
+}
+
+static const struct matrix rtt_matrix = {"an RTT in ms", rtt_cell};
+static const struct matrix loss_matrix = {"a loss in percent", loss_cell};
+static const struct matrix rate_matrix = {"a rate in Mbit/s above 0", rate_cell};
+
+static void read_rtt(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                     void *field)
+{
+    (void)option;
+    (void)field;
+    scenario_read_matrix(reader, node, &rtt_matrix);
+}
+
+static void read_loss(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                      void *field)
+{
+    (void)option;
+    (void)field;
+    scenario_read_matrix(reader, node, &loss_matrix);
+}
+
+static void read_rate(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                      void *field)
+{
+    (void)option;
+    (void)field;
+    scenario_read_matrix(reader, node, &rate_matrix);
+}
+
+const struct conf_option scenario_matrix_options[] = {
+    {"rtt_ms", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_rtt,
+     .help = "RTTs in ms; half of it is the owd of each direction"},
+    {"loss_percent", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_loss, .help = "loss in %"},
+    {"rate_mbps", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_rate, .help = "rates in Mbit/s"},
+    {"cross_mbps", OPTION_LATER, .help = "rates of cross traffic"},
+    {.type = OPTION_END}};
+
+const struct conf_option scenario_links_options[] = {
+    {"default", OPTION_CUSTOM, .form = "a map", .read = read_default, .options = scenario_link_options,
+     .help = "what holds for every link"},
+    {"list", OPTION_CUSTOM, .form = "a list", .read = check_list, .options = link_item_options, .below = "[]",
+     .help = "single links, over the default and the matrices"},
+    {.type = OPTION_END}};

@@ -1,0 +1,70 @@
+/* The example files in conf/ are what operators copy: each must pass as it is. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <glob.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "conf/conf.h"
+
+static struct app_config config;
+static struct scenario scenario;
+static struct job_spec spec;
+static struct conf_errors errors;
+
+static bool read_node(const char *path)
+{
+    return conf_read_node(path, NULL, &config, &errors);
+}
+
+static bool read_job(const char *path)
+{
+    return conf_read_job(path, NULL, &spec, &errors);
+}
+
+static bool read_scenario(const char *path)
+{
+    return conf_read_scenario(path, NULL, &scenario, &errors);
+}
+
+static void expect_all(const char *pattern, bool (*read)(const char *path))
+{
+    glob_t found;
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t index = 0; index < found.gl_pathc; index++) {
+        bool good = read(found.gl_pathv[index]);
+        conf_errors_print(&errors, stderr);
+        assert_true(good);
+        assert_int_equal(errors.count, 0);
+    }
+    globfree(&found);
+}
+
+static void examples__nodes(void **state)
+{
+    (void)state;
+    expect_all(CONF_DIRECTORY "/nodes/*.yaml", read_node);
+}
+
+static void examples__jobs(void **state)
+{
+    (void)state;
+    expect_all(CONF_DIRECTORY "/jobs/*.yaml", read_job);
+}
+
+static void examples__scenarios(void **state)
+{
+    (void)state;
+    expect_all(CONF_DIRECTORY "/scenarios/*.yaml", read_scenario);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples__nodes),
+        cmocka_unit_test(examples__jobs),
+        cmocka_unit_test(examples__scenarios),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
