@@ -1,0 +1,14 @@
+/* Content of a simulated source file: a function of (seed, offset), so that no byte of it need be kept. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct content {
+    uint64_t seed;
+    uint64_t size_bytes;
+    bool sparse; /* all zeros */
+};
+
+void content_fill(const struct content *content, uint64_t offset, uint8_t *out, uint32_t length);
+bool content_equal(const struct content *content, uint64_t offset, const uint8_t *data, uint32_t length);

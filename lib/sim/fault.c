@@ -1,0 +1,94 @@
+/* Fault injection: what the scenario's faults do, and when a killed node comes back. */
+#include <string.h>
+
+#include "base/check.h"
+#include "sim/run.h"
+
+#define HOLD_NS_MAX (1ULL << 60)
+
+static void link_down(struct sim *sim, const struct scenario_fault *fault, uint16_t from, uint16_t to)
+{
+    uint64_t up_ns = fault->duration_ns == 0 ? TIME_NEVER : later_ns(sim->now_ns, fault->duration_ns);
+    if (fault->holds)
+        up_ns = MIN(up_ns, HOLD_NS_MAX);
+    netem_down(&net_pair(&sim->net, from, to)->link, fault->holds, up_ns);
+}
+
+static void cancel(struct sim *sim, const struct scenario_fault *fault)
+{
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++) {
+        if (strcmp(sim->jobs[job].spec.name, fault->job) != 0)
+            continue;
+        if (sim->hosts[sim->jobs[job].host].node == NULL)
+            return;
+        sim->message = (struct ctl_msg){.type = CTL_JOB_CANCEL};
+        name_copy(sim->message.body.job_cancel.name, sizeof(sim->message.body.job_cancel.name), fault->job);
+        host_ctl(sim, sim->jobs[job].host, &sim->message, NULL);
+        return;
+    }
+}
+
+static void source_changed(struct sim *sim, const struct scenario_fault *fault)
+{
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++)
+        if (strcmp(sim->jobs[job].spec.name, fault->job) == 0)
+            sim->sources[job].changed = true;
+}
+
+/* The node's jobs die with it. */
+static void kill_node(struct sim *sim, uint16_t index, const struct scenario_fault *fault, uint16_t number)
+{
+    host_kill(sim, index);
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++) {
+        struct sim_job *lost = &sim->jobs[job];
+        if (lost->host != index || !lost->started || lost->ended)
+            continue;
+        lost->lost = lost->ended = true;
+        lost->ended_ns = sim->now_ns;
+        name_copy(lost->text, sizeof(lost->text), "the source was killed");
+    }
+    if (fault->duration_ns != 0)
+        event_add(&sim->heap, sim->now_ns + fault->duration_ns, EVENT_FAULT,
+                  (uint32_t)sim->scenario->fault_count + number, NULL);
+}
+
+/* Fault `index` of the scenario; beyond its faults: the restart that belongs to fault index - count. */
+void fault_apply(struct sim *sim, uint16_t index)
+{
+    const struct scenario *scenario = sim->scenario;
+    bool restart = index >= scenario->fault_count;
+    uint16_t number = restart ? (uint16_t)(index - scenario->fault_count) : index;
+    const struct scenario_fault *fault = &scenario->faults[number];
+    sim->fault_applied[number] = true;
+    switch (restart ? FAULT_RESTART : (enum scenario_fault_kind)fault->kind) {
+    case FAULT_KILL:
+        kill_node(sim, fault->node, fault, number);
+        break;
+    case FAULT_RESTART:
+        if (sim->hosts[fault->node].node == NULL)
+            host_start(sim, fault->node);
+        break;
+    case FAULT_LINK_SET:
+        net_link_set(&sim->net, fault->link_from, fault->link_to, fault->set_mask, &fault->set);
+        if (fault->symmetric)
+            net_link_set(&sim->net, fault->link_to, fault->link_from, fault->set_mask, &fault->set);
+        break;
+    case FAULT_LINK_DOWN:
+        link_down(sim, fault, fault->link_from, fault->link_to);
+        if (fault->symmetric)
+            link_down(sim, fault, fault->link_to, fault->link_from);
+        break;
+    case FAULT_PLANNER_KILL:
+        planner_kill(sim, fault->node, fault->duration_ns);
+        break;
+    case FAULT_CANCEL:
+        cancel(sim, fault);
+        break;
+    case FAULT_SOURCE_CHANGED:
+        source_changed(sim, fault);
+        break;
+    case FAULT_DISK_FULL:
+        sim->hosts[fault->node].disk.full = true;
+        break;
+    }
+}

@@ -1,0 +1,202 @@
+/* Collects what a run came to, from the disks, the nodes and the links. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "edge/limit.h"
+#include "sim/run.h"
+
+static bool is_receiver(const struct sim *sim, const struct sim_job *job, uint16_t node)
+{
+    const struct job_spec *spec = &job->spec;
+    if (node == job->host)
+        return false;
+    if (spec->to_all)
+        return true;
+    for (uint16_t receiver = 0; receiver < spec->receiver_count; receiver++)
+        if (strcmp(spec->receivers[receiver], sim->scenario->nodes[node].name) == 0)
+            return true;
+    return false;
+}
+
+/* What the source knows of the receiver; only with a view in sim->job_view. */
+static void add_site_view(const struct sim *sim, const struct sim_job *job, struct result_receiver *receiver)
+{
+    const struct node_job_view *view = &sim->job_view;
+    const struct sim_clock *clock = &sim->hosts[job->host].clock;
+    for (uint16_t site = 0; site < view->site_count; site++) {
+        if (strcmp(view->sites[site].name, sim->scenario->nodes[receiver->node].name) != 0)
+            continue;
+        receiver->state = view->sites[site].state;
+        name_copy(receiver->text, sizeof(receiver->text), view->sites[site].text);
+        if (view->sites[site].complete_ns != 0)
+            receiver->known_ns =
+                elapsed_ns(clock_virtual(clock, view->sites[site].complete_ns), job->start_ns);
+        return;
+    }
+}
+
+static void gather_receivers(struct sim *sim, uint16_t index, bool viewed, struct result_job *result)
+{
+    const struct sim_job *job = &sim->jobs[index];
+    bool all = true;
+    for (uint16_t node = 0; node < sim->scenario->node_count; node++) {
+        if (!is_receiver(sim, job, node))
+            continue;
+        struct result_receiver *receiver = &result->receivers[result->receiver_count++];
+        const struct sim_copy *copy = &sim->hosts[node].disk.copies[index];
+        receiver->node = node;
+        receiver->bytes = copy->right_bytes;
+        receiver->done = copy->finished_ns != 0;
+        receiver->verified = copy->verified;
+        receiver->complete_ns = receiver->done ? copy->finished_ns - job->start_ns : 0;
+        if (viewed)
+            add_site_view(sim, job, receiver);
+        result->time_ns = MAX(result->time_ns, receiver->complete_ns);
+        all &= receiver->verified;
+    }
+    if (!all)
+        result->time_ns = 0;
+    if (result->time_ns != 0)
+        result->goodput_bps = muldiv64(sim->sources[index].content.size_bytes * 8, NS_PER_S, result->time_ns);
+}
+
+static void gather_job(struct sim *sim, uint16_t index, struct result_job *result)
+{
+    const struct sim_job *job = &sim->jobs[index];
+    const struct node_job_view *view = &sim->job_view;
+    const struct sim_clock *clock = &sim->hosts[job->host].clock;
+    bool viewed = job_look(sim, job);
+    *result = (struct result_job){
+        .started = job->started, .lost = job->lost, .state = JOB_FAILED, .start_ns = job->start_ns};
+    name_copy(result->text, sizeof(result->text), job->text);
+    if (job->ended)
+        result->ended_ns = job->ended_ns - job->start_ns;
+    if (viewed) {
+        result->state = view->state;
+        name_copy(result->text, sizeof(result->text), view->text);
+        result->plan = view->plan;
+        result->request = view->request;
+        if (view->running_ns != 0)
+            result->running_ns = elapsed_ns(clock_virtual(clock, view->running_ns), job->start_ns);
+        if (view->ended_ns != 0)
+            result->ended_ns = elapsed_ns(clock_virtual(clock, view->ended_ns), job->start_ns);
+    }
+    gather_receivers(sim, index, viewed, result);
+}
+
+static void gather_jobs(struct sim *sim, struct sim_result *result)
+{
+    uint64_t first_ns = TIME_NEVER, last_ns = 0, bits = 0;
+    result->completed = result->job_count != 0;
+    for (uint16_t index = 0; index < result->job_count; index++) {
+        struct result_job *job = &result->jobs[index];
+        gather_job(sim, index, job);
+        result->completed &= job->state == JOB_DONE && !job->lost && job->time_ns != 0;
+        first_ns = MIN(first_ns, job->start_ns);
+        last_ns = MAX(last_ns, job->start_ns + job->time_ns);
+        bits += sim->sources[index].content.size_bytes * 8;
+    }
+    result->time_ns = result->completed ? last_ns - first_ns : elapsed_ns(sim->now_ns, first_ns);
+    if (result->completed)
+        result->goodput_bps = muldiv64(bits, NS_PER_S, result->time_ns);
+}
+
+/* An edge counts as one when data went over it. */
+static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_result *result)
+{
+    const struct sim_host *sender = &sim->hosts[from], *receiver = &sim->hosts[to];
+    struct node_edge_view view, back;
+    if (sender->node == NULL || !node_edge_view(sender->node, to < from ? to : to - 1u, &view) ||
+        view.sent_packets == 0)
+        return;
+    const struct net_pair *pair = net_pair(&sim->net, from, to);
+    struct result_edge *edge = &result->edges[result->edge_count++];
+    *edge = (struct result_edge){.from = from,
+                                 .to = to,
+                                 .view = view,
+                                 .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops,
+                                 .queue_drops = pair->link.counters.queue_drops,
+                                 .reordered = pair->link.counters.reordered,
+                                 .limited_by = edge_limit_name(view.limited_by),
+                                 .wait_p50_ns = wait_percentile(&pair->waits, 50),
+                                 .wait_p99_ns = wait_percentile(&pair->waits, 99)};
+    if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back))
+        edge->feedback_bytes = back.feedback_bytes;
+}
+
+static void add_counter(struct sim_result *result, const char *name, uint64_t value)
+{
+    CHECK(result->counter_count < RESULT_COUNTERS_MAX);
+    result->counters[result->counter_count++] = (struct result_counter){name, value};
+}
+
+static void gather_counters(struct sim *sim, struct sim_result *result)
+{
+    const struct net_counters *net = &sim->net.counters;
+    struct sim_disk sum = {0};
+    for (uint16_t index = 0; index < sim->scenario->node_count; index++) {
+        const struct sim_disk *disk = &sim->hosts[index].disk;
+        sum.reads += disk->reads;
+        sum.writes += disk->writes;
+        sum.wrong_writes += disk->wrong_writes;
+    }
+    for (uint32_t counter = 0; counter < sim->total_count; counter++)
+        add_counter(result, sim->totals[counter].name, sim->totals[counter].value);
+    add_counter(result, "net_sent", net->sent);
+    add_counter(result, "net_delivered", net->delivered);
+    add_counter(result, "net_lost", net->lost);
+    add_counter(result, "net_queue_drops", net->queue_drops);
+    add_counter(result, "net_too_long", net->too_long);
+    add_counter(result, "net_down_drops", net->down_drops);
+    add_counter(result, "net_duplicated", net->duplicated);
+    add_counter(result, "net_corrupt_drops", net->corrupt_drops);
+    add_counter(result, "net_no_route", net->no_route);
+    add_counter(result, "net_refused", sim->counters.refused);
+    add_counter(result, "net_dead_drops", sim->counters.dead_drops);
+    add_counter(result, "sim_early_wakes", sim->counters.early_wakes);
+    add_counter(result, "disk_reads", sum.reads);
+    add_counter(result, "disk_writes", sum.writes);
+    add_counter(result, "disk_wrong_writes", sum.wrong_writes);
+}
+
+static void gather_nodes(struct sim *sim, struct sim_result *result)
+{
+    struct digest digest = sim->past_nodes;
+    for (uint16_t index = 0; index < sim->scenario->node_count; index++) {
+        if (sim->hosts[index].node == NULL)
+            continue;
+        digest_add(&digest, node_digest(sim->hosts[index].node));
+        host_count(sim, &sim->hosts[index]);
+    }
+    result->node_digest = digest.value;
+    digest_add(&sim->digest, digest.value);
+    result->digest = sim->digest.value;
+}
+
+void gather(struct sim *sim, struct sim_result *result)
+{
+    const struct scenario *scenario = sim->scenario;
+    uint16_t count = scenario->node_count;
+    *result = (struct sim_result){.seed = sim->options.seed,
+                                  .end_ns = sim->now_ns,
+                                  .limit_reached = sim->stop_ns == TIME_NEVER,
+                                  .events = sim->counters.events,
+                                  .memory_bytes = sim->net.pool.allocated_bytes,
+                                  .job_count = scenario->job_count,
+                                  .fault_count = scenario->fault_count};
+    name_copy(result->name, sizeof(result->name), scenario->name);
+    result->jobs = calloc(MAX(scenario->job_count, 1u), sizeof(*result->jobs));
+    result->edges = calloc((size_t)count * count, sizeof(*result->edges));
+    CHECK(result->jobs != NULL && result->edges != NULL);
+    gather_jobs(sim, result);
+    for (uint16_t from = 0; from < count; from++)
+        for (uint16_t to = 0; to < count; to++)
+            if (from != to)
+                gather_edge(sim, from, to, result);
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        result->faults[fault] = (struct result_fault){
+            scenario->faults[fault].kind, scenario->faults[fault].at_ns, sim->fault_applied[fault]};
+    gather_nodes(sim, result);
+    gather_counters(sim, result);
+}

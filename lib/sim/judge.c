@@ -1,0 +1,134 @@
+/* Expectations of a scenario against the result of its run. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sim/result.h"
+
+/* False: there is no such value. */
+static bool find_counter(const struct sim_result *result, const char *name, uint64_t *value)
+{
+    for (uint32_t counter = 0; counter < result->counter_count; counter++) {
+        if (strcmp(result->counters[counter].name, name) != 0)
+            continue;
+        *value = result->counters[counter].value;
+        return true;
+    }
+    return false;
+}
+
+static bool find_value(const struct sim_result *result, const char *name, uint64_t *value)
+{
+    const struct {
+        const char *name;
+        uint64_t value;
+    } values[] = {
+        {"goodput", result->goodput_bps},
+        {"time", result->time_ns},
+        {"repairs", result_repairs(result)},
+        {"repair_overhead", result_sent_packets(result) == 0
+                                ? 0
+                                : muldiv64(result_repairs(result), NS_PER_S, result_sent_packets(result))},
+        {"completed", result->completed},
+        {"verified", result_verified(result)},
+        {"failed_jobs", result_failed_jobs(result)},
+        {"netem_lost", result_netem_lost(result)},
+    };
+    for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++) {
+        if (strcmp(values[index].name, name) != 0)
+            continue;
+        *value = values[index].value;
+        return true;
+    }
+    return strncmp(name, "counters.", 9) == 0 && find_counter(result, name + 9, value);
+}
+
+static const char *find_text(const struct sim_result *result, const struct scenario *scenario,
+                             const char *name)
+{
+    bool state = strncmp(name, "state.", 6) == 0, text = strncmp(name, "text.", 5) == 0;
+    for (uint16_t job = 0; job < result->job_count; job++) {
+        if (state && strcmp(scenario->jobs[job].spec.name, name + 6) == 0)
+            return result_job_state(&result->jobs[job]);
+        if (text && strcmp(scenario->jobs[job].spec.name, name + 5) == 0)
+            return result->jobs[job].text;
+    }
+    return NULL;
+}
+
+static const char *compare_text(unsigned compare)
+{
+    switch ((enum scenario_compare)compare) {
+    case COMPARE_AT_LEAST:
+        return ">=";
+    case COMPARE_AT_MOST:
+        return "<=";
+    case COMPARE_EQUAL:
+        return "==";
+    }
+    return "?";
+}
+
+static bool holds(unsigned compare, uint64_t found, uint64_t expected)
+{
+    switch ((enum scenario_compare)compare) {
+    case COMPARE_AT_LEAST:
+        return found >= expected;
+    case COMPARE_AT_MOST:
+        return found <= expected;
+    case COMPARE_EQUAL:
+        return found == expected;
+    }
+    return false;
+}
+
+static bool judge_text(const struct sim_result *result, const struct scenario *scenario,
+                       const struct scenario_expect *expect, const char *file, FILE *out)
+{
+    const char *found = find_text(result, scenario, expect->name);
+    /* A job's text is a sentence: it is enough that the expected words are in it. */
+    bool part = strncmp(expect->name, "text.", 5) == 0;
+    if (found != NULL && (part ? strstr(found, expect->text) != NULL : strcmp(found, expect->text) == 0))
+        return true;
+    fprintf(out, "%s:%d: expected %s to be \"%s\", found %s%s%s\n", file, expect->line, expect->name,
+            expect->text, found != NULL ? "\"" : "", found != NULL ? found : "no such job",
+            found != NULL ? "\"" : "");
+    return false;
+}
+
+static bool judge_value(const struct sim_result *result, const struct scenario_expect *expect,
+                        const char *file, FILE *out)
+{
+    uint64_t found = 0;
+    if (!find_value(result, expect->name, &found)) {
+        fprintf(out, "%s:%d: expected %s, found no such value\n", file, expect->line, expect->name);
+        return false;
+    }
+    if (holds(expect->compare, found, expect->value))
+        return true;
+    fprintf(out, "%s:%d: expected %s %s %" PRIu64 ", found %" PRIu64 "\n", file, expect->line, expect->name,
+            compare_text(expect->compare), expect->value, found);
+    return false;
+}
+
+bool result_judge(const struct sim_result *result, const struct scenario *scenario, const char *file,
+                  FILE *out)
+{
+    bool good = true, ends_expected = false;
+    for (uint16_t index = 0; index < scenario->expect_count; index++) {
+        const struct scenario_expect *expect = &scenario->expects[index];
+        good &= expect->is_text ? judge_text(result, scenario, expect, file, out)
+                                : judge_value(result, expect, file, out);
+        ends_expected |= strcmp(expect->name, "completed") == 0 || strcmp(expect->name, "failed_jobs") == 0 ||
+                         strncmp(expect->name, "state.", 6) == 0;
+    }
+    if (result->limit_reached) {
+        fprintf(out, "%s: the limit of virtual time was reached\n", file);
+        good = false;
+    }
+    if (!ends_expected && !result->completed) {
+        fprintf(out, "%s: expected all jobs to be done and verified everywhere, found otherwise\n", file);
+        good = false;
+    }
+    return good;
+}

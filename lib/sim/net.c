@@ -1,0 +1,330 @@
+#include "sim/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/units.h"
+
+#define WIRE_EXTRA_BYTES (ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES)
+
+/* ---- waiting times ---- */
+
+static uint32_t wait_bucket(uint64_t wait_ns)
+{
+    if (wait_ns < 4)
+        return (uint32_t)wait_ns;
+    uint32_t power = 63 - (uint32_t)__builtin_clzll(wait_ns);
+    return MIN(4 * (power - 1) + (uint32_t)(wait_ns >> (power - 2) & 3), WAIT_BUCKETS - 1u);
+}
+
+static uint64_t wait_bucket_end(uint32_t bucket)
+{
+    if (bucket < 4)
+        return bucket;
+    uint32_t power = bucket / 4 + 1;
+    return ((5ULL + bucket % 4) << (power - 2)) - 1;
+}
+
+void wait_add(struct wait_histogram *histogram, uint64_t wait_ns)
+{
+    histogram->buckets[wait_bucket(wait_ns)]++;
+    histogram->count++;
+}
+
+uint64_t wait_percentile(const struct wait_histogram *histogram, unsigned percent)
+{
+    uint64_t wanted = muldiv64_up(histogram->count, percent, 100), seen = 0;
+    if (histogram->count == 0)
+        return 0;
+    for (uint32_t bucket = 0; bucket < WAIT_BUCKETS; bucket++) {
+        seen += histogram->buckets[bucket];
+        if (seen >= wanted)
+            return wait_bucket_end(bucket);
+    }
+    return wait_bucket_end(WAIT_BUCKETS - 1u);
+}
+
+/* ---- setting up ---- */
+
+/* Room for packet-counted queues; NULL, and 0 places, where the queue is never counted so. */
+static uint64_t *departures_new(uint64_t limit, uint32_t *places)
+{
+    *places = 0;
+    if (limit == 0)
+        return NULL;
+    for (*places = 2; *places <= limit; *places *= 2)
+        ;
+    uint64_t *departures = calloc(*places, sizeof(*departures));
+    CHECK(departures != NULL);
+    return departures;
+}
+
+static uint64_t packets_limit(const struct netem_config *config)
+{
+    return config->queue_unit == NETEM_QUEUE_PACKETS ? MAX(config->queue_limit, 1ULL) : 0;
+}
+
+static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t limit,
+                      struct rng *seeds, uint64_t **departures)
+{
+    uint32_t places;
+    *departures = departures_new(limit, &places);
+    netem_init(link, config, rng_next(seeds), *departures, places);
+}
+
+/* The longest packet-counted queue that the link ever has, faults included. */
+static uint64_t pair_limit(const struct scenario *scenario, uint16_t from, uint16_t to)
+{
+    uint64_t limit = packets_limit(&scenario->links[from][to]);
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        if (scenario->faults[fault].kind == FAULT_LINK_SET)
+            limit = MAX(limit, packets_limit(&scenario->faults[fault].set));
+    return limit;
+}
+
+void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, struct event_heap *heap,
+              struct digest *digest)
+{
+    uint16_t count = scenario->node_count;
+    *net = (struct net){.count = count, .heap = heap, .digest = digest};
+    net->pairs = calloc((size_t)count * count, sizeof(*net->pairs));
+    net->ports = calloc(count, sizeof(*net->ports));
+    CHECK(net->pairs != NULL && net->ports != NULL);
+    pool_init(&net->pool);
+    struct rng seeds;
+    rng_init(&seeds, seed);
+    for (uint16_t host = 0; host < count; host++) {
+        struct net_port *port = &net->ports[host];
+        const struct scenario_node *node = &scenario->nodes[host];
+        link_init(&port->uplink, &node->uplink, packets_limit(&node->uplink), &seeds, &port->departures[0]);
+        link_init(&port->downlink, &node->downlink, packets_limit(&node->downlink), &seeds,
+                  &port->departures[1]);
+    }
+    for (uint16_t from = 0; from < count; from++)
+        for (uint16_t to = 0; to < count; to++) {
+            struct net_pair *pair = net_pair(net, from, to);
+            link_init(&pair->link, &scenario->links[from][to], pair_limit(scenario, from, to), &seeds,
+                      &pair->departures);
+        }
+}
+
+void net_free(struct net *net)
+{
+    for (uint32_t pair = 0; pair < (uint32_t)net->count * net->count; pair++)
+        free(net->pairs[pair].departures);
+    for (uint16_t host = 0; host < net->count; host++) {
+        free(net->ports[host].departures[0]);
+        free(net->ports[host].departures[1]);
+    }
+    free(net->pairs);
+    free(net->ports);
+    pool_free_all(&net->pool);
+}
+
+struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to)
+{
+    CHECK(from < net->count && to < net->count);
+    return &net->pairs[(uint32_t)from * net->count + to];
+}
+
+void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, const struct netem_config *set)
+{
+    struct netem_link *link = &net_pair(net, from, to)->link;
+    struct netem_config config = link->config;
+    if (mask & LINK_SET_RATE)
+        config.rate_bps = set->rate_bps;
+    if (mask & LINK_SET_DELAY)
+        config.delay_ns = set->delay_ns;
+    if (mask & LINK_SET_JITTER)
+        config.jitter_ns = set->jitter_ns;
+    if (mask & LINK_SET_LOSS)
+        config.loss_ppb = set->loss_ppb;
+    if (mask & LINK_SET_QUEUE) {
+        config.queue_unit = set->queue_unit;
+        config.queue_limit = set->queue_limit;
+    }
+    netem_set(link, &config);
+}
+
+/* ---- packets ---- */
+
+/* Joins the queue; the heap holds the event of the first in the queue. */
+static void queue_join(struct net *net, struct packet_queue *queue, enum event_kind kind, uint32_t index,
+                       struct sim_packet *packet)
+{
+    packet->next = NULL;
+    packet->sequence = event_ticket(net->heap);
+    if (queue->head != NULL) {
+        queue->tail->next = packet;
+        queue->tail = packet;
+        return;
+    }
+    queue->head = queue->tail = packet;
+    event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, kind, index, NULL});
+}
+
+static void queue_schedule(struct net *net, const struct packet_queue *queue, enum event_kind kind,
+                           uint32_t index)
+{
+    const struct sim_packet *packet = queue->head;
+    if (packet != NULL)
+        event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, kind, index, NULL});
+}
+
+/* The packet comes out of its link at arrive_ns. */
+static void fly(struct net *net, struct sim_packet *packet, uint64_t arrive_ns)
+{
+    uint32_t index = (uint32_t)packet->from * net->count + packet->to;
+    struct packet_queue *queue = &net->pairs[index].queue;
+    packet->time_ns = arrive_ns;
+    if (queue->head == NULL || arrive_ns >= queue->tail->time_ns)
+        queue_join(net, queue, EVENT_LINK, index, packet);
+    else
+        event_add(net->heap, arrive_ns, EVENT_STRAY, index, packet);
+}
+
+static void count_drop(struct net *net, enum netem_verdict verdict)
+{
+    switch (verdict) {
+    case NETEM_PASS:
+        break;
+    case NETEM_LOST:
+        net->counters.lost++;
+        break;
+    case NETEM_QUEUE_DROP:
+        net->counters.queue_drops++;
+        break;
+    case NETEM_TOO_LONG:
+        net->counters.too_long++;
+        break;
+    case NETEM_DOWN:
+        net->counters.down_drops++;
+        break;
+    }
+}
+
+static bool all_zero(const uint8_t *data, uint32_t length)
+{
+    return data[0] == 0 && memcmp(data, data + 1, length - 1) == 0;
+}
+
+static struct sim_packet *copy_of(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet)
+{
+    bool zeros = packet->body_bytes == 0 || all_zero(packet->body, packet->body_bytes);
+    struct sim_packet *copy =
+        pool_take(&net->pool, (uint32_t)packet->head_bytes + (zeros ? 0 : packet->body_bytes));
+    copy->from = from;
+    copy->to = to;
+    copy->length = (uint16_t)(packet->head_bytes + packet->body_bytes);
+    copy->ip_bytes = copy->length + address_overhead_bytes(packet->to.family);
+    copy->wire_bytes = copy->ip_bytes + WIRE_EXTRA_BYTES;
+    copy->ecn = packet->traffic_class & 3;
+    copy->corrupted = false;
+    memcpy(copy->data, packet->head, packet->head_bytes);
+    if (!zeros)
+        memcpy(copy->data + packet->head_bytes, packet->body, packet->body_bytes);
+    return copy;
+}
+
+static void fly_duplicate(struct net *net, const struct sim_packet *packet, uint64_t arrive_ns)
+{
+    struct sim_packet *copy = pool_take(&net->pool, packet->stored);
+    uint8_t size_class = copy->size_class;
+    memcpy(copy, packet, sizeof(*packet) + packet->stored);
+    copy->size_class = size_class;
+    net->counters.duplicated++;
+    fly(net, copy, arrive_ns);
+}
+
+uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *tx, uint64_t depart_ns)
+{
+    struct net_port *port = &net->ports[from];
+    uint64_t sent_ns = MAX(depart_ns, port->sent_until_ns);
+    port->sent_until_ns = sent_ns;
+    net->counters.sent++;
+    struct sim_packet *packet = copy_of(net, from, to, tx);
+    packet->queued_ns = netem_queue_ns(&port->uplink, sent_ns);
+    struct netem_decision up = netem_send(&port->uplink, packet->wire_bytes, packet->ip_bytes, sent_ns);
+    struct netem_decision way = {.verdict = up.verdict};
+    struct netem_link *link = &net_pair(net, from, to)->link;
+    if (up.verdict == NETEM_PASS) {
+        packet->queued_ns += netem_queue_ns(link, up.arrive_ns);
+        way = netem_send(link, packet->wire_bytes, packet->ip_bytes, up.arrive_ns);
+    }
+    digest_add(net->digest, sent_ns);
+    digest_add(net->digest, (uint64_t)from << 48 | (uint64_t)to << 32 | packet->length);
+    digest_add(net->digest, (uint64_t)way.verdict << 1 | way.corrupted);
+    if (way.verdict != NETEM_PASS) {
+        count_drop(net, way.verdict);
+        pool_give(&net->pool, packet);
+        return sent_ns;
+    }
+    packet->corrupted = way.corrupted;
+    if (way.duplicated)
+        fly_duplicate(net, packet, way.duplicate_ns);
+    fly(net, packet, way.arrive_ns);
+    return sent_ns;
+}
+
+/* The packet has come through its link: into the receiver's downlink. */
+static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t now_ns)
+{
+    struct net_port *port = &net->ports[packet->to];
+    uint64_t queue_ns = netem_queue_ns(&port->downlink, now_ns);
+    struct netem_decision down = netem_send(&port->downlink, packet->wire_bytes, packet->ip_bytes, now_ns);
+    if (down.verdict != NETEM_PASS) {
+        digest_add(net->digest, now_ns ^ (uint64_t)down.verdict << 60);
+        count_drop(net, down.verdict);
+        pool_give(&net->pool, packet);
+        return;
+    }
+    packet->queued_ns += queue_ns;
+    packet->time_ns = down.arrive_ns;
+    queue_join(net, &port->queue, EVENT_PORT, packet->to, packet);
+}
+
+void net_on_link(struct net *net, uint32_t index, uint64_t now_ns)
+{
+    struct packet_queue *queue = &net->pairs[index].queue;
+    struct sim_packet *packet = queue->head;
+    queue->head = packet->next;
+    queue_schedule(net, queue, EVENT_LINK, index);
+    enter_downlink(net, packet, now_ns);
+}
+
+void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns)
+{
+    enter_downlink(net, packet, now_ns);
+}
+
+struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
+{
+    struct net_port *port = &net->ports[host];
+    for (;;) {
+        struct sim_packet *packet = port->queue.head;
+        if (packet == NULL || packet->time_ns > now_ns)
+            return NULL;
+        port->queue.head = packet->next;
+        digest_add(net->digest, packet->time_ns);
+        digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
+        if (!packet->corrupted) {
+            wait_add(&net_pair(net, packet->from, host)->waits, packet->queued_ns);
+            port->down_bytes += packet->wire_bytes;
+            net->counters.delivered++;
+            return packet;
+        }
+        net->counters.corrupt_drops++;
+        pool_give(&net->pool, packet);
+    }
+}
+
+void net_on_port(struct net *net, uint16_t host)
+{
+    queue_schedule(net, &net->ports[host].queue, EVENT_PORT, host);
+}
+
+void net_done(struct net *net, struct sim_packet *packet)
+{
+    pool_give(&net->pool, packet);
+}

@@ -1,0 +1,81 @@
+/* The simulated network. A packet passes three link models in a row: its sender's uplink, the link of the
+ * pair, its receiver's downlink. The first two are decided when it is sent, the third when it reaches the
+ * receiver, because packets of several senders meet there.
+ *
+ * Only the first packet of each link and each downlink is in the event heap; a packet that would come out
+ * before its predecessor (a stray) is there alone. A corrupted packet takes its time on the links and is then
+ * dropped by the receiver's port, whose UDP checksum finds every single flipped bit. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "netem/link.h"
+#include "node/packet.h"
+#include "sim/event.h"
+#include "sim/pool.h"
+#include "sim/scenario.h"
+
+/* Waiting times of a pair's packets, all three shapers together: four buckets per power of two. */
+#define WAIT_BUCKETS 160
+struct wait_histogram {
+    uint32_t buckets[WAIT_BUCKETS];
+    uint64_t count;
+};
+
+void wait_add(struct wait_histogram *histogram, uint64_t wait_ns);
+/* Upper edge of the bucket that holds the given share of the packets; 0 when there are none. */
+uint64_t wait_percentile(const struct wait_histogram *histogram, unsigned percent);
+
+struct packet_queue {
+    struct sim_packet *head, *tail;
+};
+
+struct net_pair {
+    struct netem_link link;
+    struct packet_queue queue;
+    struct wait_histogram waits;
+    uint64_t *departures;
+};
+
+struct net_port {
+    struct netem_link uplink, downlink;
+    struct packet_queue queue; /* on the downlink */
+    uint64_t *departures[2];
+    uint64_t sent_until_ns; /* packets are handed to the uplink in order */
+    uint64_t down_bytes;    /* delivered */
+};
+
+struct net_counters {
+    uint64_t sent, delivered, lost, queue_drops, too_long, down_drops, duplicated, corrupt_drops, no_route;
+};
+
+struct net {
+    uint16_t count;
+    struct net_pair *pairs; /* [from * count + to] */
+    struct net_port *ports;
+    struct event_heap *heap;
+    struct packet_pool pool;
+    struct digest *digest;
+    struct net_counters counters;
+};
+
+void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, struct event_heap *heap,
+              struct digest *digest);
+void net_free(struct net *net);
+struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to);
+/* New parameters for one link; only the fields of `mask` (enum scenario_link_set) change. */
+void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, const struct netem_config *set);
+
+/* Sends a copy of the packet at depart_ns, or right behind its predecessor when that was handed over later.
+ * Returns when it was handed to the uplink. */
+uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet,
+                  uint64_t depart_ns);
+void net_on_link(struct net *net, uint32_t index, uint64_t now_ns);
+void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
+/* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with
+ * net_done. NULL: none now. */
+struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns);
+/* To be called when net_take has returned NULL: schedules what follows. */
+void net_on_port(struct net *net, uint16_t host);
+void net_done(struct net *net, struct sim_packet *packet);

@@ -1,0 +1,224 @@
+#include "sim/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+void result_free(struct sim_result *result)
+{
+    free(result->jobs);
+    free(result->edges);
+    result->jobs = NULL;
+    result->edges = NULL;
+}
+
+const char *result_job_state(const struct result_job *job)
+{
+    if (job->lost)
+        return "lost";
+    return job->started ? job_state_name(job->state) : "refused";
+}
+
+const char *result_fault_name(unsigned kind)
+{
+    switch ((enum scenario_fault_kind)kind) {
+    case FAULT_KILL:
+        return "kill";
+    case FAULT_RESTART:
+        return "restart";
+    case FAULT_LINK_SET:
+        return "link_set";
+    case FAULT_LINK_DOWN:
+        return "link_down";
+    case FAULT_PLANNER_KILL:
+        return "planner_kill";
+    case FAULT_CANCEL:
+        return "cancel";
+    case FAULT_SOURCE_CHANGED:
+        return "source_changed";
+    case FAULT_DISK_FULL:
+        return "disk_full";
+    }
+    return "unknown";
+}
+
+uint64_t result_repairs(const struct sim_result *result)
+{
+    uint64_t sum = 0;
+    for (uint32_t edge = 0; edge < result->edge_count; edge++)
+        sum += result->edges[edge].view.repairs;
+    return sum;
+}
+
+uint64_t result_sent_packets(const struct sim_result *result)
+{
+    uint64_t sum = 0;
+    for (uint32_t edge = 0; edge < result->edge_count; edge++)
+        sum += result->edges[edge].view.sent_packets;
+    return sum;
+}
+
+uint64_t result_netem_lost(const struct sim_result *result)
+{
+    uint64_t sum = 0;
+    for (uint32_t edge = 0; edge < result->edge_count; edge++)
+        sum += result->edges[edge].netem_lost;
+    return sum;
+}
+
+uint64_t result_verified(const struct sim_result *result)
+{
+    uint64_t sum = 0;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        for (uint16_t receiver = 0; receiver < result->jobs[job].receiver_count; receiver++)
+            sum += result->jobs[job].receivers[receiver].verified;
+    return sum;
+}
+
+uint64_t result_failed_jobs(const struct sim_result *result)
+{
+    uint64_t sum = 0;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        sum += !result->jobs[job].started || result->jobs[job].lost || result->jobs[job].state == JOB_FAILED;
+    return sum;
+}
+
+/* ---- report ---- */
+
+static void report_hex(struct report *report, const char *name, uint64_t value)
+{
+    char text[17];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)value);
+    report_text(report, name, text);
+}
+
+static void report_tree(const struct plan_tree *tree, const struct plan_request *request,
+                        struct report *report)
+{
+    report_row(report);
+    report_fixed(report, "weight", tree->weight_ppm, 6);
+    report_table(report, "edges");
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        report_row(report);
+        report_text(report, "from", request->nodes[tree->edges[edge].from].name);
+        report_text(report, "to", request->nodes[tree->edges[edge].to].name);
+        report_row_end(report);
+    }
+    report_table_end(report);
+    report_row_end(report);
+}
+
+static void report_plan(const struct result_job *job, struct report *report)
+{
+    report_object(report, "plan");
+    report_u64(report, "rate_bps", job->plan.rate_bps);
+    report_u64(report, "bound_bps", job->plan.bound_bps);
+    report_table(report, "trees");
+    for (uint16_t tree = 0; tree < job->plan.tree_count; tree++)
+        report_tree(&job->plan.trees[tree], &job->request, report);
+    report_table_end(report);
+    report_object_end(report);
+}
+
+static void report_job(const struct result_job *job, const struct scenario_job *scenario_job,
+                       const struct scenario *scenario, struct report *report)
+{
+    report_row(report);
+    report_text(report, "name", scenario_job->spec.name);
+    report_text(report, "source", scenario_job->spec.source);
+    report_text(report, "state", result_job_state(job));
+    report_text(report, "text", job->text);
+    report_u64(report, "size_bytes", scenario_job->size_bytes);
+    report_fixed(report, "start_s", job->start_ns, 9);
+    report_fixed(report, "running_s", job->running_ns, 9);
+    report_fixed(report, "time_s", job->time_ns, 9);
+    report_fixed(report, "ended_s", job->ended_ns, 9);
+    report_u64(report, "goodput_bps", job->goodput_bps);
+    report_table(report, "receivers");
+    for (uint16_t index = 0; index < job->receiver_count; index++) {
+        const struct result_receiver *receiver = &job->receivers[index];
+        report_row(report);
+        report_text(report, "node", scenario->nodes[receiver->node].name);
+        report_fixed(report, "complete_s", receiver->complete_ns, 9);
+        report_fixed(report, "known_s", receiver->known_ns, 9);
+        report_u64(report, "bytes", receiver->bytes);
+        report_bool(report, "verified", receiver->verified);
+        report_text(report, "text", receiver->text);
+        report_row_end(report);
+    }
+    report_table_end(report);
+    report_plan(job, report);
+    report_row_end(report);
+}
+
+static void report_edge(const struct result_edge *edge, const struct scenario *scenario,
+                        struct report *report)
+{
+    report_row(report);
+    report_text(report, "from", scenario->nodes[edge->from].name);
+    report_text(report, "to", scenario->nodes[edge->to].name);
+    report_u64(report, "goodput_bps", edge->view.goodput_bps);
+    report_u64(report, "sent_packets", edge->view.sent_packets);
+    report_u64(report, "lost_packets", edge->view.lost_packets);
+    report_u64(report, "repairs", edge->view.repairs);
+    report_u64(report, "spurious_repairs", edge->view.spurious_repairs);
+    report_u64(report, "netem_lost", edge->netem_lost);
+    report_u64(report, "queue_drops", edge->queue_drops);
+    report_u64(report, "reordered", edge->reordered);
+    report_u64(report, "feedback_bytes", edge->feedback_bytes);
+    report_fixed(report, "srtt_ms", edge->view.rtt_smoothed_ns, 6);
+    report_fixed(report, "queue_ms_p50", edge->wait_p50_ns, 6);
+    report_fixed(report, "queue_ms_p99", edge->wait_p99_ns, 6);
+    report_text(report, "limited_by", edge->limited_by);
+    report_u64(report, "competitive_s", 0);
+    report_row_end(report);
+}
+
+static void report_lists(const struct sim_result *result, const struct scenario *scenario,
+                         struct report *report)
+{
+    report_table(report, "jobs");
+    for (uint16_t job = 0; job < result->job_count; job++)
+        report_job(&result->jobs[job], &scenario->jobs[job], scenario, report);
+    report_table_end(report);
+    report_table(report, "edges");
+    for (uint32_t edge = 0; edge < result->edge_count; edge++)
+        report_edge(&result->edges[edge], scenario, report);
+    report_table_end(report);
+    report_table(report, "probes");
+    report_table_end(report);
+    report_table(report, "faults");
+    for (uint16_t fault = 0; fault < result->fault_count; fault++) {
+        report_row(report);
+        report_fixed(report, "at_s", result->faults[fault].at_ns, 9);
+        report_text(report, "kind", result_fault_name(result->faults[fault].kind));
+        report_bool(report, "applied", result->faults[fault].applied);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report)
+{
+    report_text(report, "name", result->name);
+    report_u64(report, "seed", result->seed);
+    report_bool(report, "completed", result->completed);
+    report_bool(report, "limit_reached", result->limit_reached);
+    report_fixed(report, "time_s", result->time_ns, 9);
+    report_fixed(report, "end_s", result->end_ns, 9);
+    report_u64(report, "goodput_bps", result->goodput_bps);
+    report_hex(report, "digest", result->digest);
+    report_hex(report, "node_digest", result->node_digest);
+    report_u64(report, "events", result->events);
+    report_u64(report, "events_per_s",
+               result->wall_ns != 0 ? muldiv64(result->events, NS_PER_S, result->wall_ns) : 0);
+    report_fixed(report, "wall_s", result->wall_ns, 9);
+    report_u64(report, "memory_peak_bytes", result->memory_peak_bytes);
+    report_u64(report, "packet_memory_bytes", result->memory_bytes);
+    report_lists(result, scenario, report);
+    report_object(report, "counters");
+    for (uint32_t counter = 0; counter < result->counter_count; counter++)
+        report_u64(report, result->counters[counter].name, result->counters[counter].value);
+    report_object_end(report);
+}

@@ -1,0 +1,104 @@
+/* What a run came to: filled by sim_run, read by the JSON report, the expectations and the program's summary.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/report.h"
+#include "node/node.h"
+#include "sim/scenario.h"
+
+#define RESULT_COUNTERS_MAX 256
+
+struct result_receiver {
+    uint16_t node;
+    bool done;            /* its file is finished */
+    bool verified;        /* and every byte that its disk was given equals the source's */
+    uint64_t complete_ns; /* since the job's start command; 0: not done */
+    uint64_t known_ns;    /* when the source had learnt of it */
+    uint64_t bytes;       /* right ones on its disk */
+    uint8_t state;        /* enum site_state, as the source knows it */
+    char text[CONTROL_TEXT_BYTES];
+};
+
+struct result_job {
+    bool started;         /* the start command was given and taken */
+    bool lost;            /* the source died with it */
+    uint8_t state;        /* enum job_state, of the source */
+    uint64_t start_ns;    /* virtual */
+    uint64_t time_ns;     /* until the last receiver had everything; 0: one has not */
+    uint64_t ended_ns;    /* since start: when the source called it ended; 0: never */
+    uint64_t running_ns;  /* since start: when data began to flow */
+    uint64_t goodput_bps; /* payload over time_ns */
+    char text[ERR_TEXT_BYTES];
+    struct plan plan;
+    struct plan_request request;
+    uint16_t receiver_count;
+    struct result_receiver receivers[PLAN_NODES_MAX];
+};
+
+struct result_edge {
+    uint16_t from, to;
+    struct node_edge_view view;
+    uint64_t feedback_bytes; /* acks that `to` sent back */
+    uint64_t netem_lost, queue_drops, reordered;
+    uint64_t wait_p50_ns, wait_p99_ns;
+    const char *limited_by;
+};
+
+struct result_counter {
+    const char *name;
+    uint64_t value;
+};
+
+struct result_fault {
+    uint8_t kind; /* enum scenario_fault_kind */
+    uint64_t at_ns;
+    bool applied; /* false: the run had ended before */
+};
+
+struct sim_result {
+    char name[NAME_BYTES];
+    uint64_t seed;
+    bool completed; /* all jobs done, all their receivers verified */
+    bool limit_reached;
+    uint64_t time_ns; /* from the first start command until the last receiver of all jobs had everything */
+    uint64_t end_ns;  /* virtual length of the run */
+    uint64_t goodput_bps;
+    uint64_t digest;      /* of every packet sent and delivered, and of what the nodes did */
+    uint64_t node_digest; /* of the nodes alone */
+    uint64_t events;
+    uint64_t memory_bytes;      /* of packets under way, at most */
+    uint64_t wall_ns;           /* real time, filled by the program */
+    uint64_t memory_peak_bytes; /* of the process, filled by the program */
+    uint16_t job_count;
+    struct result_job *jobs;
+    uint32_t edge_count;
+    struct result_edge *edges;
+    uint32_t counter_count;
+    struct result_counter counters[RESULT_COUNTERS_MAX];
+    uint16_t fault_count;
+    struct result_fault faults[SCENARIO_FAULTS_MAX];
+};
+
+void result_free(struct sim_result *result);
+
+const char *result_job_state(const struct result_job *job);
+const char *result_fault_name(unsigned kind);
+/* Sums over the edges and jobs, as the expectations name them. */
+uint64_t result_repairs(const struct sim_result *result);
+uint64_t result_sent_packets(const struct sim_result *result);
+uint64_t result_netem_lost(const struct sim_result *result);
+uint64_t result_verified(const struct sim_result *result); /* receivers */
+uint64_t result_failed_jobs(const struct sim_result *result);
+
+/* The object that `--json` prints; with `nodes` also the ports of each node. */
+void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);
+
+/* Judges the run: all expectations hold, the limit was not reached, and all jobs are done unless an
+ * expectation speaks of their end (completed, failed_jobs, state.<job>). Prints what does not hold as
+ * "file:line: expected …, found …". */
+bool result_judge(const struct sim_result *result, const struct scenario *scenario, const char *file,
+                  FILE *out);

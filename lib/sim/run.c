@@ -1,0 +1,226 @@
+/* A run from its first to its last event. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sim/run.h"
+
+#define SOURCE_MODIFIED_NS                                                                                   \
+    1700000000000000000ULL /* of the first job's file; the others follow by a second                         \
+                            */
+
+/* ---- setting up ---- */
+
+static uint16_t find_node(const struct scenario *scenario, const char *name)
+{
+    uint16_t index = 0;
+    while (index < scenario->node_count && strcmp(scenario->nodes[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+static bool check_scenario(const struct scenario *scenario, struct err *err)
+{
+    if (scenario->node_count == 0)
+        return err_set(err, "no nodes");
+    for (uint16_t index = 0; index < scenario->node_count; index++) {
+        const struct scenario_node *node = &scenario->nodes[index];
+        if (node->clock_offset_ns > CLOCK_OFFSET_NS_MAX || node->clock_offset_ns < -CLOCK_OFFSET_NS_MAX)
+            return err_set(err, "node %s: clock offset beyond +-500000 s", node->name);
+        if (node->clock_skew_ppb > CLOCK_SKEW_PPB_MAX || node->clock_skew_ppb < -CLOCK_SKEW_PPB_MAX)
+            return err_set(err, "node %s: clock skew beyond +-10 %%", node->name);
+    }
+    for (uint16_t job = 0; job < scenario->job_count; job++) {
+        const struct job_spec *spec = &scenario->jobs[job].spec;
+        uint16_t host = find_node(scenario, spec->source);
+        if (host == scenario->node_count)
+            return err_set(err, "job %s: no node is called %s", spec->name, spec->source);
+        if (scenario->nodes[host].absent)
+            return err_set(err, "job %s: its source %s is absent", spec->name, spec->source);
+    }
+    return true;
+}
+
+static void set_up_job(struct sim *sim, uint16_t index)
+{
+    const struct scenario_job *scenario_job = &sim->scenario->jobs[index];
+    struct sim_job *job = &sim->jobs[index];
+    struct sim_source *source = &sim->sources[index];
+    job->spec = scenario_job->spec;
+    job->host = find_node(sim->scenario, job->spec.source);
+    if (job->spec.directory[0] == '\0')
+        name_copy(job->spec.directory, sizeof(job->spec.directory), "incoming");
+    if (job->spec.file[0] == '\0') {
+        job->spec.file[0] = '/';
+        name_copy(job->spec.file + 1, sizeof(job->spec.file) - 1, job->spec.name);
+    }
+    name_copy(source->path, sizeof(source->path), job->spec.file);
+    source->content = (struct content){.seed = sim->options.seed * 7919 + index,
+                                       .size_bytes = scenario_job->size_bytes,
+                                       .sparse = scenario_job->sparse};
+    source->modified_ns = SOURCE_MODIFIED_NS + index * NS_PER_S;
+    source->hashes = calloc(SIM_HASHES, sizeof(*source->hashes));
+    CHECK(source->hashes != NULL);
+    sim->hosts[job->host].planner = sim->hosts[job->host].planner_alive = true;
+    event_add(&sim->heap, scenario_job->start_ns, EVENT_JOB, index, NULL);
+}
+
+static bool set_up_hosts(struct sim *sim, struct err *err)
+{
+    const struct scenario *scenario = sim->scenario;
+    for (uint16_t index = 0; index < scenario->node_count; index++) {
+        const struct scenario_node *node = &scenario->nodes[index];
+        struct sim_host *host = &sim->hosts[index];
+        host->index = index;
+        host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb};
+        sim_disk_init(&host->disk, node->disk_rate_bps, node->disk_free_bytes, sim->sources,
+                      scenario->job_count);
+        if (!host_config(sim, index, err))
+            return false;
+    }
+    return true;
+}
+
+struct sim *sim_create(const struct scenario *scenario, const struct sim_options *options, struct err *err)
+{
+    if (!check_scenario(scenario, err))
+        return NULL;
+    struct sim *sim = calloc(1, sizeof(*sim));
+    CHECK(sim != NULL);
+    sim->scenario = scenario;
+    sim->options = *options;
+    sim->limit_ns = scenario->limit_ns != 0 ? scenario->limit_ns : SIM_LIMIT_NS;
+    sim->stop_ns = TIME_NEVER;
+    digest_init(&sim->digest);
+    digest_init(&sim->past_nodes);
+    event_heap_init(&sim->heap);
+    net_init(&sim->net, scenario, options->seed, &sim->heap, &sim->digest);
+    sim->hosts = calloc(scenario->node_count, sizeof(*sim->hosts));
+    CHECK(sim->hosts != NULL);
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        event_add(&sim->heap, scenario->faults[fault].at_ns, EVENT_FAULT, fault, NULL);
+    for (uint16_t job = 0; job < scenario->job_count; job++)
+        set_up_job(sim, job);
+    if (!set_up_hosts(sim, err)) {
+        sim_destroy(sim);
+        return NULL;
+    }
+    return sim;
+}
+
+void sim_destroy(struct sim *sim)
+{
+    struct event event;
+    for (uint16_t index = 0; index < sim->scenario->node_count; index++) {
+        host_kill(sim, index);
+        sim_disk_free(&sim->hosts[index].disk);
+    }
+    while (event_pop(&sim->heap, &event))
+        if (event.kind == EVENT_PLANNER)
+            free(event.object);
+    event_heap_free(&sim->heap);
+    net_free(&sim->net);
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++)
+        free(sim->sources[job].hashes);
+    free(sim->hosts);
+    free(sim);
+}
+
+/* ---- running ---- */
+
+static void start_job(struct sim *sim, uint16_t index)
+{
+    struct sim_job *job = &sim->jobs[index];
+    struct err err = {.text = "the source is dead"};
+    job->start_ns = sim->now_ns;
+    sim->message = (struct ctl_msg){.type = CTL_JOB_RUN, .body.job_run = job->spec};
+    job->started = sim->hosts[job->host].node != NULL && host_ctl(sim, job->host, &sim->message, &err);
+    if (job->started)
+        return;
+    job->ended = true;
+    job->ended_ns = sim->now_ns;
+    name_copy(job->text, sizeof(job->text), err.text);
+}
+
+bool job_look(struct sim *sim, const struct sim_job *job)
+{
+    const struct node *node = sim->hosts[job->host].node;
+    if (node == NULL || !job->started || job->lost)
+        return false;
+    for (uint32_t index = 0; index < node_job_count(node); index++)
+        if (node_job_view(node, index, &sim->job_view) && sim->job_view.source &&
+            strcmp(sim->job_view.name, job->spec.name) == 0)
+            return true;
+    return false;
+}
+
+/* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
+static void watch(struct sim *sim)
+{
+    bool all_ended = true;
+    for (uint16_t index = 0; index < sim->scenario->job_count; index++) {
+        struct sim_job *job = &sim->jobs[index];
+        if (!job->ended && job_look(sim, job) && sim->job_view.state >= JOB_DONE) {
+            job->ended = true;
+            job->ended_ns = sim->now_ns;
+        }
+        all_ended &= job->ended;
+    }
+    if (all_ended && sim->stop_ns == TIME_NEVER)
+        sim->stop_ns = sim->now_ns + SIM_SETTLE_NS;
+    event_add(&sim->heap, sim->now_ns + SIM_WATCH_NS, EVENT_WATCH, 0, NULL);
+}
+
+static void handle(struct sim *sim, const struct event *event)
+{
+    switch ((enum event_kind)event->kind) {
+    case EVENT_FAULT:
+        fault_apply(sim, (uint16_t)event->index);
+        break;
+    case EVENT_JOB:
+        start_job(sim, (uint16_t)event->index);
+        break;
+    case EVENT_LINK:
+        net_on_link(&sim->net, event->index, sim->now_ns);
+        break;
+    case EVENT_STRAY:
+        net_on_stray(&sim->net, event->object, sim->now_ns);
+        break;
+    case EVENT_PORT:
+        host_receive(sim, (uint16_t)event->index);
+        break;
+    case EVENT_DISK:
+        host_disk_done(sim, (uint16_t)event->index);
+        break;
+    case EVENT_WAKE:
+        host_wake(sim, (uint16_t)event->index);
+        break;
+    case EVENT_PLANNER:
+        planner_on_event(sim, (uint16_t)event->index, event->object);
+        break;
+    case EVENT_WATCH:
+        watch(sim);
+        break;
+    }
+}
+
+void sim_run(struct sim *sim, struct sim_result *result)
+{
+    struct event event;
+    for (uint16_t index = 0; index < sim->scenario->node_count; index++)
+        if (!sim->scenario->nodes[index].absent)
+            host_start(sim, index);
+    event_add(&sim->heap, 0, EVENT_WATCH, 0, NULL);
+    while (event_pop(&sim->heap, &event)) {
+        CHECK(event.time_ns >= sim->now_ns);
+        uint64_t end_ns = MIN(sim->limit_ns, sim->stop_ns);
+        sim->now_ns = MIN(event.time_ns, end_ns);
+        if (event.time_ns > sim->now_ns) {
+            event_push(&sim->heap, &event);
+            break;
+        }
+        sim->counters.events++;
+        handle(sim, &event);
+    }
+    gather(sim, result);
+}
