@@ -1,0 +1,21 @@
+/* What a fuzz target consists of: the test itself, which CHECKs or trips a sanitizer on a finding, and valid
+ * inputs to start from. <name>_fuzz.c defines both; meson.build makes two programs of it: <name>_fuzz with
+ * libFuzzer (-Dfuzz=true) and <name>_replay with replay.c (always). */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FUZZ_INPUT_MAX 65536
+
+/* Returns 0 always. No state outlives a call: an input alone must reproduce a finding. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct seeds {
+    const char *golden; /* path of tests/wire/golden.txt */
+    void *context;
+    void (*emit)(struct seeds *seeds, const char *name, const uint8_t *data, size_t size);
+};
+
+/* Emits at least one input that goes all the way through each path worth fuzzing. */
+void fuzz_seeds(struct seeds *seeds);
