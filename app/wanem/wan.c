@@ -1,0 +1,233 @@
+#include "app/wanem/wan.h"
+
+#include <stdlib.h>
+
+#include "base/units.h"
+
+#define FRAME_BYTES_MIN 60 /* shorter ones are padded on the wire */
+
+/* Longer than any model time: a link without rate is not limited by its own queue. */
+static uint64_t queue_ns(const struct netem_config *config)
+{
+    uint64_t bytes = config->queue_limit;
+    switch ((enum netem_queue_unit)config->queue_unit) {
+    case NETEM_QUEUE_NS:
+        return config->queue_limit;
+    case NETEM_QUEUE_PACKETS:
+        bytes = config->queue_limit * 1538;
+        break;
+    case NETEM_QUEUE_BYTES:
+        break;
+    case NETEM_QUEUE_NONE:
+        return NS_PER_S; /* unlimited: a second of it is provided for */
+    }
+    return config->rate_bps == 0 ? 0 : transmit_ns(bytes, config->rate_bps);
+}
+
+static uint64_t rate_of(const struct netem_config *config)
+{
+    return config->rate_bps == 0 ? UINT64_MAX : config->rate_bps;
+}
+
+/* Bytes on their way from one site to all others: those in its uplink's queue, and for every link what the
+ * slower of link and uplink puts on it, but together no more than the uplink carries over the longest. */
+static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
+{
+    const struct netem_config *uplink = &scenario->nodes[from].uplink;
+    uint64_t sum = 0, longest_ns = 0;
+    for (uint16_t to = 0; to < scenario->node_count; to++) {
+        const struct netem_config *link = &scenario->links[from][to];
+        const struct netem_config *downlink = &scenario->nodes[to].downlink;
+        if (to == from)
+            continue;
+        uint64_t delay_ns = link->delay_ns + link->jitter_ns + queue_ns(link) + queue_ns(downlink);
+        if (link->delay_some_ppb != 0)
+            delay_ns += link->delay_some_ns;
+        uint64_t rate = MIN(MIN(rate_of(link), rate_of(uplink)), 100000000000ULL);
+        sum += bytes_within(rate, delay_ns);
+        longest_ns = MAX(longest_ns, delay_ns);
+    }
+    if (uplink->rate_bps != 0)
+        sum = MIN(sum, bytes_within(uplink->rate_bps, longest_ns));
+    return sum + (uplink->rate_bps == 0 ? 0 : bytes_within(uplink->rate_bps, queue_ns(uplink)));
+}
+
+uint64_t wan_packets_needed(const struct scenario *scenario, uint32_t wire_bytes)
+{
+    uint64_t bytes = 0;
+    for (uint16_t from = 0; from < scenario->node_count; from++)
+        bytes += site_bytes(scenario, from);
+    return bytes / wire_bytes * 3 / 2 + 1024;
+}
+
+/* ---- start ---- */
+
+static void *take(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+    CHECK(memory != NULL);
+    return memory;
+}
+
+static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t seed)
+{
+    uint64_t *departures = NULL;
+    uint32_t places = 0;
+    if (config->queue_unit == NETEM_QUEUE_PACKETS) {
+        places = 2;
+        while (places <= config->queue_limit)
+            places *= 2;
+        departures = take(places, sizeof(*departures));
+    }
+    netem_init(link, config, seed, departures, places);
+}
+
+void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capacity,
+                void (*release)(void *packet))
+{
+    uint16_t count = scenario->node_count;
+    *wan = (struct wan){.site_count = count, .capacity = capacity, .release = release};
+    wan->sites = take(count, sizeof(*wan->sites));
+    wan->links = take((size_t)count * count, sizeof(*wan->links));
+    wan->entries = take(capacity, sizeof(*wan->entries));
+    hold_init(&wan->hold, take(capacity, sizeof(*wan->hold.items)), capacity);
+    for (uint32_t index = 0; index < capacity; index++)
+        wan->entries[index].next = index + 1 < capacity ? index + 1 : WAN_NONE;
+    struct rng seeds;
+    rng_init(&seeds, scenario->seed);
+    for (uint16_t site = 0; site < count; site++) {
+        link_init(&wan->sites[site].uplink, &scenario->nodes[site].uplink, rng_next(&seeds));
+        link_init(&wan->sites[site].downlink, &scenario->nodes[site].downlink, rng_next(&seeds));
+        wan->sites[site].head = wan->sites[site].tail = WAN_NONE;
+        for (uint16_t to = 0; to < count; to++)
+            link_init(&wan->links[(uint32_t)site * count + to], &scenario->links[site][to], rng_next(&seeds));
+    }
+}
+
+void wan_destroy(struct wan *wan)
+{
+    for (uint16_t site = 0; site < wan->site_count; site++) {
+        free(wan->sites[site].uplink.departures);
+        free(wan->sites[site].downlink.departures);
+        for (uint16_t to = 0; to < wan->site_count; to++)
+            free(wan->links[(uint32_t)site * wan->site_count + to].departures);
+    }
+    free(wan->sites);
+    free(wan->links);
+    free(wan->entries);
+    free(wan->hold.items);
+    *wan = (struct wan){0};
+}
+
+/* ---- running ---- */
+
+uint32_t wan_room(const struct wan *wan)
+{
+    return (wan->capacity - wan_count(wan)) / 2;
+}
+
+static uint32_t wire_bytes_of(uint32_t frame_bytes)
+{
+    return MAX(frame_bytes, (uint32_t)FRAME_BYTES_MIN) + ETHERNET_OVERHEAD_BYTES;
+}
+
+static void hold_until(struct wan *wan, uint64_t time_ns, void *packet, uint32_t wire_bytes, uint16_t to)
+{
+    struct hold_item item = {.time_ns = time_ns, .packet = packet, .bytes = wire_bytes, .to = to};
+    hold_put(&wan->hold, &item);
+}
+
+struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,
+                          uint32_t ip_bytes, uint64_t now_ns)
+{
+    CHECK(from < wan->site_count && to < wan->site_count && from != to);
+    uint32_t wire_bytes = wire_bytes_of(frame_bytes);
+    struct netem_link *link = &wan->links[(uint32_t)from * wan->site_count + to];
+    struct netem_decision up = netem_send(&wan->sites[from].uplink, wire_bytes, ip_bytes, now_ns);
+    if (up.verdict != NETEM_PASS)
+        return (struct wan_verdict){.verdict = up.verdict, .at_uplink = true};
+    struct netem_decision across = netem_send(link, wire_bytes, ip_bytes, up.arrive_ns);
+    struct wan_verdict verdict = {.verdict = across.verdict};
+    if (across.verdict != NETEM_PASS)
+        return verdict;
+    verdict.duplicated = across.duplicated;
+    verdict.corrupted = across.corrupted;
+    verdict.corrupt_bit = across.corrupt_bit;
+    hold_until(wan, across.arrive_ns, packet, wire_bytes, to);
+    if (across.duplicated)
+        hold_until(wan, across.duplicate_ns, packet, wire_bytes, to);
+    return verdict;
+}
+
+static void site_append(struct wan *wan, struct wan_site *site, void *packet, uint64_t due_ns)
+{
+    uint32_t index = wan->entry_free;
+    CHECK(index != WAN_NONE);
+    struct wan_entry *entry = &wan->entries[index];
+    wan->entry_free = entry->next;
+    wan->entry_count++;
+    *entry = (struct wan_entry){.due_ns = due_ns, .packet = packet, .next = WAN_NONE};
+    if (site->tail == WAN_NONE)
+        site->head = index;
+    else
+        wan->entries[site->tail].next = index;
+    site->tail = index;
+}
+
+uint32_t wan_run(struct wan *wan, uint64_t now_ns)
+{
+    struct hold_item item;
+    uint32_t refused = 0;
+    while (hold_take(&wan->hold, now_ns, &item)) {
+        struct wan_site *site = &wan->sites[item.to];
+        /* The length limit was the link's and the uplink's affair: 0 passes any. */
+        struct netem_decision down = netem_send(&site->downlink, item.bytes, 0, item.time_ns);
+        if (down.verdict == NETEM_PASS) {
+            site_append(wan, site, item.packet, down.arrive_ns);
+            continue;
+        }
+        wan->release(item.packet);
+        refused++;
+    }
+    return refused;
+}
+
+uint16_t wan_due(const struct wan *wan, uint16_t site, void **packets, uint16_t room, uint64_t now_ns)
+{
+    uint16_t count = 0;
+    uint32_t index = wan->sites[site].head;
+    while (count < room && index != WAN_NONE && wan->entries[index].due_ns <= now_ns) {
+        packets[count++] = wan->entries[index].packet;
+        index = wan->entries[index].next;
+    }
+    return count;
+}
+
+void wan_sent(struct wan *wan, uint16_t site_index, uint16_t count, uint64_t now_ns)
+{
+    struct wan_site *site = &wan->sites[site_index];
+    for (; count > 0; count--) {
+        uint32_t index = site->head;
+        CHECK(index != WAN_NONE);
+        struct wan_entry *entry = &wan->entries[index];
+        uint64_t late_ns = elapsed_ns(now_ns, entry->due_ns);
+        site->late_ns_max = MAX(site->late_ns_max, late_ns);
+        site->late_packets += late_ns > WAN_LATE_NS;
+        site->sent_packets++;
+        site->head = entry->next;
+        if (site->head == WAN_NONE)
+            site->tail = WAN_NONE;
+        entry->next = wan->entry_free;
+        wan->entry_free = index;
+        wan->entry_count--;
+    }
+}
+
+uint64_t wan_next_ns(const struct wan *wan)
+{
+    uint64_t next_ns = hold_next_ns(&wan->hold);
+    for (uint16_t site = 0; site < wan->site_count; site++)
+        if (wan->sites[site].head != WAN_NONE)
+            next_ns = MIN(next_ns, wan->entries[wan->sites[site].head].due_ns);
+    return next_ns;
+}

@@ -1,0 +1,198 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "app/wanem/wan.h"
+#include "base/units.h"
+
+#define FRAME     1514
+#define WIRE      (FRAME + ETHERNET_OVERHEAD_BYTES) /* 1538: 12304 ns at 1 Gbit/s */
+#define PACKET_NS 12304ULL
+#define CAPACITY  4096
+#define OWD_NS    (10 * NS_PER_MS)
+
+static struct scenario scenario;
+static struct wan wan;
+static uint32_t released;
+
+static void release(void *packet)
+{
+    (void)packet;
+    released++;
+}
+
+/* Three sites; 1 Gbit/s shapers with 1 ms of queue, links of 10 ms. */
+static int setup(void **state)
+{
+    (void)state;
+    scenario = (struct scenario){.seed = 1, .node_count = 3};
+    struct netem_config shaper = {
+        .rate_bps = 1000000000, .queue_unit = NETEM_QUEUE_NS, .queue_limit = NS_PER_MS};
+    for (int site = 0; site < 3; site++) {
+        scenario.nodes[site].uplink = scenario.nodes[site].downlink = shaper;
+        for (int to = 0; to < 3; to++)
+            scenario.links[site][to] = (struct netem_config){.delay_ns = OWD_NS};
+    }
+    released = 0;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    wan_destroy(&wan);
+    return 0;
+}
+
+static enum netem_verdict send(uint16_t from, uint16_t to, uintptr_t packet, uint64_t now_ns)
+{
+    return wan_rx(&wan, from, to, (void *)packet, FRAME, FRAME - 14, now_ns).verdict;
+}
+
+static uint16_t due(uint16_t site, void **packets, uint64_t now_ns)
+{
+    wan_run(&wan, now_ns);
+    return wan_due(&wan, site, packets, 32, now_ns);
+}
+
+static void wan_due__after_both_shapers_and_the_link(void **state)
+{
+    (void)state;
+    void *packets[32];
+    wan_create(&wan, &scenario, CAPACITY, release);
+    assert_int_equal(send(0, 1, 42, 1000), NETEM_PASS);
+    uint64_t expected_ns = 1000 + PACKET_NS + OWD_NS + PACKET_NS;
+    assert_int_equal(wan_next_ns(&wan), 1000 + PACKET_NS + OWD_NS);
+    assert_int_equal(due(1, packets, expected_ns - 1), 0);
+    assert_int_equal(wan_next_ns(&wan), expected_ns);
+    assert_int_equal(due(1, packets, expected_ns), 1);
+    assert_ptr_equal(packets[0], (void *)42);
+    assert_int_equal(due(0, packets, TIME_NEVER - 1), 0);
+    wan_sent(&wan, 1, 1, expected_ns + 5);
+    assert_int_equal(wan.sites[1].late_ns_max, 5);
+    assert_int_equal(wan_count(&wan), 0);
+    assert_true(wan_next_ns(&wan) == TIME_NEVER);
+}
+
+/* What a device does not take stays due, in order. */
+static void wan_sent__the_rest_stays(void **state)
+{
+    (void)state;
+    void *packets[32];
+    wan_create(&wan, &scenario, CAPACITY, release);
+    for (uintptr_t number = 1; number <= 5; number++)
+        send(0, 1, number, 0);
+    assert_int_equal(due(1, packets, NS_PER_S), 5);
+    wan_sent(&wan, 1, 2, NS_PER_S);
+    assert_int_equal(due(1, packets, NS_PER_S), 3);
+    assert_ptr_equal(packets[0], (void *)3);
+    assert_ptr_equal(packets[2], (void *)5);
+    assert_int_equal(wan_count(&wan), 3);
+}
+
+/* The same packets, whether wan_run is called every microsecond or once a second. */
+static void wan_run__late_calls_decide_the_same(void **state)
+{
+    (void)state;
+    uint64_t sums[2][2];
+    scenario.links[0][2].jitter_ns = scenario.links[1][2].jitter_ns = 3 * NS_PER_MS;
+    for (int round = 0; round < 2; round++) {
+        uint64_t step_ns = round == 0 ? NS_PER_US : NS_PER_S;
+        released = 0;
+        wan_create(&wan, &scenario, CAPACITY, release);
+        uint64_t number = 1, digest = 0;
+        for (uint64_t now_ns = 0; now_ns < 10 * NS_PER_MS; now_ns += 14000, number++) {
+            if (round == 0)
+                wan_run(&wan, now_ns);
+            send(0, 2, number, now_ns);
+            send(1, 2, number + 100000, now_ns);
+        }
+        for (uint64_t now_ns = 10 * NS_PER_MS; now_ns < NS_PER_S * 2; now_ns += step_ns) {
+            wan_run(&wan, now_ns);
+            if (step_ns == NS_PER_US && now_ns > 100 * NS_PER_MS)
+                break;
+        }
+        void *packets[32];
+        for (uint16_t count; (count = wan_due(&wan, 2, packets, 32, TIME_NEVER - 1)) > 0;) {
+            for (uint16_t index = 0; index < count; index++)
+                digest = digest * 31 + (uintptr_t)packets[index];
+            wan_sent(&wan, 2, count, TIME_NEVER - 1);
+        }
+        sums[round][0] = digest;
+        sums[round][1] = released;
+        wan_destroy(&wan);
+    }
+    wan_create(&wan, &scenario, CAPACITY, release);
+    assert_true(sums[0][1] > 100); /* two full links into one: the downlink's queue drops */
+    assert_int_equal(sums[0][0], sums[1][0]);
+    assert_int_equal(sums[0][1], sums[1][1]);
+}
+
+static void wan_rx__each_drop_is_counted_where_it_happened(void **state)
+{
+    (void)state;
+    scenario.links[0][1].loss_ppb = 1000000000;
+    scenario.links[0][2].mtu = 1000;
+    wan_create(&wan, &scenario, CAPACITY, release);
+    assert_int_equal(send(0, 1, 1, 0), NETEM_LOST);
+    assert_int_equal(wan_link(&wan, 0, 1)->counters.lost, 1);
+    assert_int_equal(send(0, 2, 1, 0), NETEM_TOO_LONG);
+    uint32_t accepted = 0, refused = 0;
+    for (uint32_t number = 0; number < 200; number++) {
+        struct wan_verdict verdict = wan_rx(&wan, 1, 0, NULL, FRAME, FRAME - 14, 0);
+        accepted += verdict.verdict == NETEM_PASS;
+        refused += verdict.verdict == NETEM_QUEUE_DROP && verdict.at_uplink;
+    }
+    assert_int_equal(accepted + refused, 200);
+    assert_in_range(accepted, 81, 83); /* 1 ms at 12.3 us each, and the one being sent */
+    assert_int_equal(wan.sites[1].uplink.counters.queue_drops, refused);
+}
+
+static void wan_rx__duplicates_come_out_twice(void **state)
+{
+    (void)state;
+    void *packets[32];
+    scenario.links[0][1].duplicate_ppb = 1000000000;
+    wan_create(&wan, &scenario, CAPACITY, release);
+    assert_int_equal(wan_room(&wan), CAPACITY / 2);
+    struct wan_verdict verdict = wan_rx(&wan, 0, 1, (void *)9, FRAME, FRAME - 14, 0);
+    assert_true(verdict.duplicated);
+    assert_int_equal(due(1, packets, NS_PER_S), 2);
+    assert_ptr_equal(packets[0], packets[1]);
+    assert_int_equal(wan_room(&wan), CAPACITY / 2 - 1);
+}
+
+/* Short frames are padded: 84 bytes on the wire, 672 ns. */
+static void wan_rx__short_frames_are_padded(void **state)
+{
+    (void)state;
+    void *packets[32];
+    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_rx(&wan, 0, 1, NULL, 42, 28, 0);
+    assert_int_equal(due(1, packets, OWD_NS + 2 * 672 - 1), 0);
+    assert_int_equal(due(1, packets, OWD_NS + 2 * 672), 1);
+}
+
+/* 1 Gbit/s into 10 ms + 1 ms + 1 ms from each of 3 sites, 1.5 times, in packets of 1538 bytes. */
+static void wan_packets_needed__bandwidth_times_delay(void **state)
+{
+    (void)state;
+    wan_create(&wan, &scenario, CAPACITY, release);
+    uint64_t bytes = 3 * bytes_within(1000000000, 12 * NS_PER_MS);
+    assert_in_range(wan_packets_needed(&scenario, WIRE), bytes / WIRE * 3 / 2, bytes / WIRE * 3 / 2 + 1024);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(wan_due__after_both_shapers_and_the_link),  CASE(wan_sent__the_rest_stays),
+        CASE(wan_run__late_calls_decide_the_same),       CASE(wan_rx__each_drop_is_counted_where_it_happened),
+        CASE(wan_rx__duplicates_come_out_twice),         CASE(wan_rx__short_frames_are_padded),
+        CASE(wan_packets_needed__bandwidth_times_delay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
