@@ -4,24 +4,28 @@
 
 #include "base/units.h"
 
-#define FRAME_BYTES_MIN 60 /* shorter ones are padded on the wire */
+#define FRAME_BYTES_MIN    60 /* shorter ones are padded on the wire */
+#define PACKET_BYTES       1538
+#define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
-/* Longer than any model time: a link without rate is not limited by its own queue. */
+/* How long packets may wait for this shaper; one without a rate lets none wait. */
 static uint64_t queue_ns(const struct netem_config *config)
 {
+    if (config->rate_bps == 0)
+        return 0;
     uint64_t bytes = config->queue_limit;
     switch ((enum netem_queue_unit)config->queue_unit) {
     case NETEM_QUEUE_NS:
         return config->queue_limit;
     case NETEM_QUEUE_PACKETS:
-        bytes = config->queue_limit * 1538;
+        bytes = config->queue_limit * PACKET_BYTES;
         break;
     case NETEM_QUEUE_BYTES:
         break;
     case NETEM_QUEUE_NONE:
-        return NS_PER_S; /* unlimited: a second of it is provided for */
+        return UNLIMITED_QUEUE_NS;
     }
-    return config->rate_bps == 0 ? 0 : transmit_ns(bytes, config->rate_bps);
+    return transmit_ns(bytes, config->rate_bps);
 }
 
 static uint64_t rate_of(const struct netem_config *config)
@@ -40,16 +44,19 @@ static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
         const struct netem_config *downlink = &scenario->nodes[to].downlink;
         if (to == from)
             continue;
-        uint64_t delay_ns = link->delay_ns + link->jitter_ns + queue_ns(link) + queue_ns(downlink);
+        uint64_t delay_ns = link->delay_ns + link->jitter_ns + queue_ns(downlink);
+        if (rate_of(link) < rate_of(uplink)) /* else its own queue stays empty */
+            delay_ns += queue_ns(link);
         if (link->delay_some_ppb != 0)
             delay_ns += link->delay_some_ns;
-        uint64_t rate = MIN(MIN(rate_of(link), rate_of(uplink)), 100000000000ULL);
+        uint64_t narrow = MIN(rate_of(link), rate_of(uplink));
+        uint64_t rate = MIN(narrow, 100000000000ULL);
         sum += bytes_within(rate, delay_ns);
         longest_ns = MAX(longest_ns, delay_ns);
     }
     if (uplink->rate_bps != 0)
         sum = MIN(sum, bytes_within(uplink->rate_bps, longest_ns));
-    return sum + (uplink->rate_bps == 0 ? 0 : bytes_within(uplink->rate_bps, queue_ns(uplink)));
+    return uplink->rate_bps == 0 ? sum : sum + bytes_within(uplink->rate_bps, queue_ns(uplink));
 }
 
 uint64_t wan_packets_needed(const struct scenario *scenario, uint32_t wire_bytes)
