@@ -98,7 +98,14 @@ bool eal_start(struct eal *eal, const struct eal_options *options, struct err *e
     if (rte_eal_init(eal->argument_count, eal->argument_list) < 0)
         return err_set(err, "the EAL did not start: %s (its own messages are above)",
                        rte_strerror(rte_errno));
+    sched_getaffinity(0, sizeof(eal->worker), &eal->worker);
+    sched_setaffinity(0, sizeof(eal->permitted), &eal->permitted);
     return true;
+}
+
+void eal_worker_pin(const struct eal *eal)
+{
+    sched_setaffinity(0, sizeof(eal->worker), &eal->worker);
 }
 
 void eal_stop(void)

@@ -2,7 +2,8 @@
  *
  * With hugepages: --in-memory (nothing is left behind by kill -9). Without: --no-huge --no-shconf -m N. Both:
  * a --file-prefix of its own, --no-telemetry, --no-pci unless a PCI device is named. The calling thread
- * becomes the worker on the first lcore; other threads of the program ought to call eal_thread_background. */
+ * becomes the EAL's main lcore. Threads inherit their creator's CPUs, so it is only pinned when it calls
+ * eal_worker_pin, after all others were made; those call eal_thread_background. */
 #pragma once
 
 #include <sched.h>
@@ -31,6 +32,7 @@ struct eal_options {
 
 struct eal {
     cpu_set_t permitted; /* CPUs of the process before the EAL pinned it */
+    cpu_set_t worker;    /* what the EAL pinned the main lcore to */
     int argument_count;
     char arguments[EAL_ARGS_MAX][EAL_ARG_BYTES];
     char *argument_list[EAL_ARGS_MAX + 1];
@@ -41,5 +43,7 @@ bool eal_arguments(struct eal *eal, const struct eal_options *options, struct er
 /* eal_arguments, then rte_eal_init. `eal` must outlive the EAL. */
 bool eal_start(struct eal *eal, const struct eal_options *options, struct err *err);
 void eal_stop(void);
+/* The calling thread, the one that started the EAL, runs on the first lcore from now on. */
+void eal_worker_pin(const struct eal *eal);
 /* For every thread but the worker: nice 19, and all permitted CPUs. */
 void eal_thread_background(const struct eal *eal);

@@ -21,7 +21,8 @@ enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint
         return IDLE_SPIN;
     }
     uint64_t until_due_ns = elapsed_ns(next_ns, now_ns);
-    if (idle->mode == IDLE_MODE_POLL || until_due_ns <= IDLE_SPIN_NS)
+    bool soon = until_due_ns > 0 && until_due_ns <= IDLE_SPIN_NS;
+    if (idle->mode == IDLE_MODE_POLL || soon)
         return IDLE_SPIN;
     bool patient = elapsed_ns(now_ns, idle->since_ns) < IDLE_PATIENCE_NS;
     if (idle->mode == IDLE_MODE_YIELD || patient || until_due_ns <= IDLE_HORIZON_NS)

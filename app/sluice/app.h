@@ -1,0 +1,58 @@
+/* The appliance: what its parts share. Threads: the worker (the thread of main) owns node and ports; the
+ * console, the socket server and the background thread talk to it through the channel only. */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "channel.h"
+#include "conf/app_config.h"
+#include "disk/disk.h"
+#include "dpdk/eal.h"
+#include "dpdk/port.h"
+#include "dpdk/tsc.h"
+#include "events.h"
+#include "node/node.h"
+#include "worker.h"
+
+struct app {
+    struct app_config config;
+    struct eal eal;
+    bool hugepages;
+    char memory_text[256];
+    struct port *ports; /* config.node.port_count */
+    struct tsc_clock clock;
+    struct node *node;
+    struct disk *disk;
+    struct channel channel;
+    struct outbox outbox; /* worker → planner */
+    struct events events; /* worker → log */
+    struct worker worker;
+    bool stop;     /* atomic: SIGTERM, SIGINT, quit */
+    bool console;  /* -i */
+    int listener;  /* of the control socket; -1: none */
+    int exit_code; /* of the console, when it was fed by a file */
+};
+
+static inline bool app_stopping(const struct app *app)
+{
+    return __atomic_load_n(&app->stop, __ATOMIC_RELAXED);
+}
+
+static inline void app_stop(struct app *app)
+{
+    __atomic_store_n(&app->stop, true, __ATOMIC_RELAXED);
+}
+
+/* setup.c: everything from the checked configuration to started ports; messages go to stderr. */
+/* Computes the need and decides where memory comes from; before anything starts. */
+bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err);
+bool app_start(struct app *app, int extra_count, char **extra, struct err *err);
+void app_finish(struct app *app);
+
+/* What each further thread runs; argument: the app. */
+void *console_main(void *argument);
+void *server_main(void *argument);
+void *background_main(void *argument);
+/* Before the threads start: the socket must be there when the ready line is printed. Returns it; -1: err. */
+int server_listen(const struct app *app, struct err *err);

@@ -1,0 +1,79 @@
+/* The background thread: carries records between the node and its planner, and prints what the worker noted.
+ */
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "shm/shm_control.h"
+
+#define TURN_US      1000
+#define RECEIVED_MAX 16 /* records of a planner per turn */
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static void log_planner(const struct app *app, const struct ctl_msg *msg)
+{
+    if (msg->type == CTL_PLANNER_HELLO || msg->type == CTL_PLANNER_GONE)
+        fprintf(stderr, "%s: planner %s\n", app->config.node.name,
+                msg->type == CTL_PLANNER_HELLO ? "attached" : "is gone; jobs go on by the last plan");
+}
+
+static void planner_to_node(struct app *app, struct shm_control *control, uint64_t now_ns)
+{
+    static struct channel_call call;
+    static char text[256];
+    call.reply.text = text;
+    call.reply.room = sizeof(text);
+    for (int taken = 0; taken < RECEIVED_MAX && shm_control_poll(control, &call.msg, now_ns); taken++) {
+        log_planner(app, &call.msg);
+        if (!channel_call(&app->channel, &call) && !app_stopping(app))
+            fprintf(stderr, "%s: record from the planner refused: %s\n", app->config.node.name,
+                    call.reply.err.text);
+    }
+}
+
+/* With no planner there the request is dropped: the node repeats open ones when one attaches. */
+static void node_to_planner(struct app *app, struct shm_control *control)
+{
+    for (const struct ctl_msg *msg = outbox_front(&app->outbox); msg != NULL;
+         msg = outbox_front(&app->outbox)) {
+        if (control->present && !shm_control_send(control->ring, msg))
+            return; /* full: next turn */
+        outbox_release(&app->outbox);
+    }
+}
+
+void *background_main(void *argument)
+{
+    struct app *app = argument;
+    struct shm_control control;
+    struct shm_ring *ring = NULL;
+    eal_thread_background(&app->eal);
+    if (app->config.control_ring[0] != '\0') {
+        struct err err;
+        ring = shm_ring_create(app->config.control_ring, &err);
+        if (ring == NULL)
+            fprintf(stderr, "%s: no planner can attach: %s\n", app->config.node.name, err.text);
+        else
+            shm_control_init(&control, ring, monotonic_ns());
+    }
+    while (!app_stopping(app)) {
+        uint64_t now_ns = monotonic_ns();
+        if (ring != NULL) {
+            planner_to_node(app, &control, now_ns);
+            node_to_planner(app, &control);
+        }
+        events_print(&app->events, app->config.node.name, now_ns);
+        usleep(TURN_US);
+    }
+    events_print(&app->events, app->config.node.name, monotonic_ns());
+    if (ring != NULL)
+        shm_ring_close(ring);
+    return NULL;
+}

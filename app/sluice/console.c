@@ -1,0 +1,161 @@
+/* The console on standard input. On a terminal: rte_cmdline with tab completion, history and help, its tokens
+ * built from commands.def. From a pipe or file: one command per line, stopping at the first that fails. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmdline.h>
+#include <cmdline_parse.h>
+#include <cmdline_parse_string.h>
+#include <cmdline_socket.h>
+
+#include "command.h"
+
+#define TOKENS_MAX 3
+#define STOP_MS    200
+
+struct console_words {
+    cmdline_fixed_string_t first;
+    cmdline_fixed_string_t second;
+    cmdline_multi_string_t argument;
+};
+
+/* What cmdline_parse_inst_t is, with room for its tokens. */
+struct console_entry {
+    union {
+        cmdline_parse_inst_t instance;
+        uint8_t room[sizeof(cmdline_parse_inst_t) + (TOKENS_MAX + 1) * sizeof(void *)];
+    };
+    struct cmdline_token_string tokens[TOKENS_MAX];
+    char choices[512];
+    struct app *app;
+    const struct command_row *row;
+};
+
+static struct console_entry entries[COMMAND_COUNT];
+static cmdline_parse_ctx_t entry_list[COMMAND_COUNT + 1];
+static struct command_reply reply;
+
+static void console_execute(struct app *app, char *line, struct cmdline *terminal)
+{
+    struct command command;
+    if (command_parse(&command, line, &reply))
+        command_run(app, &command, &reply);
+    if (terminal == NULL) {
+        fprintf(reply.ok ? stdout : stderr, "%s%s", reply.text, reply.text[0] != '\0' ? "\n" : "");
+        fflush(stdout);
+        return;
+    }
+    if (reply.text[0] != '\0') /* cmdline_printf has a small buffer of its own */
+        for (const char *at = reply.text; *at != '\0';) {
+            int length = (int)strcspn(at, "\n");
+            cmdline_printf(terminal, "%.*s\n", length, at);
+            at += length + (at[length] == '\n');
+        }
+    if (app_stopping(app))
+        cmdline_quit(terminal);
+}
+
+static void console_on_command(void *parsed, struct cmdline *terminal, void *data)
+{
+    const struct console_words *words = parsed;
+    struct console_entry *entry = data;
+    char line[sizeof(struct console_words) + 4];
+    snprintf(line, sizeof(line), "%s%s%s%s%s", words->first, entry->row->second[0] != '\0' ? " " : "",
+             entry->row->second[0] != '\0' ? words->second : "", entry->row->argument[0] != '\0' ? " " : "",
+             entry->row->argument[0] != '\0' ? words->argument : "");
+    console_execute(entry->app, line, terminal);
+}
+
+static void token_add(struct console_entry *entry, unsigned index, size_t offset, const char *choices)
+{
+    entry->tokens[index].hdr.ops = &cmdline_token_string_ops;
+    entry->tokens[index].hdr.offset = (unsigned)offset;
+    entry->tokens[index].string_data.str = choices;
+    entry->instance.tokens[index] = (void *)&entry->tokens[index].hdr;
+    entry->instance.tokens[index + 1] = NULL;
+}
+
+static void console_build(struct app *app)
+{
+    for (int kind = 0; kind < COMMAND_COUNT; kind++) {
+        struct console_entry *entry = &entries[kind];
+        entry->app = app;
+        entry->row = &command_rows[kind];
+        entry->instance.f = console_on_command;
+        entry->instance.data = entry;
+        entry->instance.help_str = entry->row->help;
+        snprintf(entry->choices, sizeof(entry->choices), "%s", entry->row->second);
+        size_t length = strlen(entry->choices);
+        if (length > 0 && entry->choices[length - 1] == '#')
+            entry->choices[length - 1] = '\0';
+        unsigned count = 0;
+        token_add(entry, count++, offsetof(struct console_words, first), entry->row->first);
+        if (entry->row->second[0] != '\0')
+            token_add(entry, count++, offsetof(struct console_words, second), entry->choices);
+        if (entry->row->argument[0] != '\0')
+            token_add(entry, count++, offsetof(struct console_words, argument), TOKEN_STRING_MULTI);
+        entry_list[kind] = &entry->instance;
+    }
+}
+
+static bool input_ready(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, STOP_MS) > 0;
+}
+
+static void console_terminal(struct app *app)
+{
+    console_build(app);
+    struct cmdline *terminal = cmdline_stdin_new(entry_list, "sluice> ");
+    if (terminal == NULL)
+        return;
+    while (!app_stopping(app)) {
+        char bytes[64];
+        if (!input_ready())
+            continue;
+        ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
+        if (count <= 0 || cmdline_in(terminal, bytes, (int)count) < 0) {
+            app_stop(app); /* end of input, quit or Ctrl-D */
+            break;
+        }
+    }
+    cmdline_stdin_exit(terminal);
+    printf("\n");
+}
+
+/* End of input only ends the console: the appliance goes on until it is told to stop. */
+static void console_lines(struct app *app)
+{
+    char line[PATH_BYTES + 64];
+    while (!app_stopping(app)) {
+        if (!input_ready())
+            continue;
+        if (fgets(line, sizeof(line), stdin) == NULL)
+            return;
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] == '\0' || line[0] == '#')
+            continue;
+        console_execute(app, line, NULL);
+        if (!reply.ok) {
+            app->exit_code = 1;
+            app_stop(app);
+        }
+    }
+}
+
+void *console_main(void *argument)
+{
+    struct app *app = argument;
+    eal_thread_background(&app->eal);
+    if (isatty(STDIN_FILENO))
+        console_terminal(app);
+    else {
+        setvbuf(stdin, NULL, _IONBF, 0); /* poll sees what stdio has not taken */
+        console_lines(app);
+    }
+    return NULL;
+}

@@ -1,0 +1,49 @@
+/* What happens in the data plane and an operator wants to read: links, peers and jobs that change their
+ * state. The worker notes it in a ring, the background thread prints it on stderr, at most EVENTS_PER_S a
+ * second. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "node/node.h"
+
+#define EVENTS_PLACES  256
+#define EVENTS_PER_S   20
+#define EVENTS_SCAN_NS 50000000ULL
+
+enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB };
+
+struct event {
+    uint8_t kind;  /* enum event_kind */
+    uint8_t state; /* up, or enum job_state */
+    char name[NAME_BYTES];
+    char text[CONTROL_TEXT_BYTES];
+};
+
+struct events {
+    uint32_t head, tail; /* worker writes tail, background head */
+    uint64_t missed;     /* ring full */
+    struct event places[EVENTS_PLACES];
+    /* worker's own: what was last seen */
+    uint64_t scan_ns;
+    uint32_t job_index;
+    bool peer_up[NODE_PEERS_MAX];
+    bool link_up[NODE_PORTS_MAX];
+    struct {
+        uint32_t id;
+        uint8_t state;
+    } jobs[NODE_JOBS_MAX];
+    struct node_job_view job_view;
+    /* background's own */
+    uint64_t second_ns;
+    uint32_t printed, suppressed;
+};
+
+struct port;
+
+/* Worker: looks at a few things each EVENTS_SCAN_NS. */
+void events_scan(struct events *events, const struct node *node, const struct port *ports,
+                 uint16_t port_count, uint64_t now_ns);
+/* Background: prints what has come, under the name of this node. */
+void events_print(struct events *events, const char *node_name, uint64_t now_ns);

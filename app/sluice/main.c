@@ -1,0 +1,105 @@
+/* sluice: the appliance. Reads the node file, starts everything, then this thread becomes the worker. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app.h"
+#include "conf/conf.h"
+#include "options.h"
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+static struct app app;
+
+static void on_signal(int number)
+{
+    (void)number;
+    app_stop(&app);
+}
+
+static int check_config(void)
+{
+    uint64_t eal_bytes;
+    struct err err;
+    if (!app_memory(&app, &eal_bytes, &err)) {
+        fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
+        return EXIT_USAGE;
+    }
+    printf("%s: good; %s\n", app.config.source_path, app.memory_text);
+    return EXIT_SUCCESS;
+}
+
+static bool read_config(const char *path)
+{
+    struct conf_errors errors = {0};
+    struct err err;
+    if (!conf_read_node(path, NULL, &app.config, &errors)) {
+        conf_errors_print(&errors, stderr);
+        return false;
+    }
+    if (node_config_check(&app.config.node, &err))
+        return true;
+    fprintf(stderr, "%s: %s\n", path, err.text);
+    return false;
+}
+
+static bool threads_start(pthread_t *threads, unsigned *count)
+{
+    void *(*const mains[])(void *) = {server_main, background_main, console_main};
+    unsigned wanted = app.console ? 3 : 2;
+    for (*count = 0; *count < wanted; (*count)++)
+        if (pthread_create(&threads[*count], NULL, mains[*count], &app) != 0)
+            return false;
+    return true;
+}
+
+static int run(const struct options *options)
+{
+    struct err err;
+    pthread_t threads[3];
+    unsigned thread_count;
+    app.console = options->console;
+    if (!app_start(&app, options->extra_count, options->extra, &err)) {
+        fprintf(stderr, "%s: %s\n", app.config.node.name, err.text);
+        return EXIT_FAILED;
+    }
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    if (!threads_start(threads, &thread_count)) {
+        fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);
+        return EXIT_FAILED;
+    }
+    printf("sluice: %s ready\n", app.config.node.name);
+    fflush(stdout);
+    eal_worker_pin(&app.eal);
+    worker_run(&app);
+    for (unsigned index = 0; index < thread_count; index++)
+        pthread_join(threads[index], NULL);
+    app_finish(&app);
+    return app.exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (!options_parse(&options, argc, argv))
+        return EXIT_USAGE;
+    switch (options.action) {
+    case OPTIONS_HELP:
+        options_print_help();
+        return EXIT_SUCCESS;
+    case OPTIONS_VERSION:
+        printf("sluice %s\n", SLUICE_VERSION);
+        return EXIT_SUCCESS;
+    case OPTIONS_HELP_CONFIG:
+        return conf_print_help("node", stdout) ? EXIT_SUCCESS : EXIT_FAILED;
+    case OPTIONS_CHECK:
+        return read_config(options.config_path) ? check_config() : EXIT_USAGE;
+    case OPTIONS_RUN:
+        return read_config(options.config_path) ? run(&options) : EXIT_USAGE;
+    }
+    return EXIT_USAGE;
+}

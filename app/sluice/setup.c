@@ -1,0 +1,143 @@
+/* From a checked configuration to started ports. Order matters: memory is checked before the EAL takes any,
+ * and threads are made before the worker is pinned (eal.h). */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "app.h"
+#include "dpdk/memory.h"
+
+static void port_config_fill(const struct app *app, uint16_t index, struct port_config *port)
+{
+    const struct app_port_config *own = &app->config.ports[index];
+    const struct node_port_config *node = &app->config.node.ports[index];
+    *port = (struct port_config){
+        .device = own->device,
+        .index = index,
+        .frame_bytes_max = own->frame_bytes_max,
+        .rate_bps = node->rate_bps,
+        .address = node->address,
+        .prefix_length = own->prefix_length,
+        .gateway = own->gateway,
+        .vlan = own->vlan,
+        .static_mac = own->static_mac,
+    };
+    memcpy(port->gateway_mac, own->gateway_mac, MAC_BYTES);
+}
+
+bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
+{
+    struct memory_need need = {.node_bytes = node_bytes(&app->config.node),
+                               .overhead_bytes = MEMORY_OVERHEAD_BYTES};
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        struct port_config port;
+        port_config_fill(app, index, &port);
+        need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port.frame_bytes_max);
+    }
+    struct memory_host host;
+    memory_host_read(&host);
+    if (!memory_choose(&need, &host, app->config.hugepages, &app->hugepages, err))
+        return false;
+    memory_print(&need, &host, app->hugepages, app->memory_text, sizeof(app->memory_text));
+    *eal_bytes = need.packet_bytes + need.overhead_bytes + (app->hugepages ? need.node_bytes : 0);
+    if (app->config.memory_bytes != 0 && app->config.memory_bytes < *eal_bytes)
+        return err_set(err, "memory: %llu MiB are configured for DPDK, but %llu MiB are needed",
+                       (unsigned long long)(app->config.memory_bytes >> 20),
+                       (unsigned long long)((*eal_bytes >> 20) + 1));
+    *eal_bytes = MAX(*eal_bytes, app->config.memory_bytes);
+    return true;
+}
+
+static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char **extra, struct err *err)
+{
+    static struct device devices[NODE_PORTS_MAX];
+    struct eal_options options = {
+        .program = "sluice",
+        .hugepages = app->hugepages,
+        .memory_bytes = eal_bytes,
+        .lcore_count = MIN(app->config.lcore_count, (uint16_t)1),
+        .option_count = app->config.eal_option_count,
+        .options = (const char(*)[APP_DEVICE_BYTES])app->config.eal_options,
+        .extra_count = extra_count,
+        .extra = extra,
+    };
+    options.lcores[0] = app->config.lcores[0];
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        if (!device_parse(&devices[index], app->config.ports[index].device,
+                          app->config.ports[index].frame_bytes_max, app->config.node.ports[index].rate_bps,
+                          err))
+            return false;
+        if (!devices[index].vdev)
+            options.pci[options.pci_count++] = devices[index].name;
+    }
+    return eal_start(&app->eal, &options, err);
+}
+
+static bool start_ports(struct app *app, struct err *err)
+{
+    const struct node_config *node = &app->config.node;
+    app->ports = memory_take(node->port_count * sizeof(struct port), app->hugepages);
+    if (app->ports == NULL)
+        return err_set(err, "no memory for the ports");
+    for (uint16_t index = 0; index < node->port_count; index++) {
+        struct port_config config;
+        port_config_fill(app, index, &config);
+        if (!port_open(&app->ports[index], &config, err))
+            return err_context(err, "ports[%u]", index);
+    }
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct node_peer_config *peer = &node->peers[index];
+        if (!port_add_peer(&app->ports[peer->port], index, &peer->address, err))
+            return err_context(err, "peer %s", peer->name);
+    }
+    for (uint16_t index = 0; index < node->port_count; index++)
+        port_start(&app->ports[index], tsc_now_ns(&app->clock));
+    return true;
+}
+
+static bool start_node(struct app *app, struct err *err)
+{
+    struct node_config *config = &app->config.node;
+    size_t bytes = node_bytes(config);
+    void *memory = memory_take(bytes, app->hugepages);
+    if (memory == NULL)
+        return err_set(err, "no memory for the node: %zu bytes", bytes);
+    if (getrandom(&config->seed, sizeof(config->seed), 0) < 0 ||
+        getrandom(&config->incarnation, sizeof(config->incarnation), 0) < 0)
+        return err_set(err, "the kernel has no random numbers");
+    config->incarnation |= 1; /* never 0 */
+    app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
+    return true;
+}
+
+static bool start_disk(struct app *app, struct err *err)
+{
+    struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1), .nice = 19};
+    app->disk = disk_start(&config, err);
+    return app->disk != NULL;
+}
+
+bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
+{
+    uint64_t eal_bytes;
+    if (!app_memory(app, &eal_bytes, err))
+        return false;
+    fprintf(stderr, "%s: %s\n", app->config.node.name, app->memory_text);
+    if (app->config.lcore_count > 1)
+        fprintf(stderr, "%s: lcores: one worker runs, on CPU %u\n", app->config.node.name,
+                app->config.lcores[0]);
+    channel_init(&app->channel);
+    if (!start_eal(app, eal_bytes, extra_count, extra, err))
+        return false;
+    tsc_clock_start(&app->clock);
+    app->listener = server_listen(app, err);
+    return app->listener >= 0 && start_ports(app, err) && start_disk(app, err) && start_node(app, err);
+}
+
+void app_finish(struct app *app)
+{
+    disk_stop(app->disk);
+    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+        port_close(&app->ports[index]);
+    eal_stop();
+}

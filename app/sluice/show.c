@@ -1,0 +1,102 @@
+/* Reports that the program makes itself. Counters are read while the worker writes them: each is one aligned
+ * word, so a value may be old but never torn. */
+#include <rte_version.h>
+
+#include "command.h"
+
+static const char *idle_name(uint8_t idle)
+{
+    static const char *const names[] = {
+        [APP_IDLE_SLEEP] = "sleep", [APP_IDLE_YIELD] = "yield", [APP_IDLE_POLL] = "poll"};
+    return idle < sizeof(names) / sizeof(names[0]) ? names[idle] : "unknown";
+}
+
+static void show_version(struct report *report)
+{
+    report_text(report, "sluice", SLUICE_VERSION);
+    report_text(report, "dpdk", rte_version());
+    report_text(report, "dpdk_built_with",
+                RTE_VER_PREFIX " " RTE_STR(RTE_VER_YEAR) "." RTE_STR(RTE_VER_MONTH));
+}
+
+static void show_config_ports(const struct app_config *config, struct report *report)
+{
+    char address[ADDRESS_TEXT_BYTES];
+    report_table(report, "ports");
+    for (uint16_t index = 0; index < config->node.port_count; index++) {
+        address_format(&config->node.ports[index].address, address);
+        report_row(report);
+        report_text(report, "device", config->ports[index].device);
+        report_text(report, "address", address);
+        report_u64(report, "prefix_length", config->ports[index].prefix_length);
+        report_u64(report, "mtu", config->node.ports[index].mtu);
+        report_u64(report, "rate_bps", config->node.ports[index].rate_bps);
+        report_u64(report, "vlan", config->ports[index].vlan);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void show_config(const struct app *app, struct report *report)
+{
+    const struct app_config *config = &app->config;
+    char address[ADDRESS_TEXT_BYTES];
+    report_text(report, "name", config->node.name);
+    report_text(report, "file", config->source_path);
+    report_text(report, "control_socket", config->control_socket);
+    report_text(report, "control_ring", config->control_ring);
+    report_text(report, "idle", idle_name(config->idle));
+    report_u64(report, "disk_threads", config->disk_threads);
+    report_text(report, "store", config->node.store == NODE_STORE_NONE ? "none" : "disk");
+    report_u64(report, "buffer_bytes", config->node.buffer_bytes);
+    report_u64(report, "blocks_max", config->node.blocks_max);
+    report_text(report, "memory", app->memory_text);
+    report_u64(report, "tsc_hz", tsc_clock_hz(&app->clock));
+    show_config_ports(config, report);
+    report_table(report, "peers");
+    for (uint16_t index = 0; index < config->node.peer_count; index++) {
+        address_format(&config->node.peers[index].address, address);
+        report_row(report);
+        report_text(report, "name", config->node.peers[index].name);
+        report_text(report, "address", address);
+        report_u64(report, "port", config->node.peers[index].port);
+        report_row_end(report);
+    }
+    report_table_end(report);
+    report_table(report, "directories");
+    for (uint16_t index = 0; index < config->node.directory_count; index++) {
+        report_row(report);
+        report_text(report, "name", config->node.directories[index].name);
+        report_text(report, "path", config->node.directories[index].path);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void show_ports(const struct app *app, struct report *report)
+{
+    report_table(report, "ports");
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        report_row(report);
+        port_report(&app->ports[index], report);
+        report_row_end(report);
+    }
+    report_table_end(report);
+    report_object(report, "worker");
+    worker_report(&app->worker, report);
+    report_u64(report, "events_missed", app->events.missed);
+    report_object_end(report);
+}
+
+bool show_local(struct app *app, enum ctl_show what, enum report_form form, char *text, size_t room)
+{
+    struct report report;
+    report_begin(&report, form, text, room);
+    if (what == CTL_SHOW_version)
+        show_version(&report);
+    else if (what == CTL_SHOW_config)
+        show_config(app, &report);
+    else
+        show_ports(app, &report);
+    return report_end(&report);
+}
