@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "app.h"
 #include "conf/conf.h"
@@ -38,7 +39,15 @@ static bool read_config(const char *path)
         conf_errors_print(&errors, stderr);
         return false;
     }
-    if (node_config_check(&app.config.node, &err))
+    struct node_config *node = &app.config.node;
+    uint64_t random[2];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+        fprintf(stderr, "sluice: the kernel has no random numbers\n");
+        return false;
+    }
+    node->seed ^= random[0];
+    node->incarnation = random[1] | 1; /* new with every start, and never 0 */
+    if (node_config_check(node, &err))
         return true;
     fprintf(stderr, "%s: %s\n", path, err.text);
     return false;

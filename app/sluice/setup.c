@@ -2,7 +2,6 @@
  * and threads are made before the worker is pinned (eal.h). */
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "app.h"
 #include "dpdk/memory.h"
@@ -102,10 +101,6 @@ static bool start_node(struct app *app, struct err *err)
     void *memory = memory_take(bytes, app->hugepages);
     if (memory == NULL)
         return err_set(err, "no memory for the node: %zu bytes", bytes);
-    if (getrandom(&config->seed, sizeof(config->seed), 0) < 0 ||
-        getrandom(&config->incarnation, sizeof(config->incarnation), 0) < 0)
-        return err_set(err, "the kernel has no random numbers");
-    config->incarnation |= 1; /* never 0 */
     app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
     return true;
 }
