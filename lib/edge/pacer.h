@@ -3,9 +3,9 @@
  * Guarantee, for any rate and packet sizes: packet k departs no earlier than
  *     t0 + floor(8e9 * (b_0 + … + b_{k-1}) / rate)  ns
  * while the schedule is not re-anchored: sub-nanosecond remainders are carried, so the error never
- * accumulates. Over any window of W ns at most rate * W / 8e9 + burst_bytes + one packet leave, burst_bytes
- * being the catch-up allowed after a stall: a sender that comes late may send that much at once, never more
- * (DESIGN: <= 8 packets). Bytes are wire bytes (base/units.h). */
+ * accumulates. Over any window of W ns at most rate * (W + 1) / 8e9 + burst_bytes + one packet leave (the 1
+ * ns is the floor above), burst_bytes being the catch-up allowed after a stall: a sender that comes late may
+ * send that much at once, never more (DESIGN: <= 8 packets). Bytes are wire bytes (base/units.h). */
 #pragma once
 
 #include <stdint.h>

@@ -1,0 +1,308 @@
+/* Two streams joined by a seeded path that loses, duplicates, delays and reorders. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "base/units.h"
+#include "edge/stream.h"
+
+#define FLIGHT_MAX 4096
+
+struct datagram {
+    uint64_t at_ns;
+    uint32_t number;
+    struct wire_message fixed;
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    bool to_b;
+};
+
+struct pair {
+    struct stream a, b;
+    void *memory;
+    struct rng rng;
+    uint64_t loss_ppb, duplicate_ppb, delay_ns, jitter_ns;
+    uint64_t now_ns;
+    struct datagram *flight;
+    uint32_t count;
+    uint64_t a_pushed, b_pushed, a_received, b_received;
+};
+
+static int setup(void **state)
+{
+    static struct pair pair;
+    pair = (struct pair){.delay_ns = 25 * NS_PER_MS};
+    size_t bytes = 2 * stream_bytes();
+    pair.memory = aligned_alloc(ARENA_ALIGN, bytes);
+    pair.flight = calloc(FLIGHT_MAX, sizeof(*pair.flight));
+    struct arena arena;
+    arena_init(&arena, pair.memory, bytes);
+    stream_init(&pair.a, &arena);
+    stream_init(&pair.b, &arena);
+    assert_int_equal(arena.used, bytes);
+    stream_set_timeout(&pair.a, 80 * NS_PER_MS);
+    stream_set_timeout(&pair.b, 80 * NS_PER_MS);
+    rng_init(&pair.rng, 1);
+    *state = &pair;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct pair *pair = *state;
+    free(pair->memory);
+    free(pair->flight);
+    return 0;
+}
+
+/* Message n of a direction: kind, length and bytes all follow from n. */
+static uint8_t kind_of(uint64_t n)
+{
+    return (uint8_t)(1 + n % 200);
+}
+
+static size_t length_of(uint64_t n)
+{
+    return n % 11 == 0 ? 0 : n % 13 == 0 ? WIRE_MESSAGE_BODY_MAX : n * 37 % 900;
+}
+
+static bool push(struct stream *stream, uint64_t n)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    memset(body, (int)(n * 31 & 0xff), sizeof(body));
+    return stream_push(stream, kind_of(n), body, length_of(n));
+}
+
+static void take_all(struct stream *stream, uint64_t *received)
+{
+    uint8_t kind;
+    const uint8_t *body;
+    size_t length;
+    while (stream_receive(stream, &kind, &body, &length)) {
+        assert_int_equal(kind, kind_of(*received));
+        assert_int_equal(length, length_of(*received));
+        for (size_t index = 0; index < length; index++)
+            assert_int_equal(body[index], *received * 31 & 0xff);
+        (*received)++;
+    }
+}
+
+static void put(struct pair *pair, const struct wire_message *message, uint32_t number, const uint8_t *body,
+                bool to_b)
+{
+    int copies = 1 + rng_chance_ppb(&pair->rng, pair->duplicate_ppb);
+    for (int copy = 0; copy < copies; copy++) {
+        if (rng_chance_ppb(&pair->rng, pair->loss_ppb))
+            continue;
+        assert_true(pair->count < FLIGHT_MAX);
+        struct datagram *datagram = &pair->flight[pair->count++];
+        datagram->at_ns = pair->now_ns + pair->delay_ns + rng_below(&pair->rng, pair->jitter_ns + 1);
+        datagram->number = number;
+        datagram->fixed = *message;
+        datagram->to_b = to_b;
+        if (message->length > 0)
+            memcpy(datagram->body, body, message->length);
+    }
+}
+
+static void send_all(struct pair *pair, struct stream *stream, bool to_b)
+{
+    struct wire_message message;
+    uint32_t number;
+    const uint8_t *body;
+    for (int sent = 0; stream_next(stream, pair->now_ns, &message, &number, &body); sent++) {
+        assert_true(sent < 3 * STREAM_WINDOW);
+        put(pair, &message, number, body, to_b);
+    }
+    assert_int_not_equal(stream_next_ns(stream), 0);
+}
+
+static void deliver(struct pair *pair)
+{
+    for (uint32_t index = 0; index < pair->count;) {
+        struct datagram *datagram = &pair->flight[index];
+        if (datagram->at_ns > pair->now_ns) {
+            index++;
+            continue;
+        }
+        struct wire_message_view view = {.fixed = datagram->fixed, .body = datagram->body};
+        struct stream *stream = datagram->to_b ? &pair->b : &pair->a;
+        assert_true(stream_on_datagram(stream, datagram->number, &view, pair->now_ns));
+        take_all(stream, datagram->to_b ? &pair->b_received : &pair->a_received);
+        pair->flight[index] = pair->flight[--pair->count];
+    }
+}
+
+static bool quiet(const struct pair *pair)
+{
+    return pair->count == 0 && stream_next_ns(&pair->a) == TIME_NEVER &&
+           stream_next_ns(&pair->b) == TIME_NEVER;
+}
+
+/* Until both sides have said everything and heard so. */
+static void run(struct pair *pair, uint64_t a_total, uint64_t b_total, uint64_t limit_ns)
+{
+    for (;;) {
+        while (pair->a_pushed < a_total && stream_room(&pair->a) > 0)
+            assert_true(push(&pair->a, pair->a_pushed++));
+        while (pair->b_pushed < b_total && stream_room(&pair->b) > 0)
+            assert_true(push(&pair->b, pair->b_pushed++));
+        send_all(pair, &pair->a, true);
+        send_all(pair, &pair->b, false);
+        if (quiet(pair))
+            break;
+        uint64_t next_ns = MIN(stream_next_ns(&pair->a), stream_next_ns(&pair->b));
+        for (uint32_t index = 0; index < pair->count; index++)
+            next_ns = MIN(next_ns, pair->flight[index].at_ns);
+        assert_true(next_ns > pair->now_ns);
+        pair->now_ns = next_ns;
+        assert_true(pair->now_ns < limit_ns);
+        deliver(pair);
+    }
+    assert_int_equal(pair->b_received, a_total);
+    assert_int_equal(pair->a_received, b_total);
+}
+
+static void stream__clean_path_repeats_nothing(void **state)
+{
+    struct pair *pair = *state;
+    run(pair, 1000, 300, 3 * NS_PER_S);
+    assert_int_equal(pair->a.counters.sent, 1000);
+    assert_int_equal(pair->a.counters.resent + pair->b.counters.resent, 0);
+    assert_int_equal(pair->b.counters.received, 1000);
+    assert_int_equal(pair->b.counters.duplicates, 0);
+}
+
+static void stream__hands_out_each_message_once_in_order(void **state)
+{
+    struct pair *pair = *state;
+    static const struct {
+        uint64_t loss_ppb, duplicate_ppb, jitter_ns, limit_s;
+    } cases[] = {
+        {0, 500000000, 0, 10},
+        {0, 0, 20000000, 10},
+        {50000000, 0, 0, 60},
+        {50000000, 50000000, 20000000, 60},
+        {300000000, 100000000, 5000000, 600},
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        stream_reset(&pair->a);
+        stream_reset(&pair->b);
+        pair->a_pushed = pair->b_pushed = pair->a_received = pair->b_received = 0;
+        pair->loss_ppb = cases[index].loss_ppb;
+        pair->duplicate_ppb = cases[index].duplicate_ppb;
+        pair->jitter_ns = cases[index].jitter_ns;
+        run(pair, 1500, 700, pair->now_ns + cases[index].limit_s * NS_PER_S);
+    }
+}
+
+static void stream__numbers_wrap_at_32_bits(void **state)
+{
+    struct pair *pair = *state;
+    /* As after 2^32 - 100 messages in one session. */
+    uint64_t start = (1ULL << 32) - 100;
+    pair->a.out_next = pair->a.out_unsent = pair->a.out_acked = start;
+    pair->b.in_next = start;
+    pair->loss_ppb = 100000000;
+    pair->jitter_ns = 10 * NS_PER_MS;
+    run(pair, 600, 0, 300 * NS_PER_S);
+    assert_int_equal(pair->a.out_acked, start + 600);
+}
+
+static void stream__full_queue_is_told(void **state)
+{
+    struct pair *pair = *state;
+    uint64_t n = 0;
+    while (push(&pair->a, n))
+        n++;
+    assert_int_equal(n, STREAM_QUEUE);
+    assert_int_equal(stream_room(&pair->a), 0);
+    assert_int_equal(pair->a.counters.queue_full, 1);
+    pair->a_pushed = n;
+    run(pair, STREAM_QUEUE, 0, 10 * NS_PER_S);
+    assert_int_equal(stream_room(&pair->a), STREAM_QUEUE);
+}
+
+static void stream__window_bounds_what_is_in_flight(void **state)
+{
+    struct pair *pair = *state;
+    for (uint64_t n = 0; n < 400; n++)
+        assert_true(push(&pair->a, n));
+    struct wire_message message;
+    uint32_t number, sent = 0;
+    const uint8_t *body;
+    while (stream_next(&pair->a, 0, &message, &number, &body))
+        assert_int_equal(number, sent++);
+    assert_int_equal(sent, STREAM_WINDOW);
+    /* The far end refuses what lies beyond its window, and keeps what is inside. */
+    struct wire_message_view view = {.fixed = {.kind = 1}};
+    assert_false(stream_on_datagram(&pair->b, STREAM_WINDOW, &view, 0));
+    assert_true(stream_on_datagram(&pair->b, STREAM_WINDOW - 1, &view, 0));
+    assert_int_equal(pair->b.counters.received, 1);
+}
+
+static void stream__third_repeated_ack_resends_at_once(void **state)
+{
+    struct pair *pair = *state;
+    for (uint64_t n = 0; n < 10; n++)
+        push(&pair->a, n);
+    struct wire_message message;
+    uint32_t number;
+    const uint8_t *body;
+    while (stream_next(&pair->a, 0, &message, &number, &body))
+        continue;
+    struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 4}};
+    stream_on_datagram(&pair->a, 0, &ack, 10 * NS_PER_MS);
+    for (int repeated = 0; repeated < 2; repeated++)
+        stream_on_datagram(&pair->a, 0, &ack, 11 * NS_PER_MS);
+    assert_false(stream_next(&pair->a, 11 * NS_PER_MS, &message, &number, &body));
+    stream_on_datagram(&pair->a, 0, &ack, 12 * NS_PER_MS);
+    assert_int_equal(stream_next_ns(&pair->a), 0);
+    assert_true(stream_next(&pair->a, 12 * NS_PER_MS, &message, &number, &body));
+    assert_int_equal(number, 4);
+    /* Further echoes of the same hole do not repeat it again. */
+    for (int repeated = 0; repeated < 9; repeated++)
+        stream_on_datagram(&pair->a, 0, &ack, 13 * NS_PER_MS);
+    assert_false(stream_next(&pair->a, 13 * NS_PER_MS, &message, &number, &body));
+}
+
+static void stream__silence_doubles_the_wait(void **state)
+{
+    struct pair *pair = *state;
+    push(&pair->a, 0);
+    struct wire_message message;
+    uint32_t number;
+    const uint8_t *body;
+    assert_true(stream_next(&pair->a, 1000, &message, &number, &body));
+    uint64_t now_ns = 1000;
+    const uint64_t waits_ms[] = {80, 160, 320, 640, 1280, 2000, 2000};
+    for (size_t index = 0; index < sizeof(waits_ms) / sizeof(waits_ms[0]); index++) {
+        assert_int_equal(stream_next_ns(&pair->a), now_ns + waits_ms[index] * NS_PER_MS);
+        now_ns = stream_next_ns(&pair->a);
+        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, 0);
+    }
+    /* An ack of what was never sent changes nothing. */
+    struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 2}};
+    stream_on_datagram(&pair->a, 0, &ack, now_ns);
+    assert_int_equal(pair->a.out_acked, 0);
+}
+
+#define STREAM_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STREAM_TEST(stream__clean_path_repeats_nothing),
+        STREAM_TEST(stream__hands_out_each_message_once_in_order),
+        STREAM_TEST(stream__numbers_wrap_at_32_bits),
+        STREAM_TEST(stream__full_queue_is_told),
+        STREAM_TEST(stream__window_bounds_what_is_in_flight),
+        STREAM_TEST(stream__third_repeated_ack_resends_at_once),
+        STREAM_TEST(stream__silence_doubles_the_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
