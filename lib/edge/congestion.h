@@ -45,9 +45,9 @@ struct congestion_delay {
     uint64_t unparked_bps;      /* rate before parking, restored when that did not help */
     uint64_t drained_bps;       /* rate to go back to once the queue is gone; 0: none */
     uint32_t calm_rounds;
-    uint32_t settling_rounds; /* rounds whose samples stem from before the newest change */
-    uint64_t timeout_bps;     /* rate before the path went silent; 0: it has not */
+    uint64_t timeout_bps; /* rate before the path went silent; 0: it has not */
     bool starting;
+    bool settling;        /* the samples of this round stem from before the newest change */
     bool parked_starting; /* parked while starting: goes on when the loss was random */
     bool round_limited;   /* the round was limited by something else: estimates stay */
     bool round_capped;    /* … by the cap of plan or job: the rate does not grow */

@@ -1,6 +1,6 @@
 /* Simple delay- and loss-aware rate control: one decision per round trip.
  *
- * A round lasts one smoothed RTT and at least ROUND_BYTES_MIN of verdicts. At its end
+ * A round lasts one base RTT and at least ROUND_BYTES_MIN of verdicts. At its end
  *   q = least RTT sample of the round - least RTT of the last 30 s     standing queue; jitter only adds to
  * RTT p = lost / (acked + lost) of the round,   p0 = random loss as learnt,   D = delivery rate (receiver's
  * clock) C = D / (1 - p0)                                                   what the path takes, random loss
@@ -9,17 +9,17 @@
  *
  * and the first rule that holds is taken:
  *   limited by application, credit, port …    nothing changes: the samples say nothing about the path
- *   q > target                                rate = C (1 - q / 2 RTT), 0.75 C … 0.97 C (never upwards)
+ *   q > target                                rate = C (1 - q / 2 RTT), 0.5 C … 0.97 C (never upwards)
  *   parked, and p did not fall by a quarter   the loss is random: p0 = p, back to before parking
  *   excess loss                               park: rate = 0.98 C for 8 rounds (never upwards)
  *   parked, q > target/2, or under a cap      rate stays
  *   calm, the first time after a queue        rate = 0.98 C as measured while there was one
  *   calm                                      rate *= 1 + g,  g = 1/40, 1/20, then 1/10 by calm rounds in
  *                                             succession; 1/2 while starting with an unknown rate
- * p0 falls to p at once whenever p < p0. The next round after a change is skipped (its samples stem from
- * before it), except while starting. Each tail probe that stays unanswered halves the rate (not below an
- * eighth); the first ack after it restores three quarters. Bounds: 100 kbit/s … 1 Tbit/s.
- * In flight: twice the rate times (smoothed RTT + 50 ms).
+ * p0 falls to p at once whenever p < p0. After a change one smoothed RTT is skipped (its samples stem
+ * from before it), except for growth while starting. Each tail probe that stays unanswered halves the rate
+ * (not below an eighth); the first ack after it restores three quarters. Bounds: 100 kbit/s … 1 Tbit/s. In
+ * flight: twice the rate times (smoothed RTT + 50 ms).
  *
  * What the gains were tuned against (tests/edge/transfer_test.c, virtual time): 1 Gbit/s, 100 ms, 1 % loss,
  * with 0 and 10 ms of reordering jitter, buffers from 20 ms to 1 BDP. A rate q / 2 RTT below C drains the
@@ -41,7 +41,7 @@
 #define PARKED_ROUNDS    8
 #define ACK_ALLOWANCE_NS (50 * NS_PER_MS)
 #define DRAIN_MIN_PPM    30000ULL
-#define DRAIN_MAX_PPM    250000ULL
+#define DRAIN_MAX_PPM    500000ULL
 #define PARK_GAIN_PPM    980000ULL
 #define START_GAIN_PPM   500000ULL
 #define PACKET_BYTES     1500
@@ -101,47 +101,49 @@ static uint32_t loss_bound_ppm(const struct congestion_delay *delay, uint32_t no
 }
 
 /* What the path takes at the sender's end: deliveries plus the random loss that is no congestion. */
-static uint64_t capacity_bps(const struct congestion_delay *delay)
+static uint64_t capacity_bps(const struct congestion_delay *delay, uint32_t random_loss_ppm)
 {
-    return muldiv64(delay->delivery_rate_bps, PPM, PPM - MIN(delay->base_loss_ppm, (uint32_t)PPM / 2));
+    return muldiv64(delay->delivery_rate_bps, PPM, PPM - MIN(random_loss_ppm, (uint32_t)PPM / 2));
 }
 
-static void reduce(struct congestion *congestion, uint64_t gain_ppm)
+static void reduce(struct congestion *congestion, uint64_t to_bps)
 {
     struct congestion_delay *delay = &congestion->state.delay;
-    uint64_t to_bps = muldiv64(capacity_bps(delay), gain_ppm, PPM);
     if (delay->delivery_rate_bps > 0)
         set_rate(congestion, MIN(to_bps, delay->rate_bps));
     delay->starting = false;
     delay->calm_rounds = 0;
-    delay->settling_rounds = 1;
+    delay->settling = true;
 }
 
-static void drain(struct congestion *congestion, uint64_t queue_ns, uint64_t rtt_ns)
+static void drain(struct congestion *congestion, uint64_t queue_ns, uint64_t rtt_ns, uint32_t loss)
 {
     struct congestion_delay *delay = &congestion->state.delay;
     uint64_t fall_ppm = muldiv64(queue_ns, PPM, 2 * rtt_ns);
     fall_ppm = MAX(fall_ppm, DRAIN_MIN_PPM);
     fall_ppm = MIN(fall_ppm, DRAIN_MAX_PPM);
+    bool random = loss <= loss_bound_ppm(delay, loss);
+    uint64_t capacity = capacity_bps(delay, random ? loss : delay->base_loss_ppm);
     delay->parked_rounds = 0;
-    reduce(congestion, PPM - fall_ppm);
-    delay->drained_bps = muldiv64(capacity_bps(delay), PARK_GAIN_PPM, PPM);
+    delay->drained_bps = muldiv64(capacity, PARK_GAIN_PPM, PPM);
+    reduce(congestion, muldiv64(capacity, PPM - fall_ppm, PPM));
 }
 
 static void grow(struct congestion *congestion)
 {
     struct congestion_delay *delay = &congestion->state.delay;
-    if (delay->drained_bps > delay->rate_bps) {
-        set_rate(congestion, delay->drained_bps);
-        delay->drained_bps = 0;
-        delay->settling_rounds = 1;
+    uint64_t drained_bps = delay->drained_bps;
+    delay->drained_bps = 0;
+    if (drained_bps > delay->rate_bps) {
+        set_rate(congestion, drained_bps);
+        delay->settling = true;
         return;
     }
     delay->calm_rounds++;
     uint64_t gain_ppm = START_GAIN_PPM;
     if (!delay->starting) {
         gain_ppm = PPM / 40 << MIN(delay->calm_rounds - 1, 2U);
-        delay->settling_rounds = 1;
+        delay->settling = true;
     }
     set_rate(congestion, delay->rate_bps + muldiv64(delay->rate_bps, gain_ppm, PPM));
 }
@@ -156,7 +158,7 @@ static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
         return false;
     delay->base_loss_ppm = loss;
     delay->parked_rounds = 0;
-    delay->settling_rounds = 1;
+    delay->settling = true;
     delay->starting = delay->parked_starting;
     set_rate(congestion, delay->unparked_bps);
     return true;
@@ -171,7 +173,7 @@ static void park(struct congestion *congestion, uint32_t loss)
     }
     delay->parked_loss_ppm = loss;
     delay->parked_rounds = PARKED_ROUNDS;
-    reduce(congestion, PARK_GAIN_PPM);
+    reduce(congestion, muldiv64(capacity_bps(delay, delay->base_loss_ppm), PARK_GAIN_PPM, PPM));
 }
 
 static void decide(struct congestion *congestion, const struct congestion_sample *sample)
@@ -179,17 +181,13 @@ static void decide(struct congestion *congestion, const struct congestion_sample
     struct congestion_delay *delay = &congestion->state.delay;
     if (delay->round_limited)
         return;
-    if (delay->settling_rounds > 0) {
-        delay->settling_rounds--;
-        return;
-    }
     uint64_t queue_ns = 0;
     if (delay->round_rtt_min_ns != TIME_NEVER)
         queue_ns = elapsed_ns(delay->round_rtt_min_ns, sample->rtt_min_ns);
     uint64_t target_ns = MAX(TARGET_MIN_NS, sample->rtt_min_ns / TARGET_DIVISOR);
     uint32_t loss = loss_ppm(delay);
     if (queue_ns > target_ns) {
-        drain(congestion, queue_ns, sample->rtt_min_ns);
+        drain(congestion, queue_ns, sample->rtt_min_ns, loss);
     } else if (learn_random_loss(congestion, loss)) {
         return;
     } else if (loss > loss_bound_ppm(delay, loss)) {
@@ -208,7 +206,22 @@ static void after_silence(struct congestion *congestion)
     struct congestion_delay *delay = &congestion->state.delay;
     set_rate(congestion, delay->timeout_bps / 4 * 3);
     delay->timeout_bps = 0;
-    delay->settling_rounds = 2;
+    delay->settling = true;
+}
+
+/* After a change one round trip, queue included, passes unheeded: its samples stem from before. */
+static void end_round(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    uint64_t round_ns = delay->settling ? sample->rtt_smoothed_ns : sample->rtt_min_ns;
+    if (sample->now_ns - delay->round_start_ns < round_ns ||
+        delay->round_acked_bytes + delay->round_lost_bytes < ROUND_BYTES_MIN)
+        return;
+    if (delay->settling)
+        delay->settling = false;
+    else
+        decide(congestion, sample);
+    start_round(delay, sample->now_ns);
 }
 
 static void delay_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
@@ -226,11 +239,7 @@ static void delay_on_ack(struct congestion *congestion, const struct congestion_
         delay->round_capped = true;
     else if (sample->limited != EDGE_LIMIT_congestion)
         delay->round_limited = true;
-    bool long_enough = sample->now_ns - delay->round_start_ns >= sample->rtt_smoothed_ns;
-    if (long_enough && delay->round_acked_bytes + delay->round_lost_bytes >= ROUND_BYTES_MIN) {
-        decide(congestion, sample);
-        start_round(delay, sample->now_ns);
-    }
+    end_round(congestion, sample);
     congestion->in_flight_max_bytes =
         2 * bytes_within(delay->rate_bps, sample->rtt_smoothed_ns + ACK_ALLOWANCE_NS);
 }

@@ -160,6 +160,20 @@ uint64_t sender_interest_ns(const struct sender *sender)
     return sender->rtt.smoothed_ns + sender->reorder_ns;
 }
 
+void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
+                         const struct sender_events *events)
+{
+    struct sender_record *record = record_of(sender, number);
+    number_bits_clear(&sender->in_flight, number);
+    number_bits_set(&sender->lost, number);
+    record->lost_us = (uint32_t)(now_ns / NS_PER_US);
+    sender->in_flight_packets--;
+    sender->in_flight_bytes -= record->wire_bytes;
+    sender->counters.lost_packets++;
+    sender->interest_until_ns = now_ns + sender_interest_ns(sender);
+    events->on_lost(events->owner, record->content, record->tag);
+}
+
 /* Whether the lost packet at the floor is still waited for. A window three quarters full cannot afford it. */
 static bool lost_of_interest(const struct sender *sender, uint64_t number, uint64_t now_ns)
 {
@@ -213,6 +227,30 @@ uint64_t sender_next_ns(const struct sender *sender)
     return sender->interest_until_ns;
 }
 
+/* The owner had no use for a probe, so no ack will ever judge what is in flight. */
+static void give_up(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
+{
+    uint64_t number = sender->floor;
+    sender->probe_granted = false;
+    for (uint32_t room = SENDER_LOST_PER_ACK_MAX; room > 0; room--) {
+        number = number_bits_next_set(&sender->in_flight, number, sender->next_number);
+        if (number == sender->next_number)
+            return;
+        sender_declare_lost(sender, number, now_ns, events);
+    }
+}
+
+static void ask_probe(struct sender *sender, const struct sender_events *events)
+{
+    sender->probe_backoff++;
+    sender->probe_granted = true;
+    sender->counters.tail_probes++;
+    uint64_t newest = number_bits_last_set(&sender->in_flight, sender->floor, sender->next_number);
+    CHECK(newest < sender->next_number);
+    const struct sender_record *record = record_of(sender, newest);
+    events->on_probe(events->owner, record->content, record->tag);
+}
+
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
 {
     if (now_ns < sender_next_ns(sender))
@@ -226,15 +264,12 @@ void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_
     if (sender->probe_backoff >= PROBES_AT_ONE_PACE)
         sender->congestion.type->on_timeout(&sender->congestion, now_ns);
     sender_apply_rate(sender);
-    sender->probe_backoff++;
     sender->probe_from_ns = now_ns;
     sender->probe_wait_ns = rtt_timeout_ns(&sender->rtt) + SENDER_ACK_SLACK_NS;
-    sender->probe_granted = true;
-    sender->counters.tail_probes++;
-    uint64_t newest = number_bits_last_set(&sender->in_flight, sender->floor, sender->next_number);
-    CHECK(newest < sender->next_number);
-    const struct sender_record *record = record_of(sender, newest);
-    events->on_probe(events->owner, record->content, record->tag);
+    if (sender->probe_granted)
+        give_up(sender, now_ns, events);
+    else
+        ask_probe(sender, events);
 }
 
 uint64_t sender_rate_bps(const struct sender *sender)

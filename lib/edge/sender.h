@@ -150,6 +150,9 @@ void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_
 uint64_t sender_next_ns(const struct sender *sender);
 uint64_t sender_rate_bps(const struct sender *sender); /* pacing rate in force: strategy under the cap */
 
+/* Takes a number out of flight and hands its content back. */
+void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
+                         const struct sender_events *events);
 /* How long a packet stays of interest after it was declared lost. */
 uint64_t sender_interest_ns(const struct sender *sender);
 /* Moves the floor past everything settled; used by the ack's half (sender_ack.c) and by the tick. */

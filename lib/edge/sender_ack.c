@@ -79,18 +79,9 @@ static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
 
 static void declare_lost(struct ack_turn *turn, uint64_t number)
 {
-    struct sender *sender = turn->sender;
-    struct sender_record *record = record_of(sender, number);
-    number_bits_clear(&sender->in_flight, number);
-    number_bits_set(&sender->lost, number);
-    record->lost_us = (uint32_t)(turn->now_ns / NS_PER_US);
-    sender->in_flight_packets--;
-    sender->in_flight_bytes -= record->wire_bytes;
-    sender->counters.lost_packets++;
-    sender->interest_until_ns = turn->now_ns + sender_interest_ns(sender);
-    turn->lost_bytes += record->wire_bytes;
+    turn->lost_bytes += record_of(turn->sender, number)->wire_bytes;
     turn->lost_room--;
-    turn->events->on_lost(turn->events->owner, record->content, record->tag);
+    sender_declare_lost(turn->sender, number, turn->now_ns, turn->events);
 }
 
 /* [from, to) was missing when the newest packet there had left at largest_sent_ns. */
@@ -220,8 +211,10 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, uint32_t
 /* With the newest packet acked nothing will overtake what is missing: only a probe's ack can judge it. */
 static void arm_probe(struct sender *sender, const struct ack_turn *turn, bool newest_before)
 {
-    if (turn->news)
+    if (turn->news) {
         sender->probe_backoff = 0;
+        sender->probe_granted = false;
+    }
     if (newest_before && !number_bits_test(&sender->in_flight, sender->next_number - 1)) {
         sender->probe_from_ns = turn->now_ns;
         sender->probe_wait_ns = sender->reorder_ns + 2 * NS_PER_MS;
