@@ -17,8 +17,8 @@ static void worker_begin(struct app *app)
 {
     struct worker *worker = &app->worker;
     uint64_t now_ns = worker_clock(app);
-    uint64_t turn_ns = now_ns - worker->now_ns;
-    worker->now_ns = now_ns;
+    uint64_t turn_ns = now_ns - worker->turn_ns;
+    worker->turn_ns = worker->now_ns = now_ns;
     worker->turns++;
     if (worker->slept) {
         histogram_add(&worker->sleep_ns, turn_ns);
@@ -56,7 +56,8 @@ static bool worker_receive(struct app *app, struct port *port)
     uint16_t total = 0, frames = 0, burst;
     do {
         burst = lane_count(&port->lane) > 0 ? WORKER_ARMED_BURST : WORKER_BURST;
-        uint16_t count = port_receive(port, worker->received, burst, &frames, worker_clock(app));
+        worker->now_ns = worker_clock(app);
+        uint16_t count = port_receive(port, worker->received, burst, &frames, worker->now_ns);
         if (count > 0)
             node_rx(app->node, worker->received, count, worker->now_ns);
         port_receive_done(port);
@@ -102,7 +103,8 @@ static bool worker_transmit(struct app *app, uint16_t index)
 {
     struct worker *worker = &app->worker;
     struct port *port = &app->ports[index];
-    uint16_t left = port_flush(port, worker_clock(app));
+    worker->now_ns = worker_clock(app);
+    uint16_t left = port_flush(port, worker->now_ns);
     worker_reports(app, port);
     uint16_t room = MIN(port_send_room(port), (uint16_t)WORKER_BURST);
     uint16_t count = room > 0 ? node_tx(app->node, index, worker->sending, room, worker->now_ns) : 0;
@@ -187,7 +189,7 @@ static void worker_farewell(struct app *app)
 void worker_run(struct app *app)
 {
     struct worker *worker = &app->worker;
-    worker->now_ns = worker->start_ns = worker_clock(app);
+    worker->now_ns = worker->turn_ns = worker->start_ns = worker_clock(app);
     idle_init(&worker->idle, app->config.idle, worker->now_ns);
     while (!app_stopping(app))
         worker_turn(app);

@@ -21,7 +21,8 @@
 struct app;
 
 struct worker {
-    uint64_t now_ns; /* of this turn; node calls get it */
+    uint64_t turn_ns; /* when this turn began */
+    uint64_t now_ns;  /* what node calls get: never older than any packet's receive time */
     uint64_t start_ns, sync_ns;
     struct idle idle;
     bool slept;  /* the last turn ended in a sleep */
