@@ -143,13 +143,14 @@ void object_load_failed(struct object *object, uint64_t block)
     store_release(object->store, index);
 }
 
+/* It had a slot, so it lies below read_next: only there does backlog_count count. */
 void object_set_loadable(struct object *object, uint64_t block)
 {
     if (object->discard)
         return;
     bitmap_set(object->loadable, block);
     for (uint32_t child = 0; child < object->child_count; child++)
-        if (block < object->read_next && !bitmap_test(object->done[child], block))
+        if (!bitmap_test(object->done[child], block))
             object->feeds[child].backlog_count++;
 }
 
