@@ -214,7 +214,7 @@ static void end_round(struct congestion *congestion, const struct congestion_sam
 {
     struct congestion_delay *delay = &congestion->state.delay;
     uint64_t round_ns = delay->settling ? sample->rtt_smoothed_ns : sample->rtt_min_ns;
-    if (sample->now_ns - delay->round_start_ns < round_ns ||
+    if (elapsed_ns(sample->now_ns, delay->round_start_ns) < round_ns ||
         delay->round_acked_bytes + delay->round_lost_bytes < ROUND_BYTES_MIN)
         return;
     if (delay->settling)

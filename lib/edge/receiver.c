@@ -105,7 +105,7 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
         receiver->counters.beyond_window++;
         return;
     }
-    bool idle = receiver->end == 0 || now_ns - receiver->last_ns >= RECEIVER_ACK_DELAY_MAX_NS;
+    bool idle = receiver->end == 0 || elapsed_ns(now_ns, receiver->last_ns) >= RECEIVER_ACK_DELAY_MAX_NS;
     advance_floor(receiver, MIN(floor, number));
     if (verdict == RECEIVER_NEW)
         note_new(receiver, number, stamp, wire_bytes, now_ns);
@@ -149,7 +149,8 @@ static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
 
 static void group_start(struct receiver *receiver, uint64_t now_ns)
 {
-    uint64_t span_ns = MAX(now_ns - receiver->group_ns, (uint64_t)1);
+    uint64_t span_ns = elapsed_ns(now_ns, receiver->group_ns);
+    span_ns = MAX(span_ns, (uint64_t)1);
     uint64_t window = receiver->end - receiver->floor;
     receiver->fresh = MAX(receiver->fresh, receiver->floor);
     uint64_t known = receiver->fresh - receiver->floor;
@@ -258,7 +259,7 @@ bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs
     *ack = (struct wire_ack){
         .base = (uint32_t)receiver->slice,
         .largest = (uint32_t)(receiver->end - 1),
-        .largest_delay = (uint32_t)MIN(now_ns - receiver->largest_ns, (uint64_t)UINT32_MAX),
+        .largest_delay = (uint32_t)MIN(elapsed_ns(now_ns, receiver->largest_ns), (uint64_t)UINT32_MAX),
         .delivered_bytes = receiver->counters.bytes,
         .delivered_stamp = wire_stamp(receiver->delivered_ns),
         .owd_min = receiver->owd_min,

@@ -1,6 +1,7 @@
 /* The sender but for its acks (sender_ack.c): set-up, departures, the tail timer and the floor. */
 #include "edge/sender.h"
 
+#include "base/serial.h"
 #include "base/units.h"
 
 #define START_RATE_BPS 10000000ULL /* until the owner chooses a strategy */
@@ -180,8 +181,9 @@ static bool lost_of_interest(const struct sender *sender, uint64_t number, uint6
     uint32_t window = sender->config.window_packets;
     if (sender->next_number - number > window - window / 4)
         return false;
-    uint32_t age_us = (uint32_t)(now_ns / NS_PER_US) - record_of(sender, number)->lost_us;
-    return age_us < sender_interest_ns(sender) / NS_PER_US;
+    /* Signed: packets' own receive times may lie a little before the time of a tick. */
+    int32_t age_us = serial_distance32((uint32_t)(now_ns / NS_PER_US), record_of(sender, number)->lost_us);
+    return age_us < (int64_t)(sender_interest_ns(sender) / NS_PER_US);
 }
 
 /* The first number from the floor on that is in flight or lost. */

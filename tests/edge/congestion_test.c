@@ -138,6 +138,26 @@ static void delay__follows_a_path_that_shrinks_and_grows(void **state)
     assert_true(fluid.congestion.rate_bps >= 900 * MBIT);
 }
 
+static void delay__random_loss_is_learnt_and_the_rate_restored(void **state)
+{
+    (void)state;
+    struct fluid fluid;
+    open_fluid(&fluid, 500 * MBIT, true);
+    fluid.cap_bps = 500 * MBIT; /* no growth hides what parking took */
+    steps(&fluid, 20);
+    uint64_t before_bps = fluid.congestion.rate_bps;
+    fluid.loss_ppm = 80000;
+    steps(&fluid, 2);
+    assert_true(fluid.congestion.rate_bps < before_bps);
+    steps(&fluid, 4);
+    assert_int_equal(fluid.congestion.rate_bps, before_bps);
+    assert_in_range(fluid.congestion.state.delay.base_loss_ppm, 79000, 81000);
+    /* It falls at once when the loss is gone. */
+    fluid.loss_ppm = 0;
+    steps(&fluid, 3);
+    assert_int_equal(fluid.congestion.state.delay.base_loss_ppm, 0);
+}
+
 static void delay__shallow_buffer_is_not_flooded(void **state)
 {
     (void)state;
@@ -216,6 +236,7 @@ int main(void)
         cmocka_unit_test(delay__fills_the_path_and_keeps_the_queue_short),
         cmocka_unit_test(delay__unknown_rate_finds_the_path_quickly),
         cmocka_unit_test(delay__follows_a_path_that_shrinks_and_grows),
+        cmocka_unit_test(delay__random_loss_is_learnt_and_the_rate_restored),
         cmocka_unit_test(delay__shallow_buffer_is_not_flooded),
         cmocka_unit_test(delay__rounds_limited_by_something_else_freeze),
         cmocka_unit_test(delay__cap_stops_growth_but_not_reduction),
