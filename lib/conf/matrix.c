@@ -8,30 +8,27 @@
 
 #define COLUMNS_MAX 256
 
-struct matrix_file {
-    char path[PATH_BYTES];
-    char *text;
-};
-
-static bool open_matrix(struct conf_reader *reader, const yaml_node_t *node, struct matrix_file *file)
+/* The file's text, or NULL after an error. */
+static char *open_matrix(struct conf_reader *reader, const yaml_node_t *node)
 {
+    char path[PATH_BYTES];
     const char *name = conf_scalar(node);
     if (name == NULL || name[0] == '\0') {
         conf_error(reader, node, "expected the name of a CSV file");
-        return false;
+        return NULL;
     }
     const char *slash = strrchr(reader->path, '/');
     int directory = name[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
-    snprintf(file->path, sizeof(file->path), "%.*s%s", directory, reader->path, name);
-    file->text = conf_slurp(file->path);
-    if (file->text == NULL && errno == ENOENT && name[0] != '/') {
-        snprintf(file->path, sizeof(file->path), "%s/%s", CONF_DATA_DIRECTORY, name);
-        file->text = conf_slurp(file->path);
+    snprintf(path, sizeof(path), "%.*s%s", directory, reader->path, name);
+    char *text = conf_slurp(path);
+    if (text == NULL && errno == ENOENT && name[0] != '/') {
+        snprintf(path, sizeof(path), "%s/%s", CONF_DATA_DIRECTORY, name);
+        text = conf_slurp(path);
     }
-    if (file->text == NULL)
-        conf_error(reader, node, "\"%s\": %s (searched beside the scenario, then in %s)", name,
-                   strerror(errno), CONF_DATA_DIRECTORY);
-    return file->text != NULL;
+    if (text == NULL)
+        conf_error(reader, node, "\"%s\": %s (searched beside the scenario, then in conf/data)", name,
+                   strerror(errno));
+    return text;
 }
 
 /* Cuts the next cell off a line, blanks around it removed; NULL at the end. */
@@ -57,8 +54,7 @@ static unsigned read_header(const struct scenario *scenario, char *line, uint16_
 }
 
 static void read_row(struct conf_reader *reader, const yaml_node_t *node, const struct matrix *matrix,
-                     const char *path, int number, char *line, uint16_t from, const uint16_t *columns,
-                     unsigned count)
+                     int number, char *line, uint16_t from, const uint16_t *columns, unsigned count)
 {
     struct scenario *scenario = reader->context;
     unsigned column = 0;
@@ -67,16 +63,17 @@ static void read_row(struct conf_reader *reader, const yaml_node_t *node, const 
         if (to == SCENARIO_NO_NODE || to == from || cell[0] == '\0')
             continue;
         if (!matrix->cell(&scenario->links[from][to], cell))
-            conf_error(reader, node, "%s:%d: \"%s\" in the column of %s, expected %s", path, number, cell,
-                       scenario->nodes[to].name, matrix->form);
+            conf_error(reader, node, "%s:%d: \"%s\" in the column of %s, expected %s", conf_scalar(node),
+                       number, cell, scenario->nodes[to].name, matrix->form);
     }
     if (column != count)
-        conf_error(reader, node, "%s:%d: %u columns, the header has %u", path, number, column, count);
+        conf_error(reader, node, "%s:%d: %u columns, the header has %u", conf_scalar(node), number, column,
+                   count);
 }
 
 /* Every node needs a row and a column. */
-static void check_covered(struct conf_reader *reader, const yaml_node_t *node, const char *path,
-                          const bool *rows, const uint16_t *columns, unsigned count)
+static void check_covered(struct conf_reader *reader, const yaml_node_t *node, const bool *rows,
+                          const uint16_t *columns, unsigned count)
 {
     const struct scenario *scenario = reader->context;
     for (uint16_t index = 0; index < scenario->node_count; index++) {
@@ -84,22 +81,22 @@ static void check_covered(struct conf_reader *reader, const yaml_node_t *node, c
         for (unsigned place = 0; place < count; place++)
             column = column || columns[place] == index;
         if (!rows[index] || !column)
-            conf_error(reader, node, "%s has no %s for the node \"%s\"", path, rows[index] ? "column" : "row",
-                       scenario->nodes[index].name);
+            conf_error(reader, node, "%s has no %s for the node \"%s\"", conf_scalar(node),
+                       rows[index] ? "column" : "row", scenario->nodes[index].name);
     }
 }
 
 void scenario_read_matrix(struct conf_reader *reader, const yaml_node_t *node, const struct matrix *matrix)
 {
     const struct scenario *scenario = reader->context;
-    struct matrix_file file;
     uint16_t columns[COLUMNS_MAX];
     bool rows[SCENARIO_NODES_MAX] = {false};
     unsigned count = 0;
     int number = 0;
-    if (!open_matrix(reader, node, &file))
+    char *text = open_matrix(reader, node);
+    if (text == NULL)
         return;
-    for (char *rest = file.text, *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
+    for (char *rest = text, *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
         number++;
         if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#')
             continue;
@@ -111,8 +108,8 @@ void scenario_read_matrix(struct conf_reader *reader, const yaml_node_t *node, c
         if (from == SCENARIO_NO_NODE)
             continue;
         rows[from] = true;
-        read_row(reader, node, matrix, file.path, number, line, from, columns, count);
+        read_row(reader, node, matrix, number, line, from, columns, count);
     }
-    check_covered(reader, node, file.path, rows, columns, count);
-    free(file.text);
+    check_covered(reader, node, rows, columns, count);
+    free(text);
 }

@@ -57,7 +57,9 @@ static void check_gateway(struct conf_reader *reader, const struct node_file_por
 static void check_ports(struct conf_reader *reader, const struct node_file *file)
 {
     char where[CONF_WHERE_BYTES];
-    if (file->config.node.port_count == 0)
+    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
+    const yaml_node_t *ports = conf_find(reader, root, "ports");
+    if (ports != NULL && ports->type == YAML_SEQUENCE_NODE && conf_length(ports) == 0)
         conf_fault(reader, "ports", "no port, expected at least one");
     for (unsigned index = 0; index < file->config.node.port_count; index++) {
         const struct node_file_port *port = &file->ports[index];
@@ -165,5 +167,6 @@ void node_file_check(struct conf_reader *reader, const struct node_file *file)
         check_peer(reader, file, index);
     for (unsigned index = 0; index < file->config.node.directory_count; index++)
         check_directory(reader, file, index);
-    check_lcores(reader, &file->config);
+    if (reader->errors->count == 0) /* an lcore that is no number reads as 0 */
+        check_lcores(reader, &file->config);
 }

@@ -122,7 +122,7 @@ static const struct conf_option identity_options[] = {
     {"store", OPTION_WORD, FIELD(struct node_file, config.node.store), .words = store_words,
      .initial = "disk", .help = "none: hash what comes and discard it (benchmarks)"},
     {"seed", OPTION_UINT, FIELD(struct node_file, config.node.seed), .initial = "1",
-     .help = "of session and job numbers; the start time is mixed in"},
+     .help = "of session and job numbers"},
     {.type = OPTION_END}};
 
 static const struct conf_option port_options[] = {
@@ -134,7 +134,7 @@ static const struct conf_option port_options[] = {
     {"gateway", OPTION_SCALAR, FIELD(struct node_file_port, app.gateway), .form = "an IP address",
      .parse = parse_address, .help = "router to peers that are not on the link"},
     {"gateway_mac", OPTION_SCALAR, .offset = offsetof(struct node_file_port, app),
-     .form = "a MAC address like 02:00:00:00:00:01", .parse = parse_mac,
+     .form = "the MAC address of one host, like 02:00:00:00:00:01", .parse = parse_mac,
      .help = "the router's MAC address, where ARP or ND cannot find it"},
     {"vlan", OPTION_UINT, FIELD(struct node_file_port, app.vlan), .max = 4094, .initial = "0",
      .help = "VLAN tag of all frames; 0: untagged"},

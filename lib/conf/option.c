@@ -116,6 +116,10 @@ bool option_parse(const struct conf_option *option, const char *text, void *fiel
 
 static void form_number(const struct conf_option *option, char *text, size_t room)
 {
+    if (option->type == OPTION_UINT && max_of(option) == UINT64_MAX) {
+        snprintf(text, room, option->min > 0 ? "a whole number above 0" : "a whole number");
+        return;
+    }
     if (option->type == OPTION_UINT) {
         snprintf(text, room, "a whole number from %" PRIu64 " to %" PRIu64, option->min, max_of(option));
         return;
@@ -159,7 +163,7 @@ void option_form(const struct conf_option *option, char *text, size_t room)
         form_number(option, text, room);
         return;
     case OPTION_NAME:
-        snprintf(text, room, "a name (1 to 31 of a-z A-Z 0-9 . _ -, not starting with . or -)");
+        snprintf(text, room, "a name (1 to 31 of a-z A-Z 0-9 . _ -)");
         return;
     case OPTION_TEXT:
         snprintf(text, room, "text of 1 to %zu characters", option->bytes - 1);
@@ -214,7 +218,10 @@ void option_print(const struct conf_option *options, const char *prefix, FILE *s
     char path[256];
     for (const struct conf_option *option = options; option->type != OPTION_END; option++) {
         if (option->type == OPTION_INCLUDE) {
-            option_print(option->options, prefix, stream);
+            if (option->same_as != NULL)
+                fprintf(stream, "%s…: the keys of %s as well\n", prefix, option->same_as);
+            else
+                option_print(option->options, prefix, stream);
             continue;
         }
         snprintf(path, sizeof(path), "%s%s", prefix, option->key);
@@ -223,6 +230,9 @@ void option_print(const struct conf_option *options, const char *prefix, FILE *s
             continue;
         const char *below = option->below != NULL ? option->below : option->type == OPTION_LIST ? "[]" : "";
         snprintf(path, sizeof(path), "%s%s%s.", prefix, option->key, below);
-        option_print(option->options, path, stream);
+        if (option->same_as != NULL)
+            fprintf(stream, "%s…: the keys of %s\n", path, option->same_as);
+        else
+            option_print(option->options, path, stream);
     }
 }

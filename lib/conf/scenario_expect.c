@@ -2,11 +2,20 @@
 #include <string.h>
 
 #include "conf/scenario_file.h"
+#include "node/node.h"
 
 #define COUNTER_PREFIX "counters."
 #define STATE_PREFIX   "state."
 
 #define EXPECT_VALUE FIELD(struct scenario_expect, value)
+
+static bool parse_state(const struct conf_option *option, const char *text, void *field)
+{
+    for (unsigned state = 0; state < JOB_STATE_COUNT; state++)
+        if (strcmp(job_state_name(state), text) == 0)
+            return name_copy(field, option->bytes, text);
+    return false;
+}
 
 const struct conf_option scenario_expect_options[] = {
     {"completed", OPTION_BOOL, EXPECT_VALUE, .help = "every job done, every receiver has everything"},
@@ -18,8 +27,8 @@ const struct conf_option scenario_expect_options[] = {
     {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
     {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},
     {"netem_lost", OPTION_UINT, EXPECT_VALUE, .help = "packets that the links lost"},
-    {STATE_PREFIX "JOB", OPTION_NAME, FIELD(struct scenario_expect, text),
-     .help = "how this job ended: done, failed, cancelled"},
+    {STATE_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_state,
+     .form = "the state of a job: done, failed, cancelled …", .help = "the state in which this job ends"},
     {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 
@@ -51,7 +60,7 @@ static const char *read_compare(const char *text, uint8_t *compare)
 static bool parse_value(const struct conf_option *row, const char *text, struct scenario_expect *expect)
 {
     bool later;
-    expect->is_text = row->type == OPTION_NAME;
+    expect->is_text = row->type == OPTION_SCALAR;
     if (expect->is_text)
         return expect->compare == COMPARE_EQUAL && option_parse(row, text, expect->text, &later);
     if (row->type != OPTION_BOOL)
@@ -88,7 +97,7 @@ static void read_expect(struct conf_reader *reader, const char *name, const yaml
         conf_error(reader, key, "\"%s\" names no job of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
         option_form(row, form, sizeof(form));
-        bool ordered = row->type != OPTION_BOOL && row->type != OPTION_NAME;
+        bool ordered = row->type != OPTION_BOOL && row->type != OPTION_SCALAR;
         conf_error(reader, value, "%s: \"%s\", expected %s%s", name, text != NULL ? text : "?", form,
                    ordered ? ", with >= or <= before it or nothing" : "");
     } else if (scenario->expect_count == SCENARIO_EXPECT_MAX) {

@@ -57,7 +57,7 @@ static void read_set(struct conf_reader *reader, const struct conf_option *optio
     for (unsigned row = 0; scenario_set_options[row].type != OPTION_END; row++)
         if (conf_find(reader, map, scenario_set_options[row].key) != NULL)
             fault->set_mask |= 1u << row;
-    if (fault->set_mask == 0)
+    if (map->type == YAML_MAPPING_NODE && map->data.mapping.pairs.start == map->data.mapping.pairs.top)
         conf_error(reader, map, "sets nothing");
 }
 
@@ -72,8 +72,8 @@ const struct conf_option scenario_fault_options[] = {
     {"restart", OPTION_CUSTOM, FIELD(struct fault_item, restart), .form = "name of a node", .read = read_node,
      .help = "a killed node starts again"},
     {"link", OPTION_CUSTOM, .form = "[from, to]", .read = read_link, .help = "this link, with set or down"},
-    {"set", OPTION_CUSTOM, FIELD(struct fault_item, fault), .form = "a map", .read = read_set,
-     .options = scenario_set_options, .help = "link: new values from now on; what is not named stays"},
+    {"set", OPTION_CUSTOM, FIELD(struct fault_item, fault), .form = "a map of rate, owd, jitter, loss, queue",
+     .read = read_set, .help = "link: new values from now on; what is not named stays"},
     {"down", OPTION_TIME, FIELD(struct fault_item, down_ns), .min = 1,
      .help = "link, planner: it is down for so long"},
     {"mode", OPTION_WORD, FIELD(struct fault_item, fault.holds), .words = mode_words, .initial = "drop",

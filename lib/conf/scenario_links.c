@@ -73,9 +73,9 @@ const struct conf_option scenario_set_options[] = {
 
 static const struct conf_option delay_some_options[] = {
     {"p", OPTION_SHARE, FIELD(struct netem_config, delay_some_ppb), .required = true,
-     .help = "this share of the packets …"},
+     .help = "share of the packets that take longer"},
     {"by", OPTION_TIME, FIELD(struct netem_config, delay_some_ns), .max = DELAY_MAX_NS, .required = true,
-     .help = "… takes so much longer and may be overtaken"},
+     .help = "how much longer; they may be overtaken"},
     {.type = OPTION_END}};
 
 const struct conf_option scenario_link_options[] = {
@@ -116,7 +116,10 @@ static const struct conf_option link_item_options[] = {
      .required = true, .help = "the node at its far end"},
     {"symmetric", OPTION_BOOL, FIELD(struct link_item, symmetric), .initial = "false",
      .help = "the same values hold for the other direction"},
-    {.type = OPTION_INCLUDE, .options = scenario_link_options, .offset = offsetof(struct link_item, config)},
+    {.type = OPTION_INCLUDE,
+     .options = scenario_link_options,
+     .offset = offsetof(struct link_item, config),
+     .same_as = "links.default"},
     {.type = OPTION_END}};
 
 /* The item's values go over those that the default and the matrices gave to each direction. */

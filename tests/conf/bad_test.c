@@ -1,0 +1,175 @@
+/* Bad files: each case is a file and exactly the messages it gives, in order. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "conf/conf.h"
+
+static struct app_config config;
+static struct scenario scenario;
+static struct job_spec spec;
+static struct plan_request request;
+static struct conf_errors errors;
+
+static bool read_node(const char *text)
+{
+    return conf_read_node("x", text, &config, &errors);
+}
+
+static bool read_job(const char *text)
+{
+    return conf_read_job("x", text, &spec, &errors);
+}
+
+static bool read_scenario(const char *text)
+{
+    return conf_read_scenario("x", text, &scenario, &errors);
+}
+
+static bool read_net(const char *text)
+{
+    return conf_read_net("x", text, &request, &errors);
+}
+
+/* A file of cases, each "=== name", the text to read, "messages:", and what it gives. */
+struct bad_case {
+    char name[80];
+    char *text, *messages;
+};
+
+static bool next_line(char **rest, char **line)
+{
+    *line = *rest;
+    *rest = strchr(*line, '\n');
+    if (*rest == NULL)
+        return false;
+    (*rest)++;
+    return true;
+}
+
+/* Cuts the next case out of the text, in place. */
+static bool next_case(char **rest, struct bad_case *bad)
+{
+    char *line, *end;
+    if (!next_line(rest, &line))
+        return false;
+    assert_int_equal(sscanf(line, "=== %79[^\n]", bad->name), 1);
+    bad->text = *rest;
+    bad->messages = strstr(bad->text, "messages:\n");
+    assert_non_null(bad->messages);
+    *bad->messages = '\0';
+    bad->messages += strlen("messages:\n");
+    end = strstr(bad->messages, "\n\n");
+    assert_non_null(end);
+    end[1] = '\0';
+    *rest = end + 2;
+    return true;
+}
+
+static char *read_cases(const char *path)
+{
+    char *text = calloc(1, 1 << 18);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, (1 << 18) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static char *messages_of(bool (*read)(const char *text), const char *text)
+{
+    char *got = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&got, &length);
+    assert_int_equal(read(text), errors.count == 0);
+    conf_errors_print(&errors, stream);
+    fclose(stream);
+    return got;
+}
+
+static void expect_cases(const char *path, bool (*read)(const char *text))
+{
+    char *text = read_cases(path);
+    unsigned wrong = 0;
+    struct bad_case bad;
+    for (char *rest = text; next_case(&rest, &bad);) {
+        char *got = messages_of(read, bad.text);
+        if (strcmp(got, bad.messages) != 0) {
+            fprintf(stderr, "%s: %s\n--- got:\n%s--- expected:\n%s", path, bad.name, got, bad.messages);
+            wrong++;
+        }
+        free(got);
+    }
+    free(text);
+    assert_int_equal(wrong, 0);
+}
+
+static void conf_read_job__bad(void **state)
+{
+    (void)state;
+    expect_cases(CASES_DIRECTORY "/yaml.txt", read_job);
+    expect_cases(CASES_DIRECTORY "/job.txt", read_job);
+}
+
+static void conf_read_node__bad(void **state)
+{
+    (void)state;
+    expect_cases(CASES_DIRECTORY "/node.txt", read_node);
+}
+
+static void conf_read_scenario__bad(void **state)
+{
+    (void)state;
+    expect_cases(CASES_DIRECTORY "/scenario.txt", read_scenario);
+}
+
+static void conf_read_net__bad(void **state)
+{
+    (void)state;
+    expect_cases(CASES_DIRECTORY "/net.txt", read_net);
+}
+
+static void conf_load__no_such_file(void **state)
+{
+    (void)state;
+    assert_false(conf_read_job("/nonexistent/job.yaml", NULL, &spec, &errors));
+    assert_int_equal(errors.count, 1);
+    assert_string_equal(errors.lines[0], "/nonexistent/job.yaml: No such file or directory");
+}
+
+/* More errors than are kept: the first of them by line, and how many more. */
+static void conf_errors__more_than_kept(void **state)
+{
+    (void)state;
+    char *text = NULL, *got = NULL;
+    size_t length;
+    FILE *stream = open_memstream(&text, &length);
+    for (int line = 1; line <= CONF_ERRORS_MAX + 7; line++)
+        fprintf(stream, "key%d: 1\n", line);
+    fclose(stream);
+    assert_false(read_job(text));
+    /* name, source, to and file are missing as well */
+    assert_int_equal(errors.count, CONF_ERRORS_MAX + 7 + 4);
+    assert_memory_equal(errors.lines[0], "x:1: unknown key \"key1\"", 23);
+    assert_memory_equal(errors.lines[CONF_ERRORS_MAX - 1], "x:28: unknown key \"key28\"", 24);
+    stream = open_memstream(&got, &length);
+    conf_errors_print(&errors, stream);
+    fclose(stream);
+    assert_non_null(strstr(got, "\n11 more errors\n"));
+    free(got);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conf_load__no_such_file), cmocka_unit_test(conf_errors__more_than_kept),
+        cmocka_unit_test(conf_read_node__bad),     cmocka_unit_test(conf_read_job__bad),
+        cmocka_unit_test(conf_read_scenario__bad), cmocka_unit_test(conf_read_net__bad),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

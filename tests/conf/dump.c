@@ -1,0 +1,156 @@
+#include "dump.h"
+
+#include <inttypes.h>
+
+#define U64(value) (unsigned long long)(value)
+
+static void dump_address(FILE *out, const char *name, const struct net_address *address)
+{
+    char text[ADDRESS_TEXT_BYTES] = "none";
+    if (address->family != ADDRESS_NONE)
+        address_format(address, text);
+    fprintf(out, " %s=%s", name, text);
+}
+
+static void dump_port(FILE *out, const struct node_port_config *port, const struct app_port_config *app)
+{
+    fprintf(out, "port device=%s", app->device);
+    dump_address(out, "address", &port->address);
+    fprintf(out, "/%u", app->prefix_length);
+    dump_address(out, "gateway", &app->gateway);
+    fprintf(out, " static_mac=%d mac=", app->static_mac);
+    for (unsigned index = 0; index < MAC_BYTES; index++)
+        fprintf(out, "%02x", app->gateway_mac[index]);
+    fprintf(out, " vlan=%u mtu=%u frame=%u up=%llu down=%llu\n", app->vlan, port->mtu, app->frame_bytes_max,
+            U64(port->rate_bps), U64(port->down_bps));
+}
+
+static void dump_directory(FILE *out, const struct node_directory *directory)
+{
+    fprintf(out, "directory %s path=%s any=%d sources=", directory->name, directory->path,
+            directory->any_source);
+    for (unsigned index = 0; index < directory->source_count; index++)
+        fprintf(out, "%s,", directory->sources[index]);
+    fprintf(out, "\n");
+}
+
+void dump_node(FILE *out, const struct app_config *config)
+{
+    const struct node_config *node = &config->node;
+    fprintf(out, "node %s store=%u seed=%llu incarnation=%llu\n", node->name, node->store, U64(node->seed),
+            U64(node->incarnation));
+    for (unsigned index = 0; index < node->port_count; index++)
+        dump_port(out, &node->ports[index], &config->ports[index]);
+    for (unsigned index = 0; index < node->peer_count; index++) {
+        fprintf(out, "peer %s", node->peers[index].name);
+        dump_address(out, "address", &node->peers[index].address);
+        fprintf(out, " port=%u window=%u\n", node->peers[index].port, node->peers[index].window_packets);
+    }
+    for (unsigned index = 0; index < node->directory_count; index++)
+        dump_directory(out, &node->directories[index]);
+    fprintf(out, "memory buffer=%llu blocks_max=%llu dpdk=%llu hugepages=%d\n", U64(node->buffer_bytes),
+            U64(node->blocks_max), U64(config->memory_bytes), config->hugepages);
+    fprintf(out, "timeouts rtt_max=%llu hello=%llu measure=%llu plan=%llu distribute=%llu stall=%llu\n",
+            U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
+            U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns));
+    for (unsigned index = 0; index < config->lcore_count; index++)
+        fprintf(out, "lcore %u\n", config->lcores[index]);
+    for (unsigned index = 0; index < config->eal_option_count; index++)
+        fprintf(out, "eal %s\n", config->eal_options[index]);
+    fprintf(out, "idle=%u socket=%s ring=%s disk_threads=%u\n", config->idle, config->control_socket,
+            config->control_ring, config->disk_threads);
+}
+
+void dump_job(FILE *out, const struct job_spec *spec)
+{
+    fprintf(out, "job %s source=%s to_all=%d to=", spec->name, spec->source, spec->to_all);
+    for (unsigned index = 0; index < spec->receiver_count; index++)
+        fprintf(out, "%s,", spec->receivers[index]);
+    fprintf(out, " file=%s directory=%s target=%s\n", spec->file, spec->directory, spec->target);
+    fprintf(out, "  metric=%u trees=%u children_max=%u rate=%llu tree=", spec->metric, spec->trees,
+            spec->children_max, U64(spec->rate_bps));
+    for (unsigned index = 0; index < spec->given_count; index++)
+        fprintf(out, "%s>%s,", spec->given[index][0], spec->given[index][1]);
+    fprintf(out, " hash=%u durable=%u exists=%u congestion=%u measure=%llu\n", spec->hash, spec->durable,
+            spec->exists, spec->congestion, U64(spec->measure_ns));
+}
+
+static void dump_link(FILE *out, const struct netem_config *link)
+{
+    fprintf(out,
+            " rate=%llu queue=%u:%llu delay=%llu jitter=%llu reorder=%d loss=%llu duplicate=%llu "
+            "corrupt=%llu some=%llu:%llu mtu=%u\n",
+            U64(link->rate_bps), link->queue_unit, U64(link->queue_limit), U64(link->delay_ns),
+            U64(link->jitter_ns), link->reorder, U64(link->loss_ppb), U64(link->duplicate_ppb),
+            U64(link->corrupt_ppb), U64(link->delay_some_ppb), U64(link->delay_some_ns), link->mtu);
+}
+
+static void dump_scenario_node(FILE *out, const struct scenario_node *node)
+{
+    fprintf(out, "node %s offset=%lld skew=%lld none=%d mtu=%u buffer=%llu disk=%llu:%llu absent=%d\n",
+            node->name, (long long)node->clock_offset_ns, (long long)node->clock_skew_ppb, node->store_none,
+            node->mtu, U64(node->buffer_bytes), U64(node->disk_rate_bps), U64(node->disk_free_bytes),
+            node->absent);
+    fprintf(out, "  up  ");
+    dump_link(out, &node->uplink);
+    fprintf(out, "  down");
+    dump_link(out, &node->downlink);
+}
+
+static void dump_fault(FILE *out, const struct scenario_fault *fault)
+{
+    fprintf(out, "fault at=%llu kind=%u node=%u link=%u>%u symmetric=%d holds=%d duration=%llu job=%s\n",
+            U64(fault->at_ns), fault->kind, fault->node, fault->link_from, fault->link_to, fault->symmetric,
+            fault->holds, U64(fault->duration_ns), fault->job);
+    if (fault->set_mask != 0) {
+        fprintf(out, "  set mask=%u", fault->set_mask);
+        dump_link(out, &fault->set);
+    }
+}
+
+void dump_scenario(FILE *out, const struct scenario *scenario)
+{
+    fprintf(out, "scenario %s seed=%llu limit=%llu\n", scenario->name, U64(scenario->seed),
+            U64(scenario->limit_ns));
+    for (unsigned node = 0; node < scenario->node_count; node++)
+        dump_scenario_node(out, &scenario->nodes[node]);
+    for (unsigned from = 0; from < scenario->node_count; from++)
+        for (unsigned to = 0; to < scenario->node_count; to++) {
+            if (from == to)
+                continue;
+            fprintf(out, "link %u>%u", from, to);
+            dump_link(out, &scenario->links[from][to]);
+        }
+    for (unsigned job = 0; job < scenario->job_count; job++) {
+        dump_job(out, &scenario->jobs[job].spec);
+        fprintf(out, "  size=%llu sparse=%d at=%llu\n", U64(scenario->jobs[job].size_bytes),
+                scenario->jobs[job].sparse, U64(scenario->jobs[job].start_ns));
+    }
+    for (unsigned fault = 0; fault < scenario->fault_count; fault++)
+        dump_fault(out, &scenario->faults[fault]);
+    for (unsigned index = 0; index < scenario->expect_count; index++) {
+        const struct scenario_expect *expect = &scenario->expects[index];
+        fprintf(out, "expect line=%d %s compare=%u is_text=%d value=%llu text=%s\n", expect->line,
+                expect->name, expect->compare, expect->is_text, U64(expect->value), expect->text);
+    }
+}
+
+void dump_net(FILE *out, const struct plan_request *request)
+{
+    fprintf(out,
+            "request job=%u epoch=%u source=%u metric=%u trees=%u children=%u size=%llu cap=%llu tree=%u:",
+            request->job, request->epoch, request->source, request->metric, request->trees_max,
+            request->children_max, U64(request->size_bytes), U64(request->rate_cap_bps),
+            request->given.weight_ppm);
+    for (unsigned edge = 0; edge < request->given.edge_count; edge++)
+        fprintf(out, "%u>%u,", request->given.edges[edge].from, request->given.edges[edge].to);
+    fprintf(out, "\n");
+    for (unsigned from = 0; from < request->node_count; from++) {
+        const struct plan_node *node = &request->nodes[from];
+        fprintf(out, "node %s up=%llu down=%llu receiver=%d rtt_us", node->name, U64(node->up_bps),
+                U64(node->down_bps), node->receiver);
+        for (unsigned to = 0; to < request->node_count; to++)
+            fprintf(out, " %u", request->rtt_us[from][to]);
+        fprintf(out, "\n");
+    }
+}

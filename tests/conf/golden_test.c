@@ -1,0 +1,180 @@
+/* Good files, and the printed references, against golden files. After a wanted change run the test with
+ * GOLDEN_UPDATE=1 and read the difference before it is committed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "conf/conf.h"
+#include "dump.h"
+
+static struct app_config config;
+static struct scenario scenario;
+static struct job_spec spec;
+static struct plan_request request;
+static struct conf_errors errors;
+
+static void update_golden(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void expect_golden(const char *name, const char *text)
+{
+    char path[512];
+    static char golden[1 << 18];
+    snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_DIRECTORY, name);
+    if (getenv("GOLDEN_UPDATE") != NULL)
+        update_golden(path, text);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    golden[fread(golden, 1, sizeof(golden) - 1, file)] = '\0';
+    fclose(file);
+    assert_string_equal(text, golden);
+}
+
+/* Reads GOLDEN_DIRECTORY/`file` and compares its dump with `file`.txt. */
+static void expect_file(const char *file, bool (*read)(const char *path), void (*dump)(FILE *out))
+{
+    char path[512], *text = NULL;
+    size_t length;
+    snprintf(path, sizeof(path), "%s/%s", GOLDEN_DIRECTORY, file);
+    bool good = read(path);
+    conf_errors_print(&errors, stderr);
+    assert_true(good);
+    FILE *out = open_memstream(&text, &length);
+    dump(out);
+    fclose(out);
+    expect_golden(file, text);
+    free(text);
+}
+
+static bool read_node(const char *path)
+{
+    return conf_read_node(path, NULL, &config, &errors);
+}
+
+static bool read_job(const char *path)
+{
+    return conf_read_job(path, NULL, &spec, &errors);
+}
+
+static bool read_scenario(const char *path)
+{
+    return conf_read_scenario(path, NULL, &scenario, &errors);
+}
+
+static bool read_net(const char *path)
+{
+    return conf_read_net(path, NULL, &request, &errors);
+}
+
+static void print_node(FILE *out)
+{
+    dump_node(out, &config);
+}
+
+/* A relative file is found beside the job file; that place is no part of the golden file. */
+static void print_job(FILE *out)
+{
+    struct job_spec plain = spec;
+    size_t directory = strlen(GOLDEN_DIRECTORY "/");
+    if (strncmp(plain.file, GOLDEN_DIRECTORY "/", directory) == 0)
+        memmove(plain.file, spec.file + directory, sizeof(plain.file) - directory);
+    dump_job(out, &plain);
+}
+
+static void print_scenario(FILE *out)
+{
+    dump_scenario(out, &scenario);
+}
+
+static void print_net(FILE *out)
+{
+    dump_net(out, &request);
+}
+
+static void conf_read_node__golden(void **state)
+{
+    (void)state;
+    expect_file("node.yaml", read_node, print_node);
+    expect_file("node_minimal.yaml", read_node, print_node);
+}
+
+static void conf_read_job__golden(void **state)
+{
+    (void)state;
+    expect_file("job.yaml", read_job, print_job);
+    expect_file("job_minimal.yaml", read_job, print_job);
+}
+
+static void conf_read_scenario__golden(void **state)
+{
+    (void)state;
+    expect_file("scenario.yaml", read_scenario, print_scenario);
+}
+
+static void conf_read_net__golden(void **state)
+{
+    (void)state;
+    expect_file("net.json", read_net, print_net);
+    expect_file("net_tree.yaml", read_net, print_net);
+}
+
+static void conf_print_help__golden(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"node", "job", "scenario", "net"};
+    for (unsigned index = 0; index < 4; index++) {
+        char name[32], *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        assert_true(conf_print_help(kinds[index], out));
+        fclose(out);
+        snprintf(name, sizeof(name), "help_%s", kinds[index]);
+        expect_golden(name, text);
+        free(text);
+    }
+    assert_false(conf_print_help("cheese", stderr));
+}
+
+/* The node's own defaults and those of the table are the same: a file without a key and a node made without a
+ * file behave alike. */
+static void conf_read_node__defaults_are_the_nodes(void **state)
+{
+    (void)state;
+    struct node_config defaults;
+    node_config_defaults(&defaults);
+    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", &config,
+                               &errors));
+    const struct node_config *node = &config.node;
+    assert_int_equal(node->store, defaults.store);
+    assert_int_equal(node->seed, defaults.seed);
+    assert_int_equal(node->buffer_bytes, defaults.buffer_bytes);
+    assert_int_equal(node->blocks_max, defaults.blocks_max);
+    assert_int_equal(node->rtt_max_ns, defaults.rtt_max_ns);
+    assert_int_equal(node->hello_interval_ns, defaults.hello_interval_ns);
+    assert_int_equal(node->measure_timeout_ns, defaults.measure_timeout_ns);
+    assert_int_equal(node->plan_timeout_ns, defaults.plan_timeout_ns);
+    assert_int_equal(node->distribute_timeout_ns, defaults.distribute_timeout_ns);
+    assert_int_equal(node->stall_timeout_ns, defaults.stall_timeout_ns);
+    assert_int_equal(node->ports[0].rate_bps, APP_CONFIG_PORT_RATE_DEFAULT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conf_read_node__golden),
+        cmocka_unit_test(conf_read_job__golden),
+        cmocka_unit_test(conf_read_scenario__golden),
+        cmocka_unit_test(conf_read_net__golden),
+        cmocka_unit_test(conf_print_help__golden),
+        cmocka_unit_test(conf_read_node__defaults_are_the_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
