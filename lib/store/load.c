@@ -163,3 +163,19 @@ void object_clear_loadable(struct object *object, uint64_t block)
         if (block < object->read_next && !bitmap_test(object->done[child], block))
             object->feeds[child].backlog_count--;
 }
+
+bool object_disk_lost(struct object *object)
+{
+    struct store *store = object->store;
+    uint64_t blocks = object->geometry.blocks;
+    bool served = object->active == 0 || find_needed(object, 0, blocks, object->active) == blocks;
+    object->discard = true;
+    object->read_next = blocks;
+    memset(object->loadable, 0, object->pool_blocks / 8);
+    for (uint32_t child = 0; child < object->child_count; child++)
+        object->feeds[child].backlog_count = 0;
+    for (uint32_t index = 0; index < store->slot_count; index++)
+        if (store->slots[index].object == object)
+            slot_reclass(store, index);
+    return served;
+}

@@ -120,6 +120,9 @@ void object_load_failed(struct object *object, uint64_t block);
 /* Before the first symbol: everything is on disk already (skip-if-same, resume): all blocks VERIFIED,
  * children served by object_load. */
 void object_mark_held(struct object *object);
+/* The disk is gone for good: from now on nothing is read back, and blocks stay in memory until every child
+ * has acked them. False: some child lacks a block that was on disk only; it can't be served any more. */
+bool object_disk_lost(struct object *object);
 bool object_complete(const struct object *object); /* every block VERIFIED */
 
 /* ---- children ---- */

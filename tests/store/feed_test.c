@@ -260,6 +260,29 @@ static void put__a_memory_sink_waits_for_all(void **state)
     assert_true(feed_on_resend(object, 1, 1, 1));
 }
 
+/* What could be recycled because the disk has it must stay from then on; what is gone already is told. */
+static void object_disk_lost__keeps_what_is_in_memory(void **state)
+{
+    (void)state;
+    uint64_t completed, block;
+    uint32_t slot;
+    for (uint64_t blocks = SLOTS; blocks <= SLOTS + 1; blocks++) {
+        open_with(blocks, false, false, 1);
+        for (uint64_t at = 0; at < blocks; at++)
+            put_block(object, at);
+        assert_int_equal(store_available(&fixture.store), SLOTS);
+        assert_int_equal(object_disk_lost(object), blocks == SLOTS);
+        assert_int_equal(store_available(&fixture.store), 0);
+        serve(object, 0, SLOTS);
+        assert_int_equal(store_available(&fixture.store), SLOTS);
+        assert_false(object_load_begin(object, 4, &block, &slot));
+        stop(NULL);
+    }
+    open_with(2, false, false, 1);
+    put_run(object, 0, 1, &completed);
+    assert_true(object_disk_lost(object)); /* what is still to come will stay in memory as well */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +294,7 @@ int main(void)
         cmocka_unit_test_teardown(feed_drop__frees_what_waited_for_it, stop),
         cmocka_unit_test_teardown(store_available__by_rule, stop),
         cmocka_unit_test_teardown(put__a_slow_child_does_not_hold_the_others, stop),
+        cmocka_unit_test_teardown(object_disk_lost__keeps_what_is_in_memory, stop),
         cmocka_unit_test_teardown(put__a_memory_sink_waits_for_all, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
