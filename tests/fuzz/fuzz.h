@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct seeds {
-    const char *golden; /* path of tests/wire/golden.txt */
+    const char *root; /* the project's folder: seeds may be read from its files */
     void *context;
     void (*emit)(struct seeds *seeds, const char *name, const uint8_t *data, size_t size);
 };

@@ -2,8 +2,8 @@
  * (of long ones, a spread), random changes to them, then the inputs given by name (findings that stay in
  * corpus/). The changes come from one seed: the same in every run.
  *
- *     NAME_replay GOLDEN [FILE…]        runs
- *     NAME_replay --write FOLDER GOLDEN writes the seeds, for libFuzzer's corpus */
+ *     NAME_replay ROOT [FILE…]        runs; ROOT is the project's folder
+ *     NAME_replay --write FOLDER ROOT writes the seeds, for libFuzzer's corpus */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,13 +101,13 @@ int main(int argc, char **argv)
 {
     bool writes = argc == 4 && strcmp(argv[1], "--write") == 0;
     if (argc < 2 || (argv[1][0] == '-' && !writes)) {
-        fprintf(stderr, "usage: %s GOLDEN [FILE...] | --write FOLDER GOLDEN\n", argv[0]);
+        fprintf(stderr, "usage: %s ROOT [FILE...] | --write FOLDER ROOT\n", argv[0]);
         return 2;
     }
     struct replay replay = {.folder = writes ? argv[2] : NULL};
     rng_init(&replay.rng, 1);
     struct seeds seeds = {
-        .golden = argv[writes ? 3 : 1], .context = &replay, .emit = writes ? write_seed : replay_seed};
+        .root = argv[writes ? 3 : 1], .context = &replay, .emit = writes ? write_seed : replay_seed};
     fuzz_seeds(&seeds);
     for (int index = 2; index < argc && !writes; index++)
         run_file(argv[index]);
