@@ -144,7 +144,8 @@ static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
         return 0;
     uint64_t late_ns = receiver->late_peak_us * NS_PER_US;
     uint64_t allowance_ns = MAX(late_ns + late_ns / 4, REORDER_MIN_NS);
-    return muldiv64(receiver->end - receiver->group_end, allowance_ns, span_ns);
+    /* A quarter more, for packets do not come at even distances. */
+    return muldiv64_up(receiver->end - receiver->group_end, allowance_ns + allowance_ns / 4, span_ns);
 }
 
 static void group_start(struct receiver *receiver, uint64_t now_ns)

@@ -11,10 +11,13 @@
 #include "base/units.h"
 #include "edge/receiver.h"
 
+#define JUDGED_AFTER 500
+
 struct fixture {
     struct receiver receiver;
     void *memory;
     uint8_t *reports; /* by number: how often reported missing */
+    bool *judged;     /* by number: … with a packet sent JUDGED_AFTER numbers later already there */
     struct wire_ack ack;
     uint8_t runs[WIRE_ACK_RUNS_MAX];
 };
@@ -37,6 +40,8 @@ static int teardown(void **state)
     (void)state;
     free(fixture.memory);
     free(fixture.reports);
+    free(fixture.judged);
+    fixture.judged = NULL;
     fixture.memory = NULL;
     fixture.reports = NULL;
     return 0;
@@ -57,6 +62,8 @@ static uint64_t check_runs(const uint64_t base, bool (*came)(uint64_t number))
             assert_int_equal(came(number), received);
             if (!received && fixture.reports != NULL && fixture.reports[number] < UINT8_MAX)
                 fixture.reports[number]++;
+            if (!received && fixture.judged != NULL && fixture.receiver.end > number + JUDGED_AFTER)
+                fixture.judged[number] = true;
         }
     assert_true(fixture.ack.run_bytes <= WIRE_ACK_RUNS_MAX);
     return number;
@@ -201,6 +208,7 @@ static void receiver__reports_each_gap_often_and_soon(void **state)
     const uint64_t window = 2 * rtt_ns / spacing_ns;
     open_receiver(1 << 19);
     fixture.reports = calloc(total, 1);
+    fixture.judged = calloc(total, sizeof(bool));
     scattered_seed = 5;
     receiver_set_rtt(&fixture.receiver, rtt_ns);
     uint64_t described = 0, group = 0, group_max = 0;
@@ -226,6 +234,9 @@ static void receiver__reports_each_gap_often_and_soon(void **state)
         uint64_t soon = 2 * RECEIVER_ACK_DELAY_MAX_NS / spacing_ns;
         if (number > soon)
             assert_true(described > number - soon);
+        /* And once they are old enough for a verdict (1 ms), told again as soon, not by the rotation. */
+        if (number > soon + JUDGED_AFTER && !came_scattered(number - soon - JUDGED_AFTER))
+            assert_true(fixture.judged[number - soon - JUDGED_AFTER]);
     }
     assert_in_range(group_max, 2, RECEIVER_ACKS_PER_TURN_MAX);
 }

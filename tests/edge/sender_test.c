@@ -437,6 +437,48 @@ static void sender__cap_holds_whatever_the_strategy_says(void **state)
     assert_int_equal(sender_rate_bps(sender), RATE_BPS);
 }
 
+static struct congestion_sample last_sample;
+
+static void keep_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                      uint64_t now_ns)
+{
+    assert_true(known && rtt_ns > 0 && now_ns == 0);
+    congestion->rate_bps = initial_bps;
+    congestion->in_flight_max_bytes = UINT64_MAX;
+}
+
+static void keep_sample(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    congestion->rate_bps = RATE_BPS;
+    last_sample = *sample;
+}
+
+static void sender__samples_tell_the_strategy_what_happened(void **state)
+{
+    (void)state;
+    static const struct congestion_type keep = {.name = "keep", .init = keep_init, .on_ack = keep_sample};
+    struct sender *sender = &fixture.sender;
+    sender_set_congestion(sender, &keep, RATE_BPS, true, 0);
+    send(10, 0, 5 * MS);
+    sender_on_limited(sender, EDGE_LIMIT_application);
+    struct told told = {.largest = 3, .delivered_bytes = 3000, .runs = {1, 1, 2}};
+    assert_true(ack(&told, 100 * MS));
+    assert_int_equal(last_sample.limited, EDGE_LIMIT_application);
+    assert_int_equal(last_sample.rtt_ns, 85 * MS);
+    assert_int_equal(last_sample.acked_bytes, 3 * PACKET_BYTES);
+    assert_int_equal(last_sample.lost_bytes, PACKET_BYTES);
+    assert_int_equal(last_sample.in_flight_bytes, 6 * PACKET_BYTES);
+    assert_int_equal(last_sample.delivered_bytes, 3000);
+    /* The cause holds for one sample; the next is the strategy's own, or the cap's. */
+    assert_true(ack(&told, 101 * MS));
+    assert_int_equal(last_sample.limited, EDGE_LIMIT_congestion);
+    assert_int_equal(last_sample.rtt_ns, 0);
+    assert_int_equal(last_sample.acked_bytes + last_sample.lost_bytes, 0);
+    sender_set_cap(sender, RATE_BPS / 2);
+    assert_true(ack(&told, 102 * MS));
+    assert_int_equal(last_sample.limited, EDGE_LIMIT_cap);
+}
+
 static void sender__refused_packets_teach_nothing_of_the_path(void **state)
 {
     (void)state;
@@ -530,6 +572,7 @@ int main(void)
         SENDER_TEST(sender__newest_acked_probes_soon),
         SENDER_TEST(sender__waits_for_window_credit_and_in_flight),
         SENDER_TEST(sender__cap_holds_whatever_the_strategy_says),
+        SENDER_TEST(sender__samples_tell_the_strategy_what_happened),
         SENDER_TEST(sender__refused_packets_teach_nothing_of_the_path),
         SENDER_TEST(sender__one_ack_declares_a_bounded_number),
         SENDER_TEST(sender__measures_delivery_on_the_receivers_clock),
