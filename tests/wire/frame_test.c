@@ -162,7 +162,10 @@ static void parse__refusals(void **state)
         {"frame-ipv4", 39, 0x4f, false, FRAME_BAD_UDP}, /* UDP length over */
         {"frame-ipv4", 39, 0x4d, false, FRAME_BAD_UDP}, /* and under */
         {"frame-ipv4", 39, 7, false, FRAME_BAD_UDP},
-        {"frame-ipv4", 60, 0xee, false, FRAME_BAD_UDP},      /* checksum */
+        {"frame-ipv4", 60, 0xee, false, FRAME_BAD_UDP},           /* checksum */
+        {"frame-ipv4-unchecked", 39, 0x32, false, FRAME_BAD_UDP}, /* UDP length alone, no checksum to tell */
+        {"frame-ipv4-unchecked", 39, 0x30, false, FRAME_BAD_UDP},
+        {"frame-ipv4-unchecked", 39, 7, false, FRAME_BAD_UDP},
         {"frame-ipv4-unchecked", 60, 0xee, false, FRAME_OK}, /* none to be wrong */
         {"frame-ipv6", 14, 0x4b, false, FRAME_BAD_IP},
         {"frame-ipv6", 18, 0x01, false, FRAME_BAD_IP}, /* longer than the frame */

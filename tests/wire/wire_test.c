@@ -633,6 +633,21 @@ static void control_encode__text_without_end(void **state)
     assert_string_equal(again.text, confirm.text);
 }
 
+/* A text may fill its room but for the terminating zero, not a byte more. */
+static void control_decode__text_room(void **state)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_confirm fixed = {.job = 1};
+    (void)state;
+    for (uint16_t length = CONTROL_TEXT_BYTES - 1; length <= CONTROL_TEXT_BYTES; length++) {
+        struct control_confirm confirm;
+        uint8_t *text = wire_put_u16(wire_confirm_put(body, &fixed), length);
+        memset(text, 'x', length);
+        enum wire_error error = control_confirm_decode(body, (size_t)(text - body) + length, &confirm);
+        assert_int_equal(error, length < CONTROL_TEXT_BYTES ? WIRE_OK : WIRE_BAD_LENGTH);
+    }
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
@@ -660,6 +675,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(stamp__wraps),
         cmocka_unit_test(control_encode__limits),
         cmocka_unit_test(control_encode__text_without_end),
+        cmocka_unit_test(control_decode__text_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
