@@ -648,6 +648,31 @@ static void control_decode__text_room(void **state)
     }
 }
 
+/* One element more than there is room for, in a body that is consistent otherwise: only the limit refuses it.
+ */
+static void control_decode__one_too_many(void **state)
+{
+    static uint8_t body[2048];
+    struct control_measurement measurement;
+    struct control_part part;
+    struct control_hashes hashes;
+    struct wire_measurement measured = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX + 1};
+    struct wire_part fixed = part_fixed();
+    struct wire_hashes many = {.count = CONTROL_HASHES_MAX + 1};
+    (void)state;
+    uint8_t *end = wire_measurement_put(body, &measured);
+    for (unsigned index = 0; index < measured.count; index++)
+        end = wire_measured_put(end, &(struct wire_measured){.peer = {"p"}});
+    assert_int_equal(control_measurement_decode(body, (size_t)(end - body), &measurement), WIRE_BAD_LENGTH);
+    fixed.child_count = CONTROL_CHILDREN_MAX + 1;
+    end = wire_put_u16(wire_part_put(body, &fixed), 0);
+    for (unsigned index = 0; index < fixed.child_count; index++)
+        end = wire_child_put(end, &(struct wire_child){.name = {"c"}});
+    assert_int_equal(control_part_decode(body, (size_t)(end - body), &part), WIRE_BAD_LENGTH);
+    end = wire_hashes_put(body, &many) + many.count * WIRE_HASH_BYTES;
+    assert_int_equal(control_hashes_decode(body, (size_t)(end - body), &hashes), WIRE_BAD_LENGTH);
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
@@ -676,6 +701,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(control_encode__limits),
         cmocka_unit_test(control_encode__text_without_end),
         cmocka_unit_test(control_decode__text_room),
+        cmocka_unit_test(control_decode__one_too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
