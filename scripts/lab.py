@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""What scripts/demo needs besides shell: node files from a scenario, and the tree that RTTs ask for.
+
+    lab.py nodes SCENARIO                    the sites' names, one a line
+    lab.py configs SCENARIO DIRECTORY ID SOURCE…
+        DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --socket-prefix ID.
+        Sites named as SOURCE get a control ring for a planner beside them.
+    lab.py job TEMPLATE FILE
+        the job file TEMPLATE with `file: FILE`, on standard output
+    lab.py tree SCENARIO SOURCE JOBS.json JOB
+        compares the tree of a job (sluicectl --json show jobs) with the minimum spanning tree on the scenario's
+        RTTs; prints the edges that differ. Exit status 1 when there are some.
+"""
+import csv
+import json
+import os
+import sys
+
+import yaml
+
+
+def scenario_read(path):
+    with open(path, encoding="utf-8") as file:
+        scenario = yaml.safe_load(file)
+    nodes = scenario["nodes"]
+    defaults = scenario.get("node_defaults") or {}
+    if isinstance(nodes, list):
+        nodes = {name: {} for name in nodes}
+    return scenario, {name: {**defaults, **(own or {})} for name, own in nodes.items()}
+
+
+def rtt_matrix(path, scenario):
+    """RTTs in ms by (from, to), from the scenario's matrix."""
+    name = scenario["matrices"]["rtt_ms"]
+    here = os.path.dirname(os.path.abspath(path))
+    for folder in (here, os.path.join(here, "..", "data")):
+        if os.path.exists(os.path.join(folder, name)):
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                rows = list(csv.reader(file))
+            return {(row[0], to): float(cell) for row in rows[1:] for to, cell in zip(rows[0][1:], row[1:])}
+    raise SystemExit(f"lab.py: {name} is not beside {path}")
+
+
+def address(number):
+    return f"10.77.{number}.2"
+
+
+def node_file(site, number, names, own, directory, identity, is_source):
+    home = os.path.join(directory, site)
+    ring = {"ring": os.path.join(home, "sluice.ring")} if is_source else {}
+    return {
+        "node": {"name": site},
+        "ports": [{
+            "device": f"net_memif0,role=client,socket-abstract=yes,socket=@sluice-{identity}-{site}",
+            "address": address(number) + "/24",
+            "gateway": f"10.77.{number}.1",
+            "rate": own.get("uplink", "10Gbps"),
+            "rate_down": own.get("downlink", "10Gbps"),
+            "mtu": own.get("mtu", 1500),
+        }],
+        "peers": [{"name": name, "address": address(index)} for index, name in enumerate(names, 1) if name != site],
+        "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"}],
+        "memory": {"hugepages": True},
+        "idle": "sleep",
+        "lcores": [sorted(os.sched_getaffinity(0))[number % len(os.sched_getaffinity(0))]],
+        "control": {"socket": os.path.join(home, "sluice.sock"), **ring},
+    }
+
+
+def configs(path, directory, identity, *sources):
+    _, nodes = scenario_read(path)
+    names = list(nodes)
+    for number, (site, own) in enumerate(nodes.items(), 1):
+        os.makedirs(os.path.join(directory, site, "incoming"), exist_ok=True)
+        content = node_file(site, number, names, own, directory, identity, site in sources)
+        with open(os.path.join(directory, site, "node.yaml"), "w", encoding="utf-8") as file:
+            yaml.safe_dump(content, file, sort_keys=False)
+
+
+def job(template, payload):
+    with open(template, encoding="utf-8") as file:
+        print(yaml.safe_dump({**yaml.safe_load(file), "file": payload}, sort_keys=False), end="")
+
+
+def spanning_tree(names, rtt, source):
+    inside, edges = [source], set()
+    while len(inside) < len(names):
+        pairs = [(min(rtt[a, b], rtt[b, a]), a, b) for a in inside for b in names if b not in inside]
+        _, parent, child = min(pairs)
+        inside.append(child)
+        edges.add((parent, child))
+    return edges
+
+
+def drawn_edges(text):
+    """Edges of a tree as sluice draws it: depth by indentation of four."""
+    edges, path = set(), []
+    for line in text.splitlines():
+        name = line.lstrip("│├└─ ")
+        if not name:
+            continue
+        depth = (len(line) - len(name)) // 4
+        path[depth:] = [name]
+        if depth > 0:
+            edges.add((path[depth - 1], name))
+    return edges
+
+
+def tree(path, source, jobs_path, job_name):
+    scenario, nodes = scenario_read(path)
+    with open(jobs_path, encoding="utf-8") as file:
+        jobs = json.load(file)["jobs"]
+    drawn = [job["tree"] for job in jobs if job["name"] == job_name]
+    expected = spanning_tree(list(nodes), rtt_matrix(path, scenario), source)
+    found = drawn_edges(drawn[0]) if drawn else set()
+    for what, edges in (("missing", expected - found), ("not in the spanning tree", found - expected)):
+        for parent, child in sorted(edges):
+            print(f"{what}: {parent} -> {child}")
+    return 0 if found == expected else 1
+
+
+def main():
+    command, *rest = sys.argv[1:]
+    if command == "nodes":
+        print("\n".join(scenario_read(rest[0])[1]))
+        return 0
+    if command == "configs":
+        configs(*rest)
+        return 0
+    if command == "job":
+        job(*rest)
+        return 0
+    if command == "tree":
+        return tree(*rest)
+    raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
