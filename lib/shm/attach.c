@@ -44,16 +44,17 @@ static int make_file(const char *path, struct err *err)
         return -1;
     }
     int refusal = posix_fallocate(file, 0, SHM_FILE_BYTES);
-    if (refusal == 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+    if (refusal == 0)
         return file;
-    err_set(err, "%s: %s", path, strerror(refusal != 0 ? refusal : errno));
+    err_set(err, "%s: %s", path, strerror(refusal));
     unlink(path);
     close(file);
     return -1;
 }
 
 /* Makes one file under a passing name, with its header, and moves it to its place; returns it open and
- * locked. The mapping is read-write for the node's own file, else read-only. */
+ * locked. The node's own file is mapped read-write and locked; the other one must not be locked here: a lock
+ * outlives close() as long as there is a mapping. */
 static int publish_file(const char *path, uint64_t instance, bool own, struct shm_file **mapping,
                         struct err *err)
 {
@@ -71,7 +72,8 @@ static int publish_file(const char *path, uint64_t instance, bool own, struct sh
     _Static_assert(sizeof(head) == offsetof(struct shm_file, instance) + sizeof(none->instance),
                    "the head is written as it lies in the file");
     *mapping = NULL;
-    if (pwrite(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+    if (pwrite(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+        (own && flock(file, LOCK_EX | LOCK_NB) != 0))
         err_set(err, "%s: %s", passing, strerror(errno));
     else
         *mapping = map_file(file, own ? PROT_READ | PROT_WRITE : PROT_READ, passing, err);
