@@ -6,6 +6,7 @@
  *
  *   stress [seconds]    shared out evenly over the parts; the default is for the normal test run */
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,10 +117,11 @@ static pid_t start_planner(void (*work)(struct shm_ring *, uint32_t), uint32_t r
 /* Must have died of the signal: any other end is a finding of the planner's own. */
 static void kill_planner(pid_t child)
 {
-    int status;
+    int status = 0;
     kill(child, SIGKILL);
-    require(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
-            "end of a planner", (uint64_t)status, SIGKILL);
+    bool ended = waitpid(child, &status, 0) == child;
+    require(ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "end of a planner", (uint64_t)status,
+            SIGKILL);
 }
 
 static uint64_t random_life_ns(void)
@@ -128,11 +130,14 @@ static uint64_t random_life_ns(void)
 }
 
 /* Everything that this planner surely pushed arrives once, whole and in order; at most one record more. */
-static uint32_t drain(struct shm_ring *node, uint32_t run, uint32_t next)
+static uint32_t drain(struct shm_ring *node, uint32_t run, uint32_t next, unsigned count_max)
 {
     uint32_t got_run, index;
     size_t length;
-    while ((length = shm_ring_pop(node, record, sizeof(record))) > 0) {
+    for (unsigned count = 0; count < count_max; count++) {
+        length = shm_ring_pop(node, record, sizeof(record));
+        if (length == 0)
+            break;
         require(record_whole(record, length, &got_run, &index), "torn record, length", length, 0);
         require(got_run == run, "run", got_run, run);
         require(index == next, "index", index, next);
@@ -151,9 +156,9 @@ static void killed_producers(uint64_t until_ns)
         while (rng_below(&rng, 16) != 0 && __atomic_load_n(&progress->attached, __ATOMIC_ACQUIRE) == 0)
             usleep(20);
         for (uint64_t end_ns = clock_ns() + random_life_ns(); clock_ns() < end_ns;)
-            next = drain(node, run, next);
+            next = drain(node, run, next, 16);
         kill_planner(child);
-        next = drain(node, run, next);
+        next = drain(node, run, next, UINT_MAX);
         uint32_t sure = __atomic_load_n(&progress->pushed, __ATOMIC_ACQUIRE);
         require(next == sure || next == sure + 1, "records of a killed planner", next, sure);
         attached += progress->attached;
