@@ -1,0 +1,119 @@
+#include "app/ctl/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+#define REPLY_BYTES_MAX (4u << 20)
+#define REPLY_TIMEOUT_S 10
+
+static int unreachable(const struct client *client, const char *why)
+{
+    fprintf(stderr, "sluicectl: %s: %s\n", client->path, why);
+    return EXIT_UNREACHABLE;
+}
+
+int client_open(struct client *client, const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct timeval timeout = {.tv_sec = REPLY_TIMEOUT_S};
+    *client = (struct client){.path = path, .fd = -1};
+    if (strlen(path) >= sizeof(address.sun_path))
+        return unreachable(client, "the path is too long for a socket");
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (client->fd < 0 || connect(client->fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        int error = errno;
+        client_close(client);
+        unreachable(client, strerror(error));
+        if (error == ENOENT || error == ECONNREFUSED)
+            fprintf(stderr, "Is the appliance running, and is this its control socket? (-s SOCKET)\n");
+        return EXIT_UNREACHABLE;
+    }
+    setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    client->line = malloc(REPLY_BYTES_MAX);
+    CHECK(client->line != NULL);
+    return EXIT_OK;
+}
+
+void client_close(struct client *client)
+{
+    if (client->fd >= 0)
+        close(client->fd);
+    free(client->line);
+    *client = (struct client){.path = client->path, .fd = -1};
+}
+
+static bool send_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        bytes += sent;
+        length -= (size_t)sent;
+    }
+    return true;
+}
+
+/* Why the connection failed; NULL: a whole line is there. */
+static const char *receive_line(struct client *client)
+{
+    client->length = 0;
+    for (;;) {
+        ssize_t count = recv(client->fd, client->line + client->length, REPLY_BYTES_MAX - client->length, 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return errno == EAGAIN ? "the appliance does not answer" : strerror(errno);
+        if (count == 0)
+            return client->length == REPLY_BYTES_MAX ? "the reply is too long"
+                                                     : "the appliance closed the connection";
+        client->length += (size_t)count;
+        if (client->line[client->length - 1] == '\n') /* one request, one line: nothing can follow it */
+            return NULL;
+    }
+}
+
+static int read_reply(const struct client *client, char **text)
+{
+    json_t *reply = json_loadb(client->line, client->length, 0, NULL);
+    const char *good = json_string_value(json_object_get(reply, "text"));
+    const char *error = json_string_value(json_object_get(reply, "error"));
+    int result = EXIT_OK;
+    if (json_is_true(json_object_get(reply, "ok")) && good != NULL) {
+        *text = strdup(good);
+        CHECK(*text != NULL);
+    } else if (error != NULL) {
+        size_t length = strlen(error);
+        fprintf(stderr, "sluicectl: %s%s", error, length > 0 && error[length - 1] == '\n' ? "" : "\n");
+        result = EXIT_REFUSED;
+    } else {
+        result = unreachable(client, "the reply is none of an appliance");
+    }
+    json_decref(reply);
+    return result;
+}
+
+int client_ask(struct client *client, json_t *request, char **text)
+{
+    char *line = json_dumps(request, JSON_COMPACT);
+    json_decref(request);
+    CHECK(line != NULL);
+    bool sent = send_all(client->fd, line, strlen(line)) && send_all(client->fd, "\n", 1);
+    free(line);
+    if (!sent)
+        return unreachable(client, strerror(errno));
+    const char *failure = receive_line(client);
+    return failure != NULL ? unreachable(client, failure) : read_reply(client, text);
+}

@@ -1,0 +1,208 @@
+#include "app/ctl/follow.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "app/ctl/progress.h"
+
+#define POLL_NS        (200 * NS_PER_MS)
+#define PLAIN_EVERY_NS NS_PER_S
+#define COLUMNS_USUAL  80
+
+struct follow {
+    const char *name;
+    bool json;
+    bool terminal;       /* bars, redrawn in place */
+    unsigned drawn;      /* lines on the screen that the next drawing goes over */
+    bool seen;           /* `last` holds the drawing before */
+    uint64_t printed_ns; /* plain: when sites were last printed */
+    struct job_view job, last;
+    struct progress_rate rates[VIEW_SITES_MAX];
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* ---- drawing ---- */
+
+static void terminal_size(unsigned *columns, unsigned *rows)
+{
+    struct winsize size;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    *columns = known ? size.ws_col : COLUMNS_USUAL;
+    *rows = known && size.ws_row > 0 ? size.ws_row : 24;
+}
+
+/* Lines never reach the last column, where some terminals wrap. */
+static void draw_bars(struct follow *follow)
+{
+    char line[PROGRESS_LINE];
+    unsigned columns, rows;
+    terminal_size(&columns, &rows);
+    columns = MIN(columns - 1, (unsigned)sizeof(line) - 1);
+    unsigned shown = MIN(follow->job.site_count, rows > 3 ? rows - 3 : 0);
+    unsigned width = progress_name_width(&follow->job);
+    if (follow->drawn > 0)
+        printf("\033[%uA", follow->drawn);
+    progress_job_line(&follow->job, line, sizeof(line));
+    printf("\r\033[J%.*s\n", (int)columns, line);
+    for (unsigned site = 0; site < shown; site++) {
+        progress_bar_line(&follow->job.sites[site], follow->job.size_bytes, follow->rates[site].bps, width,
+                          columns, line, sizeof(line));
+        printf("%s\n", line);
+    }
+    follow->drawn = shown + 1;
+    if (shown < follow->job.site_count) {
+        printf("and %u more\n", follow->job.site_count - shown);
+        follow->drawn++;
+    }
+}
+
+static const struct site_view *find_site(const struct job_view *job, const char *name)
+{
+    for (unsigned site = 0; site < job->site_count; site++)
+        if (strcmp(job->sites[site].name, name) == 0)
+            return &job->sites[site];
+    return NULL;
+}
+
+/* State changes at once, numbers at most every second and only when they changed. */
+static void print_plain(struct follow *follow)
+{
+    char line[PROGRESS_LINE];
+    const struct job_view *job = &follow->job;
+    bool due = elapsed_ns(job->now_ns, follow->printed_ns) >= PLAIN_EVERY_NS;
+    if (!follow->seen || strcmp(job->state, follow->last.state) != 0) {
+        progress_job_line(job, line, sizeof(line));
+        printf("%s\n", line);
+    }
+    for (unsigned site = 0; site < job->site_count; site++) {
+        const struct site_view *now = &job->sites[site];
+        const struct site_view *before = follow->seen ? find_site(&follow->last, now->name) : NULL;
+        bool state = before != NULL && strcmp(before->state, now->state) != 0;
+        bool moving = job->running_ns > 0 && due && strcmp(now->state, "receiving") == 0;
+        if (!state && !moving)
+            continue;
+        progress_plain_line(job, now, follow->rates[site].bps, line, sizeof(line));
+        printf("%s\n", line);
+    }
+    if (due)
+        follow->printed_ns = job->now_ns;
+}
+
+static void show_progress(struct follow *follow)
+{
+    for (unsigned site = 0; site < follow->job.site_count; site++)
+        progress_rate_update(&follow->rates[site], follow->job.sites[site].received_bytes,
+                             follow->job.now_ns);
+    if (follow->json)
+        return;
+    if (follow->terminal)
+        draw_bars(follow);
+    else
+        print_plain(follow);
+    fflush(stdout);
+    follow->last = follow->job;
+    follow->seen = true;
+}
+
+/* ---- the end ---- */
+
+static int finish(const struct follow *follow)
+{
+    char line[PROGRESS_LINE + VIEW_TEXT];
+    const struct job_view *job = &follow->job;
+    unsigned width = progress_name_width(job);
+    bool good = job_view_good(job);
+    if (follow->json)
+        return good ? EXIT_OK : EXIT_JOB_FAILED;
+    if (job->tree[0] != '\0')
+        printf("\n%s%s", job->tree, job->tree[strlen(job->tree) - 1] == '\n' ? "" : "\n");
+    printf("\n");
+    for (unsigned site = 0; site < job->site_count; site++) {
+        progress_result_line(job, &job->sites[site], width, line, sizeof(line));
+        printf("%s\n", line);
+    }
+    fflush(stdout);
+    if (!good)
+        fprintf(stderr, "sluicectl: job %s: %s%s%s\n", job->name,
+                strcmp(job->state, "done") == 0 ? "not every site has everything" : job->state,
+                job->text[0] != '\0' ? ": " : "", job->text);
+    return good ? EXIT_OK : EXIT_JOB_FAILED;
+}
+
+static int detach(const struct client *client, const char *name)
+{
+    fprintf(stderr,
+            "\nDetached; the job goes on.\n"
+            "  follow it again:  sluicectl -s %s job watch %s\n"
+            "  cancel it:        sluicectl -s %s job cancel %s\n",
+            client->path, name, client->path, name);
+    return EXIT_DETACHED;
+}
+
+/* ---- polling ---- */
+
+static int poll_job(struct client *client, struct follow *follow, bool fresh)
+{
+    char *text = NULL;
+    json_t *request =
+        json_pack("{s:s, s:s, s:b, s:s}", "command", "show", "what", "jobs", "json", 1, "job", follow->name);
+    int result = client_ask(client, request, &text);
+    if (result != EXIT_OK)
+        return result;
+    switch (job_view_parse(&follow->job, text, follow->name)) {
+    case VIEW_FOUND:
+        break;
+    case VIEW_NO_SUCH_JOB:
+        fprintf(stderr,
+                fresh ? "sluicectl: the appliance no longer knows the job %s\n"
+                      : "sluicectl: there is no job %s of which this appliance is the source\n",
+                follow->name);
+        result = fresh ? EXIT_JOB_FAILED : EXIT_REFUSED;
+        break;
+    case VIEW_MALFORMED:
+        fprintf(stderr, "sluicectl: %s: the reply is no list of jobs\n", client->path);
+        result = EXIT_UNREACHABLE;
+        break;
+    }
+    if (result == EXIT_OK && follow->json && job_view_over(&follow->job))
+        printf("%s\n", text);
+    free(text);
+    return result;
+}
+
+int follow_job(struct client *client, const char *name, bool fresh, bool json)
+{
+    static struct follow follow;
+    const char *kind = getenv("TERM");
+    bool terminal = isatty(STDOUT_FILENO) && kind != NULL && strcmp(kind, "dumb") != 0;
+    follow = (struct follow){.name = name, .json = json, .terminal = terminal};
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    for (;;) {
+        int result = poll_job(client, &follow, fresh);
+        if (result != EXIT_OK)
+            return result;
+        fresh = true;
+        show_progress(&follow);
+        if (job_view_over(&follow.job))
+            return finish(&follow);
+        struct timespec pause = {.tv_nsec = (long)POLL_NS};
+        if (!interrupted)
+            nanosleep(&pause, NULL);
+        if (interrupted)
+            return detach(client, name);
+    }
+}

@@ -1,0 +1,8 @@
+/* Follows a job from acceptance to its end, with progress on stdout. */
+#pragma once
+
+#include "app/ctl/client.h"
+
+/* Returns an exit status. `fresh`: the job was just accepted, so it must be there. With `json` nothing is
+ * printed but the job's last state, as one JSON object. */
+int follow_job(struct client *client, const char *name, bool fresh, bool json);

@@ -1,0 +1,94 @@
+#include "app/ctl/job_view.h"
+
+#include <jansson.h>
+
+static void get_text(const json_t *object, const char *key, char *text, size_t room)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    name_copy(text, room, value != NULL ? value : "");
+}
+
+static uint64_t get_number(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static void parse_site(struct site_view *site, const json_t *object)
+{
+    get_text(object, "name", site->name, sizeof(site->name));
+    get_text(object, "state", site->state, sizeof(site->state));
+    get_text(object, "text", site->text, sizeof(site->text));
+    site->received_bytes = get_number(object, "received_bytes");
+    site->verified_bytes = get_number(object, "verified_bytes");
+    site->complete_ns = get_number(object, "complete_ns");
+}
+
+static void parse_job(struct job_view *view, const json_t *object)
+{
+    *view = (struct job_view){.size_bytes = get_number(object, "size_bytes"),
+                              .created_ns = get_number(object, "created_ns"),
+                              .running_ns = get_number(object, "running_ns"),
+                              .ended_ns = get_number(object, "ended_ns"),
+                              .now_ns = get_number(object, "now_ns"),
+                              .rate_bps = get_number(json_object_get(object, "plan"), "rate_bps")};
+    get_text(object, "name", view->name, sizeof(view->name));
+    get_text(object, "state", view->state, sizeof(view->state));
+    get_text(object, "text", view->text, sizeof(view->text));
+    get_text(object, "tree", view->tree, sizeof(view->tree));
+    size_t index;
+    const json_t *site;
+    json_array_foreach(json_object_get(object, "sites"), index, site)
+    {
+        if (view->site_count < VIEW_SITES_MAX)
+            parse_site(&view->sites[view->site_count++], site);
+    }
+}
+
+static bool is_candidate(const json_t *job, const char *name)
+{
+    const char *text = json_string_value(json_object_get(job, "name"));
+    return text != NULL && strcmp(text, name) == 0 && !json_is_false(json_object_get(job, "source"));
+}
+
+enum view_result job_view_parse(struct job_view *view, const char *json, const char *name)
+{
+    json_t *root = json_loads(json, 0, NULL);
+    const json_t *jobs = json_object_get(root, "jobs");
+    const json_t *job, *newest = NULL;
+    enum view_result result = VIEW_MALFORMED;
+    size_t index;
+    json_array_foreach(jobs, index, job)
+    {
+        if (is_candidate(job, name) &&
+            (newest == NULL || get_number(job, "created_ns") > get_number(newest, "created_ns")))
+            newest = job;
+    }
+    if (newest != NULL) {
+        parse_job(view, newest);
+        result = VIEW_FOUND;
+    } else if (json_is_array(jobs)) {
+        result = VIEW_NO_SUCH_JOB;
+    }
+    json_decref(root);
+    return result;
+}
+
+bool job_view_over(const struct job_view *view)
+{
+    return strcmp(view->state, "done") == 0 || strcmp(view->state, "failed") == 0 ||
+           strcmp(view->state, "cancelled") == 0;
+}
+
+bool site_view_complete(const struct site_view *site)
+{
+    return strcmp(site->state, "verified") == 0 || strcmp(site->state, "skipped") == 0;
+}
+
+bool job_view_good(const struct job_view *view)
+{
+    for (unsigned site = 0; site < view->site_count; site++)
+        if (!site_view_complete(&view->sites[site]))
+            return false;
+    return view->site_count > 0 && strcmp(view->state, "done") == 0;
+}

@@ -1,0 +1,43 @@
+/* A job as `show jobs` describes it in JSON. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/name.h"
+
+#define VIEW_SITES_MAX 64
+#define VIEW_TEXT      256
+#define VIEW_TREE      8192
+
+struct site_view {
+    char name[NAME_BYTES];
+    char state[16];
+    uint64_t received_bytes, verified_bytes;
+    uint64_t complete_ns; /* 0: not yet */
+    char text[VIEW_TEXT]; /* why it failed, or where the file lies */
+};
+
+struct job_view {
+    char name[NAME_BYTES];
+    char state[16];
+    char text[VIEW_TEXT]; /* why it failed */
+    uint64_t size_bytes;
+    uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
+    uint64_t now_ns;
+    uint64_t rate_bps; /* of the plan; 0: none yet */
+    char tree[VIEW_TREE];
+    unsigned site_count;
+    struct site_view sites[VIEW_SITES_MAX];
+};
+
+enum view_result { VIEW_FOUND, VIEW_NO_SUCH_JOB, VIEW_MALFORMED };
+
+/* The newest job of that name of which the node is the source. Missing members read as 0 and "". */
+enum view_result job_view_parse(struct job_view *view, const char *json, const char *name);
+
+bool job_view_over(const struct job_view *view); /* done, failed or cancelled */
+/* A site that has everything: verified, or skipped because it already had it. */
+bool site_view_complete(const struct site_view *site);
+/* Over, done, and every site complete. */
+bool job_view_good(const struct job_view *view);
