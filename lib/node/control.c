@@ -118,7 +118,8 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
         feed_on_have(job->object, child, blocks.first_block, blocks.count);
         return true;
     }
-    feed_on_resend(job->object, child, blocks.first_block, blocks.count);
+    if (!feed_on_resend(job->object, child, blocks.first_block, blocks.count))
+        return false;
     node->counters.blocks_resent += blocks.count;
     data_wake(node, job);
     return true;

@@ -205,6 +205,16 @@ void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t c
     }
 }
 
+/* What keeps credit short: blocks that wait for this node's disk, or children that have not acked. */
+enum edge_limit data_credit_limit(const struct node *node)
+{
+    uint64_t writing = 0;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (node->jobs[slot].in_use && !node->jobs[slot].is_source)
+            writing += node->jobs[slot].disk_outstanding;
+    return writing > node->store.slot_count / 2 ? EDGE_LIMIT_receiver_disk : EDGE_LIMIT_credit;
+}
+
 /* Room in the symbol buffer, in packets of this edge, shared among the peers that are parents now. */
 uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
 {
@@ -284,6 +294,18 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     node->counters.tx_data++;
 }
 
+/* Why no job has anything for this peer: blocks are on their way from this node's disk, or nothing is left.
+ */
+static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
+{
+    for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
+        const struct job *job = &node->jobs[__builtin_ctz(mask)];
+        if (job->loads_outstanding > 0)
+            return EDGE_LIMIT_sender_disk;
+    }
+    return EDGE_LIMIT_application;
+}
+
 /* Tries one edge: true when its packet was filled. Else ready_ns says when to try again. */
 static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns, struct tx_packet *packet,
                       uint64_t now_ns)
@@ -291,7 +313,7 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     struct feed_item item;
     struct job *job = next_item(node, peer, &item);
     if (job == NULL) {
-        sender_on_limited(&peer->sender, EDGE_LIMIT_application);
+        sender_on_limited(&peer->sender, why_nothing(node, peer));
         peer->ready_ns = TIME_NEVER;
         return false;
     }

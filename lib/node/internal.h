@@ -136,9 +136,10 @@ struct job {
     uint64_t hash_ready;                   /* hashes of blocks below are known */
     struct disk_open open;
     uint32_t disk_outstanding;
-    bool disk_open;   /* OPEN succeeded, CLOSE not yet sent */
-    bool disk_ended;  /* FINISH or ABORT was sent */
-    bool sink_failed; /* disk unusable: relays from memory only */
+    uint32_t loads_outstanding; /* of them READs */
+    bool disk_open;             /* OPEN succeeded, CLOSE not yet sent */
+    bool disk_ended;            /* FINISH or ABORT was sent */
+    bool sink_failed;           /* disk unusable: relays from memory only */
     uint64_t created_ns, started_ns, ended_ns;
     char text[CONTROL_TEXT_BYTES];
     /* as a site */
@@ -240,6 +241,7 @@ bool data_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_
                uint64_t now_ns);
 void data_wake(struct node *node, const struct job *job); /* its children have something new to send */
 uint32_t data_credit_packets(const struct node *node, const struct peer *peer);
+enum edge_limit data_credit_limit(const struct node *node);
 
 /* ---- control.c: messages between nodes ---- */
 void control_on_stream(struct node *node, struct peer *peer, uint64_t now_ns);

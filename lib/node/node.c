@@ -143,6 +143,8 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
         struct job *job = &node->jobs[reply->handle];
         CHECK(job->in_use && job->disk_outstanding > 0);
         job->disk_outstanding--;
+        if (reply->op == DISK_READ)
+            job->loads_outstanding--;
         digest_add(&node->digest, (uint64_t)reply->op << 56 ^ reply->cookie ^ reply->status);
         if (job->is_source)
             source_on_disk(node, job, reply, now_ns);

@@ -96,7 +96,7 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     if (!receiver_ack(&peer->receiver, &ack, runs, now_ns))
         return false;
     ack.credit = data_credit_packets(node, peer);
-    ack.limited_by = ack.credit < RECEIVER_ACK_PACKETS ? EDGE_LIMIT_credit : EDGE_LIMIT_none;
+    ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? data_credit_limit(node) : EDGE_LIMIT_none);
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch[node->scratch_used++];
     split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs));

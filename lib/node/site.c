@@ -47,8 +47,10 @@ void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *
     job->site_state = SITE_FAILED;
     job->sink_failed = true;
     job->status_due = true;
+    /* From now on blocks live in memory until every child has them. A child that needs one which is only on
+     * the lost disk cannot be served: it will be named by the source's stall check. */
     if (job->object != NULL)
-        job->object->discard = true;
+        object_disk_lost(job->object);
     if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
         job->phase = PHASE_ENDED;
     node->counters.jobs_failed++;
@@ -268,8 +270,8 @@ static void on_written(struct node *node, struct job *job, const struct disk_rep
 {
     uint64_t block = reply->cookie;
     if (reply->status != DISK_OK) {
-        object_write_done(job->object, block, false, NULL);
         site_fail(node, job, now_ns, "%s", reply->text);
+        object_write_done(job->object, block, false, NULL);
         return;
     }
     bool hashed = job->part.fixed.hash != PART_HASH_NONE;

@@ -113,7 +113,8 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     config->ports[0] = (struct node_port_config){
         .address = host_address(index),
         .mtu = mtu_of(node),
-        .rate_bps = node->uplink.rate_bps != 0 ? node->uplink.rate_bps : PORT_RATE_MAX};
+        .rate_bps = node->uplink.rate_bps != 0 ? node->uplink.rate_bps : PORT_RATE_MAX,
+        .down_bps = node->downlink.rate_bps != 0 ? node->downlink.rate_bps : PORT_RATE_MAX};
     configure_peers(sim, index, config);
     config->directory_count = 1;
     config->directories[0] =
