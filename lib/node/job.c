@@ -139,10 +139,6 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
             peer->path_mtu, address_overhead_bytes(peer->config->address.family), job->geometry.symbol_bytes);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         uint64_t cap_bps = edge_cap_bps(node, child->peer);
-        /* What the probes measured sizes the first flight; else a path longer than the default RTT would
-         * stall. */
-        if (!peer->sender.rtt.sampled && peer->rtt_min_ns != 0)
-            rtt_on_sample(&peer->sender.rtt, peer->rtt_min_ns, now_ns);
         if (idle)
             sender_set_congestion(&peer->sender, congestion_of(job), cap_bps, true, now_ns);
         sender_set_cap(&peer->sender, cap_bps);

@@ -45,7 +45,8 @@ static bool check_ports(const struct node_config *config, struct err *err)
 
 static bool window_valid(uint32_t packets)
 {
-    return packets == 0 || (packets >= 64 && packets <= SENDER_WINDOW_MAX && (packets & (packets - 1)) == 0);
+    return packets == 0 ||
+           (packets >= SENDER_WINDOW_MIN && packets <= SENDER_WINDOW_MAX && (packets & (packets - 1)) == 0);
 }
 
 static bool check_peers(const struct node_config *config, struct err *err)
@@ -63,8 +64,8 @@ static bool check_peers(const struct node_config *config, struct err *err)
         if (peer->address.family != config->ports[peer->port].address.family)
             return err_set(err, "peers[%u].address: not of the same family as its port's", index);
         if (!window_valid(peer->window_packets))
-            return err_set(err, "peers[%u].window: a power of two from 64 to %u expected", index,
-                           SENDER_WINDOW_MAX);
+            return err_set(err, "peers[%u].window: a power of two from %u to %u expected", index,
+                           SENDER_WINDOW_MIN, SENDER_WINDOW_MAX);
         for (uint16_t other = 0; other < index; other++) {
             if (strcmp(peer->name, config->peers[other].name) == 0)
                 return err_set(err, "peers[%u].name: '%s' is there twice", index, peer->name);

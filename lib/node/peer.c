@@ -24,7 +24,7 @@ static uint32_t window_packets(const struct node_config *config, const struct no
      */
     const struct node_port_config *port = &config->ports[peer->port];
     uint64_t rate_bps = MAX(port->rate_bps, port->down_bps);
-    uint64_t packets = 2 * bytes_within(rate_bps, config->rtt_max_ns) / (port->mtu + 38);
+    uint64_t packets = 9 * bytes_within(rate_bps, config->rtt_max_ns) / 4 / (port->mtu + 38);
     uint64_t window = 4096;
     while (window < packets && window < SENDER_WINDOW_MAX)
         window *= 2;
@@ -67,6 +67,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->path_mtu = node->config.ports[config->port].mtu;
     peer->ready_ns = TIME_NEVER;
     peer->credit_symbols = BLOCK_BYTES_TARGET / SYMBOL_BYTES_MAX;
+    peer->credit_told = UINT32_MAX;
     /* Spread over the interval, so that many nodes started together do not beat in step. */
     peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
     sender_init(&peer->sender, &sender, arena);
@@ -112,6 +113,7 @@ static void edge_reset(struct node *node, struct peer *peer, uint64_t now_ns)
     stream_reset(&peer->stream);
     peer->reply_count = 0;
     peer->ready_ns = TIME_NEVER;
+    peer->credit_told = UINT32_MAX;
     peer->session_in = new_session(node, peer->index);
     node->counters.peers_reset++;
     job_on_peer_lost(node, peer->index, true, now_ns);
@@ -182,6 +184,8 @@ static void finish_probe(struct node *node, struct peer *peer)
     uint64_t timeout_ns = peer->probe.smoothed_ns + peer->probe.smoothed_ns / 2 + 20 * NS_PER_MS;
     stream_set_timeout(&peer->stream, timeout_ns);
     receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
+    /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
+    sender_set_rtt(&peer->sender, peer->rtt_min_ns);
     digest_add(&node->digest, peer->rtt_min_ns);
 }
 
@@ -195,6 +199,11 @@ void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
         return;
     if (now_ns >= sender_next_ns(&peer->sender))
         data_tick(node, peer, now_ns);
+    /* A sender that was told of no room waits for the news that there is some. */
+    if (peer->credit_told < RECEIVER_ACK_PACKETS && data_credit_packets(node, peer) >= peer->credit_symbols) {
+        peer->credit_told = UINT32_MAX;
+        receiver_remind(&peer->receiver, now_ns);
+    }
     if (peer->jobs_out != 0 && peer->ready_ns == TIME_NEVER)
         peer->ready_ns = 0; /* a tail probe may have given something back, or the window may have opened */
 }
