@@ -21,8 +21,9 @@ enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint
         return IDLE_SPIN;
     }
     uint64_t until_due_ns = elapsed_ns(next_ns, now_ns);
-    bool soon = until_due_ns > 0 && until_due_ns <= IDLE_SPIN_NS;
-    if (idle->mode == IDLE_MODE_POLL || soon)
+    bool now_or_soon = until_due_ns <= IDLE_SPIN_NS && elapsed_ns(now_ns, next_ns) <= IDLE_SPIN_NS;
+    bool just_worked = elapsed_ns(now_ns, idle->since_ns) <= IDLE_SPIN_NS;
+    if (idle->mode == IDLE_MODE_POLL || now_or_soon || just_worked)
         return IDLE_SPIN;
     bool patient = elapsed_ns(now_ns, idle->since_ns) < IDLE_PATIENCE_NS;
     if (idle->mode == IDLE_MODE_YIELD || patient || until_due_ns <= IDLE_HORIZON_NS)

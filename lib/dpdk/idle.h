@@ -3,9 +3,11 @@
  * poll:  spins for ever.
  * yield: gives the CPU away between empty turns.
  * sleep: yields for the first IDLE_PATIENCE_NS, then sleeps 20 us, doubling to 100 us (the kernel's default
- *        timer slack adds 50-60 us). Never sleeps while something is due within IDLE_HORIZON_NS, and
- *        never yields in the last IDLE_SPIN_NS before it. What is due but could not be done (a full
- *        device) is waited for by yielding: the CPU may be what the other end needs. */
+ *        timer slack adds 50-60 us). Never sleeps while something is due within IDLE_HORIZON_NS.
+ *
+ * No mode yields within IDLE_SPIN_NS of work done or work due: on a contended CPU a yield costs milliseconds.
+ * What is overdue by more than that could not be done (a full device), so it is waited for by yielding: the
+ * CPU may be what the other end needs. */
 #pragma once
 
 #include <stdbool.h>

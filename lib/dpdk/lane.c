@@ -11,7 +11,11 @@ void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, u
 {
     CHECK(lane_room(lane) > 0);
     uint64_t distance_ns = elapsed_ns(depart_ns, lane->last_asked_ns);
-    uint64_t earliest_ns = lane->last_depart_ns + (distance_ns - distance_ns / 8);
+    /* The first packet asked for after a stall follows its predecessor by the stall's length: then the
+     * distance before tells the rate. */
+    uint64_t gap_ns = MIN(distance_ns, lane->last_distance_ns);
+    uint64_t earliest_ns = lane->last_depart_ns + (gap_ns - gap_ns / 8);
+    lane->last_distance_ns = distance_ns;
     lane->last_asked_ns = MAX(lane->last_asked_ns, depart_ns);
     lane->last_depart_ns = MAX(depart_ns, earliest_ns);
     lane->items[lane->tail++ % LANE_PLACES] = (struct lane_item){

@@ -28,7 +28,8 @@ struct lane {
     uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
     uint32_t head, tail; /* free-running */
     uint64_t last_asked_ns, last_depart_ns;
-    uint64_t reanchored; /* stalls after which the schedule was moved */
+    uint64_t last_distance_ns; /* between the last two departures asked for */
+    uint64_t reanchored;       /* stalls after which the schedule was moved */
     struct histogram error_ns;
     struct lane_item items[LANE_PLACES];
 };
