@@ -45,18 +45,18 @@ static void read_receivers(struct conf_reader *reader, const struct conf_option 
 
 bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES])
 {
-    bool good = conf_length(node) == 2;
-    for (size_t end = 0; good && end < 2; end++) {
-        const char *name = conf_scalar(conf_at(reader, node, end));
-        good = name != NULL && name_valid(name);
-        if (good)
-            name_copy(pair[end], NAME_BYTES, name);
-    }
-    if (!good)
+    const char *ends[2] = {NULL, NULL};
+    for (size_t end = 0; conf_length(node) == 2 && end < 2; end++)
+        ends[end] = conf_scalar(conf_at(reader, node, end));
+    if (ends[0] == NULL || ends[1] == NULL || !name_valid(ends[0]) || !name_valid(ends[1])) {
         conf_error(reader, node, "expected [from, to], two names of nodes");
-    else if (strcmp(pair[0], pair[1]) == 0)
-        conf_error(reader, node, "from and to are both \"%s\"", pair[0]);
-    return good && strcmp(pair[0], pair[1]) != 0;
+        return false;
+    }
+    if (strcmp(ends[0], ends[1]) == 0) {
+        conf_error(reader, node, "from and to are both \"%s\"", ends[0]);
+        return false;
+    }
+    return name_copy(pair[0], NAME_BYTES, ends[0]) && name_copy(pair[1], NAME_BYTES, ends[1]);
 }
 
 static void read_tree(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,

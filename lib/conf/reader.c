@@ -41,6 +41,9 @@ static void add_error(struct conf_reader *reader, int line, const char *where, c
         snprintf(text, sizeof(text), "%s:%d: %s%s", reader->path, line, where, where[0] != '\0' ? ": " : "");
     if (length > 0 && (size_t)length < sizeof(text))
         vsnprintf(text + length, sizeof(text) - (size_t)length, format, arguments);
+    for (char *c = text; *c != '\0'; c++) /* values are quoted in messages: nothing may steer a terminal */
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
     keep_error(reader, line, text);
 }
 

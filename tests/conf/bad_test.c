@@ -63,6 +63,11 @@ static bool next_case(char **rest, struct bad_case *bad)
     assert_non_null(bad->messages);
     *bad->messages = '\0';
     bad->messages += strlen("messages:\n");
+    char *tab = strstr(bad->text, "<TAB>");
+    if (tab != NULL) {
+        *tab = '\t';
+        memmove(tab + 1, tab + strlen("<TAB>"), strlen(tab + strlen("<TAB>")) + 1);
+    }
     end = strstr(bad->messages, "\n\n");
     assert_non_null(end);
     end[1] = '\0';

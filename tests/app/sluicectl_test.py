@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+"""sluicectl against a fake appliance: exit codes, output and what it asks for. usage: sluicectl_test.py SLUICECTL"""
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+SLUICECTL = sys.argv[1]
+JOB = "name: j1\nsource: a\nto: all\nfile: data.bin\n"
+
+
+def site(name, state, received=0, complete=0, text=""):
+    return {"name": name, "state": state, "received_bytes": received, "verified_bytes": received,
+            "complete_ns": complete, "text": text}
+
+
+def job(state, sites, now_s=1, text=""):
+    return {"name": "j1", "state": state, "text": text, "source": True, "size_bytes": 1000000,
+            "created_ns": 1, "running_ns": 1000000000, "ended_ns": 0, "now_ns": int(now_s * 1e9),
+            "tree": "a\n└── b\n", "plan": {"rate_bps": 8000000}, "sites": sites}
+
+
+def jobs(*list_of_jobs):
+    return {"ok": True, "text": json.dumps({"jobs": list(list_of_jobs)})}
+
+
+RUNNING = jobs(job("running", [site("b", "receiving", 500000), site("c", "receiving")], 2))
+DONE = jobs(job("done", [site("b", "verified", 1000000, 3000000000, "/srv/b/data.bin"),
+                         site("c", "skipped", 0, 0, "/srv/c/data.bin")], 3))
+ACCEPTED = {"ok": True, "text": "job j1 accepted"}
+
+
+class Appliance(threading.Thread):
+    """Answers each request with the next reply; the last one is repeated. None closes the connection."""
+
+    def __init__(self, path, replies):
+        super().__init__(daemon=True)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(path)
+        self.listener.listen(1)
+        self.replies, self.requests = list(replies), []
+        self.asked = threading.Event()  # several requests came: the client is polling
+
+    def run(self):
+        connection, _ = self.listener.accept()
+        for line in connection.makefile():
+            self.requests.append(json.loads(line))
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+            if len(self.requests) > 2:
+                self.asked.set()
+            if reply is None:
+                break
+            text = reply if isinstance(reply, str) else json.dumps(reply)
+            connection.sendall(text.encode() + b"\n")
+        connection.close()
+
+
+class Sluicectl(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "s")
+        self.file = os.path.join(self.folder.name, "job.yaml")
+        self.appliance = None
+        with open(self.file, "w") as file:
+            file.write(JOB)
+
+    def tearDown(self):
+        if self.appliance:
+            self.appliance.listener.close()
+        self.folder.cleanup()
+
+    def serve(self, *replies):
+        self.appliance = Appliance(self.path, replies)
+        self.appliance.start()
+
+    def run_ctl(self, *words):
+        return subprocess.run([SLUICECTL, "-s", self.path, *words], capture_output=True, text=True, timeout=60)
+
+    def expect(self, status, *words):
+        result = self.run_ctl(*words)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result
+
+    def test_show(self):
+        self.serve({"ok": True, "text": "peers:\n  name b\n"})
+        self.assertEqual(self.expect(0, "show", "peers").stdout, "peers:\n  name b\n")
+        self.assertEqual(self.appliance.requests, [{"command": "show", "what": "peers", "json": False}])
+
+    def test_show_json(self):
+        self.serve({"ok": True, "text": '{"peers":[]}'})
+        self.assertEqual(self.expect(0, "--json", "show", "peers").stdout, '{"peers":[]}\n')
+        self.assertIs(self.appliance.requests[0]["json"], True)
+
+    def test_cancel(self):
+        self.serve({"ok": True, "text": "cancelled"})
+        self.expect(0, "job", "cancel", "j1")
+        self.assertEqual(self.appliance.requests[0], {"command": "job cancel", "name": "j1", "json": False})
+
+    def test_usage(self):
+        for words in ([], ["dance"], ["show"], ["show", "cheese"], ["show", "peers", "x"], ["job"], ["job", "run"],
+                      ["job", "run", self.file, "--later"], ["job", "cancel"], ["job", "cancel", "a", "b"],
+                      ["job", "stop", "a"], ["--frob"]):
+            self.assertIn("usage:", self.expect(2, *words).stderr)
+
+    def test_help(self):
+        self.assertIn("usage:", self.expect(0, "help").stdout)
+        self.assertIn("plan.max_children", self.expect(0, "help", "job").stdout)
+
+    def test_unreachable(self):
+        self.assertIn("No such file", self.expect(3, "show", "peers").stderr)
+
+    def test_appliance_goes_away(self):
+        self.serve(None)
+        self.assertIn("closed the connection", self.expect(3, "show", "peers").stderr)
+
+    def test_malformed_reply(self):
+        self.serve("cheese")
+        self.expect(3, "show", "peers")
+
+    def test_refused(self):
+        self.serve({"ok": False, "error": "there is no planner"})
+        self.assertIn("there is no planner", self.expect(4, "job", "run", self.file).stderr)
+
+    def test_job_file_with_errors(self):
+        with open(self.file, "w") as file:
+            file.write("name: j1\nhash: md5\n")
+        result = self.expect(2, "job", "run", self.file)
+        self.assertIn(self.file + ":2: hash: \"md5\", expected sha256 | none", result.stderr)
+
+    def test_job_file_missing(self):
+        self.assertIn("No such file", self.expect(2, "job", "run", self.file + "x").stderr)
+
+    def test_run(self):
+        self.serve(ACCEPTED, RUNNING, DONE)
+        result = self.expect(0, "job", "run", self.file)
+        self.assertEqual(self.appliance.requests[0],
+                         {"command": "job run", "path": os.path.realpath(self.file), "text": JOB, "json": False})
+        self.assertEqual(self.appliance.requests[1],
+                         {"command": "show", "what": "jobs", "json": True, "job": "j1"})
+        self.assertEqual(result.stdout.splitlines(), [
+            "j1: running, 976.5 KiB, 0 of 2 sites complete, plan 8.0 Mbit/s",
+            "j1: b 50% 0 bit/s ETA -",
+            "j1: c 0% 0 bit/s ETA -",
+            "j1: done, 976.5 KiB, 2 of 2 sites complete, plan 8.0 Mbit/s",
+            "j1: b 100% verified",
+            "j1: c 100% skipped",
+            "",
+            "a",
+            "└── b",
+            "",
+            "b     verified     4.0 Mbit/s     2.000 s  /srv/b/data.bin",
+            "c     skipped               -           -  /srv/c/data.bin"])
+
+    def test_run_json(self):
+        self.serve(ACCEPTED, RUNNING, DONE)
+        result = self.expect(0, "--json", "job", "run", self.file)
+        self.assertEqual(json.loads(result.stdout)["jobs"][0]["state"], "done")
+
+    def test_no_wait(self):
+        self.serve(ACCEPTED)
+        self.assertEqual(self.expect(0, "job", "run", self.file, "--no-wait").stdout, "job j1 accepted\n")
+        self.assertEqual(len(self.appliance.requests), 1)
+
+    def test_job_failed(self):
+        for end, text in (("failed", "b does not answer"), ("cancelled", "by the operator")):
+            self.serve(ACCEPTED, RUNNING, jobs(job(end, [site("b", "receiving")], 3, text)))
+            self.assertIn("job j1: %s: %s" % (end, text), self.expect(1, "job", "run", self.file).stderr)
+            self.appliance.listener.close()
+            os.unlink(self.path)
+
+    def test_one_site_failed(self):
+        self.serve(ACCEPTED, jobs(job("done", [site("b", "verified", 1000000, 2), site("c", "failed", 1, 0, "no space")])))
+        result = self.expect(1, "job", "run", self.file)
+        self.assertIn("no space", result.stdout)
+        self.assertIn("not every site", result.stderr)
+
+    def test_job_vanishes(self):
+        self.serve(ACCEPTED, RUNNING, jobs())
+        self.expect(1, "job", "run", self.file)
+
+    def test_appliance_dies_during_the_job(self):
+        self.serve(ACCEPTED, RUNNING, None)
+        self.expect(3, "job", "run", self.file)
+
+    def test_watch(self):
+        self.serve(DONE)
+        self.expect(0, "job", "watch", "j1")
+
+    def test_watch_unknown(self):
+        self.serve(jobs())
+        self.expect(4, "job", "watch", "j1")
+
+    def test_interrupt_detaches(self):
+        self.serve(ACCEPTED, RUNNING)
+        process = subprocess.Popen([SLUICECTL, "-s", self.path, "job", "run", self.file], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.assertTrue(self.appliance.asked.wait(60))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("job cancel j1", errors)
+        self.assertNotIn("job cancel", [request["command"] for request in self.appliance.requests])
+
+    def test_terminal_redraws_in_place(self):
+        self.serve(ACCEPTED, RUNNING, DONE)
+        master, slave = pty.openpty()
+        process = subprocess.Popen([SLUICECTL, "-s", self.path, "job", "run", self.file], stdout=slave,
+                                   env=dict(os.environ, TERM="xterm"))
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the other side has gone
+                break
+            if not part:
+                break
+            shown += part
+        os.close(master)
+        self.assertEqual(process.wait(60), 0)
+        text = shown.decode()
+        self.assertIn("\x1b[3A", text)  # up over the job's line and two bars
+        self.assertIn("[#", text)
+        self.assertIn("/srv/b/data.bin", text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
