@@ -274,6 +274,39 @@ static void port__wrong_destinations_have_their_counters(void **state)
     close_pair();
 }
 
+/* Real time: printed, because what this machine does meanwhile decides it. */
+static void port__departure_error_is_measured(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    struct tsc_clock clock;
+    struct tx_report reports[64];
+    tsc_clock_start(&clock);
+    clock.base_ns += now_ns; /* the ports have seen times up to here */
+    uint64_t depart_ns = tsc_now_ns(&clock) + 50000;
+    for (uint32_t sent = 0, made = 0; sent < 4000;) {
+        uint16_t frames;
+        if (made < 4000 && lane_count(&left.lane) < 32) {
+            fill(&outgoing[0], 1, 1400, depart_ns);
+            port_send(&left, outgoing, 1, tsc_now_ns(&clock));
+            depart_ns += 1230;
+            made++;
+        }
+        sent += port_flush(&left, tsc_now_ns(&clock));
+        port_reports(&left, reports, 64);
+        port_receive(&right, incoming, 32, &frames, tsc_now_ns(&clock));
+        port_receive_done(&right);
+    }
+    const struct histogram *error = &left.lane.error_ns;
+    printf("departure error at 10 Gbit/s: p50 %lu ns, p99 %lu ns, p99.9 %lu ns, max %lu ns, stalls %lu\n",
+           histogram_percentile(error, 500000), histogram_percentile(error, 990000),
+           histogram_percentile(error, 999000), error->largest, left.lane.reanchored);
+    assert_int_equal(error->count, 4000);
+    assert_int_equal(left.counters.tx_packets - left.counters.tx_asked - left.counters.rx_answered, 4000);
+    close_pair();
+}
+
 int main(void)
 {
     if (!fixture_eal_start("port_test"))
@@ -288,6 +321,7 @@ int main(void)
         cmocka_unit_test(port__full_device_pushes_back),
         cmocka_unit_test(port__unresolved_peer_is_counted),
         cmocka_unit_test(port__wrong_destinations_have_their_counters),
+        cmocka_unit_test(port__departure_error_is_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,145 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "dpdk/device.h"
+#include "dpdk/eal.h"
+#include "dpdk/memory.h"
+
+#define GBPS 1000000000ULL
+
+static void device__parse_completes_arguments(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        uint32_t frame_bytes;
+        uint64_t rate_bps;
+        const char *name, *args;
+        enum device_kind kind;
+        bool redials;
+    } rows[] = {
+        {"net_memif0,role=client", 1514, GBPS / 2, "net_memif0", "role=client,bsize=2048,rsize=10",
+         DEVICE_MEMIF, true},
+        {"net_memif0,role=server", 1518, GBPS, "net_memif0", "role=server,bsize=2048,rsize=11", DEVICE_MEMIF,
+         false},
+        {"net_memif1", 9014, 10 * GBPS, "net_memif1", "bsize=9216,rsize=12", DEVICE_MEMIF, true},
+        {"net_memif1,bsize=16384,rsize=9", 9014, GBPS, "net_memif1", "bsize=16384,rsize=9", DEVICE_MEMIF,
+         true},
+        {"net_af_packet0,iface=v0", 1514, GBPS, "net_af_packet0", "iface=v0", DEVICE_AF_PACKET, false},
+        {"net_af_packet0,iface=v0", 9014, GBPS, "net_af_packet0", "iface=v0,framesz=16384,blocksz=65536",
+         DEVICE_AF_PACKET, false},
+        {"net_tap0,iface=t0", 1514, GBPS, "net_tap0", "iface=t0", DEVICE_TAP, false},
+        {"net_ring0", 9014, GBPS, "net_ring0", "", DEVICE_RING, false},
+        {"0000:3b:02.0", 9014, GBPS, "0000:3b:02.0", "", DEVICE_NIC, false},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct device device;
+        struct err err;
+        assert_true(device_parse(&device, rows[row].text, rows[row].frame_bytes, rows[row].rate_bps, &err));
+        assert_string_equal(device.name, rows[row].name);
+        assert_string_equal(device.args, rows[row].args);
+        assert_int_equal(device.kind, rows[row].kind);
+        assert_int_equal(device.redials, rows[row].redials);
+        assert_int_equal(device.vdev, rows[row].kind != DEVICE_NIC);
+    }
+}
+
+static void device__parse_refuses(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text;
+        uint32_t frame_bytes;
+        const char *says;
+    } rows[] = {
+        {"", 1514, "expected"},
+        {",role=client", 1514, "expected"},
+        {"net_memif0,bsize=2048", 9014, "bsize=2048 is too small"},
+        {"net_af_packet0,iface=v0,framesz=4096", 9014, "framesz=4096 is too small"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct device device;
+        struct err err;
+        assert_false(device_parse(&device, rows[row].text, rows[row].frame_bytes, GBPS, &err));
+        assert_non_null(strstr(err.text, rows[row].says));
+    }
+}
+
+static void memory__choice(void **state)
+{
+    (void)state;
+    const struct memory_need need = {
+        .packet_bytes = 10 << 20, .node_bytes = 80 << 20, .overhead_bytes = 10 << 20};
+    const struct {
+        uint64_t huge_mib, available_mib;
+        bool wanted, good, hugepages;
+    } rows[] = {
+        {0, 1000, true, true, false},    {100, 1000, true, true, true}, {99, 1000, true, true, false},
+        {100, 1000, false, true, false}, {100, 0, true, true, true},    {99, 99, true, false, false},
+        {100, 99, false, false, false},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct memory_host host = {rows[row].huge_mib << 20, rows[row].available_mib << 20};
+        struct err err;
+        bool hugepages;
+        assert_int_equal(memory_choose(&need, &host, rows[row].wanted, &hugepages, &err), rows[row].good);
+        if (rows[row].good)
+            assert_int_equal(hugepages, rows[row].hugepages);
+    }
+}
+
+static bool has_argument(const struct eal *eal, const char *text)
+{
+    for (int index = 0; index < eal->argument_count; index++)
+        if (strcmp(eal->argument_list[index], text) == 0)
+            return true;
+    return false;
+}
+
+static void eal__arguments(void **state)
+{
+    (void)state;
+    static struct eal eal;
+    struct err err;
+    static const char options[][APP_DEVICE_BYTES] = {"log-level=eal:8"};
+    char extra_word[] = "--match-allocations";
+    char *extra[] = {extra_word};
+    struct eal_options wanted = {.program = "p",
+                                 .memory_bytes = (64 << 20) + 1,
+                                 .option_count = 1,
+                                 .options = options,
+                                 .extra_count = 1,
+                                 .extra = extra};
+    assert_true(eal_arguments(&eal, &wanted, &err));
+    const char *small[] = {"--no-huge",         "--no-shconf",        "65", "--no-pci", "--no-telemetry",
+                           "--log-level=eal:8", "--match-allocations"};
+    for (int index = 0; index < 7; index++)
+        assert_true(has_argument(&eal, small[index]));
+    assert_false(has_argument(&eal, "--in-memory"));
+    wanted.hugepages = true;
+    wanted.pci_count = 1;
+    wanted.pci[0] = "0000:3b:02.0";
+    assert_true(eal_arguments(&eal, &wanted, &err));
+    assert_true(has_argument(&eal, "--in-memory") && has_argument(&eal, "0000:3b:02.0"));
+    assert_false(has_argument(&eal, "--no-huge") || has_argument(&eal, "--no-pci"));
+    wanted.lcore_count = 1;
+    wanted.lcores[0] = CPU_SETSIZE - 1;
+    assert_false(eal_arguments(&eal, &wanted, &err));
+    assert_non_null(strstr(err.text, "not permitted"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device__parse_completes_arguments),
+        cmocka_unit_test(device__parse_refuses),
+        cmocka_unit_test(memory__choice),
+        cmocka_unit_test(eal__arguments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
