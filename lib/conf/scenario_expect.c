@@ -92,7 +92,8 @@ static void read_expect(struct conf_reader *reader, const char *name, const yaml
     const char *text = conf_scalar(value);
     char form[200];
     if (row == NULL || !name_copy(expect.name, sizeof(expect.name), name)) {
-        conf_error(reader, key, "unknown name \"%s\", see --help-config", name != NULL ? name : "?");
+        conf_error(reader, key, "unknown name \"%s\", see sluice-sim --help-scenario",
+                   name != NULL ? name : "?");
     } else if (!is_state_known(reader, name)) {
         conf_error(reader, key, "\"%s\" names no job of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
