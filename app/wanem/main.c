@@ -313,6 +313,8 @@ static int run(const struct emulator_config *config, const struct options *optio
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    if (options->lcore_count > 0)
+        eal_worker_pin(&eal);
     puts("sluice-wanem: ready");
     fflush(stdout);
     emulator_run(&emulator, &stopping, options->period_s);

@@ -1,0 +1,46 @@
+/* What the parts of sluice-bench share. Each part prints one JSON object on stdout and returns the exit
+ * status. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/report.h"
+#include "ctl/job_spec.h"
+#include "dpdk/eal.h"
+
+struct bench_options {
+    const char *part;
+    const char *link; /* memif | ring */
+    uint32_t mtu;
+    bool sha256;
+    const char *directory;   /* received files go there; NULL: memory sink */
+    const char *source_file; /* NULL: the source has no disk */
+    uint64_t object_bytes;
+    uint64_t duration_ns;
+    uint64_t rate_bps;
+    uint32_t children;
+    uint16_t lcores[2];
+    uint8_t idle;
+};
+
+int bench_goodput(const struct bench_options *options);
+int bench_bare(const struct bench_options *options); /* alloc, send, receive, free over net_ring */
+int bench_relay(const struct bench_options *options);
+int bench_pacer(const struct bench_options *options);
+
+/* EAL without hugepages on `count` of the options' CPUs; ends the process with a message when it fails. */
+void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes);
+/* Ends the process with a message. */
+void bench_fail(const char *what, const struct err *err) __attribute__((noreturn));
+/* One object n0 → n1 (a star over all others, or through n1 when `relayed`), content not hashed unless asked.
+ */
+struct job_spec bench_job(const struct bench_options *options, uint16_t sites, bool relayed);
+
+struct bench_print {
+    struct report report;
+    char text[16384];
+};
+void bench_print_begin(struct bench_print *print, const struct bench_options *options);
+void bench_print_end(struct bench_print *print);

@@ -1,0 +1,146 @@
+/* sluice-bench: one measurement a call, as JSON; scripts/bench calls it, repeats, and judges. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/bench/bench.h"
+#include "base/units.h"
+#include "conf/conf.h"
+#include "dpdk/idle.h"
+
+#include <rte_version.h>
+
+#define EXIT_USAGE 2
+
+static struct eal eal;
+
+void bench_fail(const char *what, const struct err *err)
+{
+    fprintf(stderr, "sluice-bench: %s: %s\n", what, err->text);
+    exit(1);
+}
+
+void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes)
+{
+    struct err err;
+    struct eal_options eal_options = {
+        .program = name, .memory_bytes = memory_bytes, .lcore_count = count, .lcores = {options->lcores[0]}};
+    eal_options.lcores[1] = options->lcores[1];
+    if (!eal_start(&eal, &eal_options, &err))
+        bench_fail("start", &err);
+}
+
+struct job_spec bench_job(const struct bench_options *options, uint16_t sites, bool relayed)
+{
+    struct job_spec spec = {
+        .name = "bench",
+        .source = "n0",
+        .to_all = true,
+        .directory = "incoming",
+        .target = "bench.out",
+        .metric = PLAN_METRIC_GIVEN,
+        .trees = 1,
+        .hash = options->sha256 ? PART_HASH_SHA256 : PART_HASH_NONE,
+        .durable = PART_DURABLE_NONE,
+        .exists = PART_EXISTS_REPLACE,
+        .congestion = PART_CONGESTION_FIXED,
+        .measure_ns = 100 * NS_PER_MS,
+    };
+    snprintf(spec.file, sizeof(spec.file), "%s",
+             options->source_file == NULL ? "/nowhere/bench" : options->source_file);
+    for (uint16_t site = 1; site < sites; site++) {
+        snprintf(spec.given[spec.given_count][0], NAME_BYTES, "n%u", relayed && site > 1 ? 1 : 0);
+        snprintf(spec.given[spec.given_count++][1], NAME_BYTES, "n%u", site);
+    }
+    return spec;
+}
+
+void bench_print_begin(struct bench_print *print, const struct bench_options *options)
+{
+    report_begin(&print->report, REPORT_JSON, print->text, sizeof(print->text));
+    report_text(&print->report, "part", options->part);
+    report_text(&print->report, "dpdk", rte_version());
+}
+
+void bench_print_end(struct bench_print *print)
+{
+    CHECK(report_end(&print->report));
+    puts(print->text);
+    fflush(stdout);
+}
+
+static const struct option option_table[] = {
+    {"link", required_argument, NULL, 'l'},     {"mtu", required_argument, NULL, 'm'},
+    {"sha256", no_argument, NULL, 's'},         {"directory", required_argument, NULL, 'd'},
+    {"source", required_argument, NULL, 'f'},   {"size", required_argument, NULL, 'z'},
+    {"duration", required_argument, NULL, 't'}, {"rate", required_argument, NULL, 'r'},
+    {"children", required_argument, NULL, 'c'}, {"lcores", required_argument, NULL, 'L'},
+    {"idle", required_argument, NULL, 'i'},     {NULL, 0, NULL, 0},
+};
+
+static bool parse_option(struct bench_options *options, int option, const char *text)
+{
+    switch (option) {
+    case 'l':
+        options->link = text;
+        return strcmp(text, "memif") == 0 || strcmp(text, "ring") == 0;
+    case 'm':
+        return sscanf(text, "%u", &options->mtu) == 1 && options->mtu >= 1280 && options->mtu <= 9216;
+    case 's':
+        options->sha256 = true;
+        return true;
+    case 'd':
+        options->directory = text;
+        return true;
+    case 'f':
+        options->source_file = text;
+        return true;
+    case 'z':
+        return conf_parse_size(text, &options->object_bytes);
+    case 't':
+        return conf_parse_time(text, &options->duration_ns);
+    case 'r':
+        return conf_parse_rate(text, &options->rate_bps);
+    case 'c':
+        return sscanf(text, "%u", &options->children) == 1 && options->children >= 1 &&
+               options->children <= 8;
+    case 'L':
+        return sscanf(text, "%hu,%hu", &options->lcores[0], &options->lcores[1]) == 2;
+    case 'i':
+        options->idle = strcmp(text, "poll") == 0    ? IDLE_MODE_POLL
+                        : strcmp(text, "yield") == 0 ? IDLE_MODE_YIELD
+                                                     : IDLE_MODE_SLEEP;
+        return true;
+    default:
+        return false;
+    }
+}
+
+int main(int count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        int (*run)(const struct bench_options *options);
+    } parts[] = {
+        {"goodput", bench_goodput}, {"bare", bench_bare}, {"relay", bench_relay}, {"pacer", bench_pacer}};
+    struct bench_options options = {.link = "ring",
+                                    .mtu = 1500,
+                                    .object_bytes = 1ULL << 30,
+                                    .duration_ns = NS_PER_S,
+                                    .rate_bps = 100000000000ULL,
+                                    .children = 1,
+                                    .lcores = {0, 1},
+                                    .idle = IDLE_MODE_POLL};
+    for (int option; (option = getopt_long(count, arguments, "", option_table, NULL)) != -1;)
+        if (!parse_option(&options, option, optarg)) {
+            fprintf(stderr, "sluice-bench: bad option; scripts/bench is how this is called\n");
+            return EXIT_USAGE;
+        }
+    options.part = optind < count ? arguments[optind] : "";
+    for (size_t index = 0; index < sizeof(parts) / sizeof(parts[0]); index++)
+        if (strcmp(options.part, parts[index].name) == 0)
+            return parts[index].run(&options);
+    fprintf(stderr, "usage: sluice-bench goodput|bare|relay|pacer [options]\n");
+    return EXIT_USAGE;
+}

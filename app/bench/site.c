@@ -1,0 +1,224 @@
+#include "app/bench/site.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "dpdk/memory.h"
+#include "planner/solve.h"
+
+struct net_address site_address(uint16_t number)
+{
+    return (struct net_address){
+        .ip = {10, 9, 0, (uint8_t)(number + 1)}, .udp_port = NODE_UDP_PORT, .family = ADDRESS_IPV4};
+}
+
+static void node_config_make(struct node_config *node, const struct site_config *config)
+{
+    node_config_defaults(node);
+    snprintf(node->name, sizeof(node->name), "n%u", config->number);
+    node->seed = node->incarnation = config->number + 1;
+    node->port_count = 1;
+    node->ports[0] = (struct node_port_config){
+        .address = site_address(config->number), .mtu = config->mtu, .rate_bps = config->rate_bps};
+    for (uint16_t other = 0; other < config->count; other++) {
+        if (other == config->number)
+            continue;
+        struct node_peer_config *peer = &node->peers[node->peer_count++];
+        snprintf(peer->name, sizeof(peer->name), "n%u", other);
+        peer->address = site_address(other);
+    }
+    node->directory_count = 1;
+    node->directories[0].any_source = true;
+    snprintf(node->directories[0].name, sizeof(node->directories[0].name), "incoming");
+    snprintf(node->directories[0].path, sizeof(node->directories[0].path), "%s",
+             config->directory == NULL ? "/nowhere" : config->directory);
+    node->store = config->discard ? NODE_STORE_NONE : NODE_STORE_DISK;
+    node->buffer_bytes = config->buffer_bytes;
+    node->blocks_max = config->blocks_max;
+    node->rtt_max_ns = 5 * NS_PER_MS;
+}
+
+uint64_t site_bytes(const struct site_config *config)
+{
+    static struct node_config node;
+    node_config_make(&node, config);
+    return node_bytes(&node);
+}
+
+bool site_start(struct site *site, const struct site_config *config, struct err *err)
+{
+    static struct node_config node;
+    static struct ctl_msg hello = {.type = CTL_PLANNER_HELLO};
+    char text[64];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    node_config_make(&node, config);
+    site->config = *config;
+    if (!node_config_check(&node, err))
+        return false;
+    tsc_clock_start(&site->clock);
+    site->now_ns = site->turn_ns = tsc_now_ns(&site->clock);
+    idle_init(&site->idle, config->idle, site->now_ns);
+    for (uint16_t peer = 0; peer < node.peer_count; peer++)
+        if (!port_add_peer(&site->port, peer, &node.peers[peer].address, err))
+            return false;
+    size_t bytes = node_bytes(&node);
+    void *memory = memory_take(bytes, false);
+    if (memory == NULL)
+        return err_set(err, "no memory for a node: %zu bytes", bytes);
+    site->node = node_create(&node, memory, bytes, site->now_ns);
+    node_ctl(site->node, &hello, &reply, site->now_ns);
+    port_start(&site->port, site->now_ns);
+    return true;
+}
+
+bool site_run_job(struct site *site, const struct job_spec *spec, struct err *err)
+{
+    static struct ctl_msg msg;
+    char text[256];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    msg = (struct ctl_msg){.type = CTL_JOB_RUN};
+    msg.body.job_run = *spec;
+    node_ctl(site->node, &msg, &reply, site->now_ns);
+    *err = reply.err;
+    return reply.ok;
+}
+
+uint64_t site_counter(const struct site *site, const char *name)
+{
+    uint64_t value;
+    const char *found;
+    for (uint32_t index = 0; (found = node_counter(site->node, index, &value)) != NULL; index++)
+        if (strcmp(found, name) == 0)
+            return value;
+    CHECK(!"a counter of that name");
+    return 0;
+}
+
+/* ---- the turn ---- */
+
+static bool site_plan(struct site *site)
+{
+    static struct ctl_msg request, answer;
+    if (!node_ctl_next(site->node, &request))
+        return false;
+    struct err err;
+    char text[256];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    answer = (struct ctl_msg){.type = CTL_PLAN, .correlation = request.correlation};
+    if (!solve(&request.body.plan_request, &answer.body.plan, NULL, &err)) {
+        answer.type = CTL_PLAN_FAILED;
+        answer.body.plan_failed.job = request.body.plan_request.job;
+        answer.body.plan_failed.epoch = request.body.plan_request.epoch;
+        memcpy(answer.body.plan_failed.text, err.text, sizeof(err.text));
+    }
+    node_ctl(site->node, &answer, &reply, site->now_ns);
+    return true;
+}
+
+static bool site_receive(struct site *site)
+{
+    uint16_t frames, burst, total = 0;
+    do {
+        burst = lane_count(&site->port.lane) > 0 ? 4 : SITE_BURST;
+        site->now_ns = tsc_now_ns(&site->clock);
+        uint16_t count = port_receive(&site->port, site->received, burst, &frames, site->now_ns);
+        if (count > 0)
+            node_rx(site->node, site->received, count, site->now_ns);
+        port_receive_done(&site->port);
+        total += frames;
+        if (burst == 4)
+            port_flush(&site->port, tsc_now_ns(&site->clock));
+    } while (frames == burst && total < PORT_RECEIVE_MAX);
+    return total > 0;
+}
+
+/* Without a disk: blocks are "read" and "written" in no time, their content is whatever the slot holds. */
+static void answer_at_once(const struct site *site, const struct disk_request *request,
+                           struct disk_reply *reply)
+{
+    *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
+    if (request->op == DISK_OPEN_SOURCE)
+        reply->size_bytes = site->config.object_bytes;
+}
+
+static bool site_disk(struct site *site)
+{
+    uint16_t done = 0, taken = 0;
+    if (site->disk_waiting == 0)
+        site->disk_waiting = node_disk(site->node, site->disk_requests, SITE_BURST, site->now_ns);
+    if (site->config.disk != NULL) {
+        done = disk_collect(site->config.disk, site->disk_replies, SITE_BURST);
+        while (taken < site->disk_waiting && disk_submit(site->config.disk, &site->disk_requests[taken]))
+            taken++;
+    } else {
+        for (; taken < site->disk_waiting; taken++)
+            answer_at_once(site, &site->disk_requests[taken], &site->disk_replies[done++]);
+    }
+    if (done > 0)
+        node_disk_done(site->node, site->disk_replies, done, site->now_ns);
+    site->disk_waiting -= taken;
+    memmove(site->disk_requests, site->disk_requests + taken,
+            site->disk_waiting * sizeof(site->disk_requests[0]));
+    return taken > 0 || done > 0;
+}
+
+static void site_reports(struct site *site)
+{
+    uint16_t count;
+    while ((count = port_reports(&site->port, site->reports, SITE_BURST)) > 0)
+        node_tx_done(site->node, site->reports, count, site->now_ns);
+}
+
+static bool site_transmit(struct site *site)
+{
+    site->now_ns = tsc_now_ns(&site->clock);
+    uint16_t left = port_flush(&site->port, site->now_ns);
+    site_reports(site);
+    uint16_t room = MIN(port_send_room(&site->port), (uint16_t)SITE_BURST);
+    uint16_t count = room > 0 ? node_tx(site->node, 0, site->sending, room, site->now_ns) : 0;
+    if (count > 0) {
+        port_send(&site->port, site->sending, count, site->now_ns);
+        left += port_flush(&site->port, tsc_now_ns(&site->clock));
+        site_reports(site);
+    }
+    return left > 0;
+}
+
+bool site_turn(struct site *site)
+{
+    site->now_ns = tsc_now_ns(&site->clock);
+    uint64_t begin_ns = site->now_ns;
+    if (!site->slept)
+        site->gap_ns_max = MAX(site->gap_ns_max, elapsed_ns(begin_ns, site->turn_ns));
+    site->turn_ns = begin_ns;
+    site->slept = false;
+    bool worked = site_receive(site);
+    node_tick(site->node, site->now_ns);
+    worked |= site_disk(site);
+    worked |= site_plan(site);
+    worked |= site_transmit(site);
+    port_service(&site->port, site->now_ns);
+    if (worked)
+        site->busy_ns += elapsed_ns(tsc_now_ns(&site->clock), begin_ns);
+    site->worked = worked;
+    return worked;
+}
+
+void site_rest(struct site *site)
+{
+    uint64_t next_ns = MIN(node_next_ns(site->node), port_next_ns(&site->port));
+    switch (idle_next(&site->idle, site->worked, tsc_now_ns(&site->clock), next_ns)) {
+    case IDLE_SPIN:
+        break;
+    case IDLE_YIELD:
+        sched_yield();
+        break;
+    case IDLE_SLEEP:
+        nanosleep(&(struct timespec){.tv_nsec = (long)site->idle.sleep_ns}, NULL);
+        site->slept = true;
+        break;
+    }
+}
