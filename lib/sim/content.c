@@ -1,5 +1,6 @@
 #include "sim/content.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -14,23 +15,29 @@ static uint64_t word_at(const struct content *content, uint64_t index)
     return rng_next(&rng);
 }
 
+/* Bytes skip … skip + bytes - 1 of the word at `offset`, little-endian. */
+static void fill_part(const struct content *content, uint64_t index, uint32_t skip, uint8_t *out,
+                      uint32_t bytes)
+{
+    uint64_t word = htole64(word_at(content, index));
+    memcpy(out, (const uint8_t *)&word + skip, bytes);
+}
+
 void content_fill(const struct content *content, uint64_t offset, uint8_t *out, uint32_t length)
 {
     if (content->sparse) {
         memset(out, 0, length);
         return;
     }
-    uint32_t done = 0;
-    while (done < length) {
-        uint64_t word = word_at(content, (offset + done) / 8);
-        uint32_t skip = (uint32_t)((offset + done) % 8);
-        uint32_t bytes = MIN(8u - skip, length - done);
-        uint8_t little[8];
-        for (int byte = 0; byte < 8; byte++)
-            little[byte] = (uint8_t)(word >> (8 * byte));
-        memcpy(out + done, little + skip, bytes);
-        done += bytes;
+    uint32_t skip = (uint32_t)(offset % 8), done = 0;
+    if (skip != 0) {
+        done = MIN(8 - skip, length);
+        fill_part(content, offset / 8, skip, out, done);
     }
+    for (; length - done >= 8; done += 8)
+        fill_part(content, (offset + done) / 8, 0, out + done, 8);
+    if (done < length)
+        fill_part(content, (offset + done) / 8, 0, out + done, length - done);
 }
 
 bool content_equal(const struct content *content, uint64_t offset, const uint8_t *data, uint32_t length)

@@ -11,6 +11,8 @@
 #define MTU_DEFAULT      1500
 #define WINDOW_MIN       1024
 #define WINDOW_MAX       (1u << 21)
+#define BUFFER_MIN       (32ULL << 20)
+#define BUFFER_MAX       (256ULL << 20)
 #define REPAIR_NS        (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
 
 struct net_address host_address(uint16_t index)
@@ -88,6 +90,19 @@ static uint32_t window_for(const struct scenario *scenario, uint16_t from, uint1
     return window;
 }
 
+/* Symbol buffer where the scenario says nothing: two RTTs of the longest path at the interface's rate, within
+ * bounds. Less than the appliance's default, because every page of it that a run touches costs time. */
+static uint64_t buffer_for(const struct scenario *scenario, uint16_t index)
+{
+    uint64_t rate_bps = MAX(scenario->nodes[index].uplink.rate_bps, scenario->nodes[index].downlink.rate_bps);
+    uint64_t bytes = BUFFER_MIN;
+    for (uint16_t other = 0; other < scenario->node_count; other++) {
+        uint64_t rtt_ns = path_ns(scenario, index, other) + path_ns(scenario, other, index);
+        bytes = MAX(bytes, bytes_within(rate_bps, 2 * rtt_ns));
+    }
+    return MIN(bytes, BUFFER_MAX);
+}
+
 static void configure_peers(const struct sim *sim, uint16_t index, struct node_config *config)
 {
     const struct scenario *scenario = sim->scenario;
@@ -120,8 +135,7 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     config->directories[0] =
         (struct node_directory){.name = "incoming", .path = "/incoming", .any_source = true};
     config->store = node->store_none ? NODE_STORE_NONE : NODE_STORE_DISK;
-    if (node->buffer_bytes != 0)
-        config->buffer_bytes = node->buffer_bytes;
+    config->buffer_bytes = node->buffer_bytes != 0 ? node->buffer_bytes : buffer_for(sim->scenario, index);
     config->blocks_max = 64;
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
         config->blocks_max += sim->scenario->jobs[job].size_bytes / 1000000 + 2;
