@@ -215,6 +215,21 @@ void report_row_end(struct report *report)
     put(report, "%s", report->form == REPORT_JSON ? "}" : "\n");
 }
 
+void report_row_texts(struct report *report, const char *const *values, unsigned count)
+{
+    bool json = report->form == REPORT_JSON;
+    if (json)
+        put_name(report, NULL);
+    else
+        put_indent(report);
+    put(report, "%s", json ? "[" : "");
+    for (unsigned value = 0; value < count; value++) {
+        put(report, "%s", value == 0 ? "" : json ? "," : " ");
+        put_string(report, values[value]);
+    }
+    put(report, "%s", json ? "]" : "\n");
+}
+
 void report_table_end(struct report *report)
 {
     leave(report);

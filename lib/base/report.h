@@ -19,7 +19,7 @@
 
 enum report_form { REPORT_TEXT, REPORT_JSON };
 
-#define REPORT_DEPTH_MAX 8
+#define REPORT_DEPTH_MAX 12
 
 struct report {
     enum report_form form;
@@ -48,4 +48,6 @@ void report_object_end(struct report *report);
 void report_table(struct report *report, const char *name);
 void report_row(struct report *report);
 void report_row_end(struct report *report);
+/* A row of strings without names: ["a","b"] in JSON, "a b" in text. */
+void report_row_texts(struct report *report, const char *const *values, unsigned count);
 void report_table_end(struct report *report);

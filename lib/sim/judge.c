@@ -17,13 +17,15 @@ static bool find_counter(const struct sim_result *result, const char *name, uint
     return false;
 }
 
-static bool find_value(const struct sim_result *result, const char *name, uint64_t *value)
+static bool find_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
+                       uint64_t *value)
 {
     const struct {
         const char *name;
         uint64_t value;
     } values[] = {
         {"goodput", result->goodput_bps},
+        {"goodput_flow", result_goodput_flow(result, scenario)},
         {"time", result->time_ns},
         {"repairs", result_repairs(result)},
         {"repair_overhead", result_sent_packets(result) == 0
@@ -40,6 +42,8 @@ static bool find_value(const struct sim_result *result, const char *name, uint64
         *value = values[index].value;
         return true;
     }
+    if (strncmp(name, "complete.", 9) == 0)
+        return result_complete_ns(result, scenario, name + 9, value);
     return strncmp(name, "counters.", 9) == 0 && find_counter(result, name + 9, value);
 }
 
@@ -96,11 +100,11 @@ static bool judge_text(const struct sim_result *result, const struct scenario *s
     return false;
 }
 
-static bool judge_value(const struct sim_result *result, const struct scenario_expect *expect,
-                        const char *file, FILE *out)
+static bool judge_value(const struct sim_result *result, const struct scenario *scenario,
+                        const struct scenario_expect *expect, const char *file, FILE *out)
 {
     uint64_t found = 0;
-    if (!find_value(result, expect->name, &found)) {
+    if (!find_value(result, scenario, expect->name, &found)) {
         fprintf(out, "%s:%d: expected %s, found no such value\n", file, expect->line, expect->name);
         return false;
     }
@@ -118,7 +122,7 @@ bool result_judge(const struct sim_result *result, const struct scenario *scenar
     for (uint16_t index = 0; index < scenario->expect_count; index++) {
         const struct scenario_expect *expect = &scenario->expects[index];
         good &= expect->is_text ? judge_text(result, scenario, expect, file, out)
-                                : judge_value(result, expect, file, out);
+                                : judge_value(result, scenario, expect, file, out);
         ends_expected |= strcmp(expect->name, "completed") == 0 || strcmp(expect->name, "failed_jobs") == 0 ||
                          strncmp(expect->name, "state.", 6) == 0;
     }

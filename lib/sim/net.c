@@ -256,6 +256,7 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
     digest_add(net->digest, (uint64_t)from << 48 | (uint64_t)to << 32 | packet->length);
     digest_add(net->digest, (uint64_t)way.verdict << 1 | way.corrupted);
     if (way.verdict != NETEM_PASS) {
+        net_pair(net, from, to)->port_drops += up.verdict == NETEM_QUEUE_DROP;
         count_drop(net, way.verdict);
         pool_give(&net->pool, packet);
         return sent_ns;
@@ -275,6 +276,7 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
     struct netem_decision down = netem_send(&port->downlink, packet->wire_bytes, packet->ip_bytes, now_ns);
     if (down.verdict != NETEM_PASS) {
         digest_add(net->digest, now_ns ^ (uint64_t)down.verdict << 60);
+        net_pair(net, packet->from, packet->to)->port_drops += down.verdict == NETEM_QUEUE_DROP;
         count_drop(net, down.verdict);
         pool_give(&net->pool, packet);
         return;

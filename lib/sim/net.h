@@ -35,6 +35,8 @@ struct net_pair {
     struct netem_link link;
     struct packet_queue queue;
     struct wait_histogram waits;
+    uint64_t
+        port_drops; /* its packets that the queue of its sender's uplink or receiver's downlink refused */
     uint64_t *departures;
 };
 

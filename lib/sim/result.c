@@ -67,6 +67,34 @@ uint64_t result_netem_lost(const struct sim_result *result)
     return sum;
 }
 
+uint64_t result_goodput_flow(const struct sim_result *result, const struct scenario *scenario)
+{
+    uint64_t least_bps = UINT64_MAX;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        for (uint16_t receiver = 0; receiver < result->jobs[job].receiver_count; receiver++) {
+            uint64_t flow_ns = result->jobs[job].receivers[receiver].flow_ns;
+            uint64_t bits = scenario->jobs[job].size_bytes * 8;
+            least_bps = MIN(least_bps, flow_ns == 0 ? 0 : muldiv64(bits, NS_PER_S, flow_ns));
+        }
+    return least_bps == UINT64_MAX ? 0 : least_bps;
+}
+
+bool result_complete_ns(const struct sim_result *result, const struct scenario *scenario, const char *node,
+                        uint64_t *complete_ns)
+{
+    bool found = false;
+    *complete_ns = 0;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        for (uint16_t index = 0; index < result->jobs[job].receiver_count; index++) {
+            const struct result_receiver *receiver = &result->jobs[job].receivers[index];
+            if (strcmp(scenario->nodes[receiver->node].name, node) != 0)
+                continue;
+            found = true;
+            *complete_ns = MAX(*complete_ns, receiver->verified ? receiver->complete_ns : UINT64_MAX);
+        }
+    return found;
+}
+
 uint64_t result_verified(const struct sim_result *result)
 {
     uint64_t sum = 0;
@@ -100,10 +128,9 @@ static void report_tree(const struct plan_tree *tree, const struct plan_request 
     report_fixed(report, "weight", tree->weight_ppm, 6);
     report_table(report, "edges");
     for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
-        report_row(report);
-        report_text(report, "from", request->nodes[tree->edges[edge].from].name);
-        report_text(report, "to", request->nodes[tree->edges[edge].to].name);
-        report_row_end(report);
+        const char *ends[] = {request->nodes[tree->edges[edge].from].name,
+                              request->nodes[tree->edges[edge].to].name};
+        report_row_texts(report, ends, 2);
     }
     report_table_end(report);
     report_row_end(report);
@@ -208,6 +235,7 @@ void result_report(const struct sim_result *result, const struct scenario *scena
     report_fixed(report, "time_s", result->time_ns, 9);
     report_fixed(report, "end_s", result->end_ns, 9);
     report_u64(report, "goodput_bps", result->goodput_bps);
+    report_u64(report, "goodput_flow_bps", result_goodput_flow(result, scenario));
     report_hex(report, "digest", result->digest);
     report_hex(report, "node_digest", result->node_digest);
     report_u64(report, "events", result->events);

@@ -69,9 +69,9 @@ enum scenario_link_set {
 
 enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
-/* expect: name, comparison, value. Names: goodput (bit/s), time (ns), repair_overhead (ppb of data packets),
- * repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> (text), netem_lost, and any
- * counter as counters.<name>. */
+/* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
+ * data packets), repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> text.<job> (words
+ * in it), netem_lost, and any counter as counters.<name>. */
 struct scenario_expect {
     char name[64];
     uint8_t compare; /* enum scenario_compare */

@@ -69,6 +69,27 @@ static void json__reads_back(void **state)
     json_decref(root);
 }
 
+static void row_texts__is_a_list_of_strings(void **state)
+{
+    static const struct {
+        enum report_form form;
+        const char *text;
+    } rows[] = {{REPORT_JSON, "{\"edges\":[[\"a\",\"b\"],[\"b\",\"c\"]]}"},
+                {REPORT_TEXT, "edges: \n  a b\n  b c\n"}};
+    (void)state;
+    for (unsigned index = 0; index < 2; index++) {
+        char buffer[ROOM];
+        struct report report;
+        report_begin(&report, rows[index].form, buffer, sizeof(buffer));
+        report_table(&report, "edges");
+        report_row_texts(&report, (const char *const[]){"a", "b"}, 2);
+        report_row_texts(&report, (const char *const[]){"b", "c"}, 2);
+        report_table_end(&report);
+        assert_true(report_end(&report));
+        assert_string_equal(buffer, rows[index].text);
+    }
+}
+
 static void text__golden(void **state)
 {
     char buffer[ROOM];
@@ -173,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json__reads_back),
         cmocka_unit_test(text__golden),
+        cmocka_unit_test(row_texts__is_a_list_of_strings),
         cmocka_unit_test(truncation__every_room),
         cmocka_unit_test(json__any_bytes_stay_well_formed),
         cmocka_unit_test(json__utf8),

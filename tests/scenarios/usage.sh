@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# usage.sh SLUICE-SIM: exit statuses, and that a broken expectation is told with file and line.
+set -uo pipefail
+sim=$1 failed=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# expect STATUS WORDS ARGUMENT…: runs the simulator; WORDS must be in what it prints.
+expect() {
+    local status=$1 words=$2 out found
+    shift 2
+    out=$("$sim" "$@" 2>&1)
+    found=$?
+    if [ "$found" != "$status" ] || ! grep -qF -- "$words" <<<"$out"; then
+        echo "$*: status $found instead of $status, or not '$words' in: $out" >&2
+        failed=1
+    fi
+}
+
+cat >"$work/good.yaml" <<'END'
+name: good
+nodes: [a, b]
+links: {default: {owd: 1ms}}
+jobs: [{name: j, source: a, to: all, size: 100KB}]
+expect: {completed: true, verified: 1}
+END
+sed 's/verified: 1/verified: 2/' "$work/good.yaml" >"$work/unmet.yaml"
+sed 's/owd: 1ms/owd: fast/' "$work/good.yaml" >"$work/wrong.yaml"
+sed 's/^expect.*/limit: 500ms/' "$work/good.yaml" >"$work/limit.yaml"
+
+expect 0 "completed in" "$work/good.yaml"
+expect 0 '"completed":true' "$work/good.yaml" --json
+expect 0 "" "$work/good.yaml" --check
+expect 0 "usage:" --help
+expect 1 "$work/unmet.yaml:5: expected verified == 2, found 1" "$work/unmet.yaml"
+expect 1 "limit of virtual time" "$work/limit.yaml"
+expect 2 "$work/wrong.yaml:3:" "$work/wrong.yaml"
+expect 2 "usage:"
+expect 2 "expected a number" "$work/good.yaml" --seed many
+expect 2 "none.yaml" "$work/none.yaml"
+exit "$failed"
