@@ -28,11 +28,11 @@ struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
     uint16_t lcore_count;
-    uint16_t lcores[APP_LCORES_MAX]; /* workers; one is enough */
+    uint16_t lcores[APP_LCORES_MAX]; /* workers; one is enough; none: one that the kernel places */
     uint8_t idle;                    /* enum app_idle */
     uint64_t memory_bytes;           /* for DPDK (mbufs, arenas); 0: computed */
     bool hugepages;                  /* use them when there are any */
-    /* As they are given to the EAL, dashes included: "--no-pci", "--file-prefix=london". */
+    /* Without their dashes: "no-pci", "file-prefix=london". */
     uint16_t eal_option_count;
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
     char control_socket[PATH_BYTES]; /* for sluicectl */

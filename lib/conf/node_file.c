@@ -65,7 +65,7 @@ static void add_eal_option(struct conf_reader *reader, const yaml_node_t *node, 
         return;
     char *option = file->config.eal_options[file->config.eal_option_count++];
     bool flag = value[0] == '\0' || strcmp(value, "true") == 0;
-    int length = snprintf(option, APP_DEVICE_BYTES, "--%s%s%s", name, flag ? "" : "=", flag ? "" : value);
+    int length = snprintf(option, APP_DEVICE_BYTES, "%s%s%s", name, flag ? "" : "=", flag ? "" : value);
     if (length >= APP_DEVICE_BYTES)
         conf_error(reader, node, "longer than %d characters", APP_DEVICE_BYTES - 1);
 }
@@ -220,7 +220,8 @@ const struct conf_option node_file_options[] = {
      .options = directory_options, .help = "where received objects may be written"},
     {"memory", OPTION_MAP, .options = memory_options, .help = "sizes, checked and printed before the start"},
     {"lcores", OPTION_LIST, LIST_FIELD(struct node_file, config.lcores, config.lcore_count),
-     .item = &lcore_item, .help = "CPUs of the packet workers; one is enough; default: [1]"},
+     .item = &lcore_item,
+     .help = "CPUs of the packet workers; one is enough; default: one worker that the kernel places"},
     {"idle", OPTION_WORD, FIELD(struct node_file, config.idle), .words = idle_words, .initial = "sleep",
      .help = "what a worker does when there is nothing to do: sleep shares the CPU, poll owns it"},
     {"eal", OPTION_CUSTOM, .form = "a map of option: value", .read = read_eal,
@@ -234,8 +235,6 @@ const struct conf_option node_file_options[] = {
 static void complete(struct node_file *file)
 {
     struct app_config *config = &file->config;
-    if (config->lcore_count == 0)
-        config->lcores[config->lcore_count++] = 1;
     for (uint16_t index = 0; index < config->node.port_count; index++) {
         struct node_file_port *port = &file->ports[index];
         port->node.address.udp_port = file->udp_port;
