@@ -3,11 +3,11 @@
  * plans, whatever the order in which ties come.
  *
  * Rate model (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
- *   edge rate    = 0.97 * min over nodes of (up / children, down), wire bit/s, the same on every edge
+ *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s, the same on every edge
  *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
- * The 3 % are left for repairs, acks and probes. No plan of any number of trees exceeds
- *   bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers) * 1408 / 1538
- * where relays count among the U. rate_cap_bps (payload) lowers both. */
+ * The 1.5 % are left for acks, control and probes; repairs are part of the edge rate. No plan of any number
+ * of trees exceeds bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
+ * * 1408 / 1538 where relays count among the U. rate_cap_bps (payload) lowers both. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 
-#define SOLVE_HEADROOM_PPM      30000
+#define SOLVE_HEADROOM_PPM      15000
 #define SOLVE_SYMBOL_BYTES      1408
 #define SOLVE_SYMBOL_WIRE_BYTES 1538
 

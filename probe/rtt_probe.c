@@ -66,9 +66,10 @@ static void skip_answered(struct rtt_probe *probe)
 /* Everything that can still come would not change the result by much: see RTT_PROBE_WAIT_PADDED_NS. */
 static void set_end(struct rtt_probe *probe, uint64_t now_ns)
 {
-    if (probe->next_ns != TIME_NEVER || probe->answered < RTT_PROBE_ROUNDS)
+    if (probe->next_ns != TIME_NEVER || probe->answered <= RTT_PROBE_ROUNDS / 2)
         return;
-    bool whole = probe->candidate_count == 0 || probe->mtu_answered >= probe->candidates[0];
+    bool mtu_known = probe->candidate_count == 0 || probe->mtu_answered >= probe->candidates[0];
+    bool whole = mtu_known && probe->answered == RTT_PROBE_ROUNDS;
     uint64_t wait_ns = whole ? 0 : 4 * probe->smoothed_ns + RTT_PROBE_WAIT_PADDED_NS;
     probe->end_ns = MIN(probe->end_ns, now_ns + wait_ns);
 }

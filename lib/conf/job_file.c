@@ -118,7 +118,7 @@ const struct conf_option job_options[] = {
      .initial = "delay",
      .help = "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
     {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
-     .initial = "1s", .help = "how long paths are measured before planning"},
+     .initial = "200ms", .help = "how long paths are measured before planning"},
     {.type = OPTION_END}};
 
 struct job_file {
