@@ -123,8 +123,6 @@ static bool create_files(struct shm_ring *ring, struct err *err)
     if (up_file < 0)
         return false;
     ring->peer = up_mapping;
-    flock(up_file,
-          LOCK_UN); /* the mapping keeps the file open, and with it the lock: it is the planner's to take */
     close(up_file);
     ring->own_file = publish_file(down, instance, true, &ring->own, err);
     if (ring->own_file < 0)

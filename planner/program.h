@@ -1,0 +1,18 @@
+/* The two things that sluice-planner does, and how it ends. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+enum program_end {
+    PROGRAM_DONE = 0, /* stopped as asked, or the plan is printed */
+    PROGRAM_NO_PLAN = 1,
+    PROGRAM_USAGE = 2 /* wrong usage, or a file that can't be read */
+};
+
+/* Serves the node of the control ring at `path` until *stop; waits where there is no node, and attaches again
+ * when it was restarted. A second planner on the same ring waits as a standby. */
+enum program_end serve_ring(const char *path, const volatile sig_atomic_t *stop);
+
+/* Plans once from a net file and prints the plan. */
+enum program_end plan_offline(const char *path, bool json);

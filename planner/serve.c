@@ -1,0 +1,98 @@
+/* The planner beside a node. It keeps no state between requests: equal requests give equal plans, so a
+ * request that the node repeats (after CTL_PLANNER_HELLO) is answered again under its correlation id, by
+ * whichever planner lives then. */
+#include "planner/program.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "planner/solve.h"
+#include "shm/shm_control.h"
+
+/* 100 wake-ups a second cost about 0.2 % of a core; a plan waits 10 ms at most. */
+#define IDLE_NS         (10 * NS_PER_MS)
+#define ATTACH_RETRY_NS (200 * NS_PER_MS)
+#define STALE_TURNS     50 /* looks at the files twice a second */
+
+struct service {
+    struct shm_ring *ring;
+    struct ctl_msg request;
+    struct ctl_msg answer;
+    bool answer_waits; /* the ring was full; nothing new is taken before it is out */
+};
+
+static void sleep_ns(uint64_t duration_ns)
+{
+    struct timespec duration = {.tv_nsec = (long)duration_ns};
+    nanosleep(&duration, NULL);
+}
+
+static void answer_request(struct service *service)
+{
+    struct err err;
+    const struct plan_request *request = &service->request.body.plan_request;
+    struct ctl_msg *answer = &service->answer;
+    answer->correlation = service->request.correlation;
+    answer->type = CTL_PLAN;
+    if (solve(request, &answer->body.plan, NULL, &err))
+        return;
+    answer->type = CTL_PLAN_FAILED;
+    answer->body.plan_failed.job = request->job;
+    answer->body.plan_failed.epoch = request->epoch;
+    memcpy(answer->body.plan_failed.text, err.text, sizeof(answer->body.plan_failed.text));
+}
+
+/* One step; false: nothing to do now. */
+static bool serve_one(struct service *service)
+{
+    struct err err;
+    if (!service->answer_waits) {
+        enum shm_received received = shm_control_receive(service->ring, &service->request, &err);
+        if (received == SHM_NOTHING)
+            return false;
+        if (received == SHM_REFUSED || service->request.type != CTL_PLAN_REQUEST) {
+            fprintf(stderr, "sluice-planner: ignored a record: %s\n",
+                    received == SHM_REFUSED ? err.text : "not a request");
+            return true;
+        }
+        answer_request(service);
+    }
+    service->answer_waits = !shm_control_send(service->ring, &service->answer);
+    return !service->answer_waits;
+}
+
+static void serve_node(struct service *service, const volatile sig_atomic_t *stop)
+{
+    for (unsigned turn = 1; !*stop; turn++) {
+        shm_ring_beat(service->ring);
+        if (!serve_one(service))
+            sleep_ns(IDLE_NS);
+        if (turn % STALE_TURNS == 0 && shm_ring_stale(service->ring))
+            return;
+    }
+}
+
+enum program_end serve_ring(const char *path, const volatile sig_atomic_t *stop)
+{
+    static struct service service;
+    struct err err, last = {""};
+    while (!*stop) {
+        service.ring = shm_ring_attach(path, &err);
+        if (service.ring == NULL) {
+            if (strcmp(err.text, last.text) != 0)
+                fprintf(stderr, "sluice-planner: waiting: %s\n", err.text);
+            last = err;
+            sleep_ns(ATTACH_RETRY_NS);
+            continue;
+        }
+        fprintf(stderr, "sluice-planner: attached to %s, generation %u\n", path,
+                shm_ring_generation(service.ring));
+        last.text[0] = '\0';
+        service.answer_waits = false;
+        serve_node(&service, stop);
+        shm_ring_close(service.ring);
+    }
+    return PROGRAM_DONE;
+}

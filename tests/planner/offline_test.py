@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""sluice-planner --offline: the keys of its JSON, the five sites' tree, its exit codes.
+
+usage: offline_test.py PLANNER RTT_CSV
+"""
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+
+KEYS = {"rate_bps", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates"}
+
+
+def run(planner, *arguments):
+    return subprocess.run([planner, *arguments], capture_output=True, text=True, timeout=60)
+
+
+def plan(planner, net, *arguments):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump(net, file)
+        file.flush()
+        return run(planner, "--offline", file.name, *arguments)
+
+
+def five_sites(path):
+    with open(path, newline="") as file:
+        rows = list(csv.reader(file))
+    names = rows[0][1:]
+    return {
+        "nodes": [{"name": name, "up_bps": 10**9, "down_bps": 10**9} for name in names],
+        "rtt_ms": [[float(cell) for cell in row[1:]] for row in rows[1:]],
+        "source": "london",
+        "receivers": [name for name in names if name != "london"],
+        "size_bytes": 64 << 20,
+        "metric": "rtt",
+    }
+
+
+def check_five_sites(planner, net):
+    done = plan(planner, net, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert set(answer) >= KEYS, answer
+    assert len(answer["trees"]) == 1 and answer["trees"][0]["weight"] == 1, answer
+    edges = sorted(map(tuple, answer["trees"][0]["edges"]))
+    assert edges == [("canada", "oregon"), ("london", "canada"), ("london", "frankfurt"),
+                     ("oregon", "singapore")], edges
+    assert answer["delay_ms"] == (87 + 65 + 162) / 2, answer
+    assert answer["rate_bps"] == 485 * 10**6 * 1408 // 1538, answer
+    assert answer["bound_bps"] == 10**9 * 1408 // 1538, answer
+    assert abs(answer["gap"] - 0.515) < 1e-9, answer
+    assert answer["tight"] == ["uplink of london"], answer
+    assert [c["name"] for c in answer["candidates"]] == ["rtt", "star"], answer
+
+
+def check_text(planner, net):
+    done = plan(planner, net)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("london\n├── frankfurt\n└── canada\n    └── oregon\n"), done.stdout
+    assert "uplink of london" in done.stdout, done.stdout
+
+
+def check_refusals(planner, net):
+    unmeasured = dict(net, rtt_ms=[[None] * 5] * 5)
+    done = plan(planner, unmeasured, "--json")
+    assert done.returncode == 1 and "no RTT was measured between london and" in done.stderr, done
+    assert done.stdout == "", done.stdout
+    done = plan(planner, dict(net, source="paris"), "--json")
+    assert done.returncode == 2 and "paris" in done.stderr, done
+    for arguments in (["--offline", "/nowhere/net.yaml"], [], ["--json"], ["--wrong"], ["--ring", "a", "b"],
+                      ["--ring", "a", "--offline", "b"]):
+        done = run(planner, *arguments)
+        assert done.returncode == 2 and done.stderr and not done.stdout, (arguments, done)
+
+
+def check_help(planner):
+    assert "Exit status" in run(planner, "--help").stdout
+    assert run(planner, "--version").stdout.startswith("sluice-planner ")
+
+
+def main():
+    planner, rtt_csv = sys.argv[1:]
+    net = five_sites(rtt_csv)
+    check_five_sites(planner, net)
+    check_text(planner, net)
+    check_refusals(planner, net)
+    check_help(planner)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+/* The real planner program on a ring whose node is the test. Waits for events with a deadline that only a
+ * fault meets; silence is passed with made-up time, not by waiting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../plan/example.h"
+#include "shm/shm_control.h"
+
+#define DEADLINE_TURNS 20000 /* of 1 ms */
+#define BURST          60
+
+static const char *program;
+static char path[64];
+static struct ctl_msg msg;
+
+struct site {
+    struct shm_ring *ring;
+    struct shm_control control;
+    uint64_t now_ns;
+};
+
+static pid_t start_planner(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no planner outlives a test that failed */
+        execl(program, program, "--ring", path, NULL);
+        _exit(127);
+    }
+    return child;
+}
+
+static int end_of(pid_t child)
+{
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void kill_hard(pid_t child)
+{
+    kill(child, SIGKILL);
+    int status = end_of(child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void open_site(struct site *site)
+{
+    struct err err;
+    site->ring = shm_ring_create(path, &err);
+    if (site->ring == NULL)
+        fail_msg("%s", err.text);
+    site->now_ns = NS_PER_S;
+    shm_control_init(&site->control, site->ring, site->now_ns);
+}
+
+static bool wait_message(struct site *site)
+{
+    for (unsigned turn = 0; turn < DEADLINE_TURNS; turn++) {
+        if (shm_control_poll(&site->control, &msg, site->now_ns))
+            return true;
+        usleep(1000);
+        site->now_ns += NS_PER_MS / 20; /* slower than real time: nobody is gone by accident */
+    }
+    return false;
+}
+
+/* Time that was let pass may have made the planner before this one known as gone. */
+static void expect_hello(struct site *site, uint64_t generation)
+{
+    assert_true(wait_message(site));
+    if (msg.type == CTL_PLANNER_GONE)
+        assert_true(wait_message(site));
+    assert_int_equal(msg.type, CTL_PLANNER_HELLO);
+    assert_int_equal(msg.correlation, generation);
+}
+
+static void ask(struct site *site, const struct plan_request *request, uint64_t correlation)
+{
+    static struct ctl_msg question;
+    question.type = CTL_PLAN_REQUEST;
+    question.correlation = correlation;
+    question.body.plan_request = *request;
+    assert_true(shm_control_send(site->ring, &question));
+}
+
+static struct plan expect_plan(struct site *site, const struct plan_request *request, uint64_t correlation)
+{
+    struct err err;
+    assert_true(wait_message(site));
+    assert_int_equal(msg.type, CTL_PLAN);
+    assert_int_equal(msg.correlation, correlation);
+    if (!plan_validate(&msg.body.plan, request, &err))
+        fail_msg("%s", err.text);
+    return msg.body.plan;
+}
+
+static void planner__answers(void **state)
+{
+    (void)state;
+    struct site site;
+    pid_t planner = start_planner(); /* before there is a ring: it waits */
+    open_site(&site);
+    expect_hello(&site, 1);
+    struct plan_request request = example_request(20);
+    ask(&site, &request, 100);
+    struct plan plan = expect_plan(&site, &request, 100);
+    ask(&site, &request, 100); /* repeated: the same answer */
+    struct plan again = expect_plan(&site, &request, 100);
+    assert_memory_equal(&again, &plan, sizeof(plan));
+    request.job = 8;
+    request.metric = PLAN_METRIC_STAR;
+    ask(&site, &request, 101);
+    assert_true(wait_message(&site));
+    assert_int_equal(msg.type, CTL_PLAN_FAILED);
+    assert_int_equal(msg.correlation, 101);
+    assert_int_equal(msg.body.plan_failed.job, 8);
+    assert_int_equal(msg.body.plan_failed.epoch, request.epoch);
+    assert_non_null(strstr(msg.body.plan_failed.text, "a star gives n0 19 children"));
+    kill(planner, SIGTERM);
+    assert_int_equal(end_of(planner), 0);
+    shm_ring_close(site.ring);
+}
+
+/* kill -9 with requests open; the next planner is greeted, what is open is asked again, all get answers. */
+static void planner__killed_with_open_requests(void **state)
+{
+    (void)state;
+    struct site site;
+    open_site(&site);
+    struct plan_request request = example_request(PLAN_NODES_MAX / 2);
+    for (unsigned kills = 0; kills < 10; kills++) {
+        bool answered[BURST] = {false};
+        unsigned open = BURST;
+        pid_t planner = start_planner();
+        expect_hello(&site, 2 * kills + 1);
+        for (unsigned i = 0; i < BURST; i++)
+            ask(&site, &request, i);
+        for (unsigned answers = 0; answers < 2 + 5 * kills; answers++) {
+            assert_true(wait_message(&site));
+            answered[msg.correlation] = true;
+        }
+        kill_hard(planner);
+        planner = start_planner();
+        site.now_ns += NS_PER_S;
+        for (bool greeted = false; open > 0 || !greeted;) {
+            assert_true(wait_message(&site));
+            if (msg.type == CTL_PLANNER_HELLO) {
+                assert_int_equal(msg.correlation, 2 * kills + 2);
+                greeted = true;
+                for (unsigned i = 0; i < BURST / 2; i++)
+                    if (!answered[i])
+                        ask(&site, &request, i);
+            } else if (msg.type == CTL_PLAN) {
+                assert_in_range(msg.correlation, 0, BURST - 1);
+                answered[msg.correlation] = true;
+            }
+            open = 0;
+            for (unsigned i = 0; i < BURST / 2; i++)
+                open += !answered[i];
+        }
+        kill_hard(planner);
+        while (shm_control_poll(&site.control, &msg, site.now_ns))
+            ;
+        site.now_ns += NS_PER_S;
+    }
+    assert_int_equal(shm_ring_counters(site.ring).bad, 0);
+    shm_ring_close(site.ring);
+}
+
+static void planner__gone_and_back(void **state)
+{
+    (void)state;
+    struct site site;
+    open_site(&site);
+    pid_t planner = start_planner();
+    expect_hello(&site, 1);
+    kill_hard(planner);
+    shm_control_poll(&site.control, &msg, site.now_ns); /* takes note of its last beats */
+    site.now_ns += SHM_SILENCE_NS + 1;
+    assert_true(shm_control_poll(&site.control, &msg, site.now_ns));
+    assert_int_equal(msg.type, CTL_PLANNER_GONE);
+    planner = start_planner();
+    expect_hello(&site, 2);
+    kill_hard(planner);
+    shm_ring_close(site.ring);
+}
+
+static void planner__follows_a_restarted_node(void **state)
+{
+    (void)state;
+    struct site site;
+    struct plan_request request = example_request(3);
+    open_site(&site);
+    pid_t planner = start_planner();
+    expect_hello(&site, 1);
+    for (unsigned restarts = 0; restarts < 3; restarts++) {
+        shm_ring_close(site.ring);
+        open_site(&site);
+        expect_hello(&site, 1);
+        ask(&site, &request, restarts);
+        expect_plan(&site, &request, restarts);
+    }
+    kill_hard(planner);
+    shm_ring_close(site.ring);
+}
+
+static void planner__second_one_stands_by(void **state)
+{
+    (void)state;
+    struct site site;
+    struct plan_request request = example_request(3);
+    open_site(&site);
+    pid_t first = start_planner();
+    expect_hello(&site, 1);
+    pid_t second = start_planner();
+    ask(&site, &request, 1);
+    expect_plan(&site, &request, 1);
+    kill_hard(first);
+    site.now_ns += NS_PER_S;
+    expect_hello(&site, 2);
+    ask(&site, &request, 2);
+    expect_plan(&site, &request, 2);
+    kill_hard(second);
+    shm_ring_close(site.ring);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: planner_test PLANNER\n");
+        return 2;
+    }
+    program = argv[1];
+    snprintf(path, sizeof(path), "/dev/shm/sluice-planner-test-%d", (int)getpid());
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(planner__answers),
+        cmocka_unit_test(planner__killed_with_open_requests),
+        cmocka_unit_test(planner__gone_and_back),
+        cmocka_unit_test(planner__follows_a_restarted_node),
+        cmocka_unit_test(planner__second_one_stands_by),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
