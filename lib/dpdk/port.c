@@ -195,6 +195,11 @@ static bool port_read_link(const struct port *port)
            link.link_status == RTE_ETH_LINK_UP;
 }
 
+void port_link_refresh(struct port *port)
+{
+    port_set_link(port, port_read_link(port), port->link_since_ns);
+}
+
 bool port_start(struct port *port, uint64_t now_ns)
 {
     port->started = rte_eth_dev_start(port->id) == 0;

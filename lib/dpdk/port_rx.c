@@ -29,6 +29,8 @@ uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room
         return 0;
     uint16_t taken = rte_eth_rx_burst(port->id, 0, mbufs, room);
     uint16_t kept = 0;
+    if (taken > 0 && !port->link_up) /* sooner than the next look: its answer must not meet a dead link */
+        port_link_refresh(port);
     for (uint16_t index = 0; index < taken; index++) {
         port->counters.rx_packets++;
         port->counters.rx_bytes += mbufs[index]->pkt_len;
