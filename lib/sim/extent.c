@@ -53,6 +53,8 @@ void extent_add(struct extent_set *set, uint64_t start, uint64_t end)
 
 void extent_remove(struct extent_set *set, uint64_t start, uint64_t end)
 {
+    if (start >= end)
+        return;
     uint32_t first = find(set, start), last = first;
     struct extent left[2];
     uint32_t count = 0;

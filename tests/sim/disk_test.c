@@ -1,0 +1,215 @@
+/* The simulated disk: time of answers, name policy, space, and whose word `verified` is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "disk/hash.h"
+#include "sim/disk.h"
+
+#define BLOCK_BYTES 100000u
+#define SIZE_BYTES  250000u
+
+static struct sim_hash hashes[SIM_HASHES];
+static struct sim_source source;
+static struct sim_disk disk;
+static uint8_t data[BLOCK_BYTES];
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(hashes, 0, sizeof(hashes));
+    source = (struct sim_source){
+        .path = "/j", .content = {.seed = 5, .size_bytes = SIZE_BYTES}, .modified_ns = 77, .hashes = hashes};
+    sim_disk_init(&disk, 8000000, UINT64_MAX, &source, 1); /* a byte each us */
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sim_disk_free(&disk);
+    return 0;
+}
+
+static struct disk_reply ask(struct disk_request request, uint64_t now_ns)
+{
+    struct disk_reply reply;
+    sim_disk_submit(&disk, &request, now_ns);
+    sim_disk_answer(&disk, &reply, sim_disk_next_ns(&disk));
+    return reply;
+}
+
+static struct disk_open target(uint8_t exists)
+{
+    return (struct disk_open){.directory = "/incoming",
+                              .file = "j",
+                              .size_bytes = SIZE_BYTES,
+                              .modified_ns = 77,
+                              .exists = exists,
+                              .hash = PART_HASH_SHA256};
+}
+
+static uint8_t open_target(struct disk_open open)
+{
+    return ask((struct disk_request){.op = DISK_OPEN_TARGET, .handle = 1, .open = &open}, 0).status;
+}
+
+static struct disk_reply write_at(uint64_t offset, uint32_t length, bool right)
+{
+    content_fill(&source.content, offset, data, length);
+    data[length / 2] ^= right ? 0 : 1;
+    return ask(
+        (struct disk_request){
+            .op = DISK_WRITE, .handle = 1, .offset = offset, .length = length, .data = data},
+        0);
+}
+
+static void write_all(void)
+{
+    for (uint32_t offset = 0; offset < SIZE_BYTES; offset += BLOCK_BYTES)
+        write_at(offset, MIN(BLOCK_BYTES, SIZE_BYTES - offset), true);
+}
+
+static uint8_t end_with(enum disk_op op)
+{
+    uint8_t status = ask((struct disk_request){.op = op, .handle = 1}, 1000).status;
+    ask((struct disk_request){.op = DISK_CLOSE, .handle = 1}, 1000);
+    return status;
+}
+
+static void requests__take_their_time_in_turn(void **state)
+{
+    (void)state;
+    struct disk_open open = {.file = "/j"};
+    struct disk_request read = {.op = DISK_READ, .handle = 0, .length = 1000, .data = data};
+    struct disk_reply reply;
+    assert_int_equal(sim_disk_next_ns(&disk), TIME_NEVER);
+    sim_disk_submit(&disk, &(struct disk_request){.op = DISK_OPEN_SOURCE, .open = &open}, 0);
+    for (uint64_t cookie = 1; cookie <= 200; cookie++) {
+        read.cookie = cookie;
+        sim_disk_submit(&disk, &read, 0);
+    }
+    sim_disk_answer(&disk, &reply, sim_disk_next_ns(&disk));
+    assert_int_equal(reply.size_bytes, SIZE_BYTES);
+    assert_int_equal(reply.modified_ns, 77);
+    for (uint64_t cookie = 1; cookie <= 200; cookie++) {
+        assert_int_equal(sim_disk_next_ns(&disk), cookie * NS_PER_MS + SIM_DISK_LATENCY_NS);
+        sim_disk_answer(&disk, &reply, sim_disk_next_ns(&disk));
+        assert_int_equal(reply.cookie, cookie);
+        assert_true(content_equal(&source.content, 0, data, 1000));
+    }
+}
+
+static void copy__is_verified_by_comparison(void **state)
+{
+    (void)state;
+    static const struct {
+        bool gap, wrong, repaired, verified;
+    } cases[] = {{false, false, false, true},
+                 {true, false, false, false},
+                 {false, true, false, false},
+                 {false, true, true, true}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        assert_int_equal(open_target(target(PART_EXISTS_REPLACE)), DISK_OK);
+        write_at(0, BLOCK_BYTES, !cases[index].wrong);
+        if (!cases[index].gap)
+            write_at(BLOCK_BYTES, BLOCK_BYTES, true);
+        write_at(2 * BLOCK_BYTES, SIZE_BYTES - 2 * BLOCK_BYTES, true);
+        if (cases[index].repaired)
+            write_at(0, BLOCK_BYTES, true);
+        assert_int_equal(end_with(DISK_FINISH), DISK_OK);
+        assert_int_equal(disk.copies[0].verified, cases[index].verified);
+        assert_int_equal(disk.copies[0].right_bytes == SIZE_BYTES, cases[index].verified);
+    }
+    assert_int_equal(disk.wrong_writes, 2);
+}
+
+static void write__hashes_what_it_was_given(void **state)
+{
+    (void)state;
+    struct wire_hash expected;
+    open_target(target(PART_EXISTS_FAIL));
+    for (int round = 0; round < 2; round++) /* the second time from the cache */
+        for (int right = 0; right < 2; right++) {
+            struct disk_reply reply = write_at(BLOCK_BYTES, BLOCK_BYTES, right == 1);
+            hash_block(PART_HASH_SHA256, data, BLOCK_BYTES, &expected);
+            assert_memory_equal(&reply.hash, &expected, sizeof(expected));
+        }
+}
+
+static void name_policy__of_a_file_that_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t exists, status;
+    } cases[] = {{PART_EXISTS_FAIL, DISK_FAILED},
+                 {PART_EXISTS_SKIP_IF_SAME, DISK_ALREADY_THERE},
+                 {PART_EXISTS_REPLACE, DISK_OK}};
+    open_target(target(PART_EXISTS_FAIL));
+    write_all();
+    assert_int_equal(end_with(DISK_FINISH), DISK_OK);
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        assert_int_equal(open_target(target(cases[index].exists)), cases[index].status);
+        end_with(DISK_ABORT);
+    }
+}
+
+static void space__is_taken_and_given_back(void **state)
+{
+    (void)state;
+    disk.free_bytes = SIZE_BYTES + 1;
+    assert_int_equal(open_target(target(PART_EXISTS_FAIL)), DISK_OK);
+    assert_int_equal(disk.free_bytes, 1);
+    end_with(DISK_ABORT);
+    assert_int_equal(disk.free_bytes, SIZE_BYTES + 1);
+    open_target(target(PART_EXISTS_FAIL));
+    sim_disk_crash(&disk);
+    assert_int_equal(disk.free_bytes, SIZE_BYTES + 1);
+    disk.free_bytes = SIZE_BYTES - 1;
+    assert_int_equal(open_target(target(PART_EXISTS_FAIL)), DISK_FAILED);
+}
+
+static void faults__full_and_changed(void **state)
+{
+    (void)state;
+    struct disk_open open = {.file = "/j"};
+    open_target(target(PART_EXISTS_FAIL));
+    assert_int_equal(write_at(0, 1000, true).status, DISK_OK);
+    disk.full = true;
+    assert_int_equal(write_at(1000, 1000, true).status, DISK_FAILED);
+    ask((struct disk_request){.op = DISK_OPEN_SOURCE, .open = &open}, 0);
+    struct disk_request read = {.op = DISK_READ, .length = 1000, .data = data};
+    assert_int_equal(ask(read, 0).status, DISK_OK);
+    source.changed = true;
+    assert_int_equal(ask(read, 0).status, DISK_CHANGED);
+}
+
+static void read__only_what_was_written(void **state)
+{
+    (void)state;
+    struct disk_request read = {.op = DISK_READ, .handle = 1, .offset = 1000, .length = 1000, .data = data};
+    open_target(target(PART_EXISTS_FAIL));
+    write_at(0, 1500, true);
+    assert_int_equal(ask(read, 0).status, DISK_FAILED);
+    write_at(1500, 500, true);
+    memset(data, 0, sizeof(data));
+    assert_int_equal(ask(read, 0).status, DISK_OK);
+    assert_true(content_equal(&source.content, 1000, data, 1000));
+}
+
+#define DISK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        DISK_TEST(requests__take_their_time_in_turn), DISK_TEST(copy__is_verified_by_comparison),
+        DISK_TEST(write__hashes_what_it_was_given),   DISK_TEST(name_policy__of_a_file_that_is_there),
+        DISK_TEST(space__is_taken_and_given_back),    DISK_TEST(faults__full_and_changed),
+        DISK_TEST(read__only_what_was_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
