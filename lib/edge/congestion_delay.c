@@ -14,8 +14,8 @@
  *   excess loss                               park: rate = 0.98 C for 8 rounds (never upwards)
  *   parked, q > target/2, or under a cap      rate stays
  *   calm, the first time after a queue        rate = 0.98 C as measured while there was one
- *   calm                                      rate *= 1 + g,  g = 1/40, 1/20, then 1/10 by calm rounds in
- *                                             succession; 1/2 while starting with an unknown rate
+ *   calm                                      rate *= 1 + g,  g = 1/40, 1/20, 1/10, 1/5, then 2/5 by calm
+ *                                             rounds in succession; 1/2 while starting with an unknown rate
  * p0 falls to p at once whenever p < p0. After a change one smoothed RTT is skipped (its samples stem
  * from before it), except for growth while starting. Each tail probe that stays unanswered halves the rate
  * (not below an eighth); the first ack after it restores three quarters. Bounds: 100 kbit/s … 1 Tbit/s. In
@@ -142,7 +142,7 @@ static void grow(struct congestion *congestion)
     delay->calm_rounds++;
     uint64_t gain_ppm = START_GAIN_PPM;
     if (!delay->starting) {
-        gain_ppm = PPM / 40 << MIN(delay->calm_rounds - 1, 2U);
+        gain_ppm = PPM / 40 << MIN(delay->calm_rounds - 1, 4U);
         delay->settling = true;
     }
     set_rate(congestion, delay->rate_bps + muldiv64(delay->rate_bps, gain_ppm, PPM));
