@@ -62,7 +62,6 @@ def node_file(site, number, names, own, directory, identity, is_source):
         "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"}],
         "memory": {"hugepages": True},
         "idle": "sleep",
-        "lcores": [sorted(os.sched_getaffinity(0))[number % len(os.sched_getaffinity(0))]],
         "control": {"socket": os.path.join(home, "sluice.sock"), **ring},
     }
 
