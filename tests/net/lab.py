@@ -1,0 +1,227 @@
+"""A network namespace with appliances in it: what the tests of this folder stand on.
+
+Every test runs in a namespace of its own (enter_namespace), talks to real `sluice` processes over veth and
+af_packet, and asks their control sockets for counters. Processes are ended by their own pid on every way out."""
+
+import atexit
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+ETH_P_ALL = 3
+SKIPPED = 77
+WAIT_S = 20.0
+
+
+def enter_namespace():
+    """Starts this program again inside a new network namespace; exit status 77 where that is not permitted."""
+    if os.environ.get("SLUICE_TEST_NAMESPACE") == "1":
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        return
+    environment = {**os.environ, "SLUICE_TEST_NAMESPACE": "1"}
+    for command in (["unshare", "--net"], ["unshare", "--map-root-user", "--net"]):
+        probe = subprocess.run([*command, "ip", "link", "add", "probe0", "type", "veth", "peer", "name", "probe1"],
+                               capture_output=True, check=False)
+        if probe.returncode == 0:
+            os.execvpe(command[0], [*command, sys.executable, *sys.argv], environment)
+    print("skipped: no permission to make a network namespace with veth interfaces")
+    sys.exit(SKIPPED)
+
+
+def run(*command):
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def quiet(interface):
+    """No traffic but ours: neither ND nor MLD of the kernel."""
+    try:
+        with open(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6", "w", encoding="ascii") as file:
+            file.write("1")
+    except OSError:
+        pass  # the interface is then merely noisier
+    run("ip", "link", "set", interface, "arp", "off", "multicast", "off")
+
+
+def veth(one, other, mtu=1500):
+    run("ip", "link", "add", one, "type", "veth", "peer", "name", other)
+    for interface in (one, other):
+        quiet(interface)
+        run("ip", "link", "set", interface, "mtu", str(mtu), "up")
+
+
+def wait_until(what, condition, seconds=WAIT_S):
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"{what}: not within {seconds:.0f} s")
+
+
+class Wire:
+    """Raw frames on one interface."""
+
+    def __init__(self, interface):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)
+        self.socket.bind((interface, 0))
+
+    def send(self, frame):
+        self.socket.send(bytes(frame))
+
+    def receive(self, wanted, seconds=5.0):
+        """The first incoming frame for which wanted(frame) is true; None after so many seconds."""
+        limit = time.monotonic() + seconds
+        while (left := limit - time.monotonic()) > 0:
+            self.socket.settimeout(left)
+            try:
+                frame, address = self.socket.recvfrom(65536)
+            except TimeoutError:
+                return None
+            if address[2] != socket.PACKET_OUTGOING and wanted(frame):
+                return frame
+        return None
+
+    def drain(self):
+        self.socket.setblocking(False)
+        try:
+            while True:
+                self.socket.recv(65536)
+        except BlockingIOError:
+            pass
+
+
+class Process:
+    """A program whose output goes to a log; ends with this one."""
+
+    def __init__(self, command, log, ready=None):
+        self.log = log
+        with open(log, "w", encoding="utf-8") as file:
+            self.process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        atexit.register(self.stop)
+        if ready is not None:
+            wait_until(f"{command[0]} ready", lambda: self.says(ready) or self.ended())
+            assert not self.ended(), f"{' '.join(command)} ended at once:\n{self.text()[-2000:]}"
+
+    def text(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def says(self, text):
+        return text in self.text()
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def stop(self):
+        """Exit status; a process that does not end within 5 s is killed."""
+        if not self.ended():
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(5)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        return self.process.returncode
+
+
+class Appliance(Process):
+    def __init__(self, program, directory, name, config):
+        self.home = os.path.join(directory, name)
+        self.incoming = os.path.join(self.home, "incoming")
+        self.ring = os.path.join(self.home, "ring")
+        self.socket_path = os.path.join(self.home, "sock")
+        os.makedirs(self.incoming)
+        config = {
+            "node": {"name": name},
+            "directories": [{"name": "incoming", "path": self.incoming, "sources": "any"}],
+            "memory": {"hugepages": False, "buffer": "64MiB"},
+            "control": {"socket": self.socket_path, "ring": self.ring},
+            **config,
+        }
+        path = os.path.join(self.home, "node.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(config, file)  # JSON is YAML
+        super().__init__([program, "-c", path], os.path.join(self.home, "log"), f"sluice: {name} ready")
+
+    def ask(self, **request):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(WAIT_S)
+            connection.connect(self.socket_path)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            reply = connection.makefile(encoding="utf-8").readline()
+        reply = json.loads(reply)
+        assert reply["ok"], reply
+        return reply.get("text", "")
+
+    def show(self, what):
+        return json.loads(self.ask(command="show", what=what, json=True))
+
+    def counters(self):
+        """All counters by name, those of the port as port.NAME."""
+        found = {f"port.{name}": value for name, value in self.show("ports")["ports"][0].items()
+                 if isinstance(value, int) and name.startswith(("rx_", "tx_"))}
+        found.update(flatten(self.show("counters")))
+        return found
+
+
+def flatten(document):
+    """The numbers of `show counters`, wherever they stand in it."""
+    found = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            found.update(flatten(value))
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found[name] = value
+    return found
+
+
+def dropped(before, after):
+    """Drop counters that changed: name → by how much."""
+    return {name: value - before.get(name, 0) for name, value in after.items()
+            if "drop_" in name and not name.startswith("port.tx_") and value != before.get(name, 0)}
+
+
+# Every datagram that reaches a node is one of these, or one drop.
+USED = ("rx_data", "rx_acks", "rx_messages", "rx_hellos", "rx_probes", "rx_probe_replies", "rx_closes",
+        "symbols_repeated")
+
+
+def unaccounted(before, after):
+    """Frames and datagrams that no counter speaks of, as two numbers; both ought to be 0."""
+    gain = {name: after[name] - before.get(name, 0) for name in after}
+    drops = {name: value for name, value in gain.items() if "drop_" in name}
+    frames = (gain["port.rx_packets"] - gain["port.rx_datagrams"] - gain["port.rx_answered"] -
+              gain["port.rx_neighbours"] - sum(value for name, value in drops.items() if name.startswith("port.rx_")))
+    datagrams = (gain["rx_datagrams"] - sum(gain[name] for name in USED) -
+                 sum(value for name, value in drops.items() if not name.startswith("port.")))
+    return frames, datagrams
+
+
+def temporary_directory():
+    directory = tempfile.mkdtemp(prefix="sluice-net-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
+
+
+def run_cases(cases, *arguments):
+    """Each case is a function; prints what scripts/count-results counts. Returns the exit status."""
+    failures = []
+    for case in cases:
+        try:
+            case(*arguments)
+            print(f"ok   {case.__name__}")
+        except AssertionError as error:
+            print(f"FAIL {case.__name__}: {error}")
+            failures.append(case.__name__)
+        sys.stdout.flush()
+    print(f"[  PASSED  ] {len(cases) - len(failures)} test(s).")
+    if failures:
+        print(f"[  FAILED  ] network tests: {len(failures)} test(s), listed below:\n" + "\n".join(failures))
+    return 1 if failures else 0

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""A scapy peer against the real program, over af_packet and veth in a network namespace.
+
+Handshake, probes, ARP, ND, ping; then one packet of every bad kind: each must increment exactly one drop counter
+and change nothing else. Usage: peer_test.py SLUICE"""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../wire"))
+import lab  # noqa: E402
+
+lab.enter_namespace()
+
+from scapy.layers.inet import ICMP, IP, TCP, UDP  # noqa: E402
+from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6  # noqa: E402
+from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
+from scapy.packet import Raw  # noqa: E402
+
+from sluice_scapy import (UDP_PORT, Sluice, SluiceAck, SluiceClose, SluiceData, SluiceHello, SluiceMessage,  # noqa: E402
+                          SluiceProbe)
+
+APPLIANCE_IP, TESTER_IP, STRANGER_IP = "10.9.0.2", "10.9.0.1", "10.9.0.77"
+TESTER_MAC = "02:00:00:00:00:01"
+SESSION = 0x1234500
+INCARNATION = 0xabcdef
+
+
+class Peer:
+    """The scapy side: what it knows of the appliance."""
+
+    def __init__(self, wire):
+        self.wire = wire
+        self.mac = None
+        self.session = 0  # what the appliance wants in packets to it
+
+    def frame(self, datagram, source=TESTER_IP, **ip):
+        return (Ether(src=TESTER_MAC, dst=self.mac) / IP(src=source, dst=APPLIANCE_IP, **ip) /
+                UDP(sport=UDP_PORT, dport=UDP_PORT) / datagram)
+
+    def send(self, datagram, **arguments):
+        self.wire.send(self.frame(datagram, **arguments))
+
+    def expect(self, layer, seconds=5.0, condition=lambda packet: True):
+        """The next datagram of the appliance that has the layer."""
+        found = self.wire.receive(lambda frame: layer in Ether(frame) and condition(Ether(frame)), seconds)
+        assert found is not None, f"no {layer.__name__} within {seconds} s"
+        return Ether(found)
+
+    def hello(self, echo=0, session=SESSION, node="tester", peer="appliance", incarnation=INCARNATION):
+        return Sluice(type=1) / SluiceHello(incarnation=incarnation, session=session, echo_session=echo, mtu=1500,
+                                            interval_ms=60000, window=4096, node=node, peer=peer)
+
+    def sluice(self, type_, **fields):
+        return Sluice(type=type_, session=self.session, **fields)
+
+
+# ---- reachability ----
+
+def arp_is_answered(peer, appliance):
+    del appliance
+    peer.wire.send(Ether(src=TESTER_MAC, dst="ff:ff:ff:ff:ff:ff") /
+                   ARP(op=1, hwsrc=TESTER_MAC, psrc=TESTER_IP, pdst=APPLIANCE_IP))
+    answer = peer.expect(ARP, condition=lambda packet: packet[ARP].op == 2)
+    assert answer[ARP].psrc == APPLIANCE_IP
+    peer.mac = answer[ARP].hwsrc
+
+
+def arp_is_asked_and_our_answer_believed(peer, appliance):
+    del appliance
+    question = peer.expect(ARP, 15, lambda packet: packet[ARP].op == 1 and packet[ARP].pdst == TESTER_IP)
+    peer.wire.send(Ether(src=TESTER_MAC, dst=question[ARP].hwsrc) /
+                   ARP(op=2, hwsrc=TESTER_MAC, psrc=TESTER_IP, hwdst=question[ARP].hwsrc, pdst=APPLIANCE_IP))
+    hello = peer.expect(SluiceHello)
+    assert hello.dst == TESTER_MAC and hello[SluiceHello].node == b"appliance"
+
+
+def ping_is_answered(peer, appliance):
+    del appliance
+    for size in (0, 1, 56, 1400):
+        payload = bytes(range(256)) * 6
+        peer.wire.send(Ether(src=TESTER_MAC, dst=peer.mac) / IP(src=TESTER_IP, dst=APPLIANCE_IP) /
+                       ICMP(type=8, id=7, seq=size) / Raw(payload[:size]))
+        answer = peer.expect(ICMP, condition=lambda packet, seq=size: packet[ICMP].seq == seq)
+        assert answer[ICMP].type == 0 and bytes(answer[ICMP].payload)[:size] == payload[:size]
+        computed = Ether(bytes(answer))
+        del computed[ICMP].chksum
+        assert Ether(bytes(computed))[ICMP].chksum == answer[ICMP].chksum
+
+
+# ---- session ----
+
+def hello_is_answered_with_our_session(peer, appliance):
+    peer.wire.drain()
+    peer.send(peer.hello())
+    answer = peer.expect(SluiceHello, condition=lambda packet: packet[SluiceHello].echo_session == SESSION)
+    peer.session = answer[SluiceHello].session
+    assert peer.session != 0 and answer[SluiceHello].peer == b"tester"
+    assert len(answer[UDP].payload) <= len(peer.hello()), "an answer longer than the question"
+    peer.send(peer.hello(echo=peer.session))
+    lab.wait_until("peer up", lambda: appliance.show("peers")["peers"][0]["state"] == "up")
+
+
+def probes_of_the_appliance_get_its_rtt(peer, appliance):
+    limit = time.monotonic() + 10
+    while time.monotonic() < limit:
+        probe = peer.wire.receive(lambda frame: SluiceProbe in Ether(frame) and Ether(frame)[Sluice].type == 5, 1.0)
+        if probe is None:
+            break
+        probe = Ether(probe)
+        assert probe[Sluice].session == SESSION
+        now = time.monotonic_ns()
+        reply = peer.sluice(6) / SluiceProbe(id=probe[SluiceProbe].id, t1_ns=probe[SluiceProbe].t1_ns, t2_ns=now,
+                                             t3_ns=now, zeros=probe[SluiceProbe].zeros)
+        peer.send(reply)
+    rtt = float(appliance.show("peers")["peers"][0]["rtt_ms"])
+    assert 0 < rtt < 1000, f"rtt {rtt} ms"
+
+
+def our_probe_is_reflected(peer, appliance):
+    del appliance
+    for padding in (0, 100, 1392):
+        peer.send(peer.sluice(5) / SluiceProbe(id=99 + padding, t1_ns=12345, zeros=b"\0" * padding))
+        answer = peer.expect(SluiceProbe, condition=lambda packet, wanted=99 + padding:
+                             packet[Sluice].type == 6 and packet[SluiceProbe].id == wanted)
+        assert answer[Sluice].session == SESSION
+        assert answer[SluiceProbe].t1_ns == 12345
+        assert 0 < answer[SluiceProbe].t2_ns <= answer[SluiceProbe].t3_ns
+        assert answer[SluiceProbe].padding == padding
+
+
+def strangers_get_no_answer(peer, appliance):
+    before = appliance.counters()
+    peer.wire.drain()
+    peer.send(peer.hello(), source=STRANGER_IP)
+    answer = peer.wire.receive(lambda frame: IP in Ether(frame) and Ether(frame)[IP].dst == STRANGER_IP, 0.5)
+    assert answer is None, "a stranger was answered"
+    assert lab.dropped(before, appliance.counters()) == {"drop_source": 1}
+
+
+# ---- bad packets: what, and the one counter that must count it ----
+# No fragments here: DPDK's af_packet has the kernel put them together, they never arrive (tests/wire has them).
+
+def corrupt(packet, offset, value=0xff):
+    data = bytearray(bytes(packet))
+    data[offset] ^= value
+    return Raw(bytes(data))
+
+
+def bad_packets(peer):
+    hello = peer.hello(echo=peer.session)
+    data = peer.sluice(2, packet_number=1) / SluiceData(job=777, symbol=0, count=1, body=b"x" * 1408)
+    probe = peer.sluice(5) / SluiceProbe(id=1, t1_ns=1)
+    ether = Ether(src=TESTER_MAC, dst=peer.mac)
+    to_us = IP(src=TESTER_IP, dst=APPLIANCE_IP)
+    udp = UDP(sport=UDP_PORT, dport=UDP_PORT)
+    yield "empty datagram", peer.frame(b""), "drop_short"
+    yield "31 bytes", peer.frame(Raw(bytes(hello)[:31])), "drop_short"
+    yield "hello cut short", peer.frame(Raw(bytes(hello)[:-1])), ("drop_short", "drop_length")
+    yield "hello too long", peer.frame(Raw(bytes(hello) + b"\0")), "drop_length"
+    yield "version 2", peer.frame(corrupt(hello, 0, 3)), "drop_version"
+    yield "type 0", peer.frame(peer.sluice(0)), "drop_type"
+    yield "type 200", peer.frame(peer.sluice(200)), "drop_type"
+    yield "key 5", peer.frame(Sluice(type=1, key_id=5) / hello.payload), "drop_key"
+    yield "hello by another name", peer.frame(peer.hello(node="somebody")), "drop_name"
+    yield "hello for another", peer.frame(peer.hello(peer="somebody")), "drop_name"
+    yield "hello with a bad name", peer.frame(peer.hello(node="../etc")), "drop_value"
+    yield "hello with session 0", peer.frame(peer.hello(session=0)), "drop_value"
+    yield "wrong session", peer.frame(Sluice(type=2, session=peer.session ^ 0x10000) / data.payload), "drop_session"
+    yield "session of nobody", peer.frame(Sluice(type=5, session=0x55) / probe.payload), "drop_session"
+    yield "right session, wrong source", peer.frame(probe, source=STRANGER_IP), "drop_source"
+    yield "data of an unknown job", peer.frame(data), "drop_data_job"
+    yield "the same number again", peer.frame(data), "drop_data_duplicate"
+    yield "data without body", peer.frame(peer.sluice(2, packet_number=2) / SluiceData(job=777, count=1)), \
+        ("drop_length", "drop_short")
+    yield "data of 9 symbols", peer.frame(peer.sluice(2, packet_number=3) / SluiceData(job=777, count=9, body=b"x")), \
+        ("drop_length", "drop_value")
+    yield "data far beyond the window", peer.frame(peer.sluice(2, packet_number=0x40000000) /
+                                                   SluiceData(floor_delta=0x40000000, job=777, count=1, body=b"x" * 1408)), \
+        "drop_data_window"
+    yield "ack of what was never sent", peer.frame(peer.sluice(3) / SluiceAck(base=5000, largest=9000, runs=[10])), \
+        "drop_ack"
+    yield "ack whose runs are cut", peer.frame(peer.sluice(3) / SluiceAck(run_bytes=100, runs=[1])), \
+        ("drop_length", "drop_short")
+    yield "message beyond the window", peer.frame(peer.sluice(4, packet_number=1000000) / SluiceMessage(kind=5) /
+                                                  Raw(b"\0" * 8)), "drop_message_window"
+    yield "message of wrong length", peer.frame(peer.sluice(4) / SluiceMessage(kind=5, length=99)), \
+        ("drop_length", "drop_short")
+    yield "reply never asked for", peer.frame(peer.sluice(6) / SluiceProbe(id=0xdead, t1_ns=1)), "drop_probe_reply"
+    yield "probe of wrong length", peer.frame(Raw(bytes(probe) + b"\0")), ("drop_length", "drop_short")
+    yield "TCP", ether / to_us / TCP(dport=UDP_PORT), "port.rx_drop_not_udp"
+    yield "other UDP port", ether / to_us / UDP(sport=UDP_PORT, dport=UDP_PORT + 1) / probe, "port.rx_drop_not_ours"
+    yield "other address", ether / IP(src=TESTER_IP, dst="10.9.0.9") / udp / probe, "port.rx_drop_not_ours"
+    yield "bad UDP checksum", ether / to_us / UDP(sport=UDP_PORT, dport=UDP_PORT, chksum=0x1234) / probe, \
+        "port.rx_drop_bad_udp"
+    yield "bad IP checksum", ether / IP(src=TESTER_IP, dst=APPLIANCE_IP, chksum=0x1234) / udp / probe, \
+        "port.rx_drop_bad_ip"
+    yield "IP options", ether / IP(src=TESTER_IP, dst=APPLIANCE_IP, options=b"\x01\x01\x01\x00") / udp / probe, \
+        "port.rx_drop_bad_ip"
+    yield "VLAN", Ether(src=TESTER_MAC, dst=peer.mac) / Dot1Q(vlan=5) / to_us / udp / probe, "port.rx_drop_vlan"
+    yield "LLDP", Ether(src=TESTER_MAC, dst="01:80:c2:00:00:0e", type=0x88cc) / Raw(b"x" * 50), \
+        "port.rx_drop_not_ip"
+    yield "IP length beyond the frame", ether / IP(src=TESTER_IP, dst=APPLIANCE_IP, len=1400) / udp / probe, \
+        "port.rx_drop_bad_ip"
+    yield "UDP length beyond the packet", ether / to_us / UDP(sport=UDP_PORT, dport=UDP_PORT, len=900) / probe, \
+        "port.rx_drop_bad_udp"
+    yield "IPv6 echo to an IPv4 port", ether / IPv6(src="fd00::1", dst="fd00::2") / ICMPv6EchoRequest(), \
+        "port.rx_drop_not_udp"
+    yield "ping with a bad checksum", ether / to_us / ICMP(type=8, chksum=0x1234), "port.rx_drop_bad_control"
+    yield "ARP cut short", Ether(src=TESTER_MAC, dst=peer.mac, type=0x0806) / Raw(b"\0\1\x08\0\6\4\0\1"), \
+        "port.rx_drop_bad_control"
+
+
+def every_bad_packet_counts_once(peer, appliance):
+    wrong = []
+    for what, frame, counters in list(bad_packets(peer)):
+        counters = (counters,) if isinstance(counters, str) else counters
+        before = appliance.counters()
+        frame = bytes(frame)
+        peer.wire.send(frame)
+        lab.wait_until(what, lambda: appliance.counters()["port.rx_packets"] > before["port.rx_packets"])
+        after = appliance.counters()
+        found = lab.dropped(before, after)
+        if len(found) != 1 or list(found.values()) != [1] or next(iter(found)) not in counters:
+            wrong.append(f"{what}: {found or 'nothing counted'}, expected {' or '.join(counters)}")
+    assert not wrong, "\n  " + "\n  ".join(wrong)
+
+
+def oversize_frames_are_refused(peer, appliance):
+    """Longer than the appliance's MTU: dropped by device or port, never handed up."""
+    before = appliance.counters()
+    datagram = peer.sluice(5) / SluiceProbe(id=5, t1_ns=1, zeros=b"\0" * 1800)
+    peer.send(datagram)
+    peer.send(peer.sluice(5) / SluiceProbe(id=6, t1_ns=1))
+    peer.expect(SluiceProbe, condition=lambda packet: packet[SluiceProbe].id == 6)
+    after = appliance.counters()
+    assert after["rx_probes"] - before["rx_probes"] == 1
+
+
+def random_datagrams_break_nothing(peer, appliance):
+    before = appliance.counters()
+    seed = 1
+    for number in range(2000):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
+        length = seed >> 33 & 1023
+        body = (seed.to_bytes(8, "little") * 200)[:length]
+        if number % 2:
+            body = bytes([1, 1 + number % 7]) + body[2:]
+        peer.send(Raw(body))
+    lab.wait_until("all counted", lambda: appliance.counters()["port.rx_packets"] -
+                   before["port.rx_packets"] >= 2000)
+    assert lab.unaccounted(before, appliance.counters()) == (0, 0)
+
+
+def close_is_obeyed_and_hello_revives(peer, appliance):
+    peer.send(peer.sluice(7) / SluiceClose(incarnation=INCARNATION, reason=1))
+    lab.wait_until("peer down", lambda: appliance.show("peers")["peers"][0]["state"] != "up")
+    hello_is_answered_with_our_session(peer, appliance)
+
+
+def the_appliance_ends_cleanly(peer, appliance):
+    peer.wire.drain()
+    status = appliance.stop()
+    assert status == 0, f"exit status {status}:\n{appliance.text()[-1500:]}"
+    peer.expect(SluiceClose)
+
+
+CASES = [
+    arp_is_asked_and_our_answer_believed, arp_is_answered, ping_is_answered, hello_is_answered_with_our_session,
+    probes_of_the_appliance_get_its_rtt, our_probe_is_reflected, strangers_get_no_answer,
+    every_bad_packet_counts_once, oversize_frames_are_refused, random_datagrams_break_nothing,
+    close_is_obeyed_and_hello_revives, the_appliance_ends_cleanly,
+]
+
+
+def main():
+    program = sys.argv[1]
+    lab.veth("sluice0", "tester0", mtu=2000)
+    appliance = lab.Appliance(program, lab.temporary_directory(), "appliance", {
+        "ports": [{"device": "net_af_packet0,iface=sluice0", "address": APPLIANCE_IP + "/24", "rate": "100Mbps"}],
+        "peers": [{"name": "tester", "address": TESTER_IP}],
+    })
+    return lab.run_cases(CASES, Peer(lab.Wire("tester0")), appliance)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
