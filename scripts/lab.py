@@ -7,6 +7,8 @@
         Sites named as SOURCE get a control ring for a planner beside them.
     lab.py job TEMPLATE FILE
         the job file TEMPLATE with `file: FILE`, on standard output
+    lab.py edges SITE.json…
+        a table of the edges that carried data, from what each site's `show edges` said
     lab.py tree SCENARIO SOURCE JOBS.json JOB
         compares the tree of a job (sluicectl --json show jobs) with the minimum spanning tree on the scenario's
         RTTs; prints the edges that differ. Exit status 1 when there are some.
@@ -118,6 +120,21 @@ def tree(path, source, jobs_path, job_name):
     return 0 if found == expected else 1
 
 
+def edges(*files):
+    """Each file: SITE.json, what that site's `show edges` says."""
+    rows = [("from", "to", "packets", "repairs", "feedback KB", "RTT ms", "least RTT ms")]
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            for edge in json.load(file)["edges"]:
+                if edge["sent_packets"] > 0:
+                    rows.append((os.path.basename(path).removesuffix(".json"), edge["to"], edge["sent_packets"],
+                                 edge["repairs"], edge["feedback_bytes"] // 1000, edge["srtt_ms"],
+                                 edge["rtt_min_ms"]))
+    widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
 def main():
     command, *rest = sys.argv[1:]
     if command == "nodes":
@@ -125,6 +142,9 @@ def main():
         return 0
     if command == "configs":
         configs(*rest)
+        return 0
+    if command == "edges":
+        edges(*rest)
         return 0
     if command == "job":
         job(*rest)
