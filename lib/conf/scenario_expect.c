@@ -30,9 +30,8 @@ const struct conf_option scenario_expect_options[] = {
     {"goodput", OPTION_RATE, EXPECT_VALUE,
      .help = "payload bits over the time until the last receiver has everything"},
     {"goodput_flow", OPTION_RATE, EXPECT_VALUE,
-     .help =
-         "payload rate after start-up: object over the time from a receiver's first whole block to its last, "
-         "of the slowest receiver"},
+     .help = "payload rate after start-up: from a receiver's first whole block to its last, "
+             "of the slowest receiver"},
     {"time", OPTION_TIME, EXPECT_VALUE, .help = "until then"},
     {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
     {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},

@@ -71,7 +71,10 @@ void sim_disk_submit(struct sim_disk *disk, const struct disk_request *request, 
     disk->busy_until_ns = MAX(disk->busy_until_ns, now_ns) + transmit_ns(request->length, disk->rate_bps);
     if (request->op == DISK_WRITE && disk->handles[request->handle].open) {
         struct sim_copy *copy = &disk->copies[disk->handles[request->handle].source];
-        copy->first_ns = copy->first_ns != 0 ? copy->first_ns : now_ns;
+        if (copy->first_ns == 0) {
+            copy->first_ns = now_ns;
+            copy->first_bytes = request->length;
+        }
     }
     disk->queue[disk->queue_tail++ & (disk->queue_room - 1)] =
         (struct sim_disk_waiting){*request, disk->busy_until_ns + SIM_DISK_LATENCY_NS};

@@ -63,6 +63,7 @@ struct sim_file {
 struct sim_copy {
     uint64_t first_ns;    /* virtual: the first block came to be written; 0: none yet */
     uint64_t finished_ns; /* virtual; 0: not yet */
+    uint32_t first_bytes; /* of that block */
     uint64_t right_bytes;
     bool verified;
 };

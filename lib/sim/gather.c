@@ -51,6 +51,7 @@ static void gather_receivers(struct sim *sim, uint16_t index, bool viewed, struc
         receiver->verified = copy->verified;
         receiver->complete_ns = receiver->done ? copy->finished_ns - job->start_ns : 0;
         receiver->flow_ns = receiver->done ? elapsed_ns(copy->finished_ns, copy->first_ns) : 0;
+        receiver->flow_bytes = copy->right_bytes - MIN(copy->right_bytes, copy->first_bytes);
         if (viewed)
             add_site_view(sim, job, receiver);
         result->time_ns = MAX(result->time_ns, receiver->complete_ns);

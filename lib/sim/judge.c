@@ -25,7 +25,7 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
         uint64_t value;
     } values[] = {
         {"goodput", result->goodput_bps},
-        {"goodput_flow", result_goodput_flow(result, scenario)},
+        {"goodput_flow", result_goodput_flow(result)},
         {"time", result->time_ns},
         {"repairs", result_repairs(result)},
         {"repair_overhead", result_sent_packets(result) == 0

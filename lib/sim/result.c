@@ -67,13 +67,13 @@ uint64_t result_netem_lost(const struct sim_result *result)
     return sum;
 }
 
-uint64_t result_goodput_flow(const struct sim_result *result, const struct scenario *scenario)
+uint64_t result_goodput_flow(const struct sim_result *result)
 {
     uint64_t least_bps = UINT64_MAX;
     for (uint16_t job = 0; job < result->job_count; job++)
         for (uint16_t receiver = 0; receiver < result->jobs[job].receiver_count; receiver++) {
             uint64_t flow_ns = result->jobs[job].receivers[receiver].flow_ns;
-            uint64_t bits = scenario->jobs[job].size_bytes * 8;
+            uint64_t bits = result->jobs[job].receivers[receiver].flow_bytes * 8;
             least_bps = MIN(least_bps, flow_ns == 0 ? 0 : muldiv64(bits, NS_PER_S, flow_ns));
         }
     return least_bps == UINT64_MAX ? 0 : least_bps;
@@ -235,7 +235,7 @@ void result_report(const struct sim_result *result, const struct scenario *scena
     report_fixed(report, "time_s", result->time_ns, 9);
     report_fixed(report, "end_s", result->end_ns, 9);
     report_u64(report, "goodput_bps", result->goodput_bps);
-    report_u64(report, "goodput_flow_bps", result_goodput_flow(result, scenario));
+    report_u64(report, "goodput_flow_bps", result_goodput_flow(result));
     report_hex(report, "digest", result->digest);
     report_hex(report, "node_digest", result->node_digest);
     report_u64(report, "events", result->events);

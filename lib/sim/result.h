@@ -18,6 +18,7 @@ struct result_receiver {
     bool verified;        /* and every byte that its disk was given equals the source's */
     uint64_t complete_ns; /* since the job's start command; 0: not done */
     uint64_t flow_ns;     /* from its first whole block to complete_ns */
+    uint64_t flow_bytes;  /* what came in that time: all but the first block */
     uint64_t known_ns;    /* when the source had learnt of it */
     uint64_t bytes;       /* right ones on its disk */
     uint8_t state;        /* enum site_state, as the source knows it */
@@ -92,8 +93,9 @@ const char *result_fault_name(unsigned kind);
 uint64_t result_repairs(const struct sim_result *result);
 uint64_t result_sent_packets(const struct sim_result *result);
 uint64_t result_netem_lost(const struct sim_result *result);
-/* Payload rate after start-up, of the slowest receiver: object over flow_ns. 0: a receiver is not done. */
-uint64_t result_goodput_flow(const struct sim_result *result, const struct scenario *scenario);
+/* Payload rate after start-up, of the slowest receiver: flow_bytes over flow_ns. 0: a receiver is not done,
+ * or its object is a single block. */
+uint64_t result_goodput_flow(const struct sim_result *result);
 /* When a node had the last of its jobs, since that job's start; UINT64_MAX: it lacks one. False: no receiver
  * is called so. */
 bool result_complete_ns(const struct sim_result *result, const struct scenario *scenario, const char *node,

@@ -26,7 +26,7 @@ expect: {completed: true, verified: 1}
 END
 sed 's/verified: 1/verified: 2/' "$work/good.yaml" >"$work/unmet.yaml"
 sed 's/owd: 1ms/owd: fast/' "$work/good.yaml" >"$work/wrong.yaml"
-sed 's/^expect.*/limit: 500ms/' "$work/good.yaml" >"$work/limit.yaml"
+sed 's/^expect.*/limit: 1s/; s/^nodes.*/nodes: {a: {}, b: {absent: true}}/' "$work/good.yaml" >"$work/limit.yaml"
 
 expect 0 "completed in" "$work/good.yaml"
 expect 0 '"completed":true' "$work/good.yaml" --json
