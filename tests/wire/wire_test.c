@@ -351,82 +351,83 @@ static void control_decode__every_truncation(void **state)
 }
 
 /* Offsets here are counted in the datagram by hand, apart from the code's own field lists. */
+static const struct {
+    const char *vector;
+    uint16_t offset;
+    uint8_t value;
+    enum wire_error expected;
+} refusals[] = {
+    {"hello", 0, 0, WIRE_BAD_VERSION},
+    {"hello", 0, 2, WIRE_BAD_VERSION},
+    {"hello", 2, 1, WIRE_BAD_KEY},
+    {"hello", 1, 0, WIRE_BAD_TYPE},
+    {"hello", 1, WIRE_TYPE_COUNT, WIRE_BAD_TYPE},
+    {"hello", 1, 255, WIRE_BAD_TYPE},
+    {"hello", 16, 1, WIRE_BAD_VALUE}, /* a tag without a key */
+    {"hello", 31, 1, WIRE_BAD_VALUE},
+    {"hello", 3, 1, WIRE_OK},         /* flags are not looked at */
+    {"hello", 48, 4, WIRE_BAD_VALUE}, /* mtu 1244 */
+    {"hello", 48, 5, WIRE_OK},        /* 1500 */
+    {"hello", 56, '-', WIRE_BAD_VALUE},
+    {"hello", 56, 0, WIRE_BAD_VALUE}, /* an empty name, with something behind it */
+    {"hello", 57, '/', WIRE_BAD_VALUE},
+    {"hello", 87, 1, WIRE_BAD_VALUE},    /* padding of the name */
+    {"hello", 119, 'x', WIRE_BAD_VALUE}, /* a name without its zero */
+    {"data", 45, 0, WIRE_BAD_VALUE},
+    {"data", 45, 9, WIRE_BAD_VALUE},
+    {"data", 45, 2, WIRE_BAD_LENGTH},
+    {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
+    {"ack", 79, 21, WIRE_BAD_LENGTH},
+    {"ack", 78, 4, WIRE_BAD_LENGTH},
+    {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
+    {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
+    {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
+    {"measure", 38, 5, WIRE_BAD_LENGTH},
+    {"measurement", 61, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
+    {"measurement", 63, 1, WIRE_BAD_LENGTH},
+    {"measurement", 63, 21, WIRE_BAD_LENGTH},
+    {"measurement", 64, 0, WIRE_BAD_VALUE},
+    {"measurement", 105, 11, WIRE_BAD_VALUE}, /* more answers than probes */
+    {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
+    {"part", 80, '.', WIRE_BAD_VALUE},        /* parent */
+    {"part", 80, 0, WIRE_BAD_VALUE},
+    {"part", 112, '-', WIRE_BAD_VALUE}, /* directory */
+    {"part", 144, ' ', WIRE_BAD_VALUE}, /* job name */
+    {"part", 200, 2, WIRE_BAD_VALUE},   /* hash */
+    {"part", 201, 3, WIRE_BAD_VALUE},   /* durable */
+    {"part", 202, 3, WIRE_BAD_VALUE},   /* exists */
+    {"part", 203, 2, WIRE_BAD_VALUE},   /* congestion */
+    {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
+    {"part", 205, 1, WIRE_BAD_LENGTH},
+    {"part", 205, 17, WIRE_BAD_LENGTH},
+    {"part", 207, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
+    {"part", 206, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+    {"part", 210, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+    {"part", 224, 0, WIRE_BAD_VALUE},   /* a child's name */
+    {"confirm", 48, 3, WIRE_BAD_VALUE},
+    {"confirm", 50, 10, WIRE_BAD_LENGTH},
+    {"confirm", 51, 0, WIRE_BAD_VALUE},
+    {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
+    {"hashes", 53, 37, WIRE_BAD_LENGTH},
+    {"hashes", 53, 1, WIRE_BAD_LENGTH},
+    {"close-job", 44, 3, WIRE_BAD_VALUE},
+    {"probe", 37, 1, WIRE_BAD_LENGTH},
+    {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
+    {"close", 40, 0, WIRE_BAD_VALUE},
+    {"close", 40, 4, WIRE_BAD_VALUE},
+};
+
 static void decode__refusals(void **state)
 {
-    static const struct {
-        const char *vector;
-        uint16_t offset;
-        uint8_t value;
-        enum wire_error expected;
-    } rows[] = {
-        {"hello", 0, 0, WIRE_BAD_VERSION},
-        {"hello", 0, 2, WIRE_BAD_VERSION},
-        {"hello", 2, 1, WIRE_BAD_KEY},
-        {"hello", 1, 0, WIRE_BAD_TYPE},
-        {"hello", 1, WIRE_TYPE_COUNT, WIRE_BAD_TYPE},
-        {"hello", 1, 255, WIRE_BAD_TYPE},
-        {"hello", 16, 1, WIRE_BAD_VALUE}, /* a tag without a key */
-        {"hello", 31, 1, WIRE_BAD_VALUE},
-        {"hello", 3, 1, WIRE_OK},         /* flags are not looked at */
-        {"hello", 48, 4, WIRE_BAD_VALUE}, /* mtu 1244 */
-        {"hello", 48, 5, WIRE_OK},        /* 1500 */
-        {"hello", 56, '-', WIRE_BAD_VALUE},
-        {"hello", 56, 0, WIRE_BAD_VALUE}, /* an empty name, with something behind it */
-        {"hello", 57, '/', WIRE_BAD_VALUE},
-        {"hello", 87, 1, WIRE_BAD_VALUE},    /* padding of the name */
-        {"hello", 119, 'x', WIRE_BAD_VALUE}, /* a name without its zero */
-        {"data", 45, 0, WIRE_BAD_VALUE},
-        {"data", 45, 9, WIRE_BAD_VALUE},
-        {"data", 45, 2, WIRE_BAD_LENGTH},
-        {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
-        {"ack", 79, 21, WIRE_BAD_LENGTH},
-        {"ack", 78, 4, WIRE_BAD_LENGTH},
-        {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
-        {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
-        {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
-        {"measure", 38, 5, WIRE_BAD_LENGTH},
-        {"measurement", 61, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
-        {"measurement", 63, 1, WIRE_BAD_LENGTH},
-        {"measurement", 63, 21, WIRE_BAD_LENGTH},
-        {"measurement", 64, 0, WIRE_BAD_VALUE},
-        {"measurement", 105, 11, WIRE_BAD_VALUE}, /* more answers than probes */
-        {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
-        {"part", 80, '.', WIRE_BAD_VALUE},        /* parent */
-        {"part", 80, 0, WIRE_BAD_VALUE},
-        {"part", 112, '-', WIRE_BAD_VALUE}, /* directory */
-        {"part", 144, ' ', WIRE_BAD_VALUE}, /* job name */
-        {"part", 200, 2, WIRE_BAD_VALUE},   /* hash */
-        {"part", 201, 3, WIRE_BAD_VALUE},   /* durable */
-        {"part", 202, 3, WIRE_BAD_VALUE},   /* exists */
-        {"part", 203, 2, WIRE_BAD_VALUE},   /* congestion */
-        {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
-        {"part", 205, 1, WIRE_BAD_LENGTH},
-        {"part", 205, 17, WIRE_BAD_LENGTH},
-        {"part", 207, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
-        {"part", 206, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
-        {"part", 210, 0, WIRE_BAD_VALUE},   /* a zero within the path */
-        {"part", 224, 0, WIRE_BAD_VALUE},   /* a child's name */
-        {"confirm", 48, 3, WIRE_BAD_VALUE},
-        {"confirm", 50, 10, WIRE_BAD_LENGTH},
-        {"confirm", 51, 0, WIRE_BAD_VALUE},
-        {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
-        {"hashes", 53, 37, WIRE_BAD_LENGTH},
-        {"hashes", 53, 1, WIRE_BAD_LENGTH},
-        {"close-job", 44, 3, WIRE_BAD_VALUE},
-        {"probe", 37, 1, WIRE_BAD_LENGTH},
-        {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
-        {"close", 40, 0, WIRE_BAD_VALUE},
-        {"close", 40, 4, WIRE_BAD_VALUE},
-    };
     (void)state;
-    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
-        struct golden golden = *vector(rows[index].vector);
-        assert_in_range(rows[index].offset, 0, golden.length - 1);
-        golden.bytes[rows[index].offset] = rows[index].value;
+    for (unsigned index = 0; index < sizeof(refusals) / sizeof(refusals[0]); index++) {
+        struct golden golden = *vector(refusals[index].vector);
+        assert_in_range(refusals[index].offset, 0, golden.length - 1);
+        golden.bytes[refusals[index].offset] = refusals[index].value;
         enum wire_error error = roundtrip_datagram(golden.bytes, golden.length);
-        if (error != rows[index].expected)
-            fail_msg("%s with %u at %u: %d, expected %d", rows[index].vector, rows[index].value,
-                     rows[index].offset, error, rows[index].expected);
+        if (error != refusals[index].expected)
+            fail_msg("%s with %u at %u: %d, expected %d", refusals[index].vector, refusals[index].value,
+                     refusals[index].offset, error, refusals[index].expected);
     }
 }
 
