@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What scripts/demo needs besides shell: node files from a scenario, and the tree that RTTs ask for.
 
     lab.py nodes SCENARIO                    the sites' names, one a line
@@ -122,14 +122,13 @@ def tree(path, source, jobs_path, job_name):
 
 def edges(*files):
     """Each file: SITE.json, what that site's `show edges` says."""
-    rows = [("from", "to", "packets", "repairs", "feedback KB", "RTT ms", "least RTT ms")]
+    rows = [("from", "to", "packets", "repairs", "RTT ms", "least RTT ms")]
     for path in files:
         with open(path, encoding="utf-8") as file:
             for edge in json.load(file)["edges"]:
                 if edge["sent_packets"] > 0:
                     rows.append((os.path.basename(path).removesuffix(".json"), edge["to"], edge["sent_packets"],
-                                 edge["repairs"], edge["feedback_bytes"] // 1000, edge["srtt_ms"],
-                                 edge["rtt_min_ms"]))
+                                 edge["repairs"], edge["srtt_ms"], edge["rtt_min_ms"]))
     widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
