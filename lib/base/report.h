@@ -3,7 +3,16 @@
  * A report is an object of named values, nested objects and tables (arrays of objects with the same keys).
  * Guarantee: JSON output is well-formed whenever report_end returns true; names are copied verbatim, strings
  * are escaped, bytes that are not UTF-8 become U+FFFD. No allocation: text goes into the caller's buffer,
- * `truncated` says that it did not fit.
+ * `truncated` says that it did not fit. Names hold no ':' and none of what JSON escapes.
+ *
+ * Text form: a value is a line "name: value", a table is a line of names and aligned columns, numbers to the
+ * right. A row is a block of lines instead, begun by a dash, where the table has a value of more than one
+ * line (object, table, text with line ends), rows of different names, more than REPORT_COLUMNS_MAX columns or
+ * lines longer than REPORT_LINE_MAX characters, a last column of texts not counted. A u64 named x_bps or
+ * x_bytes is written as x with a unit ("485.0 Mbit/s", "64.0 MiB", rounded down), a boolean as yes or no, an
+ * empty text as "-", control characters as "?". For aligning, an object or table needs room for its values
+ * twice: as lines and as aligned. What is truncated ends before the outermost object or table that did not
+ * fit.
  *
  *     report_begin(&r, REPORT_JSON, buffer, sizeof(buffer));
  *     report_u64(&r, "jobs", 2);
@@ -19,7 +28,23 @@
 
 enum report_form { REPORT_TEXT, REPORT_JSON };
 
-#define REPORT_DEPTH_MAX 12
+enum report_kind { REPORT_OBJECT, REPORT_TABLE, REPORT_ROW };
+
+#define REPORT_DEPTH_MAX   12
+#define REPORT_COLUMNS_MAX 32
+#define REPORT_LINE_MAX    160
+
+/* An object, table or row that has begun and not ended. All but kind and first serve the text form. */
+struct report_level {
+    enum report_kind kind;
+    bool first;            /* nothing in it yet */
+    bool nested;           /* something in it takes more than a line: not aligned */
+    bool ragged;           /* table: rows differ in columns, or have too many */
+    uint16_t columns;      /* row: so far; table: of its first row */
+    uint32_t rows;         /* table: so far */
+    uint32_t text_columns; /* table: bit set, the column is not one of numbers */
+    size_t start;          /* where its text begins in the buffer */
+};
 
 struct report {
     enum report_form form;
@@ -28,8 +53,7 @@ struct report {
     size_t length;
     bool truncated;
     int depth;
-    bool first[REPORT_DEPTH_MAX];  /* no comma yet on this level */
-    bool in_row[REPORT_DEPTH_MAX]; /* the level is a table row: text form puts it on one line */
+    struct report_level levels[REPORT_DEPTH_MAX];
 };
 
 void report_begin(struct report *report, enum report_form form, char *buffer, size_t room);

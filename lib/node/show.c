@@ -145,6 +145,12 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
 
 /* ---- reports ---- */
 
+/* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
+static bool wants_all(const struct report *report)
+{
+    return report->form == REPORT_JSON;
+}
+
 static void show_peers(const struct node *node, struct report *report, uint64_t now_ns)
 {
     report_table(report, "peers");
@@ -183,15 +189,38 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "sent_packets", view.sent_packets);
         report_u64(report, "lost_packets", view.lost_packets);
         report_u64(report, "repairs", view.repairs);
-        report_u64(report, "spurious_repairs", view.spurious_repairs);
-        report_u64(report, "in_flight_packets", view.in_flight_packets);
+        if (wants_all(report))
+            report_u64(report, "spurious_repairs", view.spurious_repairs);
+        if (wants_all(report))
+            report_u64(report, "in_flight_packets", view.in_flight_packets);
         report_u64(report, "received_packets", view.received_packets);
         report_u64(report, "duplicates", view.duplicates);
-        report_u64(report, "feedback_bytes", view.feedback_bytes);
+        if (wants_all(report))
+            report_u64(report, "feedback_bytes", view.feedback_bytes);
         report_text(report, "limited_by", edge_limit_name(view.limited_by));
         report_row_end(report);
     }
     report_table_end(report);
+}
+
+/* 0 while one of the two has not happened. */
+static uint64_t since_ms(uint64_t begin_ns, uint64_t end_ns)
+{
+    return begin_ns == 0 || end_ns == 0 ? 0 : elapsed_ns(end_ns, begin_ns) / NS_PER_MS;
+}
+
+static void report_times(struct report *report, const struct node_job_view *view, uint64_t now_ns)
+{
+    if (wants_all(report)) {
+        report_u64(report, "created_ns", view->created_ns);
+        report_u64(report, "running_ns", view->running_ns);
+        report_u64(report, "ended_ns", view->ended_ns);
+        report_u64(report, "now_ns", now_ns);
+        return;
+    }
+    report_fixed(report, "age_s", since_ms(view->created_ns, now_ns), 3);
+    report_fixed(report, "running_s",
+                 since_ms(view->running_ns, view->ended_ns == 0 ? now_ns : view->ended_ns), 3);
 }
 
 static void report_sites(struct report *report, const struct node_job_view *view)
@@ -204,7 +233,10 @@ static void report_sites(struct report *report, const struct node_job_view *view
         report_text(report, "state", site_state_name(site->state));
         report_u64(report, "received_bytes", site->received_bytes);
         report_u64(report, "verified_bytes", site->verified_bytes);
-        report_u64(report, "complete_ns", site->complete_ns);
+        if (wants_all(report))
+            report_u64(report, "complete_ns", site->complete_ns);
+        else
+            report_fixed(report, "complete_s", since_ms(view->running_ns, site->complete_ns), 3);
         report_text(report, "text", site->text);
         report_row_end(report);
     }
@@ -242,10 +274,7 @@ static void show_jobs(const struct node *node, struct report *report, const char
         report_text(report, "text", view.text);
         report_bool(report, "source", view.source);
         report_u64(report, "size_bytes", view.size_bytes);
-        report_u64(report, "created_ns", view.created_ns);
-        report_u64(report, "running_ns", view.running_ns);
-        report_u64(report, "ended_ns", view.ended_ns);
-        report_u64(report, "now_ns", now_ns);
+        report_times(report, &view, now_ns);
         if (view.source) {
             report_tree(report, &view);
             if (with_sites)
