@@ -137,6 +137,7 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
         node->counters.drop_session++;
         return NULL;
     }
+    peer->session_used = true;
     return peer;
 }
 

@@ -7,7 +7,9 @@
  * (acks), sender (tail probes): their own
  *
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
- * new session of ours, so that late packets of the old one are refused, and jobs are told. */
+ * new session of ours, so that late packets of the old one are refused, and jobs are told. A session of ours
+ * that nothing came under yet stays as it is: both sides renewing theirs in answer to each other, while older
+ * hellos are on their way, would never agree. */
 #include <string.h>
 
 #include "base/check.h"
@@ -115,6 +117,7 @@ static void edge_reset(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->ready_ns = TIME_NEVER;
     peer->credit_told = UINT32_MAX;
     peer->session_in = new_session(node, peer->index);
+    peer->session_used = false;
     node->counters.peers_reset++;
     job_on_peer_lost(node, peer->index, true, now_ns);
 }
@@ -122,6 +125,7 @@ static void edge_reset(struct node *node, struct peer *peer, uint64_t now_ns)
 static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->state = PEER_UP;
+    peer->session_used = true;
     peer->down_since_ns = 0;
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
     if (peer->rtt_min_ns == 0 && !peer->probe.active)
@@ -133,7 +137,7 @@ void peer_on_hello(struct node *node, struct peer *peer, const struct wire_hello
 {
     bool strange = hello->incarnation != peer->incarnation || hello->session != peer->session_out;
     if (strange) {
-        bool had_state = peer->known;
+        bool had_state = peer->known && (peer->session_used || hello->incarnation != peer->incarnation);
         peer->known = true;
         peer->incarnation = hello->incarnation;
         peer->session_out = hello->session;
@@ -221,8 +225,9 @@ bool peer_control_due(const struct peer *peer, uint64_t now_ns)
 uint64_t peer_next_ns(const struct peer *peer)
 {
     uint64_t next_ns = peer->hello_due_ns;
+    /* A peer that is down is sent no probes: only the measurement's end is still to come. */
     if (peer->probe.active)
-        next_ns = MIN(next_ns, rtt_probe_next_ns(&peer->probe));
+        next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);
     if (peer->state != PEER_UP)
         return next_ns;
     next_ns = MIN(next_ns, later_ns(peer->heard_ns, peer->silence_ns));

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "node/internal.h"
 #include "planner/solve.h"
 
 uint8_t world_source_byte(uint64_t offset)
@@ -55,29 +56,74 @@ static struct world_packet pop(struct world *world)
     }
 }
 
-static struct net_address address_of(uint16_t node)
+/* The node's number is the last byte that both families have in common. */
+static struct net_address address_of(uint16_t node, uint8_t family)
 {
     return (struct net_address){
-        .ip = {10, 0, 0, (uint8_t)(node + 1)}, .udp_port = NODE_UDP_PORT, .family = ADDRESS_IPV4};
+        .ip = {10, 0, 0, (uint8_t)(node + 1)}, .udp_port = NODE_UDP_PORT, .family = family};
+}
+
+static void fly(struct world *world, uint64_t at_ns, uint16_t from, uint16_t to,
+                const struct tx_packet *packet)
+{
+    struct world_packet flying = {.at_ns = at_ns,
+                                  .order = world->order++,
+                                  .from = from,
+                                  .to = to,
+                                  .length = packet->head_bytes + packet->body_bytes};
+    flying.data = malloc(flying.length);
+    CHECK(flying.data != NULL);
+    memcpy(flying.data, packet->head, packet->head_bytes);
+    if (packet->body_bytes > 0)
+        memcpy(flying.data + packet->head_bytes, packet->body, packet->body_bytes);
+    push(world, &flying);
+}
+
+/* Time at the far end of the link's own rate; 0: dropped at its queue. */
+static uint64_t through_link(struct world *world, uint16_t from, uint16_t to, uint32_t length, uint64_t at_ns)
+{
+    uint64_t rate_bps = world->rate_bps[from][to];
+    if (rate_bps == 0)
+        return at_ns;
+    uint64_t *busy_ns = &world->busy_until_ns[from][to];
+    if (*busy_ns > at_ns + 50 * NS_PER_MS)
+        return 0;
+    *busy_ns = MAX(*busy_ns, at_ns) + (uint64_t)length * 8 * NS_PER_S / rate_bps;
+    return *busy_ns;
 }
 
 static void carry(struct world *world, uint16_t from, const struct tx_packet *packet)
 {
     uint16_t to = (uint16_t)(packet->to.ip[3] - 1);
-    if (rng_chance_ppb(&world->rng, world->loss_ppb)) {
+    uint32_t length = packet->head_bytes + packet->body_bytes;
+    uint32_t ip_bytes = length + address_overhead_bytes(packet->to.family);
+    CHECK(ip_bytes <= world->nodes[from].config.ports[0].mtu);
+    uint64_t at_ns = through_link(world, from, to, length, MAX(packet->depart_ns, world->now_ns));
+    bool cut = at_ns < world->down_until_ns[from][to] || ip_bytes > world->nodes[to].config.ports[0].mtu;
+    if (at_ns == 0 || cut || rng_chance_ppb(&world->rng, world->loss_ppb)) {
         world->packets_lost++;
         return;
     }
-    struct world_packet flying = {.at_ns = MAX(packet->depart_ns, world->now_ns) + world->delay_ns,
-                                  .order = world->order++,
-                                  .from = from,
-                                  .to = to,
-                                  .length = packet->head_bytes + packet->body_bytes};
-    CHECK(flying.length <= sizeof(flying.data));
-    memcpy(flying.data, packet->head, packet->head_bytes);
-    if (packet->body_bytes > 0)
-        memcpy(flying.data + packet->head_bytes, packet->body, packet->body_bytes);
-    push(world, &flying);
+    at_ns += world->delay_ns;
+    if (rng_chance_ppb(&world->rng, world->late_ppb))
+        at_ns += world->late_ns;
+    fly(world, at_ns, from, to, packet);
+    if (rng_chance_ppb(&world->rng, world->duplicate_ppb))
+        fly(world, at_ns + NS_PER_MS, from, to, packet);
+}
+
+void world_inject(struct world *world, uint16_t from, uint16_t to, const uint8_t *data, uint32_t length)
+{
+    struct rx_packet view = {.data = data,
+                             .length = length,
+                             .rx_ns = world->now_ns,
+                             .from = address_of(from, world->nodes[to].config.ports[0].address.family)};
+    node_rx(world->nodes[to].node, &view, 1, world->now_ns);
+}
+
+void world_cut(struct world *world, uint16_t one, uint16_t other, uint64_t until_ns)
+{
+    world->down_until_ns[one][other] = world->down_until_ns[other][one] = until_ns;
 }
 
 /* ---- disks ---- */
@@ -95,8 +141,9 @@ static void disk_open_target(struct world_node *node, const struct disk_request 
                              struct disk_reply *reply)
 {
     struct world_file *file = &node->files[request->handle];
+    CHECK(!file->open);
     free(file->data);
-    *file = (struct world_file){.size = request->open->size_bytes};
+    *file = (struct world_file){.size = request->open->size_bytes, .open = node->open_status != DISK_FAILED};
     file->data = calloc(1, file->size + 1);
     snprintf(file->path, sizeof(file->path), "%.200s/%.200s", request->open->directory, request->open->file);
     reply->status = (uint8_t)node->open_status;
@@ -111,6 +158,8 @@ static void disk_answer(struct world *world, struct world_node *node, const stru
     *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
     switch ((enum disk_op)request->op) {
     case DISK_OPEN_SOURCE:
+        CHECK(!file->open);
+        *file = (struct world_file){.open = !world->source_missing, .data = file->data};
         reply->size_bytes = world->source_bytes;
         reply->status = world->source_missing ? DISK_FAILED : DISK_OK;
         snprintf(reply->text, sizeof(reply->text), world->source_missing ? "No such file" : "");
@@ -119,11 +168,13 @@ static void disk_answer(struct world *world, struct world_node *node, const stru
         disk_open_target(node, request, reply);
         break;
     case DISK_READ:
+        CHECK(file->open);
         for (uint32_t index = 0; index < request->length; index++)
             request->data[index] = world_source_byte(request->offset + index);
         fake_hash(request->data, request->length, &reply->hash);
         break;
     case DISK_WRITE:
+        CHECK(file->open && !file->finished);
         CHECK(request->offset + request->length <= file->size);
         memcpy(file->data + request->offset, request->data, request->length);
         fake_hash(request->data, request->length, &reply->hash);
@@ -135,15 +186,49 @@ static void disk_answer(struct world *world, struct world_node *node, const stru
         snprintf(reply->text, sizeof(reply->text), node->write_fails ? "Input/output error" : "");
         break;
     case DISK_FINISH:
+        CHECK(file->open && !file->finished);
         file->finished = true;
         snprintf(reply->text, sizeof(reply->text), "%.190s", file->path);
         break;
     case DISK_ABORT:
+        CHECK(file->open && !file->finished && node->open_status != DISK_ALREADY_THERE);
         file->aborted = true;
         break;
     case DISK_CLOSE:
+        CHECK(file->open);
+        file->open = false;
         break;
     }
+}
+
+/* Takes requests; answers at once or notes the answers for later. True: something was done. */
+static bool serve_disk(struct world *world, struct world_node *node)
+{
+    struct disk_request requests[16];
+    struct disk_reply replies[16];
+    uint16_t asked = node->disk_stuck ? 0 : node_disk(node->node, requests, 16, world->now_ns);
+    uint16_t answered = 0;
+    for (uint16_t at = 0; at < asked; at++) {
+        struct disk_reply *reply = &replies[answered];
+        disk_answer(world, node, &requests[at], reply);
+        if (node->disk_ns == 0) {
+            answered++;
+            continue;
+        }
+        CHECK(node->reply_count < WORLD_REPLIES_MAX);
+        uint64_t from_ns = world->now_ns;
+        if (node->reply_count > 0)
+            from_ns = MAX(from_ns, node->replies[node->reply_count - 1].at_ns);
+        node->replies[node->reply_count++] =
+            (struct world_reply){.at_ns = from_ns + node->disk_ns, .reply = *reply};
+    }
+    node_disk_done(node->node, replies, answered, world->now_ns);
+    uint32_t due = 0;
+    while (due < node->reply_count && node->replies[due].at_ns <= world->now_ns)
+        node_disk_done(node->node, &node->replies[due++].reply, 1, world->now_ns);
+    node->reply_count -= due;
+    memmove(node->replies, node->replies + due, node->reply_count * sizeof(*node->replies));
+    return asked > 0 || due > 0;
 }
 
 /* ---- nodes ---- */
@@ -171,31 +256,47 @@ static bool drain_planner(struct world *world, struct world_node *node)
     return busy;
 }
 
-static void drain(struct world *world, uint16_t index)
+static bool transmit(struct world *world, uint16_t index)
 {
     struct world_node *node = &world->nodes[index];
     static struct tx_packet packets[32];
     struct tx_report reports[32];
-    struct disk_request requests[16];
-    struct disk_reply replies[16];
-    bool busy = true;
+    uint16_t count = node_tx(node->node, 0, packets, 32, world->now_ns);
+    uint16_t reported = 0;
+    for (uint16_t at = 0; at < count; at++) {
+        bool data = packets[at].cookie != TX_COOKIE_NONE;
+        bool refused = data && world->now_ns < node->refused_until_ns;
+        if (!refused)
+            carry(world, index, &packets[at]);
+        if (data)
+            reports[reported++] = (struct tx_report){.cookie = packets[at].cookie,
+                                                     .sent_ns = packets[at].depart_ns,
+                                                     .status = refused ? TX_REFUSED : TX_SENT,
+                                                     .released = 1};
+    }
+    node_tx_done(node->node, reports, reported, world->now_ns);
+    return count > 0;
+}
+
+static void drain(struct world *world, uint16_t index)
+{
+    struct world_node *node = &world->nodes[index];
+    bool busy = world->now_ns >= node->stopped_until_ns;
     while (busy) {
         node_tick(node->node, world->now_ns);
         busy = drain_planner(world, node);
-        uint16_t asked = node_disk(node->node, requests, 16, world->now_ns);
-        for (uint16_t at = 0; at < asked; at++)
-            disk_answer(world, node, &requests[at], &replies[at]);
-        node_disk_done(node->node, replies, asked, world->now_ns);
-        uint16_t count = node_tx(node->node, 0, packets, 32, world->now_ns);
-        uint16_t reported = 0;
-        for (uint16_t at = 0; at < count; at++) {
-            carry(world, index, &packets[at]);
-            if (packets[at].cookie != TX_COOKIE_NONE)
-                reports[reported++] = (struct tx_report){
-                    .cookie = packets[at].cookie, .sent_ns = packets[at].depart_ns, .released = 1};
-        }
-        node_tx_done(node->node, reports, reported, world->now_ns);
-        busy = busy || count > 0 || asked > 0;
+        busy |= serve_disk(world, node);
+        busy |= transmit(world, index);
+    }
+}
+
+void world_use_ipv6(struct world *world)
+{
+    for (uint16_t index = 0; index < world->count; index++) {
+        struct node_config *config = &world->nodes[index].config;
+        config->ports[0].address.family = ADDRESS_IPV6;
+        for (uint16_t peer = 0; peer < config->peer_count; peer++)
+            config->peers[peer].address.family = ADDRESS_IPV6;
     }
 }
 
@@ -212,14 +313,14 @@ void world_init(struct world *world, uint16_t count, uint64_t seed)
         config->seed = seed * 100 + index;
         config->incarnation = 1;
         config->port_count = 1;
-        config->ports[0] =
-            (struct node_port_config){.address = address_of(index), .mtu = 1500, .rate_bps = 100000000};
+        config->ports[0] = (struct node_port_config){
+            .address = address_of(index, ADDRESS_IPV4), .mtu = 1500, .rate_bps = 100000000};
         for (uint16_t other = 0; other < count; other++) {
             if (other == index)
                 continue;
             struct node_peer_config *peer = &config->peers[config->peer_count++];
             snprintf(peer->name, sizeof(peer->name), "n%u", other);
-            peer->address = address_of(other);
+            peer->address = address_of(other, ADDRESS_IPV4);
         }
         config->directory_count = 1;
         strcpy(config->directories[0].name, "incoming");
@@ -228,6 +329,8 @@ void world_init(struct world *world, uint16_t count, uint64_t seed)
         config->buffer_bytes = 32 << 20;
         config->blocks_max = 4096;
         world->nodes[index].corrupt_block = UINT64_MAX;
+        world->nodes[index].replies = calloc(WORLD_REPLIES_MAX, sizeof(struct world_reply));
+        CHECK(world->nodes[index].replies != NULL);
     }
 }
 
@@ -236,6 +339,9 @@ void world_kill(struct world *world, uint16_t node)
     free(world->nodes[node].memory);
     world->nodes[node].memory = NULL;
     world->nodes[node].alive = false;
+    world->nodes[node].reply_count = 0;
+    for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++)
+        world->nodes[node].files[handle].open = false;
 }
 
 void world_end(struct world *world)
@@ -244,7 +350,10 @@ void world_end(struct world *world)
         world_kill(world, node);
         for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++)
             free(world->nodes[node].files[handle].data);
+        free(world->nodes[node].replies);
     }
+    for (uint32_t packet = 0; packet < world->packet_count; packet++)
+        free(world->packets[packet].data);
     free(world->packets);
 }
 
@@ -271,26 +380,38 @@ static void deliver(struct world *world)
 {
     struct world_packet packet = pop(world);
     struct world_node *node = &world->nodes[packet.to];
-    if (!node->alive)
+    if (node->alive && world->now_ns < node->stopped_until_ns) {
+        packet.at_ns = node->stopped_until_ns;
+        push(world, &packet);
         return;
-    struct rx_packet view = {.data = packet.data,
-                             .length = packet.length,
-                             .rx_ns = world->now_ns,
-                             .stamp_kind = STAMP_VIRTUAL,
-                             .from = address_of(packet.from)};
-    node_rx(node->node, &view, 1, world->now_ns);
-    drain(world, packet.to);
+    }
+    if (node->alive) {
+        world_inject(world, packet.from, packet.to, packet.data, packet.length);
+        drain(world, packet.to);
+    }
+    free(packet.data);
+}
+
+static uint64_t wake_ns(const struct world_node *node)
+{
+    if (!node->alive)
+        return TIME_NEVER;
+    uint64_t next_ns = node_next_ns(node->node);
+    if (node->disk_stuck && node->node->disk_head != node->node->disk_tail)
+        next_ns = MIN(node->node->tick_ns, node->node->now_ns + NS_PER_MS);
+    if (node->reply_count > 0)
+        next_ns = MIN(next_ns, node->replies[0].at_ns);
+    return MAX(next_ns, node->stopped_until_ns);
 }
 
 void world_run_until(struct world *world, uint64_t until_ns)
 {
+    uint32_t calls = 0;
     for (;;) {
         uint64_t next_ns = world->packet_count > 0 ? world->packets[0].at_ns : TIME_NEVER;
         uint16_t awake = WORLD_NODES_MAX;
         for (uint16_t index = 0; index < world->count; index++) {
-            if (!world->nodes[index].alive)
-                continue;
-            uint64_t node_ns = node_next_ns(world->nodes[index].node);
+            uint64_t node_ns = wake_ns(&world->nodes[index]);
             if (node_ns < next_ns) {
                 next_ns = node_ns;
                 awake = index;
@@ -299,6 +420,8 @@ void world_run_until(struct world *world, uint64_t until_ns)
         if (next_ns > until_ns)
             break;
         CHECK(next_ns >= world->now_ns || awake != WORLD_NODES_MAX);
+        calls = next_ns > world->now_ns ? 0 : calls + 1;
+        CHECK(calls < 100000); /* else a node asks to be called and then has nothing to do */
         world->now_ns = MAX(world->now_ns, next_ns);
         if (awake == WORLD_NODES_MAX)
             deliver(world);
@@ -323,18 +446,66 @@ struct job_spec world_job(const struct world *world, const char *name)
     return spec;
 }
 
-bool world_run_job(struct world *world, const struct job_spec *spec, struct err *err)
+static bool command(struct world *world, uint16_t node, const struct ctl_msg *msg, struct err *err)
 {
-    static struct ctl_msg msg;
     char text[16];
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
-    msg = (struct ctl_msg){.type = CTL_JOB_RUN};
-    msg.body.job_run = *spec;
-    node_ctl(world->nodes[0].node, &msg, &reply, world->now_ns);
+    node_ctl(world->nodes[node].node, msg, &reply, world->now_ns);
     *err = reply.err;
     if (reply.ok)
-        drain(world, 0);
+        drain(world, node);
     return reply.ok;
+}
+
+bool world_run_job_at(struct world *world, uint16_t node, const struct job_spec *spec, struct err *err)
+{
+    static struct ctl_msg msg;
+    msg = (struct ctl_msg){.type = CTL_JOB_RUN};
+    msg.body.job_run = *spec;
+    return command(world, node, &msg, err);
+}
+
+bool world_run_job(struct world *world, const struct job_spec *spec, struct err *err)
+{
+    return world_run_job_at(world, 0, spec, err);
+}
+
+bool world_cancel_job(struct world *world, uint16_t node, const char *name)
+{
+    static struct ctl_msg msg;
+    struct err err;
+    msg = (struct ctl_msg){.type = CTL_JOB_CANCEL};
+    snprintf(msg.body.job_cancel.name, sizeof(msg.body.job_cancel.name), "%s", name);
+    return command(world, node, &msg, &err);
+}
+
+const struct node_job_view *world_view(const struct world *world, uint16_t node, const char *name)
+{
+    static struct node_job_view view, newest;
+    bool found = false;
+    for (uint32_t index = 0; node_job_view(world->nodes[node].node, index, &view); index++) {
+        if (strcmp(view.name, name) != 0 || (found && view.created_ns < newest.created_ns))
+            continue;
+        newest = view;
+        found = true;
+    }
+    return found ? &newest : NULL;
+}
+
+bool world_is_clean(const struct world *world, uint16_t index)
+{
+    const struct node *node = world->nodes[index].node;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        if (world->nodes[index].files[slot].open || job->disk_outstanding > 0 || job->object != NULL ||
+            (job->in_use && (job->state < JOB_DONE || job->phase != PHASE_CLOSING || job->disk_open)))
+            return false;
+    }
+    for (uint16_t peer = 0; peer < node->peer_count; peer++)
+        if (node->peers[peer].jobs_out != 0)
+            return false;
+    return node->store.classes[SLOT_FREE].count == node->store.slot_count && node->store.objects_open == 0 &&
+           node->store.blocks_used == 0;
 }
 
 struct node_job_view *world_finish_job(struct world *world, uint64_t limit_ns)

@@ -1,7 +1,8 @@
 /* A small world for node tests: nodes joined by lossy pipes with a fixed delay, disks in memory that answer
- * at once or fail as told, planner beside every node. Virtual time; one seed, one run. The full model is
- * lib/sim: this one needs nothing above lib/node but the solver, so that node tests fail for reasons of the
- * node. */
+ * at once, later or fail as told, planner beside every node. Virtual time; one seed, one run. The full model
+ * is lib/sim: this one needs nothing above lib/node but the solver, so that node tests fail for reasons of
+ * the node. The disks abort the test on requests that lib/disk could not serve: of a handle that is not open,
+ * a write after the file was finished. */
 #pragma once
 
 #include "base/rng.h"
@@ -9,19 +10,25 @@
 
 #define WORLD_NODES_MAX   8
 #define WORLD_PACKETS_MAX 65536
+#define WORLD_REPLIES_MAX 4096
 
 struct world_packet {
     uint64_t at_ns;
     uint64_t order;
     uint16_t to, from;
     uint32_t length;
-    uint8_t data[1600];
+    uint8_t *data; /* owned by the heap */
+};
+
+struct world_reply {
+    uint64_t at_ns;
+    struct disk_reply reply;
 };
 
 struct world_file {
     uint8_t *data;
     uint64_t size;
-    bool finished, aborted;
+    bool open, finished, aborted;
     char path[PATH_BYTES];
 };
 
@@ -35,6 +42,12 @@ struct world_node {
     enum disk_status open_status; /* what OPEN_TARGET answers */
     bool write_fails;
     uint64_t corrupt_block; /* this block's first WRITE hashes wrongly; UINT64_MAX: none */
+    uint64_t disk_ns; /* how long the disk takes for one READ or WRITE, one after the other; 0: at once */
+    bool disk_stuck;  /* takes no requests */
+    struct world_reply *replies; /* in order of time */
+    uint32_t reply_count;
+    uint64_t refused_until_ns; /* its port takes no data until then */
+    uint64_t stopped_until_ns; /* the process stands still until then */
 };
 
 struct world {
@@ -43,6 +56,11 @@ struct world {
     uint64_t now_ns;
     uint64_t delay_ns;
     uint64_t loss_ppb;
+    uint64_t duplicate_ppb;
+    uint64_t late_ppb, late_ns; /* this share of the packets comes so much later */
+    uint64_t down_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX]; /* from, to */
+    uint64_t rate_bps[WORLD_NODES_MAX][WORLD_NODES_MAX];      /* 0: as fast as the port; 50 ms of queue */
+    uint64_t busy_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX];
     bool planner_absent;
     uint64_t packets_lost;
     struct rng rng;
@@ -53,8 +71,12 @@ struct world {
     uint64_t order;
 };
 
-/* Nodes are called n0, n1 …; each knows all others. */
+/* Nodes are called n0, n1 …; each knows all others. Configurations may be changed before world_start. */
 void world_init(struct world *world, uint16_t count, uint64_t seed);
+/* IPv6 addresses for all. */
+void world_use_ipv6(struct world *world);
+/* The link between the two carries nothing until then. */
+void world_cut(struct world *world, uint16_t one, uint16_t other, uint64_t until_ns);
 void world_end(struct world *world);
 /* Starts (or restarts, with a new incarnation) a node. */
 void world_start(struct world *world, uint16_t node);
@@ -62,10 +84,18 @@ void world_kill(struct world *world, uint16_t node);
 void world_run_until(struct world *world, uint64_t until_ns);
 /* A job n0 → all others by RTT, SHA-256, of world->source_bytes. */
 struct job_spec world_job(const struct world *world, const char *name);
-/* node_ctl JOB_RUN at n0; false with *err. */
+/* node_ctl JOB_RUN at n0 or at another node; false with *err. */
 bool world_run_job(struct world *world, const struct job_spec *spec, struct err *err);
+bool world_run_job_at(struct world *world, uint16_t node, const struct job_spec *spec, struct err *err);
+bool world_cancel_job(struct world *world, uint16_t node, const char *name);
+/* The newest job of that name at a node; NULL: none. Valid until the next call. */
+const struct node_job_view *world_view(const struct world *world, uint16_t node, const char *name);
 /* Runs until the first job of n0 has ended, at most limit_ns longer; its view. */
 struct node_job_view *world_finish_job(struct world *world, uint64_t limit_ns);
+/* True when nothing is left of any job in this node: no object, slot, disk handle or request. */
+bool world_is_clean(const struct world *world, uint16_t node);
+/* A datagram as if `from` had sent it to `to`; arrives at once. */
+void world_inject(struct world *world, uint16_t from, uint16_t to, const uint8_t *data, uint32_t length);
 uint64_t world_counter(const struct world *world, uint16_t node, const char *name);
 /* Byte `offset` of a source file. */
 uint8_t world_source_byte(uint64_t offset);
