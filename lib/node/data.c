@@ -23,7 +23,7 @@ static struct job *admit(struct node *node, const struct peer *peer, const struc
     const struct forward_entry *entry =
         forward_lookup(node->table, data->job, wire_content_stripe(data->content));
     struct job *job = entry == NULL ? NULL : &node->jobs[entry->job_slot];
-    if (job == NULL || job->object == NULL || job->phase == PHASE_CLOSING) {
+    if (job == NULL || job->object == NULL || job->phase == PHASE_OPENING || job->phase == PHASE_CLOSING) {
         node->counters.drop_data_job++;
         return NULL;
     }

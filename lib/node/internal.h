@@ -51,6 +51,7 @@ struct peer {
     uint32_t frame_overhead; /* wire bytes around a datagram */
     enum peer_state state;
     bool known;           /* a hello of it was seen: session_out is valid */
+    bool session_used;    /* something came under session_in, or the peer came up with it */
     uint64_t incarnation; /* of the peer */
     uint32_t session_in;  /* packets to us carry this */
     uint32_t session_out; /* packets to it carry this */
@@ -287,6 +288,7 @@ void source_tick(struct node *node, struct job *job, uint64_t now_ns);
 /* ---- site.c: a job at a receiver or relay ---- */
 void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns);
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns);
+void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns); /* it restarted */
 void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 void site_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns);
 void site_on_close(struct node *node, struct job *job, const struct control_close_job *close,

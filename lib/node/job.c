@@ -4,6 +4,9 @@
 #include "base/check.h"
 #include "node/internal.h"
 
+/* Sums over all jobs stay far below 2^64. */
+#define CHILD_RATE_BPS_MAX 100000000000000ULL
+
 struct job *job_find(struct node *node, uint32_t id)
 {
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
@@ -62,6 +65,13 @@ static struct forward_table *next_table(struct node *node)
     return node->table == &node->tables[0] ? &node->tables[1] : &node->tables[0];
 }
 
+static uint32_t symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer,
+                                   uint32_t mtu)
+{
+    uint32_t overhead = address_overhead_bytes(node->peers[peer].config->address.family);
+    return geometry_symbols_per_packet(mtu, overhead, job->geometry.symbol_bytes);
+}
+
 static bool install_children(struct node *node, struct job *job, struct forward_entry *entry, struct err *err)
 {
     memset(job->child_of_peer, UINT8_MAX, sizeof(job->child_of_peer));
@@ -73,8 +83,15 @@ static bool install_children(struct node *node, struct job *job, struct forward_
             return err_set(err, "child '%s' is no peer of %s", wanted->name.text, node->config.name);
         if (job->child_of_peer[peer] != UINT8_MAX)
             return err_set(err, "child '%s' is there twice", wanted->name.text);
-        if (wanted->rate_bps == 0)
-            return err_set(err, "child '%s' has no rate", wanted->name.text);
+        if (peer == job->parent || peer == job->source_peer)
+            return err_set(err, "child '%s' is also the %s", wanted->name.text,
+                           peer == job->parent ? "parent" : "source");
+        if (wanted->rate_bps == 0 || wanted->rate_bps > CHILD_RATE_BPS_MAX)
+            return err_set(err, "child '%s' has no rate that makes sense", wanted->name.text);
+        uint32_t mtu = node->config.ports[node->peers[peer].port].mtu;
+        if (symbols_per_packet(node, job, peer, mtu) == 0)
+            return err_set(err, "symbols of %u bytes do not fit the MTU %u towards %s",
+                           job->geometry.symbol_bytes, mtu, wanted->name.text);
         job->children[index] = (struct child){.peer = peer, .rate_bps = wanted->rate_bps};
         job->child_of_peer[peer] = index;
         entry->children[index] = (struct forward_child){
@@ -135,8 +152,8 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         struct child *child = &job->children[index];
         struct peer *peer = &node->peers[child->peer];
         bool idle = peer->jobs_out == 0;
-        child->symbols_per_packet = geometry_symbols_per_packet(
-            peer->path_mtu, address_overhead_bytes(peer->config->address.family), job->geometry.symbol_bytes);
+        /* At least one, as planned: a later measurement may have lost its large probes. */
+        child->symbols_per_packet = MAX(symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         uint64_t cap_bps = edge_cap_bps(node, child->peer);
         if (idle)
@@ -339,7 +356,7 @@ void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t
         if (job->is_source)
             source_on_peer_lost(node, job, peer, restarted, now_ns);
         else if (restarted && peer == job->source_peer)
-            site_fail(node, job, now_ns, "the source %s restarted", peer_name(node, peer));
+            site_on_source_lost(node, job, now_ns);
         else if (restarted && peer == job->parent)
             site_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, peer));
     }

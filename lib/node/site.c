@@ -59,6 +59,12 @@ void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *
     node_schedule(node, now_ns);
 }
 
+/* The file is there, whatever becomes of the others. */
+static bool is_whole(const struct job *job)
+{
+    return job->site_state == SITE_VERIFIED || job->site_state == SITE_SKIPPED;
+}
+
 static void close_as(struct node *node, struct job *job, enum job_state state, uint64_t now_ns)
 {
     job->state = (uint8_t)state;
@@ -149,7 +155,9 @@ static void replace_part(struct node *node, struct job *job, const struct contro
 {
     bool acceptable = part->fixed.epoch > job->epoch &&
                       (job->phase == PHASE_OPENING || job->phase == PHASE_READY) &&
-                      part->fixed.size_bytes == job->part.fixed.size_bytes && object_idle(job->object);
+                      part->fixed.size_bytes == job->part.fixed.size_bytes &&
+                      part->fixed.hash == job->part.fixed.hash && part->fixed.keep == job->part.fixed.keep &&
+                      strcmp(part->file, job->part.file) == 0 && object_idle(job->object);
     if (!acceptable) {
         node->counters.messages_refused++;
         return;
@@ -173,7 +181,9 @@ void site_on_part(struct node *node, uint16_t peer, const struct control_part *p
         return;
     }
     if (job != NULL && job->phase == PHASE_CLOSING) {
-        node->counters.messages_refused++;
+        /* Refused before, but the source has left another site out first and asks again. */
+        send_confirm(node, peer, part->fixed.job, part->fixed.epoch, CONFIRM_REFUSED,
+                     job->text[0] != '\0' ? job->text : "the job has ended here");
         return;
     }
     if (job != NULL) {
@@ -203,6 +213,7 @@ void site_on_part(struct node *node, uint16_t peer, const struct control_part *p
 static void on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
     job->disk_open = reply->status == DISK_OK || reply->status == DISK_ALREADY_THERE;
+    job->disk_ended = reply->status == DISK_ALREADY_THERE; /* there is nothing to finish or to abort */
     if (job->phase == PHASE_CLOSING)
         return;
     if (!job->disk_open) {
@@ -211,7 +222,6 @@ static void on_opened(struct node *node, struct job *job, const struct disk_repl
     }
     if (reply->status == DISK_ALREADY_THERE) {
         job->site_state = SITE_SKIPPED;
-        job->disk_ended = true;
         name_copy(job->text, sizeof(job->text), reply->text);
     }
     confirm_ready(node, job);
@@ -341,7 +351,7 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 {
     if (job->phase == PHASE_CLOSING)
         return;
-    bool whole = job->site_state == SITE_VERIFIED || job->site_state == SITE_SKIPPED;
+    bool whole = is_whole(job);
     if (!whole && job->text[0] == '\0')
         name_copy(job->text, sizeof(job->text), close->text);
     bool cancelled = close->fixed.outcome == CLOSE_CANCELLED;
@@ -360,7 +370,12 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
     const struct peer *source = &node->peers[job->source_peer];
     if (source->state == PEER_UP || now_ns < later_ns(source->down_since_ns, node->config.stall_timeout_ns))
         return;
-    bool whole = job->site_state == SITE_VERIFIED || job->site_state == SITE_SKIPPED;
     site_fail(node, job, now_ns, "the source %s does not answer", peer_name(node, job->source_peer));
-    close_as(node, job, whole ? JOB_DONE : JOB_FAILED, now_ns);
+    close_as(node, job, is_whole(job) ? JOB_DONE : JOB_FAILED, now_ns);
+}
+
+void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)
+{
+    site_fail(node, job, now_ns, "the source %s restarted", peer_name(node, job->source_peer));
+    close_as(node, job, is_whole(job) ? JOB_DONE : JOB_FAILED, now_ns);
 }
