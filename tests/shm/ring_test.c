@@ -54,7 +54,7 @@ static bool push(struct shm_ring *ring, uint32_t run, uint32_t index)
 
 static void expect_pop(struct shm_ring *ring, uint32_t run, uint32_t index)
 {
-    uint32_t got_run, got_index;
+    uint32_t got_run = 0, got_index = 0;
     size_t length = shm_ring_pop(ring, record, sizeof(record));
     assert_true(length > 0 && record_whole(record, length, &got_run, &got_index));
     assert_int_equal(got_run, run);
