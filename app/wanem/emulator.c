@@ -13,7 +13,9 @@
 #include "base/units.h"
 #include "dpdk/responder.h"
 
-#define POOL_CACHE 256
+#define LATE_GAP_NS 500000ULL /* gaps of this length leave more than a burst in a port */
+#define LATE_TIMES  4         /* the backlog of a gap is worked off within so many times its length */
+#define POOL_CACHE  256
 
 /* ---- start and end ---- */
 
@@ -189,11 +191,18 @@ static void receive_frame(struct emulator *emulator, uint16_t from, struct rte_m
     rte_pktmbuf_free(mbuf);
 }
 
+/* When the emulator was not scheduled for a while, frames pile up in the ports. They came spread over that
+ * time; taken as if they came at once they would overflow the uplink's queue, a loss that no real uplink has.
+ * So they wait in the port, as they would in the site, while that queue is half full. */
 static bool receive(struct emulator *emulator, uint16_t from, uint64_t now_ns)
 {
     struct rte_mbuf *burst[PORT_BURST];
     if (wan_room(&emulator->wan) < PORT_BURST) {
         emulator->counters.rx_paused++;
+        return false;
+    }
+    if (now_ns < emulator->late_until_ns && wan_uplink_crowded(&emulator->wan, from, now_ns)) {
+        emulator->counters.rx_held++;
         return false;
     }
     uint16_t count = port_rx_burst(&emulator->sites[from].port, burst, PORT_BURST);
@@ -295,6 +304,8 @@ void emulator_run(struct emulator *emulator, const volatile sig_atomic_t *stop, 
         uint64_t gap_ns = elapsed_ns(now_ns, emulator->last_turn_ns + emulator->last_sleep_ns);
         emulator->gap_ns_max = MAX(emulator->gap_ns_max, gap_ns);
         emulator->last_turn_ns = now_ns;
+        if (gap_ns > LATE_GAP_NS)
+            emulator->late_until_ns = MAX(emulator->late_until_ns, now_ns + LATE_TIMES * gap_ns);
         rest(emulator, turn(emulator, now_ns), now_ns);
         if (now_ns >= sync_ns) {
             tsc_clock_sync(&emulator->clock);

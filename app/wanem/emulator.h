@@ -34,7 +34,8 @@ struct emulator {
     struct tsc_clock clock;
     struct idle idle;
     uint64_t last_turn_ns;
-    uint64_t gap_ns_max; /* longest time between two turns that was not asked for by the idle policy */
+    uint64_t late_until_ns; /* after a gap: see receive() */
+    uint64_t gap_ns_max;    /* longest time between two turns that was not asked for by the idle policy */
     uint64_t last_sleep_ns;
 };
 

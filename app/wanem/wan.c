@@ -9,6 +9,8 @@
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
 /* How long packets may wait for this shaper; one without a rate lets none wait. */
+#define PACKET_FRAME_BYTES 1514 /* what a queue counted in packets is taken to hold */
+
 static uint64_t queue_ns(const struct netem_config *config)
 {
     if (config->rate_bps == 0)
@@ -142,6 +144,27 @@ static void hold_until(struct wan *wan, uint64_t time_ns, void *packet, uint32_t
 {
     struct hold_item item = {.time_ns = time_ns, .packet = packet, .bytes = wire_bytes, .to = to};
     hold_put(&wan->hold, &item);
+}
+
+bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns)
+{
+    const struct netem_link *uplink = &wan->sites[site].uplink;
+    const struct netem_config *config = &uplink->config;
+    if (config->rate_bps == 0)
+        return false;
+    uint64_t waiting_ns = 2 * netem_queue_ns(uplink, now_ns);
+    switch ((enum netem_queue_unit)config->queue_unit) {
+    case NETEM_QUEUE_NONE:
+        return false;
+    case NETEM_QUEUE_NS:
+        return waiting_ns > config->queue_limit;
+    case NETEM_QUEUE_BYTES:
+        return waiting_ns > transmit_ns(config->queue_limit, config->rate_bps);
+    case NETEM_QUEUE_PACKETS:
+        return waiting_ns >
+               transmit_ns(config->queue_limit * wire_bytes_of(PACKET_FRAME_BYTES), config->rate_bps);
+    }
+    return false;
 }
 
 struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,

@@ -185,6 +185,35 @@ static void wan_packets_needed__bandwidth_times_delay(void **state)
     assert_in_range(wan_packets_needed(&scenario, WIRE), bytes / WIRE * 3 / 2, bytes / WIRE * 3 / 2 + 1024);
 }
 
+static void wan_uplink_crowded__beyond_half_of_the_queue(void **state)
+{
+    (void)state;
+    static const struct {
+        enum netem_queue_unit unit;
+        uint64_t limit;
+        unsigned packets; /* sent at once when it becomes crowded; 0: never */
+    } rows[] = {{NETEM_QUEUE_NS, NS_PER_MS, 41},
+                {NETEM_QUEUE_BYTES, 100 * WIRE, 51},
+                {NETEM_QUEUE_PACKETS, 100, 51},
+                {NETEM_QUEUE_NONE, 0, 0}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        scenario.nodes[0].uplink.queue_unit = rows[row].unit;
+        scenario.nodes[0].uplink.queue_limit = rows[row].limit;
+        wan_create(&wan, &scenario, CAPACITY, release);
+        unsigned crowded = 0;
+        for (unsigned sent = 1; sent <= 90 && crowded == 0; sent++) {
+            send(0, 1, sent, 0);
+            if (wan_uplink_crowded(&wan, 0, 0))
+                crowded = sent;
+        }
+        assert_int_equal(crowded, rows[row].packets);
+        assert_false(wan_uplink_crowded(&wan, 0, 2 * NS_PER_MS));
+        assert_false(wan_uplink_crowded(&wan, 1, 0));
+        if (row + 1 < sizeof(rows) / sizeof(rows[0]))
+            wan_destroy(&wan);
+    }
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -192,7 +221,7 @@ int main(void)
         CASE(wan_due__after_both_shapers_and_the_link),  CASE(wan_sent__the_rest_stays),
         CASE(wan_run__late_calls_decide_the_same),       CASE(wan_rx__each_drop_is_counted_where_it_happened),
         CASE(wan_rx__duplicates_come_out_twice),         CASE(wan_rx__short_frames_are_padded),
-        CASE(wan_packets_needed__bandwidth_times_delay),
+        CASE(wan_packets_needed__bandwidth_times_delay), CASE(wan_uplink_crowded__beyond_half_of_the_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
