@@ -47,6 +47,7 @@ static bool store_symbols(struct node *node, struct peer *peer, struct job *job,
     case PUT_STORED:
         node->counters.rx_data++;
         peer->credit_symbols = job->geometry.block_symbols;
+        peer->run_symbols = MAX(peer->run_symbols, count);
         if (completed != UINT64_MAX)
             job_on_block_complete(node, job, completed);
         if (job->child_count > 0)
@@ -215,7 +216,8 @@ enum edge_limit data_credit_limit(const struct node *node)
     return writing > node->store.slot_count / 2 ? EDGE_LIMIT_receiver_disk : EDGE_LIMIT_credit;
 }
 
-/* Room in the symbol buffer, in packets of this edge, shared among the peers that are parents now. */
+/* Room in the symbol buffer, in packets of this edge, shared among the peers that are parents now. As long as
+ * one slot is left, some room is told: many jobs in a small buffer must not wait for each other. */
 uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
 {
     uint64_t parents = 0, jobs = 0;
@@ -227,9 +229,12 @@ uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
         jobs++;
     }
     uint64_t slots = store_available(&node->store);
-    slots = slots > jobs + 1 ? slots - jobs - 1 : 0;
+    if (slots == 0)
+        return 0;
+    slots = slots > jobs + 2 ? slots - jobs - 1 : 1;
     uint64_t share = MAX((uint64_t)__builtin_popcountll(parents), 1ULL);
-    return (uint32_t)MIN(slots * peer->credit_symbols / share, (uint64_t)INT32_MAX);
+    uint64_t packets = slots * peer->credit_symbols / (share * peer->run_symbols);
+    return (uint32_t)MIN(MAX(packets, (uint64_t)RECEIVER_ACK_PACKETS), (uint64_t)INT32_MAX);
 }
 
 /* ---- out ---- */
@@ -243,8 +248,9 @@ void data_wake(struct node *node, const struct job *job)
     }
 }
 
-/* The next thing that any job has for this peer, jobs in turn. */
-static struct job *next_item(struct node *node, struct peer *peer, struct feed_item *item)
+/* The next thing that any job has for this peer, jobs in turn. `urgent`: only repairs and what completes a
+ * block. */
+static struct job *next_item(struct node *node, struct peer *peer, bool urgent, struct feed_item *item)
 {
     uint16_t jobs = peer->jobs_out;
     uint16_t turned = (uint16_t)(jobs & (0xffff << peer->job_turn));
@@ -256,11 +262,23 @@ static struct job *next_item(struct node *node, struct peer *peer, struct feed_i
                 continue;
             uint8_t child = job->child_of_peer[peer->index];
             uint32_t per_packet = job->children[child].symbols_per_packet;
-            if (per_packet > 0 && feed_peek(job->object, child, per_packet, item))
+            if (!feed_peek(job->object, child, per_packet, item))
+                continue;
+            if (!urgent || item->repair || item->begun)
                 return job;
         }
     }
     return NULL;
+}
+
+static uint32_t body_bytes_of(const struct job *job, const struct feed_item *item)
+{
+    return (uint32_t)geometry_run_length(&job->geometry, item->symbol, item->count);
+}
+
+static uint32_t wire_bytes_of(const struct peer *peer, const struct job *job, const struct feed_item *item)
+{
+    return WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + body_bytes_of(job, item) + peer->frame_overhead;
 }
 
 static void fill_data(struct node *node, struct peer *peer, struct job *job, const struct feed_item *item,
@@ -268,7 +286,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
 {
     const struct slot *slot = &node->store.slots[item->slot];
     uint64_t content = wire_content(item->symbol, item->count, 0, (uint8_t)job->epoch);
-    uint32_t wire_bytes = WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + body_bytes + peer->frame_overhead;
+    uint32_t wire_bytes = wire_bytes_of(peer, job, item);
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
     uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
     feed_on_sent(job->object, job->child_of_peer[peer->index], item);
@@ -306,33 +324,61 @@ static enum edge_limit why_nothing(const struct node *node, const struct peer *p
     return EDGE_LIMIT_application;
 }
 
+/* When the item may leave; TIME_NEVER with *limit. Credit is asked for to begin a block, never to complete
+ * one: else parent and child could each wait for the other to let go of a block that is not whole. */
+static uint64_t item_send_ns(const struct peer *peer, const struct job *job, const struct feed_item *item,
+                             enum edge_limit *limit)
+{
+    uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes_of(peer, job, item), item->repair, limit);
+    if (at_ns == TIME_NEVER && *limit == EDGE_LIMIT_credit && item->begun)
+        return pacer_next_ns(&peer->sender.pacer);
+    return at_ns;
+}
+
+/* The item to be sent and when: what is next, or, where that is held, what may pass. */
+static struct job *choose_item(struct node *node, struct peer *peer, struct feed_item *item, uint64_t *at_ns)
+{
+    struct job *job = next_item(node, peer, false, item);
+    if (job == NULL) {
+        sender_on_limited(&peer->sender, why_nothing(node, peer));
+        return NULL;
+    }
+    enum edge_limit limit = EDGE_LIMIT_none;
+    *at_ns = item_send_ns(peer, job, item, &limit);
+    if (*at_ns != TIME_NEVER)
+        return job;
+    sender_on_limited(&peer->sender, limit);
+    if (item->repair || item->begun)
+        return NULL;
+    job = next_item(node, peer, true, item);
+    if (job != NULL)
+        *at_ns = item_send_ns(peer, job, item, &limit);
+    return job == NULL || *at_ns == TIME_NEVER ? NULL : job;
+}
+
 /* Tries one edge: true when its packet was filled. Else ready_ns says when to try again. */
 static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns, struct tx_packet *packet,
                       uint64_t now_ns)
 {
     struct feed_item item;
-    struct job *job = next_item(node, peer, &item);
+    uint64_t at_ns = TIME_NEVER;
+    struct job *job = choose_item(node, peer, &item, &at_ns);
     if (job == NULL) {
-        sender_on_limited(&peer->sender, why_nothing(node, peer));
         peer->ready_ns = TIME_NEVER;
         return false;
     }
-    uint32_t body_bytes = (uint32_t)geometry_run_length(&job->geometry, item.symbol, item.count);
-    uint32_t wire_bytes = WIRE_DATA_BYTES + item.count * WIRE_TAG_BYTES + body_bytes + peer->frame_overhead;
-    enum edge_limit limit = EDGE_LIMIT_none;
-    uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes, item.repair, &limit);
-    if (at_ns == TIME_NEVER)
-        sender_on_limited(&peer->sender, limit);
     uint64_t port_ns = pacer_next_ns(&node->ports[peer->port].pacer);
     if (at_ns <= horizon_ns && port_ns > horizon_ns)
         sender_on_limited(&peer->sender, EDGE_LIMIT_uplink);
     peer->ready_ns = at_ns;
     uint64_t depart_ns = MAX(at_ns, port_ns);
     depart_ns = MAX(depart_ns, now_ns);
-    if (at_ns == TIME_NEVER || depart_ns > horizon_ns)
+    if (depart_ns > horizon_ns)
         return false;
-    fill_data(node, peer, job, &item, body_bytes, depart_ns, packet);
+    uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
+    fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);
     peer->job_turn = (uint8_t)((job->slot + 1) % NODE_JOBS_MAX);
+    enum edge_limit limit = EDGE_LIMIT_none;
     peer->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
     if (peer->ready_ns == TIME_NEVER)
         peer->ready_ns = 0; /* found out, and counted, by the next try */

@@ -76,7 +76,8 @@ struct peer {
     uint64_t ready_ns;       /* when the edge may send again; TIME_NEVER: woken by an event */
     uint16_t jobs_out;       /* bit per job slot in which this peer is a child */
     uint8_t job_turn;        /* round robin among them */
-    uint32_t credit_symbols; /* of the job last received: turns slots into packets */
+    uint32_t credit_symbols; /* block symbols of the job last received … */
+    uint32_t run_symbols;    /* … and the most that came in one packet: turn slots into packets */
     uint32_t credit_told;    /* in the last ack; UINT32_MAX: never short */
     uint64_t feedback_bytes; /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;

@@ -259,12 +259,23 @@ void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns)
 
 /* ---- loading from disk: read-ahead at the source, slow children anywhere ---- */
 
+/* Own jobs must not fill the memory that blocks of others pass through. */
+static bool leaves_room(const struct node *node, const struct job *job)
+{
+    if (!job->is_source || store_available(&node->store) > node->store.slot_count / 4)
+        return true;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (node->jobs[slot].in_use && !node->jobs[slot].is_source && node->jobs[slot].object != NULL)
+            return false;
+    return true;
+}
+
 static void load(struct node *node, struct job *job)
 {
     uint64_t block;
     uint32_t slot;
     uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4);
-    while (job->disk_outstanding < READ_AHEAD_BLOCKS &&
+    while (job->disk_outstanding < READ_AHEAD_BLOCKS && leaves_room(node, job) &&
            object_load_begin(job->object, ahead, &block, &slot)) {
         struct disk_request request = {.op = DISK_READ,
                                        .length = geometry_block_length(&job->geometry, block),

@@ -69,6 +69,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->path_mtu = node->config.ports[config->port].mtu;
     peer->ready_ns = TIME_NEVER;
     peer->credit_symbols = BLOCK_BYTES_TARGET / SYMBOL_BYTES_MAX;
+    peer->run_symbols = 1;
     peer->credit_told = UINT32_MAX;
     /* Spread over the interval, so that many nodes started together do not beat in step. */
     peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
@@ -204,7 +205,7 @@ void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
     if (now_ns >= sender_next_ns(&peer->sender))
         data_tick(node, peer, now_ns);
     /* A sender that was told of no room waits for the news that there is some. */
-    if (peer->credit_told < RECEIVER_ACK_PACKETS && data_credit_packets(node, peer) >= peer->credit_symbols) {
+    if (peer->credit_told < RECEIVER_ACK_PACKETS && data_credit_packets(node, peer) >= RECEIVER_ACK_PACKETS) {
         peer->credit_told = UINT32_MAX;
         receiver_remind(&peer->receiver, now_ns);
     }

@@ -128,6 +128,7 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     if (!job_install(node, job, err) || !job_open_object(node, job, err))
         return false;
     node->peers[job->parent].credit_symbols = job->geometry.block_symbols;
+    node->peers[job->parent].run_symbols = 1;
     return true;
 }
 

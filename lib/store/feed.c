@@ -8,7 +8,11 @@ void feed_link_ready(struct object *object, uint32_t index, uint32_t children)
     struct slot *slot = &object->store->slots[index];
     for (uint32_t left = children & ~slot->ready; left != 0; left &= left - 1) {
         uint32_t child = child_first(left);
-        list_append(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
+        /* What completes a block goes first: it lets go of memory here and at the child. */
+        if ((slot->touched >> child & 1) != 0)
+            list_prepend(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
+        else
+            list_append(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
     }
     slot->ready |= children;
 }
@@ -96,6 +100,7 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
     item->slot = index;
     item->symbol = slot->block * object->geometry.block_symbols + first;
     item->repair = repair;
+    item->begun = (slot->touched >> child & 1) != 0;
     return true;
 }
 

@@ -23,6 +23,17 @@ void list_append(struct store *store, struct slot_list *list, size_t link_offset
     list->count++;
 }
 
+void list_prepend(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
+{
+    *link_of(store, link_offset, index) = (struct slot_link){.previous = SLOT_NONE, .next = list->head};
+    if (list->head == SLOT_NONE)
+        list->tail = index;
+    else
+        link_of(store, link_offset, list->head)->previous = index;
+    list->head = index;
+    list->count++;
+}
+
 void list_remove(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
 {
     struct slot_link link = *link_of(store, link_offset, index);

@@ -13,6 +13,7 @@
 
 void list_init(struct slot_list *list);
 void list_append(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index);
+void list_prepend(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index);
 void list_remove(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index);
 
 /* Puts the slot into the class that its state calls for. To be called after every change that may matter:

@@ -31,6 +31,7 @@ struct feed_item {
     uint64_t symbol; /* first */
     uint32_t count;
     bool repair;
+    bool begun; /* the child was sent some of this block before, and so has a place for the rest */
 };
 
 /* What one child still needs of one object. */
@@ -127,7 +128,8 @@ bool object_complete(const struct object *object); /* every block VERIFIED */
 
 /* ---- children ---- */
 
-/* The next symbols for this child: repairs first, then by arrival of their blocks; at most count_max
+/* The next symbols for this child: repairs first, then blocks begun before others, then by arrival of their
+ * blocks; at most count_max
  * consecutive ones of one block. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */

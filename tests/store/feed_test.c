@@ -51,12 +51,34 @@ static void feed_peek__runs(void **state)
     expect_item(0, 8, 69, 1, false);
     expect_item(0, 8, 128, 2, false); /* not into the next block */
     expect_item(0, 2, SYMBOLS, 2, false);
-    put_run(object, 0, 1, &completed); /* before what was sent: its block queues up again */
-    expect_item(0, 8, SYMBOLS + 2, 1, false);
+    put_run(object, 0, 1, &completed); /* before what was sent: its block was begun and goes first */
     expect_item(0, 8, 0, 1, false);
+    expect_item(0, 8, SYMBOLS + 2, 1, false);
     expect_nothing(0);
     put_run(object, 1, 59, &completed);
     expect_item(0, SYMBOLS, 1, 59, false);
+}
+
+/* What completes blocks passes before what begins one, and says so. */
+static void feed_peek__begun_blocks_first(void **state)
+{
+    (void)state;
+    uint64_t completed;
+    struct feed_item item;
+    open_with(3, false, false, 1);
+    put_run(object, 0, 2, &completed);
+    assert_true(feed_peek(object, 0, 8, &item));
+    assert_false(item.begun);
+    expect_item(0, 8, 0, 2, false);
+    put_run(object, SYMBOLS, 2, &completed);
+    put_run(object, 2 * SYMBOLS, 2, &completed);
+    put_run(object, 5, 1, &completed);
+    assert_true(feed_peek(object, 0, 8, &item));
+    assert_true(item.begun);
+    expect_item(0, 8, 5, 1, false);
+    expect_item(0, 1, SYMBOLS, 1, false);
+    expect_item(0, 1, SYMBOLS + 1, 1, false);
+    expect_item(0, 8, 2 * SYMBOLS, 2, false);
 }
 
 static void feed_on_lost__repairs_first(void **state)
@@ -286,6 +308,7 @@ static void object_disk_lost__keeps_what_is_in_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(feed_peek__begun_blocks_first, stop),
         cmocka_unit_test_teardown(feed_peek__runs, stop),
         cmocka_unit_test_teardown(feed_on_lost__repairs_first, stop),
         cmocka_unit_test_teardown(feed_on_reset__repeats_what_was_in_flight, stop),
