@@ -45,6 +45,7 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->credit_end = UINT64_MAX;
     sender->largest_acked = 0;
     sender->any_acked = false;
+    sender->rtt_from = 0;
     sender->last_ack_ns = now_ns;
     sender->probe_backoff = 0;
     sender->probe_granted = false;
@@ -272,6 +273,13 @@ void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_
         give_up(sender, now_ns, events);
     else
         ask_probe(sender, events);
+}
+
+void sender_on_standstill(struct sender *sender, uint64_t gap_ns)
+{
+    sender->rtt_from = sender->next_number;
+    sender->probe_from_ns += gap_ns;
+    sender->rate_window_open = false; /* deliveries of before and after the pause make no rate together */
 }
 
 uint64_t sender_rate_bps(const struct sender *sender)

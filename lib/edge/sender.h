@@ -97,6 +97,7 @@ struct sender {
     uint64_t reorder_ns; /* allowance in force */
     uint64_t largest_acked;
     bool any_acked;
+    uint64_t rtt_from;       /* older numbers were in flight while this host stood still: no RTT samples */
     uint64_t newest_sent_ns; /* departure of the newest packet */
     uint64_t last_ack_ns;
     uint32_t probe_backoff;     /* tail probes since an ack brought news */
@@ -145,6 +146,9 @@ void sender_on_limited(struct sender *sender, enum edge_limit limit);
 /* False: the ack speaks of numbers never sent (a bad peer), nothing was changed. */
 bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
                    const struct sender_events *events);
+/* This host stood still for gap_ns: what is in flight gives no RTT samples (its acks may have waited here),
+ * the tail timer starts anew. */
+void sender_on_standstill(struct sender *sender, uint64_t gap_ns);
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
 /* Next tail probe or end of a lost packet's interest; TIME_NEVER when there is neither. */
 uint64_t sender_next_ns(const struct sender *sender);

@@ -123,7 +123,8 @@ static void take_largest(struct ack_turn *turn, const struct wire_ack_view *ack,
 {
     struct sender *sender = turn->sender;
     turn->largest_sent_ns = record_of(sender, turn->largest)->sent_ns;
-    if (number_bits_test(&sender->in_flight, turn->largest) && ack->fixed.largest_delay != UINT32_MAX) {
+    if (number_bits_test(&sender->in_flight, turn->largest) && turn->largest >= sender->rtt_from &&
+        ack->fixed.largest_delay != UINT32_MAX) {
         uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
         uint64_t sample_ns = elapsed_ns(age_ns, ack->fixed.largest_delay);
         *rtt_ns = MAX(sample_ns, (uint64_t)1);

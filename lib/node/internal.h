@@ -217,6 +217,10 @@ static inline void node_schedule(struct node *node, uint64_t at_ns)
         node->tick_ns = at_ns;
 }
 
+/* Every call begins with it. Hellos alone make a node be called once per hello interval: when it was not, the
+ * process stood still, and by that time nobody is judged. */
+void node_advance(struct node *node, uint64_t now_ns);
+
 /* ---- peer.c: sessions, liveness, measurement ---- */
 void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns);
 size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer);

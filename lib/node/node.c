@@ -58,6 +58,44 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     return node;
 }
 
+static void shift(uint64_t *time_ns, uint64_t gap_ns)
+{
+    if (*time_ns != 0 && *time_ns != TIME_NEVER)
+        *time_ns += gap_ns;
+}
+
+static void shift_peer(struct peer *peer, uint64_t gap_ns)
+{
+    shift(&peer->heard_ns, gap_ns);
+    shift(&peer->down_since_ns, gap_ns);
+    sender_on_standstill(&peer->sender, gap_ns);
+    if (peer->probe.active) {
+        shift(&peer->probe.next_ns, gap_ns);
+        shift(&peer->probe.end_ns, gap_ns);
+    }
+}
+
+void node_advance(struct node *node, uint64_t now_ns)
+{
+    CHECK(now_ns >= node->now_ns);
+    uint64_t gap_ns = now_ns - node->now_ns;
+    node->now_ns = now_ns;
+    if (gap_ns < node->config.hello_interval_ns + NS_PER_S)
+        return;
+    node->counters.standstills++;
+    digest_add(&node->digest, gap_ns);
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        shift_peer(&node->peers[index], gap_ns);
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *job = &node->jobs[slot];
+        if (!job->in_use || job->state >= JOB_DONE)
+            continue;
+        shift(&job->deadline_ns, gap_ns);
+        for (uint16_t site = 0; site < job->site_count; site++)
+            shift(&job->sites[site].progress_ns, gap_ns);
+    }
+}
+
 static bool jobs_live(const struct node *node)
 {
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
@@ -70,8 +108,7 @@ static bool jobs_live(const struct node *node)
 
 void node_tick(struct node *node, uint64_t now_ns)
 {
-    CHECK(now_ns >= node->now_ns);
-    node->now_ns = now_ns;
+    node_advance(node, now_ns);
     if (now_ns < node->tick_ns)
         return;
     for (uint16_t index = 0; index < node->peer_count; index++)
@@ -135,8 +172,7 @@ uint16_t node_disk(struct node *node, struct disk_request *requests, uint16_t ro
 
 void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_t count, uint64_t now_ns)
 {
-    CHECK(now_ns >= node->now_ns);
-    node->now_ns = now_ns;
+    node_advance(node, now_ns);
     for (uint16_t index = 0; index < count; index++) {
         const struct disk_reply *reply = &replies[index];
         CHECK(reply->handle < NODE_JOBS_MAX);
@@ -159,8 +195,7 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
 
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
-    CHECK(now_ns >= node->now_ns);
-    node->now_ns = now_ns;
+    node_advance(node, now_ns);
     reply->ok = true;
     reply->length = 0;
     struct job *job;

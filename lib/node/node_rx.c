@@ -182,8 +182,7 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
 
 void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns)
 {
-    CHECK(now_ns >= node->now_ns);
-    node->now_ns = now_ns;
+    node_advance(node, now_ns);
     for (uint16_t index = 0; index < count; index++)
         __builtin_prefetch(packets[index].data);
     node->counters.rx_datagrams += count;

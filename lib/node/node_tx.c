@@ -181,8 +181,7 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns)
 {
     CHECK(port < node->config.port_count);
-    CHECK(now_ns >= node->now_ns);
-    node->now_ns = now_ns;
+    node_advance(node, now_ns);
     node->scratch_used = 0;
     uint16_t count = 0;
     if (node->ports[port].control_mask != 0)

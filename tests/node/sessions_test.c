@@ -134,6 +134,49 @@ static void node_job__survives_a_cut_link(void **state)
     }
 }
 
+/* A process that stood still judges nobody by that time. */
+static void node_job__survives_a_stopped_process(void **state)
+{
+    (void)state;
+    for (uint16_t victim = 0; victim < 3; victim++) {
+        world_init(&world, 3, victim + 1u);
+        world.source_bytes = 20000000;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+        world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
+        world.nodes[victim].stopped_until_ns = world.now_ns + (victim == 0 ? 23 : 15) * NS_PER_S;
+        run_until_over(0, "j", 60 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        for (uint16_t node = 0; node < 3; node++)
+            assert_int_equal(world_counter(&world, node, "peers_reset"), 0);
+        world_end(&world);
+    }
+}
+
+/* All stand still for minutes, as when a host is suspended, in every state. */
+static void node_job__survives_minutes_of_standstill(void **state)
+{
+    (void)state;
+    for (uint8_t at = JOB_ACCEPTED; at <= JOB_RUNNING; at++) {
+        world_init(&world, 3, at + 1u);
+        world.source_bytes = 20000000;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", at, 5 * NS_PER_S) || at == JOB_ACCEPTED || at == JOB_PLANNING);
+        for (uint16_t node = 0; node < 3; node++)
+            world.nodes[node].stopped_until_ns = world.now_ns + 600 * NS_PER_S;
+        world_run_until(&world, world.now_ns + 600 * NS_PER_S);
+        run_until_over(0, "j", 30 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +184,8 @@ int main(void)
         cmocka_unit_test(node_job__restart_in_every_state),
         cmocka_unit_test(node_job__cancel_in_every_state),
         cmocka_unit_test(node_job__survives_a_cut_link),
+        cmocka_unit_test(node_job__survives_a_stopped_process),
+        cmocka_unit_test(node_job__survives_minutes_of_standstill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
