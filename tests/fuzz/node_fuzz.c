@@ -21,7 +21,7 @@ enum step { STEP_RAW, STEP_FROM_PEER, STEP_FROM_STRANGER, STEP_JOB, STEP_PLAN, S
 #define STEPS_MAX        64
 #define DRAIN_ROUNDS_MAX 1000 /* a node that is still busy then spins */
 #define DATAGRAM_MAX     9216
-#define PROBES_MAX       8
+#define PROBES_MAX       32
 #define PEER_SESSION     0x22222222
 
 struct bench {
@@ -431,7 +431,7 @@ static void seed_source(struct seeds *seeds)
     step_add(&script, STEP_JOB, 1, (const uint8_t *)"\1", 1);
     step_add(&script, STEP_RAW, 60, NULL, 0);
     add_message(&script, 0, CONTROL_MEASUREMENT, body, control_measurement_encode(body, &measurement));
-    for (unsigned second = 0; second < 4; second++) { /* its own probes need so long */
+    for (unsigned second = 0; second < 8; second++) { /* its own probes need so long */
         step_add(&script, STEP_RAW, 100, NULL, 0);
         add_hello(&script);
     }
