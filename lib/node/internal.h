@@ -103,6 +103,7 @@ struct site {
     bool confirmed;
     uint8_t state; /* enum site_state */
     bool ended;
+    uint8_t unsent;   /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
     uint16_t reports; /* measured peers so far */
     uint64_t received_bytes, verified_bytes;
     uint64_t progress_ns;
@@ -140,6 +141,7 @@ struct job {
     struct disk_open open;
     uint32_t disk_outstanding;
     uint32_t loads_outstanding; /* of them READs */
+    bool writes_waiting;        /* whole blocks stay in memory until the disk queue has room */
     bool disk_open;             /* OPEN succeeded, CLOSE not yet sent */
     bool disk_ended;            /* FINISH or ABORT was sent */
     bool sink_failed;           /* disk unusable: relays from memory only */
@@ -148,12 +150,11 @@ struct job {
     /* as a site */
     uint8_t site_state; /* enum site_state */
     bool status_due;
-    bool confirm_due;
-    uint8_t confirm_answer;
     uint64_t status_ns;
     uint64_t status_bytes;
     /* as the source */
     struct job_spec spec;
+    uint8_t outcome; /* enum close_outcome, told to the sites */
     uint64_t modified_ns;
     uint64_t deadline_ns;
     uint16_t site_count;
@@ -262,6 +263,7 @@ bool job_install(struct node *node, struct job *job, struct err *err);
 void job_start_edges(struct node *node, struct job *job, uint64_t now_ns);
 void job_disk(struct node *node, struct job *job, const struct disk_request *request);
 void job_on_block_complete(struct node *node, struct job *job, uint64_t block);
+void job_write_waiting(struct node *node, struct job *job);
 void job_on_hash_known(struct job *job);
 void job_block_bad(struct node *node, struct job *job, uint64_t block);
 void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
@@ -283,6 +285,8 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);
 void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
+bool source_tell_sites(struct node *node,
+                       struct job *job); /* again, what found queues full; true: nothing left */
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* source_plan.c: from a validated plan to parts */

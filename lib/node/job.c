@@ -4,6 +4,8 @@
 #include "base/check.h"
 #include "node/internal.h"
 
+#define DISK_QUEUE_OTHERS (NODE_JOBS_MAX * (READ_AHEAD_BLOCKS + 2))
+
 /* Sums over all jobs stay far below 2^64. */
 #define CHILD_RATE_BPS_MAX 100000000000000ULL
 
@@ -184,22 +186,55 @@ void job_disk(struct node *node, struct job *job, const struct disk_request *req
 
 /* ---- blocks ---- */
 
-void job_on_block_complete(struct node *node, struct job *job, uint64_t block)
+static void write_block(struct node *node, struct job *job, uint64_t block)
 {
     uint32_t slot = object_write_begin(job->object, block);
-    bool to_disk = job->part.fixed.keep && !job->sink_failed && job->disk_open;
-    if (!to_disk) {
-        /* A pure relay, or one whose disk failed: the block lives in memory until every child has it. */
-        object_write_done(job->object, block, false, NULL);
-        node_schedule(node, node->now_ns);
-        return;
-    }
     struct disk_request request = {.op = DISK_WRITE,
                                    .length = geometry_block_length(&job->geometry, block),
                                    .offset = geometry_block_offset(&job->geometry, block),
                                    .cookie = block,
                                    .data = node->store.slots[slot].data};
     job_disk(node, job, &request);
+}
+
+/* Reads and all else are bounded by DISK_QUEUE_OTHERS over all jobs; writes only by memory. */
+static bool may_write(const struct node *node)
+{
+    return node->disk_tail - node->disk_head < DISK_QUEUE - DISK_QUEUE_OTHERS;
+}
+
+static bool writes_to_disk(const struct job *job)
+{
+    return job->part.fixed.keep && !job->sink_failed && job->disk_open;
+}
+
+void job_on_block_complete(struct node *node, struct job *job, uint64_t block)
+{
+    if (!writes_to_disk(job)) {
+        /* A pure relay, or one whose disk failed: the block lives in memory until every child has it. */
+        object_write_begin(job->object, block);
+        object_write_done(job->object, block, false, NULL);
+        node_schedule(node, node->now_ns);
+        return;
+    }
+    if (may_write(node))
+        write_block(node, job, block);
+    else
+        job->writes_waiting = true;
+}
+
+void job_write_waiting(struct node *node, struct job *job)
+{
+    if (!job->writes_waiting || !may_write(node))
+        return;
+    job->writes_waiting = false;
+    for (uint32_t index = 0; index < node->store.slot_count; index++) {
+        const struct slot *slot = &node->store.slots[index];
+        if (slot->object != job->object || slot->retired || slot->have_count != slot->symbols ||
+            job->object->state[slot->block] != BLOCK_FILLING)
+            continue;
+        job_on_block_complete(node, job, slot->block);
+    }
 }
 
 void job_block_bad(struct node *node, struct job *job, uint64_t block)
@@ -320,6 +355,8 @@ static void closing_tick(struct node *node, struct job *job)
             job->disk_open = false;
         return;
     }
+    if (job->is_source && !source_tell_sites(node, job))
+        return;
     if (job->object != NULL && object_idle(job->object)) {
         object_close(job->object);
         job->object = NULL;
@@ -339,6 +376,8 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
     if (job->phase == PHASE_CLOSING || job->object == NULL || job->state != JOB_RUNNING)
         return;
     bool finish_first = !job->is_source && job->phase == PHASE_RUNNING && object_complete(job->object);
+    if (!job->is_source)
+        job_write_waiting(node, job);
     if (job->disk_open && !finish_first)
         load(node, job);
     job_send_hashes(node, job, now_ns);

@@ -365,7 +365,9 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
     uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
     bool progress = job->phase == PHASE_RUNNING && bytes != job->status_bytes &&
                     now_ns >= later_ns(job->status_ns, STATUS_INTERVAL_NS);
-    if (job->status_due || progress)
+    /* Progress is not worth the places that the end of a job needs. */
+    bool room = stream_room(&node->peers[job->source_peer].stream) > STREAM_QUEUE / 2;
+    if (job->status_due || (progress && room))
         send_status(node, job, now_ns);
     /* A source that stays silent will not close the job any more. */
     const struct peer *source = &node->peers[job->source_peer];

@@ -32,25 +32,57 @@ static struct site *site_of_peer(struct job *job, uint16_t peer)
     return NULL;
 }
 
-static void close_sites(struct node *node, struct job *job, enum close_outcome outcome)
+static void site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns)
 {
-    struct control_close_job close = {.fixed = {.job = job->id, .outcome = (uint8_t)outcome}};
-    name_copy(close.text, sizeof(close.text), job->text);
+    site->state = (uint8_t)state;
+    site->ended = true;
+    site->complete_ns = now_ns;
+    name_copy(site->text, sizeof(site->text), text);
+}
+
+static bool tell_site(struct node *node, const struct job *job, const struct site *site)
+{
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    size_t length = control_close_job_encode(body, &close);
+    size_t length;
+    if (site->unsent == CONTROL_START) {
+        struct wire_start start = {.job = job->id, .epoch = job->epoch};
+        length = control_start_encode(body, &start);
+    } else {
+        struct control_close_job close = {.fixed = {.job = job->id, .outcome = job->outcome}};
+        name_copy(close.text, sizeof(close.text), job->text);
+        length = control_close_job_encode(body, &close);
+    }
     CHECK(length > 0);
-    for (uint16_t index = 0; index < job->site_count; index++)
-        peer_send(node, job->sites[index].peer, CONTROL_CLOSE_JOB, body, length);
+    return peer_send(node, site->peer, site->unsent, body, length);
+}
+
+bool source_tell_sites(struct node *node, struct job *job)
+{
+    bool all = true;
+    for (uint16_t index = 0; index < job->site_count; index++) {
+        struct site *site = &job->sites[index];
+        const struct peer *peer = &node->peers[site->peer];
+        /* One that is silent for so long has given the job up by itself. */
+        bool gone = peer->state != PEER_UP &&
+                    node->now_ns >= later_ns(peer->down_since_ns, node->config.stall_timeout_ns);
+        if (site->unsent != 0 && (gone || tell_site(node, job, site)))
+            site->unsent = 0;
+        all = all && site->unsent == 0;
+    }
+    return all;
 }
 
 static void end(struct node *node, struct job *job, enum job_state state, enum close_outcome outcome,
                 uint64_t now_ns)
 {
+    job->outcome = (uint8_t)outcome;
     enter(node, job, state, TIME_NEVER);
     job->ended_ns = now_ns;
     if (state == JOB_FAILED)
         node->counters.jobs_failed++;
-    close_sites(node, job, outcome);
+    for (uint16_t index = 0; index < job->site_count; index++)
+        job->sites[index].unsent = CONTROL_CLOSE_JOB;
+    source_tell_sites(node, job);
     job_close(node, job, now_ns);
 }
 
@@ -261,13 +293,19 @@ static void measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
     if (now_ns < job->deadline_ns)
         return;
     unsigned seconds = (unsigned)(node->config.measure_timeout_ns / NS_PER_S);
-    if (missing == NULL)
+    if (missing == NULL) {
         source_fail(node, job, now_ns, "own measurements did not end within %u s", seconds);
-    else if (!missing->asked)
-        source_fail(node, job, now_ns, "%s does not answer: no hello within %u s", missing->name, seconds);
-    else
-        source_fail(node, job, now_ns, "%s does not answer: no measurements within %u s", missing->name,
-                    seconds);
+        return;
+    }
+    for (uint16_t index = 0; index < job->site_count; index++) {
+        struct site *site = &job->sites[index];
+        char text[CONTROL_TEXT_BYTES];
+        snprintf(text, sizeof(text), "does not answer: no %s within %u s",
+                 site->asked ? "measurements" : "hello", seconds);
+        if (!site->measured)
+            site_ended(site, SITE_FAILED, text, now_ns);
+    }
+    source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
 }
 
 /* ---- planning and distributing ---- */
@@ -295,16 +333,13 @@ void source_on_plan_failed(struct node *node, struct job *job, const char *text,
 
 static void start_sites(struct node *node, struct job *job, uint64_t now_ns)
 {
-    struct wire_start start = {.job = job->id, .epoch = job->epoch};
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    size_t length = control_start_encode(body, &start);
-    CHECK(length > 0);
     for (uint16_t index = 0; index < job->site_count; index++) {
         struct site *site = &job->sites[index];
         site->progress_ns = now_ns;
         if (site->included)
-            peer_send(node, site->peer, CONTROL_START, body, length);
+            site->unsent = CONTROL_START;
     }
+    source_tell_sites(node, job);
     enter(node, job, JOB_RUNNING, TIME_NEVER);
     job->started_ns = now_ns;
     job_start_edges(node, job, now_ns);
@@ -322,10 +357,7 @@ static void leave_out(struct node *node, struct job *job, struct site *site, con
                       uint64_t now_ns)
 {
     site->included = false;
-    site->ended = true;
-    site->state = SITE_FAILED;
-    site->complete_ns = now_ns;
-    name_copy(site->text, sizeof(site->text), text);
+    site_ended(site, SITE_FAILED, text, now_ns);
     if (!receivers_left(job)) {
         source_fail(node, job, now_ns, "%s: %s", site->name, text);
         return;
@@ -370,25 +402,22 @@ static void distributing_tick(struct node *node, struct job *job, uint64_t now_n
 {
     if (now_ns < job->deadline_ns)
         return;
+    const struct site *missing = NULL;
     for (uint16_t index = 0; index < job->site_count; index++) {
-        const struct site *site = &job->sites[index];
-        if (site->included && !site->confirmed) {
-            source_fail(node, job, now_ns, "%s did not confirm its part of the plan within %u s", site->name,
-                        (unsigned)(node->config.distribute_timeout_ns / NS_PER_S));
-            return;
-        }
+        struct site *site = &job->sites[index];
+        char text[CONTROL_TEXT_BYTES];
+        snprintf(text, sizeof(text), "did not confirm its part of the plan within %u s",
+                 (unsigned)(node->config.distribute_timeout_ns / NS_PER_S));
+        if (!site->included || site->confirmed)
+            continue;
+        site_ended(site, SITE_FAILED, text, now_ns);
+        missing = missing == NULL ? site : missing;
     }
+    if (missing != NULL)
+        source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
 }
 
 /* ---- running ---- */
-
-static void site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns)
-{
-    site->state = (uint8_t)state;
-    site->ended = true;
-    site->complete_ns = now_ns;
-    name_copy(site->text, sizeof(site->text), text);
-}
 
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns)
@@ -466,6 +495,7 @@ static void finish(struct node *node, struct job *job, uint64_t now_ns)
 static void running_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     bool all_ended = true;
+    source_tell_sites(node, job);
     for (uint16_t index = 0; index < job->site_count; index++) {
         struct site *site = &job->sites[index];
         if (!site->ended && site->receiver)
@@ -483,6 +513,7 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
     if (site == NULL || !restarted || job->state >= JOB_DONE || job->state == JOB_ACCEPTED)
         return;
     if (job->state != JOB_RUNNING) {
+        site_ended(site, SITE_FAILED, "restarted", now_ns);
         source_fail(node, job, now_ns, "%s restarted", site->name);
         return;
     }

@@ -1,0 +1,207 @@
+/* What nodes refuse of each other, and what they say then. The broken peer is a real node whose stream is
+ * given messages that its own code would never send. */
+#include "base/name.h"
+#include "check.h"
+#include "node/internal.h"
+
+static void say(uint16_t from, uint16_t to, uint8_t kind, const uint8_t *body, size_t length)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof(name), "n%u", to);
+    struct node *node = world.nodes[from].node;
+    assert_true(peer_send(node, peer_find(node, name), kind, body, length));
+    world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+}
+
+static struct control_part good_part(void)
+{
+    struct control_part part = {.fixed = {.job = 77,
+                                          .epoch = 1,
+                                          .size_bytes = 5000000,
+                                          .symbol_bytes = 1408,
+                                          .block_symbols = 744,
+                                          .hash = PART_HASH_SHA256,
+                                          .keep = 1,
+                                          .child_count = 1}};
+    strcpy(part.fixed.source.text, "n0");
+    strcpy(part.fixed.parent.text, "n0");
+    strcpy(part.fixed.directory.text, "incoming");
+    strcpy(part.fixed.job_name.text, "bad");
+    strcpy(part.file, "file");
+    strcpy(part.children[0].name.text, "n2");
+    part.children[0].rate_bps = 1000000;
+    return part;
+}
+
+static void say_part(const struct control_part *part)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    size_t length = control_part_encode(body, part);
+    assert_true(length > 0);
+    say(0, 1, CONTROL_PART, body, length);
+}
+
+static void site_on_part__refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field, *text;
+        uint64_t value;
+    } rows[] = {{"none", NULL, 0},
+                {"directory", "there is no directory", 0},
+                {"file", "leaves the directory", 0},
+                {"size", "", 1ULL << 50},
+                {"size", "", UINT64_MAX},
+                {"symbol", "", 0},
+                {"symbol", "do not fit the MTU", 8960},
+                {"block", "", 0},
+                {"rate", "has no rate that makes sense", 0},
+                {"rate", "has no rate that makes sense", 1ULL << 63},
+                {"twice", "is there twice", 0},
+                {"child", "is also the parent", 0},
+                {"parent", "is no peer", 1},
+                {"parent", "is also the parent", 2}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 3, row + 1);
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct control_part part = good_part();
+        const char *field = rows[row].field;
+        if (strcmp(field, "directory") == 0)
+            strcpy(part.fixed.directory.text, "elsewhere");
+        if (strcmp(field, "file") == 0)
+            strcpy(part.file, "a/../../b");
+        if (strcmp(field, "size") == 0)
+            part.fixed.size_bytes = rows[row].value;
+        if (strcmp(field, "symbol") == 0) {
+            part.fixed.symbol_bytes = (uint32_t)rows[row].value;
+            part.fixed.block_symbols = 16;
+        }
+        if (strcmp(field, "block") == 0)
+            part.fixed.block_symbols = 0;
+        if (strcmp(field, "rate") == 0)
+            part.children[0].rate_bps = rows[row].value;
+        if (strcmp(field, "twice") == 0) {
+            part.children[1] = part.children[0];
+            part.fixed.child_count = 2;
+        }
+        if (strcmp(field, "child") == 0)
+            strcpy(part.children[0].name.text, "n0");
+        if (strcmp(field, "parent") == 0)
+            snprintf(part.fixed.parent.text, NAME_BYTES, "n%u", (unsigned)rows[row].value);
+        say_part(&part);
+        if (rows[row].text == NULL) {
+            assert_int_equal(state_at(1, "bad"), JOB_DISTRIBUTING);
+        } else {
+            if (world_counter(&world, 1, "messages_refused") == 0)
+                assert_text(1, "bad", rows[row].text);
+            say_part(&part); /* asked again it says so again */
+            world_run_until(&world, world.now_ns + NS_PER_S);
+            assert_true(world_is_clean(&world, 1));
+        }
+        world_end(&world);
+    }
+}
+
+/* Blocks of one symbol: more writes wait than the disk queue has places. */
+static void job_disk__queue_never_overflows(void **state)
+{
+    (void)state;
+    world_init(&world, 3, 1);
+    world.nodes[1].config.buffer_bytes = 1300ULL << 20;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct control_part part = good_part();
+    part.fixed.block_symbols = 1;
+    part.fixed.symbol_bytes = 1024;
+    part.fixed.size_bytes = 1150 * 1024;
+    part.fixed.hash = PART_HASH_NONE;
+    part.fixed.child_count = 0;
+    say_part(&part);
+    struct wire_start start = {.job = 77, .epoch = 1};
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
+    world.nodes[1].disk_stuck = true;
+    struct node *node = world.nodes[1].node;
+    struct job *job = job_find(node, 77);
+    static const uint8_t symbol[1024];
+    for (uint64_t block = 0; block < 1150; block++) {
+        uint64_t completed;
+        assert_int_equal(object_put(job->object, block, 1, NULL, symbol, sizeof(symbol), &completed),
+                         PUT_STORED);
+        job_on_block_complete(node, job, completed);
+    }
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    world.nodes[1].disk_stuck = false;
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_true(world.nodes[1].files[job->slot].finished);
+    world_end(&world);
+}
+
+static void node_job__several_refusals(void **state)
+{
+    (void)state;
+    world_init(&world, 5, 1);
+    world.nodes[1].open_status = world.nodes[2].open_status = world.nodes[3].open_status = DISK_FAILED;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 15 * NS_PER_S);
+    assert_text(0, "j", "n1: no space left (and 2 more)");
+    assert_int_equal(world_view(&world, 0, "j")->sites[3].state, SITE_VERIFIED);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_clean();
+    world_end(&world);
+}
+
+/* The queue to a site is full when the job starts, and again when it is cancelled. */
+static void node_job__full_queues_lose_nothing(void **state)
+{
+    (void)state;
+    world_init(&world, 3, 1);
+    world.source_bytes = 20000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 10 * NS_PER_S));
+    world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
+    struct node *node = world.nodes[0].node;
+    while (stream_room(&node->peers[0].stream) > 0)
+        peer_send(node, 0, CONTROL_START, NULL, 0);
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_state(1, "j", JOB_CANCELLED);
+    assert_clean();
+    world_end(&world);
+}
+
+static void node_job__missing_sites_are_marked(void **state)
+{
+    (void)state;
+    world_init(&world, 4, 1);
+    world_start(&world, 0);
+    world_start(&world, 2);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 15 * NS_PER_S);
+    const struct node_job_view *view = world_view(&world, 0, "j");
+    assert_int_equal(view->sites[0].state, SITE_FAILED);
+    assert_non_null(strstr(view->sites[0].text, "does not answer"));
+    assert_int_equal(view->sites[1].state, SITE_RECEIVING);
+    assert_int_equal(view->sites[2].state, SITE_FAILED);
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(site_on_part__refuses),
+        cmocka_unit_test(job_disk__queue_never_overflows),
+        cmocka_unit_test(node_job__several_refusals),
+        cmocka_unit_test(node_job__full_queues_lose_nothing),
+        cmocka_unit_test(node_job__missing_sites_are_marked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
