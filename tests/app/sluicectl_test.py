@@ -209,7 +209,10 @@ class Sluicectl(unittest.TestCase):
 
     def test_terminal_redraws_in_place(self):
         self.serve(ACCEPTED, RUNNING, DONE)
-        master, slave = pty.openpty()
+        try:
+            master, slave = pty.openpty()
+        except OSError as error:  # a chroot without /dev/pts
+            self.skipTest(str(error))
         process = subprocess.Popen([SLUICECTL, "-s", self.path, "job", "run", self.file], stdout=slave,
                                    env=dict(os.environ, TERM="xterm"))
         os.close(slave)
