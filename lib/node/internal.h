@@ -64,11 +64,7 @@ struct peer {
     uint32_t path_mtu;   /* as measured; the port's MTU before */
     uint64_t rtt_min_ns; /* of the last finished measurement; 0: none */
     struct rtt_probe probe;
-    struct wire_probe probe_next; /* due to be sent, when probe_pending */
-    struct {
-        struct wire_probe message;
-        uint32_t stamp;
-    } replies[PROBE_REPLIES_MAX];
+    struct wire_probe replies[PROBE_REPLIES_MAX]; /* probes to be answered */
     uint32_t reply_count;
     struct sender sender;
     struct receiver receiver;
@@ -264,7 +260,6 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns);
 void job_disk(struct node *node, struct job *job, const struct disk_request *request);
 void job_on_block_complete(struct node *node, struct job *job, uint64_t block);
 void job_write_waiting(struct node *node, struct job *job);
-void job_on_hash_known(struct job *job);
 void job_block_bad(struct node *node, struct job *job, uint64_t block);
 void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
 void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins to let go of everything */
@@ -304,7 +299,6 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
                    uint64_t now_ns);
 void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void site_check_complete(struct node *node, struct job *job, uint64_t now_ns);
 void site_tick(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- show.c ---- */

@@ -250,7 +250,7 @@ void job_block_bad(struct node *node, struct job *job, uint64_t block)
 
 /* ---- hashes down the tree ---- */
 
-void job_on_hash_known(struct job *job)
+static void note_known_hashes(struct job *job)
 {
     while (job->hash_ready < job->geometry.blocks && (job->object->hash_known[job->hash_ready] & 1) != 0)
         job->hash_ready++;
@@ -275,7 +275,7 @@ void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns)
 {
     if (job->part.fixed.hash == PART_HASH_NONE || job->object == NULL || job->state != JOB_RUNNING)
         return;
-    job_on_hash_known(job);
+    note_known_hashes(job);
     for (uint16_t index = 0; index < job->child_count; index++) {
         struct child *child = &job->children[index];
         if (child->gone)

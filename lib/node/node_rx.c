@@ -102,9 +102,7 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
         return;
     }
     probe.t2_ns = packet->rx_ns;
-    peer->replies[peer->reply_count].message = probe;
-    peer->replies[peer->reply_count].stamp = header->stamp;
-    peer->reply_count++;
+    peer->replies[peer->reply_count++] = probe;
     node->counters.rx_probes++;
     peer_note_control(node, peer);
 }

@@ -136,7 +136,7 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
     if (!peer->known || node->shutting_down)
         return false;
     if (peer->reply_count > 0) {
-        struct wire_probe *reply = &peer->replies[--peer->reply_count].message;
+        struct wire_probe *reply = &peer->replies[--peer->reply_count];
         reply->t3_ns = now_ns;
         fill_probe(peer, packet, WIRE_PROBE_REPLY, reply, now_ns);
         node->counters.tx_control++;

@@ -263,7 +263,7 @@ static void verified(struct node *node, struct job *job, const char *text)
     digest_add(&node->digest, (uint64_t)job->id << 8 | SITE_VERIFIED);
 }
 
-void site_check_complete(struct node *node, struct job *job, uint64_t now_ns)
+static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
 {
     if (job->phase != PHASE_RUNNING || job->disk_outstanding > 0 || !object_complete(job->object))
         return;
@@ -361,7 +361,7 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 
 void site_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
-    site_check_complete(node, job, now_ns);
+    check_complete(node, job, now_ns);
     uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
     bool progress = job->phase == PHASE_RUNNING && bytes != job->status_bytes &&
                     now_ns >= later_ns(job->status_ns, STATUS_INTERVAL_NS);
