@@ -261,9 +261,7 @@ static void report_tree(struct report *report, const struct node_job_view *view)
 static void show_jobs(const struct node *node, struct report *report, const char *only, bool with_sites,
                       uint64_t now_ns)
 {
-    /* Too large for the stack of a worker thread: views are built one at a time in static memory of this one
-     * thread. */
-    static _Thread_local struct node_job_view view;
+    struct node_job_view view; /* some 45 KiB, one at a time */
     report_table(report, "jobs");
     for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
         if (only[0] != '\0' && strcmp(only, view.name) != 0)
