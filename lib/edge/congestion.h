@@ -16,13 +16,25 @@ struct congestion_sample {
     uint64_t rtt_ns; /* newest sample, 0 when this ack gave none */
     uint64_t rtt_min_ns;
     uint64_t rtt_smoothed_ns;
-    uint64_t delivered_bytes;   /* receiver's count so far */
+    int64_t owd_ns; /* least one-way delay of the packets this ack is the first to cover, on an arbitrary but
+                       constant origin */
+    bool owd_known; /* false: owd_ns says nothing */
+    uint64_t jump_ns; /* largest change of the one-way delay between packets sent next to each other, beyond
+                         the time between their departures: no queue does that, so it is jitter */
+    uint64_t delivered_bytes; /* receiver's count so far */
+    uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t delivery_rate_bps; /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t acked_bytes;       /* newly acked by this ack */
-    uint64_t lost_bytes;        /* newly declared lost */
+    uint64_t acked_packets;
+    uint64_t lost_bytes; /* newly declared lost */
+    uint64_t lost_packets;
+    uint64_t spurious_bytes; /* newly acked after having been declared lost */
     uint64_t in_flight_bytes;
-    uint32_t ce_count;     /* newly reported */
-    uint64_t own_rate_bps; /* the receiver's own edges into that port */
+    uint64_t sent_bytes;     /* by the edge so far */
+    uint64_t newest_sent_ns; /* departure of the newest packet known to have come */
+    uint64_t after_bytes;    /* sent after that packet */
+    uint32_t ce_count;       /* newly reported */
+    uint64_t own_rate_bps;   /* the receiver's own edges into that port, this one included; 0: not told */
     enum edge_limit
         limited; /* what limited the edge since the last sample; EDGE_LIMIT_congestion: the strategy */
 };
