@@ -61,6 +61,12 @@ struct control_measurement {
 enum part_hash { PART_HASH_NONE = 0, PART_HASH_SHA256 = 1 };
 enum part_durable { PART_DURABLE_END = 0, PART_DURABLE_BLOCK = 1, PART_DURABLE_NONE = 2 };
 enum part_exists { PART_EXISTS_FAIL = 0, PART_EXISTS_REPLACE = 1, PART_EXISTS_SKIP_IF_SAME = 2 };
+enum part_object { PART_OBJECT_FILE = 0, PART_OBJECT_DIRECTORY = 1, PART_OBJECT_COUNT };
+/* What of a directory tree travels besides names, kinds, modes, times and content. */
+#define PART_TREE_OWNER     0x01 /* user and group ids */
+#define PART_TREE_XATTR     0x02 /* extended attributes in user.* */
+#define PART_TREE_HARDLINKS 0x04 /* hard links as such, else as copies */
+#define PART_TREE_ALL       0x07
 enum part_congestion { PART_CONGESTION_FIXED = 0, PART_CONGESTION_DELAY = 1 };
 
 #define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
@@ -84,7 +90,11 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u8, exists)     /* enum part_exists */                                                             \
     FIELD(u8, congestion) /* enum part_congestion */                                                         \
     FIELD(u8, keep)       /* 1: a receiver; 0: only relays */                                                \
-    FIELD(u8, child_count)
+    FIELD(u8, child_count)                                                                                   \
+    FIELD(u8, object)       /* enum part_object */                                                           \
+    FIELD(u8, tree)         /* directory: PART_TREE_… */                                                   \
+    FIELD(u64, index_bytes) /* directory: of the object, its first bytes (pack/pack.h) */                    \
+    FIELD(hash, index_hash) /* directory: SHA-256 of them */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;

@@ -26,6 +26,11 @@ static bool part_values_valid(const struct wire_part *part)
         return false;
     if (part->exists > PART_EXISTS_SKIP_IF_SAME || part->congestion > PART_CONGESTION_DELAY || part->keep > 1)
         return false;
+    bool directory = part->object == PART_OBJECT_DIRECTORY;
+    if (part->object >= PART_OBJECT_COUNT || (part->tree & ~PART_TREE_ALL) != 0)
+        return false;
+    if (part->index_bytes > part->size_bytes || (!directory && (part->index_bytes != 0 || part->tree != 0)))
+        return false;
     if (!wire_name_empty(&part->parent) && !wire_name_valid(&part->parent))
         return false;
     if (!wire_name_empty(&part->directory) && !wire_name_valid(&part->directory))

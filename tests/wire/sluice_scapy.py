@@ -21,6 +21,7 @@ CLOSE_REASONS = {1: "shutdown", 2: "unknown_session", 3: "wrong_name"}
 HASHES = {0: "none", 1: "sha256"}
 DURABLE = {0: "end", 1: "block", 2: "none"}
 EXISTS = {0: "fail", 1: "replace", 2: "skip_if_same"}
+OBJECTS = {0: "file", 1: "directory"}
 CONGESTION = {0: "fixed", 1: "delay"}
 ANSWERS = {0: "ready", 1: "complete", 2: "refused"}
 STATES = {0: "receiving", 1: "verified", 2: "skipped", 3: "failed"}
@@ -274,6 +275,10 @@ class Part(SluiceLayer):
         ByteEnumField("congestion", 0, CONGESTION),
         ByteField("keep", 1),
         FieldLenField("child_count", None, count_of="children", fmt="B"),
+        ByteEnumField("object", 0, OBJECTS),
+        ByteField("tree", 0),
+        LongField("index_bytes", 0),
+        StrFixedLenField("index_hash", b"", 32),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
         PacketListField("children", [], Child, count_from=lambda pkt: pkt.child_count),

@@ -144,7 +144,11 @@ static struct wire_part part_fixed(void)
                               .durable = PART_DURABLE_BLOCK,
                               .exists = PART_EXISTS_SKIP_IF_SAME,
                               .congestion = PART_CONGESTION_DELAY,
-                              .keep = 1};
+                              .keep = 1,
+                              .object = PART_OBJECT_DIRECTORY,
+                              .tree = PART_TREE_HARDLINKS,
+                              .index_bytes = 4711,
+                              .index_hash = {.bytes = {0xab, [31] = 0xcd}}};
 }
 
 static size_t build_part(uint8_t *out)
@@ -164,6 +168,9 @@ static size_t build_part_source(uint8_t *out)
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     struct control_part part = {.fixed = part_fixed(), .file = "f"};
     part.fixed.keep = 0;
+    part.fixed.object = PART_OBJECT_FILE;
+    part.fixed.tree = 0;
+    part.fixed.index_bytes = 0;
     return put_message(out, 4, CONTROL_PART, body, control_part_encode(body, &part));
 }
 
@@ -400,10 +407,14 @@ static const struct {
     {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
     {"part", 205, 1, WIRE_BAD_LENGTH},
     {"part", 205, 17, WIRE_BAD_LENGTH},
-    {"part", 207, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
-    {"part", 206, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
-    {"part", 210, 0, WIRE_BAD_VALUE},   /* a zero within the path */
-    {"part", 224, 0, WIRE_BAD_VALUE},   /* a child's name */
+    {"part", 206, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
+    {"part", 206, 0, WIRE_BAD_VALUE},    /* a file with an index */
+    {"part", 207, 0x80, WIRE_BAD_VALUE}, /* tree */
+    {"part", 208, 1, WIRE_BAD_VALUE},    /* an index longer than the object */
+    {"part", 249, 17, WIRE_BAD_LENGTH},  /* the path takes a byte of the first child */
+    {"part", 248, 1, WIRE_BAD_LENGTH},   /* the path is longer than its room */
+    {"part", 252, 0, WIRE_BAD_VALUE},    /* a zero within the path */
+    {"part", 266, 0, WIRE_BAD_VALUE},    /* a child's name */
     {"confirm", 48, 3, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},
