@@ -22,8 +22,11 @@ static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
                                                   {"replace", PART_EXISTS_REPLACE},
                                                   {"skip-if-same", PART_EXISTS_SKIP_IF_SAME},
                                                   {NULL, 0}};
-static const struct option_word congestion_words[] = {
-    {"delay", PART_CONGESTION_DELAY}, {"fixed", PART_CONGESTION_FIXED}, {NULL, 0}};
+static const struct option_word congestion_words[] = {{"bql", WORD_LATER},
+                                                      {"scavenger", WORD_LATER},
+                                                      {"delay", PART_CONGESTION_DELAY},
+                                                      {"fixed", PART_CONGESTION_FIXED},
+                                                      {NULL, 0}};
 
 static void read_receivers(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                            void *field)

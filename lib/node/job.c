@@ -137,15 +137,26 @@ static uint64_t edge_cap_bps(const struct node *node, uint16_t peer)
     return cap_bps;
 }
 
+static const char *congestion_name(enum part_congestion congestion)
+{
+    switch (congestion) {
+    case PART_CONGESTION_FIXED:
+        return "fixed";
+    case PART_CONGESTION_DELAY:
+        return "delay";
+    case PART_CONGESTION_BQL:
+        return "bql";
+    case PART_CONGESTION_SCAVENGER:
+        return "scavenger";
+    }
+    return "";
+}
+
+/* A strategy that this node does not have is replaced by one that also yields to what it meets. */
 static const struct congestion_type *congestion_of(const struct job *job)
 {
-    switch ((enum part_congestion)job->part.fixed.congestion) {
-    case PART_CONGESTION_FIXED:
-        return &congestion_fixed_type;
-    case PART_CONGESTION_DELAY:
-        return &congestion_delay_type;
-    }
-    return &congestion_delay_type;
+    const struct congestion_type *type = congestion_find(congestion_name(job->part.fixed.congestion));
+    return type != NULL ? type : &congestion_delay_type;
 }
 
 void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)

@@ -13,6 +13,7 @@
 #define SCENARIO_JOBS_MAX   16
 #define SCENARIO_FAULTS_MAX 64
 #define SCENARIO_EXPECT_MAX 32
+#define SCENARIO_CROSS_MAX  64
 
 struct scenario_node {
     char name[NAME_BYTES];
@@ -67,6 +68,33 @@ enum scenario_link_set {
     LINK_SET_QUEUE = 16
 };
 
+/* Other traffic than that of the nodes. cbr: evenly spaced; poisson: exponential gaps; onoff: cbr at rate_bps
+ * while on; the rest are closed loops that send as much as they can, within rate_bps when that is given. */
+enum scenario_cross_kind {
+    CROSS_CBR,
+    CROSS_POISSON,
+    CROSS_ONOFF,
+    CROSS_CUBIC,
+    CROSS_BBR1,
+    CROSS_BBR3,
+    CROSS_BQL,
+    CROSS_SCAVENGER,
+    CROSS_FIXED
+};
+
+struct scenario_cross {
+    uint16_t from, to; /* indexes of nodes: its packets pass uplink, link and downlink as theirs do */
+    uint8_t kind;      /* enum scenario_cross_kind */
+    uint64_t rate_bps; /* of each flow, on the wire; 0: no limit (closed loops only) */
+    uint64_t start_ns;
+    uint64_t stop_ns;       /* TIME_NEVER: until the run's end */
+    uint32_t packet_bytes;  /* of a full-size packet's IP datagram */
+    uint64_t seed;          /* of its randomness, mixed with the run's */
+    uint64_t on_ns, off_ns; /* onoff: means of the exponential times, on first */
+    bool fixed_times;       /* onoff: on_ns and off_ns are exact */
+    uint16_t count;         /* so many such flows at once, each at rate_bps */
+};
+
 enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
 /* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
@@ -92,6 +120,8 @@ struct scenario {
     struct scenario_job jobs[SCENARIO_JOBS_MAX];
     uint16_t fault_count;
     struct scenario_fault faults[SCENARIO_FAULTS_MAX]; /* in order of time */
+    uint16_t cross_count;
+    struct scenario_cross crosses[SCENARIO_CROSS_MAX];
     uint16_t expect_count;
     struct scenario_expect expects[SCENARIO_EXPECT_MAX];
 };

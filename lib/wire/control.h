@@ -67,7 +67,12 @@ enum part_object { PART_OBJECT_FILE = 0, PART_OBJECT_DIRECTORY = 1, PART_OBJECT_
 #define PART_TREE_XATTR     0x02 /* extended attributes in user.* */
 #define PART_TREE_HARDLINKS 0x04 /* hard links as such, else as copies */
 #define PART_TREE_ALL       0x07
-enum part_congestion { PART_CONGESTION_FIXED = 0, PART_CONGESTION_DELAY = 1 };
+enum part_congestion {
+    PART_CONGESTION_FIXED = 0,
+    PART_CONGESTION_DELAY = 1,
+    PART_CONGESTION_BQL = 2,
+    PART_CONGESTION_SCAVENGER = 3
+};
 
 #define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
     FIELD(name, name)                                                                                        \

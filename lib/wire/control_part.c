@@ -24,7 +24,8 @@ static bool part_values_valid(const struct wire_part *part)
 {
     if (part->hash > PART_HASH_SHA256 || part->durable > PART_DURABLE_NONE)
         return false;
-    if (part->exists > PART_EXISTS_SKIP_IF_SAME || part->congestion > PART_CONGESTION_DELAY || part->keep > 1)
+    if (part->exists > PART_EXISTS_SKIP_IF_SAME || part->congestion > PART_CONGESTION_SCAVENGER ||
+        part->keep > 1)
         return false;
     bool directory = part->object == PART_OBJECT_DIRECTORY;
     if (part->object >= PART_OBJECT_COUNT || (part->tree & ~PART_TREE_ALL) != 0)

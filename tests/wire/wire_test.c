@@ -403,7 +403,7 @@ static const struct {
     {"part", 200, 2, WIRE_BAD_VALUE},   /* hash */
     {"part", 201, 3, WIRE_BAD_VALUE},   /* durable */
     {"part", 202, 3, WIRE_BAD_VALUE},   /* exists */
-    {"part", 203, 2, WIRE_BAD_VALUE},   /* congestion */
+    {"part", 203, 4, WIRE_BAD_VALUE},   /* congestion */
     {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
     {"part", 205, 1, WIRE_BAD_LENGTH},
     {"part", 205, 17, WIRE_BAD_LENGTH},
