@@ -11,13 +11,13 @@ import os
 import re
 import sys
 
-CORE = ["base", "wire", "netem", "edge", "store", "fwd", "plan", "probe", "ctl", "node"]
+CORE = ["base", "pack", "wire", "netem", "edge", "store", "fwd", "plan", "probe", "ctl", "node"]
 ORDER = CORE + ["disk", "sim", "shm", "conf", "planner", "dpdk"]
 TOP = {"probe": "probe", "planner": "planner"}
 
 # What folders above the core may include when they state no list of their own.
 UPPER = {
-    "disk": ["base", "wire", "store"],
+    "disk": ["base", "pack", "wire", "store"],
     "sim": CORE,
     "shm": ["base", "ctl"],
     "conf": ["base", "wire", "plan", "ctl", "node", "sim", "netem"],

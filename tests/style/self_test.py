@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import layers  # noqa: E402
 import tidy  # noqa: E402
 
-LISTS = {"base": [], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
+LISTS = {"base": [], "pack": ["base"], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
          "plan": ["base"], "probe": ["base"], "ctl": ["base", "plan"], "node": ["base", "edge", "ctl"]}
 
 # checker, path, content, part of the complaint
