@@ -12,6 +12,7 @@ static struct store_config store_config(const struct node_config *config)
         .memory_bytes = config->buffer_bytes,
         .blocks_max = config->blocks_max,
         .objects_max = NODE_JOBS_MAX,
+        .bodies_shared = config->bodies_shared,
     };
 }
 

@@ -54,6 +54,7 @@ struct node_config {
     struct node_directory directories[NODE_DIRECTORIES_MAX];
     uint8_t store;         /* enum node_store */
     uint64_t buffer_bytes; /* symbol buffer */
+    bool bodies_shared;    /* see struct store_config: only where all content is zeros */
     uint64_t blocks_max;   /* blocks of all jobs at once, about 1 MiB each */
     uint64_t rtt_max_ns;   /* sizes windows that are not given */
     uint64_t hello_interval_ns;

@@ -117,6 +117,16 @@ static void configure_peers(const struct sim *sim, uint16_t index, struct node_c
     }
 }
 
+/* Then all bodies are zeros, wherever they lie: a buffer of gigabytes costs neither memory nor page faults.
+ */
+static bool all_sparse(const struct scenario *scenario)
+{
+    for (uint16_t job = 0; job < scenario->job_count; job++)
+        if (!scenario->jobs[job].sparse)
+            return false;
+    return true;
+}
+
 bool host_config(struct sim *sim, uint16_t index, struct err *err)
 {
     const struct scenario_node *node = &sim->scenario->nodes[index];
@@ -137,6 +147,7 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
         (struct node_directory){.name = "incoming", .path = "/incoming", .any_source = true};
     config->store = node->store_none ? NODE_STORE_NONE : NODE_STORE_DISK;
     config->buffer_bytes = node->buffer_bytes != 0 ? node->buffer_bytes : buffer_for(sim->scenario, index);
+    config->bodies_shared = all_sparse(sim->scenario);
     config->blocks_max = 64;
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
         config->blocks_max += sim->scenario->jobs[job].size_bytes / 1000000 + 2;

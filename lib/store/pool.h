@@ -78,6 +78,8 @@ struct store_config {
     uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping */
     uint64_t blocks_max;   /* over all jobs at once: have-maps and hashes */
     uint32_t objects_max;
+    bool bodies_shared; /* all slots share one block's memory: where every object is all zeros, as in
+                           simulations of the network alone */
 };
 
 struct store_counters {

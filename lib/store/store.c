@@ -22,18 +22,18 @@ size_t store_bytes(const struct store_config *config)
 {
     size_t slots = store_slots_for(config->memory_bytes);
     size_t blocks = pool_blocks_for(config);
-    size_t total = arena_need(slots * BLOCK_BYTES_TARGET) + arena_need(slots * SLOT_TAGS_BYTES) +
-                   arena_need(slots * sizeof(struct slot));
+    size_t total = arena_need((config->bodies_shared ? 1 : slots) * BLOCK_BYTES_TARGET) +
+                   arena_need(slots * SLOT_TAGS_BYTES) + arena_need(slots * sizeof(struct slot));
     total += arena_need(config->objects_max * sizeof(struct object));
     total += arena_need(blocks * sizeof(uint32_t)) + arena_need(blocks) +
              arena_need(blocks * sizeof(struct wire_hash)) + arena_need(blocks);
     return total + arena_need(blocks / 8) + arena_need(blocks / 8 * STORE_CHILDREN_MAX);
 }
 
-static void init_slots(struct store *store, struct arena *arena)
+static void init_slots(struct store *store, bool bodies_shared, struct arena *arena)
 {
     size_t count = store->slot_count;
-    uint8_t *data = arena_alloc(arena, count * BLOCK_BYTES_TARGET);
+    uint8_t *data = arena_alloc(arena, (bodies_shared ? 1 : count) * BLOCK_BYTES_TARGET);
     uint8_t *tags = arena_alloc(arena, count * SLOT_TAGS_BYTES);
     store->slots = arena_alloc(arena, count * sizeof(struct slot));
     for (int class = 0; class < SLOT_CLASS_COUNT; class ++)
@@ -41,7 +41,7 @@ static void init_slots(struct store *store, struct arena *arena)
     for (uint32_t index = 0; index < count; index++) {
         struct slot *slot = &store->slots[index];
         memset(slot, 0, sizeof(*slot));
-        slot->data = data + (size_t)index * BLOCK_BYTES_TARGET;
+        slot->data = data + (bodies_shared ? 0 : (size_t)index * BLOCK_BYTES_TARGET);
         slot->tags = tags + (size_t)index * SLOT_TAGS_BYTES;
         list_append(store, &store->classes[SLOT_FREE], SLOT_LINK, index);
     }
@@ -57,7 +57,7 @@ void store_init(struct store *store, const struct store_config *config, struct a
         .pool_blocks = blocks,
     };
     CHECK(store->slot_count >= SLOTS_MIN);
-    init_slots(store, arena);
+    init_slots(store, config->bodies_shared, arena);
     store->objects = arena_alloc(arena, config->objects_max * sizeof(struct object));
     memset(store->objects, 0, config->objects_max * sizeof(struct object));
     store->pool_slot_of = arena_alloc(arena, blocks * sizeof(uint32_t));
