@@ -73,6 +73,54 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
     return true;
 }
 
+/* Shares `up_bps` among the children: whoever wants less than an even share gets what it wants, and leaves
+ * the rest to the others. wanted_bps turns into what each one gets. */
+static void share_out(uint64_t up_bps, uint64_t *wanted_bps, uint16_t count)
+{
+    uint32_t open = (1u << count) - 1;
+    for (bool settled = true; settled && open != 0;) {
+        uint64_t even_bps = up_bps / (uint64_t)__builtin_popcount(open);
+        settled = false;
+        for (uint32_t left = open; left != 0; left &= left - 1) {
+            uint32_t child = (uint32_t)__builtin_ctz(left);
+            if (wanted_bps[child] > even_bps)
+                continue;
+            up_bps -= wanted_bps[child];
+            open &= ~(1u << child);
+            settled = true;
+        }
+    }
+    for (uint32_t left = open; left != 0; left &= left - 1)
+        wanted_bps[__builtin_ctz(left)] = up_bps / (uint64_t)__builtin_popcount(open);
+}
+
+void solve_edge_rates(const struct plan_request *request, struct plan *plan)
+{
+    const struct plan_tree *tree = &plan->trees[0];
+    uint64_t in_bps[PLAN_NODES_MAX] = {0};
+    uint64_t cap_bps = request->rate_cap_bps == 0
+                           ? UINT64_MAX
+                           : muldiv64_up(request->rate_cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES);
+    in_bps[request->source] = UINT64_MAX;
+    /* Once per node that has children: at the first edge that leaves it. */
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        uint16_t node = tree->edges[edge].from;
+        uint16_t children[PLAN_CHILDREN_MAX];
+        uint64_t rates_bps[PLAN_CHILDREN_MAX];
+        uint16_t count = plan_children(tree, node, children);
+        if (in_bps[children[0]] != 0)
+            continue;
+        for (uint16_t child = 0; child < count; child++)
+            rates_bps[child] = MIN(request->nodes[children[child]].down_bps, in_bps[node]);
+        share_out(request->nodes[node].up_bps, rates_bps, count);
+        for (uint16_t child = 0; child < count; child++) {
+            in_bps[children[child]] = rates_bps[child];
+            uint64_t wire_bps = muldiv64(rates_bps[child], WHOLE_PPM - SOLVE_HEADROOM_PPM, WHOLE_PPM);
+            plan->into_rate_bps[0][children[child]] = MIN(wire_bps, cap_bps);
+        }
+    }
+}
+
 uint64_t solve_bound_bps(const struct plan_request *request)
 {
     uint64_t receivers = 0, sum_bps = 0, down_bps = UINT64_MAX;

@@ -56,6 +56,7 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
     if (!metrics[metric].tree(request, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
         !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, info, err))
         return false;
+    solve_edge_rates(request, plan);
     tree->weight_ppm = WEIGHT_WHOLE_PPM;
     return true;
 }

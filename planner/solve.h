@@ -3,8 +3,11 @@
  * plans, whatever the order in which ties come.
  *
  * Rate model (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
- *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s, the same on every edge
+ *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s: what all edges carry
  *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
+ * A slow site need not hold the others: each edge has a rate of its own, at least that one. Every node shares
+ * its uplink max-min fairly among its children, none of which is given more than its downlink, or than the
+ * node itself is sent.
  * The 1.5 % are left for acks, control and probes; repairs are part of the edge rate. No plan of any number
  * of trees exceeds bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
  * * 1408 / 1538 where relays count among the U. rate_cap_bps (payload) lowers both. */
@@ -71,6 +74,8 @@ bool solve_given(const struct plan_request *request, struct plan_tree *tree, str
 /* The one model, on a tree that fulfils plan_validate. False: the rate would be 0. `info` may be NULL. */
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
                 uint64_t *rate_bps, struct solve_info *info, struct err *err);
+/* The rate of each edge, into the plan; its tree and edge rate are there already. */
+void solve_edge_rates(const struct plan_request *request, struct plan *plan);
 uint64_t solve_bound_bps(const struct plan_request *request);
 /* False: an edge of the tree was not measured; err names the pair. */
 bool solve_delay(const struct plan_request *request, const struct plan_tree *tree, uint64_t *delay_us,

@@ -102,7 +102,7 @@ static void fill_part(const struct job *job, uint16_t node, struct control_part 
     memset(part->children, 0, sizeof(part->children));
     for (uint16_t index = 0; index < count; index++) {
         name_copy(part->children[index].name.text, NAME_BYTES, request->nodes[children[index]].name);
-        part->children[index].rate_bps = job->plan.edge_rate_bps[0];
+        part->children[index].rate_bps = plan_edge_rate_bps(&job->plan, 0, children[index]);
     }
 }
 

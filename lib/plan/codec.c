@@ -9,11 +9,12 @@
 #define NODE_BYTES     (NAME_BYTES + 8 + 8 + 1)
 #define REQUEST_BYTES  (4 + 4 + 2 + 2 + 1 + 1 + 1 + 8 + 8)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
+#define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
 #define RTT_MATRIX_MAX (PLAN_NODES_MAX * PLAN_NODES_MAX * 4)
 _Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + RTT_MATRIX_MAX + TREE_BYTES_MAX <=
                    PLAN_REQUEST_BYTES_MAX,
                "the largest request fits its record");
-_Static_assert(PLAN_FIXED + PLAN_TREES_MAX * (8 + TREE_BYTES_MAX) <= PLAN_BYTES_MAX,
+_Static_assert(PLAN_FIXED + PLAN_TREES_MAX * PLAN_TREE_MAX <= PLAN_BYTES_MAX,
                "the largest plan fits its record");
 
 static void put_tree(struct record_writer *writer, const struct plan_tree *tree)
@@ -142,8 +143,25 @@ size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
     for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
         record_put_u64(&writer, plan->edge_rate_bps[tree]);
         put_tree(&writer, &plan->trees[tree]);
+        for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++)
+            record_put_u64(&writer, plan->into_rate_bps[tree][plan->trees[tree].edges[edge].to]);
     }
     return writer.failed ? 0 : writer.length;
+}
+
+/* Rates are kept by the node that the edge enters, so there can be one such edge only. */
+static bool get_rates(struct record_reader *reader, const struct plan_tree *tree, uint64_t *into_rate_bps,
+                      struct err *err)
+{
+    uint64_t entered = 0;
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        uint16_t to = tree->edges[edge].to;
+        if ((entered >> to & 1) != 0)
+            return err_set(err, "two edges enter node %u", to);
+        entered |= UINT64_C(1) << to;
+        into_rate_bps[to] = record_get_u64(reader);
+    }
+    return true;
 }
 
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err)
@@ -165,6 +183,8 @@ bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err
     for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
         plan->edge_rate_bps[tree] = record_get_u64(&reader);
         if (!get_tree(&reader, &plan->trees[tree], plan->node_count, err))
+            return false;
+        if (!get_rates(&reader, &plan->trees[tree], plan->into_rate_bps[tree], err))
             return false;
     }
     return reader_finished(&reader, err);

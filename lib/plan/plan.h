@@ -54,12 +54,13 @@ struct plan {
     uint32_t epoch;
     uint16_t node_count; /* of the request: indexes mean the same nodes */
     uint16_t source;
-    uint64_t rate_bps;  /* payload rate that every receiver is to get */
+    uint64_t rate_bps;  /* payload rate that every receiver is to get at least */
     uint64_t bound_bps; /* what no plan can exceed under the request's limits */
     uint64_t delay_us;  /* largest sum of RTT/2 from the source to a leaf */
     uint16_t tree_count;
     struct plan_tree trees[PLAN_TREES_MAX];
-    uint64_t edge_rate_bps[PLAN_TREES_MAX]; /* wire rate of each edge of the tree */
+    uint64_t edge_rate_bps[PLAN_TREES_MAX]; /* wire rate of the tree's edges, where the next line has 0 */
+    uint64_t into_rate_bps[PLAN_TREES_MAX][PLAN_NODES_MAX]; /* of the edge that enters a node */
 };
 
 /* Names valid and distinct, source and counts within bounds, rates > 0, the given tree spanning if one is
@@ -68,10 +69,12 @@ bool plan_request_validate(const struct plan_request *request, struct err *err);
 
 /* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
  * parents before children, each node entered at most once, no node with more children than allowed, only
- * relays that lead somewhere; weights add up; rates > 0 and no uplink or downlink overbooked by the edges'
- * rates. */
+ * relays that lead somewhere; weights add up; rates > 0 and no uplink or downlink overbooked by the rates of
+ * its edges. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
 
+/* Wire rate of the tree's edge that enters `node`. */
+uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
 /* Index of the parent of `node` in the tree, or -1 (the source, or not in the tree). */
 int plan_parent(const struct plan_tree *tree, uint16_t node);
 /* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
@@ -93,4 +96,4 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
 #define PLAN_REQUEST_BYTES_MAX 24576
-#define PLAN_BYTES_MAX         4096
+#define PLAN_BYTES_MAX         8192

@@ -11,6 +11,12 @@ int plan_parent(const struct plan_tree *tree, uint16_t node)
     return -1;
 }
 
+uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node)
+{
+    uint64_t rate_bps = plan->into_rate_bps[tree][node];
+    return rate_bps != 0 ? rate_bps : plan->edge_rate_bps[tree];
+}
+
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children)
 {
     uint16_t count = 0;

@@ -98,27 +98,30 @@ bool plan_request_validate(const struct plan_request *request, struct err *err)
     return request->metric != PLAN_METRIC_GIVEN || check_given(request, err);
 }
 
-/* Takes `count` times `rate_bps` from what is left; false: there is less. Divides, because the rates come
- * from outside and their product may overflow. */
-static bool book(uint64_t *left_bps, uint64_t rate_bps, uint16_t count)
+/* Takes `rate_bps` from what is left; false: there is less. No sum is made: rates come from outside. */
+static bool book(uint64_t *left_bps, uint64_t rate_bps)
 {
-    if (count > 0 && rate_bps > *left_bps / count)
+    if (rate_bps > *left_bps)
         return false;
-    *left_bps -= rate_bps * count;
+    *left_bps -= rate_bps;
     return true;
 }
 
-static bool check_load(const struct plan *plan, const struct plan_request *request,
-                       uint16_t child_counts[][PLAN_NODES_MAX], struct err *err)
+static bool check_load(const struct plan *plan, const struct plan_request *request, struct err *err)
 {
+    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX];
     for (uint16_t node = 0; node < request->node_count; node++) {
-        uint64_t up_bps = request->nodes[node].up_bps, down_bps = request->nodes[node].down_bps;
-        for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
-            uint64_t rate_bps = plan->edge_rate_bps[tree];
-            if (!book(&up_bps, rate_bps, child_counts[tree][node]))
-                return err_set(err, "the uplink of %s is overbooked", request->nodes[node].name);
-            if (!book(&down_bps, rate_bps, plan_parent(&plan->trees[tree], node) >= 0))
-                return err_set(err, "the downlink of %s is overbooked", request->nodes[node].name);
+        up_bps[node] = request->nodes[node].up_bps;
+        down_bps[node] = request->nodes[node].down_bps;
+    }
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
+            uint16_t from = plan->trees[tree].edges[edge].from, to = plan->trees[tree].edges[edge].to;
+            uint64_t rate_bps = plan_edge_rate_bps(plan, tree, to);
+            if (!book(&up_bps[from], rate_bps))
+                return err_set(err, "the uplink of %s is overbooked", request->nodes[from].name);
+            if (!book(&down_bps[to], rate_bps))
+                return err_set(err, "the downlink of %s is overbooked", request->nodes[to].name);
         }
     }
     return true;
@@ -158,5 +161,5 @@ bool plan_validate(const struct plan *plan, const struct plan_request *request, 
     if (weight_ppm != WEIGHT_WHOLE_PPM)
         return err_set(err, "weights add up to %llu ppm, expected %u", (unsigned long long)weight_ppm,
                        WEIGHT_WHOLE_PPM);
-    return check_load(plan, request, child_counts, err);
+    return check_load(plan, request, err);
 }

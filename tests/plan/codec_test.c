@@ -80,6 +80,8 @@ static void plan_codec__round_trip(void **state)
     plan.tree_count = PLAN_TREES_MAX;
     for (uint16_t tree = 0; tree < PLAN_TREES_MAX; tree++) {
         plan.edge_rate_bps[tree] = 1000u + tree;
+        for (uint16_t node = 1; node < PLAN_NODES_MAX; node++)
+            plan.into_rate_bps[tree][node] = 2000u + tree * PLAN_NODES_MAX + node;
         plan.trees[tree].weight_ppm = 1000000 / PLAN_TREES_MAX;
         plan.trees[tree].edge_count = PLAN_NODES_MAX - 1;
         for (uint16_t edge = 0; edge < PLAN_NODES_MAX - 1; edge++)
@@ -89,6 +91,7 @@ static void plan_codec__round_trip(void **state)
     assert_true(length > 0);
     assert_true(decode_plan(&back, record, length));
     assert_memory_equal(back.trees, plan.trees, sizeof(plan.trees));
+    assert_memory_equal(back.into_rate_bps, plan.into_rate_bps, sizeof(plan.into_rate_bps));
     assert_memory_equal(back.edge_rate_bps, plan.edge_rate_bps, sizeof(plan.edge_rate_bps));
     assert_int_equal(back.delay_us, plan.delay_us);
     assert_int_equal(plan_encode(&plan, record, length - 1), 0);
@@ -104,7 +107,7 @@ static void plan_codec__little_endian_layout(void **state)
     uint8_t record[PLAN_BYTES_MAX];
     struct plan_request request = example_request(3);
     struct plan plan = example_plan(&request, "0-1 1-2", 0x0102030405060708);
-    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4);
+    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8);
     const uint8_t start[] = {7, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
     assert_memory_equal(record, start, sizeof(start));
 }
@@ -120,9 +123,9 @@ static void plan_codec__refuses_bad_counts(void **state)
         uint8_t value;
         bool request;
     } cases[] = {
-        {8, 0, true},   {8, 65, true},  {10, 4, true},          {31 + 31, 'x', true}, {31 + 48, 2, true},
-        {8, 0, false},  {8, 65, false}, {10, 4, false},         {36, 9, false},       {38 + 8 + 4, 64, false},
-        {52, 4, false}, {54, 4, false}, {38 + 8 + 5, 1, false},
+        {8, 0, true},   {8, 65, true},  {10, 4, true},  {31 + 31, 'x', true},   {31 + 48, 2, true},
+        {8, 0, false},  {8, 65, false}, {10, 4, false}, {36, 9, false},         {38 + 8 + 4, 64, false},
+        {52, 4, false}, {54, 4, false}, {58, 0, false}, {38 + 8 + 5, 1, false},
     };
     size_t request_length = plan_request_encode(&request, record, sizeof(record));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -201,6 +201,42 @@ static void solve__rates_table(void **state)
     }
 }
 
+/* Uplinks are shared max-min: what a slow site leaves goes to the others, and nothing flows faster below a
+ * node than into it. In Mbit/s before the headroom. */
+static void solve__rate_of_each_edge(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tree;
+        uint64_t up[4], down[4], cap, into[4];
+    } cases[] = {
+        {"0-1 0-2 0-3", {90, 1, 1, 1}, {1, 100, 100, 100}, 0, {0, 30, 30, 30}},
+        {"0-1 0-2 0-3", {90, 1, 1, 1}, {1, 100, 100, 10}, 0, {0, 40, 40, 10}},
+        {"0-1 0-2 0-3", {90, 1, 1, 1}, {1, 100, 35, 10}, 0, {0, 45, 35, 10}},
+        {"0-1 0-2 0-3", {500, 1, 1, 1}, {1, 100, 100, 10}, 0, {0, 100, 100, 10}},
+        {"0-1 1-2 1-3", {500, 400, 1, 1}, {1, 50, 100, 10}, 0, {0, 50, 50, 10}},
+        {"0-1 1-2 2-3", {500, 20, 400, 1}, {1, 100, 100, 100}, 0, {0, 100, 20, 20}},
+        {"0-1 1-2 1-3", {500, 400, 1, 1}, {1, 50, 100, 10}, 1408, {0, 50, 50, 10}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan_request request = example_request(4);
+        request.metric = PLAN_METRIC_GIVEN;
+        request.given = example_tree(cases[i].tree);
+        request.rate_cap_bps = cases[i].cap * 10000;
+        for (uint16_t node = 0; node < 4; node++) {
+            request.nodes[node].up_bps = cases[i].up[node] * 1000000;
+            request.nodes[node].down_bps = cases[i].down[node] * 1000000;
+        }
+        struct plan plan = solved(&request, NULL);
+        for (uint16_t node = 1; node < 4; node++) {
+            uint64_t planned_bps = cases[i].into[node] * 985000;
+            uint64_t cap_bps = cases[i].cap == 0 ? UINT64_MAX : 15380000;
+            assert_int_equal(plan_edge_rate_bps(&plan, 0, node),
+                             planned_bps < cap_bps ? planned_bps : cap_bps);
+        }
+    }
+}
+
 static void solve__rate_too_small(void **state)
 {
     (void)state;
@@ -312,6 +348,7 @@ int main(void)
         cmocka_unit_test(solve__smaller_direction_counts),
         cmocka_unit_test(solve__unmeasured_pairs),
         cmocka_unit_test(solve__rates_table),
+        cmocka_unit_test(solve__rate_of_each_edge),
         cmocka_unit_test(solve__rate_too_small),
         cmocka_unit_test(solve__refuses_invalid_requests),
         cmocka_unit_test(solve_mst__equals_brute_force),
