@@ -25,7 +25,10 @@ static void print_usage(FILE *stream)
     fprintf(stream, "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n"
                     "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches\n"
                     "  job watch NAME                 follow a job\n"
-                    "  job cancel NAME\n");
+                    "  job cancel NAME\n"
+                    "  job pause NAME                 nothing of it is sent until job resume NAME\n"
+                    "  job set NAME KEY VALUE         rate 200Mbps | rate none | priority high | dscp af11\n"
+                    "  job list                       short for show jobs\n");
     for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
         fprintf(stream, "  show %-25s %s\n", ctl_show_name(show), ctl_show_help(show));
     fprintf(stream,
@@ -148,19 +151,43 @@ static int job_watch(const struct options *options)
     return result;
 }
 
+static int ask_about_job(const struct options *options, const char *command)
+{
+    return ask_and_print(options, json_pack("{s:s, s:s, s:b}", "command", command, "name", options->words[2],
+                                            "json", options->json));
+}
+
+/* The value is looked at by the appliance, whose table says what there is to be set. */
+static int job_set(const struct options *options)
+{
+    if (options->count != 5)
+        return usage_error("job set NAME KEY VALUE", NULL);
+    return ask_and_print(options,
+                         json_pack("{s:s, s:s, s:s, s:s}", "command", "job set", "name", options->words[2],
+                                   "key", options->words[3], "value", options->words[4]));
+}
+
 static int job(const struct options *options)
 {
+    if (options->count == 2 && strcmp(options->words[1], "list") == 0)
+        return ask_and_print(
+            options, json_pack("{s:s, s:s, s:b}", "command", "show", "what", "jobs", "json", options->json));
     if (options->count < 3)
-        return usage_error("job run FILE.yaml, job watch NAME or job cancel NAME", NULL);
+        return usage_error("job run FILE.yaml, or job watch, cancel, pause, resume or set NAME", NULL);
     if (strcmp(options->words[1], "run") == 0)
         return job_run(options);
+    if (strcmp(options->words[1], "set") == 0)
+        return job_set(options);
     if (options->count > 3)
         return usage_error("unexpected word", options->words[3]);
     if (strcmp(options->words[1], "watch") == 0)
         return job_watch(options);
     if (strcmp(options->words[1], "cancel") == 0)
-        return ask_and_print(options, json_pack("{s:s, s:s, s:b}", "command", "job cancel", "name",
-                                                options->words[2], "json", options->json));
+        return ask_about_job(options, "job cancel");
+    if (strcmp(options->words[1], "pause") == 0)
+        return ask_about_job(options, "job pause");
+    if (strcmp(options->words[1], "resume") == 0)
+        return ask_about_job(options, "job resume");
     return usage_error("unknown word after job", options->words[1]);
 }
 

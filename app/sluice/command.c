@@ -92,12 +92,38 @@ static void run_cancel(struct app *app, const struct command *command, struct co
         snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", command->name);
 }
 
+static void run_set(struct app *app, const struct command *command, struct command_reply *reply)
+{
+    reply->call.msg.type = CTL_JOB_SET;
+    name_copy(reply->call.msg.body.job_set.name, NAME_BYTES, command->name);
+    reply->call.msg.body.job_set.changed = command->changed;
+    reply->call.msg.body.job_set.controls = command->controls;
+    run_call(app, reply);
+    if (!reply->ok)
+        return;
+    bool pause = (command->changed & JOB_CONTROL_PAUSED) != 0;
+    snprintf(reply->text, sizeof(reply->text), "job %s %s", command->name,
+             !pause                     ? "is changed"
+             : command->controls.paused ? "is paused"
+                                        : "goes on");
+}
+
+bool command_set(struct command *command, const char *key, const char *value, struct command_reply *reply)
+{
+    struct err err;
+    if (conf_parse_job_control(key, value, &command->controls, &command->changed, &err))
+        return true;
+    reply_error(reply, err.text);
+    return false;
+}
+
 void command_run(struct app *app, const struct command *command, struct command_reply *reply)
 {
     reply->ok = true;
     reply->text[0] = '\0';
     switch (command->kind) {
     case COMMAND_SHOW:
+    case COMMAND_JOB_LIST:
         run_show(app, command, reply);
         return;
     case COMMAND_JOB_RUN:
@@ -105,6 +131,10 @@ void command_run(struct app *app, const struct command *command, struct command_
         return;
     case COMMAND_JOB_CANCEL:
         run_cancel(app, command, reply);
+        return;
+    case COMMAND_JOB_PAUSE:
+    case COMMAND_JOB_SET:
+        run_set(app, command, reply);
         return;
     case COMMAND_HELP:
         command_help(reply->text, sizeof(reply->text));
@@ -147,6 +177,61 @@ static bool command_find(struct command *command, const char *first, const char 
     return false;
 }
 
+static bool parse_path(struct command *command, const char *argument, struct command_reply *reply)
+{
+    char absolute[PATH_MAX];
+    bool there = realpath(argument, absolute) != NULL;
+    if (there && name_copy(command->path, sizeof(command->path), absolute))
+        return true;
+    snprintf(reply->text, sizeof(reply->text), "%s: %s", argument,
+             there ? "the path is too long" : strerror(errno));
+    return reply->ok = false;
+}
+
+/* "NAME KEY VALUE" */
+static bool parse_set(struct command *command, const char *argument, struct command_reply *reply)
+{
+    char words[3][NAME_BYTES], more;
+    _Static_assert(NAME_BYTES == 32, "the widths below");
+    if (sscanf(argument, "%31s %31s %31s %c", words[0], words[1], words[2], &more) != 3) {
+        snprintf(reply->text, sizeof(reply->text), "'job set' takes %s",
+                 command_rows[COMMAND_JOB_SET].argument);
+        return reply->ok = false;
+    }
+    name_copy(command->name, sizeof(command->name), words[0]);
+    return command_set(command, words[1], words[2], reply);
+}
+
+static bool parse_argument(struct command *command, const char *second, const char *argument,
+                           struct command_reply *reply)
+{
+    switch (command->kind) {
+    case COMMAND_SHOW:
+        command->what = ctl_show_find(second);
+        return true;
+    case COMMAND_JOB_LIST:
+        command->what = CTL_SHOW_jobs;
+        return true;
+    case COMMAND_JOB_RUN:
+        return parse_path(command, argument, reply);
+    case COMMAND_JOB_PAUSE:
+        command->changed = JOB_CONTROL_PAUSED;
+        command->controls.paused = strcmp(second, "pause") == 0;
+        name_copy(command->name, sizeof(command->name), argument);
+        return true;
+    case COMMAND_JOB_CANCEL:
+        name_copy(command->name, sizeof(command->name), argument);
+        return true;
+    case COMMAND_JOB_SET:
+        return parse_set(command, argument, reply);
+    case COMMAND_HELP:
+    case COMMAND_QUIT:
+    case COMMAND_COUNT:
+        break;
+    }
+    return true;
+}
+
 bool command_parse(struct command *command, char *line, struct command_reply *reply)
 {
     char *rest = line, *first = strsep(&rest, " ");
@@ -164,18 +249,7 @@ bool command_parse(struct command *command, char *line, struct command_reply *re
                  row->argument[0] != '\0' ? row->argument : "no argument");
         return reply->ok = false;
     }
-    command->what = second != NULL ? ctl_show_find(second) : CTL_SHOW_COUNT;
-    name_copy(command->name, sizeof(command->name), command->kind == COMMAND_JOB_CANCEL ? argument : "");
-    char absolute[PATH_MAX];
-    if (command->kind == COMMAND_JOB_RUN) {
-        bool there = realpath(argument, absolute) != NULL;
-        if (!there || !name_copy(command->path, sizeof(command->path), absolute)) {
-            snprintf(reply->text, sizeof(reply->text), "%s: %s", argument,
-                     there ? "the path is too long" : strerror(errno));
-            return reply->ok = false;
-        }
-    }
-    return true;
+    return parse_argument(command, second, argument, reply);
 }
 
 void command_help(char *text, size_t room)

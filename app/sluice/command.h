@@ -27,7 +27,9 @@ struct command {
     enum report_form form;
     char name[NAME_BYTES]; /* a job */
     char path[PATH_BYTES]; /* absolute */
-    const char *text;      /* of the job file; NULL: read it from path */
+    uint8_t changed;       /* JOB_PAUSE, JOB_SET: enum job_control bits of what is in `controls` */
+    struct job_controls controls;
+    const char *text; /* of the job file; NULL: read it from path */
 };
 
 /* One thread's; 256 KiB of text and a message: not for the stack. */
@@ -40,6 +42,8 @@ struct command_reply {
 void command_run(struct app *app, const struct command *command, struct command_reply *reply);
 /* From words as typed: false and reply->text when they are no command. `line` is changed. */
 bool command_parse(struct command *command, char *line, struct command_reply *reply);
+/* Key and value of `job set`; false and reply->text when they do not fit. */
+bool command_set(struct command *command, const char *key, const char *value, struct command_reply *reply);
 /* The console's and the socket's help text. */
 void command_help(char *text, size_t room);
 

@@ -62,6 +62,19 @@ static bool request_parse(const json_t *object, struct command *command)
         return name_copy(command->path, PATH_BYTES, member_text(object, "path")) ||
                request_fail("path: too long");
     }
+    if (strcmp(word, "job pause") == 0 || strcmp(word, "job resume") == 0) {
+        command->kind = COMMAND_JOB_PAUSE;
+        command->changed = JOB_CONTROL_PAUSED;
+        command->controls.paused = strcmp(word, "job pause") == 0;
+        return name_copy(command->name, NAME_BYTES, member_text(object, "name")) ||
+               request_fail("name: too long");
+    }
+    if (strcmp(word, "job set") == 0) {
+        command->kind = COMMAND_JOB_SET;
+        if (!name_copy(command->name, NAME_BYTES, member_text(object, "name")))
+            return request_fail("name: too long");
+        return command_set(command, member_text(object, "key"), member_text(object, "value"), &reply);
+    }
     if (strcmp(word, "job cancel") == 0) {
         command->kind = COMMAND_JOB_CANCEL;
         return name_copy(command->name, NAME_BYTES, member_text(object, "name")) ||

@@ -33,6 +33,11 @@ bool conf_read_scenario(const char *path, const char *text, struct scenario *sce
 bool conf_read_net(const char *path, const char *text, struct plan_request *request,
                    struct conf_errors *errors);
 
+/* One thing that `job set` changes, as it stands in a job file: into the field of that key. *changed: its bit
+ * of enum job_control. */
+bool conf_parse_job_control(const char *key, const char *text, struct job_controls *controls,
+                            uint8_t *changed, struct err *err);
+
 /* Values with units, for command lines too. False: not of that form or out of range. */
 bool conf_parse_rate(const char *text, uint64_t *bps);
 bool conf_parse_time(const char *text, uint64_t *ns);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "conf/conf.h"
 #include "conf/reference.h"
+#include "conf/value.h"
 
 static const struct option_word metric_words[] = {{"auto", PLAN_METRIC_RTT},  {"rtt", PLAN_METRIC_RTT},
                                                   {"star", PLAN_METRIC_STAR}, {"avb", WORD_LATER},
@@ -92,9 +93,76 @@ static const struct conf_option plan_options[] = {
      .initial = "0", .help = "children that a node may have at most; 0: as many as the planner likes"},
     {"tree", OPTION_CUSTOM, .form = "a list of [from, to]", .read = read_tree,
      .help = "a given tree from the source to all receivers, in place of metric, trees and max_children"},
-    {"rate", OPTION_RATE, FIELD(struct job_spec, rate_bps), .min = 1000,
+    {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = 1000,
      .help = "payload rate of the given tree; without it the planner computes one"},
     {.type = OPTION_END}};
+
+/* ---- what may be changed while the job runs ---- */
+
+static bool parse_cap(const struct conf_option *option, const char *text, void *field)
+{
+    uint64_t rate_bps = 0;
+    (void)option;
+    if (strcmp(text, "none") != 0 && (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < 1000))
+        return false;
+    memcpy(field, &rate_bps, sizeof(rate_bps));
+    return true;
+}
+
+/* One of the words, or a whole number up to `max`. */
+static bool parse_word_or_number(const struct conf_option *option, const char *text, void *field)
+{
+    uint64_t value = UINT64_MAX;
+    for (const struct option_word *word = option->words; word->word != NULL; word++)
+        if (strcmp(word->word, text) == 0)
+            value = (uint64_t)word->value;
+    if (value == UINT64_MAX && (!value_parse_decimal(text, 0, &value) || value > option->max))
+        return false;
+    *(uint8_t *)field = (uint8_t)value;
+    return true;
+}
+
+static const struct option_word priority_words[] = {
+    {"low", 1}, {"normal", JOB_PRIORITY_NORMAL}, {"high", 5}, {NULL, 0}};
+
+/* RFC 2474, 2597, 3246, 5865 and 8622. */
+static const struct option_word dscp_words[] = {
+    {"default", 0}, {"le", 1},    {"cs1", 8},   {"af11", 10}, {"af12", 12}, {"af13", 14},
+    {"cs2", 16},    {"af21", 18}, {"af22", 20}, {"af23", 22}, {"cs3", 24},  {"af31", 26},
+    {"af32", 28},   {"af33", 30}, {"cs4", 32},  {"af41", 34}, {"af42", 36}, {"af43", 38},
+    {"cs5", 40},    {"va", 44},   {"ef", 46},   {"cs6", 48},  {"cs7", 56},  {NULL, 0}};
+
+/* Row n is bit n of enum job_control. */
+const struct conf_option job_control_options[] = {
+    {"rate", OPTION_SCALAR, FIELD(struct job_controls, rate_cap_bps), .parse = parse_cap, .initial = "none",
+     .form = "a rate like 100Mbps or 1Gbps, at least 1kbps, or none",
+     .help = "payload rate that no edge of the job exceeds, repairs included; job set changes it"},
+    {"priority", OPTION_SCALAR, FIELD(struct job_controls, priority), .parse = parse_word_or_number,
+     .words = priority_words, .max = CONTROL_PRIORITY_MAX, .initial = "normal",
+     .form = "low | normal | high | a whole number from 0 to 7",
+     .help = "share of an edge among the jobs that want to send there: weight 2^priority; "
+             "low is 1, normal 3, high 5"},
+    {"dscp", OPTION_SCALAR, FIELD(struct job_controls, dscp), .parse = parse_word_or_number,
+     .words = dscp_words, .max = CONTROL_DSCP_MAX, .initial = "default",
+     .form = "default | le | cs1 to cs7 | af11 to af43 | va | ef | a whole number from 0 to 63",
+     .help = "code point in the IP header of the job's data packets and their acks"},
+    {.type = OPTION_END}};
+
+bool conf_parse_job_control(const char *key, const char *text, struct job_controls *controls,
+                            uint8_t *changed, struct err *err)
+{
+    bool later;
+    for (unsigned row = 0; job_control_options[row].type != OPTION_END; row++) {
+        const struct conf_option *option = &job_control_options[row];
+        if (strcmp(option->key, key) != 0)
+            continue;
+        *changed = (uint8_t)(1u << row);
+        if (option_parse(option, text, (uint8_t *)controls + option->offset, &later))
+            return true;
+        return err_set(err, "%s: \"%.60s\", expected %s", key, text, option->form);
+    }
+    return err_set(err, "\"%.60s\" cannot be set, only rate, priority and dscp", key);
+}
 
 const struct conf_option job_options[] = {
     {"name", OPTION_NAME, FIELD(struct job_spec, name), .required = true,
@@ -108,8 +176,7 @@ const struct conf_option job_options[] = {
     {"as", OPTION_TEXT, FIELD(struct job_spec, target),
      .help = "path below that directory; default: the file's own name"},
     {"plan", OPTION_MAP, .options = plan_options, .help = "how the tree is found"},
-    {"rate_max", OPTION_RATE, FIELD(struct job_spec, rate_bps), .min = 1000,
-     .help = "payload rate that the job must not exceed; default: no cap"},
+    {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
     {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = hash_words, .initial = "sha256",
      .help = "hash of every block, checked by every site; none only for benchmarks"},
     {"durable", OPTION_WORD, FIELD(struct job_spec, durable), .words = durable_words, .initial = "end",
@@ -201,12 +268,10 @@ static const yaml_node_t *find_plan_key(struct conf_reader *reader, const char *
     if (sscanf(where, "jobs[%u]", &job) == 1)
         map = conf_at(reader, conf_find(reader, map, "jobs"), job);
     const yaml_node_t *plan = conf_find(reader, map, "plan");
-    if (key == NULL)
-        return conf_find(reader, map, "rate_max");
     return plan == NULL ? NULL : conf_find(reader, plan, key);
 }
 
-/* A tree is given or computed; its rate stands once. */
+/* A tree is given or computed. */
 static void check_plan_keys(struct conf_reader *reader, const char *where)
 {
     static const char *const computed[] = {"metric", "trees", "max_children"};
@@ -220,9 +285,7 @@ static void check_plan_keys(struct conf_reader *reader, const char *where)
     }
     snprintf(place, sizeof(place), "%splan.rate", where);
     if (rate && !given)
-        conf_fault(reader, place, "is the rate of a given plan.tree; a cap on any plan is rate_max");
-    if (rate && given && find_plan_key(reader, where, NULL) != NULL)
-        conf_fault(reader, place, "contradicts rate_max: a given tree has one rate");
+        conf_fault(reader, place, "is the rate of a given plan.tree; the cap of a job is its rate");
 }
 
 void conf_check_job(struct conf_reader *reader, const char *where, struct job_spec *spec)

@@ -17,6 +17,7 @@ enum ctl_type {
     CTL_SHOW = 1,
     CTL_JOB_RUN,
     CTL_JOB_CANCEL,
+    CTL_JOB_SET,
     /* planner → node */
     CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
     CTL_PLAN,
@@ -57,6 +58,11 @@ struct ctl_msg {
         struct {
             char name[NAME_BYTES];
         } job_cancel;
+        struct {
+            char name[NAME_BYTES];
+            uint8_t changed; /* enum job_control bits: which of `controls` count */
+            struct job_controls controls;
+        } job_set;
         struct plan plan;
         struct plan_request plan_request;
         struct {

@@ -8,6 +8,21 @@
 #include "plan/plan.h"
 #include "wire/control.h"
 
+/* What an operator may change while the job runs. */
+struct job_controls {
+    uint64_t rate_cap_bps; /* payload sent on each edge of the tree, repairs included; 0: no cap */
+    uint8_t priority;      /* 0 to CONTROL_PRIORITY_MAX: weight 2^priority where jobs share an edge */
+    uint8_t dscp;          /* of the job's data packets and their acks */
+    bool paused;           /* nothing of it is sent, at the source and at relays */
+};
+enum job_control {
+    JOB_CONTROL_RATE = 1,
+    JOB_CONTROL_PRIORITY = 2,
+    JOB_CONTROL_DSCP = 4,
+    JOB_CONTROL_PAUSED = 8
+};
+#define JOB_PRIORITY_NORMAL 3
+
 struct job_spec {
     char name[NAME_BYTES];
     char source[NAME_BYTES]; /* must be the node that runs the job */
@@ -22,10 +37,11 @@ struct job_spec {
     uint8_t children_max;                          /* 0: no limit */
     uint16_t given_count;                          /* PLAN_METRIC_GIVEN */
     char given[PLAN_NODES_MAX - 1][2][NAME_BYTES]; /* [from, to] */
-    uint64_t rate_bps;   /* 0: by the plan; else payload rate cap, and the rate of a given tree */
-    uint8_t hash;        /* enum part_hash */
-    uint8_t durable;     /* enum part_durable */
-    uint8_t exists;      /* enum part_exists */
-    uint8_t congestion;  /* enum part_congestion */
-    uint64_t measure_ns; /* how long to measure before planning */
+    uint64_t plan_rate_bps;       /* payload rate of a given tree; 0: the planner computes one */
+    struct job_controls controls; /* to begin with */
+    uint8_t hash;                 /* enum part_hash */
+    uint8_t durable;              /* enum part_durable */
+    uint8_t exists;               /* enum part_exists */
+    uint8_t congestion;           /* enum part_congestion */
+    uint64_t measure_ns;          /* how long to measure before planning */
 };

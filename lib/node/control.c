@@ -137,6 +137,18 @@ static bool on_close_job(struct node *node, struct peer *peer, const uint8_t *bo
     return true;
 }
 
+static bool on_adjust(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                      uint64_t now_ns)
+{
+    struct wire_adjust adjust;
+    if (control_adjust_decode(body, length, &adjust) != WIRE_OK)
+        return false;
+    struct job *job = job_from_source(node, peer, adjust.job);
+    if (job != NULL)
+        adjust_on_message(node, job, &adjust, now_ns);
+    return true;
+}
+
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
                      uint64_t now_ns)
 {
@@ -160,6 +172,8 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
         return on_blocks(node, peer, kind, body, length);
     case CONTROL_CLOSE_JOB:
         return on_close_job(node, peer, body, length, now_ns);
+    case CONTROL_ADJUST:
+        return on_adjust(node, peer, body, length, now_ns);
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -48,6 +48,7 @@ static bool store_symbols(struct node *node, struct peer *peer, struct job *job,
         node->counters.rx_data++;
         peer->credit_symbols = job->geometry.block_symbols;
         peer->run_symbols = MAX(peer->run_symbols, count);
+        peer->ack_class = (uint8_t)(job->controls.dscp << 2);
         if (completed != UINT64_MAX)
             job_on_block_complete(node, job, completed);
         if (job->child_count > 0)
@@ -243,32 +244,9 @@ void data_wake(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->child_count; child++) {
         struct peer *peer = &node->peers[job->children[child].peer];
-        if (peer->ready_ns == TIME_NEVER)
+        if (peer->ready_ns == TIME_NEVER || peer->job_held)
             peer->ready_ns = 0;
     }
-}
-
-/* The next thing that any job has for this peer, jobs in turn. `urgent`: only repairs and what completes a
- * block. */
-static struct job *next_item(struct node *node, struct peer *peer, bool urgent, struct feed_item *item)
-{
-    uint16_t jobs = peer->jobs_out;
-    uint16_t turned = (uint16_t)(jobs & (0xffff << peer->job_turn));
-    uint16_t order[2] = {turned, (uint16_t)(jobs & ~turned)};
-    for (int part = 0; part < 2; part++) {
-        for (uint16_t mask = order[part]; mask != 0; mask &= (uint16_t)(mask - 1)) {
-            struct job *job = &node->jobs[__builtin_ctz(mask)];
-            if (job->state != JOB_RUNNING || job->phase == PHASE_CLOSING || job->object == NULL)
-                continue;
-            uint8_t child = job->child_of_peer[peer->index];
-            uint32_t per_packet = job->children[child].symbols_per_packet;
-            if (!feed_peek(job->object, child, per_packet, item))
-                continue;
-            if (!urgent || item->repair || item->begun)
-                return job;
-        }
-    }
-    return NULL;
 }
 
 static uint32_t body_bytes_of(const struct job *job, const struct feed_item *item)
@@ -289,7 +267,9 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     uint32_t wire_bytes = wire_bytes_of(peer, job, item);
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
     uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
+    struct child *child = &job->children[job->child_of_peer[peer->index]];
     feed_on_sent(job->object, job->child_of_peer[peer->index], item);
+    adjust_on_sent(peer, job, child, wire_bytes, depart_ns);
     uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
     struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
     struct wire_header header = {.version = WIRE_VERSION,
@@ -301,7 +281,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     packet->peer = peer->index;
     packet->to = peer->config->address;
     packet->depart_ns = depart_ns;
-    packet->traffic_class = 2; /* ECT(0): congestion may be marked instead of dropped (RFC 3168) */
+    packet->traffic_class = adjust_traffic_class(job);
     packet->cookie = cookie_of(item->slot, peer->index, number);
     packet->head_bytes = (uint16_t)wire_data_encode(packet->head, &header, &data,
                                                     slot_tags(slot, &job->geometry, item->symbol));
@@ -336,11 +316,15 @@ static uint64_t item_send_ns(const struct peer *peer, const struct job *job, con
 }
 
 /* The item to be sent and when: what is next, or, where that is held, what may pass. */
-static struct job *choose_item(struct node *node, struct peer *peer, struct feed_item *item, uint64_t *at_ns)
+static struct job *choose_item(struct node *node, struct peer *peer, uint64_t horizon_ns,
+                               struct feed_item *item, uint64_t *at_ns)
 {
-    struct job *job = next_item(node, peer, false, item);
+    uint64_t held_ns;
+    struct job *job = adjust_next_item(node, peer, false, horizon_ns, item, &held_ns);
+    peer->job_held = job == NULL && held_ns != TIME_NEVER;
+    *at_ns = held_ns;
     if (job == NULL) {
-        sender_on_limited(&peer->sender, why_nothing(node, peer));
+        sender_on_limited(&peer->sender, peer->job_held ? EDGE_LIMIT_cap : why_nothing(node, peer));
         return NULL;
     }
     enum edge_limit limit = EDGE_LIMIT_none;
@@ -350,7 +334,7 @@ static struct job *choose_item(struct node *node, struct peer *peer, struct feed
     sender_on_limited(&peer->sender, limit);
     if (item->repair || item->begun)
         return NULL;
-    job = next_item(node, peer, true, item);
+    job = adjust_next_item(node, peer, true, horizon_ns, item, &held_ns);
     if (job != NULL)
         *at_ns = item_send_ns(peer, job, item, &limit);
     return job == NULL || *at_ns == TIME_NEVER ? NULL : job;
@@ -362,9 +346,9 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
 {
     struct feed_item item;
     uint64_t at_ns = TIME_NEVER;
-    struct job *job = choose_item(node, peer, &item, &at_ns);
+    struct job *job = choose_item(node, peer, horizon_ns, &item, &at_ns);
     if (job == NULL) {
-        peer->ready_ns = TIME_NEVER;
+        peer->ready_ns = at_ns;
         return false;
     }
     uint64_t port_ns = pacer_next_ns(&node->ports[peer->port].pacer);
@@ -377,7 +361,6 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
         return false;
     uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
     fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);
-    peer->job_turn = (uint8_t)((job->slot + 1) % NODE_JOBS_MAX);
     enum edge_limit limit = EDGE_LIMIT_none;
     peer->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
     if (peer->ready_ns == TIME_NEVER)

@@ -71,7 +71,9 @@ struct peer {
     struct stream stream;
     uint64_t ready_ns;       /* when the edge may send again; TIME_NEVER: woken by an event */
     uint16_t jobs_out;       /* bit per job slot in which this peer is a child */
-    uint8_t job_turn;        /* round robin among them */
+    uint64_t share_clock;    /* virtual time of the job served last, see adjust.c */
+    bool job_held;           /* ready_ns is the time of a job's pacer: another job may come earlier */
+    uint8_t ack_class;       /* traffic class of acks: that of the data which came last */
     uint32_t credit_symbols; /* block symbols of the job last received … */
     uint32_t run_symbols;    /* … and the most that came in one packet: turn slots into packets */
     uint32_t credit_told;    /* in the last ack; UINT32_MAX: never short */
@@ -96,11 +98,13 @@ struct site {
     bool included; /* still part of the plan */
     bool asked;    /* MEASURE was sent */
     bool measured;
+    bool has_part; /* PART was sent */
     bool confirmed;
     uint8_t state; /* enum site_state */
     bool ended;
-    uint8_t unsent;   /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
-    uint16_t reports; /* measured peers so far */
+    uint32_t adjusted; /* revision of the controls that it was told */
+    uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
+    uint16_t reports;  /* measured peers so far */
     uint64_t received_bytes, verified_bytes;
     uint64_t progress_ns;
     uint64_t complete_ns;
@@ -113,6 +117,8 @@ struct child {
     uint64_t hash_next; /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint32_t symbols_per_packet;
+    struct pacer pacer; /* plan's and job's cap on this edge, wire rate; see adjust.c */
+    uint64_t share;     /* virtual time up to which it was served */
     bool gone;
 };
 
@@ -132,6 +138,8 @@ struct job {
     struct object *object; /* NULL until opened */
     uint16_t child_count;
     struct child children[CONTROL_CHILDREN_MAX];
+    struct job_controls controls;
+    uint32_t revision;                     /* of the controls; 0: the defaults */
     uint8_t child_of_peer[NODE_PEERS_MAX]; /* index into children, UINT8_MAX: none */
     uint64_t hash_ready;                   /* hashes of blocks below are known */
     struct disk_open open;
@@ -266,6 +274,23 @@ void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins t
 void job_tick(struct node *node, struct job *job, uint64_t now_ns);
 void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns);
 uint32_t job_ip_overhead(const struct node *node);
+
+/* ---- adjust.c: what may be changed while a job runs; sharing of an edge among jobs ---- */
+bool adjust_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err);
+void adjust_on_message(struct node *node, struct job *job, const struct wire_adjust *adjust, uint64_t now_ns);
+bool adjust_differs(const struct job_controls *controls); /* from what a site begins with */
+/* To the sites that have their part and do not know the newest controls. */
+void adjust_tell_sites(struct node *node, struct job *job);
+void adjust_start_edge(struct node *node, struct job *job, struct child *child, uint64_t now_ns);
+uint64_t adjust_edge_cap_bps(const struct node *node, uint16_t peer); /* sum over its jobs, wire rate */
+/* The job whose turn it is on this edge, and its item; NULL: none may send before the horizon. *held_ns: when
+ * the first of those may whose own cap holds them; TIME_NEVER: none is. `urgent`: only repairs and what
+ * completes a block. */
+struct job *adjust_next_item(struct node *node, struct peer *peer, bool urgent, uint64_t horizon_ns,
+                             struct feed_item *item, uint64_t *held_ns);
+void adjust_on_sent(struct peer *peer, const struct job *job, struct child *child, uint32_t wire_bytes,
+                    uint64_t depart_ns);
+uint8_t adjust_traffic_class(const struct job *job);
 
 /* ---- source.c: a job at its source ---- */
 bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);

@@ -45,6 +45,7 @@ struct job *job_allocate(struct node *node, uint32_t id, uint64_t now_ns)
     chosen->created_ns = now_ns;
     chosen->parent = PEER_NONE;
     chosen->source_peer = PEER_NONE;
+    chosen->controls.priority = JOB_PRIORITY_NORMAL;
     node->counters.jobs_started++;
     return chosen;
 }
@@ -126,17 +127,6 @@ bool job_open_object(struct node *node, struct job *job, struct err *err)
     return job->object != NULL;
 }
 
-static uint64_t edge_cap_bps(const struct node *node, uint16_t peer)
-{
-    uint64_t cap_bps = 0;
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
-        const struct job *job = &node->jobs[slot];
-        if ((node->peers[peer].jobs_out & 1u << slot) != 0)
-            cap_bps += job->children[job->child_of_peer[peer]].rate_bps;
-    }
-    return cap_bps;
-}
-
 static const char *congestion_name(enum part_congestion congestion)
 {
     switch (congestion) {
@@ -168,7 +158,8 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         /* At least one, as planned: a later measurement may have lost its large probes. */
         child->symbols_per_packet = MAX(symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
-        uint64_t cap_bps = edge_cap_bps(node, child->peer);
+        adjust_start_edge(node, job, child, now_ns);
+        uint64_t cap_bps = adjust_edge_cap_bps(node, child->peer);
         if (idle)
             sender_set_congestion(&peer->sender, congestion_of(job), cap_bps, true, now_ns);
         sender_set_cap(&peer->sender, cap_bps);
@@ -183,7 +174,7 @@ static void stop_edge(struct node *node, struct job *job, uint16_t index)
         return;
     peer->jobs_out &= (uint16_t) ~(1u << job->slot);
     if (peer->jobs_out != 0)
-        sender_set_cap(&peer->sender, edge_cap_bps(node, peer->index));
+        sender_set_cap(&peer->sender, adjust_edge_cap_bps(node, peer->index));
 }
 
 void job_disk(struct node *node, struct job *job, const struct disk_request *request)

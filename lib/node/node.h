@@ -73,6 +73,7 @@ struct node_job_view {
     uint32_t id;
     uint8_t state; /* enum job_state */
     bool source;   /* this node runs it; sites are only known there */
+    struct job_controls controls;
     uint64_t size_bytes;
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
     char text[CONTROL_TEXT_BYTES];             /* why it failed */

@@ -98,6 +98,7 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     ack.credit = data_credit_packets(node, peer);
     peer->credit_told = ack.credit;
     ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? data_credit_limit(node) : EDGE_LIMIT_none);
+    packet->traffic_class = peer->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch[node->scratch_used++];
     split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs));

@@ -72,6 +72,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->id = job->id;
     view->state = job->state;
     view->source = job->is_source;
+    view->controls = job->controls;
     view->size_bytes = job->geometry.size_bytes;
     view->created_ns = job->created_ns;
     view->running_ns = job->started_ns;
@@ -268,10 +269,15 @@ static void show_jobs(const struct node *node, struct report *report, const char
             continue;
         report_row(report);
         report_text(report, "name", view.name);
-        report_text(report, "state", job_state_name(view.state));
+        bool paused = view.controls.paused && view.state == JOB_RUNNING;
+        report_text(report, "state", paused ? "paused" : job_state_name(view.state));
         report_text(report, "text", view.text);
         report_bool(report, "source", view.source);
         report_u64(report, "size_bytes", view.size_bytes);
+        report_bool(report, "paused", view.controls.paused);
+        report_u64(report, "rate_cap_bps", view.controls.rate_cap_bps);
+        report_u64(report, "priority", view.controls.priority);
+        report_u64(report, "dscp", view.controls.dscp);
         report_times(report, &view, now_ns);
         if (view.source) {
             report_tree(report, &view);

@@ -177,6 +177,8 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
     job->is_source = true;
     job->source_peer = PEER_SELF;
     job->spec = *spec;
+    job->controls = spec->controls;
+    job->revision = adjust_differs(&job->controls);
     memset(job->rtt_us, 0xff, sizeof(job->rtt_us));
     if (!add_sites(node, job, err)) {
         job->in_use = false;
@@ -496,8 +498,11 @@ static void running_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     bool all_ended = true;
     source_tell_sites(node, job);
+    adjust_tell_sites(node, job);
     for (uint16_t index = 0; index < job->site_count; index++) {
         struct site *site = &job->sites[index];
+        if (job->controls.paused)
+            site->progress_ns = now_ns;
         if (!site->ended && site->receiver)
             check_stall(node, job, site, now_ns);
         if (!site->ended && site->receiver)

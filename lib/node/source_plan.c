@@ -59,7 +59,7 @@ bool source_make_request(struct job *job, struct err *err)
     request->trees_max = 1;
     request->children_max = job->spec.children_max;
     request->size_bytes = job->geometry.size_bytes;
-    request->rate_cap_bps = job->spec.rate_bps;
+    request->rate_cap_bps = job->spec.plan_rate_bps;
     add_node(job, job->spec.source, 0, false);
     for (uint16_t index = 0; index < job->site_count; index++)
         if (job->sites[index].included)
@@ -163,10 +163,12 @@ bool source_distribute(struct node *node, struct job *job, struct err *err)
         size_t length = control_part_encode(body, &part);
         if (length == 0)
             return err_set(err, "the part of %s does not fit one message", job->request.nodes[index].name);
-        const struct site *site = &job->sites[job->request_site[index] - 1];
+        struct site *site = &job->sites[job->request_site[index] - 1];
         if (!peer_send(node, site->peer, CONTROL_PART, body, length))
             return err_set(err, "the message queue to %s is full", site->name);
+        site->has_part = true;
     }
     job->part = own;
+    adjust_tell_sites(node, job);
     return true;
 }

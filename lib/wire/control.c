@@ -178,3 +178,19 @@ enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
         return WIRE_BAD_VALUE;
     return text_last(in, body + length, message->text, sizeof(message->text));
 }
+
+size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message)
+{
+    return (size_t)(wire_adjust_put(out, message) - out);
+}
+
+enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct wire_adjust *message)
+{
+    enum wire_error error = exact(length, FIXED(CONTROL_ADJUST_FIELDS));
+    if (error != WIRE_OK)
+        return error;
+    wire_adjust_get(body, message);
+    bool valid = message->priority <= CONTROL_PRIORITY_MAX && message->dscp <= CONTROL_DSCP_MAX &&
+                 message->paused <= 1;
+    return valid ? WIRE_OK : WIRE_BAD_VALUE;
+}

@@ -2,7 +2,7 @@
  * each; tails are counted arrays and length-prefixed strings (u16 length, bytes, no zero).
  *
  * Who sends what:
- *   source -> site   MEASURE, PART, START, CLOSE_JOB          site -> source  MEASUREMENT, CONFIRM, STATUS
+ *   source -> site   MEASURE, PART, START, ADJUST, CLOSE_JOB  site -> source  MEASUREMENT, CONFIRM, STATUS
  *   parent -> child  HASHES                                   child -> parent HAVE, RESEND
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
@@ -23,6 +23,7 @@ enum control_kind {
     CONTROL_HAVE,
     CONTROL_RESEND,
     CONTROL_CLOSE_JOB,
+    CONTROL_ADJUST, /* rate cap, priority, DSCP and pause of a job, from now on */
     CONTROL_KIND_COUNT
 };
 
@@ -169,6 +170,18 @@ struct control_close_job {
     char text[CONTROL_TEXT_BYTES];
 };
 
+/* Follows PART where something differs from the defaults, and every change by the operator. */
+#define CONTROL_PRIORITY_MAX 7
+#define CONTROL_DSCP_MAX     63
+#define CONTROL_ADJUST_FIELDS(FIELD)                                                                         \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, revision)     /* counts changes: an older one is passed over */                               \
+    FIELD(u64, rate_cap_bps) /* payload sent on each edge of the tree; 0: none */                            \
+    FIELD(u8, priority)      /* 0 to CONTROL_PRIORITY_MAX */                                                 \
+    FIELD(u8, dscp)          /* 0 to CONTROL_DSCP_MAX */                                                     \
+    FIELD(u8, paused)        /* 0 or 1 */
+WIRE_DECLARE(adjust, CONTROL_ADJUST_FIELDS)
+
 /* Encoders: `out` has WIRE_MESSAGE_BODY_MAX bytes. */
 size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
 size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
@@ -179,6 +192,7 @@ size_t control_status_encode(uint8_t *out, const struct control_status *message)
 size_t control_hashes_encode(uint8_t *out, const struct control_hashes *message);
 size_t control_blocks_encode(uint8_t *out, const struct wire_blocks *message);
 size_t control_close_job_encode(uint8_t *out, const struct control_close_job *message);
+size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message);
 
 enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
@@ -191,3 +205,4 @@ enum wire_error control_hashes_decode(const uint8_t *body, size_t length, struct
 enum wire_error control_blocks_decode(const uint8_t *body, size_t length, struct wire_blocks *message);
 enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
                                          struct control_close_job *message);
+enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct wire_adjust *message);

@@ -68,11 +68,13 @@ void dump_job(FILE *out, const struct job_spec *spec)
         fprintf(out, "%s,", spec->receivers[index]);
     fprintf(out, " file=%s directory=%s target=%s\n", spec->file, spec->directory, spec->target);
     fprintf(out, "  metric=%u trees=%u children_max=%u rate=%llu tree=", spec->metric, spec->trees,
-            spec->children_max, U64(spec->rate_bps));
+            spec->children_max, U64(spec->plan_rate_bps));
     for (unsigned index = 0; index < spec->given_count; index++)
         fprintf(out, "%s>%s,", spec->given[index][0], spec->given[index][1]);
     fprintf(out, " hash=%u durable=%u exists=%u congestion=%u measure=%llu\n", spec->hash, spec->durable,
             spec->exists, spec->congestion, U64(spec->measure_ns));
+    fprintf(out, "  cap=%llu priority=%u dscp=%u\n", U64(spec->controls.rate_cap_bps),
+            spec->controls.priority, spec->controls.dscp);
 }
 
 static void dump_link(FILE *out, const struct netem_config *link)

@@ -96,6 +96,7 @@ static void carry(struct world *world, uint16_t from, const struct tx_packet *pa
 {
     uint16_t to = (uint16_t)(packet->to.ip[3] - 1);
     uint32_t length = packet->head_bytes + packet->body_bytes;
+    world->class_packets[from][packet->traffic_class]++;
     uint32_t ip_bytes = length + address_overhead_bytes(packet->to.family);
     CHECK(ip_bytes <= world->nodes[from].config.ports[0].mtu);
     uint64_t at_ns = through_link(world, from, to, length, MAX(packet->depart_ns, world->now_ns));
@@ -438,6 +439,7 @@ struct job_spec world_job(const struct world *world, const char *name)
                             .trees = 1,
                             .hash = PART_HASH_SHA256,
                             .congestion = PART_CONGESTION_DELAY,
+                            .controls = {.priority = JOB_PRIORITY_NORMAL},
                             .measure_ns = 100 * NS_PER_MS};
     snprintf(spec.name, sizeof(spec.name), "%s", name);
     snprintf(spec.source, sizeof(spec.source), "%s", world->nodes[0].config.name);
@@ -468,6 +470,17 @@ bool world_run_job_at(struct world *world, uint16_t node, const struct job_spec 
 bool world_run_job(struct world *world, const struct job_spec *spec, struct err *err)
 {
     return world_run_job_at(world, 0, spec, err);
+}
+
+bool world_set_job(struct world *world, const char *name, uint8_t changed, struct job_controls controls)
+{
+    static struct ctl_msg msg;
+    struct err err;
+    msg = (struct ctl_msg){.type = CTL_JOB_SET};
+    snprintf(msg.body.job_set.name, sizeof(msg.body.job_set.name), "%s", name);
+    msg.body.job_set.changed = changed;
+    msg.body.job_set.controls = controls;
+    return command(world, 0, &msg, &err);
 }
 
 bool world_cancel_job(struct world *world, uint16_t node, const char *name)

@@ -63,6 +63,7 @@ struct world {
     uint64_t busy_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX];
     bool planner_absent;
     uint64_t packets_lost;
+    uint64_t class_packets[WORLD_NODES_MAX][256]; /* sent by a node, per traffic class */
     struct rng rng;
     uint64_t source_bytes; /* length of every source file */
     bool source_missing;
@@ -87,6 +88,8 @@ struct job_spec world_job(const struct world *world, const char *name);
 /* node_ctl JOB_RUN at n0 or at another node; false with *err. */
 bool world_run_job(struct world *world, const struct job_spec *spec, struct err *err);
 bool world_run_job_at(struct world *world, uint16_t node, const struct job_spec *spec, struct err *err);
+/* node_ctl JOB_SET at n0. */
+bool world_set_job(struct world *world, const char *name, uint8_t changed, struct job_controls controls);
 bool world_cancel_job(struct world *world, uint16_t node, const char *name);
 /* The newest job of that name at a node; NULL: none. Valid until the next call. */
 const struct node_job_view *world_view(const struct world *world, uint16_t node, const char *name);

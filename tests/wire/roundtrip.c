@@ -89,6 +89,8 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
         BODY(control_blocks_decode, control_blocks_encode, wire_blocks)
     case CONTROL_CLOSE_JOB:
         BODY(control_close_job_decode, control_close_job_encode, control_close_job)
+    case CONTROL_ADJUST:
+        BODY(control_adjust_decode, control_adjust_encode, wire_adjust)
     case CONTROL_KIND_COUNT:
         break;
     }

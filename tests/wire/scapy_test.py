@@ -81,6 +81,8 @@ def vectors():
     yield "have", message(9, 10, sluice.Blocks(job=0xdecade01, first_block=0x100000000, count=17), kind="have")
     yield "resend", message(10, 11, sluice.Blocks(job=0xdecade01, first_block=5, count=1), kind="resend")
     yield "close-job", message(11, 12, sluice.CloseJob(job=0xdecade01, outcome="cancelled"))
+    yield "adjust", message(12, 13, sluice.Adjust(job=0xdecade01, revision=2, rate_cap_bps=200000000, priority=5,
+                                                  dscp=46, paused=1))
     yield "probe", header() / sluice.SluiceProbe(**probe)
     yield "probe-reply", header(type="probe_reply") / sluice.SluiceProbe(
         t2_ns=0x3333333344444444, t3_ns=0x5555555566666666, zeros=bytes(20), **probe)

@@ -16,7 +16,7 @@ HASH_BYTES = 32
 
 TYPES = {1: "hello", 2: "data", 3: "ack", 4: "message", 5: "probe", 6: "probe_reply", 7: "close"}
 KINDS = {0: "ack", 1: "measure", 2: "measurement", 3: "part", 4: "confirm", 5: "start", 6: "status",
-         7: "hashes", 8: "have", 9: "resend", 10: "close_job"}
+         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust"}
 CLOSE_REASONS = {1: "shutdown", 2: "unknown_session", 3: "wrong_name"}
 HASHES = {0: "none", 1: "sha256"}
 DURABLE = {0: "end", 1: "block", 2: "none"}
@@ -335,8 +335,20 @@ class CloseJob(SluiceLayer):
     fields_desc = [IntField("job", 0), ByteEnumField("outcome", 0, OUTCOMES)] + text_fields()
 
 
+class Adjust(SluiceLayer):
+    name = "adjust"
+    fields_desc = [
+        IntField("job", 0),
+        IntField("revision", 0),
+        LongField("rate_cap_bps", 0),
+        ByteField("priority", 0),
+        ByteField("dscp", 0),
+        ByteField("paused", 0),
+    ]
+
+
 BODIES = {1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
-          9: Blocks, 10: CloseJob}
+          9: Blocks, 10: CloseJob, 11: Adjust}
 
 # Reversed, so that SluiceProbe and Blocks, used for two values each, build as the lower one by default.
 for number, layer in reversed({1: SluiceHello, 2: SluiceData, 3: SluiceAck, 4: SluiceMessage, 5: SluiceProbe,

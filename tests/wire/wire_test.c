@@ -226,6 +226,14 @@ static size_t build_close_job(uint8_t *out)
     return put_message(out, 11, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
 }
 
+static size_t build_adjust(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_adjust adjust = {
+        .job = 0xdecade01, .revision = 2, .rate_cap_bps = 200000000, .priority = 5, .dscp = 46, .paused = 1};
+    return put_message(out, 12, CONTROL_ADJUST, body, control_adjust_encode(body, &adjust));
+}
+
 static size_t build_probe_reply(uint8_t *out)
 {
     struct wire_header header = header_of(WIRE_PROBE_REPLY, 0);
@@ -253,21 +261,14 @@ static void encode__golden(void **state)
         const char *name;
         size_t (*build)(uint8_t *out);
     } rows[] = {
-        {"hello", build_hello},
-        {"data", build_data},
-        {"data-two", build_data_two},
-        {"ack", build_ack},
-        {"measure", build_measure},
-        {"measurement", build_measurement},
-        {"part", build_part},
-        {"part-source", build_part_source},
-        {"confirm", build_confirm},
-        {"start", build_start},
-        {"status", build_status},
-        {"hashes", build_hashes},
-        {"have", build_have},
-        {"close-job", build_close_job},
-        {"probe-reply", build_probe_reply},
+        {"hello", build_hello},       {"data", build_data},
+        {"data-two", build_data_two}, {"ack", build_ack},
+        {"measure", build_measure},   {"measurement", build_measurement},
+        {"part", build_part},         {"part-source", build_part_source},
+        {"confirm", build_confirm},   {"start", build_start},
+        {"status", build_status},     {"hashes", build_hashes},
+        {"have", build_have},         {"close-job", build_close_job},
+        {"adjust", build_adjust},     {"probe-reply", build_probe_reply},
         {"close", build_close},
     };
     (void)state;
@@ -422,6 +423,9 @@ static const struct {
     {"hashes", 53, 37, WIRE_BAD_LENGTH},
     {"hashes", 53, 1, WIRE_BAD_LENGTH},
     {"close-job", 44, 3, WIRE_BAD_VALUE},
+    {"adjust", 56, 8, WIRE_BAD_VALUE},
+    {"adjust", 57, 64, WIRE_BAD_VALUE},
+    {"adjust", 58, 2, WIRE_BAD_VALUE},
     {"probe", 37, 1, WIRE_BAD_LENGTH},
     {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
     {"close", 40, 0, WIRE_BAD_VALUE},
