@@ -364,6 +364,17 @@ void report_u64(struct report *report, const char *name, uint64_t value)
     put_value_end(report);
 }
 
+void report_numbers(struct report *report, const char *name, const uint64_t *values, uint32_t count)
+{
+    bool json = report->form == REPORT_JSON;
+    put_name(report, name, false);
+    put(report, "%s", json ? "[" : "");
+    for (uint32_t index = 0; index < count; index++)
+        put(report, "%s%" PRIu64, index == 0 ? "" : json ? "," : " ", values[index]);
+    put(report, "%s", json ? "]" : "");
+    put_value_end(report);
+}
+
 void report_i64(struct report *report, const char *name, int64_t value)
 {
     put_name(report, name, true);

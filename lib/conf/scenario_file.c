@@ -198,6 +198,15 @@ static void check_scenario_job(struct conf_reader *reader, unsigned index)
 
 /* ---- the file ---- */
 
+static const struct conf_option measure_options[] = {
+    {"from", OPTION_TIME, FIELD(struct scenario_measure, from_ns), .initial = "0s",
+     .help = "when the window begins in which queues and sums are taken"},
+    {"to", OPTION_TIME, FIELD(struct scenario_measure, to_ns),
+     .help = "and when it ends; default: with the run"},
+    {"step", OPTION_TIME, FIELD(struct scenario_measure, step_ns), .min = NS_PER_MS,
+     .help = "prints a series of rates and queues in steps so long; default: none"},
+    {.type = OPTION_END}};
+
 const struct conf_option scenario_file_options[] = {
     {"name", OPTION_NAME, FIELD(struct scenario_file, scenario.name), .required = true,
      .help = "name of the scenario"},
@@ -217,6 +226,8 @@ const struct conf_option scenario_file_options[] = {
      .options = job_item_options, .help = "what is moved"},
     {"faults", OPTION_CUSTOM, .form = "a list", .read = scenario_read_faults,
      .options = scenario_fault_options, .below = "[]", .help = "what goes wrong, and when"},
+    {"measure", OPTION_MAP, .options = measure_options,
+     .offset = offsetof(struct scenario_file, scenario.measure), .help = "what --json says of the edges"},
     {"limit", OPTION_TIME, FIELD(struct scenario_file, scenario.limit_ns), .min = NS_PER_MS,
      .initial = "600s", .help = "virtual time after which the run has failed"},
     {"expect", OPTION_CUSTOM, .form = "a map of name: comparison", .read = scenario_read_expects,

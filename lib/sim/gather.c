@@ -104,6 +104,21 @@ static void gather_jobs(struct sim *sim, struct sim_result *result)
         result->goodput_bps = muldiv64(bits, NS_PER_S, result->time_ns);
 }
 
+/* When the host had the last of what it is to receive; 0: something is missing. */
+static uint64_t complete_ns(const struct sim *sim, uint16_t host)
+{
+    uint64_t last_ns = 0;
+    for (uint16_t index = 0; index < sim->scenario->job_count; index++) {
+        const struct sim_copy *copy = &sim->hosts[host].disk.copies[index];
+        if (!is_receiver(sim, &sim->jobs[index], host))
+            continue;
+        if (!copy->verified)
+            return 0;
+        last_ns = MAX(last_ns, copy->finished_ns);
+    }
+    return last_ns;
+}
+
 /* An edge counts as one when data went over it. */
 static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_result *result)
 {
@@ -121,8 +136,9 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
                                  .queue_drops = pair->link.counters.queue_drops + pair->port_drops,
                                  .reordered = pair->link.counters.reordered,
                                  .limited_by = edge_limit_name(view.limited_by),
-                                 .wait_p50_ns = wait_percentile(&pair->waits, 50),
-                                 .wait_p99_ns = wait_percentile(&pair->waits, 99)};
+                                 .meter = meter_take(&sim->net.meters, from, to),
+                                 .complete_ns = complete_ns(sim, to),
+                                 .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
     if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back))
         edge->feedback_bytes = back.feedback_bytes;
 }

@@ -8,43 +8,6 @@
 
 #define WIRE_EXTRA_BYTES (ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES)
 
-/* ---- waiting times ---- */
-
-static uint32_t wait_bucket(uint64_t wait_ns)
-{
-    if (wait_ns < 4)
-        return (uint32_t)wait_ns;
-    uint32_t power = 63 - (uint32_t)__builtin_clzll(wait_ns);
-    return MIN(4 * (power - 1) + (uint32_t)(wait_ns >> (power - 2) & 3), WAIT_BUCKETS - 1u);
-}
-
-static uint64_t wait_bucket_end(uint32_t bucket)
-{
-    if (bucket < 4)
-        return bucket;
-    uint32_t power = bucket / 4 + 1;
-    return ((5ULL + bucket % 4) << (power - 2)) - 1;
-}
-
-void wait_add(struct wait_histogram *histogram, uint64_t wait_ns)
-{
-    histogram->buckets[wait_bucket(wait_ns)]++;
-    histogram->count++;
-}
-
-uint64_t wait_percentile(const struct wait_histogram *histogram, unsigned percent)
-{
-    uint64_t wanted = muldiv64_up(histogram->count, percent, 100), seen = 0;
-    if (histogram->count == 0)
-        return 0;
-    for (uint32_t bucket = 0; bucket < WAIT_BUCKETS; bucket++) {
-        seen += histogram->buckets[bucket];
-        if (seen >= wanted)
-            return wait_bucket_end(bucket);
-    }
-    return wait_bucket_end(WAIT_BUCKETS - 1u);
-}
-
 /* ---- setting up ---- */
 
 /* Room for packet-counted queues; NULL, and 0 places, where the queue is never counted so. */
@@ -92,6 +55,7 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
     net->ports = calloc(count, sizeof(*net->ports));
     CHECK(net->pairs != NULL && net->ports != NULL);
     pool_init(&net->pool);
+    meter_init(&net->meters, scenario);
     struct rng seeds;
     rng_init(&seeds, seed);
     for (uint16_t host = 0; host < count; host++) {
@@ -119,6 +83,7 @@ void net_free(struct net *net)
     }
     free(net->pairs);
     free(net->ports);
+    meter_free(&net->meters);
     pool_free_all(&net->pool);
 }
 
@@ -237,6 +202,15 @@ static void fly_duplicate(struct net *net, const struct sim_packet *packet, uint
     fly(net, copy, arrive_ns);
 }
 
+static struct meter_packet metered(const struct sim_packet *packet)
+{
+    return (struct meter_packet){.from = packet->from,
+                                 .to = packet->to,
+                                 .head = packet->data,
+                                 .length = packet->length,
+                                 .wire_bytes = packet->wire_bytes};
+}
+
 uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *tx, uint64_t depart_ns)
 {
     struct net_port *port = &net->ports[from];
@@ -244,6 +218,8 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
     port->sent_until_ns = sent_ns;
     net->counters.sent++;
     struct sim_packet *packet = copy_of(net, from, to, tx);
+    struct meter_packet seen = metered(packet);
+    meter_on_sent(&net->meters, &seen, sent_ns);
     packet->queued_ns = netem_queue_ns(&port->uplink, sent_ns);
     struct netem_decision up = netem_send(&port->uplink, packet->wire_bytes, packet->ip_bytes, sent_ns);
     struct netem_decision way = {.verdict = up.verdict};
@@ -258,6 +234,7 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
     if (way.verdict != NETEM_PASS) {
         net_pair(net, from, to)->port_drops += up.verdict == NETEM_QUEUE_DROP;
         count_drop(net, way.verdict);
+        meter_on_refused(&net->meters, &seen, way.verdict, sent_ns);
         pool_give(&net->pool, packet);
         return sent_ns;
     }
@@ -278,6 +255,8 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
         digest_add(net->digest, now_ns ^ (uint64_t)down.verdict << 60);
         net_pair(net, packet->from, packet->to)->port_drops += down.verdict == NETEM_QUEUE_DROP;
         count_drop(net, down.verdict);
+        struct meter_packet seen = metered(packet);
+        meter_on_refused(&net->meters, &seen, down.verdict, now_ns);
         pool_give(&net->pool, packet);
         return;
     }
@@ -310,13 +289,15 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
         port->queue.head = packet->next;
         digest_add(net->digest, packet->time_ns);
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
+        struct meter_packet seen = metered(packet);
         if (!packet->corrupted) {
-            wait_add(&net_pair(net, packet->from, host)->waits, packet->queued_ns);
+            meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
             port->down_bytes += packet->wire_bytes;
             net->counters.delivered++;
             return packet;
         }
         net->counters.corrupt_drops++;
+        meter_on_corrupted(&net->meters, &seen, packet->time_ns);
         pool_give(&net->pool, packet);
     }
 }

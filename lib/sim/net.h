@@ -13,19 +13,9 @@
 #include "netem/link.h"
 #include "node/packet.h"
 #include "sim/event.h"
+#include "sim/meter.h"
 #include "sim/pool.h"
 #include "sim/scenario.h"
-
-/* Waiting times of a pair's packets, all three shapers together: four buckets per power of two. */
-#define WAIT_BUCKETS 160
-struct wait_histogram {
-    uint32_t buckets[WAIT_BUCKETS];
-    uint64_t count;
-};
-
-void wait_add(struct wait_histogram *histogram, uint64_t wait_ns);
-/* Upper edge of the bucket that holds the given share of the packets; 0 when there are none. */
-uint64_t wait_percentile(const struct wait_histogram *histogram, unsigned percent);
 
 struct packet_queue {
     struct sim_packet *head, *tail;
@@ -34,7 +24,6 @@ struct packet_queue {
 struct net_pair {
     struct netem_link link;
     struct packet_queue queue;
-    struct wait_histogram waits;
     uint64_t
         port_drops; /* its packets that the queue of its sender's uplink or receiver's downlink refused */
     uint64_t *departures;
@@ -60,6 +49,7 @@ struct net {
     struct packet_pool pool;
     struct digest *digest;
     struct net_counters counters;
+    struct meter_table meters;
 };
 
 void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, struct event_heap *heap,

@@ -7,6 +7,8 @@
 
 void result_free(struct sim_result *result)
 {
+    for (uint32_t edge = 0; edge < result->edge_count; edge++)
+        meter_delete(result->edges[edge].meter);
     free(result->jobs);
     free(result->edges);
     result->jobs = NULL;
@@ -195,10 +197,10 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_u64(report, "reordered", edge->reordered);
     report_u64(report, "feedback_bytes", edge->feedback_bytes);
     report_fixed(report, "srtt_ms", edge->view.rtt_smoothed_ns, 6);
-    report_fixed(report, "queue_ms_p50", edge->wait_p50_ns, 6);
-    report_fixed(report, "queue_ms_p99", edge->wait_p99_ns, 6);
     report_text(report, "limited_by", edge->limited_by);
     report_u64(report, "competitive_s", 0);
+    if (edge->meter != NULL)
+        result_meter_report(edge, &scenario->measure, report);
     report_row_end(report);
 }
 

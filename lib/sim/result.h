@@ -8,6 +8,7 @@
 
 #include "base/report.h"
 #include "node/node.h"
+#include "sim/meter.h"
 #include "sim/scenario.h"
 
 #define RESULT_COUNTERS_MAX 256
@@ -46,7 +47,9 @@ struct result_edge {
     struct node_edge_view view;
     uint64_t feedback_bytes; /* acks that `to` sent back */
     uint64_t netem_lost, queue_drops, reordered;
-    uint64_t wait_p50_ns, wait_p99_ns;
+    struct meter *meter;  /* owned; NULL: none of its packets reached the network */
+    uint64_t complete_ns; /* virtual: when `to` had the last object of its jobs, verified; 0: it lacks one */
+    uint64_t feedback_wire_bytes;
     const char *limited_by;
 };
 
@@ -102,6 +105,10 @@ bool result_complete_ns(const struct sim_result *result, const struct scenario *
                         uint64_t *complete_ns);
 uint64_t result_verified(const struct sim_result *result); /* receivers */
 uint64_t result_failed_jobs(const struct sim_result *result);
+
+/* What the network saw of the edge, into its row (result_meter.c). */
+void result_meter_report(const struct result_edge *edge, const struct scenario_measure *measure,
+                         struct report *report);
 
 /* The object that `--json` prints; with `nodes` also the ports of each node. */
 void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);

@@ -109,6 +109,11 @@ struct scenario_expect {
     int line; /* of the file, for the message */
 };
 
+/* What the meters watch: sums and queue within from … to (0: the end); a series when step is not 0. */
+struct scenario_measure {
+    uint64_t from_ns, to_ns, step_ns;
+};
+
 struct scenario {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -122,6 +127,7 @@ struct scenario {
     struct scenario_fault faults[SCENARIO_FAULTS_MAX]; /* in order of time */
     uint16_t cross_count;
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
+    struct scenario_measure measure;
     uint16_t expect_count;
     struct scenario_expect expects[SCENARIO_EXPECT_MAX];
 };
