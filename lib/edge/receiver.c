@@ -19,6 +19,7 @@ void receiver_init(struct receiver *receiver, uint32_t window_packets, struct ar
     CHECK(window_packets <= RECEIVER_WINDOW_MAX);
     *receiver = (struct receiver){.window_packets = window_packets, .ack_due_ns = TIME_NEVER};
     number_bits_init(&receiver->seen, window_packets, arena);
+    jump_init(&receiver->jump);
     receiver_set_rtt(receiver, RTT_INITIAL_NS);
 }
 
@@ -32,6 +33,7 @@ void receiver_reset(struct receiver *receiver)
                                   .interval_ns = old.interval_ns,
                                   .rtt_ns = old.rtt_ns,
                                   .counters = old.counters};
+    jump_init(&receiver->jump);
 }
 
 uint64_t receiver_expand(const struct receiver *receiver, uint32_t low)
@@ -71,6 +73,7 @@ static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp,
     if (!receiver->owd_known || serial_distance32(owd, receiver->owd_min) < 0)
         receiver->owd_min = owd;
     receiver->owd_known = true;
+    jump_on_packet(&receiver->jump, (uint32_t)number, stamp, owd);
     if (number >= receiver->end) {
         receiver->end = number + 1;
         receiver->largest_ns = now_ns;
@@ -148,10 +151,19 @@ static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
     return muldiv64_up(receiver->end - receiver->group_end, allowance_ns + allowance_ns / 4, span_ns);
 }
 
+/* The ring of jumps is to span a time, at the rate since the last group. */
+static void take_jump(struct receiver *receiver, uint64_t span_ns)
+{
+    uint64_t time_ns = MAX(receiver->rtt_ns / 2, RECEIVER_JUMP_SPAN_MIN_NS);
+    receiver->jump_peak = jump_take(&receiver->jump);
+    jump_set_span(&receiver->jump, muldiv64(receiver->end - receiver->group_end, time_ns, span_ns));
+}
+
 static void group_start(struct receiver *receiver, uint64_t now_ns)
 {
     uint64_t span_ns = elapsed_ns(now_ns, receiver->group_ns);
     span_ns = MAX(span_ns, (uint64_t)1);
+    take_jump(receiver, span_ns);
     uint64_t window = receiver->end - receiver->floor;
     receiver->fresh = MAX(receiver->fresh, receiver->floor);
     uint64_t known = receiver->fresh - receiver->floor;
@@ -264,6 +276,7 @@ bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs
         .delivered_bytes = receiver->counters.bytes,
         .delivered_stamp = wire_stamp(receiver->delivered_ns),
         .owd_min = receiver->owd_min,
+        .jump = receiver->jump_peak,
         .late_us = receiver->late_peak_us,
         .ce_count = receiver->ce_count,
     };

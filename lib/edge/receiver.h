@@ -15,6 +15,9 @@
  * two RTT), and as long as acks are lost. A group is at most RECEIVER_ACKS_PER_TURN_MAX messages; what is
  * left over follows an eighth of an interval later.
  *
+ * owd_min and jump speak of what came since the last group; a group in which delivered_bytes has not grown
+ * has nothing to say about them. The ring behind jump spans RTT/2, at least RECEIVER_JUMP_SPAN_MIN_NS.
+ *
  * Memory: receiver_bytes(). Thread: one. */
 #pragma once
 
@@ -23,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "edge/jump.h"
 #include "edge/limit.h"
 #include "edge/number_bits.h"
 #include "wire/ack.h"
@@ -31,6 +35,7 @@
 #define RECEIVER_ACK_PACKETS         16
 #define RECEIVER_ACK_INTERVAL_MIN_NS 100000ULL
 #define RECEIVER_ACK_DELAY_MAX_NS    25000000ULL
+#define RECEIVER_JUMP_SPAN_MIN_NS    50000000ULL
 #define RECEIVER_GAP_REPORTS         3
 #define RECEIVER_ACKS_PER_TURN_MAX   8  /* messages in one group */
 #define RECEIVER_REMINDERS           10 /* repetitions of news that no packet answers */
@@ -61,6 +66,8 @@ struct receiver {
     uint32_t unacked_packets;
     uint32_t owd_min;
     bool owd_known;
+    struct jump jump;
+    uint32_t jump_peak;    /* what the newest group tells */
     uint32_t late_peak_us; /* decays by 1/64 per ack group */
     uint64_t interval_ns;  /* ack interval in force */
     uint64_t rtt_ns;

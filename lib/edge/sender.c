@@ -50,6 +50,8 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->probe_backoff = 0;
     sender->probe_granted = false;
     sender->delivered_bytes = 0;
+    sender->delivered_known = false;
+    sender->owd_known = false;
     sender->rate_window_open = false;
     sender->ce_count = 0;
     sender->limited = EDGE_LIMIT_none;

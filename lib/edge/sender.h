@@ -96,6 +96,7 @@ struct sender {
     uint64_t credit_end; /* first number that the receiver has no room for; UINT64_MAX until the first ack */
     uint64_t reorder_ns; /* allowance in force */
     uint64_t largest_acked;
+    uint64_t largest_sent_ns; /* its departure */
     bool any_acked;
     uint64_t rtt_from;       /* older numbers were in flight while this host stood still: no RTT samples */
     uint64_t newest_sent_ns; /* departure of the newest packet */
@@ -107,6 +108,11 @@ struct sender {
     uint64_t interest_until_ns; /* by then nothing declared lost so far is of interest */
     uint64_t delivered_bytes;   /* receiver's count in the newest ack */
     uint32_t delivered_stamp;
+    uint64_t delivered_ns;      /* when that was, on the receiver's clock; never wraps */
+    uint64_t delivered_told_ns; /* when this host heard of it */
+    int64_t owd_ns;             /* newest told by the receiver, on a constant origin */
+    uint32_t owd_raw;
+    bool delivered_known, owd_known; /* the ones before have been told once in this session */
     uint64_t delivery_rate_bps;
     uint64_t rate_window_bytes;
     uint32_t rate_window_stamp;

@@ -14,8 +14,11 @@ struct ack_turn {
     uint64_t now_ns;
     uint64_t largest;
     uint64_t largest_sent_ns;
-    uint64_t acked_bytes, lost_bytes;
-    uint32_t lost_room; /* declarations left within SENDER_LOST_PER_ACK_MAX */
+    uint64_t acked_bytes, lost_bytes, spurious_bytes;
+    uint64_t acked_packets, lost_packets;
+    uint32_t marks;      /* new Congestion Experienced */
+    bool more_delivered; /* the ack is the first to tell of some receipt */
+    uint32_t lost_room;  /* declarations left within SENDER_LOST_PER_ACK_MAX */
     bool news;
 };
 
@@ -46,10 +49,12 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     sender->counters.acked_packets++;
     if (was_lost) {
         sender->counters.spurious_repairs++;
+        turn->spurious_bytes += record->wire_bytes;
     } else {
         sender->in_flight_packets--;
         sender->in_flight_bytes -= record->wire_bytes;
         turn->acked_bytes += record->wire_bytes;
+        turn->acked_packets++;
     }
     turn->events->on_acked(turn->events->owner, record->content, record->tag);
 }
@@ -80,6 +85,7 @@ static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
 static void declare_lost(struct ack_turn *turn, uint64_t number)
 {
     turn->lost_bytes += record_of(turn->sender, number)->wire_bytes;
+    turn->lost_packets++;
     turn->lost_room--;
     sender_declare_lost(turn->sender, number, turn->now_ns, turn->events);
 }
@@ -158,25 +164,64 @@ static void measure_delivery(struct sender *sender, const struct wire_ack *ack)
     sender->rate_window_stamp = ack->delivered_stamp;
 }
 
-/* Acks overtake each other: counts, credit and cause are taken from the newest only. Returns the new CE
- * marks. */
-static uint32_t take_counts(struct sender *sender, const struct wire_ack *ack, uint64_t largest)
+/* The receiver's clock when its count was reached. It ran on about as long as this host's since then,
+ * which tells how often the stamp has wrapped. */
+static void take_delivered_time(struct sender *sender, uint32_t stamp, uint64_t now_ns)
 {
-    if (ack->delivered_bytes < sender->delivered_bytes ||
-        (sender->any_acked && largest < sender->largest_acked)) {
-        sender->counters.stale_acks++;
-        return 0;
+    if (!sender->delivered_known) {
+        sender->delivered_ns += NS_PER_S; /* a new session's clock goes on after the old one's */
+        sender->delivered_known = true;
+    } else {
+        uint64_t passed = elapsed_ns(now_ns, sender->delivered_told_ns) / WIRE_STAMP_UNIT_NS;
+        int64_t off = serial_distance32(stamp, sender->delivered_stamp + (uint32_t)passed);
+        int64_t ticks = (int64_t)passed + off;
+        sender->delivered_ns += ticks > 0 ? (uint64_t)ticks * WIRE_STAMP_UNIT_NS : 0;
     }
+    sender->delivered_stamp = stamp;
+    sender->delivered_told_ns = now_ns;
+}
+
+static void take_owd(struct sender *sender, uint32_t owd)
+{
+    if (sender->owd_known)
+        sender->owd_ns += (int64_t)serial_distance32(owd, sender->owd_raw) * WIRE_STAMP_UNIT_NS;
+    sender->owd_known = true;
+    sender->owd_raw = owd;
+}
+
+/* Acks overtake each other: counts, credit and cause are taken from the newest only. */
+static void take_counts(struct ack_turn *turn, const struct wire_ack *ack)
+{
+    struct sender *sender = turn->sender;
+    if (ack->delivered_bytes < sender->delivered_bytes ||
+        (sender->any_acked && turn->largest < sender->largest_acked)) {
+        sender->counters.stale_acks++;
+        return;
+    }
+    turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
+    if (turn->more_delivered || !sender->delivered_known)
+        take_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
+    if (turn->more_delivered)
+        take_owd(sender, ack->owd_min);
     sender->delivered_bytes = ack->delivered_bytes;
-    sender->delivered_stamp = ack->delivered_stamp;
-    sender->credit_end = largest + 1 + ack->credit;
+    sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
-    sender->largest_acked = largest;
+    if (turn->largest >= sender->floor)
+        sender->largest_sent_ns = record_of(sender, turn->largest)->sent_ns;
+    sender->largest_acked = turn->largest;
     sender->any_acked = true;
     measure_delivery(sender, ack);
-    uint32_t marks = ack->ce_count - sender->ce_count;
+    turn->marks = ack->ce_count - sender->ce_count;
     sender->ce_count = ack->ce_count;
-    return marks;
+}
+
+/* What left after the newest packet known to have come is in flight, and packets are of about one size. */
+static uint64_t after_bytes(const struct sender *sender)
+{
+    uint64_t after = sender->next_number - 1 - sender->largest_acked;
+    if (!sender->any_acked || after >= sender->in_flight_packets)
+        return sender->in_flight_bytes;
+    return muldiv64(sender->in_flight_bytes, after, sender->in_flight_packets);
 }
 
 static enum edge_limit limited_by(const struct sender *sender)
@@ -186,8 +231,7 @@ static enum edge_limit limited_by(const struct sender *sender)
     return sender->rate_cap_bps < sender->congestion.rate_bps ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion;
 }
 
-static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, uint32_t marks,
-                          const struct wire_ack *ack)
+static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const struct wire_ack *ack)
 {
     struct sender *sender = turn->sender;
     const struct congestion_sample sample = {
@@ -195,12 +239,22 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, uint32_t
         .rtt_ns = rtt_ns,
         .rtt_min_ns = rtt_min_ns(&sender->rtt),
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
+        .owd_ns = sender->owd_ns,
+        .owd_known = turn->more_delivered,
+        .jump_ns = (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
         .delivered_bytes = sender->delivered_bytes,
+        .delivered_ns = sender->delivered_ns,
         .delivery_rate_bps = sender->delivery_rate_bps,
         .acked_bytes = turn->acked_bytes,
+        .acked_packets = turn->acked_packets,
         .lost_bytes = turn->lost_bytes,
+        .lost_packets = turn->lost_packets,
+        .spurious_bytes = turn->spurious_bytes,
         .in_flight_bytes = sender->in_flight_bytes,
-        .ce_count = marks,
+        .sent_bytes = sender->counters.sent_bytes,
+        .newest_sent_ns = sender->largest_sent_ns,
+        .after_bytes = after_bytes(sender),
+        .ce_count = turn->marks,
         .own_rate_bps = ack->own_rate_mbps * 1000000ULL,
         .limited = limited_by(sender),
     };
@@ -233,8 +287,8 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     uint64_t rtt_ns = 0;
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;
+    take_counts(&turn, &ack->fixed);
     sender->last_ack_ns = now_ns;
-    uint32_t marks = take_counts(sender, &ack->fixed, turn.largest);
     /* Below the floor everything is settled: such an ack has nothing to say about packets. */
     if (turn.largest >= sender->floor) {
         learn_reorder(sender, ack->fixed.late_us);
@@ -243,6 +297,6 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
         arm_probe(sender, &turn, newest_open);
     }
     sender_advance_floor(sender, now_ns);
-    feed_strategy(&turn, rtt_ns, marks, &ack->fixed);
+    feed_strategy(&turn, rtt_ns, &ack->fixed);
     return true;
 }

@@ -18,6 +18,7 @@
     FIELD(u64, delivered_bytes) /* wire bytes received on this edge so far, duplicates excluded */           \
     FIELD(u32, delivered_stamp) /* receiver's clock when that count was reached, 16 ns units */              \
     FIELD(u32, owd_min)         /* least (receive stamp - send stamp) since the last ack, 16 ns, mod 2^32 */ \
+    FIELD(u32, jump) /* peak change of OWD between neighbours beyond their send gap since the last group */  \
     FIELD(u32, late_us)  /* how late packets overtaken by newer ones came, in send time: decaying peak */    \
     FIELD(u32, ce_count) /* packets received with Congestion Experienced so far */                           \
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \

@@ -93,7 +93,8 @@ struct told {
     uint64_t base, largest;
     uint32_t largest_delay, late_us, credit;
     uint64_t delivered_bytes;
-    uint32_t runs[8]; /* ended by two zeros */
+    uint64_t owd_ns, jump_ns, clock_offset_ns; /* of the receiver */
+    uint32_t runs[8];                          /* ended by two zeros */
 };
 
 static bool ack(const struct told *told, uint64_t now_ns)
@@ -105,7 +106,9 @@ static bool ack(const struct told *told, uint64_t now_ns)
                                            .late_us = told->late_us,
                                            .credit = told->credit ? told->credit : 100000,
                                            .delivered_bytes = told->delivered_bytes,
-                                           .delivered_stamp = wire_stamp(now_ns)},
+                                           .owd_min = wire_stamp(told->owd_ns + told->clock_offset_ns),
+                                           .jump = wire_stamp(told->jump_ns),
+                                           .delivered_stamp = wire_stamp(now_ns + told->clock_offset_ns)},
                                  .runs = runs};
     for (int index = 0; told->runs[index] != 0 || told->runs[index + 1] != 0; index++)
         view.fixed.run_bytes =
@@ -479,6 +482,75 @@ static void sender__samples_tell_the_strategy_what_happened(void **state)
     assert_int_equal(last_sample.limited, EDGE_LIMIT_cap);
 }
 
+/* Delays and receive times stay on one origin however the 32 bits wrap and however long it was quiet. */
+static void sender__samples_unwrap_the_receivers_clock(void **state)
+{
+    (void)state;
+    static const struct congestion_type keep = {.name = "keep", .init = keep_init, .on_ack = keep_sample};
+    static const struct {
+        uint64_t at_ns, owd_ns;
+        bool newer; /* tells of more bytes */
+    } turns[] = {
+        {10 * MS, 4 * MS, true},        {11 * MS, 9 * MS, true},         {12 * MS, 99 * MS, false},
+        {20 * MS, 4 * MS, true},        {50 * NS_PER_S, 5 * MS, true},   {51 * NS_PER_S, 5 * MS, true},
+        {290 * NS_PER_S, 4 * MS, true}, {290 * NS_PER_S, 4 * MS, false}, {291 * NS_PER_S, 6 * MS, true}};
+    for (uint64_t offset_ns = 0; offset_ns < 70 * NS_PER_S; offset_ns += 8589934592ULL) {
+        open_sender(WINDOW);
+        sender_set_congestion(&fixture.sender, &keep, RATE_BPS, true, 0);
+        send(1, 0, 1);
+        uint64_t bytes = 0;
+        int64_t owd_origin_ns = 0;
+        uint64_t clock_origin_ns = 0;
+        for (size_t index = 0; index < sizeof(turns) / sizeof(turns[0]); index++) {
+            bytes += turns[index].newer;
+            struct told told = {.delivered_bytes = bytes,
+                                .owd_ns = turns[index].owd_ns,
+                                .jump_ns = 3 * MS,
+                                .clock_offset_ns = offset_ns,
+                                .runs = {1}};
+            assert_true(ack(&told, turns[index].at_ns));
+            assert_int_equal(last_sample.owd_known, turns[index].newer);
+            assert_int_equal(last_sample.jump_ns, 3 * MS);
+            if (!turns[index].newer)
+                continue;
+            if (index == 0) {
+                owd_origin_ns = last_sample.owd_ns - (int64_t)turns[0].owd_ns;
+                clock_origin_ns = last_sample.delivered_ns - turns[0].at_ns;
+            }
+            assert_int_equal(last_sample.owd_ns, owd_origin_ns + (int64_t)turns[index].owd_ns);
+            assert_int_equal(last_sample.delivered_ns, clock_origin_ns + turns[index].at_ns);
+        }
+    }
+}
+
+static void sender__samples_count_packets_and_what_left_since(void **state)
+{
+    (void)state;
+    static const struct congestion_type keep = {.name = "keep", .init = keep_init, .on_ack = keep_sample};
+    struct sender *sender = &fixture.sender;
+    sender_set_congestion(sender, &keep, RATE_BPS, true, 0);
+    sender_set_rtt(sender, 100 * MS);
+    send(10, 0, 5 * MS);
+    struct told told = {.largest = 5, .delivered_bytes = 3000, .runs = {1, 2, 3}};
+    assert_true(ack(&told, 100 * MS));
+    assert_int_equal(last_sample.acked_packets, 4);
+    assert_int_equal(last_sample.lost_packets, 2);
+    assert_int_equal(last_sample.sent_bytes, 10 * PACKET_BYTES);
+    assert_int_equal(last_sample.newest_sent_ns, 25 * MS);
+    assert_int_equal(last_sample.after_bytes, 4 * PACKET_BYTES);
+    assert_int_equal(last_sample.spurious_bytes, 0);
+    told = (struct told){.largest = 5, .delivered_bytes = 4000, .runs = {2, 1, 3}};
+    assert_true(ack(&told, 101 * MS));
+    assert_int_equal(last_sample.acked_packets, 0);
+    assert_int_equal(last_sample.spurious_bytes, PACKET_BYTES);
+    /* An older ack that comes late changes nothing of it. */
+    told = (struct told){.largest = 3, .delivered_bytes = 2000, .runs = {4}};
+    assert_true(ack(&told, 102 * MS));
+    assert_int_equal(last_sample.newest_sent_ns, 25 * MS);
+    assert_int_equal(last_sample.after_bytes, 4 * PACKET_BYTES);
+    assert_false(last_sample.owd_known);
+}
+
 static void sender__refused_packets_teach_nothing_of_the_path(void **state)
 {
     (void)state;
@@ -573,6 +645,8 @@ int main(void)
         SENDER_TEST(sender__waits_for_window_credit_and_in_flight),
         SENDER_TEST(sender__cap_holds_whatever_the_strategy_says),
         SENDER_TEST(sender__samples_tell_the_strategy_what_happened),
+        SENDER_TEST(sender__samples_unwrap_the_receivers_clock),
+        SENDER_TEST(sender__samples_count_packets_and_what_left_since),
         SENDER_TEST(sender__refused_packets_teach_nothing_of_the_path),
         SENDER_TEST(sender__one_ack_declares_a_bounded_number),
         SENDER_TEST(sender__measures_delivery_on_the_receivers_clock),

@@ -167,6 +167,7 @@ class SluiceAck(SluiceLayer):
         LongField("delivered_bytes", 0),
         IntField("delivered_stamp", 0),
         IntField("owd_min", 0),
+        IntField("jump", 0),
         IntField("late_us", 0),
         IntField("ce_count", 0),
         IntField("credit", 0),

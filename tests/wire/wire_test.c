@@ -91,6 +91,7 @@ static size_t build_ack(uint8_t *out)
                            .delivered_bytes = 0x1122334455667788,
                            .delivered_stamp = 0x01020304,
                            .owd_min = 0xfffffffe,
+                           .jump = 0x00030d40,
                            .late_us = 1500,
                            .ce_count = 3,
                            .credit = 65536,
@@ -385,8 +386,8 @@ static const struct {
     {"data", 45, 9, WIRE_BAD_VALUE},
     {"data", 45, 2, WIRE_BAD_LENGTH},
     {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
-    {"ack", 79, 21, WIRE_BAD_LENGTH},
-    {"ack", 78, 4, WIRE_BAD_LENGTH},
+    {"ack", 83, 21, WIRE_BAD_LENGTH},
+    {"ack", 82, 4, WIRE_BAD_LENGTH},
     {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
     {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
     {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},

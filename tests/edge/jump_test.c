@@ -1,0 +1,91 @@
+/* What the jump meter makes of neighbours: queues leave no trace, jitter does, order does not matter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "edge/jump.h"
+
+static struct jump jump;
+
+static void jump__pairs(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t number, stamp, owd, next_number, next_stamp, next_owd, peak;
+    } cases[] = {
+        {10, 100, 5000, 11, 110, 5300, 290},             /* came 300 later, 10 after */
+        {10, 100, 5300, 11, 110, 5000, 290},             /* … or sooner: overtook */
+        {11, 110, 5000, 10, 100, 5300, 290},             /* the same out of order */
+        {10, 100, 5000, 11, 600, 5400, 0},               /* a queue fills within the gap */
+        {10, 100, 5000, 11, 600, 4500, 0},               /* … or drains */
+        {10, 100, 5000, 12, 120, 9000, 0},               /* no neighbours */
+        {UINT32_MAX, 100, 5000, 0, 110, 5300, 290},      /* numbers wrap */
+        {10, UINT32_MAX - 4, UINT32_MAX, 11, 5, 99, 90}, /* stamps and delays wrap */
+        {10, 100, 5000, 10 + JUMP_RING, 110, 5300, 0},   /* the same slot */
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        jump_init(&jump);
+        jump_on_packet(&jump, cases[index].number, cases[index].stamp, cases[index].owd);
+        jump_on_packet(&jump, cases[index].next_number, cases[index].next_stamp, cases[index].next_owd);
+        assert_int_equal(jump_take(&jump), cases[index].peak);
+        assert_int_equal(jump_take(&jump), 0);
+    }
+}
+
+static void jump__fresh_ring_matches_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t span = 1; span < 1 << 24; span *= 8) {
+        jump_init(&jump);
+        jump_set_span(&jump, span);
+        for (uint32_t turn = 0; turn < 4; turn++)
+            for (uint32_t number = turn << 30; number < (turn << 30) + 4 * JUMP_RING; number += 2)
+                jump_on_packet(&jump, number << jump.shift, 0, 1000000000);
+        assert_int_equal(jump_take(&jump), 0);
+    }
+}
+
+/* At every rate the neighbours of one span are found although they come `late` numbers apart. */
+static void jump__spans_what_was_asked_for(void **state)
+{
+    (void)state;
+    for (uint32_t span = 16; span <= 1 << 20; span *= 4) {
+        jump_init(&jump);
+        jump_set_span(&jump, span);
+        uint32_t late = span - span / 8;
+        for (uint32_t number = 0; number < 8 * span; number++) {
+            if (number % 2 == 0)
+                jump_on_packet(&jump, number, number, 7000);
+            if (number >= late && (number - late) % 2 == 1)
+                jump_on_packet(&jump, number - late, number - late, 7501);
+        }
+        assert_int_equal(jump_take(&jump), 500);
+    }
+}
+
+static void jump__uniform_jitter_is_measured(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_init(&rng, 3);
+    jump_init(&jump);
+    jump_set_span(&jump, 100000);
+    for (uint32_t number = 0; number < 1000000; number++)
+        jump_on_packet(&jump, number, number * 77, 40000000 + (uint32_t)rng_below(&rng, 625001));
+    assert_in_range(jump_take(&jump), 590000, 625000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jump__pairs),
+        cmocka_unit_test(jump__fresh_ring_matches_nothing),
+        cmocka_unit_test(jump__spans_what_was_asked_for),
+        cmocka_unit_test(jump__uniform_jitter_is_measured),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
