@@ -127,6 +127,8 @@ static uint64_t *drop_counter(struct emulator_counters *counters, enum netem_ver
         return &counters->rx_drop_too_long;
     case NETEM_DOWN:
         return &counters->rx_drop_link_down;
+    case NETEM_POLICED:
+        return &counters->rx_drop_policer;
     case NETEM_PASS:
         break;
     }

@@ -16,12 +16,15 @@ static void report_netem(const struct netem_link *link, struct report *report)
     report_u64(report, "packets", link->counters.packets);
     report_u64(report, "bytes", link->counters.bytes);
     report_u64(report, "lost", link->counters.lost);
+    report_u64(report, "lost_burst", link->counters.lost_burst);
     report_u64(report, "queue_drops", link->counters.queue_drops);
+    report_u64(report, "policer_drops", link->counters.policer_drops);
     report_u64(report, "too_long", link->counters.too_long);
     report_u64(report, "down_drops", link->counters.down_drops);
     report_u64(report, "duplicated", link->counters.duplicated);
     report_u64(report, "corrupted", link->counters.corrupted);
     report_u64(report, "reordered", link->counters.reordered);
+    report_u64(report, "marked", link->counters.marked);
 }
 
 static void report_links(const struct emulator *emulator, struct report *report)

@@ -4,30 +4,15 @@
 
 #include "base/units.h"
 
-#define FRAME_BYTES_MIN    60 /* shorter ones are padded on the wire */
-#define PACKET_BYTES       1538
+#define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
+#define PACKET_BYTES       1538 /* on the wire: what a queue counted in packets is taken to hold */
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
-/* How long packets may wait for this shaper; one without a rate lets none wait. */
-#define PACKET_FRAME_BYTES 1514 /* what a queue counted in packets is taken to hold */
-
+/* How long packets may wait for this shaper. */
 static uint64_t queue_ns(const struct netem_config *config)
 {
-    if (config->rate_bps == 0)
-        return 0;
-    uint64_t bytes = config->queue_limit;
-    switch ((enum netem_queue_unit)config->queue_unit) {
-    case NETEM_QUEUE_NS:
-        return config->queue_limit;
-    case NETEM_QUEUE_PACKETS:
-        bytes = config->queue_limit * PACKET_BYTES;
-        break;
-    case NETEM_QUEUE_BYTES:
-        break;
-    case NETEM_QUEUE_NONE:
-        return UNLIMITED_QUEUE_NS;
-    }
-    return transmit_ns(bytes, config->rate_bps);
+    uint64_t wait_ns = netem_config_wait_ns(config, PACKET_BYTES);
+    return wait_ns == UINT64_MAX ? UNLIMITED_QUEUE_NS : wait_ns;
 }
 
 static uint64_t rate_of(const struct netem_config *config)
@@ -149,22 +134,8 @@ static void hold_until(struct wan *wan, uint64_t time_ns, void *packet, uint32_t
 bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns)
 {
     const struct netem_link *uplink = &wan->sites[site].uplink;
-    const struct netem_config *config = &uplink->config;
-    if (config->rate_bps == 0)
-        return false;
-    uint64_t waiting_ns = 2 * netem_queue_ns(uplink, now_ns);
-    switch ((enum netem_queue_unit)config->queue_unit) {
-    case NETEM_QUEUE_NONE:
-        return false;
-    case NETEM_QUEUE_NS:
-        return waiting_ns > config->queue_limit;
-    case NETEM_QUEUE_BYTES:
-        return waiting_ns > transmit_ns(config->queue_limit, config->rate_bps);
-    case NETEM_QUEUE_PACKETS:
-        return waiting_ns >
-               transmit_ns(config->queue_limit * wire_bytes_of(PACKET_FRAME_BYTES), config->rate_bps);
-    }
-    return false;
+    uint64_t wait_ns = netem_config_wait_ns(&uplink->config, PACKET_BYTES);
+    return uplink->config.rate_bps != 0 && netem_queue_ns(uplink, now_ns) > wait_ns / 2;
 }
 
 struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,

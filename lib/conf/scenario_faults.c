@@ -13,13 +13,6 @@ struct fault_item {
     char cancel[NAME_BYTES], source_changed[NAME_BYTES];
 };
 
-static void read_node(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
-                      void *field)
-{
-    (void)option;
-    *(uint16_t *)field = scenario_node_find(reader, node);
-}
-
 static void read_job(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                      void *field)
 {
@@ -65,14 +58,14 @@ static const struct option_word mode_words[] = {{"drop", 0}, {"hold", 1}, {NULL,
 
 const struct conf_option scenario_fault_options[] = {
     {"at", OPTION_TIME, FIELD(struct fault_item, fault.at_ns), .required = true, .help = "when"},
-    {"kill", OPTION_CUSTOM, FIELD(struct fault_item, kill), .form = "name of a node", .read = read_node,
-     .help = "the node loses all its state; its disk is kept"},
+    {"kill", OPTION_CUSTOM, FIELD(struct fault_item, kill), .form = "name of a node",
+     .read = scenario_read_node, .help = "the node loses all its state; its disk is kept"},
     {"restart_after", OPTION_TIME, FIELD(struct fault_item, restart_after_ns), .min = 1,
      .help = "kill: it starts again so much later; default: never"},
-    {"restart", OPTION_CUSTOM, FIELD(struct fault_item, restart), .form = "name of a node", .read = read_node,
-     .help = "a killed node starts again"},
+    {"restart", OPTION_CUSTOM, FIELD(struct fault_item, restart), .form = "name of a node",
+     .read = scenario_read_node, .help = "a killed node starts again"},
     {"link", OPTION_CUSTOM, .form = "[from, to]", .read = read_link, .help = "this link, with set or down"},
-    {"set", OPTION_CUSTOM, FIELD(struct fault_item, fault), .form = "a map of rate, owd, jitter, loss, queue",
+    {"set", OPTION_CUSTOM, FIELD(struct fault_item, fault), .form = "a map of values of links.default",
      .read = read_set, .help = "link: new values from now on; what is not named stays"},
     {"down", OPTION_TIME, FIELD(struct fault_item, down_ns), .min = 1,
      .help = "link, planner: it is down for so long"},
@@ -80,14 +73,14 @@ const struct conf_option scenario_fault_options[] = {
      .help = "link down: packets are dropped, or held until it is up again"},
     {"symmetric", OPTION_BOOL, FIELD(struct fault_item, fault.symmetric), .initial = "false",
      .help = "link: both directions"},
-    {"planner", OPTION_CUSTOM, FIELD(struct fault_item, planner), .form = "name of a node", .read = read_node,
-     .help = "the planner of this node is killed, and started again after down"},
+    {"planner", OPTION_CUSTOM, FIELD(struct fault_item, planner), .form = "name of a node",
+     .read = scenario_read_node, .help = "the planner of this node is killed, and started again after down"},
     {"cancel", OPTION_CUSTOM, FIELD(struct fault_item, cancel), .form = "name of a job", .read = read_job,
      .help = "the operator cancels this job"},
     {"source_changed", OPTION_CUSTOM, FIELD(struct fault_item, source_changed), .form = "name of a job",
      .read = read_job, .help = "the source file of this job changes"},
     {"disk_full", OPTION_CUSTOM, FIELD(struct fault_item, disk_full), .form = "name of a node",
-     .read = read_node, .help = "the disk of this node has no space left from now on"},
+     .read = scenario_read_node, .help = "the disk of this node has no space left from now on"},
     {.type = OPTION_END}};
 
 /* The keys that say what happens, and those that go with each of them. */

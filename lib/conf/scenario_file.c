@@ -31,6 +31,13 @@ uint16_t scenario_node_find(struct conf_reader *reader, const yaml_node_t *node)
     return index;
 }
 
+void scenario_read_node(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                        void *field)
+{
+    (void)option;
+    *(uint16_t *)field = scenario_node_find(reader, node);
+}
+
 /* ---- nodes ---- */
 
 static bool parse_offset(const struct conf_option *option, const char *text, void *field)
@@ -222,6 +229,9 @@ const struct conf_option scenario_file_options[] = {
     {"matrices", OPTION_MAP, .options = scenario_matrix_options,
      .help = "values of all links from CSV files, over links.default; searched beside the scenario, then in "
              "conf/data"},
+    {"cross_traffic", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.crosses, scenario.cross_count),
+     .options = scenario_cross_options,
+     .help = "other traffic, through the same uplinks, links and downlinks"},
     {"jobs", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.jobs, scenario.job_count),
      .options = job_item_options, .help = "what is moved"},
     {"faults", OPTION_CUSTOM, .form = "a list", .read = scenario_read_faults,
@@ -233,7 +243,6 @@ const struct conf_option scenario_file_options[] = {
     {"expect", OPTION_CUSTOM, .form = "a map of name: comparison", .read = scenario_read_expects,
      .options = scenario_expect_options,
      .help = "what the run must show; comparisons are \">= X\", \"<= X\" and X (equal)"},
-    {"cross_traffic", OPTION_LATER, .help = "other traffic on the links"},
     {"probe", OPTION_LATER, .help = "available-bandwidth probes"},
     {.type = OPTION_END}};
 
@@ -250,6 +259,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     if (!conf_read_document(reader, scenario_file_options, file))
         return;
     scenario_read_link_list(reader);
+    scenario_check_crosses(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);
 }

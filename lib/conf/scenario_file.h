@@ -12,9 +12,18 @@ uint16_t scenario_node_find(struct conf_reader *reader, const yaml_node_t *node)
 /* Index of a node by name, SCENARIO_NO_NODE without an error. */
 uint16_t scenario_node_index(const struct scenario *scenario, const char *name);
 
+/* Row of a key that names a node: stores its index, in a uint16_t. */
+void scenario_read_node(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                        void *field);
+
+/* scenario_cross.c: of one struct scenario_cross; the check comes when nodes and list have been read. */
+extern const struct conf_option scenario_cross_options[];
+void scenario_check_crosses(struct conf_reader *reader);
+
 /* scenario_links.c: fill scenario->links. */
 extern const struct conf_option scenario_link_options[]; /* of one struct netem_config */
-extern const struct conf_option scenario_set_options[]; /* those that a fault may set, in the order of bits */
+extern const struct conf_option
+    scenario_set_options[]; /* those that a fault may set, in the order of enum netem_change */
 extern const struct conf_option scenario_links_options[];
 extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */

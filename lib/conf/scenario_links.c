@@ -6,10 +6,11 @@
 #include "conf/scenario_file.h"
 #include "conf/value.h"
 
-#define DELAY_MAX_NS (100 * NS_PER_S)
-#define LINK_MTU_MIN 576
-#define LINK_MTU_MAX 65535
-#define PACKETS_MAX  16777216
+#define DELAY_MAX_NS      (100 * NS_PER_S)
+#define LINK_MTU_MIN      576
+#define LINK_MTU_MAX      65535
+#define PACKETS_MAX       16777216
+#define POLICER_DEPTH_MIN 1538 /* a full packet: less passes nothing */
 
 /* "1 BDP@100ms", "1.5BDP@40ms": so many times the time that a queue of one BDP takes to drain. */
 static bool parse_bdp(const char *text, uint64_t *ns)
@@ -57,6 +58,71 @@ bool scenario_queue_parse(const struct conf_option *option, const char *text, vo
     return true;
 }
 
+/* ---- policer and bursts: a map, or the word none ---- */
+
+static const struct conf_option policer_options[] = {
+    {"rate", OPTION_RATE, FIELD(struct netem_config, policer_bps), .min = 1000, .required = true,
+     .help = "wire rate at which tokens come"},
+    {"depth", OPTION_SIZE, FIELD(struct netem_config, policer_depth_bytes), .min = POLICER_DEPTH_MIN,
+     .max = NETEM_DEPTH_BYTES_MAX, .required = true, .help = "what the full bucket holds"},
+    {.type = OPTION_END}};
+
+static const struct conf_option gilbert_elliott_options[] = {
+    {"p", OPTION_SHARE, FIELD(struct netem_config, burst.enter_ppb), .min = 1, .required = true,
+     .help = "chance of a packet that the state becomes bad behind it"},
+    {"r", OPTION_SHARE, FIELD(struct netem_config, burst.leave_ppb), .min = 1, .required = true,
+     .help = "chance that it becomes good again: 1/r packets is the mean burst"},
+    {"h", OPTION_SHARE, FIELD(struct netem_config, burst.loss_ppb), .initial = "100%",
+     .help = "loss in the bad state"},
+    {"k", OPTION_SHARE, FIELD(struct netem_config, burst.gap_loss_ppb), .initial = "0%",
+     .help = "loss in the good state"},
+    {.type = OPTION_END}};
+
+static const struct conf_option loss_model_options[] = {{"gilbert_elliott", OPTION_MAP,
+                                                         .options = gilbert_elliott_options, .required = true,
+                                                         .help = "two states, a step for each packet"},
+                                                        {.type = OPTION_END}};
+
+/* False: the word none. */
+static bool read_map_or_none(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                             struct netem_config *config)
+{
+    const char *text = conf_scalar(node);
+    if (text != NULL && strcmp(text, "none") == 0)
+        return false;
+    if (node->type != YAML_MAPPING_NODE) {
+        conf_error(reader, node, "expected %s", option->form);
+        return true;
+    }
+    conf_apply_defaults(option->options, config);
+    conf_read_map(reader, option->options, node, config);
+    return true;
+}
+
+static void read_policer(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                         void *field)
+{
+    struct netem_config *config = field;
+    if (!read_map_or_none(reader, option, node, config))
+        config->policer_bps = config->policer_depth_bytes = 0;
+}
+
+static void read_loss_model(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                            void *field)
+{
+    struct netem_config *config = field;
+    if (!read_map_or_none(reader, option, node, config))
+        config->burst = (struct netem_burst){0};
+}
+
+/* ---- the values of a link ---- */
+
+/* A fault's mask has a bit for each row, in this order. */
+_Static_assert(NETEM_CHANGE_RATE == 1 << 0 && NETEM_CHANGE_QUEUE == 1 << 4 &&
+                   NETEM_CHANGE_QUEUE_MIN == 1 << 5 && NETEM_CHANGE_ECN == 1 << 6 &&
+                   NETEM_CHANGE_POLICER == 1 << 7 && NETEM_CHANGE_BURST == 1 << 8,
+               "the rows below have this order");
+
 const struct conf_option scenario_set_options[] = {
     {"rate", OPTION_RATE, FIELD(struct netem_config, rate_bps), .min = 1000, .zero_unlimited = true,
      .initial = "unlimited", .help = "wire rate, Ethernet overhead included"},
@@ -69,6 +135,15 @@ const struct conf_option scenario_set_options[] = {
     {"queue", OPTION_SCALAR, .bytes = sizeof(struct netem_config), .form = SCENARIO_QUEUE_FORM,
      .parse = scenario_queue_parse, .initial = "50ms",
      .help = "what the queue before the link holds; a queue in time or BDP follows the rate"},
+    {"queue_min", OPTION_UINT, FIELD(struct netem_config, queue_min_packets), .max = PACKETS_MAX,
+     .initial = "0", .help = "packets that a queue given in time, BDP or size holds at least"},
+    {"ecn", OPTION_TIME, FIELD(struct netem_config, ecn_ns), .min = 1, .max = DELAY_MAX_NS,
+     .zero_unlimited = true, .initial = "unlimited",
+     .help = "ECN-capable packets that wait longer for the link are marked (CE)"},
+    {"policer", OPTION_CUSTOM, .form = "a map or none", .read = read_policer, .options = policer_options,
+     .help = "token bucket in front of the queue: drops what finds too few tokens; none: there is none"},
+    {"loss_model", OPTION_CUSTOM, .form = "a map or none", .read = read_loss_model,
+     .options = loss_model_options, .help = "loss in bursts, besides loss; none: there is none"},
     {.type = OPTION_END}};
 
 static const struct conf_option delay_some_options[] = {
@@ -89,9 +164,6 @@ const struct conf_option scenario_link_options[] = {
     {"delay_some", OPTION_MAP, .options = delay_some_options, .help = "delays some packets more"},
     {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
      .help = "largest IP packet that passes; default: no limit"},
-    {"loss_model", OPTION_LATER, .help = "bursts of loss (Gilbert-Elliott)"},
-    {"policer", OPTION_LATER, .help = "token bucket without a queue"},
-    {"ecn", OPTION_LATER, .help = "marks above this queueing time"},
     {.type = OPTION_END}};
 
 /* ---- single links ---- */
@@ -102,17 +174,10 @@ struct link_item {
     bool symmetric;
 };
 
-static void read_end(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
-                     void *field)
-{
-    (void)option;
-    *(uint16_t *)field = scenario_node_find(reader, node);
-}
-
 static const struct conf_option link_item_options[] = {
-    {"from", OPTION_CUSTOM, FIELD(struct link_item, from), .form = "name of a node", .read = read_end,
-     .required = true, .help = "the node that sends into the link"},
-    {"to", OPTION_CUSTOM, FIELD(struct link_item, to), .form = "name of a node", .read = read_end,
+    {"from", OPTION_CUSTOM, FIELD(struct link_item, from), .form = "name of a node",
+     .read = scenario_read_node, .required = true, .help = "the node that sends into the link"},
+    {"to", OPTION_CUSTOM, FIELD(struct link_item, to), .form = "name of a node", .read = scenario_read_node,
      .required = true, .help = "the node at its far end"},
     {"symmetric", OPTION_BOOL, FIELD(struct link_item, symmetric), .initial = "false",
      .help = "the same values hold for the other direction"},

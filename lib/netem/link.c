@@ -7,6 +7,10 @@
 #define RATE_BPS_MAX   1000000000000000000ULL
 #define HOLD_NS_MAX    (1ULL << 62)
 
+/* The ECN field, RFC 3168. */
+#define ECN_NOT_CAPABLE 0
+#define ECN_CE          3
+
 static void configure(struct netem_link *link, const struct netem_config *config)
 {
     CHECK(config->rate_bps <= RATE_BPS_MAX);
@@ -14,6 +18,12 @@ static void configure(struct netem_link *link, const struct netem_config *config
         CHECK(link->departures != NULL);
         CHECK(config->queue_limit <= link->departures_mask);
     }
+    bool policed = config->policer_bps != 0;
+    if (policed && (config->policer_bps != link->policer.rate_bps ||
+                    config->policer_depth_bytes != link->policer.depth_bytes))
+        netem_bucket_init(&link->policer, config->policer_bps, config->policer_depth_bytes);
+    link->has_burst = config->burst.enter_ppb != 0 || config->burst.gap_loss_ppb != 0;
+    link->in_burst = link->in_burst && link->has_burst;
     link->config = *config;
     link->busy_remainder = 0;
     link->queue_ns_max = UINT64_MAX;
@@ -59,7 +69,7 @@ uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns)
     return elapsed_ns(link->busy_until_ns, shaper_ns(link, now_ns));
 }
 
-static bool queue_is_full(struct netem_link *link, uint64_t now_ns)
+static bool queue_is_full(struct netem_link *link, uint32_t wire_bytes, uint64_t now_ns)
 {
     if (link->departures != NULL)
         while (link->departures_tail != link->departures_head &&
@@ -67,7 +77,11 @@ static bool queue_is_full(struct netem_link *link, uint64_t now_ns)
             link->departures_tail++;
     if (link->config.queue_unit == NETEM_QUEUE_PACKETS)
         return link->departures_head - link->departures_tail > link->config.queue_limit;
-    return netem_queue_ns(link, now_ns) > link->queue_ns_max;
+    uint64_t wait_ns = netem_queue_ns(link, now_ns);
+    if (wait_ns <= link->queue_ns_max)
+        return false;
+    uint64_t least_bytes = (uint64_t)link->config.queue_min_packets * wire_bytes;
+    return least_bytes == 0 || wait_ns > transmit_ns(least_bytes, link->config.rate_bps);
 }
 
 /* Takes the packet's time on the link and returns when its last bit has left. */
@@ -113,7 +127,8 @@ static uint64_t arrival(struct netem_link *link, uint64_t depart_ns)
 }
 
 /* Whether the packet gets onto the link at all; counts the refusal. */
-static enum netem_verdict admit(struct netem_link *link, uint32_t ip_bytes, uint64_t now_ns)
+static enum netem_verdict admit(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
+                                uint64_t now_ns)
 {
     if (link->down && now_ns >= link->up_ns)
         link->down = false;
@@ -125,11 +140,27 @@ static enum netem_verdict admit(struct netem_link *link, uint32_t ip_bytes, uint
         link->counters.down_drops++;
         return NETEM_DOWN;
     }
-    if (queue_is_full(link, now_ns)) {
+    if (link->config.policer_bps != 0 && !netem_bucket_take(&link->policer, wire_bytes, now_ns)) {
+        link->counters.policer_drops++;
+        return NETEM_POLICED;
+    }
+    if (queue_is_full(link, wire_bytes, now_ns)) {
         link->counters.queue_drops++;
         return NETEM_QUEUE_DROP;
     }
     return NETEM_PASS;
+}
+
+/* Both models judge every packet, so that bursts last as long as they should. */
+static bool is_lost(struct netem_link *link)
+{
+    bool lost = rng_chance_ppb(&link->rng, link->config.loss_ppb);
+    if (link->has_burst && netem_burst_step(&link->config.burst, &link->in_burst, &link->rng)) {
+        link->counters.lost_burst += !lost;
+        lost = true;
+    }
+    link->counters.lost += lost;
+    return lost;
 }
 
 struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
@@ -140,13 +171,13 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
     struct netem_decision decision = {.depart_ns = now_ns};
     link->counters.packets++;
     link->counters.bytes += wire_bytes;
-    decision.verdict = admit(link, ip_bytes, now_ns);
+    decision.verdict = admit(link, wire_bytes, ip_bytes, now_ns);
     if (decision.verdict != NETEM_PASS)
         return decision;
 
+    decision.congested = config->ecn_ns != 0 && netem_queue_ns(link, now_ns) > config->ecn_ns;
     decision.depart_ns = occupy(link, wire_bytes, now_ns);
-    if (rng_chance_ppb(&link->rng, config->loss_ppb)) {
-        link->counters.lost++;
+    if (is_lost(link)) {
         decision.verdict = NETEM_LOST;
         return decision;
     }
@@ -162,4 +193,12 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
         decision.duplicate_ns = arrival(link, decision.depart_ns);
     }
     return decision;
+}
+
+uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn)
+{
+    if (!decision->congested || ecn == ECN_NOT_CAPABLE || ecn == ECN_CE)
+        return ecn;
+    link->counters.marked++;
+    return ECN_CE;
 }

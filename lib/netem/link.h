@@ -1,15 +1,19 @@
 /* The link model: packets and time in, decisions out. Used by the simulator (virtual time) and the emulator
  * (real time) alike.
  *
- * Order of impairments: rate and queue → loss (and corruption, duplication) → delay and jitter. A lost packet
- * has occupied the link; a packet that the full queue refuses has not. Jitter j adds a uniform 0 … j to each
+ * Order of impairments: policer → rate and queue → loss (and corruption, duplication) → delay and jitter. A
+ * lost packet has occupied the link; a packet that the full queue refuses has not, but has used the policer's
+ * tokens; one that the policer drops has used nothing. Jitter j adds a uniform 0 … j to each
  * packet's delay; without `reorder` a packet never overtakes its predecessor (it leaves at the later of its
  * own time and the predecessor's). The queue is what waits for the shaper (a virtual queue: the backlog in
  * time at the link's rate). A packet is refused when what it would wait behind exceeds the limit: more than
  * queue_limit ns, more than queue_limit bytes (converted at the rate), or queue_limit packets besides the one
  * being sent. So a packet that finds the link idle always passes, and without a rate only limits in packets
- * matter (while the link is down and holds). A duplicate is made behind the shaper: it takes no link time,
- * has its own jitter and shares the original's corruption.
+ * matter (while the link is down and holds). A limit in ns or bytes gives way to queue_min_packets times the
+ * packet's own transmission time where that is more: a shallow queue at a low rate still holds a few packets.
+ * A packet that waits longer than ecn_ns is congested: if it is ECN-capable it is marked (RFC 3168), which
+ * netem_mark does for the caller, who knows the header; the full queue still drops. A duplicate is made
+ * behind the shaper: it takes no link time, has its own jitter and shares the original's corruption.
  *
  * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ± one
  * packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
@@ -19,35 +23,16 @@
 #include <stdint.h>
 
 #include "base/rng.h"
-
-enum netem_queue_unit {
-    NETEM_QUEUE_NONE = 0 /* unlimited */,
-    NETEM_QUEUE_NS,
-    NETEM_QUEUE_BYTES,
-    NETEM_QUEUE_PACKETS
-};
-
-struct netem_config {
-    uint64_t rate_bps;  /* wire rate; 0: infinite */
-    uint8_t queue_unit; /* enum netem_queue_unit */
-    uint64_t queue_limit;
-    uint64_t delay_ns;
-    uint64_t jitter_ns;
-    bool reorder;
-    uint64_t loss_ppb; /* independent loss, parts per 10^9 */
-    uint64_t duplicate_ppb;
-    uint64_t corrupt_ppb;    /* one random bit */
-    uint64_t delay_some_ppb; /* this share of the packets … */
-    uint64_t delay_some_ns;  /* … is delayed by this much more (may be overtaken) */
-    uint32_t mtu;            /* largest IP packet; 0: no limit */
-};
+#include "netem/bucket.h"
+#include "netem/config.h"
 
 enum netem_verdict {
     NETEM_PASS,
-    NETEM_LOST, /* by the loss model */
+    NETEM_LOST, /* independently or in a burst */
     NETEM_QUEUE_DROP,
     NETEM_TOO_LONG,
-    NETEM_DOWN, /* the link is down in drop mode */
+    NETEM_DOWN,    /* the link is down in drop mode */
+    NETEM_POLICED, /* too few tokens */
 };
 
 struct netem_decision {
@@ -58,17 +43,22 @@ struct netem_decision {
     uint64_t duplicate_ns; /* when the copy comes out */
     bool corrupted;
     uint32_t corrupt_bit; /* of the IP packet: < 8 * ip_bytes */
+    bool congested;       /* it waited longer than ecn_ns: see netem_mark */
 };
 
 /* packets, bytes: all that were offered, bytes on the wire. Each packet that did not pass counts once more,
- * by its verdict. reordered: packets that came out before one that had been sent earlier. */
+ * by its verdict; lost_burst: those of `lost` that the burst model took. reordered: packets that came out
+ * before one that had been sent earlier. */
 struct netem_counters {
-    uint64_t packets, bytes, lost, queue_drops, too_long, down_drops, duplicated, corrupted, reordered;
+    uint64_t packets, bytes, lost, queue_drops, policer_drops, too_long, down_drops;
+    uint64_t lost_burst, duplicated, corrupted, reordered, marked;
 };
 
 struct netem_link {
     struct netem_config config;
     struct rng rng;
+    struct netem_bucket policer;
+    bool has_burst, in_burst;
     uint64_t queue_ns_max;     /* the queue limit as waiting time; UINT64_MAX: none of that kind */
     uint64_t busy_until_ns;    /* the shaper's last departure */
     uint64_t busy_remainder;   /* what it lies beyond that, in 1 / rate_bps ns */
@@ -87,7 +77,8 @@ struct netem_link {
  * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
-/* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept. */
+/* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept.
+ * A policer starts full when its values differ from those before. */
 void netem_set(struct netem_link *link, const struct netem_config *config);
 /* Down from now until up_ns. With `holds` (up_ns < 2^62) packets wait and leave at the link's rate from up_ns
  * on, within the queue's limits; else they are dropped. What is under way stays as decided. */
@@ -98,3 +89,6 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
                                  uint64_t now_ns);
 /* Time that a packet arriving now would wait for the shaper. */
 uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns);
+/* The ECN field (two bits) with which a packet that came with `ecn` goes on: CE when it is ECN-capable and
+ * the decision says congested. */
+uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn);

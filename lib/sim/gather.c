@@ -134,6 +134,9 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
                                  .view = view,
                                  .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops,
                                  .queue_drops = pair->link.counters.queue_drops + pair->port_drops,
+                                 .policer_drops = pair->link.counters.policer_drops,
+                                 .lost_burst = pair->link.counters.lost_burst,
+                                 .ecn_marked = pair->link.counters.marked,
                                  .reordered = pair->link.counters.reordered,
                                  .limited_by = edge_limit_name(view.limited_by),
                                  .meter = meter_take(&sim->net.meters, from, to),
@@ -165,6 +168,7 @@ static void gather_counters(struct sim *sim, struct sim_result *result)
     add_counter(result, "net_delivered", net->delivered);
     add_counter(result, "net_lost", net->lost);
     add_counter(result, "net_queue_drops", net->queue_drops);
+    add_counter(result, "net_policer_drops", net->policer_drops);
     add_counter(result, "net_too_long", net->too_long);
     add_counter(result, "net_down_drops", net->down_drops);
     add_counter(result, "net_duplicated", net->duplicated);

@@ -5,16 +5,17 @@
 #include "base/check.h"
 #include "sim/run.h"
 
-#define DRAIN_ROUNDS_MAX 1000000
-#define CTL_TEXT_BYTES   4096
-#define PORT_RATE_MAX    100000000000ULL /* of a node without an uplink rate */
-#define MTU_DEFAULT      1500
-#define WINDOW_MIN       1024
-#define WINDOW_MAX       (1u << 21)
-#define BUFFER_MIN       (32ULL << 20)
-#define BUFFER_MAX       (256ULL << 20)
-#define HUGE_BUFFER_MIN  (512ULL << 20)
-#define REPAIR_NS        (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
+#define DRAIN_ROUNDS_MAX  1000000
+#define CTL_TEXT_BYTES    4096
+#define PORT_RATE_MAX     100000000000ULL /* of a node without an uplink rate */
+#define MTU_DEFAULT       1500
+#define FULL_PACKET_BYTES 1538 /* on the wire: what a queue counted in packets is taken to hold */
+#define WINDOW_MIN        1024
+#define WINDOW_MAX        (1u << 21)
+#define BUFFER_MIN        (32ULL << 20)
+#define BUFFER_MAX        (256ULL << 20)
+#define HUGE_BUFFER_MIN   (512ULL << 20)
+#define REPAIR_NS         (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
 
 struct net_address host_address(uint16_t index)
 {
@@ -35,17 +36,13 @@ static uint16_t host_find(const struct sim *sim, const struct net_address *addre
 
 /* ---- configuration ---- */
 
+/* A queue in time counts without a rate too: a fault may give the link one. */
 static uint64_t queue_time_ns(const struct netem_config *config)
 {
-    if (config->queue_unit == NETEM_QUEUE_NS)
+    if (config->queue_unit == NETEM_QUEUE_NS && config->rate_bps == 0)
         return config->queue_limit;
-    if (config->rate_bps == 0)
-        return 0;
-    if (config->queue_unit == NETEM_QUEUE_BYTES)
-        return transmit_ns(config->queue_limit, config->rate_bps);
-    if (config->queue_unit == NETEM_QUEUE_PACKETS)
-        return transmit_ns(config->queue_limit * 1538, config->rate_bps);
-    return 0;
+    uint64_t wait_ns = netem_config_wait_ns(config, FULL_PACKET_BYTES);
+    return wait_ns == UINT64_MAX ? 0 : wait_ns;
 }
 
 /* One way at its longest, faults included. */
@@ -57,8 +54,8 @@ static uint64_t path_ns(const struct scenario *scenario, uint16_t from, uint16_t
         const struct scenario_fault *change = &scenario->faults[fault];
         if (change->kind != FAULT_LINK_SET)
             continue;
-        delay_ns = MAX(delay_ns, change->set_mask & LINK_SET_DELAY ? change->set.delay_ns : 0);
-        jitter_ns = MAX(jitter_ns, change->set_mask & LINK_SET_JITTER ? change->set.jitter_ns : 0);
+        delay_ns = MAX(delay_ns, change->set_mask & NETEM_CHANGE_DELAY ? change->set.delay_ns : 0);
+        jitter_ns = MAX(jitter_ns, change->set_mask & NETEM_CHANGE_JITTER ? change->set.jitter_ns : 0);
     }
     return delay_ns + jitter_ns + queue_time_ns(link) + queue_time_ns(&scenario->nodes[from].uplink) +
            queue_time_ns(&scenario->nodes[to].downlink);

@@ -97,18 +97,7 @@ void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, co
 {
     struct netem_link *link = &net_pair(net, from, to)->link;
     struct netem_config config = link->config;
-    if (mask & LINK_SET_RATE)
-        config.rate_bps = set->rate_bps;
-    if (mask & LINK_SET_DELAY)
-        config.delay_ns = set->delay_ns;
-    if (mask & LINK_SET_JITTER)
-        config.jitter_ns = set->jitter_ns;
-    if (mask & LINK_SET_LOSS)
-        config.loss_ppb = set->loss_ppb;
-    if (mask & LINK_SET_QUEUE) {
-        config.queue_unit = set->queue_unit;
-        config.queue_limit = set->queue_limit;
-    }
+    netem_config_change(&config, set, mask);
     netem_set(link, &config);
 }
 
@@ -165,6 +154,9 @@ static void count_drop(struct net *net, enum netem_verdict verdict)
         break;
     case NETEM_DOWN:
         net->counters.down_drops++;
+        break;
+    case NETEM_POLICED:
+        net->counters.policer_drops++;
         break;
     }
 }
@@ -239,6 +231,7 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
         return sent_ns;
     }
     packet->corrupted = way.corrupted;
+    packet->ecn = netem_mark(link, &way, packet->ecn);
     if (way.duplicated)
         fly_duplicate(net, packet, way.duplicate_ns);
     fly(net, packet, way.arrive_ns);

@@ -38,7 +38,8 @@ struct net_port {
 };
 
 struct net_counters {
-    uint64_t sent, delivered, lost, queue_drops, too_long, down_drops, duplicated, corrupt_drops, no_route;
+    uint64_t sent, delivered, lost, queue_drops, policer_drops, too_long, down_drops, duplicated,
+        corrupt_drops, no_route;
 };
 
 struct net {
@@ -56,7 +57,7 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
               struct digest *digest);
 void net_free(struct net *net);
 struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to);
-/* New parameters for one link; only the fields of `mask` (enum scenario_link_set) change. */
+/* New parameters for one link; only the fields of `mask` (enum netem_change) change. */
 void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, const struct netem_config *set);
 
 /* Sends a copy of the packet at depart_ns, or right behind its predecessor when that was handed over later.

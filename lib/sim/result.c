@@ -193,7 +193,10 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_u64(report, "repairs", edge->view.repairs);
     report_u64(report, "spurious_repairs", edge->view.spurious_repairs);
     report_u64(report, "netem_lost", edge->netem_lost);
+    report_u64(report, "netem_lost_burst", edge->lost_burst);
     report_u64(report, "queue_drops", edge->queue_drops);
+    report_u64(report, "policer_drops", edge->policer_drops);
+    report_u64(report, "ecn_marked", edge->ecn_marked);
     report_u64(report, "reordered", edge->reordered);
     report_u64(report, "feedback_bytes", edge->feedback_bytes);
     report_fixed(report, "srtt_ms", edge->view.rtt_smoothed_ns, 6);

@@ -46,7 +46,9 @@ struct result_edge {
     uint16_t from, to;
     struct node_edge_view view;
     uint64_t feedback_bytes; /* acks that `to` sent back */
-    uint64_t netem_lost, queue_drops, reordered;
+    uint64_t netem_lost;     /* by its loss models, or while the link was down */
+    uint64_t lost_burst;     /* of those, in bursts */
+    uint64_t queue_drops, policer_drops, ecn_marked, reordered;
     struct meter *meter;  /* owned; NULL: none of its packets reached the network */
     uint64_t complete_ns; /* virtual: when `to` had the last object of its jobs, verified; 0: it lacks one */
     uint64_t feedback_wire_bytes;

@@ -54,18 +54,9 @@ struct scenario_fault {
     bool symmetric;              /* both directions */
     bool holds;                  /* LINK_DOWN, mode: hold */
     uint64_t duration_ns;        /* LINK_DOWN, PLANNER_KILL; KILL: restart after (0: never) */
-    uint32_t set_mask; /* LINK_SET: which fields of `set` count: bit n = n-th SCENARIO_LINK_SET field */
+    uint32_t set_mask;           /* LINK_SET: which fields of `set` count, bits of enum netem_change */
     struct netem_config set;
     char job[NAME_BYTES];
-};
-
-/* Which fields FAULT_LINK_SET may change. */
-enum scenario_link_set {
-    LINK_SET_RATE = 1,
-    LINK_SET_DELAY = 2,
-    LINK_SET_JITTER = 4,
-    LINK_SET_LOSS = 8,
-    LINK_SET_QUEUE = 16
 };
 
 /* Other traffic than that of the nodes. cbr: evenly spaced; poisson: exponential gaps; onoff: cbr at rate_bps

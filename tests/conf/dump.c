@@ -85,6 +85,20 @@ static void dump_link(FILE *out, const struct netem_config *link)
             U64(link->rate_bps), link->queue_unit, U64(link->queue_limit), U64(link->delay_ns),
             U64(link->jitter_ns), link->reorder, U64(link->loss_ppb), U64(link->duplicate_ppb),
             U64(link->corrupt_ppb), U64(link->delay_some_ppb), U64(link->delay_some_ns), link->mtu);
+    if (link->queue_min_packets != 0 || link->ecn_ns != 0 || link->policer_bps != 0 ||
+        link->burst.enter_ppb != 0)
+        fprintf(out, "       queue_min=%u ecn=%llu policer=%llu:%llu burst=%llu:%llu:%llu:%llu\n",
+                link->queue_min_packets, U64(link->ecn_ns), U64(link->policer_bps),
+                U64(link->policer_depth_bytes), U64(link->burst.enter_ppb), U64(link->burst.leave_ppb),
+                U64(link->burst.loss_ppb), U64(link->burst.gap_loss_ppb));
+}
+
+static void dump_cross(FILE *out, const struct scenario_cross *cross)
+{
+    fprintf(out, "cross %u>%u kind=%u rate=%llu start=%llu stop=%llu packet=%u count=%u seed=%llu",
+            cross->from, cross->to, cross->kind, U64(cross->rate_bps), U64(cross->start_ns),
+            U64(cross->stop_ns), cross->packet_bytes, cross->count, U64(cross->seed));
+    fprintf(out, " on=%llu off=%llu fixed=%d\n", U64(cross->on_ns), U64(cross->off_ns), cross->fixed_times);
 }
 
 static void dump_scenario_node(FILE *out, const struct scenario_node *node)
@@ -123,6 +137,8 @@ void dump_scenario(FILE *out, const struct scenario *scenario)
             fprintf(out, "link %u>%u", from, to);
             dump_link(out, &scenario->links[from][to]);
         }
+    for (unsigned cross = 0; cross < scenario->cross_count; cross++)
+        dump_cross(out, &scenario->crosses[cross]);
     for (unsigned job = 0; job < scenario->job_count; job++) {
         dump_job(out, &scenario->jobs[job].spec);
         fprintf(out, "  size=%llu sparse=%d at=%llu\n", U64(scenario->jobs[job].size_bytes),

@@ -314,7 +314,7 @@ static void netem_send__golden(void **state)
     uint64_t sum_ns = 0;
     for (uint64_t packet = 0; packet < 100; packet++) {
         struct netem_decision decision = netem_send(&link, 1538, 1500, packet * 110 * NS_PER_US);
-        seen[packet] = decision.verdict != NETEM_PASS ? "PLQTD"[decision.verdict]
+        seen[packet] = decision.verdict != NETEM_PASS ? "PLQTDB"[decision.verdict]
                        : decision.corrupted           ? 'c'
                        : decision.duplicated          ? '2'
                                                       : '.';
