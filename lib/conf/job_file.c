@@ -84,6 +84,17 @@ static void read_tree(struct conf_reader *reader, const struct conf_option *opti
     spec->metric = PLAN_METRIC_GIVEN;
 }
 
+static bool parse_start(const struct conf_option *option, const char *text, void *field)
+{
+    uint64_t rate_bps = strcmp(text, "unknown") == 0 ? UINT64_MAX : 0;
+    (void)option;
+    if (rate_bps == 0 && strcmp(text, "plan") != 0 &&
+        (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < 1000))
+        return false;
+    memcpy(field, &rate_bps, sizeof(rate_bps));
+    return true;
+}
+
 static const struct conf_option plan_options[] = {
     {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = metric_words, .initial = "auto",
      .help = "what the planner minimises: RTT (a minimum spanning tree; auto is this), or star: no relays"},
@@ -95,6 +106,10 @@ static const struct conf_option plan_options[] = {
      .help = "a given tree from the source to all receivers, in place of metric, trees and max_children"},
     {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = 1000,
      .help = "payload rate of the given tree; without it the planner computes one"},
+    {"start", OPTION_SCALAR, FIELD(struct job_spec, start_bps),
+     .form = "plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "plan",
+     .help =
+         "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found out"},
     {.type = OPTION_END}};
 
 /* ---- what may be changed while the job runs ---- */

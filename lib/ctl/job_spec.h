@@ -38,6 +38,7 @@ struct job_spec {
     uint16_t given_count;                          /* PLAN_METRIC_GIVEN */
     char given[PLAN_NODES_MAX - 1][2][NAME_BYTES]; /* [from, to] */
     uint64_t plan_rate_bps;       /* payload rate of a given tree; 0: the planner computes one */
+    uint64_t start_bps;           /* wire rate at which edges begin; 0: the plan's; UINT64_MAX: not known */
     struct job_controls controls; /* to begin with */
     uint8_t hash;                 /* enum part_hash */
     uint8_t durable;              /* enum part_durable */

@@ -6,6 +6,10 @@
 
 #define DISK_QUEUE_OTHERS (NODE_JOBS_MAX * (READ_AHEAD_BLOCKS + 2))
 
+/* An edge begins with so much per round trip where no rate is known. */
+#define START_BYTES      (32 * 1500ULL)
+#define START_RTT_NS_MIN NS_PER_MS
+
 /* Sums over all jobs stay far below 2^64. */
 #define CHILD_RATE_BPS_MAX 100000000000000ULL
 
@@ -149,6 +153,21 @@ static const struct congestion_type *congestion_of(const struct job *job)
     return type != NULL ? type : &congestion_delay_type;
 }
 
+/* At the rate that the job knows for its path, else at a few packets per round trip: the strategy looks for
+ * more. */
+static void start_edge(struct peer *peer, const struct job *job, uint64_t cap_bps, uint64_t now_ns)
+{
+    uint64_t start_bps = job->part.fixed.start_bps;
+    bool known = start_bps != UINT64_MAX;
+    if (start_bps == 0)
+        start_bps = cap_bps;
+    if (!known) {
+        uint64_t rtt_ns = MAX(peer->sender.rtt.smoothed_ns, START_RTT_NS_MIN);
+        start_bps = muldiv64(START_BYTES * 8, NS_PER_S, rtt_ns);
+    }
+    sender_set_congestion(&peer->sender, congestion_of(job), MIN(start_bps, cap_bps), known, now_ns);
+}
+
 void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < job->child_count; index++) {
@@ -161,7 +180,7 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         adjust_start_edge(node, job, child, now_ns);
         uint64_t cap_bps = adjust_edge_cap_bps(node, child->peer);
         if (idle)
-            sender_set_congestion(&peer->sender, congestion_of(job), cap_bps, true, now_ns);
+            start_edge(peer, job, cap_bps, now_ns);
         sender_set_cap(&peer->sender, cap_bps);
         peer->ready_ns = 0;
     }

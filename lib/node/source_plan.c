@@ -137,6 +137,7 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     fixed->durable = spec->durable;
     fixed->exists = spec->exists;
     fixed->congestion = spec->congestion;
+    fixed->start_bps = spec->start_bps;
     const char *file = spec->target[0] != '\0' ? spec->target : base_name(spec->file);
     if (!path_stays_below(file) || !name_copy(job->part.file, sizeof(job->part.file), file))
         return err_set(err, "'%.100s' is no file name for the sites: give one with 'as:'", file);

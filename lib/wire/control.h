@@ -100,7 +100,8 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u8, object)       /* enum part_object */                                                           \
     FIELD(u8, tree)         /* directory: PART_TREE_… */                                                   \
     FIELD(u64, index_bytes) /* directory: of the object, its first bytes (pack/pack.h) */                    \
-    FIELD(hash, index_hash) /* directory: SHA-256 of them */
+    FIELD(hash, index_hash) /* directory: SHA-256 of them */                                                 \
+    FIELD(u64, start_bps)   /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;

@@ -69,9 +69,10 @@ def vectors():
         job=0xdecade01, up_bps=1000000000, down_bps=10000000000, total=2, peers=measured))
     yield "part", message(3, 4, sluice.Part(parent="london", file=b"sub dir/file.iso", children=[
         sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1)],
-        object="directory", tree=4, index_bytes=4711, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
+        object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
+        index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "part-source", message(4, 5, sluice.Part(
-        file=b"f", keep=0, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
+        file=b"f", keep=0, start_bps=123456789012, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "confirm", message(5, 6, sluice.Confirm(job=0xdecade01, epoch=3, answer="refused", text=b"disk full"))
     yield "start", message(6, 7, sluice.Start(job=0xdecade01, epoch=3))
     yield "status", message(7, 8, sluice.Status(job=0xdecade01, state="verified", received_bytes=64 << 20,

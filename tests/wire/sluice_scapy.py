@@ -280,6 +280,7 @@ class Part(SluiceLayer):
         ByteField("tree", 0),
         LongField("index_bytes", 0),
         StrFixedLenField("index_hash", b"", 32),
+        LongField("start_bps", 0),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
         PacketListField("children", [], Child, count_from=lambda pkt: pkt.child_count),

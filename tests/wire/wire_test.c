@@ -149,6 +149,7 @@ static struct wire_part part_fixed(void)
                               .object = PART_OBJECT_DIRECTORY,
                               .tree = PART_TREE_HARDLINKS,
                               .index_bytes = 4711,
+                              .start_bps = 123456789012,
                               .index_hash = {.bytes = {0xab, [31] = 0xcd}}};
 }
 
@@ -413,10 +414,10 @@ static const struct {
     {"part", 206, 0, WIRE_BAD_VALUE},    /* a file with an index */
     {"part", 207, 0x80, WIRE_BAD_VALUE}, /* tree */
     {"part", 208, 1, WIRE_BAD_VALUE},    /* an index longer than the object */
-    {"part", 249, 17, WIRE_BAD_LENGTH},  /* the path takes a byte of the first child */
-    {"part", 248, 1, WIRE_BAD_LENGTH},   /* the path is longer than its room */
-    {"part", 252, 0, WIRE_BAD_VALUE},    /* a zero within the path */
-    {"part", 266, 0, WIRE_BAD_VALUE},    /* a child's name */
+    {"part", 257, 17, WIRE_BAD_LENGTH},  /* the path takes a byte of the first child */
+    {"part", 256, 1, WIRE_BAD_LENGTH},   /* the path is longer than its room */
+    {"part", 260, 0, WIRE_BAD_VALUE},    /* a zero within the path */
+    {"part", 274, 0, WIRE_BAD_VALUE},    /* a child's name */
     {"confirm", 48, 3, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},
