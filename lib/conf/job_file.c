@@ -203,7 +203,10 @@ const struct conf_option job_options[] = {
      .initial = "delay",
      .help = "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
     {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
-     .initial = "200ms", .help = "how long paths are measured before planning"},
+     .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
+    {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,
+     .initial = "10s",
+     .help = "what nodes have measured by themselves within this time will do; 0s: measure anew"},
     {.type = OPTION_END}};
 
 struct job_file {

@@ -44,5 +44,6 @@ struct job_spec {
     uint8_t durable;              /* enum part_durable */
     uint8_t exists;               /* enum part_exists */
     uint8_t congestion;           /* enum part_congestion */
-    uint64_t measure_ns;          /* how long to measure before planning */
+    uint64_t measure_ns;          /* how long to measure before planning … */
+    uint64_t measure_age_ns;      /* … what is unknown or older than this */
 };

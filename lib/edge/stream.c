@@ -67,9 +67,16 @@ bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_
     struct stream_slot *slot = out_slot(stream, stream->out_next++);
     slot->kind = kind;
     slot->length = (uint16_t)length;
+    slot->twice = false;
     if (length > 0)
         memcpy(slot->body, body, length);
     return true;
+}
+
+void stream_repeat_newest(struct stream *stream)
+{
+    CHECK(stream->out_next > stream->out_acked);
+    out_slot(stream, stream->out_next - 1)->twice = true;
 }
 
 /* The timer belongs to the oldest message in flight and runs from its last departure: when an ack uncovers
@@ -89,6 +96,17 @@ static bool has_unsent(const struct stream *stream)
     return stream->out_unsent < stream->out_next && stream->out_unsent - stream->out_acked < STREAM_WINDOW;
 }
 
+/* When the first of the marked messages in flight is to be repeated early; TIME_NEVER: none is. */
+static uint64_t repeat_ns(const struct stream *stream, uint64_t *number)
+{
+    *number = MAX(stream->out_repeated, stream->out_acked);
+    while (*number < stream->out_unsent && !out_slot(stream, *number)->twice)
+        (*number)++;
+    if (*number == stream->out_unsent)
+        return TIME_NEVER;
+    return out_slot(stream, *number)->sent_ns + STREAM_REPEAT_NS;
+}
+
 /* Chooses the message that goes now; false: none, but perhaps a bare ack. */
 static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
 {
@@ -97,6 +115,11 @@ static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
         stream->resend_now = false;
         stream->counters.resent++;
         *number = stream->out_acked;
+        return true;
+    }
+    if (now_ns >= repeat_ns(stream, number)) {
+        stream->out_repeated = *number + 1;
+        stream->counters.repeated++;
         return true;
     }
     if (!has_unsent(stream))
@@ -191,5 +214,6 @@ uint64_t stream_next_ns(const struct stream *stream)
 {
     if (stream->resend_now || stream->ack_due || has_unsent(stream))
         return 0;
-    return stream->resend_at_ns;
+    uint64_t number;
+    return MIN(stream->resend_at_ns, repeat_ns(stream, &number));
 }

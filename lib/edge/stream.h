@@ -2,8 +2,10 @@
  *
  * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Retransmission of the
  * oldest after rtt_timeout (at least 20 ms), doubling up to 2 s; three acks that do not advance repeat it at
- * once. Receiving: in order; messages that came early are kept (STREAM_WINDOW of them). Guarantee:
- * stream_receive hands out each message of a session once, in order. Memory: stream_bytes() from the arena.
+ * once. A message marked by stream_repeat_newest goes out a second time STREAM_REPEAT_NS after the first,
+ * unless its ack has come: what a whole job waits for must not cost a timeout when one packet is lost.
+ * Receiving: in order; messages that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive
+ * hands out each message of a session once, in order. Memory: stream_bytes() from the arena.
  */
 #pragma once
 
@@ -14,19 +16,21 @@
 #include "base/arena.h"
 #include "wire/message.h"
 
-#define STREAM_QUEUE  512 /* power of two */
-#define STREAM_WINDOW 128 /* power of two */
+#define STREAM_QUEUE     512 /* power of two */
+#define STREAM_WINDOW    128 /* power of two */
+#define STREAM_REPEAT_NS 5000000ULL
 
 struct stream_slot {
     uint64_t sent_ns; /* 0: never */
     uint16_t length;
     uint8_t kind;
     uint8_t present;
+    bool twice; /* to be repeated without waiting for the timeout */
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
 };
 
 struct stream_counters {
-    uint64_t sent, resent, received, duplicates, queue_full;
+    uint64_t sent, resent, repeated, received, duplicates, queue_full;
 };
 
 struct stream {
@@ -34,6 +38,7 @@ struct stream {
     uint64_t out_next;       /* number of the next message queued */
     uint64_t out_unsent;     /* first never sent */
     uint64_t out_acked;      /* first not acked */
+    uint64_t out_repeated;   /* first whose early repetition is still to be looked at */
     uint64_t resend_at_ns;
     uint32_t backoff;
     uint32_t same_acks;
@@ -51,6 +56,8 @@ void stream_reset(struct stream *stream);
 void stream_set_timeout(struct stream *stream, uint64_t rtt_timeout_ns);
 /* False: the queue is full (counted); the caller keeps the message and tries again later. */
 bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_t length);
+/* The message pushed last is worth a second copy. */
+void stream_repeat_newest(struct stream *stream);
 size_t stream_room(const struct stream *stream); /* messages that stream_push would take now */
 /* The next datagram to send now, new, repeated or a bare ack; false: none. `body` stays valid until the next
  * call. *number is what the header's packet number carries. */

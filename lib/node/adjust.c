@@ -97,9 +97,11 @@ struct job *adjust_next_item(struct node *node, struct peer *peer, bool urgent, 
     return chosen;
 }
 
-void adjust_on_sent(struct peer *peer, const struct job *job, struct child *child, uint32_t wire_bytes,
+void adjust_on_sent(struct peer *peer, struct job *job, struct child *child, uint32_t wire_bytes,
                     uint64_t depart_ns)
 {
+    if (job->first_data_ns == 0)
+        job->first_data_ns = depart_ns;
     peer->share_clock = MAX(child->share, peer->share_clock);
     child->share =
         peer->share_clock + ((uint64_t)wire_bytes << (CONTROL_PRIORITY_MAX - job->controls.priority));

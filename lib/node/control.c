@@ -21,7 +21,7 @@ static bool on_measure(struct node *node, struct peer *peer, const uint8_t *body
     struct wire_measure measure;
     if (control_measure_decode(body, length, &measure) != WIRE_OK)
         return false;
-    measure_ask(node, peer->index, measure.job, measure.duration_ms * NS_PER_MS, now_ns);
+    measure_ask(node, peer->index, &measure, now_ns);
     return true;
 }
 

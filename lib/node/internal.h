@@ -17,6 +17,7 @@
 #include "fwd/table.h"
 #include "node/node.h"
 #include "probe/rtt_probe.h"
+#include "probe/rtt_watch.h"
 #include "store/disk.h"
 #include "store/store.h"
 #include "wire/close.h"
@@ -62,8 +63,9 @@ struct peer {
     bool close_due;
     uint8_t close_reason;
     uint32_t path_mtu;   /* as measured; the port's MTU before */
-    uint64_t rtt_min_ns; /* of the last finished measurement; 0: none */
+    uint64_t rtt_min_ns; /* of recent samples; 0: none yet */
     struct rtt_probe probe;
+    struct rtt_watch watch;
     struct wire_probe replies[PROBE_REPLIES_MAX]; /* probes to be answered */
     uint32_t reply_count;
     struct sender sender;
@@ -150,6 +152,7 @@ struct job {
     bool disk_ended;            /* FINISH or ABORT was sent */
     bool sink_failed;           /* disk unusable: relays from memory only */
     uint64_t created_ns, started_ns, ended_ns;
+    uint64_t first_data_ns; /* departure of the first data packet; 0: none yet */
     char text[CONTROL_TEXT_BYTES];
     /* as a site */
     uint8_t site_state; /* enum site_state */
@@ -240,7 +243,9 @@ bool peer_control_due(const struct peer *peer, uint64_t now_ns);
 void peer_note_control(struct node *node, struct peer *peer);
 /* Queues a control message; counts and returns false when the queue is full. */
 bool peer_send(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length);
-void measure_ask(struct node *node, uint16_t asker, uint32_t job, uint64_t duration_ns, uint64_t now_ns);
+/* Peers whose RTT is not older than age_ns are not measured anew. */
+void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns);
+void peer_on_rtt(struct node *node, struct peer *peer); /* the watch has a new sample */
 void measure_tick(struct node *node, uint64_t now_ns);
 
 /* ---- data.c: symbols in and out ---- */
@@ -288,7 +293,7 @@ uint64_t adjust_edge_cap_bps(const struct node *node, uint16_t peer); /* sum ove
  * completes a block. */
 struct job *adjust_next_item(struct node *node, struct peer *peer, bool urgent, uint64_t horizon_ns,
                              struct feed_item *item, uint64_t *held_ns);
-void adjust_on_sent(struct peer *peer, const struct job *job, struct child *child, uint32_t wire_bytes,
+void adjust_on_sent(struct peer *peer, struct job *job, struct child *child, uint32_t wire_bytes,
                     uint64_t depart_ns);
 uint8_t adjust_traffic_class(const struct job *job);
 

@@ -76,6 +76,7 @@ struct node_job_view {
     struct job_controls controls;
     uint64_t size_bytes;
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
+    uint64_t first_data_ns;                    /* departure of its first data packet here */
     char text[CONTROL_TEXT_BYTES];             /* why it failed */
     struct plan plan;
     struct plan_request request;

@@ -89,7 +89,9 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
         return;
     }
     if (header->type == WIRE_PROBE_REPLY) {
-        if (!rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
+        if (rtt_watch_on_reply(&peer->watch, &probe, packet->length, packet->rx_ns)) {
+            peer_on_rtt(node, peer);
+        } else if (!rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
             node->counters.drop_probe_reply++;
             return;
         }

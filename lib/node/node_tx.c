@@ -149,7 +149,8 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         (fill_ack(node, peer, packet, now_ns) || fill_message(node, peer, packet, now_ns)))
         return true;
     struct wire_probe probe;
-    if (peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) {
+    if ((peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) ||
+        rtt_watch_next(&peer->watch, node->config.hello_interval_ns, now_ns, &probe)) {
         fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
         node->counters.tx_control++;
         return true;

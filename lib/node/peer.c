@@ -3,7 +3,8 @@
  * Timers of a peer, all in ns:
  *   hello_due   every hello interval, at once when its hello does not echo our session
  *   silence     PEER_SILENT_HELLOS of its own intervals + 1 s without any packet: down, until it is heard
- * again probe       while a measurement runs; a first one starts when the peer comes up stream, receiver
+ * again probe       while a measurement runs; a first one starts when the peer comes up
+ *   watch         one bare probe every hello interval while the peer is up   stream, receiver
  * (acks), sender (tail probes): their own
  *
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
@@ -17,6 +18,8 @@
 
 #define FIRST_MEASURE_NS (200 * NS_PER_MS)
 #define PROBE_MEASURE_NS (200 * NS_PER_MS)
+#define MEASURE_AGE_MAX_NS                                                                                   \
+    (600 * NS_PER_S) /* what is older is not known: as the longest age that jobs may name */
 
 static uint32_t window_packets(const struct node_config *config, const struct node_peer_config *peer)
 {
@@ -178,20 +181,27 @@ static void fall_silent(struct node *node, struct peer *peer, uint64_t now_ns)
     job_on_peer_lost(node, peer->index, false, now_ns);
 }
 
-static void finish_probe(struct node *node, struct peer *peer)
+void peer_on_rtt(struct node *node, struct peer *peer)
+{
+    peer->rtt_min_ns = rtt_watch_min_ns(&peer->watch);
+    /* An ack of a message is sent at once: half an RTT is for jitter and hosts. */
+    stream_set_timeout(&peer->stream, peer->watch.smoothed_ns + peer->watch.smoothed_ns / 2);
+    digest_add(&node->digest, peer->rtt_min_ns);
+}
+
+static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->probe.active = false;
     if (peer->probe.answered == 0)
         return;
-    peer->rtt_min_ns = MAX(peer->probe.min_ns, 1ULL);
+    rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
+    rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
     if (peer->probe.mtu_answered != 0)
         peer->path_mtu = peer->probe.mtu_answered;
-    uint64_t timeout_ns = peer->probe.smoothed_ns + peer->probe.smoothed_ns / 2 + 20 * NS_PER_MS;
-    stream_set_timeout(&peer->stream, timeout_ns);
+    peer_on_rtt(node, peer);
     receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
     /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
     sender_set_rtt(&peer->sender, peer->rtt_min_ns);
-    digest_add(&node->digest, peer->rtt_min_ns);
 }
 
 void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
@@ -199,7 +209,7 @@ void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
     if (peer->state == PEER_UP && now_ns >= later_ns(peer->heard_ns, peer->silence_ns))
         fall_silent(node, peer, now_ns);
     if (peer->probe.active && rtt_probe_finished(&peer->probe, now_ns))
-        finish_probe(node, peer);
+        finish_probe(node, peer, now_ns);
     if (peer->state != PEER_UP)
         return;
     if (now_ns >= sender_next_ns(&peer->sender))
@@ -220,7 +230,7 @@ bool peer_control_due(const struct peer *peer, uint64_t now_ns)
     if (peer->state != PEER_UP)
         return false;
     return now_ns >= receiver_next_ns(&peer->receiver) || now_ns >= stream_next_ns(&peer->stream) ||
-           (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe));
+           (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) || now_ns >= peer->watch.next_ns;
 }
 
 uint64_t peer_next_ns(const struct peer *peer)
@@ -232,6 +242,7 @@ uint64_t peer_next_ns(const struct peer *peer)
     if (peer->state != PEER_UP)
         return next_ns;
     next_ns = MIN(next_ns, later_ns(peer->heard_ns, peer->silence_ns));
+    next_ns = MIN(next_ns, peer->watch.next_ns);
     next_ns = MIN(next_ns, receiver_next_ns(&peer->receiver));
     next_ns = MIN(next_ns, stream_next_ns(&peer->stream));
     return MIN(next_ns, sender_next_ns(&peer->sender));
@@ -251,41 +262,60 @@ bool peer_send(struct node *node, uint16_t index, uint8_t kind, const uint8_t *b
         node->counters.messages_unsent++;
         return false;
     }
+    /* Progress is told again soon anyway. */
+    if (kind != CONTROL_STATUS)
+        stream_repeat_newest(&peer->stream);
     peer_note_control(node, peer);
     return true;
 }
 
 /* ---- measurements of all peers, on behalf of jobs ---- */
 
-void measure_ask(struct node *node, uint16_t asker, uint32_t job, uint64_t duration_ns, uint64_t now_ns)
+static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
+{
+    return age_ns > 0 && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
+}
+
+/* Measurements that are under way, for another job or since the peer came up, are waited for. */
+static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
+{
+    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, 10 * NS_PER_S);
+    uint64_t age_ns = wanted->age_ms * NS_PER_MS;
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        struct peer *peer = &node->peers[index];
+        if (peer->state != PEER_UP || is_fresh(peer, age_ns, now_ns) || (age_ns > 0 && peer->probe.active))
+            continue;
+        start_probe(node, peer, duration_ns, now_ns);
+    }
+}
+
+void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns)
 {
     struct measure *measure = &node->measure;
     for (uint16_t index = 0; index < measure->asker_count; index++)
-        if (measure->askers[index].peer == asker && measure->askers[index].job == job)
+        if (measure->askers[index].peer == asker && measure->askers[index].job == wanted->job)
             return;
     if (measure->asker_count == sizeof(measure->askers) / sizeof(measure->askers[0])) {
         node->counters.messages_refused++;
         return;
     }
     measure->askers[measure->asker_count].peer = asker;
-    measure->askers[measure->asker_count].job = job;
+    measure->askers[measure->asker_count].job = wanted->job;
     measure->asker_count++;
     if (!measure->running) {
         measure->running = true;
-        for (uint16_t index = 0; index < node->peer_count; index++)
-            if (node->peers[index].state == PEER_UP)
-                start_probe(node, &node->peers[index], MIN(duration_ns, 10 * NS_PER_S), now_ns);
+        start_measuring(node, wanted, now_ns);
     }
     node_schedule(node, now_ns);
 }
 
-static void measured(const struct peer *peer, struct wire_measured *entry)
+static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measured *entry)
 {
     memset(entry, 0, sizeof(*entry));
     name_copy(entry->peer.text, sizeof(entry->peer.text), peer->config->name);
-    bool answered = peer->state == PEER_UP && peer->probe.answered > 0;
-    entry->rtt_min_us = answered ? (uint32_t)MAX(peer->probe.min_ns / NS_PER_US, 1ULL) : UINT32_MAX;
-    entry->rtt_smoothed_us = answered ? (uint32_t)(peer->probe.smoothed_ns / NS_PER_US) : UINT32_MAX;
+    bool known = peer->state == PEER_UP && rtt_watch_fresh(&peer->watch, MEASURE_AGE_MAX_NS, now_ns);
+    entry->rtt_min_us = known ? (uint32_t)MAX(peer->rtt_min_ns / NS_PER_US, 1ULL) : UINT32_MAX;
+    entry->rtt_smoothed_us = known ? (uint32_t)(peer->watch.smoothed_ns / NS_PER_US) : UINT32_MAX;
     entry->answered = peer->state == PEER_UP ? peer->probe.answered : 0;
     entry->sent = peer->probe.sent;
     entry->mtu = (uint16_t)peer->path_mtu;
@@ -303,7 +333,7 @@ static void report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t 
         report.fixed.up_bps = node->config.ports[0].rate_bps;
         report.fixed.down_bps = node->config.ports[0].down_bps;
         while (next < node->peer_count && report.fixed.count < CONTROL_MEASUREMENTS_MAX)
-            measured(&node->peers[next++], &report.peers[report.fixed.count++]);
+            measured(&node->peers[next++], now_ns, &report.peers[report.fixed.count++]);
         if (asker == PEER_SELF) {
             struct job *own = job_find(node, job);
             if (own != NULL && own->is_source)

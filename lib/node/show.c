@@ -77,6 +77,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->created_ns = job->created_ns;
     view->running_ns = job->started_ns;
     view->ended_ns = job->ended_ns;
+    view->first_data_ns = job->first_data_ns;
     name_copy(view->text, sizeof(view->text), job->text);
     if (!job->is_source)
         return true;
@@ -215,6 +216,7 @@ static void report_times(struct report *report, const struct node_job_view *view
     if (wants_all(report)) {
         report_u64(report, "created_ns", view->created_ns);
         report_u64(report, "running_ns", view->running_ns);
+        report_u64(report, "first_data_ns", view->first_data_ns);
         report_u64(report, "ended_ns", view->ended_ns);
         report_u64(report, "now_ns", now_ns);
         return;

@@ -206,10 +206,16 @@ bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct 
 
 /* ---- measuring ---- */
 
+static struct wire_measure measure_wanted(const struct job *job)
+{
+    return (struct wire_measure){.job = job->id,
+                                 .duration_ms = (uint32_t)(job->spec.measure_ns / NS_PER_MS),
+                                 .age_ms = (uint32_t)(job->spec.measure_age_ns / NS_PER_MS)};
+}
+
 static void ask_sites(struct node *node, struct job *job)
 {
-    struct wire_measure measure = {.job = job->id,
-                                   .duration_ms = (uint32_t)(job->spec.measure_ns / NS_PER_MS)};
+    struct wire_measure measure = measure_wanted(job);
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     size_t length = control_measure_encode(body, &measure);
     CHECK(length > 0);
@@ -286,8 +292,9 @@ static void measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
         all_asked = all_asked && job->sites[index].asked;
     }
     /* The source measures last: when all peers have been up for a moment. */
+    struct wire_measure wanted = measure_wanted(job);
     if (all_asked && !job->source_measured)
-        measure_ask(node, PEER_SELF, job->id, job->spec.measure_ns, now_ns);
+        measure_ask(node, PEER_SELF, &wanted, now_ns);
     if (missing == NULL && job->source_measured) {
         ask_planner(node, job, now_ns);
         return;

@@ -81,6 +81,8 @@ static void gather_job(struct sim *sim, uint16_t index, struct result_job *resul
         result->request = view->request;
         if (view->running_ns != 0)
             result->running_ns = elapsed_ns(clock_virtual(clock, view->running_ns), job->start_ns);
+        if (view->first_data_ns != 0)
+            result->first_data_ns = elapsed_ns(clock_virtual(clock, view->first_data_ns), job->start_ns);
         if (view->ended_ns != 0)
             result->ended_ns = elapsed_ns(clock_virtual(clock, view->ended_ns), job->start_ns);
     }

@@ -161,6 +161,7 @@ static void report_job(const struct result_job *job, const struct scenario_job *
     report_u64(report, "size_bytes", scenario_job->size_bytes);
     report_fixed(report, "start_s", job->start_ns, 9);
     report_fixed(report, "running_s", job->running_ns, 9);
+    report_fixed(report, "first_data_s", job->first_data_ns, 9);
     report_fixed(report, "time_s", job->time_ns, 9);
     report_fixed(report, "ended_s", job->ended_ns, 9);
     report_u64(report, "goodput_bps", job->goodput_bps);

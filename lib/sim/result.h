@@ -27,14 +27,15 @@ struct result_receiver {
 };
 
 struct result_job {
-    bool started;         /* the start command was given and taken */
-    bool lost;            /* the source died with it */
-    uint8_t state;        /* enum job_state, of the source */
-    uint64_t start_ns;    /* virtual */
-    uint64_t time_ns;     /* until the last receiver had everything; 0: one has not */
-    uint64_t ended_ns;    /* since start: when the source called it ended; 0: never */
-    uint64_t running_ns;  /* since start: when data began to flow */
-    uint64_t goodput_bps; /* payload over time_ns */
+    bool started;           /* the start command was given and taken */
+    bool lost;              /* the source died with it */
+    uint8_t state;          /* enum job_state, of the source */
+    uint64_t start_ns;      /* virtual */
+    uint64_t time_ns;       /* until the last receiver had everything; 0: one has not */
+    uint64_t ended_ns;      /* since start: when the source called it ended; 0: never */
+    uint64_t running_ns;    /* since start: when data began to flow */
+    uint64_t first_data_ns; /* since start: departure of the first data packet; 0: none */
+    uint64_t goodput_bps;   /* payload over time_ns */
     char text[ERR_TEXT_BYTES];
     struct plan plan;
     struct plan_request request;

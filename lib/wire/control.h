@@ -35,7 +35,8 @@ enum control_kind {
 
 #define CONTROL_MEASURE_FIELDS(FIELD)                                                                        \
     FIELD(u32, job)                                                                                          \
-    FIELD(u32, duration_ms) /* at most this long */
+    FIELD(u32, duration_ms) /* at most this long */                                                          \
+    FIELD(u32, age_ms)      /* what is not older need not be measured anew */
 WIRE_DECLARE(measure, CONTROL_MEASURE_FIELDS)
 
 #define CONTROL_MEASURED_FIELDS(FIELD)                                                                       \

@@ -73,8 +73,8 @@ void dump_job(FILE *out, const struct job_spec *spec)
         fprintf(out, "%s>%s,", spec->given[index][0], spec->given[index][1]);
     fprintf(out, " hash=%u durable=%u exists=%u congestion=%u measure=%llu\n", spec->hash, spec->durable,
             spec->exists, spec->congestion, U64(spec->measure_ns));
-    fprintf(out, "  cap=%llu priority=%u dscp=%u\n", U64(spec->controls.rate_cap_bps),
-            spec->controls.priority, spec->controls.dscp);
+    fprintf(out, "  age=%llu cap=%llu priority=%u dscp=%u\n", U64(spec->measure_age_ns),
+            U64(spec->controls.rate_cap_bps), spec->controls.priority, spec->controls.dscp);
 }
 
 static void dump_link(FILE *out, const struct netem_config *link)

@@ -299,6 +299,34 @@ static void stream__silence_doubles_the_wait(void **state)
     assert_int_equal(pair->a.out_acked, 1);
 }
 
+/* Marked messages go twice, 5 ms apart, in order; those acked by then and unmarked ones do not. */
+static void stream__repeats_marked_messages_early(void **state)
+{
+    struct pair *pair = *state;
+    for (uint64_t n = 0; n < 4; n++) {
+        push(&pair->a, n);
+        if (n != 1)
+            stream_repeat_newest(&pair->a);
+    }
+    struct wire_message message;
+    uint32_t number;
+    const uint8_t *body;
+    while (stream_next(&pair->a, 1000, &message, &number, &body))
+        continue;
+    assert_int_equal(stream_next_ns(&pair->a), 1000 + STREAM_REPEAT_NS);
+    assert_false(stream_next(&pair->a, 999 + STREAM_REPEAT_NS, &message, &number, &body));
+    struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
+    stream_on_datagram(&pair->a, 0, &ack, 2000);
+    for (uint32_t expected = 2; expected < 4; expected++) {
+        assert_true(stream_next(&pair->a, 1000 + STREAM_REPEAT_NS, &message, &number, &body));
+        assert_int_equal(number, expected);
+    }
+    assert_false(stream_next(&pair->a, 1000 + STREAM_REPEAT_NS, &message, &number, &body));
+    assert_int_equal(pair->a.counters.repeated, 2);
+    /* Then the timeout of the oldest. */
+    assert_int_equal(stream_next_ns(&pair->a), 1000 + 80 * NS_PER_MS);
+}
+
 #define STREAM_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -311,6 +339,7 @@ int main(void)
         STREAM_TEST(stream__window_bounds_what_is_in_flight),
         STREAM_TEST(stream__third_repeated_ack_resends_at_once),
         STREAM_TEST(stream__silence_doubles_the_wait),
+        STREAM_TEST(stream__repeats_marked_messages_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

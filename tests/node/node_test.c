@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "probe/rtt_probe.h"
 #include "world.h"
 
 static struct world world;
@@ -86,6 +87,46 @@ static void node_job__reaches_every_site(void **state)
         assert_in_range(sent, symbols, symbols + world.packets_lost + symbols / 500 + 60);
         world_end(&world);
     }
+}
+
+/* Two round trips from the command to the first data packet, measurements being known; also where each packet
+ * is lost with 5 %: what a job waits for goes twice. */
+static void node_job__starts_within_two_round_trips(void **state)
+{
+    (void)state;
+    unsigned late = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        start_all(4, seed);
+        world.loss_ppb = seed == 1 ? 0 : 50000000;
+        world_run_until(&world, 5 * NS_PER_S);
+        struct node_job_view *view = run("j", 30 * NS_PER_S);
+        assert_int_equal(view->state, JOB_DONE);
+        uint64_t rtt_ns = 2 * world.delay_ns, first_ns = view->first_data_ns - view->created_ns;
+        assert_true(first_ns >= 2 * rtt_ns);
+        if (seed == 1)
+            assert_true(first_ns < 2 * rtt_ns + 2 * NS_PER_MS);
+        late += first_ns > 3 * rtt_ns;
+        world_end(&world);
+    }
+    assert_true(late <= 3); /* both copies of one of twelve messages: 3 % of the runs */
+}
+
+/* What is too old is measured anew. */
+static void node_job__measures_what_is_too_old(void **state)
+{
+    (void)state;
+    start_all(3, 1);
+    world_run_until(&world, 5 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    spec.measure_age_ns = 0;
+    struct err err;
+    uint64_t replies = world_counter(&world, 1, "rx_probe_replies");
+    assert_true(world_run_job(&world, &spec, &err));
+    struct node_job_view *view = world_finish_job(&world, 30 * NS_PER_S);
+    assert_int_equal(view->state, JOB_DONE);
+    assert_true(view->first_data_ns - view->created_ns >= spec.measure_ns);
+    assert_true(world_counter(&world, 1, "rx_probe_replies") >= replies + 2 * RTT_PROBE_ROUNDS);
+    world_end(&world);
 }
 
 static void node_job__same_seed_same_digest(void **state)
@@ -348,6 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_hello__peers_come_up_and_measure),
         cmocka_unit_test(node_job__reaches_every_site),
+        cmocka_unit_test(node_job__starts_within_two_round_trips),
+        cmocka_unit_test(node_job__measures_what_is_too_old),
         cmocka_unit_test(node_job__same_seed_same_digest),
         cmocka_unit_test(node_job__absent_peer_is_named),
         cmocka_unit_test(node_job__absent_planner_is_named),

@@ -440,7 +440,8 @@ struct job_spec world_job(const struct world *world, const char *name)
                             .hash = PART_HASH_SHA256,
                             .congestion = PART_CONGESTION_DELAY,
                             .controls = {.priority = JOB_PRIORITY_NORMAL},
-                            .measure_ns = 100 * NS_PER_MS};
+                            .measure_ns = 100 * NS_PER_MS,
+                            .measure_age_ns = 10 * NS_PER_S};
     snprintf(spec.name, sizeof(spec.name), "%s", name);
     snprintf(spec.source, sizeof(spec.source), "%s", world->nodes[0].config.name);
     snprintf(spec.file, sizeof(spec.file), "/data/%s.bin", name);

@@ -219,7 +219,7 @@ class SluiceClose(SluiceLayer):
 
 class Measure(SluiceLayer):
     name = "measure"
-    fields_desc = [IntField("job", 0), IntField("duration_ms", 0)]
+    fields_desc = [IntField("job", 0), IntField("duration_ms", 0), IntField("age_ms", 0)]
 
 
 class Measured(Packet):

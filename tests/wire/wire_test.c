@@ -111,7 +111,7 @@ static size_t put_message(uint8_t *out, uint32_t number, uint8_t kind, const uin
 static size_t build_measure(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_measure measure = {.job = 0xdecade01, .duration_ms = 2000};
+    struct wire_measure measure = {.job = 0xdecade01, .duration_ms = 2000, .age_ms = 10000};
     return put_message(out, 1, CONTROL_MEASURE, body, control_measure_encode(body, &measure));
 }
 
