@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static const struct congestion_type *const types[] = {&congestion_fixed_type, &congestion_delay_type};
+static const struct congestion_type *const types[] = {&congestion_fixed_type, &congestion_delay_type,
+                                                      &congestion_bql_type};
 
 const struct congestion_type *congestion_find(const char *name)
 {

@@ -6,9 +6,12 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "edge/limit.h"
+#include "edge/path_delay.h"
+#include "edge/path_rate.h"
 
 /* What one processed ack (or group of acks) taught. Bytes are wire bytes. */
 struct congestion_sample {
@@ -65,6 +68,38 @@ struct congestion_delay {
     bool round_capped;    /* … by the cap of plan or job: the rate does not grow */
 };
 
+/* Small standing queue; see congestion_bql.c for the law. */
+struct congestion_bql {
+    struct path_delay delay;
+    struct path_rate rate;
+    uint8_t phase; /* enum bql_phase */
+    bool frozen;   /* limited by something else since the round began */
+    uint64_t now_ns;
+    uint64_t rtt_ns; /* least */
+    uint64_t rate_bps;
+    uint64_t capacity_bps; /* what the path takes from this edge, random loss included; 0: unknown */
+    uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */
+    uint64_t train_bps;    /* what the first train's dispersion says of the path; 0: nothing */
+    uint64_t train_bytes, train_ns; /* receiver's count and time at the train's first ack */
+    uint64_t raised_ns;             /* when the rate was last raised */
+    uint64_t raised_from_bps;       /* delivery rate before that */
+    uint64_t busy_ns;               /* when the queue was last more than a little */
+    uint64_t held_until_ns;         /* until then deliveries stem from a time that says nothing */
+    uint32_t growth_ppm;            /* of the next step while calm */
+    uint64_t target_max_ns;         /* the queue that the buffer was seen to hold, less a margin */
+    uint64_t target_max_set_ns;
+    uint64_t queue_peak_ns, queue_peak_before_ns; /* of this round and the one before */
+    uint64_t round_start_ns;                      /* rounds of the loss rate */
+    uint64_t round_acked, round_lost;             /* packets */
+    uint32_t base_loss_ppm;                       /* random loss as learnt */
+    uint32_t parked_loss_ppm;
+    uint32_t parked_rounds;
+    uint64_t unparked_bps;
+    uint64_t refresh_start_ns, refresh_end_ns;
+    int64_t refresh_owd_ns; /* least seen meanwhile */
+    uint64_t refreshed_bps; /* rate to go back to */
+};
+
 struct congestion {
     const struct congestion_type *type;
     uint64_t rate_bps;            /* out: pacing rate */
@@ -72,6 +107,7 @@ struct congestion {
     union {
         struct congestion_fixed fixed;
         struct congestion_delay delay;
+        struct congestion_bql bql;
     } state;
 };
 
@@ -83,10 +119,13 @@ struct congestion_type {
     void (*on_ack)(struct congestion *, const struct congestion_sample *);
     /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */
     void (*on_timeout)(struct congestion *, uint64_t now_ns);
+    /* One line on what it thinks, for people; NULL: nothing to say. */
+    void (*describe)(const struct congestion *, char *text, size_t bytes);
 };
 
 extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */
 extern const struct congestion_type congestion_delay_type;
+extern const struct congestion_type congestion_bql_type;
 
 /* By name ("fixed", "delay"); NULL when there is none. */
 const struct congestion_type *congestion_find(const char *name);

@@ -65,8 +65,8 @@ static void start_round(struct congestion_delay *delay, uint64_t now_ns)
     delay->round_capped = false;
 }
 
-static void delay_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
-                       uint64_t now_ns)
+static void strategy_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                          uint64_t now_ns)
 {
     struct congestion_delay *delay = &congestion->state.delay;
     *delay = (struct congestion_delay){.starting = !known};
@@ -255,4 +255,4 @@ static void delay_on_timeout(struct congestion *congestion, uint64_t now_ns)
 }
 
 const struct congestion_type congestion_delay_type = {
-    .name = "delay", .init = delay_init, .on_ack = delay_on_ack, .on_timeout = delay_on_timeout};
+    .name = "delay", .init = strategy_init, .on_ack = delay_on_ack, .on_timeout = delay_on_timeout};

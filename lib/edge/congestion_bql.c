@@ -1,0 +1,432 @@
+#include "edge/congestion.h"
+
+#include <stdio.h>
+
+#include "base/units.h"
+
+#define PPM               1000000ULL
+#define PACKET_BYTES      1538
+#define RATE_MIN_BPS      50000ULL
+#define RATE_MAX_BPS      1000000000000ULL
+#define TRAIN_BPS         40000000000ULL
+#define TRAIN_PACKETS     17
+#define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
+#define TARGET_JITTER_PPM 400000ULL
+#define TARGET_ROOT_NS    (40 * NS_PER_MS)
+#define GAIN_PPM          150000LL
+#define CALM_PPM          400000ULL
+#define PROBE_QUEUE_NS    (10 * NS_PER_MS)
+#define GROWTH_MIN_PPM    25000ULL
+#define GROWTH_MAX_PPM    500000ULL
+#define PARK_PPM          985000ULL
+#define PARK_ROUNDS       10
+#define EXCESS_PPM        3000ULL
+#define REFRESH_NS        (10 * NS_PER_S)
+#define REFRESH_RTTS      20
+#define ACK_ALLOWANCE_NS  (50 * NS_PER_MS)
+
+enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRESH };
+static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh"};
+
+/* What this ack makes of the path. */
+struct view {
+    uint64_t now_ns;
+    uint64_t rtt_ns;
+    uint64_t capacity_bps; /* what the path takes from this edge, random loss included */
+    uint64_t queue_ns;     /* as measured */
+    uint64_t predicted_ns; /* when what is under way will have arrived */
+    uint64_t target_ns;
+    uint64_t newest_sent_ns;
+};
+
+static uint64_t square_root(uint64_t value)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = 1ULL << 31; bit != 0; bit >>= 1)
+        if ((root + bit) * (root + bit) <= value)
+            root += bit;
+    return root;
+}
+
+static void set_rate(struct congestion_bql *bql, uint64_t rate_bps)
+{
+    rate_bps = MAX(rate_bps, RATE_MIN_BPS);
+    bql->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
+}
+
+static void start_round(struct congestion_bql *bql, uint64_t now_ns)
+{
+    bql->round_start_ns = now_ns;
+    bql->round_acked = 0;
+    bql->round_lost = 0;
+    bql->frozen = false;
+    bql->queue_peak_before_ns = bql->queue_peak_ns;
+    bql->queue_peak_ns = 0;
+}
+
+static void publish(struct congestion *congestion, uint64_t rtt_ns)
+{
+    struct congestion_bql *bql = &congestion->state.bql;
+    congestion->rate_bps = bql->rate_bps;
+    congestion->in_flight_max_bytes = 2 * bytes_within(bql->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
+    if (bql->phase == BQL_TRAIN)
+        congestion->in_flight_max_bytes = TRAIN_PACKETS * PACKET_BYTES;
+}
+
+static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                     uint64_t now_ns)
+{
+    struct congestion_bql *bql = &congestion->state.bql;
+    *bql = (struct congestion_bql){.phase = known ? BQL_START : BQL_TRAIN,
+                                   .rtt_ns = rtt_ns,
+                                   .now_ns = now_ns,
+                                   .busy_ns = now_ns,
+                                   .raised_ns = now_ns,
+                                   .growth_ppm = GROWTH_MIN_PPM,
+                                   .target_max_ns = TIME_NEVER,
+                                   .train_bps = known ? initial_bps : 0};
+    delay_init(&bql->delay, now_ns);
+    rate_init(&bql->rate);
+    start_round(bql, now_ns);
+    set_rate(bql, known ? initial_bps : TRAIN_BPS);
+    publish(congestion, rtt_ns);
+}
+
+/* q*: falls with the rate, so that among edges that share a queue the only balance is the fair one. */
+static uint64_t target_ns(const struct congestion_bql *bql, uint64_t rate_bps)
+{
+    uint64_t jitter_ns = muldiv64(delay_jitter_ns(&bql->delay), TARGET_JITTER_PPM, PPM);
+    uint64_t root_millis = square_root(muldiv64(NS_PER_S, PPM, MAX(rate_bps, RATE_MIN_BPS)));
+    uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
+    uint64_t target = MIN(root_ns, TARGET_ROOT_NS) + jitter_ns;
+    return MIN(target, bql->target_max_ns);
+}
+
+static uint64_t with_losses_bps(const struct congestion_bql *bql, uint64_t delivered_bps)
+{
+    return muldiv64(delivered_bps, PPM, PPM - MIN(bql->base_loss_ppm, (uint32_t)(PPM / 2)));
+}
+
+/* Deliveries measure what the path takes only while there is a queue; else they are a lower bound. */
+static void observe_capacity(struct congestion_bql *bql, const struct congestion_sample *sample)
+{
+    uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * PACKET_BYTES;
+    uint64_t small_ns = MAX(target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
+    if (sample->now_ns < bql->held_until_ns)
+        return;
+    if (delay_queue_ns(&bql->delay) <= small_ns) {
+        bql->standing_ns = 0;
+        uint64_t bound_bps = rate_over(&bql->rate, rtt_ns, least_bytes);
+        bql->capacity_bps = MAX(bql->capacity_bps, with_losses_bps(bql, bound_bps));
+        return;
+    }
+    if (bql->standing_ns == 0)
+        bql->standing_ns = sample->delivered_ns;
+    uint64_t stood_ns = elapsed_ns(sample->delivered_ns, bql->standing_ns);
+    if (stood_ns < rtt_ns / 4)
+        return;
+    bql->capacity_bps = with_losses_bps(bql, rate_over(&bql->rate, MIN(stood_ns, rtt_ns), least_bytes));
+}
+
+static struct view look(const struct congestion_bql *bql, const struct congestion_sample *sample)
+{
+    struct view view = {
+        .now_ns = sample->now_ns, .rtt_ns = bql->rtt_ns, .newest_sent_ns = sample->newest_sent_ns};
+    view.capacity_bps = bql->capacity_bps;
+    view.queue_ns = delay_queue_ns(&bql->delay);
+    view.target_ns = target_ns(bql, view.capacity_bps > 0 ? view.capacity_bps : bql->rate_bps);
+    view.predicted_ns = view.queue_ns;
+    if (view.capacity_bps > 0 && bql->phase == BQL_TRACK) {
+        uint64_t coming_ns = view.queue_ns + transmit_ns(sample->after_bytes, view.capacity_bps);
+        view.predicted_ns = elapsed_ns(coming_ns, elapsed_ns(sample->now_ns, sample->newest_sent_ns));
+    }
+    return view;
+}
+
+static void enter(struct congestion_bql *bql, enum bql_phase phase)
+{
+    bql->phase = phase;
+    bql->busy_ns = bql->now_ns;
+    bql->growth_ppm = (uint32_t)MIN(GROWTH_MIN_PPM, muldiv64(PROBE_QUEUE_NS, PPM, MAX(bql->rtt_ns, 1ULL)));
+}
+
+/* ---- start ---- */
+
+static void train(struct congestion_bql *bql, const struct congestion_sample *sample)
+{
+    if (bql->train_ns == 0) {
+        bql->train_ns = sample->delivered_ns;
+        bql->train_bytes = sample->delivered_bytes;
+        return;
+    }
+    if (sample->delivered_ns <= bql->train_ns ||
+        sample->delivered_bytes < bql->train_bytes + 4 * PACKET_BYTES)
+        return;
+    uint64_t bytes = sample->delivered_bytes - bql->train_bytes;
+    bql->train_bps = muldiv64(bytes, 8 * NS_PER_S, sample->delivered_ns - bql->train_ns);
+    bql->train_bps = MIN(bql->train_bps, TRAIN_BPS);
+    bql->phase = BQL_START;
+    bql->raised_ns = sample->now_ns;
+    rate_restart(&bql->rate);
+    set_rate(bql, bql->train_bps / 2);
+}
+
+static uint64_t start_gain_ppm(const struct congestion_bql *bql)
+{
+    uint64_t train_bps = bql->train_bps;
+    if (bql->rate_bps < train_bps * 9 / 10) {
+        uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
+        return MIN(2 * PPM, up_ppm);
+    }
+    return bql->rate_bps > train_bps * 12 / 10 ? 2 * PPM : 1250000;
+}
+
+static void start(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->predicted_ns > view->target_ns) {
+        enter(bql, BQL_TRACK);
+        return;
+    }
+    uint64_t since_ns = elapsed_ns(view->newest_sent_ns, bql->raised_ns);
+    if (view->newest_sent_ns < bql->raised_ns || since_ns < view->rtt_ns / 4)
+        return;
+    uint64_t got_bps =
+        muldiv64(rate_over(&bql->rate, MIN(since_ns, view->rtt_ns), DELAY_PACKETS_MIN * PACKET_BYTES), PPM,
+                 PPM - MIN(bql->base_loss_ppm, 500000U));
+    if (got_bps < bql->rate_bps / 4 * 3) {
+        if (since_ns > 2 * view->rtt_ns)
+            enter(bql, BQL_TRACK);
+        return;
+    }
+    bql->raised_from_bps = got_bps;
+    set_rate(bql, muldiv64(bql->rate_bps, start_gain_ppm(bql), PPM));
+    bql->raised_ns = view->now_ns;
+}
+
+/* ---- the law ---- */
+
+static void track(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->queue_ns >= muldiv64(view->target_ns, CALM_PPM, PPM))
+        bql->busy_ns = view->now_ns;
+    if (elapsed_ns(view->now_ns, bql->busy_ns) > view->rtt_ns) {
+        enter(bql, BQL_CALM);
+        bql->raised_ns = 0;
+        return;
+    }
+    if (view->capacity_bps == 0 || view->now_ns < bql->held_until_ns)
+        return;
+    int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
+    int64_t settle_ns = (int64_t)MAX(view->rtt_ns / 2, NS_PER_MS);
+    int64_t change_ppm = (int64_t)PPM * off_ns / settle_ns;
+    change_ppm = MIN(change_ppm, GAIN_PPM);
+    int64_t fall_ppm = (int64_t)PPM * off_ns / (5 * settle_ns);
+    change_ppm = MAX(change_ppm, MIN(-GAIN_PPM, MAX(fall_ppm, -(int64_t)PPM / 2)));
+    set_rate(bql, muldiv64(view->capacity_bps, (uint64_t)((int64_t)PPM + change_ppm), PPM));
+}
+
+static void calm(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->predicted_ns >= muldiv64(view->target_ns, CALM_PPM, PPM)) {
+        enter(bql, BQL_TRACK);
+        return;
+    }
+    if (view->newest_sent_ns < bql->raised_ns + view->rtt_ns / 4 || view->now_ns < bql->held_until_ns)
+        return;
+    set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
+    bql->growth_ppm = (uint32_t)MIN(2 * (uint64_t)bql->growth_ppm, GROWTH_MAX_PPM);
+    bql->raised_ns = view->now_ns;
+}
+
+static void parked(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->predicted_ns > 2 * view->target_ns)
+        enter(bql, BQL_TRACK);
+    else if (bql->parked_rounds >= PARK_ROUNDS) {
+        enter(bql, BQL_CALM);
+        bql->raised_ns = 0;
+    }
+}
+
+/* ---- loss ---- */
+
+static void park(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+{
+    if (bql->phase != BQL_PARK)
+        bql->unparked_bps = bql->rate_bps;
+    bql->phase = BQL_PARK;
+    bql->parked_rounds = 0;
+    bql->parked_loss_ppm = loss_ppm;
+    if (view->capacity_bps > 0)
+        set_rate(bql, MIN(bql->rate_bps, muldiv64(view->capacity_bps, PARK_PPM, PPM)));
+}
+
+static void excess_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+{
+    uint64_t queue_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
+    uint64_t packets_ns = transmit_ns(16 * PACKET_BYTES, MAX(view->capacity_bps, RATE_MIN_BPS));
+    if (bql->phase == BQL_PARK && bql->parked_rounds >= 2 &&
+        loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4) {
+        bql->base_loss_ppm = loss_ppm;
+        set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
+        enter(bql, BQL_CALM);
+        bql->raised_ns = view->now_ns;
+        return;
+    }
+    if (bql->phase == BQL_PARK && bql->parked_rounds < 2)
+        return;
+    if (queue_ns > packets_ns && queue_ns < bql->target_max_ns) {
+        bql->target_max_ns = queue_ns / 2;
+        bql->target_max_set_ns = view->now_ns;
+    }
+    park(bql, view, loss_ppm);
+}
+
+static void start_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+{
+    uint64_t got_bps = muldiv64(rate_over(&bql->rate, view->rtt_ns / 2, DELAY_PACKETS_MIN * PACKET_BYTES),
+                                PPM, PPM - MIN(loss_ppm, 500000U));
+    if (bql->raised_from_bps == 0 || got_bps > bql->raised_from_bps * 5 / 4)
+        bql->base_loss_ppm = loss_ppm;
+    else if (view->queue_ns < view->target_ns)
+        excess_loss(bql, view, loss_ppm);
+}
+
+static void end_round(struct congestion_bql *bql, const struct view *view)
+{
+    uint64_t packets = bql->round_acked + bql->round_lost;
+    if (elapsed_ns(view->now_ns, bql->round_start_ns) < view->rtt_ns || packets < 2 * DELAY_PACKETS_MIN)
+        return;
+    uint32_t loss_ppm = (uint32_t)muldiv64(bql->round_lost, PPM, packets);
+    uint64_t likely_ppm = MAX(bql->base_loss_ppm, (uint32_t)(PPM / packets));
+    uint64_t sigma_ppm = square_root(likely_ppm * (PPM - likely_ppm) / packets);
+    bool excess = loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm + EXCESS_PPM;
+    bool frozen = bql->frozen;
+    start_round(bql, view->now_ns);
+    if (bql->phase == BQL_PARK)
+        bql->parked_rounds++;
+    if (!excess) {
+        if (loss_ppm < bql->base_loss_ppm || bql->phase == BQL_PARK || bql->phase == BQL_CALM)
+            bql->base_loss_ppm =
+                (uint32_t)((int64_t)bql->base_loss_ppm + ((int64_t)loss_ppm - bql->base_loss_ppm) / 4);
+        return;
+    }
+    if (frozen || view->now_ns < bql->held_until_ns)
+        return;
+    if (bql->phase == BQL_START)
+        start_loss(bql, view, loss_ppm);
+    else if (bql->phase != BQL_REFRESH && bql->phase != BQL_TRAIN)
+        excess_loss(bql, view, loss_ppm);
+}
+
+/* ---- refreshing the base ---- */
+
+static void refresh_when_due(struct congestion_bql *bql, const struct view *view)
+{
+    uint64_t due_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
+    if (elapsed_ns(view->now_ns, bql->delay.base_seen_ns) < due_ns || bql->phase == BQL_START)
+        return;
+    uint64_t drain_ns = 3 * view->predicted_ns + 50 * NS_PER_MS;
+    bql->phase = BQL_REFRESH;
+    bql->refresh_start_ns = view->now_ns;
+    bql->refresh_end_ns = view->now_ns + MIN(drain_ns, MAX(view->rtt_ns, 50 * NS_PER_MS));
+    bql->refresh_owd_ns = INT64_MAX;
+    bql->refreshed_bps = bql->rate_bps;
+    set_rate(bql, bql->rate_bps / 2);
+}
+
+static void refreshing(struct congestion_bql *bql, const struct view *view,
+                       const struct congestion_sample *sample)
+{
+    if (view->now_ns >= bql->refresh_end_ns)
+        set_rate(bql, bql->refreshed_bps);
+    if (sample->owd_known && view->newest_sent_ns >= bql->refresh_start_ns)
+        bql->refresh_owd_ns = MIN(bql->refresh_owd_ns, sample->owd_ns);
+    if (view->newest_sent_ns < bql->refresh_end_ns + view->rtt_ns)
+        return;
+    if (bql->refresh_owd_ns != INT64_MAX)
+        bql->delay.base_ns = bql->refresh_owd_ns;
+    bql->delay.base_seen_ns = view->now_ns;
+    enter(bql, BQL_TRACK);
+}
+
+/* ---- hooks ---- */
+
+static void take(struct congestion_bql *bql, const struct congestion_sample *sample)
+{
+    bql->now_ns = sample->now_ns;
+    if (sample->rtt_min_ns > 0)
+        bql->rtt_ns = sample->rtt_min_ns;
+    if (sample->owd_known)
+        delay_on_sample(&bql->delay, sample->owd_ns, sample->acked_packets, bql->rtt_ns,
+                        target_ns(bql, bql->rate_bps) / 8, sample->now_ns);
+    delay_on_jump(&bql->delay, sample->jump_ns, sample->now_ns);
+    rate_on_delivered(&bql->rate, sample->delivered_bytes, sample->delivered_ns, bql->rtt_ns);
+    bql->round_acked += sample->acked_packets;
+    bql->round_lost += sample->lost_packets;
+    bql->queue_peak_ns = MAX(bql->queue_peak_ns, delay_queue_ns(&bql->delay));
+    if (sample->limited != EDGE_LIMIT_congestion && sample->limited != EDGE_LIMIT_cap) {
+        bql->frozen = true;
+        bql->held_until_ns = sample->now_ns + 2 * bql->rtt_ns;
+    }
+    if (elapsed_ns(sample->now_ns, bql->target_max_set_ns) > 30 * NS_PER_S &&
+        bql->target_max_ns != TIME_NEVER) {
+        bql->target_max_ns += bql->target_max_ns / 4;
+        bql->target_max_set_ns = sample->now_ns;
+    }
+}
+
+static void bql_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    struct congestion_bql *bql = &congestion->state.bql;
+    take(bql, sample);
+    observe_capacity(bql, sample);
+    struct view view = look(bql, sample);
+    end_round(bql, &view);
+    refresh_when_due(bql, &view);
+    switch ((enum bql_phase)bql->phase) {
+    case BQL_TRAIN:
+        train(bql, sample);
+        break;
+    case BQL_START:
+        start(bql, &view);
+        break;
+    case BQL_TRACK:
+        track(bql, &view);
+        break;
+    case BQL_CALM:
+        calm(bql, &view);
+        break;
+    case BQL_PARK:
+        parked(bql, &view);
+        break;
+    case BQL_REFRESH:
+        refreshing(bql, &view, sample);
+        break;
+    }
+    publish(congestion, sample->rtt_smoothed_ns);
+}
+
+static void bql_on_timeout(struct congestion *congestion, uint64_t now_ns)
+{
+    struct congestion_bql *bql = &congestion->state.bql;
+    bql->held_until_ns = now_ns + 2 * bql->rtt_ns;
+    bql->frozen = true;
+    rate_restart(&bql->rate);
+}
+
+static void bql_describe(const struct congestion *congestion, char *text, size_t bytes)
+{
+    const struct congestion_bql *bql = &congestion->state.bql;
+    snprintf(text, bytes, "%s q %.2f ms q* %.2f J %.2f C %.1f p0 %.2f%% limit %.2f", phase_names[bql->phase],
+             (double)delay_queue_ns(&bql->delay) / 1e6, (double)target_ns(bql, bql->rate_bps) / 1e6,
+             (double)delay_jitter_ns(&bql->delay) / 1e6, (double)bql->capacity_bps / 1e6,
+             bql->base_loss_ppm / 1e4,
+             bql->target_max_ns == TIME_NEVER ? -1.0 : (double)bql->target_max_ns / 1e6);
+}
+
+const struct congestion_type congestion_bql_type = {.name = "bql",
+                                                    .init = bql_init,
+                                                    .on_ack = bql_on_ack,
+                                                    .on_timeout = bql_on_timeout,
+                                                    .describe = bql_describe};

@@ -1,0 +1,49 @@
+/* What one-way delays say of a path: how long packets wait in its queues now, and how much it jitters.
+ *
+ * Three filters over the least one-way delay of each ack:
+ *   base    least of all since the newest refresh: the empty path
+ *   now     least over the newest RTT/8 or DELAY_PACKETS_MIN packets, whichever takes longer (but never over
+ * more than DELAY_BUCKETS times that): jitter only adds, so the least shows the queue jitter  peak of what
+ * packets sent next to each other differ by beyond their own distance in time. No queue does that (a queue
+ * grows by what arrives in between), whereas the spread of delays over a window is queue as much as jitter.
+ * Held for DELAY_JITTER_HOLD_NS to twice that. Jitter that keeps the order looks, at high packet rates, like
+ * a longer path: it enters base and now alike.
+ *
+ * The base can only fall by itself. When the path got longer, or the base was seen last so long ago that
+ * clocks may have drifted, the owner lets the queue run dry and calls delay_refresh: what is then seen
+ * replaces it.
+ *
+ * Delays are in ns on an arbitrary, constant origin (the two clocks' offset is inside). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DELAY_PACKETS_MIN    32
+#define DELAY_BUCKETS        16
+#define DELAY_JITTER_HOLD_NS 30000000000ULL
+
+struct path_delay {
+    bool known;
+    int64_t base_ns;
+    uint64_t base_seen_ns; /* when a packet last came as fast as that, nearly */
+    struct {
+        int64_t least_ns;
+        uint32_t packets;
+    } buckets[DELAY_BUCKETS]; /* per RTT/8 */
+    uint64_t bucket_start_ns;
+    uint32_t bucket;                  /* the newest is at bucket % DELAY_BUCKETS */
+    uint64_t jump_ns, jump_before_ns; /* peaks of this and the previous hold time */
+    uint64_t jump_start_ns;
+};
+
+void delay_init(struct path_delay *delay, uint64_t now_ns);
+/* One ack: the least delay among `packets` newly received ones. Delays within `tolerance_ns` of the base
+ * count as having seen it. */
+void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets, uint64_t rtt_ns,
+                     uint64_t tolerance_ns, uint64_t now_ns);
+void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns);
+/* The base is now what came within the recent window. */
+void delay_refresh(struct path_delay *delay, uint64_t now_ns);
+uint64_t delay_queue_ns(const struct path_delay *delay);
+uint64_t delay_jitter_ns(const struct path_delay *delay);
