@@ -24,6 +24,7 @@ struct congestion_sample {
     bool owd_known; /* false: owd_ns says nothing */
     uint64_t jump_ns; /* largest change of the one-way delay between packets sent next to each other, beyond
                          the time between their departures: no queue does that, so it is jitter */
+    uint64_t late_ns; /* how late packets overtaken by newer ones came, decaying peak; 0: order is kept */
     uint64_t delivered_bytes; /* receiver's count so far */
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t delivery_rate_bps; /* over about the last RTT on the receiver's clock, 0 while unknown */
@@ -80,13 +81,16 @@ struct congestion_bql {
     uint64_t capacity_bps; /* what the path takes from this edge, random loss included; 0: unknown */
     uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */
     uint64_t train_bps;    /* what the first train's dispersion says of the path; 0: nothing */
-    uint64_t train_bytes, train_ns; /* receiver's count and time at the train's first ack */
-    uint64_t raised_ns;             /* when the rate was last raised */
-    uint64_t raised_from_bps;       /* delivery rate before that */
-    uint64_t busy_ns;               /* when the queue was last more than a little */
-    uint64_t held_until_ns;         /* until then deliveries stem from a time that says nothing */
-    uint32_t growth_ppm;            /* of the next step while calm */
-    uint64_t target_max_ns;         /* the queue that the buffer was seen to hold, less a margin */
+    uint64_t train_bytes, train_ns;     /* receiver's count and time at the train's first ack */
+    uint64_t raised_ns;                 /* when the rate was last raised */
+    uint64_t raised_from_bps;           /* delivery rate before that, as measured */
+    uint64_t raised_acked, raised_lost; /* packets since then */
+    uint64_t late_ns;
+    uint64_t parked_queue_ns; /* at the loss that led to parking */
+    uint64_t busy_ns;         /* when the queue was last more than a little */
+    uint64_t held_until_ns;   /* until then deliveries stem from a time that says nothing */
+    uint32_t growth_ppm;      /* of the next step while calm */
+    uint64_t target_max_ns;   /* the queue that the buffer was seen to hold, less a margin */
     uint64_t target_max_set_ns;
     uint64_t queue_peak_ns, queue_peak_before_ns; /* of this round and the one before */
     uint64_t round_start_ns;                      /* rounds of the loss rate */

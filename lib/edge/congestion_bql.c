@@ -11,7 +11,7 @@
 #define TRAIN_BPS         40000000000ULL
 #define TRAIN_PACKETS     17
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
-#define TARGET_JITTER_PPM 400000ULL
+#define TARGET_JITTER_PPM 800000ULL
 #define TARGET_ROOT_NS    (40 * NS_PER_MS)
 #define GAIN_PPM          150000LL
 #define CALM_PPM          400000ULL
@@ -77,7 +77,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
                      uint64_t now_ns)
 {
     struct congestion_bql *bql = &congestion->state.bql;
-    *bql = (struct congestion_bql){.phase = known ? BQL_START : BQL_TRAIN,
+    *bql = (struct congestion_bql){.phase = known ? BQL_CALM : BQL_TRAIN,
                                    .rtt_ns = rtt_ns,
                                    .now_ns = now_ns,
                                    .busy_ns = now_ns,
@@ -96,6 +96,8 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
 static uint64_t target_ns(const struct congestion_bql *bql, uint64_t rate_bps)
 {
     uint64_t jitter_ns = muldiv64(delay_jitter_ns(&bql->delay), TARGET_JITTER_PPM, PPM);
+    if (bql->late_ns * 4 > delay_jitter_ns(&bql->delay))
+        jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
     uint64_t root_millis = square_root(muldiv64(NS_PER_S, PPM, MAX(rate_bps, RATE_MIN_BPS)));
     uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
     uint64_t target = MIN(root_ns, TARGET_ROOT_NS) + jitter_ns;
@@ -152,6 +154,25 @@ static void enter(struct congestion_bql *bql, enum bql_phase phase)
 
 /* ---- start ---- */
 
+static uint64_t start_gain_ppm(const struct congestion_bql *bql)
+{
+    uint64_t train_bps = bql->train_bps;
+    if (bql->rate_bps < train_bps * 9 / 10) {
+        uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
+        return MIN(2 * PPM, up_ppm);
+    }
+    return bql->rate_bps > train_bps * 12 / 10 ? 2 * PPM : 1250000;
+}
+
+static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
+{
+    set_rate(bql, muldiv64(bql->rate_bps, gain_ppm, PPM));
+    bql->raised_from_bps = delivered_bps;
+    bql->raised_ns = now_ns;
+    bql->raised_acked = 0;
+    bql->raised_lost = 0;
+}
+
 static void train(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
     if (bql->train_ns == 0) {
@@ -168,39 +189,36 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     bql->phase = BQL_START;
     bql->raised_ns = sample->now_ns;
     rate_restart(&bql->rate);
-    set_rate(bql, bql->train_bps / 2);
+    set_rate(bql, bql->train_bps);
+    raise(bql, PPM / 2, 0, sample->now_ns);
 }
 
-static uint64_t start_gain_ppm(const struct congestion_bql *bql)
-{
-    uint64_t train_bps = bql->train_bps;
-    if (bql->rate_bps < train_bps * 9 / 10) {
-        uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
-        return MIN(2 * PPM, up_ppm);
-    }
-    return bql->rate_bps > train_bps * 12 / 10 ? 2 * PPM : 1250000;
-}
-
+/* Packets sent since the last raise have come. Where deliveries grew with the rate, what got lost was lost by
+ * chance. */
 static void start(struct congestion_bql *bql, const struct view *view)
 {
-    if (view->predicted_ns > view->target_ns) {
+    if (view->newest_sent_ns < bql->raised_ns)
+        return;
+    uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
+    uint64_t delivered_bps =
+        rate_over(&bql->rate, MIN(since_ns, view->rtt_ns), DELAY_PACKETS_MIN * PACKET_BYTES);
+    if (view->queue_ns > view->target_ns) {
         enter(bql, BQL_TRACK);
         return;
     }
-    uint64_t since_ns = elapsed_ns(view->newest_sent_ns, bql->raised_ns);
-    if (view->newest_sent_ns < bql->raised_ns || since_ns < view->rtt_ns / 4)
+    if (since_ns < view->rtt_ns / 4 || bql->raised_acked < DELAY_PACKETS_MIN)
         return;
-    uint64_t got_bps =
-        muldiv64(rate_over(&bql->rate, MIN(since_ns, view->rtt_ns), DELAY_PACKETS_MIN * PACKET_BYTES), PPM,
-                 PPM - MIN(bql->base_loss_ppm, 500000U));
-    if (got_bps < bql->rate_bps / 4 * 3) {
-        if (since_ns > 2 * view->rtt_ns)
-            enter(bql, BQL_TRACK);
-        return;
+    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
+    uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
+    bool grew = delivered_bps > (bql->raised_from_bps + passed_bps) / 2;
+    if (grew && delivered_bps > passed_bps * 3 / 4) {
+        bql->base_loss_ppm = loss_ppm;
+        raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
+        delay_refresh(&bql->delay, view->now_ns);
+    } else if (since_ns > view->rtt_ns) {
+        set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PARK_PPM, PPM));
+        enter(bql, BQL_CALM);
     }
-    bql->raised_from_bps = got_bps;
-    set_rate(bql, muldiv64(bql->rate_bps, start_gain_ppm(bql), PPM));
-    bql->raised_ns = view->now_ns;
 }
 
 /* ---- the law ---- */
@@ -219,9 +237,10 @@ static void track(struct congestion_bql *bql, const struct view *view)
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
     int64_t settle_ns = (int64_t)MAX(view->rtt_ns / 2, NS_PER_MS);
     int64_t change_ppm = (int64_t)PPM * off_ns / settle_ns;
+    int64_t fall_ppm = MAX(change_ppm / 5, -(int64_t)PPM / 2);
+    fall_ppm = MIN(fall_ppm, -GAIN_PPM);
     change_ppm = MIN(change_ppm, GAIN_PPM);
-    int64_t fall_ppm = (int64_t)PPM * off_ns / (5 * settle_ns);
-    change_ppm = MAX(change_ppm, MIN(-GAIN_PPM, MAX(fall_ppm, -(int64_t)PPM / 2)));
+    change_ppm = MAX(change_ppm, fall_ppm);
     set_rate(bql, muldiv64(view->capacity_bps, (uint64_t)((int64_t)PPM + change_ppm), PPM));
 }
 
@@ -261,35 +280,32 @@ static void park(struct congestion_bql *bql, const struct view *view, uint32_t l
         set_rate(bql, MIN(bql->rate_bps, muldiv64(view->capacity_bps, PARK_PPM, PPM)));
 }
 
+/* Loss that stays when the rate falls below what the path takes is chance; loss that goes was the buffer's.
+ */
 static void excess_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
 {
-    uint64_t queue_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
-    uint64_t packets_ns = transmit_ns(16 * PACKET_BYTES, MAX(view->capacity_bps, RATE_MIN_BPS));
-    if (bql->phase == BQL_PARK && bql->parked_rounds >= 2 &&
-        loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4) {
+    if (bql->phase == BQL_PARK && bql->parked_rounds < 2)
+        return;
+    if (bql->phase == BQL_PARK && loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4) {
         bql->base_loss_ppm = loss_ppm;
         set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
         enter(bql, BQL_CALM);
         bql->raised_ns = view->now_ns;
         return;
     }
-    if (bql->phase == BQL_PARK && bql->parked_rounds < 2)
-        return;
-    if (queue_ns > packets_ns && queue_ns < bql->target_max_ns) {
-        bql->target_max_ns = queue_ns / 2;
-        bql->target_max_set_ns = view->now_ns;
-    }
+    bql->parked_queue_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
     park(bql, view, loss_ppm);
 }
 
-static void start_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+/* Below what the path takes nothing gets lost: the queue at which it did is more than the buffer holds. */
+static void learn_buffer(struct congestion_bql *bql, const struct view *view)
 {
-    uint64_t got_bps = muldiv64(rate_over(&bql->rate, view->rtt_ns / 2, DELAY_PACKETS_MIN * PACKET_BYTES),
-                                PPM, PPM - MIN(loss_ppm, 500000U));
-    if (bql->raised_from_bps == 0 || got_bps > bql->raised_from_bps * 5 / 4)
-        bql->base_loss_ppm = loss_ppm;
-    else if (view->queue_ns < view->target_ns)
-        excess_loss(bql, view, loss_ppm);
+    uint64_t packets_ns = transmit_ns(16 * PACKET_BYTES, MAX(view->capacity_bps, RATE_MIN_BPS));
+    if (bql->parked_rounds != 3 || bql->parked_queue_ns < packets_ns + delay_jitter_ns(&bql->delay) ||
+        bql->parked_queue_ns > bql->target_max_ns)
+        return;
+    bql->target_max_ns = bql->parked_queue_ns / 2;
+    bql->target_max_set_ns = view->now_ns;
 }
 
 static void end_round(struct congestion_bql *bql, const struct view *view)
@@ -303,9 +319,13 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     bool excess = loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm + EXCESS_PPM;
     bool frozen = bql->frozen;
     start_round(bql, view->now_ns);
+    if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
+        return;
     if (bql->phase == BQL_PARK)
         bql->parked_rounds++;
     if (!excess) {
+        if (bql->phase == BQL_PARK)
+            learn_buffer(bql, view);
         if (loss_ppm < bql->base_loss_ppm || bql->phase == BQL_PARK || bql->phase == BQL_CALM)
             bql->base_loss_ppm =
                 (uint32_t)((int64_t)bql->base_loss_ppm + ((int64_t)loss_ppm - bql->base_loss_ppm) / 4);
@@ -313,9 +333,7 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     }
     if (frozen || view->now_ns < bql->held_until_ns)
         return;
-    if (bql->phase == BQL_START)
-        start_loss(bql, view, loss_ppm);
-    else if (bql->phase != BQL_REFRESH && bql->phase != BQL_TRAIN)
+    if (bql->phase != BQL_REFRESH)
         excess_loss(bql, view, loss_ppm);
 }
 
@@ -364,6 +382,9 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
     rate_on_delivered(&bql->rate, sample->delivered_bytes, sample->delivered_ns, bql->rtt_ns);
     bql->round_acked += sample->acked_packets;
     bql->round_lost += sample->lost_packets;
+    bql->raised_acked += sample->acked_packets;
+    bql->raised_lost += sample->lost_packets;
+    bql->late_ns = sample->late_ns;
     bql->queue_peak_ns = MAX(bql->queue_peak_ns, delay_queue_ns(&bql->delay));
     if (sample->limited != EDGE_LIMIT_congestion && sample->limited != EDGE_LIMIT_cap) {
         bql->frozen = true;

@@ -242,6 +242,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .owd_ns = sender->owd_ns,
         .owd_known = turn->more_delivered,
         .jump_ns = (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
+        .late_ns = (uint64_t)ack->late_us * NS_PER_US,
         .delivered_bytes = sender->delivered_bytes,
         .delivered_ns = sender->delivered_ns,
         .delivery_rate_bps = sender->delivery_rate_bps,
