@@ -115,6 +115,16 @@ struct congestion {
     } state;
 };
 
+/* For people: `show edges`, traces. */
+struct congestion_view {
+    const char *phase;
+    uint64_t capacity_bps; /* 0: unknown */
+    uint64_t queue_ns, target_ns, jitter_ns;
+    uint64_t buffer_ns; /* the queue it allows itself where the buffer is small; TIME_NEVER: no such limit */
+    uint64_t competitive_ns; /* so long it has held its own against senders that fill the buffer */
+    uint32_t base_loss_ppm;
+};
+
 struct congestion_type {
     const char *name;
     /* initial_bps: the plan's rate, or a cautious start when that is unknown (known = false). rtt_ns: as far
@@ -123,8 +133,8 @@ struct congestion_type {
     void (*on_ack)(struct congestion *, const struct congestion_sample *);
     /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */
     void (*on_timeout)(struct congestion *, uint64_t now_ns);
-    /* One line on what it thinks, for people; NULL: nothing to say. */
-    void (*describe)(const struct congestion *, char *text, size_t bytes);
+    /* What it makes of the path; NULL: nothing. */
+    void (*view)(const struct congestion *, struct congestion_view *);
 };
 
 extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */

@@ -1,7 +1,5 @@
 #include "edge/congestion.h"
 
-#include <stdio.h>
-
 #include "base/units.h"
 
 #define PPM               1000000ULL
@@ -436,18 +434,17 @@ static void bql_on_timeout(struct congestion *congestion, uint64_t now_ns)
     rate_restart(&bql->rate);
 }
 
-static void bql_describe(const struct congestion *congestion, char *text, size_t bytes)
+static void bql_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct congestion_bql *bql = &congestion->state.bql;
-    snprintf(text, bytes, "%s q %.2f ms q* %.2f J %.2f C %.1f p0 %.2f%% limit %.2f", phase_names[bql->phase],
-             (double)delay_queue_ns(&bql->delay) / 1e6, (double)target_ns(bql, bql->rate_bps) / 1e6,
-             (double)delay_jitter_ns(&bql->delay) / 1e6, (double)bql->capacity_bps / 1e6,
-             bql->base_loss_ppm / 1e4,
-             bql->target_max_ns == TIME_NEVER ? -1.0 : (double)bql->target_max_ns / 1e6);
+    *view = (struct congestion_view){.phase = phase_names[bql->phase],
+                                     .capacity_bps = bql->capacity_bps,
+                                     .queue_ns = delay_queue_ns(&bql->delay),
+                                     .target_ns = target_ns(bql, bql->rate_bps),
+                                     .jitter_ns = delay_jitter_ns(&bql->delay),
+                                     .buffer_ns = bql->target_max_ns,
+                                     .base_loss_ppm = bql->base_loss_ppm};
 }
 
-const struct congestion_type congestion_bql_type = {.name = "bql",
-                                                    .init = bql_init,
-                                                    .on_ack = bql_on_ack,
-                                                    .on_timeout = bql_on_timeout,
-                                                    .describe = bql_describe};
+const struct congestion_type congestion_bql_type = {
+    .name = "bql", .init = bql_init, .on_ack = bql_on_ack, .on_timeout = bql_on_timeout, .view = bql_view};

@@ -427,10 +427,16 @@ static void print_grain(const struct lab *lab)
         if (flow->running)
             printf(" | %8.2f got %8.2f", (double)flow->sender.congestion.rate_bps / 1e6, got / 1e6);
     }
-    char text[512] = "";
-    if (lab->flows[0].config.type->describe != NULL)
-        lab->flows[0].config.type->describe(&lab->flows[0].sender.congestion, text, sizeof(text));
-    printf(" %s\n", text);
+    struct congestion_view view;
+    const struct congestion *congestion = &lab->flows[0].sender.congestion;
+    if (congestion->type != NULL && congestion->type->view != NULL) {
+        congestion->type->view(congestion, &view);
+        printf(" %s q %.2f ms q* %.2f J %.2f C %.1f p0 %.2f%% limit %.2f", view.phase,
+               (double)view.queue_ns / 1e6, (double)view.target_ns / 1e6, (double)view.jitter_ns / 1e6,
+               (double)view.capacity_bps / 1e6, view.base_loss_ppm / 1e4,
+               view.buffer_ns == TIME_NEVER ? -1.0 : (double)view.buffer_ns / 1e6);
+    }
+    printf("\n");
 }
 
 static void end_grains(struct lab *lab)
