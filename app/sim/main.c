@@ -8,12 +8,15 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "app/sim/random.h"
 #include "app/sim/summary.h"
 #include "conf/conf.h"
 #include "planner/solve.h"
 #include "sim/sim.h"
 
 #define REPORT_BYTES (16u << 20)
+#define SETS_MAX     64
+#define DRAWS_MAX    1000000
 
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -23,62 +26,121 @@ struct arguments {
     uint64_t seed;
     bool json;
     bool check;
+    bool print;
+    uint64_t random_count; /* draws; 0: a scenario file is run */
+    bool draw_given;
+    uint64_t draw; /* only this one */
+    const char *sets[SETS_MAX];
+    unsigned set_count;
 };
 
 static void usage(FILE *out)
 {
     fprintf(out,
             "usage: sluice-sim SCENARIO.yaml [options]\n"
-            "  --seed N   instead of the scenario's\n"
-            "  --json     the result as one JSON object on standard output\n"
-            "  --check    read and check the scenario only\n"
-            "  --help     this text; --help-scenario: what a scenario file may say\n"
+            "       sluice-sim --random N [--draw K] [options]\n"
+            "  --seed N          instead of the scenario's\n"
+            "  --set PATH=VALUE  instead of what the scenario says, as links.default.loss=1%% or "
+            "jobs[0].size=2GB;\n"
+            "                    may be repeated\n"
+            "  --json            the result as one JSON object on standard output\n"
+            "  --check           read and check the scenario only\n"
+            "  --random N        N neighbours drawn at random by --seed: one JSON line for each\n"
+            "  --draw K          only draw K of them, from 0\n"
+            "  --print           the drawn scenarios, not run\n"
+            "  --help            this text; --help-scenario: what a scenario file may say\n"
             "exit status: 0 expectations hold, 1 they do not or the run failed, 2 usage or scenario error\n");
 }
 
-static bool parse_number(const char *text, uint64_t *value)
+static bool parse_number(const char *name, const char *text, uint64_t most, uint64_t *value)
 {
     char *end;
     *value = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0';
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && *value <= most)
+        return true;
+    fprintf(stderr, "sluice-sim: --%s %s: expected a number%s\n", name, text,
+            most < UINT64_MAX ? " up to 1000000" : "");
+    return false;
+}
+
+static bool add_set(struct arguments *arguments, const char *set)
+{
+    if (arguments->set_count == SETS_MAX) {
+        fprintf(stderr, "sluice-sim: more than %d --set\n", SETS_MAX);
+        return false;
+    }
+    arguments->sets[arguments->set_count++] = set;
+    return true;
+}
+
+static bool check_arguments(const struct arguments *arguments, int left)
+{
+    const char *fault = NULL;
+    if (arguments->random_count > 0 && left != 0)
+        fault = "--random takes no scenario file";
+    else if (arguments->random_count == 0 && (arguments->draw_given || arguments->print))
+        fault = "--draw and --print go with --random";
+    else if (arguments->draw_given && arguments->draw >= arguments->random_count)
+        fault = "--draw: there are not that many draws";
+    if (fault != NULL)
+        fprintf(stderr, "sluice-sim: %s\n", fault);
+    else if (arguments->random_count == 0 && left != 1)
+        usage(stderr);
+    else
+        return true;
+    return false;
+}
+
+static bool take_option(int option, struct arguments *arguments)
+{
+    switch (option) {
+    case 's':
+        arguments->seed_given = true;
+        return parse_number("seed", optarg, UINT64_MAX, &arguments->seed);
+    case 'r':
+        return parse_number("random", optarg, DRAWS_MAX, &arguments->random_count);
+    case 'd':
+        arguments->draw_given = true;
+        return parse_number("draw", optarg, DRAWS_MAX, &arguments->draw);
+    case 'e':
+        return add_set(arguments, optarg);
+    case 'j':
+        arguments->json = true;
+        return true;
+    case 'c':
+        arguments->check = true;
+        return true;
+    case 'p':
+        arguments->print = true;
+        return true;
+    default:
+        usage(stderr);
+        return false;
+    }
 }
 
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
     static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},    {"json", no_argument, NULL, 'j'},
-        {"check", no_argument, NULL, 'c'},         {"help", no_argument, NULL, 'h'},
+        {"seed", required_argument, NULL, 's'},    {"set", required_argument, NULL, 'e'},
+        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
+        {"random", required_argument, NULL, 'r'},  {"draw", required_argument, NULL, 'd'},
+        {"print", no_argument, NULL, 'p'},         {"help", no_argument, NULL, 'h'},
         {"help-scenario", no_argument, NULL, 'S'}, {0}};
     int option;
     while ((option = getopt_long(argc, argv, "s:jch", options, NULL)) != -1) {
-        switch (option) {
-        case 's':
-            arguments->seed_given = true;
-            if (parse_number(optarg, &arguments->seed))
-                break;
-            fprintf(stderr, "sluice-sim: --seed %s: expected a number\n", optarg);
-            return EXIT_USAGE;
-        case 'j':
-            arguments->json = true;
-            break;
-        case 'c':
-            arguments->check = true;
-            break;
-        case 'h':
+        if (option == 'h') {
             usage(stdout);
             return EXIT_GOOD;
-        case 'S':
-            return conf_print_help("scenario", stdout) ? EXIT_GOOD : EXIT_FAILED;
-        default:
-            usage(stderr);
-            return EXIT_USAGE;
         }
+        if (option == 'S')
+            return conf_print_help("scenario", stdout) ? EXIT_GOOD : EXIT_FAILED;
+        if (!take_option(option, arguments))
+            return EXIT_USAGE;
     }
-    if (optind + 1 != argc) {
-        usage(stderr);
+    if (!check_arguments(arguments, argc - optind))
         return EXIT_USAGE;
-    }
     arguments->path = argv[optind];
     return -1;
 }
@@ -110,24 +172,41 @@ static bool print_json(const struct sim_result *result, const struct scenario *s
     return good;
 }
 
-static int run(const struct arguments *arguments, const struct scenario *scenario)
+/* Runs the scenario and fills *result, to be freed by result_free. */
+static bool simulate(const struct scenario *scenario, uint64_t seed, const char *name,
+                     struct sim_result *result)
 {
     struct err err;
-    struct sim_options options = {.seed = arguments->seed_given ? arguments->seed : scenario->seed,
-                                  .solve = solve_request};
+    struct sim_options options = {.seed = seed, .solve = solve_request};
     struct sim *sim = sim_create(scenario, &options, &err);
     if (sim == NULL) {
-        fprintf(stderr, "%s: %s\n", arguments->path, err.text);
-        return EXIT_USAGE;
+        fprintf(stderr, "%s: %s\n", name, err.text);
+        return false;
     }
-    struct sim_result result;
     struct rusage usage_now;
     uint64_t start_ns = wall_ns();
-    sim_run(sim, &result);
-    result.wall_ns = wall_ns() - start_ns;
+    sim_run(sim, result);
+    result->wall_ns = wall_ns() - start_ns;
     getrusage(RUSAGE_SELF, &usage_now);
-    result.memory_peak_bytes = (uint64_t)usage_now.ru_maxrss * 1024;
+    result->memory_peak_bytes = (uint64_t)usage_now.ru_maxrss * 1024;
+    sim_destroy(sim);
+    return true;
+}
 
+static int run_file(const struct arguments *arguments, struct scenario *scenario)
+{
+    struct conf_errors errors = {0};
+    struct sim_result result;
+    if (!conf_read_scenario_set(arguments->path, NULL, arguments->sets, arguments->set_count, scenario,
+                                &errors)) {
+        conf_errors_print(&errors, stderr);
+        return EXIT_USAGE;
+    }
+    if (arguments->check)
+        return EXIT_GOOD;
+    uint64_t seed = arguments->seed_given ? arguments->seed : scenario->seed;
+    if (!simulate(scenario, seed, arguments->path, &result))
+        return EXIT_USAGE;
     bool good = true;
     if (arguments->json)
         good = print_json(&result, scenario);
@@ -135,26 +214,53 @@ static int run(const struct arguments *arguments, const struct scenario *scenari
         summary_print(&result, scenario, stdout);
     good &= result_judge(&result, scenario, arguments->path, stderr);
     result_free(&result);
-    sim_destroy(sim);
     return good ? EXIT_GOOD : EXIT_FAILED;
+}
+
+static int run_draw(const struct arguments *arguments, uint32_t index, struct scenario *scenario)
+{
+    char text[RANDOM_YAML_BYTES], name[64];
+    struct conf_errors errors = {0};
+    struct sim_result result;
+    struct random_draw draw = random_draw_make(arguments->seed_given ? arguments->seed : 1, index);
+    random_draw_yaml(&draw, text);
+    snprintf(name, sizeof(name), "draw %" PRIu32, index);
+    if (arguments->print)
+        return printf("%s%s", index > 0 ? "---\n" : "", text) > 0 ? EXIT_GOOD : EXIT_FAILED;
+    if (!conf_read_scenario_set(name, text, arguments->sets, arguments->set_count, scenario, &errors)) {
+        conf_errors_print(&errors, stderr);
+        return EXIT_USAGE;
+    }
+    if (arguments->check)
+        return EXIT_GOOD;
+    if (!simulate(scenario, scenario->seed, name, &result))
+        return EXIT_USAGE;
+    bool good = random_draw_print(&draw, &result, stdout);
+    good &= result_judge(&result, scenario, name, stderr);
+    result_free(&result);
+    return good ? EXIT_GOOD : EXIT_FAILED;
+}
+
+static int run_draws(const struct arguments *arguments, struct scenario *scenario)
+{
+    int worst = EXIT_GOOD;
+    uint64_t first = arguments->draw_given ? arguments->draw : 0;
+    uint64_t end = arguments->draw_given ? first + 1 : arguments->random_count;
+    for (uint64_t index = first; index < end; index++)
+        worst = MAX(worst, run_draw(arguments, (uint32_t)index, scenario));
+    return worst;
 }
 
 int main(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    struct conf_errors errors = {0};
     int status = parse(argc, argv, &arguments);
     if (status >= 0)
         return status;
     struct scenario *scenario = calloc(1, sizeof(*scenario));
     if (scenario == NULL)
         return EXIT_FAILED;
-    if (conf_read_scenario(arguments.path, NULL, scenario, &errors)) {
-        status = arguments.check ? EXIT_GOOD : run(&arguments, scenario);
-    } else {
-        conf_errors_print(&errors, stderr);
-        status = EXIT_USAGE;
-    }
+    status = arguments.random_count > 0 ? run_draws(&arguments, scenario) : run_file(&arguments, scenario);
     free(scenario);
     return status;
 }

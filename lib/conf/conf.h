@@ -29,6 +29,9 @@ bool conf_read_job(const char *path, const char *text, struct job_spec *spec, st
 /* Matrices named in a scenario are searched beside it, then in conf/data of the installation. */
 bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,
                         struct conf_errors *errors);
+/* The same with changes from a command line: each of `sets` is "links.default.loss=1%" (change.h). */
+bool conf_read_scenario_set(const char *path, const char *text, const char *const *sets, unsigned set_count,
+                            struct scenario *scenario, struct conf_errors *errors);
 /* The planner's offline input; job and epoch are set to 1. YAML or JSON. */
 bool conf_read_net(const char *path, const char *text, struct plan_request *request,
                    struct conf_errors *errors);

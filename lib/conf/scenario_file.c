@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "conf/change.h"
 #include "conf/conf.h"
 #include "conf/reference.h"
 #include "conf/job_file.h"
@@ -264,8 +265,8 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
         check_scenario_job(reader, index);
 }
 
-bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,
-                        struct conf_errors *errors)
+bool conf_read_scenario_set(const char *path, const char *text, const char *const *sets, unsigned set_count,
+                            struct scenario *scenario, struct conf_errors *errors)
 {
     struct conf_reader reader;
     if (!conf_load(&reader, path, text, errors))
@@ -273,9 +274,19 @@ bool conf_read_scenario(const char *path, const char *text, struct scenario *sce
     struct scenario_file *file = calloc(1, sizeof(*file));
     CHECK(file != NULL);
     reader.context = file;
-    read_file(&reader, file);
+    bool changed = true;
+    for (unsigned set = 0; set < set_count; set++)
+        changed &= conf_change(&reader, sets[set]);
+    if (changed)
+        read_file(&reader, file);
     conf_unload(&reader);
     *scenario = file->scenario;
     free(file);
     return errors->count == 0;
+}
+
+bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,
+                        struct conf_errors *errors)
+{
+    return conf_read_scenario_set(path, text, NULL, 0, scenario, errors);
 }

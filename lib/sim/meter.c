@@ -233,7 +233,7 @@ static void refused(struct meter_table *table, const struct meter_packet *packet
 void meter_on_refused(struct meter_table *table, const struct meter_packet *packet,
                       enum netem_verdict verdict, uint64_t now_ns)
 {
-    refused(table, packet, verdict == NETEM_QUEUE_DROP, now_ns);
+    refused(table, packet, verdict == NETEM_QUEUE_DROP || verdict == NETEM_POLICED, now_ns);
 }
 
 void meter_on_corrupted(struct meter_table *table, const struct meter_packet *packet, uint64_t now_ns)

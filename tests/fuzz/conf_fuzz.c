@@ -1,4 +1,5 @@
-/* The readers of the four kinds of YAML file. The first byte chooses the kind, the rest is the text. */
+/* The readers of the four kinds of YAML file. The first byte chooses the kind, the rest is the text; the
+ * fifth kind is a change from a command line, put into a scenario. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,11 @@
 
 #define TEXT_MAX 16384
 
-enum kind { KIND_NODE, KIND_JOB, KIND_SCENARIO, KIND_NET, KIND_COUNT };
+enum kind { KIND_NODE, KIND_JOB, KIND_SCENARIO, KIND_NET, KIND_CHANGE, KIND_COUNT };
+
+static const char changed_text[] = "name: s\nnodes: {a: {uplink: 1Gbps}, b: }\n"
+                                   "links: {default: {owd: 10ms}, list: [{from: a, to: b, loss: 1%}]}\n"
+                                   "jobs: [{name: j, source: a, to: all, size: 1MB}]\n";
 
 static bool read_kind(enum kind kind, const char *text, struct conf_errors *errors)
 {
@@ -25,6 +30,8 @@ static bool read_kind(enum kind kind, const char *text, struct conf_errors *erro
         return conf_read_scenario("fuzz.yaml", text, &scenario, errors);
     case KIND_NET:
         return conf_read_net("fuzz.yaml", text, &request, errors);
+    case KIND_CHANGE:
+        return conf_read_scenario_set("fuzz.yaml", changed_text, &text, 1, &scenario, errors);
     case KIND_COUNT:
         break;
     }
@@ -81,5 +88,7 @@ void fuzz_seeds(struct seeds *seeds)
         seeds, KIND_NET, "net",
         "nodes: [{name: a, up_bps: 1000, down_bps: 1000, max_children: 1}, {name: b}]\n"
         "rtt_ms: [[0, 1], [1.5, 0]]\nsource: a\nreceivers: [b]\nsize_bytes: 5\nmetric: rtt\ntrees: 1\n");
+    seed_text(seeds, KIND_CHANGE, "change", "links.list[0].policer={rate: 1Mbps, depth: [2KB, {a: *b}]}");
+    seed_text(seeds, KIND_CHANGE, "change_name", "nodes.b.downlink=1Gbps");
     seed_text(seeds, KIND_NET, "anchors", "a: &x [1, 2]\nb: *x\n? c\n: !!str d\n<<: {e: |\n  f\n}\n");
 }

@@ -38,4 +38,20 @@ expect 2 "$work/wrong.yaml:3:" "$work/wrong.yaml"
 expect 2 "usage:"
 expect 2 "expected a number" "$work/good.yaml" --seed many
 expect 2 "none.yaml" "$work/none.yaml"
+expect 0 "completed in" "$work/wrong.yaml" --set links.default.owd=2ms --set 'expect={verified: 1}'
+expect 2 "$work/good.yaml:3: links.default: unknown key" "$work/good.yaml" --set links.default.los=1%
+expect 2 "expected PATH=VALUE" "$work/good.yaml" --set seed
+expect 2 "takes no scenario file" "$work/good.yaml" --random 1
+expect 2 "go with --random" "$work/good.yaml" --draw 1
+expect 2 "not that many draws" --random 5 --draw 5
+expect 0 "name: random-9-1" --random 2 --seed 9 --print
+"$sim" --random 200 --seed 9 --check || failed=1
+# A drawn scenario that is printed and run as a file is the same run.
+"$sim" --random 3 --seed 2 --draw 1 --print >"$work/drawn.yaml"
+drawn=$("$sim" --random 3 --seed 2 --draw 1 --set 'jobs[0].size=1MB' 2>&1 | grep -o '"digest":"[^"]*"')
+file=$("$sim" "$work/drawn.yaml" --set 'jobs[0].size=1MB' --json 2>&1 | grep -o '"digest":"[^"]*"')
+if [ -z "$drawn" ] || [ "$drawn" != "$file" ]; then
+    echo "a draw has $drawn, its scenario as a file $file" >&2
+    failed=1
+fi
 exit "$failed"

@@ -1,0 +1,146 @@
+#include "app/sim/random.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/check.h"
+#include "base/report.h"
+#include "base/rng.h"
+#include "base/units.h"
+
+#define LINE_BYTES        4096
+#define QUEUE_PACKETS_MIN 10
+#define START_RTTS        12 /* what comes before the steady time */
+#define STEADY_RTTS       25
+#define STEADY_NS         (5 * NS_PER_S)
+#define LIMIT_TIMES       20 /* a run may take so many times what it should */
+#define BUFFER_MIN        (64ULL << 20)
+#define BUFFER_MAX        (16ULL << 30)
+
+/* The values of a draw come from one generator in a fixed order, each taken whether it is needed or not. */
+static double uniform(struct rng *rng)
+{
+    return (double)(rng_next(rng) >> 11) / 9007199254740992.0; /* 2^53 */
+}
+
+static double log_uniform(struct rng *rng, double least, double most)
+{
+    return exp(log(least) + uniform(rng) * (log(most) - log(least)));
+}
+
+static uint64_t size_of(const struct random_draw *draw)
+{
+    uint64_t steady_ns = MAX(STEADY_NS, STEADY_RTTS * draw->rtt_ns);
+    uint64_t duration_ns = steady_ns + (START_RTTS + 1) * draw->rtt_ns;
+    uint64_t bytes = bytes_within(draw->payload_bps, duration_ns);
+    return bytes + bytes / 50; /* headers may be shorter than payload_bps takes them to be */
+}
+
+struct random_draw random_draw_make(uint64_t seed, uint32_t index)
+{
+    struct random_draw draw = {.seed = seed, .index = index};
+    struct rng rng;
+    rng_init(&rng, seed * 1000003 + index);
+    draw.rate_bps = (uint64_t)log_uniform(&rng, 5e6, 1e10);
+    draw.rtt_ns = (uint64_t)log_uniform(&rng, 2e5, 1.2e9) & ~1ULL;
+    draw.queue_bdp = log_uniform(&rng, 0.05, 4);
+    draw.queue_ns = (uint64_t)(draw.queue_bdp * (double)draw.rtt_ns);
+    bool lossy = rng_next(&rng) >> 63;
+    double loss = log_uniform(&rng, 1e-4, 0.35);
+    draw.loss_ppb = lossy ? (uint64_t)(loss * 1e9) : 0;
+    bool jittery = rng_next(&rng) >> 63;
+    uint64_t jitter_ns = rng_below(&rng, draw.rtt_ns / 2 + 1);
+    draw.jitter_ns = jittery ? jitter_ns : 0;
+    draw.reorder = jittery && rng_next(&rng) >> 63;
+    draw.payload_bps = muldiv64(muldiv64(draw.rate_bps, 1000000000 - draw.loss_ppb, 1000000000), 1400, 1538);
+    draw.size_bytes = size_of(&draw);
+    uint64_t usual_ns = muldiv64(draw.size_bytes * 8, NS_PER_S, draw.payload_bps);
+    draw.limit_ns = (LIMIT_TIMES * usual_ns / NS_PER_S + 60) * NS_PER_S;
+    return draw;
+}
+
+/* Twice what is on its way at the longest, and a second. */
+static uint64_t buffer_of(const struct random_draw *draw)
+{
+    uint64_t longest_ns = draw->rtt_ns + 2 * (draw->queue_ns + draw->jitter_ns);
+    uint64_t bytes = bytes_within(draw->rate_bps, 2 * longest_ns + NS_PER_S);
+    return MIN(MAX(bytes, BUFFER_MIN), BUFFER_MAX);
+}
+
+void random_draw_yaml(const struct random_draw *draw, char text[RANDOM_YAML_BYTES])
+{
+    int length = snprintf(
+        text, RANDOM_YAML_BYTES,
+        "name: random-%" PRIu64 "-%" PRIu32 "\n"
+        "seed: %" PRIu64 "\n"
+        "nodes: [source, sink]\n"
+        "node_defaults: {uplink: 10Gbps, downlink: 10Gbps, queue: 10ms, store: none, buffer: %" PRIu64
+        "B, disk: {rate: 40Gbps}}\n"
+        "links:\n"
+        "  default: {rate: %" PRIu64 "bps, owd: %" PRIu64 "ns, queue: %" PRIu64 "ns, queue_min: %d, "
+        "loss: %" PRIu64 "ppb, jitter: %" PRIu64 "ns, reorder: %s}\n"
+        "jobs:\n"
+        "  - {name: j, source: source, to: all, size: %" PRIu64
+        "B, sparse: true, hash: none, plan: {start: unknown}}\n"
+        "limit: %" PRIu64 "ns\n"
+        "expect: {completed: true}\n",
+        draw->seed, draw->index, draw->seed * 1000 + draw->index, buffer_of(draw), draw->rate_bps,
+        draw->rtt_ns / 2, draw->queue_ns, QUEUE_PACKETS_MIN, draw->loss_ppb, draw->jitter_ns,
+        draw->reorder ? "true" : "false", draw->size_bytes, draw->limit_ns);
+    CHECK(length > 0 && length < RANDOM_YAML_BYTES);
+}
+
+static void report_draw(const struct random_draw *draw, struct report *report)
+{
+    report_u64(report, "seed", draw->seed);
+    report_u64(report, "draw", draw->index);
+    report_u64(report, "rate_bps", draw->rate_bps);
+    report_fixed(report, "rtt_ms", draw->rtt_ns, 6);
+    report_fixed(report, "queue_bdp", (uint64_t)(draw->queue_bdp * 1000), 3);
+    report_fixed(report, "queue_ms", draw->queue_ns, 6);
+    report_fixed(report, "loss_percent", draw->loss_ppb, 7);
+    report_fixed(report, "jitter_ms", draw->jitter_ns, 6);
+    report_bool(report, "reorder", draw->reorder);
+    report_u64(report, "size_bytes", draw->size_bytes);
+    report_u64(report, "payload_bps", draw->payload_bps);
+}
+
+static void report_edge(const struct random_draw *draw, const struct result_edge *edge, struct report *report)
+{
+    const struct meter *meter = edge->meter;
+    uint64_t steady_bps = meter_steady_bps(meter);
+    report_fixed(report, "steady_s", meter_steady_ns(meter), 9);
+    report_u64(report, "steady_bps", steady_bps);
+    report_fixed(report, "steady_share", muldiv64(steady_bps, 1000, draw->payload_bps), 3);
+    report_fixed(report, "tail_rtts",
+                 muldiv64(elapsed_ns(edge->complete_ns, meter->last_new_ns), 1000, draw->rtt_ns), 3);
+    report_u64(report, "sent_packets", meter->all.sent_packets);
+    report_u64(report, "repairs", meter->all.repairs);
+    report_u64(report, "lost", meter->all.lost);
+    report_u64(report, "dropped", meter->all.dropped);
+    report_fixed(report, "queue_ms_p50", wait_percentile(&meter->waits, 50), 6);
+    report_fixed(report, "queue_ms_p99", wait_percentile(&meter->waits, 99), 6);
+    report_u64(report, "sent_wire_bytes", meter->all.sent_bytes);
+    report_u64(report, "feedback_wire_bytes", edge->feedback_wire_bytes);
+    report_text(report, "limited_by", edge->limited_by);
+}
+
+bool random_draw_print(const struct random_draw *draw, const struct sim_result *result, FILE *out)
+{
+    char text[LINE_BYTES], digest[17];
+    struct report report;
+    report_begin(&report, REPORT_JSON, text, sizeof(text));
+    report_draw(draw, &report);
+    report_bool(&report, "completed", result->completed);
+    report_bool(&report, "limit_reached", result->limit_reached);
+    report_fixed(&report, "time_s", result->time_ns, 9);
+    for (uint32_t index = 0; index < result->edge_count; index++)
+        if (result->edges[index].from == 0 && result->edges[index].meter != NULL)
+            report_edge(draw, &result->edges[index], &report);
+    report_text(&report, "text", result->job_count > 0 ? result->jobs[0].text : "");
+    report_u64(&report, "events", result->events);
+    report_fixed(&report, "wall_s", result->wall_ns, 9);
+    snprintf(digest, sizeof(digest), "%016" PRIx64, result->digest);
+    report_text(&report, "digest", digest);
+    return report_end(&report) && fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
+}
