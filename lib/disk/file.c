@@ -5,12 +5,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/units.h"
 #include "disk/hash.h"
+#include "disk/tree_sink.h"
+#include "disk/tree_source.h"
 
 static uint64_t modified_of(const struct stat *stat)
 {
@@ -30,6 +31,17 @@ static bool set_modified(int fd, uint64_t modified_ns)
 
 /* ---- opening ---- */
 
+static enum disk_status open_tree_source(struct file *file, int fd, const struct stat *stat,
+                                         const struct disk_open *open_as, struct disk_reply *reply)
+{
+    file->source = tree_source_open(fd, open_as, file->place.shown, reply);
+    if (file->source == NULL)
+        return DISK_FAILED;
+    file->kind = FILE_TREE_SOURCE;
+    reply->modified_ns = modified_of(stat);
+    return DISK_OK;
+}
+
 static enum disk_status open_source(struct file *file, const struct disk_open *open_as,
                                     struct disk_reply *reply)
 {
@@ -41,8 +53,10 @@ static enum disk_status open_source(struct file *file, const struct disk_open *o
         place_fail(reply->text, "open", file->place.shown, "");
         return DISK_FAILED;
     }
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
-        place_say(reply->text, "open %s: not a regular file", file->place.shown);
+    if (fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode))
+        return open_tree_source(file, fd, &stat, open_as, reply);
+    if (!S_ISREG(stat.st_mode)) {
+        place_say(reply->text, "open %s: not a regular file or directory", file->place.shown);
         close(fd);
         return DISK_FAILED;
     }
@@ -79,19 +93,6 @@ static enum disk_status check_existing(struct file *file, char text[DISK_TEXT_BY
     return DISK_FAILED;
 }
 
-static bool check_space(const struct file *file, int fd, char text[DISK_TEXT_BYTES])
-{
-    struct statvfs stat;
-    if (fstatvfs(fd, &stat) != 0)
-        return place_fail(text, "free space at", file->place.shown, "");
-    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
-    if (file->sparse || free_bytes >= file->size_bytes)
-        return true;
-    place_say(text, "no space left for %s: %" PRIu64 " MB needed, %" PRIu64 " MB free", file->place.shown,
-              file->size_bytes / 1000000 + 1, free_bytes / 1000000);
-    return false;
-}
-
 /* Full length, its space reserved where the filesystem can. glibc's posix_fallocate would write the whole
  * file where it can't. */
 static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES])
@@ -112,7 +113,8 @@ static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
     int fd = place_create_part(&file->place, text);
     if (fd < 0)
         return DISK_FAILED;
-    if (!check_space(file, fd, text) || !allocate(file, fd, text)) {
+    if ((!file->sparse && !place_check_space(&file->place, fd, file->size_bytes, text)) ||
+        !allocate(file, fd, text)) {
         (void)unlinkat(file->place.directory_fd, file->place.part, 0); /* the first failure is what counts */
         close(fd);
         return DISK_FAILED;
@@ -120,6 +122,18 @@ static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
     file->fd = fd;
     file->kind = FILE_PART;
     return DISK_OK;
+}
+
+static enum disk_status open_tree_target(struct file *file, const struct disk_open *open_as,
+                                         struct disk_reply *reply)
+{
+    file->sink = tree_sink_open(&file->place, open_as, file->sparse, reply);
+    if (file->sink == NULL) {
+        place_close(&file->place);
+        return DISK_FAILED;
+    }
+    file->kind = FILE_TREE;
+    return (enum disk_status)reply->status;
 }
 
 static enum disk_status open_target(struct file *file, const struct disk_open *open_as,
@@ -135,6 +149,8 @@ static enum disk_status open_target(struct file *file, const struct disk_open *o
     }
     if (!place_open(&file->place, open_as->directory, open_as->file, reply->text))
         return DISK_FAILED;
+    if (open_as->object == PART_OBJECT_DIRECTORY)
+        return open_tree_target(file, open_as, reply);
     enum disk_status status = check_existing(file, reply->text);
     if (status == DISK_OK)
         status = open_part(file, reply->text);
@@ -190,9 +206,21 @@ static bool source_changed(const struct file *file)
            modified_of(&stat) != file->modified_ns;
 }
 
+static enum disk_status read_tree(struct file *file, const struct disk_request *request,
+                                  struct disk_reply *reply)
+{
+    enum disk_status status = file->kind == FILE_TREE ? tree_sink_read(file->sink, request, reply->text)
+                                                      : tree_source_read(file->source, request, reply->text);
+    if (status == DISK_OK)
+        hash_block(file->hash, request->data, request->length, &reply->hash);
+    return status;
+}
+
 static enum disk_status read_block(struct file *file, const struct disk_request *request,
                                    struct disk_reply *reply)
 {
+    if (file->kind == FILE_TREE_SOURCE || file->kind == FILE_TREE)
+        return read_tree(file, request, reply);
     if (file->kind != FILE_SOURCE && file->kind != FILE_PART && file->kind != FILE_FINISHED)
         return not_open(file, reply->text);
     int64_t got = read_fully(file->fd, request->data, request->length, request->offset);
@@ -251,9 +279,11 @@ static bool sync_file(struct file *file, int result, char text[DISK_TEXT_BYTES])
 static enum disk_status write_block(struct file *file, const struct disk_request *request,
                                     struct disk_reply *reply)
 {
-    if (file->kind != FILE_MEMORY && file->kind != FILE_PART)
+    if (file->kind != FILE_MEMORY && file->kind != FILE_PART && file->kind != FILE_TREE)
         return not_open(file, reply->text);
     hash_block(file->hash, request->data, request->length, &reply->hash);
+    if (file->kind == FILE_TREE)
+        return tree_sink_write(file->sink, request, reply->text);
     if (file->kind == FILE_MEMORY)
         return DISK_OK;
     if (!store_block(file, request)) {
@@ -303,8 +333,10 @@ static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
         place_say(reply->text, "discarded");
         return DISK_OK;
     }
-    if (file->kind != FILE_PART && file->kind != FILE_FINISHED)
+    if (file->kind != FILE_PART && file->kind != FILE_FINISHED && file->kind != FILE_TREE)
         return not_open(file, reply->text);
+    if (file->kind == FILE_TREE && tree_sink_finish(file->sink, reply->text) != DISK_OK)
+        return DISK_FAILED;
     if (file->kind == FILE_PART && !finish_part(file, reply->text))
         return DISK_FAILED;
     bool fits = strlen(file->place.path) < sizeof(reply->text);
@@ -314,6 +346,8 @@ static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
 
 static enum disk_status abort_file(struct file *file, struct disk_reply *reply)
 {
+    if (file->kind == FILE_TREE)
+        return tree_sink_abort(file->sink, reply->text);
     if (file->kind != FILE_PART)
         return DISK_OK;
     file->kind = FILE_ABORTED;
@@ -326,10 +360,27 @@ static enum disk_status abort_file(struct file *file, struct disk_reply *reply)
 
 void file_close(struct file *file)
 {
-    if (file->kind != FILE_CLOSED && file->kind != FILE_MEMORY)
+    switch ((enum file_kind)file->kind) {
+    case FILE_CLOSED:
+    case FILE_MEMORY:
+        break;
+    case FILE_SOURCE:
         close(file->fd);
-    if (file->kind == FILE_PART || file->kind == FILE_FINISHED || file->kind == FILE_ABORTED)
+        break;
+    case FILE_PART:
+    case FILE_FINISHED:
+    case FILE_ABORTED:
+        close(file->fd);
         place_close(&file->place);
+        break;
+    case FILE_TREE_SOURCE:
+        tree_source_close(file->source);
+        break;
+    case FILE_TREE:
+        tree_sink_close(file->sink);
+        place_close(&file->place);
+        break;
+    }
     file->kind = FILE_CLOSED;
 }
 

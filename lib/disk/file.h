@@ -13,15 +13,22 @@ enum file_kind {
     FILE_MEMORY,   /* hashes and discards */
     FILE_PART,     /* NAME.part, being written */
     FILE_FINISHED, /* NAME, by rename or because it was there already */
-    FILE_ABORTED
+    FILE_ABORTED,
+    FILE_TREE_SOURCE, /* a directory, read as one packed object */
+    FILE_TREE         /* a directory, being unpacked or finished */
 };
+
+struct tree_source;
+struct tree_sink;
 
 struct file {
     uint8_t kind;                  /* enum file_kind */
     uint8_t exists, durable, hash; /* of the struct disk_open */
     bool sparse;
     int fd;
-    struct place place; /* target; a source has only `shown` */
+    struct tree_source *source; /* FILE_TREE_SOURCE */
+    struct tree_sink *sink;     /* FILE_TREE */
+    struct place place;         /* target; a source has only `shown` */
     uint64_t size_bytes;
     uint64_t modified_ns;
     atomic_bool unsynced; /* an fsync has failed: nothing tells any more what is on the disk */

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define CREATE_ATTEMPTS_MAX 8
@@ -87,6 +89,18 @@ bool place_open(struct place *place, const char *directory, const char *file, ch
 void place_close(struct place *place)
 {
     close(place->directory_fd);
+}
+
+bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES])
+{
+    struct statvfs stat;
+    if (fstatvfs(fd, &stat) != 0)
+        return place_fail(text, "free space at", place->shown, "");
+    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    if (free_bytes >= size_bytes)
+        return true;
+    return place_say(text, "no space left for %s: %" PRIu64 " MB needed, %" PRIu64 " MB free", place->shown,
+                     size_bytes / 1000000 + 1, free_bytes / 1000000);
 }
 
 bool place_part_is(const struct place *place, int fd)

@@ -32,6 +32,8 @@ bool place_open(struct place *place, const char *directory, const char *file, ch
 void place_close(struct place *place);
 /* Creates NAME.part, empty and locked (flock); replaces one that nobody holds. -1: text says why. */
 int place_create_part(const struct place *place, char text[DISK_TEXT_BYTES]);
+/* False: text says how much is needed and how much is free. */
+bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES]);
 /* NAME.part is still the file behind fd. */
 bool place_part_is(const struct place *place, int fd);
 /* NAME.part becomes NAME; unless `replace`, only where no NAME is. */

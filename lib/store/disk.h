@@ -7,7 +7,8 @@
  *   source: OPEN_SOURCE, then READs, then CLOSE
  *   site:   OPEN_TARGET (checks name policy, space; creates NAME.part at full length), then WRITEs (and READs
  * of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT (removes
- * NAME.part), then CLOSE A READ computes the block's hash; a WRITE hashes, then writes; both return the hash.
+ * NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes; both return the
+ * hash.
  */
 #pragma once
 
@@ -40,14 +41,18 @@ enum disk_status {
 
 /* What OPEN_* needs; lives in the node until the answer came. */
 struct disk_open {
-    char directory[PATH_BYTES]; /* absolute path of the permitted directory; unused for a source */
-    char file[PATH_BYTES];      /* source: the path; target: path below the directory */
-    uint64_t size_bytes;        /* target */
-    uint64_t modified_ns;       /* target: given to the file when it is whole */
-    uint8_t exists;             /* enum part_exists */
-    uint8_t durable;            /* enum part_durable */
-    uint8_t hash;               /* enum part_hash */
-    bool memory;                /* target: hash, then discard: nothing is stored (store: none) */
+    char directory[PATH_BYTES];  /* absolute path of the permitted directory; unused for a source */
+    char file[PATH_BYTES];       /* source: the path; target: path below the directory */
+    uint64_t size_bytes;         /* target */
+    uint64_t modified_ns;        /* target: given to the file when it is whole */
+    uint8_t exists;              /* enum part_exists */
+    uint8_t durable;             /* enum part_durable */
+    uint8_t hash;                /* enum part_hash */
+    uint8_t object;              /* enum part_object: target; a source is what lies there */
+    uint8_t tree;                /* directory: PART_TREE_… */
+    uint64_t index_bytes;        /* directory target: the object's first bytes … */
+    struct wire_hash index_hash; /* … and their SHA-256 */
+    bool memory;                 /* target: hash, then discard: nothing is stored (store: none) */
 };
 
 struct disk_request {
@@ -65,8 +70,11 @@ struct disk_reply {
     uint8_t handle;
     uint8_t status; /* enum disk_status */
     uint64_t cookie;
-    uint64_t size_bytes;        /* OPEN_SOURCE */
-    uint64_t modified_ns;       /* OPEN_SOURCE */
+    uint64_t size_bytes;  /* OPEN_SOURCE */
+    uint64_t modified_ns; /* OPEN_SOURCE */
+    uint8_t object;       /* OPEN_SOURCE: enum part_object */
+    uint64_t index_bytes; /* OPEN_SOURCE of a directory */
+    struct wire_hash index_hash;
     struct wire_hash hash;      /* READ, WRITE; zeros with PART_HASH_NONE */
     char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH: the final path */
 };

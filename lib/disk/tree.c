@@ -1,0 +1,237 @@
+#include "disk/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/units.h"
+
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+/* ---- ways down ---- */
+
+static void name_in_pack(const void *context, uint32_t number, uint32_t *parent, const char **name)
+{
+    struct pack_entry entry;
+    pack_entry(context, number, &entry);
+    *parent = entry.parent;
+    *name = entry.name;
+}
+
+struct tree_names tree_names_of(const struct pack *pack)
+{
+    return (struct tree_names){.of = name_in_pack, .context = pack};
+}
+
+void tree_chain_begin(struct tree_chain *chain, struct tree_names names, int root_fd)
+{
+    chain->names = names;
+    chain->root_fd = root_fd;
+    chain->depth = 0;
+}
+
+static void cut_to(struct tree_chain *chain, uint32_t depth)
+{
+    while (chain->depth > depth)
+        close(chain->fds[--chain->depth]);
+}
+
+int tree_chain_open(struct tree_chain *chain, uint32_t number)
+{
+    uint32_t way[PACK_DEPTH_MAX], depth = 0, kept = 0, parent;
+    const char *name;
+    for (uint32_t up = number; up != 0; up = parent) {
+        CHECK(depth < PACK_DEPTH_MAX);
+        way[depth++] = up;
+        chain->names.of(chain->names.context, up, &parent, &name);
+    }
+    while (kept < MIN(depth, chain->depth) && chain->entries[kept] == way[depth - 1 - kept])
+        kept++;
+    cut_to(chain, kept);
+    for (; kept < depth; kept++) {
+        uint32_t entry = way[depth - 1 - kept];
+        chain->names.of(chain->names.context, entry, &parent, &name);
+        int above = kept == 0 ? chain->root_fd : chain->fds[kept - 1];
+        int fd = openat(above, name, OPEN_DIRECTORY);
+        if (fd < 0)
+            return -1;
+        chain->entries[kept] = entry;
+        chain->fds[kept] = fd;
+        chain->depth++;
+    }
+    return depth == 0 ? chain->root_fd : chain->fds[depth - 1];
+}
+
+void tree_chain_end(struct tree_chain *chain)
+{
+    cut_to(chain, 0);
+}
+
+bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *pack, uint32_t number)
+{
+    int cause = errno;
+    char shown[TREE_SHOWN_BYTES];
+    pack_show(pack, number, shown, sizeof(shown));
+    return place_say(text, "%s %s: %s", what, shown, strerrordesc_np(cause));
+}
+
+/* ---- reading ---- */
+
+static bool unchanged(const struct pack_entry *entry, uint64_t inode, const struct stat *stat)
+{
+    return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size == entry->size_bytes && stat->st_ino == inode &&
+           stat->st_mtim.tv_sec == entry->modified_s && stat->st_mtim.tv_nsec == (long)entry->modified_ns;
+}
+
+/* The bytes read; fewer at the end of the file; -1: errno. */
+static int64_t read_fully(int fd, uint8_t *data, uint64_t length, uint64_t offset)
+{
+    uint64_t got = 0;
+    while (got < length) {
+        ssize_t part = pread(fd, data + got, length - got, (off_t)(offset + got));
+        if (part == 0)
+            break;
+        if (part < 0 && errno != EINTR)
+            return -1;
+        got += part < 0 ? 0 : (uint64_t)part;
+    }
+    return (int64_t)got;
+}
+
+static enum disk_status changed(const struct pack *pack, uint32_t number, char text[DISK_TEXT_BYTES])
+{
+    char shown[TREE_SHOWN_BYTES];
+    pack_show(pack, number, shown, sizeof(shown));
+    place_say(text, "%s: changed since the job began", shown);
+    return DISK_CHANGED;
+}
+
+static enum disk_status read_piece(const struct pack *pack, int directory_fd, const uint64_t *inodes,
+                                   const struct pack_piece *piece, uint8_t *data, char text[DISK_TEXT_BYTES])
+{
+    struct pack_entry entry;
+    struct stat stat;
+    pack_entry(pack, piece->entry, &entry);
+    int fd = openat(directory_fd, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && inodes != NULL && (errno == ENOENT || errno == ELOOP))
+        return changed(pack, piece->entry, text);
+    int64_t got = fd < 0 ? -1 : read_fully(fd, data, piece->length, piece->file_offset);
+    if (got < 0)
+        tree_fail(text, fd < 0 ? "open" : "read", pack, piece->entry);
+    /* Looked at after the read: what was read while it changed is not used. */
+    bool same = got < 0 || inodes == NULL ||
+                (fstat(fd, &stat) == 0 && unchanged(&entry, inodes[piece->entry], &stat));
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return DISK_FAILED;
+    if (same && got == (int64_t)piece->length)
+        return DISK_OK;
+    if (inodes != NULL)
+        return changed(pack, piece->entry, text);
+    errno = EIO;
+    tree_fail(text, "read", pack, piece->entry);
+    return DISK_FAILED;
+}
+
+enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
+                           uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES])
+{
+    struct pack_cursor cursor;
+    struct pack_piece piece;
+    struct tree_chain chain;
+    enum disk_status status = DISK_OK;
+    tree_chain_begin(&chain, tree_names_of(pack), root_fd);
+    pack_seek(&cursor, pack, start, end);
+    while (status == DISK_OK && pack_next(&cursor, &piece)) {
+        struct pack_entry entry;
+        if (piece.length == 0)
+            continue;
+        pack_entry(pack, piece.entry, &entry);
+        int directory_fd = tree_chain_open(&chain, entry.parent);
+        if (directory_fd >= 0) {
+            status = read_piece(pack, directory_fd, inodes, &piece, data + piece.range_offset, text);
+        } else if (inodes != NULL && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
+            status = changed(pack, entry.parent, text);
+        } else {
+            tree_fail(text, "open", pack, entry.parent);
+            status = DISK_FAILED;
+        }
+    }
+    tree_chain_end(&chain);
+    return status;
+}
+
+/* ---- removal ---- */
+
+/* One directory that is being emptied. */
+struct emptied {
+    DIR *stream;
+    char name[NAME_MAX + 1];
+};
+
+static bool descend(struct emptied *level, int above_fd, const char *name)
+{
+    int fd = openat(above_fd, name, OPEN_DIRECTORY);
+    if (fd >= 0)
+        (void)fchmod(fd, 0700); /* where it is not ours, what follows says why it fails */
+    level->stream = fd < 0 ? NULL : fdopendir(fd);
+    if (level->stream == NULL && fd >= 0)
+        close(fd);
+    snprintf(level->name, sizeof(level->name), "%s", name);
+    return level->stream != NULL;
+}
+
+/* Removes what is no directory; the first directory found is left for the caller to descend to. */
+static const char *empty_until_directory(DIR *stream, bool *good)
+{
+    struct dirent *found;
+    *good = true;
+    for (errno = 0; *good && (found = readdir(stream)) != NULL; errno = 0) {
+        if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0 ||
+            unlinkat(dirfd(stream), found->d_name, 0) == 0 || errno == ENOENT)
+            continue;
+        if (errno == EISDIR || errno == EPERM)
+            return found->d_name;
+        *good = false;
+    }
+    *good = *good && errno == 0;
+    return NULL;
+}
+
+static bool empty(struct emptied *levels, int directory_fd, const char *name)
+{
+    uint32_t depth = 0;
+    bool good = descend(&levels[0], directory_fd, name);
+    for (depth = good ? 1 : 0; depth > 0;) {
+        struct emptied *level = &levels[depth - 1];
+        const char *below = good ? empty_until_directory(level->stream, &good) : NULL;
+        if (below != NULL && depth <= PACK_DEPTH_MAX) {
+            good = descend(&levels[depth], dirfd(level->stream), below);
+            depth += good ? 1 : 0;
+            continue;
+        }
+        good = good && below == NULL;
+        int cause = errno;
+        closedir(level->stream);
+        depth--;
+        int above_fd = depth == 0 ? directory_fd : dirfd(levels[depth - 1].stream);
+        errno = cause;
+        good = good && (unlinkat(above_fd, level->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
+    }
+    return good;
+}
+
+bool tree_remove(int directory_fd, const char *name)
+{
+    if (unlinkat(directory_fd, name, 0) == 0 || errno == ENOENT)
+        return true;
+    struct emptied *levels = calloc(PACK_DEPTH_MAX + 1, sizeof(*levels));
+    bool good = levels != NULL && (empty(levels, directory_fd, name) || errno == ENOENT);
+    free(levels);
+    return good;
+}

@@ -1,0 +1,40 @@
+/* What the two ends of a directory share: ways down a tree, reading of pieces, removal. All by descriptors,
+ * one component at a time and never through a symbolic link. Blocking calls, made by the disk threads only.
+ */
+#pragma once
+
+#include "disk/place.h"
+#include "pack/pack.h"
+
+#define TREE_SHOWN_BYTES 100 /* of an entry's path in texts */
+
+/* Names and parents of numbered entries: of an index, or of one that is still being made. */
+struct tree_names {
+    void (*of)(const void *context, uint32_t number, uint32_t *parent, const char **name);
+    const void *context;
+};
+struct tree_names tree_names_of(const struct pack *pack);
+
+/* The directories from the root to the one used last: neighbours in the index share most of them. */
+struct tree_chain {
+    struct tree_names names;
+    int root_fd; /* the caller's */
+    uint32_t depth;
+    uint32_t entries[PACK_DEPTH_MAX];
+    int fds[PACK_DEPTH_MAX];
+};
+void tree_chain_begin(struct tree_chain *chain, struct tree_names names, int root_fd);
+/* The descriptor of directory `number`, the chain's own; -1: errno. */
+int tree_chain_open(struct tree_chain *chain, uint32_t number);
+void tree_chain_end(struct tree_chain *chain);
+
+/* "WHAT PATH: CAUSE", the cause being errno's. Always false. */
+bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *pack, uint32_t number);
+
+/* Fills `data` with bytes start … end - 1 of the object's content, from files below root_fd. With `inodes` (a
+ * source) every file must still be what it was when the index was made, else DISK_CHANGED. */
+enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
+                           uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES]);
+
+/* Removes NAME in the directory and all below it; what is gone already is no error. False: errno. */
+bool tree_remove(int directory_fd, const char *name);

@@ -1,0 +1,480 @@
+#include "disk/tree_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "disk/hash.h"
+#include "disk/unpack.h"
+#include "disk/walk.h"
+
+#define EARLY_NAME      ".early" /* exists for a moment, while the tree is still empty */
+#define CREATE_ATTEMPTS 8
+#define RANGES_FIRST    64u
+
+struct range {
+    uint64_t offset, length;
+};
+
+/* Distinct ranges, by their offsets. */
+struct ranges {
+    struct range *at;
+    uint64_t count, room, bytes;
+};
+
+struct tree_sink {
+    struct place *place;
+    int root_fd;
+    uint8_t exists, durable, tree;
+    bool sparse;  /* no space is asked for beforehand */
+    bool there;   /* NAME was the same tree already */
+    bool renamed; /* NAME.part has become NAME */
+    uint64_t index_bytes, object_bytes;
+    struct wire_hash index_hash;
+    uint8_t *index;
+    struct pack pack;
+    struct unpack unpack;
+    atomic_bool ready; /* the index is whole and right, its directories are made, early blocks are unpacked */
+    pthread_mutex_t lock; /* until it is ready: all below */
+    struct ranges index_parts, early;
+    int early_fd;                  /* -1: none yet */
+    char refused[DISK_TEXT_BYTES]; /* the index came and is not to be believed */
+};
+
+/* ---- opening ---- */
+
+static bool is_directory(int directory_fd, const char *name, struct stat *stat)
+{
+    return fstatat(directory_fd, name, stat, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(stat->st_mode);
+}
+
+static int open_directory(int directory_fd, const char *name)
+{
+    return openat(directory_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The same names, kinds, modes, times, sizes and targets: the same index. */
+static bool is_same(struct tree_sink *sink, int fd)
+{
+    struct walked walked;
+    char ignored[DISK_TEXT_BYTES];
+    if (!walk_tree(&walked, fd, sink->tree, sink->place->shown, ignored))
+        return false;
+    bool same = walked.pack.object_bytes == sink->object_bytes &&
+                memcmp(&walked.hash, &sink->index_hash, sizeof(walked.hash)) == 0;
+    free(walked.inodes);
+    if (same) {
+        sink->index = walked.bytes;
+        sink->pack = walked.pack;
+    } else {
+        free(walked.bytes);
+    }
+    return same;
+}
+
+/* What stands at NAME, against the job's policy. DISK_OK: go on and make NAME.part. */
+static enum disk_status check_existing(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    const struct place *place = sink->place;
+    struct stat stat;
+    if (fstatat(place->directory_fd, place->name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return DISK_OK;
+        place_fail(text, "open", place->shown, "");
+        return DISK_FAILED;
+    }
+    if (sink->exists == PART_EXISTS_FAIL || !S_ISDIR(stat.st_mode)) {
+        place_say(text, "%s: %s", place->shown,
+                  S_ISDIR(stat.st_mode) ? "is there already" : "is there already and not a directory");
+        return DISK_FAILED;
+    }
+    if (sink->exists != PART_EXISTS_SKIP_IF_SAME)
+        return DISK_OK;
+    int fd = open_directory(place->directory_fd, place->name);
+    if (fd >= 0 && is_same(sink, fd)) {
+        sink->root_fd = fd;
+        return DISK_ALREADY_THERE;
+    }
+    if (fd >= 0)
+        close(fd);
+    return DISK_OK;
+}
+
+/* What a writer that is no more has left behind. False: it is no such thing, or is being written. */
+static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES])
+{
+    struct stat stat;
+    if (!is_directory(place->directory_fd, place->part, &stat))
+        return place_say(text, "%s%s: is in the way and not a directory", place->shown, PLACE_PART_SUFFIX);
+    int fd = open_directory(place->directory_fd, place->part);
+    if (fd < 0)
+        return errno == ENOENT || place_fail(text, "open", place->shown, PLACE_PART_SUFFIX);
+    bool removed = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (!removed)
+        place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
+    else if (!tree_remove(place->directory_fd, place->part))
+        removed = place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
+    close(fd);
+    return removed;
+}
+
+/* Another job may take the new directory for a leftover until the lock is ours: then begin again. */
+static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
+{
+    for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
+        if (mkdirat(place->directory_fd, place->part, 0700) == 0) {
+            int fd = open_directory(place->directory_fd, place->part);
+            if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && place_part_is(place, fd))
+                return fd;
+            if (fd >= 0)
+                close(fd);
+        } else if (errno != EEXIST) {
+            place_fail(text, "create", place->shown, PLACE_PART_SUFFIX);
+            return -1;
+        } else if (!remove_leftover(place, text)) {
+            return -1;
+        }
+    }
+    place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
+    return -1;
+}
+
+static enum disk_status open_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    sink->index = malloc(sink->index_bytes);
+    if (sink->index == NULL) {
+        place_say(text, "%s: no memory for an index of %" PRIu64 " bytes", sink->place->shown,
+                  sink->index_bytes);
+        return DISK_FAILED;
+    }
+    sink->root_fd = create_part(sink->place, text);
+    if (sink->root_fd < 0)
+        return DISK_FAILED;
+    if (sink->sparse || place_check_space(sink->place, sink->root_fd, sink->object_bytes, text))
+        return DISK_OK;
+    (void)tree_remove(sink->place->directory_fd, sink->place->part); /* the first failure is what counts */
+    return DISK_FAILED;
+}
+
+static enum disk_status open_sink(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    if (sink->index_bytes < PACK_HEADER_BYTES || sink->index_bytes > PACK_INDEX_BYTES_MAX) {
+        place_say(text, "%s: an index of %" PRIu64 " bytes, expected %d to %" PRIu64, sink->place->shown,
+                  sink->index_bytes, PACK_HEADER_BYTES, PACK_INDEX_BYTES_MAX);
+        return DISK_FAILED;
+    }
+    enum disk_status status = check_existing(sink, text);
+    return status == DISK_OK ? open_part(sink, text) : status;
+}
+
+struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open, bool sparse,
+                                 struct disk_reply *reply)
+{
+    struct tree_sink *sink = calloc(1, sizeof(*sink));
+    if (sink == NULL) {
+        place_say(reply->text, "open %s: out of memory", place->shown);
+        return NULL;
+    }
+    sink->place = place;
+    sink->root_fd = sink->early_fd = -1;
+    sink->exists = open->exists;
+    sink->durable = open->durable;
+    sink->tree = open->tree;
+    sink->sparse = sparse;
+    sink->index_bytes = open->index_bytes;
+    sink->object_bytes = open->size_bytes;
+    sink->index_hash = open->index_hash;
+    pthread_mutex_init(&sink->lock, NULL);
+    reply->status = (uint8_t)open_sink(sink, reply->text);
+    if (reply->status == DISK_FAILED) {
+        tree_sink_close(sink);
+        return NULL;
+    }
+    sink->there = reply->status == DISK_ALREADY_THERE;
+    atomic_store(&sink->ready, sink->there);
+    return sink;
+}
+
+/* ---- the index comes ---- */
+
+static bool add_range(struct ranges *ranges, uint64_t offset, uint64_t length)
+{
+    for (uint64_t at = 0; at < ranges->count; at++)
+        if (ranges->at[at].offset == offset)
+            return true;
+    if (ranges->count == ranges->room) {
+        uint64_t room = ranges->room == 0 ? RANGES_FIRST : 2 * ranges->room;
+        struct range *moved = realloc(ranges->at, room * sizeof(*moved));
+        if (moved == NULL)
+            return false;
+        ranges->at = moved;
+        ranges->room = room;
+    }
+    ranges->at[ranges->count++] = (struct range){offset, length};
+    ranges->bytes += length;
+    return true;
+}
+
+/* Small files take whole blocks of the filesystem, and one inode each. */
+static bool check_space(const struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    struct statvfs stat;
+    uint64_t bytes = 0;
+    if (fstatvfs(sink->root_fd, &stat) != 0)
+        return place_fail(text, "free space at", sink->place->shown, "");
+    for (uint32_t number = 0; number < sink->pack.entries; number++) {
+        struct pack_entry entry;
+        pack_entry(&sink->pack, number, &entry);
+        bytes += (entry.size_bytes + stat.f_frsize - 1) / stat.f_frsize * stat.f_frsize;
+    }
+    if (stat.f_files != 0 && stat.f_favail < sink->pack.entries)
+        return place_say(text, "no space left for %s: %" PRIu32 " files, %" PRIu64 " inodes free",
+                         sink->place->shown, sink->pack.entries, (uint64_t)stat.f_favail);
+    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    if (bytes <= free_bytes)
+        return true;
+    return place_say(text, "no space left for %s: %" PRIu64 " MB needed in blocks, %" PRIu64 " MB free",
+                     sink->place->shown, bytes / 1000000 + 1, free_bytes / 1000000);
+}
+
+static bool unpack_early(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    bool good = true;
+    for (uint64_t at = 0; good && at < sink->early.count; at++) {
+        const struct range *range = &sink->early.at[at];
+        uint8_t *data = malloc(range->length + 1);
+        if (data == NULL)
+            good = place_say(text, "%s: out of memory", sink->place->shown);
+        else if (pread(sink->early_fd, data, range->length, (off_t)range->offset) != (ssize_t)range->length)
+            good = place_fail(text, "read early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
+        else
+            good = unpack_range(&sink->unpack, range->offset, range->offset + range->length, data, text);
+        free(data);
+    }
+    return good;
+}
+
+/* All bytes of the index are here. A hash that differs is no failure: a block of it was bad and comes again.
+ */
+static bool believe_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    struct wire_hash hash;
+    struct err err;
+    hash_block(PART_HASH_SHA256, sink->index, sink->index_bytes, &hash);
+    if (memcmp(&hash, &sink->index_hash, sizeof(hash)) != 0)
+        return true;
+    if (!pack_open(&sink->pack, sink->index, sink->index_bytes, sink->object_bytes, &err))
+        return place_say(text, "%s refused: %.100s", sink->place->shown, err.text);
+    if (!sink->sparse && !check_space(sink, text))
+        return false;
+    sink->unpack = (struct unpack){.pack = &sink->pack,
+                                   .root_fd = sink->root_fd,
+                                   .owner = (sink->tree & PART_TREE_OWNER) != 0 && geteuid() == 0,
+                                   .sync = sink->durable == PART_DURABLE_BLOCK,
+                                   .split = calloc(sink->pack.entries / 8 + 1, 1)};
+    if (sink->unpack.split == NULL)
+        return place_say(text, "%s: out of memory", sink->place->shown);
+    if (!unpack_directories(&sink->unpack, text) || !unpack_early(sink, text))
+        return false;
+    atomic_store(&sink->ready, true);
+    return true;
+}
+
+static bool take_index(struct tree_sink *sink, uint64_t offset, uint64_t length, const uint8_t *data,
+                       char text[DISK_TEXT_BYTES])
+{
+    memcpy(sink->index + offset, data, length);
+    if (!add_range(&sink->index_parts, offset, length))
+        return place_say(text, "%s: out of memory", sink->place->shown);
+    if (sink->index_parts.bytes < sink->index_bytes || believe_index(sink, text))
+        return true;
+    memcpy(sink->refused, text, sizeof(sink->refused));
+    return false;
+}
+
+/* ---- blocks before the index ---- */
+
+static bool open_early(struct tree_sink *sink)
+{
+    if (sink->early_fd >= 0)
+        return true;
+    sink->early_fd =
+        openat(sink->root_fd, EARLY_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return sink->early_fd >= 0 && unlinkat(sink->root_fd, EARLY_NAME, 0) == 0;
+}
+
+static bool put_early(struct tree_sink *sink, uint64_t offset, uint64_t length, const uint8_t *data,
+                      char text[DISK_TEXT_BYTES])
+{
+    if (open_early(sink) &&
+        (length == 0 || pwrite(sink->early_fd, data, length, (off_t)offset) == (ssize_t)length))
+        return add_range(&sink->early, offset, length) ||
+               place_say(text, "%s: out of memory", sink->place->shown);
+    return place_fail(text, "write early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
+}
+
+/* ---- requests ---- */
+
+/* The part of a request that lies behind the index. */
+static uint64_t content_start(const struct tree_sink *sink, const struct disk_request *request)
+{
+    return MIN(MAX(request->offset, sink->index_bytes), request->offset + request->length);
+}
+
+/* A range up to `end` has to do with content; empty files at the object's end count. */
+static bool has_content(const struct tree_sink *sink, uint64_t end)
+{
+    return end > sink->index_bytes || end == sink->object_bytes;
+}
+
+static bool outside(const struct tree_sink *sink, const struct disk_request *request,
+                    char text[DISK_TEXT_BYTES])
+{
+    if (request->offset <= sink->object_bytes && request->length <= sink->object_bytes - request->offset)
+        return false;
+    place_say(text, "%s: block beyond the object's end", sink->place->shown);
+    return true;
+}
+
+/* Under the lock. *unpack: the content is still to be unpacked. */
+static bool write_before_ready(struct tree_sink *sink, const struct disk_request *request, bool *unpack,
+                               char text[DISK_TEXT_BYTES])
+{
+    uint64_t end = request->offset + request->length, content = content_start(sink, request);
+    if (sink->refused[0] != '\0')
+        return place_say(text, "%s", sink->refused);
+    if (content > request->offset && !atomic_load(&sink->ready) &&
+        !take_index(sink, request->offset, content - request->offset, request->data, text))
+        return false;
+    *unpack = atomic_load(&sink->ready);
+    if (*unpack || !has_content(sink, end))
+        return true;
+    return put_early(sink, content, end - content, request->data + (content - request->offset), text);
+}
+
+enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_request *request,
+                                 char text[DISK_TEXT_BYTES])
+{
+    uint64_t end = request->offset + request->length, content = content_start(sink, request);
+    bool good = true, unpack = true;
+    if (sink->there || outside(sink, request, text))
+        return DISK_FAILED;
+    if (!atomic_load(&sink->ready)) {
+        pthread_mutex_lock(&sink->lock);
+        good = write_before_ready(sink, request, &unpack, text);
+        pthread_mutex_unlock(&sink->lock);
+    }
+    /* An end of the index at the end of a block is the start of content as well: of none, or of empty files.
+     */
+    if (good && unpack && end >= sink->index_bytes)
+        good = unpack_range(&sink->unpack, content, end, request->data + (content - request->offset), text);
+    return good ? DISK_OK : DISK_FAILED;
+}
+
+enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_request *request,
+                                char text[DISK_TEXT_BYTES])
+{
+    uint64_t end = request->offset + request->length, content = content_start(sink, request);
+    enum disk_status status = DISK_OK;
+    if (outside(sink, request, text))
+        return DISK_FAILED;
+    bool ready = atomic_load(&sink->ready);
+    if (!ready)
+        pthread_mutex_lock(&sink->lock);
+    if (content > request->offset)
+        memcpy(request->data, sink->index + request->offset, content - request->offset);
+    uint8_t *data = request->data + (content - request->offset);
+    bool early = !ready && !atomic_load(&sink->ready);
+    if (early && content < end && pread(sink->early_fd, data, end - content, (off_t)content) < 0) {
+        place_fail(text, "read early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
+        status = DISK_FAILED;
+    }
+    if (!ready)
+        pthread_mutex_unlock(&sink->lock);
+    if (!early && content < end)
+        status = tree_read(&sink->pack, sink->root_fd, NULL, content, end, data, text);
+    return status;
+}
+
+/* ---- the end ---- */
+
+/* NAME.part and NAME change places in one step; what was NAME is removed afterwards. */
+static bool swap(const struct place *place, char text[DISK_TEXT_BYTES])
+{
+    int fd = place->directory_fd;
+    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) != 0)
+        return place_fail(text, "rename to", place->shown, "");
+    return tree_remove(fd, place->part) || place_fail(text, "remove the old", place->shown, "");
+}
+
+static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    const struct place *place = sink->place;
+    int fd = place->directory_fd;
+    struct stat stat;
+    if (!place_part_is(place, sink->root_fd))
+        return place_say(text, "%s%s: was removed or replaced", place->shown, PLACE_PART_SUFFIX);
+    if (sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat)) {
+        sink->renamed = swap(place, text);
+        return sink->renamed;
+    }
+    sink->renamed = renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0;
+    return sink->renamed || place_fail(text, "rename to", place->shown, "");
+}
+
+/* syncfs, not an fsync per file: one journal commit in place of as many as there are files. It writes back
+ * what others have written to that filesystem as well, and since Linux 5.8 tells of write errors. */
+enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    bool durable = sink->durable != PART_DURABLE_NONE;
+    if (sink->there || sink->renamed)
+        return DISK_OK;
+    if (!atomic_load(&sink->ready)) {
+        place_say(text, "%s: its index never came whole", sink->place->shown);
+        return DISK_FAILED;
+    }
+    if (!unpack_finish(&sink->unpack, text))
+        return DISK_FAILED;
+    if (durable && syncfs(sink->root_fd) != 0) {
+        place_fail(text, "syncfs", sink->place->shown, PLACE_PART_SUFFIX);
+        return DISK_FAILED;
+    }
+    if (!rename_part(sink, text))
+        return DISK_FAILED;
+    if (!durable || fsync(sink->place->directory_fd) == 0)
+        return DISK_OK;
+    place_fail(text, "fsync of the directory of", sink->place->shown, "");
+    return DISK_FAILED;
+}
+
+enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    const struct place *place = sink->place;
+    if (sink->there || sink->renamed || !place_part_is(place, sink->root_fd) ||
+        tree_remove(place->directory_fd, place->part))
+        return DISK_OK;
+    place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
+    return DISK_FAILED;
+}
+
+void tree_sink_close(struct tree_sink *sink)
+{
+    if (sink->root_fd >= 0)
+        close(sink->root_fd);
+    if (sink->early_fd >= 0)
+        close(sink->early_fd);
+    pthread_mutex_destroy(&sink->lock);
+    free(sink->unpack.split);
+    free(sink->index_parts.at);
+    free(sink->early.at);
+    free(sink->index);
+    free(sink);
+}

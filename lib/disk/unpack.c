@@ -1,0 +1,277 @@
+#include "disk/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+#define PRIVATE_DIRECTORY 0700
+#define PRIVATE_FILE      0600
+/* Runs of zeros are looked for in steps of this length, on multiples of it. A piece may begin or end within
+ * one: punching a part of a block that is not there leaves it so. */
+#define HOLE_STEP 4096u
+
+/* ---- what entries carry besides content ---- */
+
+static void times_of(const struct pack_entry *entry, struct timespec times[2])
+{
+    times[0] = (struct timespec){.tv_nsec = UTIME_OMIT};
+    times[1] = (struct timespec){.tv_sec = entry->modified_s, .tv_nsec = (long)entry->modified_ns};
+}
+
+static bool set_xattrs(int fd, const struct pack_entry *entry)
+{
+    struct pack_xattr xattr;
+    for (uint16_t at = 0; pack_xattr_next(entry, &at, &xattr);)
+        if (fsetxattr(fd, xattr.name, xattr.value, xattr.value_bytes, 0) != 0)
+            return false;
+    return true;
+}
+
+/* In this order: changing the owner takes set-id bits away, and a mode may forbid what comes before it. */
+static bool set_rest(const struct unpack *unpack, int fd, const struct pack_entry *entry)
+{
+    struct timespec times[2];
+    times_of(entry, times);
+    return set_xattrs(fd, entry) && (!unpack->owner || fchown(fd, entry->uid, entry->gid) == 0) &&
+           fchmod(fd, entry->mode) == 0 && futimens(fd, times) == 0;
+}
+
+/* ---- content ---- */
+
+static bool write_fully(int fd, const uint8_t *data, uint64_t length, uint64_t offset)
+{
+    uint64_t put = 0;
+    while (put < length) {
+        ssize_t part = pwrite(fd, data + put, length - put, (off_t)(offset + put));
+        if (part < 0 && errno != EINTR)
+            return false;
+        put += part < 0 ? 0 : (uint64_t)part;
+    }
+    return true;
+}
+
+static bool all_zero(const uint8_t *data, uint64_t length)
+{
+    return data[0] == 0 && memcmp(data, data + 1, length - 1) == 0;
+}
+
+/* How far from `at` the data is all zeros, or all not, in whole steps of the file's offsets. */
+static uint64_t run_end(const uint8_t *data, uint64_t length, uint64_t at, uint64_t offset, bool *zero)
+{
+    bool first = true;
+    while (at < length) {
+        uint64_t step = MIN(HOLE_STEP - (offset + at) % HOLE_STEP, length - at);
+        bool zeros = all_zero(data + at, step);
+        if (!first && zeros != *zero)
+            break;
+        *zero = zeros;
+        first = false;
+        at += step;
+    }
+    return at;
+}
+
+/* Zeros become holes: left out of a new file, punched into one that may have had other content there. */
+static bool write_content(int fd, const uint8_t *data, uint64_t length, uint64_t offset, bool is_new)
+{
+    const int punch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    for (uint64_t at = 0, end; at < length; at = end) {
+        bool zero = false;
+        end = run_end(data, length, at, offset, &zero);
+        if (zero && (is_new || fallocate(fd, punch, (off_t)(offset + at), (off_t)(end - at)) == 0))
+            continue;
+        if (!write_fully(fd, data + at, end - at, offset + at))
+            return false;
+    }
+    return true;
+}
+
+/* What ends in a hole has not got its length by writing. */
+static bool set_length(int fd, const uint8_t *data, const struct pack_entry *entry)
+{
+    return data[entry->size_bytes - 1] != 0 || ftruncate(fd, (off_t)entry->size_bytes) == 0;
+}
+
+static int create_anew(int directory_fd, const char *name)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(directory_fd, name, flags, PRIVATE_FILE);
+    if (fd >= 0 || errno != EEXIST)
+        return fd;
+    /* It has come before, and was bad. */
+    if (unlinkat(directory_fd, name, 0) != 0 && errno != ENOENT)
+        return -1;
+    return openat(directory_fd, name, flags, PRIVATE_FILE);
+}
+
+static bool put_whole(const struct unpack *unpack, int directory_fd, const struct pack_entry *entry,
+                      const uint8_t *data)
+{
+    int fd = create_anew(directory_fd, entry->name);
+    if (fd < 0)
+        return false;
+    bool good = entry->size_bytes == 0 ||
+                (write_content(fd, data, entry->size_bytes, 0, true) && set_length(fd, data, entry));
+    good = good && set_rest(unpack, fd, entry) && (!unpack->sync || fsync(fd) == 0);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return good;
+}
+
+static bool put_part(struct unpack *unpack, int directory_fd, const struct pack_entry *entry,
+                     const struct pack_piece *piece, const uint8_t *data)
+{
+    __atomic_fetch_or(&unpack->split[piece->entry / 8], (uint8_t)(1u << piece->entry % 8), __ATOMIC_RELAXED);
+    int fd = openat(directory_fd, entry->name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, PRIVATE_FILE);
+    if (fd < 0)
+        return false;
+    bool good = ftruncate(fd, (off_t)entry->size_bytes) == 0 &&
+                write_content(fd, data, piece->length, piece->file_offset, false) &&
+                (!unpack->sync || fdatasync(fd) == 0);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return good;
+}
+
+static bool put_symlink(const struct unpack *unpack, int directory_fd, const struct pack_entry *entry)
+{
+    struct timespec times[2];
+    times_of(entry, times);
+    if (unlinkat(directory_fd, entry->name, 0) != 0 && errno != ENOENT)
+        return false;
+    return symlinkat(entry->target, directory_fd, entry->name) == 0 &&
+           (!unpack->owner ||
+            fchownat(directory_fd, entry->name, entry->uid, entry->gid, AT_SYMLINK_NOFOLLOW) == 0) &&
+           utimensat(directory_fd, entry->name, times, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool put_piece(struct unpack *unpack, struct tree_chain *chain, const struct pack_piece *piece,
+                      const uint8_t *data)
+{
+    struct pack_entry entry;
+    pack_entry(unpack->pack, piece->entry, &entry);
+    int directory_fd = tree_chain_open(chain, entry.parent);
+    if (directory_fd < 0)
+        return false;
+    if (entry.kind == PACK_SYMLINK)
+        return put_symlink(unpack, directory_fd, &entry);
+    if (piece->length == entry.size_bytes)
+        return put_whole(unpack, directory_fd, &entry, data + piece->range_offset);
+    return put_part(unpack, directory_fd, &entry, piece, data + piece->range_offset);
+}
+
+bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uint8_t *data,
+                  char text[DISK_TEXT_BYTES])
+{
+    struct pack_cursor cursor;
+    struct pack_piece piece;
+    struct tree_chain chain;
+    bool good = true;
+    tree_chain_begin(&chain, tree_names_of(unpack->pack), unpack->root_fd);
+    pack_seek(&cursor, unpack->pack, start, end);
+    while (good && pack_next(&cursor, &piece)) {
+        good = put_piece(unpack, &chain, &piece, data);
+        if (!good)
+            tree_fail(text, "write", unpack->pack, piece.entry);
+    }
+    tree_chain_end(&chain);
+    return good;
+}
+
+/* ---- before and after ---- */
+
+/* Calls `what` for every entry, from the first or from the last on. */
+static bool
+for_entries(const struct unpack *unpack, bool backwards, const char *doing, char text[DISK_TEXT_BYTES],
+            bool (*what)(const struct unpack *, struct tree_chain *, uint32_t, const struct pack_entry *))
+{
+    struct tree_chain chain;
+    bool good = true;
+    tree_chain_begin(&chain, tree_names_of(unpack->pack), unpack->root_fd);
+    for (uint32_t step = 0; good && step < unpack->pack->entries; step++) {
+        uint32_t number = backwards ? unpack->pack->entries - 1 - step : step;
+        struct pack_entry entry;
+        pack_entry(unpack->pack, number, &entry);
+        good = what(unpack, &chain, number, &entry);
+        if (!good)
+            tree_fail(text, doing, unpack->pack, number);
+    }
+    tree_chain_end(&chain);
+    return good;
+}
+
+static bool make_directory(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+                           const struct pack_entry *entry)
+{
+    (void)unpack;
+    if (entry->kind != PACK_DIRECTORY || number == 0)
+        return true;
+    int above_fd = tree_chain_open(chain, entry->parent);
+    return above_fd >= 0 && mkdirat(above_fd, entry->name, PRIVATE_DIRECTORY) == 0;
+}
+
+bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
+{
+    return for_entries(unpack, false, "make", text, make_directory);
+}
+
+static bool finish_split(const struct unpack *unpack, struct tree_chain *chain,
+                         const struct pack_entry *entry)
+{
+    int above_fd = tree_chain_open(chain, entry->parent);
+    int fd = above_fd < 0 ? -1 : openat(above_fd, entry->name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool good = set_rest(unpack, fd, entry);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return good;
+}
+
+static bool make_hardlink(const struct unpack *unpack, struct tree_chain *chain,
+                          const struct pack_entry *entry)
+{
+    struct pack_entry file;
+    struct tree_chain other; /* the two directories are needed at once */
+    pack_entry(unpack->pack, entry->link, &file);
+    tree_chain_begin(&other, tree_names_of(unpack->pack), unpack->root_fd);
+    int from_fd = tree_chain_open(&other, file.parent);
+    int to_fd = from_fd < 0 ? -1 : tree_chain_open(chain, entry->parent);
+    bool good = to_fd >= 0 && linkat(from_fd, file.name, to_fd, entry->name, 0) == 0;
+    int cause = errno;
+    tree_chain_end(&other);
+    errno = cause;
+    return good;
+}
+
+static bool finish_file(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+                        const struct pack_entry *entry)
+{
+    bool split = (__atomic_load_n(&unpack->split[number / 8], __ATOMIC_RELAXED) >> number % 8 & 1) != 0;
+    if (entry->kind == PACK_FILE && split)
+        return finish_split(unpack, chain, entry);
+    return entry->kind != PACK_HARDLINK || make_hardlink(unpack, chain, entry);
+}
+
+static bool finish_directory(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+                             const struct pack_entry *entry)
+{
+    if (entry->kind != PACK_DIRECTORY)
+        return true;
+    int fd = tree_chain_open(chain, number);
+    return fd >= 0 && set_rest(unpack, fd, entry);
+}
+
+/* Directories from the last to the first, hence each after what lies in it, which would change its time. */
+bool unpack_finish(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
+{
+    return for_entries(unpack, false, "finish", text, finish_file) &&
+           for_entries(unpack, true, "finish", text, finish_directory);
+}

@@ -1,0 +1,22 @@
+/* Makes the entries of a packed directory below a root: pieces of content as they come, and what has to wait
+ * until all content is there. Blocking calls, made by the disk threads only. */
+#pragma once
+
+#include "disk/tree.h"
+
+struct unpack {
+    const struct pack *pack;
+    int root_fd;
+    bool owner;     /* set user and group */
+    bool sync;      /* each file is on the disk before unpack_range returns */
+    uint8_t *split; /* bit per entry: came in several pieces, has its mode and time still to get */
+};
+
+/* All directories, 0700. */
+bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES]);
+/* Content from `start` to `end` - 1; may come again. Ranges side by side are fine as long as they don't
+ * overlap. */
+bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uint8_t *data,
+                  char text[DISK_TEXT_BYTES]);
+/* After all ranges: hard links, modes, owners, times. */
+bool unpack_finish(const struct unpack *unpack, char text[DISK_TEXT_BYTES]);

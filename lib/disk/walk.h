@@ -1,0 +1,16 @@
+/* Walks a directory and makes its index (pack/pack.h). Blocking calls, made by the disk threads only. */
+#pragma once
+
+#include "disk/tree.h"
+
+struct walked {
+    struct pack pack; /* of `bytes` */
+    uint8_t *bytes;   /* the index */
+    uint64_t *inodes; /* of each entry */
+    struct wire_hash hash;
+};
+
+/* `tree`: PART_TREE_…. The two arrays are the caller's to free. False: text says which entry and why: one
+ * that can not be read, or that is neither file, directory nor symbolic link. */
+bool walk_tree(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
+               char text[DISK_TEXT_BYTES]);
