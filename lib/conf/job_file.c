@@ -23,6 +23,9 @@ static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
                                                   {"replace", PART_EXISTS_REPLACE},
                                                   {"skip-if-same", PART_EXISTS_SKIP_IF_SAME},
                                                   {NULL, 0}};
+static const struct option_word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
+static const struct option_word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
+static const struct option_word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
 static const struct option_word congestion_words[] = {{"bql", WORD_LATER},
                                                       {"scavenger", WORD_LATER},
                                                       {"delay", PART_CONGESTION_DELAY},
@@ -199,6 +202,13 @@ const struct conf_option job_options[] = {
          "when sites make sure that data is on the disk (fsync): once at the end, after each block, never"},
     {"exists", OPTION_WORD, FIELD(struct job_spec, exists), .words = exists_words, .initial = "fail",
      .help = "what a site does when the name is already there; same means equal size and modification time"},
+    {"owner", OPTION_WORD, FIELD(struct job_spec, tree_owner), .words = owner_words, .initial = "drop",
+     .help = "directory: user and group ids and set-id bits; kept by sites that run as root"},
+    {"xattrs", OPTION_WORD, FIELD(struct job_spec, tree_xattrs), .words = xattr_words, .initial = "drop",
+     .help = "directory: extended attributes in user.*, of files and directories"},
+    {"hardlinks", OPTION_WORD, FIELD(struct job_spec, tree_hardlinks), .words = hardlink_words,
+     .initial = "keep",
+     .help = "directory: names of one file stay names of one file, or each becomes a file of its own"},
     {"congestion", OPTION_WORD, FIELD(struct job_spec, congestion), .words = congestion_words,
      .initial = "delay",
      .help = "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
@@ -217,7 +227,8 @@ struct job_file {
 
 static const struct conf_option object_options[] = {
     {"file", OPTION_TEXT, FIELD(struct job_file, object_file), .required = true,
-     .help = "path of the file at the source; a relative one counts from the job file's directory"},
+     .help =
+         "path of the file or directory at the source; a relative one counts from the job file's directory"},
     {.type = OPTION_END}};
 
 const struct conf_option job_file_options[] = {
@@ -331,11 +342,13 @@ static void resolve_file(struct conf_reader *reader, struct job_file *job)
     if (top && nested)
         conf_fault(reader, "object", "contradicts file: one of them is enough");
     if (!top && !nested)
-        conf_fault(reader, "", "\"file\" is missing: path of the file at the source");
+        conf_fault(reader, "", "\"file\" is missing: path of the file or directory at the source");
     const char *file = job->object_file[0] != '\0' ? job->object_file : job->file;
     const char *slash = strrchr(reader->path, '/');
     int directory = file[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
     int length = snprintf(job->spec.file, sizeof(job->spec.file), "%.*s%s", directory, reader->path, file);
+    for (; length > 1 && length < (int)sizeof(job->spec.file) && job->spec.file[length - 1] == '/'; length--)
+        job->spec.file[length - 1] = '\0';
     if (length >= (int)sizeof(job->spec.file))
         conf_fault(reader, job->object_file[0] != '\0' ? "object.file" : "file",
                    "longer than %d characters with the directory of the job file", PATH_BYTES - 1);

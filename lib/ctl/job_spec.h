@@ -44,6 +44,9 @@ struct job_spec {
     uint8_t durable;              /* enum part_durable */
     uint8_t exists;               /* enum part_exists */
     uint8_t congestion;           /* enum part_congestion */
-    uint64_t measure_ns;          /* how long to measure before planning … */
-    uint64_t measure_age_ns;      /* … what is unknown or older than this */
+    uint8_t tree_owner;           /* PART_TREE_OWNER or 0; the same for the next two */
+    uint8_t tree_xattrs;
+    uint8_t tree_hardlinks;
+    uint64_t measure_ns;     /* how long to measure before planning … */
+    uint64_t measure_age_ns; /* … what is unknown or older than this */
 };

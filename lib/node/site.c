@@ -111,6 +111,10 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
     job->open.exists = part->fixed.exists;
     job->open.durable = part->fixed.durable;
     job->open.hash = part->fixed.hash;
+    job->open.object = part->fixed.object;
+    job->open.tree = part->fixed.tree;
+    job->open.index_bytes = part->fixed.index_bytes;
+    job->open.index_hash = part->fixed.index_hash;
     return true;
 }
 
@@ -157,6 +161,7 @@ static void replace_part(struct node *node, struct job *job, const struct contro
     bool acceptable = part->fixed.epoch > job->epoch &&
                       (job->phase == PHASE_OPENING || job->phase == PHASE_READY) &&
                       part->fixed.size_bytes == job->part.fixed.size_bytes &&
+                      part->fixed.object == job->part.fixed.object &&
                       part->fixed.hash == job->part.fixed.hash && part->fixed.keep == job->part.fixed.keep &&
                       strcmp(part->file, job->part.file) == 0 && object_idle(job->object);
     if (!acceptable) {

@@ -186,6 +186,7 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
     }
     name_copy(job->open.file, sizeof(job->open.file), spec->file);
     job->open.hash = spec->hash;
+    job->open.tree = spec->tree_owner | spec->tree_xattrs | spec->tree_hardlinks;
     enter(node, job, JOB_ACCEPTED, TIME_NEVER);
     job_disk(node, job, &(struct disk_request){.op = DISK_OPEN_SOURCE, .open = &job->open});
     return true;
@@ -593,6 +594,9 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
         job->disk_open = true;
         job->geometry.size_bytes = reply->size_bytes;
         job->modified_ns = reply->modified_ns;
+        job->open.object = reply->object;
+        job->open.index_bytes = reply->index_bytes;
+        job->open.index_hash = reply->index_hash;
         if (job->state == JOB_ACCEPTED)
             start_measuring(node, job, now_ns);
         return;

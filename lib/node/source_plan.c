@@ -112,6 +112,17 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
+/* What the disk found where the job's path leads. */
+static void fill_directory(const struct disk_open *open, struct wire_part *fixed)
+{
+    if (open->object != PART_OBJECT_DIRECTORY)
+        return;
+    fixed->object = PART_OBJECT_DIRECTORY;
+    fixed->tree = open->tree;
+    fixed->index_bytes = open->index_bytes;
+    fixed->index_hash = open->index_hash;
+}
+
 /* What all parts have in common. */
 static bool fill_manifest(const struct node *node, struct job *job, struct err *err)
 {
@@ -138,6 +149,7 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     fixed->exists = spec->exists;
     fixed->congestion = spec->congestion;
     fixed->start_bps = spec->start_bps;
+    fill_directory(&job->open, fixed);
     const char *file = spec->target[0] != '\0' ? spec->target : base_name(spec->file);
     if (!path_stays_below(file) || !name_copy(job->part.file, sizeof(job->part.file), file))
         return err_set(err, "'%.100s' is no file name for the sites: give one with 'as:'", file);

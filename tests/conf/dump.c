@@ -71,8 +71,9 @@ void dump_job(FILE *out, const struct job_spec *spec)
             spec->children_max, U64(spec->plan_rate_bps));
     for (unsigned index = 0; index < spec->given_count; index++)
         fprintf(out, "%s>%s,", spec->given[index][0], spec->given[index][1]);
-    fprintf(out, " hash=%u durable=%u exists=%u congestion=%u measure=%llu\n", spec->hash, spec->durable,
-            spec->exists, spec->congestion, U64(spec->measure_ns));
+    fprintf(out, " hash=%u durable=%u exists=%u tree=%u congestion=%u measure=%llu\n", spec->hash,
+            spec->durable, spec->exists, spec->tree_owner | spec->tree_xattrs | spec->tree_hardlinks,
+            spec->congestion, U64(spec->measure_ns));
     fprintf(out, "  age=%llu cap=%llu priority=%u dscp=%u\n", U64(spec->measure_age_ns),
             U64(spec->controls.rate_cap_bps), spec->controls.priority, spec->controls.dscp);
 }

@@ -71,7 +71,7 @@ static void make_tree(const struct fixture *fixture)
     }
     strcat(deep, "/file");
     make_file(fixture, deep, "deep", 4, FIXED_NS);
-    for (int number = 0; number < 100; number++) {
+    for (int number = 0; number < 60; number++) {
         char name[32];
         snprintf(name, sizeof(name), "from/d/%03d", number);
         make_file(fixture, name, content + number, (size_t)number * 37, FIXED_NS + (uint64_t)number);
@@ -450,7 +450,7 @@ static void tree__many_files_on_many_threads(void **state)
     struct fixture fixture;
     fixture_start(&fixture, 4, false);
     make_directory(&fixture, "from");
-    for (int number = 0; number < 3000; number++) {
+    for (int number = 0; number < 1000; number++) {
         char name[32];
         snprintf(name, sizeof(name), "from/%04d", number);
         make_file(&fixture, name, name, (size_t)number % 31, FIXED_NS);
