@@ -9,11 +9,17 @@
 #define COUNT_MAX        1000
 #define TIME_MAX_NS      (3600 * NS_PER_S)
 
-static const struct option_word kind_words[] = {{"cbr", CROSS_CBR},     {"poisson", CROSS_POISSON},
-                                                {"onoff", CROSS_ONOFF}, {"cubic", CROSS_CUBIC},
-                                                {"bbr1", CROSS_BBR1},   {"bbr3", CROSS_BBR3},
-                                                {"bql", CROSS_BQL},     {"scavenger", CROSS_SCAVENGER},
-                                                {"fixed", CROSS_FIXED}, {NULL, 0}};
+static const struct option_word kind_words[] = {{"cbr", CROSS_CBR},
+                                                {"poisson", CROSS_POISSON},
+                                                {"onoff", CROSS_ONOFF},
+                                                {"cubic", CROSS_CUBIC},
+                                                {"bbr1", CROSS_BBR1},
+                                                {"bbr3", CROSS_BBR3},
+                                                {"bql", CROSS_BQL},
+                                                {"scavenger", CROSS_SCAVENGER},
+                                                {"fixed", CROSS_FIXED},
+                                                {"delay", CROSS_DELAY},
+                                                {NULL, 0}};
 static const struct option_word times_words[] = {{"exponential", 0}, {"fixed", 1}, {NULL, 0}};
 
 const struct conf_option scenario_cross_options[] = {
@@ -55,6 +61,7 @@ static bool needs_rate(const struct scenario_cross *cross)
     case CROSS_BBR3:
     case CROSS_BQL:
     case CROSS_SCAVENGER:
+    case CROSS_DELAY:
         return false;
     }
     return false;

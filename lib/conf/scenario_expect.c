@@ -42,6 +42,9 @@ const struct conf_option scenario_expect_options[] = {
      .form = "words", .help = "words that the job's final text contains"},
     {"complete.NODE", OPTION_TIME, EXPECT_VALUE,
      .help = "from a job's start until this receiver has everything, of its last job"},
+    {"flow.NUMBER", OPTION_RATE, EXPECT_VALUE,
+     .help = "wire rate of a flow of cross traffic, counted from 0, over its life; "
+             "flow.0.20-200: of the seconds 20 to 200"},
     {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 

@@ -13,6 +13,7 @@ enum event_kind {
     EVENT_PORT,    /* index: host whose first packet leaves its downlink */
     EVENT_DISK,    /* index: host whose disk's first request is done */
     EVENT_WAKE,    /* index: host whose node wanted to be called */
+    EVENT_CROSS,   /* index: flow of cross traffic that wanted to be called */
     EVENT_PLANNER, /* index: host whose planner acts */
     EVENT_WATCH,   /* look whether all jobs have ended */
 };

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "edge/limit.h"
+#include "sim/competitor.h"
 #include "sim/run.h"
 
 static bool is_receiver(const struct sim *sim, const struct sim_job *job, uint16_t node)
@@ -92,7 +93,9 @@ static void gather_job(struct sim *sim, uint16_t index, struct result_job *resul
 static void gather_jobs(struct sim *sim, struct sim_result *result)
 {
     uint64_t first_ns = TIME_NEVER, last_ns = 0, bits = 0;
-    result->completed = result->job_count != 0;
+    result->completed = result->job_count != 0 || sim->cross.count != 0;
+    if (result->job_count == 0)
+        return;
     for (uint16_t index = 0; index < result->job_count; index++) {
         struct result_job *job = &result->jobs[index];
         gather_job(sim, index, job);
@@ -102,7 +105,7 @@ static void gather_jobs(struct sim *sim, struct sim_result *result)
         bits += sim->sources[index].content.size_bytes * 8;
     }
     result->time_ns = result->completed ? last_ns - first_ns : elapsed_ns(sim->now_ns, first_ns);
-    if (result->completed)
+    if (result->completed && result->time_ns != 0)
         result->goodput_bps = muldiv64(bits, NS_PER_S, result->time_ns);
 }
 
@@ -131,19 +134,20 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
         return;
     const struct net_pair *pair = net_pair(&sim->net, from, to);
     struct result_edge *edge = &result->edges[result->edge_count++];
-    *edge = (struct result_edge){.from = from,
-                                 .to = to,
-                                 .view = view,
-                                 .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops,
-                                 .queue_drops = pair->link.counters.queue_drops + pair->port_drops,
-                                 .policer_drops = pair->link.counters.policer_drops,
-                                 .lost_burst = pair->link.counters.lost_burst,
-                                 .ecn_marked = pair->link.counters.marked,
-                                 .reordered = pair->link.counters.reordered,
-                                 .limited_by = edge_limit_name(view.limited_by),
-                                 .meter = meter_take(&sim->net.meters, from, to),
-                                 .complete_ns = complete_ns(sim, to),
-                                 .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
+    *edge = (struct result_edge){
+        .from = from,
+        .to = to,
+        .view = view,
+        .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops - pair->flow_lost,
+        .queue_drops = pair->link.counters.queue_drops + pair->port_drops - pair->flow_drops,
+        .policer_drops = pair->link.counters.policer_drops,
+        .lost_burst = pair->link.counters.lost_burst,
+        .ecn_marked = pair->link.counters.marked,
+        .reordered = pair->link.counters.reordered,
+        .limited_by = edge_limit_name(view.limited_by),
+        .meter = meter_take(&sim->net.meters, from, to),
+        .complete_ns = complete_ns(sim, to),
+        .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
     if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back))
         edge->feedback_bytes = back.feedback_bytes;
 }
@@ -198,13 +202,42 @@ static void gather_nodes(struct sim *sim, struct sim_result *result)
     result->digest = sim->digest.value;
 }
 
+static void gather_flow(const struct sim *sim, const struct cross_flow *flow, struct result_flow *result)
+{
+    const struct net_flow *drops = &sim->cross.drops[flow->index];
+    uint64_t life_ns = elapsed_ns(MIN(flow->config->stop_ns, sim->now_ns), flow->config->start_ns);
+    *result = (struct result_flow){.config = flow->config,
+                                   .total = flow->total,
+                                   .netem_lost = drops->lost,
+                                   .queue_drops = drops->queue_drops,
+                                   .wait_p50_ns = wait_percentile(&flow->waits, 50),
+                                   .wait_p99_ns = wait_percentile(&flow->waits, 99)};
+    if (flow->competitor != NULL)
+        result->loss_episodes = flow->competitor->losses;
+    if (life_ns != 0)
+        result->goodput_bps = muldiv64(flow->total.delivered_bytes * 8, NS_PER_S, life_ns);
+    size_t bytes = sim->cross.seconds_count * sizeof(*result->seconds);
+    result->seconds = malloc(bytes);
+    CHECK(result->seconds != NULL);
+    memcpy(result->seconds, flow->seconds, bytes);
+}
+
+static void gather_flows(const struct sim *sim, struct sim_result *result)
+{
+    result->flow_seconds = (uint32_t)MIN(sim->now_ns / NS_PER_S + 1, (uint64_t)sim->cross.seconds_count);
+    result->flows = calloc(MAX(sim->cross.count, (uint16_t)1), sizeof(*result->flows));
+    CHECK(result->flows != NULL);
+    for (uint16_t flow = 0; flow < sim->cross.count; flow++)
+        gather_flow(sim, &sim->cross.flows[flow], &result->flows[result->flow_count++]);
+}
+
 void gather(struct sim *sim, struct sim_result *result)
 {
     const struct scenario *scenario = sim->scenario;
     uint16_t count = scenario->node_count;
     *result = (struct sim_result){.seed = sim->options.seed,
                                   .end_ns = sim->now_ns,
-                                  .limit_reached = sim->stop_ns == TIME_NEVER,
+                                  .limit_reached = sim->stop_ns == TIME_NEVER && scenario->job_count != 0,
                                   .events = sim->counters.events,
                                   .memory_bytes = sim->net.pool.allocated_bytes,
                                   .job_count = scenario->job_count,
@@ -218,6 +251,7 @@ void gather(struct sim *sim, struct sim_result *result)
         for (uint16_t to = 0; to < count; to++)
             if (from != to)
                 gather_edge(sim, from, to, result);
+    gather_flows(sim, result);
     for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
         result->faults[fault] = (struct result_fault){
             scenario->faults[fault].kind, scenario->faults[fault].at_ns, sim->fault_applied[fault]};

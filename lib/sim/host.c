@@ -311,6 +311,11 @@ void host_receive(struct sim *sim, uint16_t index)
     uint16_t count = 0;
     while (count < SIM_BURST && (taken[count] = net_take(&sim->net, index, sim->now_ns)) != NULL) {
         struct sim_packet *packet = taken[count];
+        if (packet->flow != 0) {
+            cross_on_packet(&sim->cross, packet, sim->now_ns);
+            net_done(&sim->net, packet);
+            continue;
+        }
         packets[count] = (struct rx_packet){.data = datagram_of(&sim->scratch[count], packet),
                                             .length = packet->length,
                                             .ecn = packet->ecn,

@@ -138,8 +138,20 @@ static void fly(struct net *net, struct sim_packet *packet, uint64_t arrive_ns)
         event_add(net->heap, arrive_ns, EVENT_STRAY, index, packet);
 }
 
-static void count_drop(struct net *net, enum netem_verdict verdict)
+/* at_port: a queue of its sender's uplink or its receiver's downlink refused it. */
+static void count_drop(struct net *net, const struct sim_packet *packet, enum netem_verdict verdict,
+                       bool at_port)
 {
+    struct net_pair *pair = net_pair(net, packet->from, packet->to);
+    bool queue = verdict == NETEM_QUEUE_DROP;
+    pair->port_drops += at_port && queue;
+    if (packet->flow != 0) {
+        struct net_flow *flow = &net->flows[packet->flow - 1];
+        flow->queue_drops += queue;
+        flow->lost += !queue;
+        pair->flow_drops += queue;
+        pair->flow_lost += !at_port && (verdict == NETEM_LOST || verdict == NETEM_DOWN);
+    }
     switch (verdict) {
     case NETEM_PASS:
         break;
@@ -166,18 +178,28 @@ static bool all_zero(const uint8_t *data, uint32_t length)
     return data[0] == 0 && memcmp(data, data + 1, length - 1) == 0;
 }
 
+struct sim_packet *net_packet(struct net *net, uint16_t from, uint16_t to, uint32_t ip_bytes, uint32_t stored)
+{
+    struct sim_packet *packet = pool_take(&net->pool, stored);
+    packet->from = from;
+    packet->to = to;
+    packet->ip_bytes = ip_bytes;
+    packet->wire_bytes = ip_bytes + WIRE_EXTRA_BYTES;
+    packet->length = (uint16_t)(ip_bytes - address_overhead_bytes(ADDRESS_IPV4));
+    packet->ecn = 0;
+    packet->corrupted = false;
+    packet->flow = 0;
+    return packet;
+}
+
 static struct sim_packet *copy_of(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet)
 {
     bool zeros = packet->body_bytes == 0 || all_zero(packet->body, packet->body_bytes);
+    uint32_t ip_bytes = packet->head_bytes + packet->body_bytes + address_overhead_bytes(packet->to.family);
     struct sim_packet *copy =
-        pool_take(&net->pool, (uint32_t)packet->head_bytes + (zeros ? 0 : packet->body_bytes));
-    copy->from = from;
-    copy->to = to;
+        net_packet(net, from, to, ip_bytes, (uint32_t)packet->head_bytes + (zeros ? 0 : packet->body_bytes));
     copy->length = (uint16_t)(packet->head_bytes + packet->body_bytes);
-    copy->ip_bytes = copy->length + address_overhead_bytes(packet->to.family);
-    copy->wire_bytes = copy->ip_bytes + WIRE_EXTRA_BYTES;
     copy->ecn = packet->traffic_class & 3;
-    copy->corrupted = false;
     memcpy(copy->data, packet->head, packet->head_bytes);
     if (!zeros)
         memcpy(copy->data + packet->head_bytes, packet->body, packet->body_bytes);
@@ -203,15 +225,16 @@ static struct meter_packet metered(const struct sim_packet *packet)
                                  .wire_bytes = packet->wire_bytes};
 }
 
-uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *tx, uint64_t depart_ns)
+uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_ns)
 {
+    uint16_t from = packet->from, to = packet->to;
     struct net_port *port = &net->ports[from];
     uint64_t sent_ns = MAX(depart_ns, port->sent_until_ns);
     port->sent_until_ns = sent_ns;
     net->counters.sent++;
-    struct sim_packet *packet = copy_of(net, from, to, tx);
     struct meter_packet seen = metered(packet);
-    meter_on_sent(&net->meters, &seen, sent_ns);
+    if (packet->flow == 0)
+        meter_on_sent(&net->meters, &seen, sent_ns);
     packet->queued_ns = netem_queue_ns(&port->uplink, sent_ns);
     struct netem_decision up = netem_send(&port->uplink, packet->wire_bytes, packet->ip_bytes, sent_ns);
     struct netem_decision way = {.verdict = up.verdict};
@@ -224,9 +247,9 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
     digest_add(net->digest, (uint64_t)from << 48 | (uint64_t)to << 32 | packet->length);
     digest_add(net->digest, (uint64_t)way.verdict << 1 | way.corrupted);
     if (way.verdict != NETEM_PASS) {
-        net_pair(net, from, to)->port_drops += up.verdict == NETEM_QUEUE_DROP;
-        count_drop(net, way.verdict);
-        meter_on_refused(&net->meters, &seen, way.verdict, sent_ns);
+        count_drop(net, packet, way.verdict, up.verdict != NETEM_PASS);
+        if (packet->flow == 0)
+            meter_on_refused(&net->meters, &seen, way.verdict, sent_ns);
         pool_give(&net->pool, packet);
         return sent_ns;
     }
@@ -238,6 +261,12 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
     return sent_ns;
 }
 
+uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet,
+                  uint64_t depart_ns)
+{
+    return net_launch(net, copy_of(net, from, to, packet), depart_ns);
+}
+
 /* The packet has come through its link: into the receiver's downlink. */
 static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t now_ns)
 {
@@ -246,10 +275,10 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
     struct netem_decision down = netem_send(&port->downlink, packet->wire_bytes, packet->ip_bytes, now_ns);
     if (down.verdict != NETEM_PASS) {
         digest_add(net->digest, now_ns ^ (uint64_t)down.verdict << 60);
-        net_pair(net, packet->from, packet->to)->port_drops += down.verdict == NETEM_QUEUE_DROP;
-        count_drop(net, down.verdict);
+        count_drop(net, packet, down.verdict, true);
         struct meter_packet seen = metered(packet);
-        meter_on_refused(&net->meters, &seen, down.verdict, now_ns);
+        if (packet->flow == 0)
+            meter_on_refused(&net->meters, &seen, down.verdict, now_ns);
         pool_give(&net->pool, packet);
         return;
     }
@@ -284,13 +313,15 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
         struct meter_packet seen = metered(packet);
         if (!packet->corrupted) {
-            meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
+            if (packet->flow == 0)
+                meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
             port->down_bytes += packet->wire_bytes;
             net->counters.delivered++;
             return packet;
         }
         net->counters.corrupt_drops++;
-        meter_on_corrupted(&net->meters, &seen, packet->time_ns);
+        if (packet->flow == 0)
+            meter_on_corrupted(&net->meters, &seen, packet->time_ns);
         pool_give(&net->pool, packet);
     }
 }

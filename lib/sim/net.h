@@ -26,6 +26,7 @@ struct net_pair {
     struct packet_queue queue;
     uint64_t
         port_drops; /* its packets that the queue of its sender's uplink or receiver's downlink refused */
+    uint64_t flow_lost, flow_drops; /* of cross traffic: contained in the link's and port's counts */
     uint64_t *departures;
 };
 
@@ -42,6 +43,11 @@ struct net_counters {
         corrupt_drops, no_route;
 };
 
+/* What became of a cross-traffic flow's packets, acks included. */
+struct net_flow {
+    uint64_t lost, queue_drops;
+};
+
 struct net {
     uint16_t count;
     struct net_pair *pairs; /* [from * count + to] */
@@ -51,6 +57,7 @@ struct net {
     struct digest *digest;
     struct net_counters counters;
     struct meter_table meters;
+    struct net_flow *flows; /* the cross traffic's, [packet->flow - 1] */
 };
 
 void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, struct event_heap *heap,
@@ -64,6 +71,11 @@ void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, co
  * Returns when it was handed to the uplink. */
 uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet,
                   uint64_t depart_ns);
+/* The same in two steps, for packets that are no node's: a packet of ip_bytes with room for `stored` bytes of
+ * its own, then off with it. */
+struct sim_packet *net_packet(struct net *net, uint16_t from, uint16_t to, uint32_t ip_bytes,
+                              uint32_t stored);
+uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_ns);
 void net_on_link(struct net *net, uint32_t index, uint64_t now_ns);
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
 /* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with

@@ -9,8 +9,12 @@ void result_free(struct sim_result *result)
 {
     for (uint32_t edge = 0; edge < result->edge_count; edge++)
         meter_delete(result->edges[edge].meter);
+    for (uint32_t flow = 0; flow < result->flow_count; flow++)
+        free(result->flows[flow].seconds);
+    free(result->flows);
     free(result->jobs);
     free(result->edges);
+    result->flows = NULL;
     result->jobs = NULL;
     result->edges = NULL;
 }
@@ -219,6 +223,7 @@ static void report_lists(const struct sim_result *result, const struct scenario 
     for (uint32_t edge = 0; edge < result->edge_count; edge++)
         report_edge(&result->edges[edge], scenario, report);
     report_table_end(report);
+    result_flow_report(result, scenario, report);
     report_table(report, "probes");
     report_table_end(report);
     report_table(report, "faults");

@@ -9,6 +9,7 @@
 #include "base/report.h"
 #include "node/node.h"
 #include "sim/meter.h"
+#include "sim/cross.h"
 #include "sim/scenario.h"
 
 #define RESULT_COUNTERS_MAX 256
@@ -67,6 +68,17 @@ struct result_fault {
     bool applied; /* false: the run had ended before */
 };
 
+/* A flow of cross traffic. */
+struct result_flow {
+    const struct scenario_cross *config;
+    struct cross_total total;
+    uint64_t netem_lost, queue_drops; /* acks included */
+    uint64_t goodput_bps;             /* payload, over its life */
+    uint64_t wait_p50_ns, wait_p99_ns;
+    uint64_t loss_episodes; /* of a competitor */
+    uint64_t *seconds;      /* wire bytes delivered */
+};
+
 struct sim_result {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -85,6 +97,9 @@ struct sim_result {
     struct result_job *jobs;
     uint32_t edge_count;
     struct result_edge *edges;
+    uint32_t flow_count;
+    struct result_flow *flows;
+    uint32_t flow_seconds; /* of each series */
     uint32_t counter_count;
     struct result_counter counters[RESULT_COUNTERS_MAX];
     uint16_t fault_count;
@@ -112,6 +127,12 @@ uint64_t result_failed_jobs(const struct sim_result *result);
 /* What the network saw of the edge, into its row (result_meter.c). */
 void result_meter_report(const struct result_edge *edge, const struct scenario_measure *measure,
                          struct report *report);
+
+/* The cross traffic's table (result_flow.c), and the value of an expectation "flow.NUMBER" (wire rate over
+ * its life) or "flow.NUMBER.FROM-TO" (over these seconds); false: there is no such flow, or no such time. */
+void result_flow_report(const struct sim_result *result, const struct scenario *scenario,
+                        struct report *report);
+bool result_flow_rate(const struct sim_result *result, const char *name, uint64_t *rate_bps);
 
 /* The object that `--json` prints; with `nodes` also the ports of each node. */
 void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);

@@ -101,7 +101,8 @@ struct sim *sim_create(const struct scenario *scenario, const struct sim_options
         event_add(&sim->heap, scenario->faults[fault].at_ns, EVENT_FAULT, fault, NULL);
     for (uint16_t job = 0; job < scenario->job_count; job++)
         set_up_job(sim, job);
-    if (!set_up_hosts(sim, err)) {
+    if (!set_up_hosts(sim, err) ||
+        !cross_init(&sim->cross, scenario, options->seed, sim->limit_ns, &sim->net, &sim->heap, err)) {
         sim_destroy(sim);
         return NULL;
     }
@@ -118,6 +119,7 @@ void sim_destroy(struct sim *sim)
     while (event_pop(&sim->heap, &event))
         if (event.kind == EVENT_PLANNER)
             free(event.object);
+    cross_free(&sim->cross);
     event_heap_free(&sim->heap);
     net_free(&sim->net);
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
@@ -157,7 +159,8 @@ bool job_look(struct sim *sim, const struct sim_job *job)
 /* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
 static void watch(struct sim *sim)
 {
-    bool all_ended = true;
+    /* Without jobs the cross traffic is what is looked at. */
+    bool all_ended = sim->scenario->job_count != 0 || sim->now_ns >= cross_end_ns(&sim->cross);
     for (uint16_t index = 0; index < sim->scenario->job_count; index++) {
         struct sim_job *job = &sim->jobs[index];
         if (!job->ended && job_look(sim, job) && sim->job_view.state >= JOB_DONE) {
@@ -194,6 +197,9 @@ static void handle(struct sim *sim, const struct event *event)
         break;
     case EVENT_WAKE:
         host_wake(sim, (uint16_t)event->index);
+        break;
+    case EVENT_CROSS:
+        cross_on_wake(&sim->cross, event->index, sim->now_ns);
         break;
     case EVENT_PLANNER:
         planner_on_event(sim, (uint16_t)event->index, event->object);

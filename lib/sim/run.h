@@ -3,6 +3,7 @@
 
 #include "node/node.h"
 #include "sim/clock.h"
+#include "sim/cross.h"
 #include "sim/disk.h"
 #include "sim/net.h"
 #include "sim/sim.h"
@@ -57,6 +58,7 @@ struct sim {
     struct event_heap heap;
     struct digest digest;
     struct net net;
+    struct cross cross;
     struct sim_host *hosts;
     struct sim_source sources[SIM_SOURCES_MAX];
     struct sim_job jobs[SCENARIO_JOBS_MAX];

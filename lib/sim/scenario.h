@@ -70,7 +70,8 @@ enum scenario_cross_kind {
     CROSS_BBR3,
     CROSS_BQL,
     CROSS_SCAVENGER,
-    CROSS_FIXED
+    CROSS_FIXED,
+    CROSS_DELAY
 };
 
 struct scenario_cross {
