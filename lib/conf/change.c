@@ -26,10 +26,11 @@ static bool fail(struct change *change, const char *reason)
     return false;
 }
 
-/* A node added last gets the line of the place it belongs to. */
+/* A node added last gets the line of the place it belongs to. 0, for text that is not UTF-8, stays 0. */
 static int added(struct change *change, int number)
 {
-    CHECK(number != 0);
+    if (number == 0)
+        return 0;
     yaml_node_t *node = yaml_document_get_node(document(change), number);
     node->start_mark = node->end_mark = change->mark;
     return number;
@@ -130,11 +131,16 @@ static int *step_list(struct change *change, yaml_node_t *list)
     return &list->data.sequence.items.start[index];
 }
 
-/* The value of a new key, for now an empty map. */
+/* The value of a new key, for now an empty map; NULL: the key is no text. */
 static yaml_node_pair_t *add_pair(struct change *change, int map, size_t length)
 {
     int key = add_text(change, change->rest, length, YAML_PLAIN_SCALAR_STYLE);
     int below = added(change, yaml_document_add_mapping(document(change), NULL, YAML_ANY_MAPPING_STYLE));
+    CHECK(below != 0);
+    if (key == 0) {
+        fail(change, "a key that is not UTF-8");
+        return NULL;
+    }
     CHECK(yaml_document_append_mapping_pair(document(change), map, key, below));
     return yaml_document_get_node(document(change), map)->data.mapping.pairs.top - 1;
 }
@@ -156,6 +162,8 @@ static int *step_map(struct change *change, int number)
             return NULL;
         }
         pair = add_pair(change, number, length);
+        if (pair == NULL)
+            return NULL;
     }
     change->rest += length;
     return &pair->value;
