@@ -12,7 +12,8 @@
     LIMIT(credit, "receiver's memory")                                                                       \
     LIMIT(window, "sent-packet window")                                                                      \
     LIMIT(sender_disk, "sender's disk")                                                                      \
-    LIMIT(receiver_disk, "receiver's disk")
+    LIMIT(receiver_disk, "receiver's disk")                                                                  \
+    LIMIT(cpu, "sender's processor")
 
 #define EDGE_LIMIT_ENUM(name, text) EDGE_LIMIT_##name,
 enum edge_limit { EDGE_LIMITS(EDGE_LIMIT_ENUM) EDGE_LIMIT_COUNT };

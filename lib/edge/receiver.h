@@ -107,6 +107,6 @@ void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns);
  * again up to RECEIVER_REMINDERS times at doubling distances until a packet comes. */
 void receiver_remind(struct receiver *receiver, uint64_t now_ns);
 uint64_t receiver_next_ns(const struct receiver *receiver);
-/* Fills one ack when one is due: fixed part but credit, own_rate_mbps and limited_by (the owner's), and runs
+/* Fills one ack when one is due: fixed part but credit, own_rate_kbps and limited_by (the owner's), and runs
  * (WIRE_ACK_RUNS_MAX bytes of room). Call again until it returns false. */
 bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs, uint64_t now_ns);

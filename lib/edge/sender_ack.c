@@ -256,7 +256,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .newest_sent_ns = sender->largest_sent_ns,
         .after_bytes = after_bytes(sender),
         .ce_count = turn->marks,
-        .own_rate_bps = ack->own_rate_mbps * 1000000ULL,
+        .own_rate_bps = ack->own_rate_kbps * 1000ULL,
         .limited = limited_by(sender),
     };
     sender->congestion.type->on_ack(&sender->congestion, &sample);

@@ -95,8 +95,11 @@ void data_on_packet(struct node *node, struct peer *peer, const struct wire_head
         if (job != NULL && !store_symbols(node, peer, job, &view))
             return;
     }
-    receiver_on_packet(&peer->receiver, number, floor, header->stamp, packet->length + peer->frame_overhead,
-                       packet->ecn == 3, packet->rx_ns);
+    uint32_t wire_bytes = packet->length + peer->frame_overhead;
+    receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
+                       packet->rx_ns);
+    if (verdict == RECEIVER_NEW)
+        node->ports[peer->port].received_bytes += wire_bytes;
     digest_add(&node->digest, view.fixed.content ^ number << 1);
     uint64_t due_ns = receiver_next_ns(&peer->receiver);
     if (now_ns >= due_ns)
@@ -162,6 +165,13 @@ void data_tick(struct node *node, struct peer *peer, uint64_t now_ns)
     sender_on_tick(&peer->sender, now_ns, &events);
 }
 
+/* An edge that waits for its pacer finds out by itself. */
+static void edge_wake(struct peer *peer)
+{
+    if (peer->ready_ns == TIME_NEVER || peer->job_held)
+        peer->ready_ns = 0;
+}
+
 void ack_on_packet(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_ack_view view;
@@ -182,7 +192,7 @@ void ack_on_packet(struct node *node, struct peer *peer, const struct rx_packet 
     }
     node->counters.rx_acks++;
     if (peer->jobs_out != 0)
-        peer->ready_ns = 0;
+        edge_wake(peer);
     node_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
 }
 
@@ -243,9 +253,7 @@ uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
 void data_wake(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->child_count; child++) {
-        struct peer *peer = &node->peers[job->children[child].peer];
-        if (peer->ready_ns == TIME_NEVER || peer->job_held)
-            peer->ready_ns = 0;
+        edge_wake(&node->peers[job->children[child].peer]);
     }
 }
 
@@ -292,16 +300,37 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     node->counters.tx_data++;
 }
 
-/* Why no job has anything for this peer: blocks are on their way from this node's disk, or nothing is left.
- */
+/* The job has something left that this peer lacks. */
+static bool is_owed(const struct job *job, const struct peer *peer)
+{
+    uint8_t child = job->child_of_peer[peer->index];
+    return job->object != NULL && job->phase != PHASE_CLOSING && !job->children[child].gone &&
+           !feed_done(job->object, child);
+}
+
+/* Why no job has anything for this peer: blocks are on their way from this node's disk, its own parent has
+ * not sent more yet, or nothing is left. */
 static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
 {
+    enum edge_limit why = EDGE_LIMIT_none;
     for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
         const struct job *job = &node->jobs[__builtin_ctz(mask)];
+        if (!is_owed(job, peer))
+            continue;
         if (job->loads_outstanding > 0)
             return EDGE_LIMIT_sender_disk;
+        why = EDGE_LIMIT_application;
     }
-    return EDGE_LIMIT_application;
+    return why;
+}
+
+/* The edge waits for `limit` from now on. Where credit is short, the receiver has said why. */
+static void edge_waits(const struct node *node, struct peer *peer, enum edge_limit limit)
+{
+    enum edge_limit told = peer->sender.receiver_limit;
+    bool receivers = limit == EDGE_LIMIT_credit && told != EDGE_LIMIT_none;
+    sender_on_limited(&peer->sender, limit == EDGE_LIMIT_none ? EDGE_LIMIT_application : limit);
+    causes_set(&peer->causes, receivers ? told : limit, node->now_ns);
 }
 
 /* When the item may leave; TIME_NEVER with *limit. Credit is asked for to begin a block, never to complete
@@ -315,53 +344,70 @@ static uint64_t item_send_ns(const struct peer *peer, const struct job *job, con
     return at_ns;
 }
 
-/* The item to be sent and when: what is next, or, where that is held, what may pass. */
+/* The item to be sent, when, and what decides that time: what is next, or, where that is held, what may pass.
+ */
 static struct job *choose_item(struct node *node, struct peer *peer, uint64_t horizon_ns,
-                               struct feed_item *item, uint64_t *at_ns)
+                               struct feed_item *item, uint64_t *at_ns, enum edge_limit *limit)
 {
     uint64_t held_ns;
     struct job *job = adjust_next_item(node, peer, false, horizon_ns, item, &held_ns);
     peer->job_held = job == NULL && held_ns != TIME_NEVER;
     *at_ns = held_ns;
     if (job == NULL) {
-        sender_on_limited(&peer->sender, peer->job_held ? EDGE_LIMIT_cap : why_nothing(node, peer));
+        edge_waits(node, peer, peer->job_held ? EDGE_LIMIT_cap : why_nothing(node, peer));
         return NULL;
     }
-    enum edge_limit limit = EDGE_LIMIT_none;
-    *at_ns = item_send_ns(peer, job, item, &limit);
+    *at_ns = item_send_ns(peer, job, item, limit);
     if (*at_ns != TIME_NEVER)
         return job;
-    sender_on_limited(&peer->sender, limit);
+    edge_waits(node, peer, *limit);
     if (item->repair || item->begun)
         return NULL;
     job = adjust_next_item(node, peer, true, horizon_ns, item, &held_ns);
     if (job != NULL)
-        *at_ns = item_send_ns(peer, job, item, &limit);
+        *at_ns = item_send_ns(peer, job, item, limit);
     return job == NULL || *at_ns == TIME_NEVER ? NULL : job;
 }
 
-/* Tries one edge: true when its packet was filled. Else ready_ns says when to try again. */
+/* What held a packet that leaves lag_ns behind its edge's pacer. One behind by more than the catch-up has
+ * lost that time for good: the port was busy with others, or this node was not called in time. That ends when
+ * it has caught up by a quarter: packets of several edges do not come at even distances. */
+static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_ns, bool port_busy,
+                       enum edge_limit limit)
+{
+    bool behind = peer->causes.holds == EDGE_LIMIT_uplink || peer->causes.holds == EDGE_LIMIT_cpu;
+    uint64_t burst_ns = peer->sender.pacer.burst_ns;
+    if (lag_ns > (behind ? burst_ns - burst_ns / 4 : burst_ns))
+        edge_waits(node, peer, port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu);
+    else
+        causes_set(&peer->causes, limit, node->now_ns);
+}
+
+/* Tries one edge: true when its packet was filled. Else ready_ns says when to try again; it is later than
+ * before. */
 static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns, struct tx_packet *packet,
                       uint64_t now_ns)
 {
     struct feed_item item;
-    uint64_t at_ns = TIME_NEVER;
-    struct job *job = choose_item(node, peer, horizon_ns, &item, &at_ns);
-    if (job == NULL) {
-        peer->ready_ns = at_ns;
-        return false;
-    }
-    uint64_t port_ns = pacer_next_ns(&node->ports[peer->port].pacer);
-    if (at_ns <= horizon_ns && port_ns > horizon_ns)
-        sender_on_limited(&peer->sender, EDGE_LIMIT_uplink);
+    uint64_t at_ns = TIME_NEVER, before_ns = peer->ready_ns;
+    enum edge_limit limit = EDGE_LIMIT_none;
+    struct job *job = choose_item(node, peer, horizon_ns, &item, &at_ns, &limit);
     peer->ready_ns = at_ns;
-    uint64_t depart_ns = MAX(at_ns, port_ns);
-    depart_ns = MAX(depart_ns, now_ns);
-    if (depart_ns > horizon_ns)
+    if (job == NULL)
         return false;
+    struct node_port *port = &node->ports[peer->port];
+    uint64_t port_ns = pacer_next_ns(&port->pacer);
+    uint64_t due_ns = MAX(port_ns, now_ns);
+    if (at_ns > MAX(due_ns, before_ns))
+        return false; /* another edge may be due before */
+    uint64_t depart_ns = MAX(at_ns, due_ns);
+    CHECK(depart_ns <= horizon_ns);
+    /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
+    uint64_t lag_ns = before_ns == 0 ? 0 : depart_ns - at_ns;
+    note_limit(node, peer, lag_ns, port_ns >= now_ns, limit);
     uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
     fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);
-    enum edge_limit limit = EDGE_LIMIT_none;
+    share_on_sent(&port->share, &peer->port_share, wire_bytes, peer->sender.rate_cap_bps);
     peer->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
     if (peer->ready_ns == TIME_NEVER)
         peer->ready_ns = 0; /* found out, and counted, by the next try */
@@ -369,33 +415,44 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     return true;
 }
 
+/* Whose packet is next on the port. Of the edges that are due when the port is free again, the one whose
+ * share it is; else the one that is due first. NULL: none before the horizon. */
+static struct peer *choose_edge(struct node *node, uint16_t port, uint64_t due_ns, uint64_t horizon_ns)
+{
+    const struct node_port *from = &node->ports[port];
+    struct peer *best = NULL;
+    uint64_t best_tag = UINT64_MAX, best_ns = horizon_ns;
+    for (uint16_t step = 0; step < node->peer_count; step++) {
+        uint16_t index = (uint16_t)(from->turn + step);
+        if (index >= node->peer_count)
+            index = (uint16_t)(index - node->peer_count);
+        struct peer *peer = &node->peers[index];
+        if (peer->jobs_out == 0 || peer->port != port || peer->state != PEER_UP || peer->ready_ns > best_ns)
+            continue;
+        bool due = peer->ready_ns <= due_ns;
+        uint64_t tag = due ? share_tag(&from->share, &peer->port_share) : UINT64_MAX;
+        if (best != NULL && (due ? tag >= best_tag : peer->ready_ns >= best_ns))
+            continue;
+        best = peer;
+        best_tag = tag;
+        best_ns = MAX(peer->ready_ns, due_ns);
+    }
+    return best;
+}
+
 bool data_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
                uint64_t now_ns)
 {
-    if (pacer_next_ns(&node->ports[port].pacer) > horizon_ns)
+    uint64_t due_ns = MAX(pacer_next_ns(&node->ports[port].pacer), now_ns);
+    if (due_ns > horizon_ns)
         return false;
     for (;;) {
-        struct peer *best = NULL;
-        uint64_t best_ns = horizon_ns;
-        for (uint16_t step = 0; step < node->peer_count; step++) {
-            uint16_t index = (uint16_t)(node->ports[port].turn + step);
-            if (index >= node->peer_count)
-                index = (uint16_t)(index - node->peer_count);
-            struct peer *peer = &node->peers[index];
-            if (peer->jobs_out == 0 || peer->port != port || peer->state != PEER_UP)
-                continue;
-            if (peer->ready_ns <= best_ns && (best == NULL || peer->ready_ns < best_ns)) {
-                best = peer;
-                best_ns = peer->ready_ns;
-            }
-        }
-        if (best == NULL)
+        struct peer *peer = choose_edge(node, port, due_ns, horizon_ns);
+        if (peer == NULL)
             return false;
-        if (edge_send(node, best, horizon_ns, packet, now_ns)) {
-            node->ports[port].turn = (uint16_t)((best->index + 1) % node->peer_count);
-            return true;
-        }
-        if (best->ready_ns <= horizon_ns)
-            return false; /* the port's pacer holds it */
+        if (!edge_send(node, peer, horizon_ns, packet, now_ns))
+            continue;
+        node->ports[port].turn = (uint16_t)((peer->index + 1) % node->peer_count);
+        return true;
     }
 }

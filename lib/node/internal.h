@@ -15,7 +15,9 @@
 #include "edge/sender.h"
 #include "edge/stream.h"
 #include "fwd/table.h"
+#include "node/causes.h"
 #include "node/node.h"
+#include "node/share.h"
 #include "probe/rtt_probe.h"
 #include "probe/rtt_watch.h"
 #include "store/disk.h"
@@ -24,18 +26,19 @@
 #include "wire/control.h"
 #include "wire/hello.h"
 
-#define PEER_NONE          UINT16_MAX
-#define PEER_SELF          (UINT16_MAX - 1)
-#define PEER_SILENT_HELLOS 4
-#define PROBE_REPLIES_MAX  16
-#define DISK_QUEUE         1024 /* power of two */
-#define SCRATCH_COUNT      32
-#define SCRATCH_BYTES      (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_MESSAGE_BODY_MAX)
-#define TX_HORIZON_NS      50000ULL
-#define STATUS_INTERVAL_NS 100000000ULL
-#define HASH_INTERVAL_NS   5000000ULL
-#define READ_AHEAD_BLOCKS  24u
-#define JOB_TICK_NS        5000000ULL
+#define PEER_NONE            UINT16_MAX
+#define PEER_SELF            (UINT16_MAX - 1)
+#define PEER_SILENT_HELLOS   4
+#define PROBE_REPLIES_MAX    16
+#define DISK_QUEUE           1024 /* power of two */
+#define SCRATCH_COUNT        32
+#define SCRATCH_BYTES        (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_MESSAGE_BODY_MAX)
+#define OWN_RATE_INTERVAL_NS 100000000ULL
+#define TX_HORIZON_NS        50000ULL
+#define STATUS_INTERVAL_NS   100000000ULL
+#define HASH_INTERVAL_NS     5000000ULL
+#define READ_AHEAD_BLOCKS    24u
+#define JOB_TICK_NS          5000000ULL
 
 #define COUNTER(name, help) uint64_t name;
 struct node_counters {
@@ -71,15 +74,17 @@ struct peer {
     struct sender sender;
     struct receiver receiver;
     struct stream stream;
-    uint64_t ready_ns;       /* when the edge may send again; TIME_NEVER: woken by an event */
-    uint16_t jobs_out;       /* bit per job slot in which this peer is a child */
-    uint64_t share_clock;    /* virtual time of the job served last, see adjust.c */
-    bool job_held;           /* ready_ns is the time of a job's pacer: another job may come earlier */
-    uint8_t ack_class;       /* traffic class of acks: that of the data which came last */
-    uint32_t credit_symbols; /* block symbols of the job last received … */
-    uint32_t run_symbols;    /* … and the most that came in one packet: turn slots into packets */
-    uint32_t credit_told;    /* in the last ack; UINT32_MAX: never short */
-    uint64_t feedback_bytes; /* wire bytes of acks sent */
+    uint64_t ready_ns;            /* when the edge may send again; TIME_NEVER: woken by an event */
+    uint16_t jobs_out;            /* bit per job slot in which this peer is a child */
+    struct share_edge port_share; /* of the port, by the rates of plan and jobs */
+    struct causes causes;         /* what it waited for since its first job came */
+    uint64_t share_clock;         /* virtual time of the job served last, see adjust.c */
+    bool job_held;                /* ready_ns is the time of a job's pacer: another job may come earlier */
+    uint8_t ack_class;            /* traffic class of acks: that of the data which came last */
+    uint32_t credit_symbols;      /* block symbols of the job last received … */
+    uint32_t run_symbols;         /* … and the most that came in one packet: turn slots into packets */
+    uint32_t credit_told;         /* in the last ack; UINT32_MAX: never short */
+    uint64_t feedback_bytes;      /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;
 };
 
@@ -190,7 +195,11 @@ struct measure {
 
 struct node_port {
     struct pacer pacer;
-    uint64_t control_mask; /* bit per peer with something to say now */
+    struct share_port share;
+    uint64_t received_bytes;      /* wire bytes of data, duplicates excluded */
+    uint64_t rate_bytes, rate_ns; /* that count, and when it was looked at last */
+    uint64_t in_rate_bps;         /* between the last two looks */
+    uint64_t control_mask;        /* bit per peer with something to say now */
     uint16_t turn;
 };
 

@@ -157,6 +157,7 @@ static const struct congestion_type *congestion_of(const struct job *job)
  * more. */
 static void start_edge(struct peer *peer, const struct job *job, uint64_t cap_bps, uint64_t now_ns)
 {
+    peer->causes = (struct causes){.holds = EDGE_LIMIT_application, .since_ns = now_ns};
     uint64_t start_bps = job->part.fixed.start_bps;
     bool known = start_bps != UINT64_MAX;
     if (start_bps == 0)
@@ -192,7 +193,9 @@ static void stop_edge(struct node *node, struct job *job, uint16_t index)
     if ((peer->jobs_out & 1u << job->slot) == 0)
         return;
     peer->jobs_out &= (uint16_t) ~(1u << job->slot);
-    if (peer->jobs_out != 0)
+    if (peer->jobs_out == 0)
+        causes_set(&peer->causes, EDGE_LIMIT_none, node->now_ns);
+    else
         sender_set_cap(&peer->sender, adjust_edge_cap_bps(node, peer->index));
 }
 

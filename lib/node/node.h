@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/report.h"
 #include "ctl/ctl.h"
+#include "edge/limit.h"
 #include "node/node_config.h"
 #include "node/packet.h"
 #include "store/disk.h"
@@ -93,7 +94,9 @@ struct node_edge_view {
     uint64_t rate_bps;       /* pacing rate in force */
     uint64_t rtt_smoothed_ns, rtt_min_ns;
     uint64_t in_flight_packets;
-    uint8_t limited_by; /* enum edge_limit */
+    uint8_t
+        limited_by; /* enum edge_limit: the cause that held for the longest time; none: nothing was sent */
+    uint32_t limited_ppm[EDGE_LIMIT_COUNT]; /* share of each cause in the time with something left to send */
     bool up;
 };
 

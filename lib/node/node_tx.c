@@ -89,6 +89,18 @@ static void split(struct tx_packet *packet, const uint8_t *datagram, size_t leng
     packet->body_bytes = (uint16_t)(length - head);
 }
 
+/* What came in through the port by all its edges, in kbit/s: over the last whole interval. */
+static uint32_t own_rate_kbps(struct node_port *port, uint64_t now_ns)
+{
+    uint64_t passed_ns = elapsed_ns(now_ns, port->rate_ns);
+    if (passed_ns >= OWN_RATE_INTERVAL_NS) {
+        port->in_rate_bps = muldiv64(port->received_bytes - port->rate_bytes, 8 * NS_PER_S, passed_ns);
+        port->rate_bytes = port->received_bytes;
+        port->rate_ns = now_ns;
+    }
+    return (uint32_t)MIN((port->in_rate_bps + 999) / 1000, (uint64_t)UINT32_MAX);
+}
+
 static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
     struct wire_ack ack = {0};
@@ -97,6 +109,7 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
         return false;
     ack.credit = data_credit_packets(node, peer);
     peer->credit_told = ack.credit;
+    ack.own_rate_kbps = own_rate_kbps(&node->ports[peer->port], now_ns);
     ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? data_credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = peer->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);

@@ -138,10 +138,12 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .rtt_smoothed_ns = peer->sender.rtt.smoothed_ns,
         .rtt_min_ns = peer->sender.rtt.sampled ? rtt_min_ns(&peer->sender.rtt) : peer->rtt_min_ns,
         .in_flight_packets = peer->sender.in_flight_packets,
-        .limited_by = peer->jobs_out == 0 ? EDGE_LIMIT_none : (uint8_t)peer->sender.limited,
+        .limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns),
         .up = peer->state == PEER_UP,
     };
     name_copy(view->peer, sizeof(view->peer), peer->config->name);
+    for (unsigned cause = 0; cause < EDGE_LIMIT_COUNT; cause++)
+        view->limited_ppm[cause] = causes_share_ppm(&peer->causes, (enum edge_limit)cause, node->now_ns);
     return true;
 }
 
@@ -175,6 +177,15 @@ static void show_peers(const struct node *node, struct report *report, uint64_t 
     report_table_end(report);
 }
 
+static void report_limited_share(struct report *report, const struct node_edge_view *view)
+{
+    report_object(report, "limited_share");
+    for (unsigned cause = EDGE_LIMIT_none + 1; cause < EDGE_LIMIT_COUNT; cause++)
+        if (view->limited_ppm[cause] != 0)
+            report_fixed(report, edge_limit_name(cause), view->limited_ppm[cause], 6);
+    report_object_end(report);
+}
+
 static void show_edges(const struct node *node, struct report *report)
 {
     report_table(report, "edges");
@@ -200,6 +211,8 @@ static void show_edges(const struct node *node, struct report *report)
         if (wants_all(report))
             report_u64(report, "feedback_bytes", view.feedback_bytes);
         report_text(report, "limited_by", edge_limit_name(view.limited_by));
+        if (wants_all(report))
+            report_limited_share(report, &view);
         report_row_end(report);
     }
     report_table_end(report);

@@ -206,6 +206,11 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_u64(report, "feedback_bytes", edge->feedback_bytes);
     report_fixed(report, "srtt_ms", edge->view.rtt_smoothed_ns, 6);
     report_text(report, "limited_by", edge->limited_by);
+    report_object(report, "limited_share");
+    for (unsigned cause = EDGE_LIMIT_none + 1; cause < EDGE_LIMIT_COUNT; cause++)
+        if (edge->view.limited_ppm[cause] != 0)
+            report_fixed(report, edge_limit_name(cause), edge->view.limited_ppm[cause], 6);
+    report_object_end(report);
     report_u64(report, "competitive_s", 0);
     if (edge->meter != NULL)
         result_meter_report(edge, &scenario->measure, report);

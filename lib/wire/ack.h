@@ -22,7 +22,7 @@
     FIELD(u32, late_us)  /* how late packets overtaken by newer ones came, in send time: decaying peak */    \
     FIELD(u32, ce_count) /* packets received with Congestion Experienced so far */                           \
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \
-    FIELD(u32, own_rate_mbps) /* sum of the rates of the receiver's edges into this port */                  \
+    FIELD(u32, own_rate_kbps) /* sum of the rates of the receiver's edges into this port */                  \
     FIELD(u8, limited_by)     /* enum edge_limit of the receiver: why credit is short */                     \
     FIELD(u8, reserved)                                                                                      \
     FIELD(u16, run_bytes) /* bytes of runs that follow */

@@ -171,7 +171,7 @@ class SluiceAck(SluiceLayer):
         IntField("late_us", 0),
         IntField("ce_count", 0),
         IntField("credit", 0),
-        IntField("own_rate_mbps", 0),
+        IntField("own_rate_kbps", 0),
         ByteField("limited_by", 0),
         ByteField("reserved", 0),
         FieldLenField("run_bytes", None, length_of="runs", fmt="!H"),

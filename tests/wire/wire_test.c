@@ -95,7 +95,7 @@ static size_t build_ack(uint8_t *out)
                            .late_us = 1500,
                            .ce_count = 3,
                            .credit = 65536,
-                           .own_rate_mbps = 10000,
+                           .own_rate_kbps = 10000000,
                            .limited_by = 2,
                            .run_bytes = (uint16_t)run_bytes};
     return wire_ack_encode(out, &header, &ack, bytes);
