@@ -200,7 +200,7 @@ static void send_acks(struct cross_edge *edge, uint64_t now_ns)
     struct edge_ack ack;
     while (receiver_ack(&edge->receiver, &ack.fixed, ack.runs, local_ns(now_ns))) {
         ack.fixed.credit = CREDIT_PACKETS;
-        ack.fixed.own_rate_mbps = (uint32_t)(own_rate_bps(edge, now_ns) / 1000000);
+        ack.fixed.own_rate_kbps = (uint32_t)(own_rate_bps(edge, now_ns) / 1000);
         ack.fixed.limited_by = EDGE_LIMIT_none;
         cross_send(edge->flow, true, UDP_OVERHEAD_BYTES + WIRE_ACK_BYTES + ack.fixed.run_bytes, &ack,
                    (uint32_t)sizeof(ack.fixed) + ack.fixed.run_bytes, now_ns);
