@@ -26,7 +26,7 @@ static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
 static const struct option_word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
 static const struct option_word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
 static const struct option_word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
-static const struct option_word congestion_words[] = {{"bql", WORD_LATER},
+static const struct option_word congestion_words[] = {{"bql", PART_CONGESTION_BQL},
                                                       {"scavenger", WORD_LATER},
                                                       {"delay", PART_CONGESTION_DELAY},
                                                       {"fixed", PART_CONGESTION_FIXED},
@@ -210,8 +210,9 @@ const struct conf_option job_options[] = {
      .initial = "keep",
      .help = "directory: names of one file stay names of one file, or each becomes a file of its own"},
     {"congestion", OPTION_WORD, FIELD(struct job_spec, congestion), .words = congestion_words,
-     .initial = "delay",
-     .help = "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
+     .initial = "bql",
+     .help = "bql: fills the path behind a small queue, whatever loss and jitter; "
+             "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
     {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
      .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
     {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,
