@@ -1,0 +1,260 @@
+"""The rows of the transport table: steady rates, start-up and tail. Each function yields the cells of one row."""
+from transport.cells import (GBPS, Cell, data_edges, figure, job, limit_bps, link, long_figures, mean,
+                             own_loss, repair_excess, scenario, share, steady_scenario)
+
+TAIL_RTTS = {True: 2.5, False: 5.0}  # loss up to 5 %, beyond
+
+
+def tail_limit(loss):
+    return TAIL_RTTS[loss <= 0.05]
+
+
+def jitter_grid():
+    for rtt in (0.060, 0.120):
+        for loss in (0.0, 0.001, 0.007):
+            for jitter in range(10):
+                for order in ("reorder", "kept"):
+                    yield rtt, loss, jitter, order
+
+
+def jitter(options):
+    for rtt, loss, jitter_ms, order in jitter_grid():
+        name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}-jitter{jitter_ms}-{order}"
+        values = steady_scenario(name, GBPS, rtt, options, loss, receivers=3, jitter=jitter_ms / 1000,
+                                 reorder=order == "reorder")
+        yield Cell(name, values, long_figures(limit_bps(GBPS, loss)),
+                   quick=(rtt, loss) in ((0.06, 0.001), (0.12, 0.007)) and jitter_ms in (0, 1, 4, 9))
+
+
+def jitter_columns(results):
+    """The 1 ms column against the 0 ms column, by their means."""
+    columns = {0: [], 1: []}
+    for cell, runs in results:
+        for column, values in columns.items():
+            if f"-jitter{column}-" in cell.name:
+                values += [run["steady / L"] for run in runs if run.get("steady / L") is not None]
+    if not columns[0] or not columns[1] or not mean(columns[0]):
+        return []
+    return [figure("1 ms / 0 ms column", mean(columns[1]) / mean(columns[0]), ">=", 0.99)]
+
+
+def wholefile(options):
+    """Payload ÷ time from the start command, 60 s, the plan's rate known (and kept: 98.5 % of the link)."""
+    cells = ((0.06, 0.0, 0, "kept"), (0.06, 0.001, 3, "reorder"), (0.06, 0.007, 9, "reorder"),
+             (0.12, 0.001, 3, "kept"), (0.12, 0.007, 0, "kept"), (0.12, 0.007, 9, "reorder"))
+    for rtt, loss, jitter_ms, order in cells:
+        limit = limit_bps(GBPS, loss)
+        name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}-jitter{jitter_ms}-{order}"
+        names = ["r0", "r1", "r2"]
+        values = scenario(name, ["a", *names],
+                          {"default": link(GBPS, rtt, loss, jitter_ms / 1000, reorder=order == "reorder")},
+                          [job("a", names, limit / 8 * 58, options.congestion, start="plan",
+                               plan={"rate": f"{round(0.985 * 1408 / 1538 * 1e6)}kbps"})], 200)
+
+        def read(report, limit=limit):
+            return [figure("goodput / L", report["goodput_bps"] / limit, ">=", 0.95)]
+        yield Cell(name, values, read, quick=(rtt, jitter_ms) == (0.12, 9))
+
+
+def tengig(options):
+    for rtt in (0.010, 0.100, 1.0):
+        for loss in (0.0, 0.01, 0.05):
+            name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}"
+            values = steady_scenario(name, 10 * GBPS, rtt, options, loss)
+            yield Cell(name, values, long_figures(limit_bps(10 * GBPS, loss)), quick=loss == 0.01 and rtt < 1)
+
+
+def loss(options):
+    for share_lost, asked in ((0.10, 0.95), (0.30, 0.92)):
+        values = steady_scenario(f"loss{share_lost * 100:g}", GBPS, 1.0, options, share_lost)
+        yield Cell(f"loss{share_lost * 100:g}", values,
+                   long_figures(limit_bps(GBPS, share_lost), asked, 5.0, repairs=(1.03, 0.0)), quick=share_lost == 0.3)
+
+
+def burst(options):
+    """Gilbert-Elliott: bursts of 50 packets on average, 1 % of all."""
+    values = steady_scenario("ge50", GBPS, 0.2, options,
+                             loss_model={"gilbert_elliott": {"p": "0.0202%", "r": "2%"}})
+    yield Cell("ge50", values, long_figures(limit_bps(GBPS, 0.01)), quick=True)
+
+
+def late(options):
+    """A quarter of the packets 5 ms later."""
+    def spurious(report):
+        return [figure("spurious / packets", max(share(edge["data"]["duplicates"], edge["data"]["sent_packets"])
+                                                 for edge in data_edges(report)), "<=", 0.01)]
+    for rate in (GBPS, 10 * GBPS):
+        values = steady_scenario(f"{rate / GBPS:g}G", rate, 0.197, options, delay_some={"p": "25%", "by": "5ms"})
+        yield Cell(f"{rate / GBPS:g}G", values, long_figures(limit_bps(rate), repairs=(1.02, 0.012), more=spurious),
+                   quick=rate == GBPS)
+
+
+def tail(options):
+    """Objects of 1 s; the long cells have this figure too."""
+    for rtt in (0.010, 0.100, 1.0):
+        for lost in (0.0, 0.01, 0.05, 0.30):
+            def read(report, lost=lost):
+                edges = data_edges(report)
+                return [figure("tail RTT", max(edge["tail_rtts"] for edge in edges), "<=", tail_limit(lost)),
+                        figure("repairs / allowed", max(repair_excess(edge) for edge in edges), "<=", 1),
+                        figure("done", float(report["completed"]), ">=", 1)]
+            name = f"rtt{round(rtt * 1000)}-loss{lost * 100:g}"
+            size = limit_bps(GBPS, lost) / 8
+            values = scenario(name, ["a", "b"], {"default": link(GBPS, rtt, lost)},
+                              [job("a", ["b"], size, options.congestion, start=f"{round(0.98 * GBPS / 1e6)}Mbps")], 60)
+            yield Cell(name, values, read, quick=rtt == 0.1)
+
+
+def queue(options):
+    for rtt in (0.010, 0.100):
+        for jitter_ms in (0, 3):
+            for order in ("kept", "reorder")[:1 + (jitter_ms > 0)]:
+                name = f"rtt{round(rtt * 1000)}-jitter{jitter_ms}-{order}"
+                values = steady_scenario(name, GBPS, rtt, options, extra=24.0, queue="2 BDP", jitter=jitter_ms / 1000,
+                                         reorder=order == "reorder", measure={"from": "6s", "to": "28s"})
+
+                def more(report, jitter_ms=jitter_ms):
+                    edge = data_edges(report)[0]
+                    return [figure("queue p50 ms / limit", edge["queue_ms_p50"] / max(5, 2 * jitter_ms), "<=", 1),
+                            figure("queue p99 ms / limit", edge["queue_ms_p99"] / max(15, 4 * jitter_ms), "<=", 1)]
+                yield Cell(name, values, long_figures(limit_bps(GBPS), more=more), quick=order == "kept")
+
+
+def shallow(options):
+    """Buffers of 0.02 BDP (at least 4 packets), and policers in front of links of ten times their rate."""
+    def more(report):
+        return [figure("own loss", max(own_loss(edge["data"]) for edge in data_edges(report)), "<=", 0.01)]
+    for rtt in (0.010, 0.100):
+        for lost in (0.0, 0.01):
+            name = f"buffer-rtt{round(rtt * 1000)}-loss{lost * 100:g}"
+            values = steady_scenario(name, GBPS, rtt, options, lost, queue="0.02 BDP", queue_min=4)
+            yield Cell(name, values, long_figures(limit_bps(GBPS, lost), more=more), quick=rtt == 0.1)
+            for depth in ("20KB", "200KB", "2MB"):
+                name = f"policer{depth}-rtt{round(rtt * 1000)}-loss{lost * 100:g}"
+                values = steady_scenario(name, GBPS, rtt, options, lost)
+                values["links"]["default"].update(rate="10Gbps", policer={"rate": "1Gbps", "depth": depth})
+                yield Cell(name, values, long_figures(limit_bps(GBPS, lost), more=more),
+                           quick=rtt == 0.1 and (depth == "200KB" or lost == 0))
+
+
+# ---- start-up ----
+
+def by_rtt(edge, limit, asked):
+    """RTTs from the first data packet until one RTT's new bytes reached the asked share of L; windows of an RTT
+    that end at quarters."""
+    quarters = edge["quarter_rtt_new_bytes"]
+    need = asked * limit / 8 * edge["base_rtt_ms"] / 1000
+    for end in range(4, len(quarters) + 1):
+        if sum(quarters[end - 4:end]) >= need:
+            return end / 4
+    return None
+
+
+def after_rtt(edge, limit, rtts, count):
+    """Least new bytes ÷ L of whole RTTs in the `count` RTTs after that moment, on average."""
+    quarters = edge["quarter_rtt_new_bytes"][round(rtts * 4):round((rtts + count) * 4)]
+    return sum(quarters) / (limit / 8 * edge["base_rtt_ms"] / 1000 * count)
+
+
+def dropped_until(edge, rtts):
+    sent = sum(edge["quarter_rtt_sent_packets"][:round(rtts * 4)])
+    return share(sum(edge["quarter_rtt_dropped_packets"][:round(rtts * 4)]), sent)
+
+
+def start_cell(name, rate, options, start, buffer, read, quick=False):
+    rtt = 0.1
+    values = scenario(name, ["a", "b"], {"default": link(rate, rtt, queue=f"{buffer:g} BDP", queue_min=4)},
+                      [job("a", ["b"], limit_bps(rate) / 8 * 24 * rtt, options.congestion, start=start)], 120)
+    return Cell(name, values, read, quick)
+
+
+def startup(options):
+    rate = 10 * GBPS
+    for buffer, most in ((0.1, 0.05), (1.0, 0.01)):
+        def read(report, most=most):
+            edge, limit = data_edges(report)[0], limit_bps(rate)
+            return [figure("RTTs to 0.9 L", by_rtt(edge, limit, 0.9), "<=", 8),
+                    figure("next 10 RTT / L", after_rtt(edge, limit, 8, 10), ">=", 0.8),
+                    figure("overshoot / limit", dropped_until(edge, 18) / most, "<=", 1)]
+        yield start_cell(f"10G-buffer{buffer:g}", rate, options, "unknown", buffer, read, True)
+
+        def read_slow(report):
+            return [figure("5M lost in 8 RTT", dropped_until(data_edges(report)[0], 8), "<=", 0.10)]
+        yield start_cell(f"5M-buffer{buffer:g}", 5e6, options, "unknown", buffer, read_slow, True)
+
+
+def known(options):
+    rate = 10 * GBPS
+    for buffer in (0.1, 1.0):
+        for factor in (0.9, 1.0, 1.1):
+            def read(report):
+                edge, limit = data_edges(report)[0], limit_bps(rate)
+                return [figure("RTTs to 0.9 L", by_rtt(edge, limit, 0.9), "<=", 2.5),
+                        figure("next 10 RTT / L", after_rtt(edge, limit, 2.5, 10), ">=", 0.8),
+                        figure("overshoot", dropped_until(edge, 12.5), "<=", 0.005)]
+            yield start_cell(f"10G-buffer{buffer:g}-plan{factor:g}", rate, options, f"{round(10000 * factor)}Mbps",
+                             buffer, read, True)
+
+
+# ---- small and slow ----
+
+def small(options):
+    """1 MB; times from the first data packet, the wait for it by itself."""
+    rtt = 0.1
+    for start, half, most in (("known", 2.0, 3.0), ("unknown", 3.0, 4.25)):
+        def read(report, half=half, most=most):
+            edge, told = data_edges(report)[0], report["jobs"][0]
+            rtts = (edge["complete_s"] - edge["first_data_s"]) / rtt if report["completed"] else 1e9
+            payload = edge["data"]["sent_wire_bytes"] * 1408 / 1538
+            return [figure("p50 RTT", rtts, "<=", half), figure("p95 RTT", rtts, "<=", most),
+                    figure("sent / object", payload / 1e6, "<=", 1.10),
+                    figure("first data RTT", (edge["first_data_s"] - told["start_s"] - 0.005) / rtt, "<=", 3.0)]
+        values = scenario(start, ["a", "b"], {"default": link(GBPS, rtt, 0.01)},
+                          [job("a", ["b"], 1e6, options.congestion,
+                               start="980Mbps" if start == "known" else "unknown", at="2s")], 60)
+        yield Cell(start, values, read, quick=True, seeds=200)
+
+
+RANDOM_DRAWS = 200
+
+
+def random(options):
+    """Draws of sluice-sim --random, which sizes and runs them."""
+    for draw in range(RANDOM_DRAWS):
+        def read(report):
+            return [figure("steady / L", report["steady_share"], ">=", None),
+                    figure("done", float(report["completed"]), ">=", 1)]
+        arguments = ("--random", str(RANDOM_DRAWS), "--draw", str(draw), "--set", f"jobs[0].congestion={options.congestion}")
+        yield Cell(f"draw{draw}", {"_": {"cost_packets": 5e5}}, read, quick=draw < 40, seeds=1, arguments=arguments)
+
+
+def random_share(results):
+    shares = [run["steady / L"] for _, runs in results for run in runs]
+    return [figure("draws with 0.9 L", sum(value >= 0.9 for value in shares) / len(shares), ">=", 0.95)] if shares else []
+
+
+def slowchild(options):
+    """Nine receivers at 1 Gbit/s, with and without a tenth at 50 Mbit/s."""
+    nine = [f"r{index}" for index in range(9)]
+    for tenth in (False, True):
+        names = nine + (["slow"] if tenth else [])
+        links = {"default": link(GBPS, 0.05)}
+        if tenth:
+            links["list"] = [{"from": "a", "to": "slow", **link(50e6, 0.05)}]
+        values = scenario("with-slow" if tenth else "without", ["a", *names], links,
+                          [job("a", names, 600e6, options.congestion)], 400)
+
+        def read(report):
+            done = {row["node"]: row["complete_s"] for row in report["jobs"][0]["receivers"]}
+            found = [figure("nine: last done s", max(done[name] for name in nine), "<=", None)]
+            for edge in data_edges(report):
+                if edge["to"] == "slow":
+                    found.append(figure("tenth / its L", edge["steady_bps"] / limit_bps(50e6), ">=", 0.95))
+            return found
+        yield Cell(values["name"], values, read, quick=True)
+
+
+def slowchild_pairs(results):
+    times = {cell.name: [run["nine: last done s"] for run in runs] for cell, runs in results}
+    pairs = list(zip(times.get("with-slow", []), times.get("without", [])))
+    return [figure("nine: with / without", max(one / other for one, other in pairs), "<=", 1.03)] if pairs else []
