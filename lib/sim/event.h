@@ -47,6 +47,14 @@ void event_push(struct event_heap *heap, const struct event *event);
 /* False: none left. */
 bool event_pop(struct event_heap *heap, struct event *event);
 
+/* Nothing in the heap comes before such an event. */
+static inline bool event_is_first(const struct event_heap *heap, uint64_t time_ns, uint64_t sequence)
+{
+    const struct event *top = heap->items;
+    return heap->count == 0 || time_ns < top->time_ns ||
+           (time_ns == top->time_ns && sequence < top->sequence);
+}
+
 /* Pushes with a fresh ticket. */
 static inline void event_add(struct event_heap *heap, uint64_t time_ns, enum event_kind kind, uint32_t index,
                              void *object)

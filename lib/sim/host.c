@@ -114,16 +114,6 @@ static void configure_peers(const struct sim *sim, uint16_t index, struct node_c
     }
 }
 
-/* Then all bodies are zeros, wherever they lie: a buffer of gigabytes costs neither memory nor page faults.
- */
-static bool all_sparse(const struct scenario *scenario)
-{
-    for (uint16_t job = 0; job < scenario->job_count; job++)
-        if (!scenario->jobs[job].sparse)
-            return false;
-    return true;
-}
-
 bool host_config(struct sim *sim, uint16_t index, struct err *err)
 {
     const struct scenario_node *node = &sim->scenario->nodes[index];
@@ -144,7 +134,7 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
         (struct node_directory){.name = "incoming", .path = "/incoming", .any_source = true};
     config->store = node->store_none ? NODE_STORE_NONE : NODE_STORE_DISK;
     config->buffer_bytes = node->buffer_bytes != 0 ? node->buffer_bytes : buffer_for(sim->scenario, index);
-    config->bodies_shared = all_sparse(sim->scenario);
+    config->bodies_shared = scenario_is_sparse(sim->scenario);
     config->blocks_max = 64;
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
         config->blocks_max += sim->scenario->jobs[job].size_bytes / 1000000 + 2;
@@ -269,6 +259,7 @@ static void schedule_wake(struct sim *sim, struct sim_host *host)
         sim->counters.early_wakes++;
         wake_ns = sim->now_ns + SIM_POLL_NS;
     }
+    wake_ns = MAX(wake_ns, host->turn_ns);
     if (wake_ns >= host->wake_ns)
         return;
     host->wake_ns = wake_ns;
@@ -281,6 +272,7 @@ void host_drain(struct sim *sim, uint16_t index)
     uint64_t now_ns = clock_local(&host->clock, sim->now_ns);
     uint32_t rounds = 0;
     bool more = true;
+    host->turn_ns = sim->now_ns + NET_TURN_NS;
     node_tick(host->node, now_ns);
     while (more) {
         CHECK(rounds++ < DRAIN_ROUNDS_MAX); /* a node that never comes to rest */
@@ -320,11 +312,11 @@ void host_receive(struct sim *sim, uint16_t index)
                                             .length = packet->length,
                                             .ecn = packet->ecn,
                                             .stamp_kind = STAMP_VIRTUAL,
-                                            .rx_ns = now_ns,
+                                            .rx_ns = clock_local(&host->clock, packet->time_ns),
                                             .from = host_address(packet->from)};
         count++;
     }
-    net_on_port(&sim->net, index);
+    net_on_port(&sim->net, index, sim->now_ns);
     if (host->node != NULL && count != 0)
         node_rx(host->node, packets, count, now_ns);
     else

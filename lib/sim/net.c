@@ -50,7 +50,8 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
               struct digest *digest)
 {
     uint16_t count = scenario->node_count;
-    *net = (struct net){.count = count, .heap = heap, .digest = digest};
+    *net =
+        (struct net){.count = count, .heap = heap, .digest = digest, .sparse = scenario_is_sparse(scenario)};
     net->pairs = calloc((size_t)count * count, sizeof(*net->pairs));
     net->ports = calloc(count, sizeof(*net->ports));
     CHECK(net->pairs != NULL && net->ports != NULL);
@@ -103,27 +104,30 @@ void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, co
 
 /* ---- packets ---- */
 
-/* Joins the queue; the heap holds the event of the first in the queue. */
-static void queue_join(struct net *net, struct packet_queue *queue, enum event_kind kind, uint32_t index,
-                       struct sim_packet *packet)
+/* Joins a queue that may be empty; true: it was. */
+static bool queue_join(struct packet_queue *queue, struct sim_packet *packet)
 {
+    bool first = queue->head == NULL;
     packet->next = NULL;
-    packet->sequence = event_ticket(net->heap);
-    if (queue->head != NULL) {
+    if (first)
+        queue->head = packet;
+    else
         queue->tail->next = packet;
-        queue->tail = packet;
-        return;
-    }
-    queue->head = queue->tail = packet;
-    event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, kind, index, NULL});
+    queue->tail = packet;
+    return first;
 }
 
-static void queue_schedule(struct net *net, const struct packet_queue *queue, enum event_kind kind,
-                           uint32_t index)
+/* The heap holds the event of the first in the queue. */
+static void link_schedule(struct net *net, const struct sim_packet *packet, uint32_t index)
 {
-    const struct sim_packet *packet = queue->head;
-    if (packet != NULL)
-        event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, kind, index, NULL});
+    event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, EVENT_LINK, index, NULL});
+}
+
+/* The host takes what has come when its next turn is due, see NET_TURN_NS. */
+static void port_schedule(struct net *net, const struct net_port *port, uint32_t host)
+{
+    if (port->queue.head != NULL)
+        event_add(net->heap, MAX(port->queue.head->time_ns, port->turn_ns), EVENT_PORT, host, NULL);
 }
 
 /* The packet comes out of its link at arrive_ns. */
@@ -132,10 +136,13 @@ static void fly(struct net *net, struct sim_packet *packet, uint64_t arrive_ns)
     uint32_t index = (uint32_t)packet->from * net->count + packet->to;
     struct packet_queue *queue = &net->pairs[index].queue;
     packet->time_ns = arrive_ns;
-    if (queue->head == NULL || arrive_ns >= queue->tail->time_ns)
-        queue_join(net, queue, EVENT_LINK, index, packet);
-    else
+    if (queue->head != NULL && arrive_ns < queue->tail->time_ns) {
         event_add(net->heap, arrive_ns, EVENT_STRAY, index, packet);
+        return;
+    }
+    packet->sequence = event_ticket(net->heap);
+    if (queue_join(queue, packet))
+        link_schedule(net, packet, index);
 }
 
 /* at_port: a queue of its sender's uplink or its receiver's downlink refused it. */
@@ -194,7 +201,8 @@ struct sim_packet *net_packet(struct net *net, uint16_t from, uint16_t to, uint3
 
 static struct sim_packet *copy_of(struct net *net, uint16_t from, uint16_t to, const struct tx_packet *packet)
 {
-    bool zeros = packet->body_bytes == 0 || all_zero(packet->body, packet->body_bytes);
+    bool zeros = packet->body_bytes == 0 || (net->sparse && packet->cookie != TX_COOKIE_NONE) ||
+                 all_zero(packet->body, packet->body_bytes);
     uint32_t ip_bytes = packet->head_bytes + packet->body_bytes + address_overhead_bytes(packet->to.family);
     struct sim_packet *copy =
         net_packet(net, from, to, ip_bytes, (uint32_t)packet->head_bytes + (zeros ? 0 : packet->body_bytes));
@@ -284,16 +292,39 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
     }
     packet->queued_ns += queue_ns;
     packet->time_ns = down.arrive_ns;
-    queue_join(net, &port->queue, EVENT_PORT, packet->to, packet);
+    if (queue_join(&port->queue, packet))
+        port_schedule(net, port, packet->to);
 }
 
-void net_on_link(struct net *net, uint32_t index, uint64_t now_ns)
+/* What lies behind the next packets comes from memory long left: ask for it before it is needed. */
+static void fetch_ahead(const struct sim_packet *packet)
+{
+    const struct sim_packet *next = packet->next;
+    if (next == NULL)
+        return;
+    __builtin_prefetch(next);
+    __builtin_prefetch(&next->data[16]);
+    __builtin_prefetch(&next->data[80]);
+}
+
+uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns)
 {
     struct packet_queue *queue = &net->pairs[index].queue;
-    struct sim_packet *packet = queue->head;
-    queue->head = packet->next;
-    queue_schedule(net, queue, EVENT_LINK, index);
-    enter_downlink(net, packet, now_ns);
+    for (uint32_t done = 1;; done++) {
+        struct sim_packet *packet = queue->head;
+        queue->head = packet->next;
+        if (packet->next != NULL)
+            fetch_ahead(packet->next);
+        enter_downlink(net, packet, packet->time_ns);
+        const struct sim_packet *next = queue->head;
+        if (next == NULL)
+            return done;
+        /* Nothing else happens before the next one: it need not pass the heap. */
+        if (next->time_ns <= until_ns && event_is_first(net->heap, next->time_ns, next->sequence))
+            continue;
+        link_schedule(net, next, index);
+        return done;
+    }
 }
 
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns)
@@ -326,9 +357,13 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
     }
 }
 
-void net_on_port(struct net *net, uint16_t host)
+void net_on_port(struct net *net, uint16_t host, uint64_t now_ns)
 {
-    queue_schedule(net, &net->ports[host].queue, EVENT_PORT, host);
+    struct net_port *port = &net->ports[host];
+    port->turn_ns = now_ns;
+    if (port->queue.head == NULL || port->queue.head->time_ns > now_ns)
+        port->turn_ns += NET_TURN_NS;
+    port_schedule(net, port, host);
 }
 
 void net_done(struct net *net, struct sim_packet *packet)

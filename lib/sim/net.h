@@ -17,6 +17,10 @@
 #include "sim/pool.h"
 #include "sim/scenario.h"
 
+/* A host takes packets at most so often, as many as have come: an appliance that sleeps between its turns
+ * (20 to 100 us) or a NIC that moderates interrupts does the same. Receive times are exact all the same. */
+#define NET_TURN_NS 20000
+
 struct packet_queue {
     struct sim_packet *head, *tail;
 };
@@ -34,6 +38,7 @@ struct net_port {
     struct netem_link uplink, downlink;
     struct packet_queue queue; /* on the downlink */
     uint64_t *departures[2];
+    uint64_t turn_ns;       /* no packets are taken before */
     uint64_t sent_until_ns; /* packets are handed to the uplink in order */
     uint64_t down_bytes;    /* delivered */
 };
@@ -57,6 +62,7 @@ struct net {
     struct digest *digest;
     struct net_counters counters;
     struct meter_table meters;
+    bool sparse;            /* all bodies in symbol buffers are zeros */
     struct net_flow *flows; /* the cross traffic's, [packet->flow - 1] */
 };
 
@@ -76,11 +82,13 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
 struct sim_packet *net_packet(struct net *net, uint16_t from, uint16_t to, uint32_t ip_bytes,
                               uint32_t stored);
 uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_ns);
-void net_on_link(struct net *net, uint32_t index, uint64_t now_ns);
+/* The first packet of the link has come out, and with it all that come out by until_ns before anything else
+ * happens. Returns how many. */
+uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns);
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
 /* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with
  * net_done. NULL: none now. */
 struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns);
 /* To be called when net_take has returned NULL: schedules what follows. */
-void net_on_port(struct net *net, uint16_t host);
+void net_on_port(struct net *net, uint16_t host, uint64_t now_ns);
 void net_done(struct net *net, struct sim_packet *packet);

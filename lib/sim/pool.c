@@ -11,8 +11,7 @@ static const uint32_t class_bytes[POOL_CLASSES] = {192, 576, 1600, 10240};
 _Static_assert(10240 - sizeof(struct sim_packet) >= POOL_DATA_MAX, "the largest class holds a jumbo packet");
 
 struct chunk {
-    struct chunk *next;
-    uint64_t unused; /* keeps packets aligned */
+    _Alignas(64) struct chunk *next; /* a packet begins with a cache line */
 };
 
 void pool_init(struct packet_pool *pool)
@@ -33,7 +32,7 @@ void pool_free_all(struct packet_pool *pool)
 
 static void refill(struct packet_pool *pool, uint32_t size_class)
 {
-    struct chunk *chunk = malloc(CHUNK_BYTES);
+    struct chunk *chunk = aligned_alloc(_Alignof(struct chunk), CHUNK_BYTES);
     CHECK(chunk != NULL);
     chunk->next = pool->chunks;
     pool->chunks = chunk;

@@ -184,7 +184,7 @@ static void handle(struct sim *sim, const struct event *event)
         start_job(sim, (uint16_t)event->index);
         break;
     case EVENT_LINK:
-        net_on_link(&sim->net, event->index, sim->now_ns);
+        sim->counters.events += net_on_link(&sim->net, event->index, MIN(sim->limit_ns, sim->stop_ns)) - 1;
         break;
     case EVENT_STRAY:
         net_on_stray(&sim->net, event->object, sim->now_ns);

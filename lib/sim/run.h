@@ -30,6 +30,7 @@ struct sim_host {
     struct node_config config;
     struct sim_clock clock;
     struct sim_disk disk;
+    uint64_t turn_ns; /* it is not woken before, see NET_TURN_NS */
     uint64_t wake_ns; /* the wake event that counts; TIME_NEVER: none */
     uint64_t starts;
     bool planner; /* one belongs to this host */

@@ -123,3 +123,13 @@ struct scenario {
     uint16_t expect_count;
     struct scenario_expect expects[SCENARIO_EXPECT_MAX];
 };
+
+/* Then all bodies are zeros, wherever they lie: a buffer of gigabytes costs neither memory nor page faults,
+ * and no body need be looked at. */
+static inline bool scenario_is_sparse(const struct scenario *scenario)
+{
+    for (uint16_t job = 0; job < scenario->job_count; job++)
+        if (!scenario->jobs[job].sparse)
+            return false;
+    return true;
+}

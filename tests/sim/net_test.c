@@ -69,9 +69,10 @@ static int next_arrival(struct fixture *fixture, uint64_t *when_ns)
         if (event.kind != EVENT_PORT)
             continue;
         struct sim_packet *packet = net_take(&fixture->net, 2, event.time_ns);
-        net_on_port(&fixture->net, 2);
+        net_on_port(&fixture->net, 2, event.time_ns);
         if (packet == NULL)
             continue;
+        *when_ns = packet->time_ns; /* the host may take it a turn later */
         int mark = packet->data[0];
         net_done(&fixture->net, packet);
         return mark;
