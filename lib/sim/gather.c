@@ -175,6 +175,7 @@ static void gather_counters(struct sim *sim, struct sim_result *result)
     add_counter(result, "net_lost", net->lost);
     add_counter(result, "net_queue_drops", net->queue_drops);
     add_counter(result, "net_policer_drops", net->policer_drops);
+    add_counter(result, "net_ecn_marked", net->ecn_marked);
     add_counter(result, "net_too_long", net->too_long);
     add_counter(result, "net_down_drops", net->down_drops);
     add_counter(result, "net_duplicated", net->duplicated);

@@ -262,7 +262,9 @@ uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_
         return sent_ns;
     }
     packet->corrupted = way.corrupted;
-    packet->ecn = netem_mark(link, &way, packet->ecn);
+    uint8_t ecn = netem_mark(link, &way, packet->ecn);
+    net->counters.ecn_marked += ecn != packet->ecn;
+    packet->ecn = ecn;
     if (way.duplicated)
         fly_duplicate(net, packet, way.duplicate_ns);
     fly(net, packet, way.arrive_ns);

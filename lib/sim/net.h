@@ -44,7 +44,7 @@ struct net_port {
 };
 
 struct net_counters {
-    uint64_t sent, delivered, lost, queue_drops, policer_drops, too_long, down_drops, duplicated,
+    uint64_t sent, delivered, lost, queue_drops, policer_drops, ecn_marked, too_long, down_drops, duplicated,
         corrupt_drops, no_route;
 };
 

@@ -84,6 +84,13 @@ void fuzz_seeds(struct seeds *seeds)
     seed_file(seeds, KIND_JOB, "jobs/demo.yaml");
     seed_file(seeds, KIND_JOB, "jobs/given-tree.yaml");
     seed_file(seeds, KIND_SCENARIO, "scenarios/five-sites.yaml");
+    seed_file(seeds, KIND_SCENARIO, "scenarios/link-steps.yaml");
+    seed_file(seeds, KIND_SCENARIO, "scenarios/policer.yaml");
+    seed_text(
+        seeds, KIND_SCENARIO, "cross",
+        "name: s\nnodes: [a, b]\nlinks: {default: {policer: none, ecn: 5ms, queue_min: 4}}\ncross_traffic:\n"
+        "  - {from: a, to: b, kind: onoff, rate: 1Mbps, on: 1s, off: 2ms, times: fixed, packet: 99}\n"
+        "  - {from: b, to: a, kind: cubic, start: 1s, stop: 2s, count: 3, seed: 4}\n");
     seed_text(
         seeds, KIND_NET, "net",
         "nodes: [{name: a, up_bps: 1000, down_bps: 1000, max_children: 1}, {name: b}]\n"
