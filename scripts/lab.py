@@ -62,6 +62,7 @@ def node_file(site, number, names, own, directory, identity, is_source):
         }],
         "peers": [{"name": name, "address": address(index)} for index, name in enumerate(names, 1) if name != site],
         "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"}],
+        "manifests": home,
         "memory": {"hugepages": True},
         "idle": "sleep",
         "control": {"socket": os.path.join(home, "sluice.sock"), **ring},

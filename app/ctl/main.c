@@ -28,6 +28,7 @@ static void print_usage(FILE *stream)
                     "  job cancel NAME\n"
                     "  job pause NAME                 nothing of it is sent until job resume NAME\n"
                     "  job set NAME KEY VALUE         rate 200Mbps | rate none | priority high | dscp af11\n"
+                    "  job manifest NAME              what every site got: size, hash, time, path\n"
                     "  job list                       short for show jobs\n");
     for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
         fprintf(stream, "  show %-25s %s\n", ctl_show_name(show), ctl_show_help(show));
@@ -188,6 +189,9 @@ static int job(const struct options *options)
         return ask_about_job(options, "job pause");
     if (strcmp(options->words[1], "resume") == 0)
         return ask_about_job(options, "job resume");
+    if (strcmp(options->words[1], "manifest") == 0)
+        return ask_and_print(options, json_pack("{s:s, s:s, s:s, s:b}", "command", "show", "what", "manifest",
+                                                "job", options->words[2], "json", options->json));
     return usage_error("unknown word after job", options->words[1]);
 }
 

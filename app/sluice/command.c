@@ -45,6 +45,7 @@ static void run_show(struct app *app, const struct command *command, struct comm
     case CTL_SHOW_edges:
     case CTL_SHOW_jobs:
     case CTL_SHOW_plan:
+    case CTL_SHOW_manifest:
     case CTL_SHOW_counters:
         reply->call.msg.type = CTL_SHOW;
         reply->call.msg.body.show.what = command->what;
@@ -124,6 +125,7 @@ void command_run(struct app *app, const struct command *command, struct command_
     switch (command->kind) {
     case COMMAND_SHOW:
     case COMMAND_JOB_LIST:
+    case COMMAND_JOB_MANIFEST:
         run_show(app, command, reply);
         return;
     case COMMAND_JOB_RUN:
@@ -211,6 +213,10 @@ static bool parse_argument(struct command *command, const char *second, const ch
         return true;
     case COMMAND_JOB_LIST:
         command->what = CTL_SHOW_jobs;
+        return true;
+    case COMMAND_JOB_MANIFEST:
+        command->what = CTL_SHOW_manifest;
+        name_copy(command->name, sizeof(command->name), argument);
         return true;
     case COMMAND_JOB_RUN:
         return parse_path(command, argument, reply);

@@ -213,6 +213,9 @@ const struct conf_option job_options[] = {
      .initial = "bql",
      .help = "bql: fills the path behind a small queue, whatever loss and jitter; "
              "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
+    {"manifest", OPTION_PATH, FIELD(struct job_spec, manifest),
+     .help = "directory at the source for NAME.manifest.json, written when the job ends; default: the node's "
+             "manifests"},
     {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
      .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
     {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,

@@ -226,6 +226,9 @@ const struct conf_option node_file_options[] = {
      .help = "what a worker does when there is nothing to do: sleep shares the CPU, poll owns it"},
     {"eal", OPTION_CUSTOM, .form = "a map of option: value", .read = read_eal,
      .help = "further EAL options without their dashes; true: without value; a list: several times"},
+    {"manifests", OPTION_PATH, FIELD(struct node_file, config.node.manifests),
+     .help =
+         "directory for the final manifests of jobs that have their source here; default: none are written"},
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
     {"timeouts", OPTION_MAP, .options = timeout_options, .help = "when patience ends"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},

@@ -32,6 +32,8 @@ const struct conf_option scenario_expect_options[] = {
     {"goodput_flow", OPTION_RATE, EXPECT_VALUE,
      .help = "payload rate after start-up: from a receiver's first whole block to its last, "
              "of the slowest receiver"},
+    {"first_data", OPTION_TIME, EXPECT_VALUE,
+     .help = "from a job's start until its first data packet leaves, of the slowest job"},
     {"time", OPTION_TIME, EXPECT_VALUE, .help = "until then"},
     {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
     {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},

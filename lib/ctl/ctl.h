@@ -36,6 +36,7 @@ enum ctl_type {
     SHOW(edges, "edges: rate, RTT, losses, repairs, what limits them")                                       \
     SHOW(jobs, "jobs, their state, progress of every site")                                                  \
     SHOW(plan, "trees and rates of running jobs")                                                            \
+    SHOW(manifest, "what every site got of a job: size, hash, time, path")                                   \
     SHOW(counters, "all counters, drop reasons included")
 
 #define CTL_SHOW_ENUM(name, help) CTL_SHOW_##name,
@@ -52,7 +53,7 @@ struct ctl_msg {
         struct {
             enum ctl_show what;
             enum report_form form;
-            char job[NAME_BYTES]; /* jobs, plan: only this one; empty: all */
+            char job[NAME_BYTES]; /* jobs, plan: only this one, empty: all; manifest: empty: the newest */
         } show;
         struct job_spec job_run;
         struct {

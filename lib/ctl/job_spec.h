@@ -32,6 +32,7 @@ struct job_spec {
     char file[PATH_BYTES];                         /* at the source */
     char directory[NAME_BYTES];                    /* name of a directory of the receivers' configuration */
     char target[CONTROL_FILE_BYTES];               /* path below it; empty: the base name of `file` */
+    char manifest[PATH_BYTES];                     /* where its manifest goes; empty: as the node says */
     uint8_t metric;                                /* enum plan_metric */
     uint8_t trees;                                 /* 1 */
     uint8_t children_max;                          /* 0: no limit */

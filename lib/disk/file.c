@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "disk/hash.h"
+#include "disk/manifest.h"
 #include "disk/tree_sink.h"
 #include "disk/tree_source.h"
 
@@ -401,6 +402,11 @@ static enum disk_status serve(struct file *file, const struct disk_request *requ
     case DISK_CLOSE:
         file_close(file);
         return DISK_OK;
+    case DISK_DIGEST:
+        hash_block(PART_HASH_SHA256, request->data, request->length, &reply->hash);
+        return DISK_OK;
+    case DISK_MANIFEST:
+        return manifest_serve(request, reply);
     }
     CHECK(false);
     return DISK_FAILED;

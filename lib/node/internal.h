@@ -159,6 +159,10 @@ struct job {
     uint64_t created_ns, started_ns, ended_ns;
     uint64_t first_data_ns; /* departure of the first data packet; 0: none yet */
     char text[CONTROL_TEXT_BYTES];
+    bool digest_asked, digest_known; /* as the source: of all block hashes, see manifest.c */
+    struct wire_hash digest;
+    bool manifest_asked;
+    char manifest_path[DISK_TEXT_BYTES]; /* once it is written */
     /* as a site */
     uint8_t site_state; /* enum site_state */
     bool status_due;
@@ -203,6 +207,14 @@ struct node_port {
     uint16_t turn;
 };
 
+/* The one manifest that is being written. */
+struct manifest_file {
+    bool busy;
+    char *text; /* NODE_MANIFEST_BYTES */
+    struct disk_open open;
+};
+#define NODE_MANIFEST_BYTES (96u * 1024) /* 63 sites with texts of 256 bytes, escapes included */
+
 struct node {
     struct node_config config;
     struct rng rng;
@@ -216,6 +228,7 @@ struct node {
     struct forward_table tables[2];
     struct forward_table *table; /* the one in force */
     struct measure measure;
+    struct manifest_file manifest;
     bool planner_attached;
     uint32_t plan_requests_due; /* bit per job slot */
     struct disk_request disk_queue[DISK_QUEUE];
@@ -339,6 +352,14 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void site_tick(struct node *node, struct job *job, uint64_t now_ns);
+
+/* ---- manifest.c: what every site got ---- */
+void manifest_tick(struct node *node, struct job *job); /* asks for the object's hash when it can be had */
+/* A closing job's file; false: call again. */
+bool manifest_write(struct node *node, struct job *job);
+void manifest_on_disk(struct node *node, struct job *job, const struct disk_reply *reply);
+/* Of the newest job of that name, or of all; false: this node is the source of none. */
+bool manifest_show(const struct node *node, const char *name, struct report *report);
 
 /* ---- show.c ---- */
 bool show(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns);

@@ -370,6 +370,8 @@ static void closing_tick(struct node *node, struct job *job)
 {
     if (job->disk_outstanding > 0)
         return;
+    if (job->is_source && !manifest_write(node, job))
+        return;
     if (job->disk_open) {
         bool abort = !job->is_source && !job->disk_ended;
         job_disk(node, job, &(struct disk_request){.op = abort ? DISK_ABORT : DISK_CLOSE});
@@ -405,6 +407,8 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
     if (job->disk_open && !finish_first)
         load(node, job);
     job_send_hashes(node, job, now_ns);
+    if (job->is_source)
+        manifest_tick(node, job);
 }
 
 static void drop_child(struct node *node, struct job *job, uint16_t peer)

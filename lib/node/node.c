@@ -22,6 +22,7 @@ size_t node_bytes(const struct node_config *config)
     size_t bytes = arena_need(sizeof(struct node));
     bytes += arena_need(config->peer_count * sizeof(struct peer));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
+    bytes += arena_need(NODE_MANIFEST_BYTES);
     bytes += store_bytes(&store);
     for (uint16_t index = 0; index < config->peer_count; index++)
         bytes += peer_bytes(config, &config->peers[index]);
@@ -50,6 +51,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     node->peer_count = config->peer_count;
     node->peers = arena_alloc(&arena, config->peer_count * sizeof(struct peer));
     node->jobs = arena_alloc(&arena, NODE_JOBS_MAX * sizeof(struct job));
+    node->manifest.text = arena_alloc(&arena, NODE_MANIFEST_BYTES);
     for (uint16_t index = 0; index < config->peer_count; index++)
         peer_init(node, index, &arena, now_ns);
     struct store_config store = store_config(config);

@@ -52,11 +52,12 @@ struct node_config {
     struct node_peer_config peers[NODE_PEERS_MAX];
     uint16_t directory_count;
     struct node_directory directories[NODE_DIRECTORIES_MAX];
-    uint8_t store;         /* enum node_store */
-    uint64_t buffer_bytes; /* symbol buffer */
-    bool bodies_shared;    /* see struct store_config: only where all content is zeros */
-    uint64_t blocks_max;   /* blocks of all jobs at once, about 1 MiB each */
-    uint64_t rtt_max_ns;   /* sizes windows that are not given */
+    uint8_t store;              /* enum node_store */
+    uint64_t buffer_bytes;      /* symbol buffer */
+    bool bodies_shared;         /* see struct store_config: only where all content is zeros */
+    uint64_t blocks_max;        /* blocks of all jobs at once, about 1 MiB each */
+    char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
+    uint64_t rtt_max_ns;        /* sizes windows that are not given */
     uint64_t hello_interval_ns;
     uint64_t measure_timeout_ns;    /* a peer that has not reported by then fails the job */
     uint64_t plan_timeout_ns;       /* no plan by then fails the job */

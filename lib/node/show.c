@@ -354,6 +354,10 @@ bool show(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *
     case CTL_SHOW_plan:
         show_jobs(node, &report, msg->body.show.job, false, now_ns);
         break;
+    case CTL_SHOW_manifest:
+        if (!manifest_show(node, msg->body.show.job, &report))
+            return err_set(&reply->err, "no job '%s' has its source here", msg->body.show.job);
+        break;
     case CTL_SHOW_counters:
         show_counters(node, &report);
         break;

@@ -334,6 +334,8 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
     case DISK_OPEN_SOURCE:
     case DISK_ABORT:
     case DISK_CLOSE:
+    case DISK_DIGEST:
+    case DISK_MANIFEST:
         return;
     }
 }

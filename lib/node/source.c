@@ -609,5 +609,9 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
     case DISK_ABORT:
     case DISK_CLOSE:
         return;
+    case DISK_DIGEST:
+    case DISK_MANIFEST:
+        manifest_on_disk(node, job, reply);
+        return;
     }
 }

@@ -265,7 +265,8 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
                       uint64_t now_ns)
 {
     struct sim_handle *handle = &disk->handles[request->handle];
-    if (request->op != DISK_OPEN_SOURCE && request->op != DISK_OPEN_TARGET && !handle->open) {
+    bool of_handle = request->op != DISK_DIGEST && request->op != DISK_MANIFEST;
+    if (of_handle && request->op != DISK_OPEN_SOURCE && request->op != DISK_OPEN_TARGET && !handle->open) {
         if (request->op != DISK_ABORT && request->op != DISK_CLOSE)
             failed(reply, "Bad file descriptor");
         return;
@@ -289,6 +290,13 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
     case DISK_ABORT:
     case DISK_CLOSE:
         close_handle(disk, handle);
+        break;
+    case DISK_DIGEST:
+        hash_block(PART_HASH_SHA256, request->data, request->length, &reply->hash);
+        break;
+    case DISK_MANIFEST:
+        snprintf(reply->text, sizeof(reply->text), "%.90s/%.90s", request->open->directory,
+                 request->open->file);
         break;
     }
 }

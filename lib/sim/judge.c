@@ -26,6 +26,7 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
     } values[] = {
         {"goodput", result->goodput_bps},
         {"goodput_flow", result_goodput_flow(result)},
+        {"first_data", result_first_data_ns(result)},
         {"time", result->time_ns},
         {"repairs", result_repairs(result)},
         {"repair_overhead", result_sent_packets(result) == 0

@@ -101,6 +101,16 @@ bool result_complete_ns(const struct sim_result *result, const struct scenario *
     return found;
 }
 
+uint64_t result_first_data_ns(const struct sim_result *result)
+{
+    uint64_t longest_ns = 0;
+    for (uint16_t job = 0; job < result->job_count; job++) {
+        uint64_t first_ns = result->jobs[job].first_data_ns;
+        longest_ns = MAX(longest_ns, first_ns == 0 ? UINT64_MAX : first_ns);
+    }
+    return longest_ns;
+}
+
 uint64_t result_verified(const struct sim_result *result)
 {
     uint64_t sum = 0;

@@ -121,6 +121,8 @@ uint64_t result_goodput_flow(const struct sim_result *result);
  * is called so. */
 bool result_complete_ns(const struct sim_result *result, const struct scenario *scenario, const char *node,
                         uint64_t *complete_ns);
+/* Of the job that took longest; UINT64_MAX: one has sent nothing. */
+uint64_t result_first_data_ns(const struct sim_result *result);
 uint64_t result_verified(const struct sim_result *result); /* receivers */
 uint64_t result_failed_jobs(const struct sim_result *result);
 

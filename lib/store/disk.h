@@ -29,6 +29,8 @@ enum disk_op {
     DISK_FINISH,
     DISK_ABORT,
     DISK_CLOSE,
+    DISK_DIGEST,   /* of a handle in any state: the SHA-256 of data */
+    DISK_MANIFEST, /* the same: data becomes the file open->directory / open->file, whole or not at all */
 };
 
 enum disk_status {
@@ -62,7 +64,7 @@ struct disk_request {
     uint64_t offset;
     uint64_t cookie; /* returned as it is */
     uint8_t *data;
-    const struct disk_open *open; /* OPEN_* only */
+    const struct disk_open *open; /* OPEN_* and MANIFEST only */
 };
 
 struct disk_reply {
@@ -75,6 +77,6 @@ struct disk_reply {
     uint8_t object;       /* OPEN_SOURCE: enum part_object */
     uint64_t index_bytes; /* OPEN_SOURCE of a directory */
     struct wire_hash index_hash;
-    struct wire_hash hash;      /* READ, WRITE; zeros with PART_HASH_NONE */
-    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH: the final path */
+    struct wire_hash hash;      /* READ, WRITE, DIGEST; zeros with PART_HASH_NONE */
+    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH, MANIFEST: the final path */
 };

@@ -57,6 +57,7 @@ void dump_node(FILE *out, const struct app_config *config)
         fprintf(out, "lcore %u\n", config->lcores[index]);
     for (unsigned index = 0; index < config->eal_option_count; index++)
         fprintf(out, "eal %s\n", config->eal_options[index]);
+    fprintf(out, "manifests=%s\n", node->manifests);
     fprintf(out, "idle=%u socket=%s ring=%s disk_threads=%u\n", config->idle, config->control_socket,
             config->control_ring, config->disk_threads);
 }

@@ -240,6 +240,36 @@ static void disk_submit__is_bounded(void **state)
     fixture_stop(&fixture);
 }
 
+/* Needs no open handle; a second one replaces the first, and nothing but the file is left. */
+static void disk__manifest_and_digest(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_start(&fixture, 2, false);
+    uint8_t one[] = "{\"one\": 1}", two[] = "{\"two\": 22}", abc[] = "abc";
+    struct disk_open open = {.file = "j.manifest.json"};
+    snprintf(open.directory, sizeof(open.directory), "%s", fixture.directory);
+    struct disk_request request = {
+        .op = DISK_MANIFEST, .handle = 3, .data = one, .length = 10, .open = &open};
+    struct disk_reply reply = ask(&fixture, &request);
+    assert_int_equal(reply.status, DISK_OK);
+    assert_string_equal(reply.text, path_of(&fixture, "j.manifest.json"));
+    assert_content(&fixture, "j.manifest.json", one, 10);
+    request.data = two;
+    request.length = 11;
+    assert_int_equal(ask(&fixture, &request).status, DISK_OK);
+    assert_content(&fixture, "j.manifest.json", two, 11);
+    assert_false(file_exists(&fixture, "j.manifest.json.part"));
+    snprintf(open.directory, sizeof(open.directory), "%s/nowhere", fixture.directory);
+    reply = ask(&fixture, &request);
+    assert_failed(&reply, "No such file");
+    request = (struct disk_request){.op = DISK_DIGEST, .handle = 3, .data = abc, .length = 3};
+    reply = ask(&fixture, &request);
+    const uint8_t known[] = {0xba, 0x78, 0x16, 0xbf}; /* FIPS 180-4, example of "abc" */
+    assert_memory_equal(reply.hash.bytes, known, 4);
+    fixture_stop(&fixture);
+}
+
 static void disk_start__refuses_bad_thread_counts(void **state)
 {
     (void)state;
@@ -261,6 +291,7 @@ int run_disk_tests(void)
         cmocka_unit_test(disk__offsets_beyond_4_gib_and_holes),
         cmocka_unit_test(disk__many_blocks_on_four_threads),
         cmocka_unit_test(disk_submit__is_bounded),
+        cmocka_unit_test(disk__manifest_and_digest),
         cmocka_unit_test(disk_start__refuses_bad_thread_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,54 @@ static void node_job__measures_what_is_too_old(void **state)
     world_end(&world);
 }
 
+/* Written once at the end, and told from memory: both name every site. */
+static void node_job__leaves_a_manifest(void **state)
+{
+    (void)state;
+    world_init(&world, 3, 1);
+    strcpy(world.nodes[0].config.manifests, "/var/manifests");
+    for (uint16_t node = 0; node < 3; node++)
+        world_start(&world, node);
+    world.nodes[2].write_fails = true;
+    assert_int_equal(run("j", 30 * NS_PER_S)->state, JOB_FAILED);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    const char *written = world.nodes[0].manifest;
+    assert_non_null(strstr(written, "\"job\":\"j\""));
+    assert_non_null(strstr(written, "\"path\":\"/srv/j.bin\""));
+    assert_non_null(strstr(written, "\"error\":\"Input/output error\""));
+    const char *hash = strstr(written, "\"sha256_of_block_sha256s\":\"");
+    assert_true(hash != NULL && strcspn(hash + 27, "\"") == 64);
+    static char text[CTL_REPLY_BYTES];
+    static struct ctl_msg msg = {.type = CTL_SHOW};
+    msg.body.show.what = CTL_SHOW_manifest;
+    msg.body.show.form = REPORT_JSON;
+    strcpy(msg.body.show.job, "j");
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+    assert_non_null(strstr(text, "\"manifest_path\":\"/var/manifests/j.manifest.json\""));
+    assert_int_not_equal(node_ctl(world.nodes[1].node, &msg, &reply, world.now_ns), 0);
+    assert_int_equal(world_counter(&world, 0, "manifests_failed"), 0);
+    world_end(&world);
+}
+
+/* A disk that cannot take it changes nothing about the job; the job's own directory comes before the node's.
+ */
+static void node_job__manifest_that_cannot_be_written(void **state)
+{
+    (void)state;
+    start_all(2, 1);
+    world.nodes[0].write_fails = true;
+    struct job_spec spec = world_job(&world, "j");
+    strcpy(spec.manifest, "/elsewhere");
+    struct err err;
+    assert_true(world_run_job(&world, &spec, &err));
+    assert_int_equal(world_finish_job(&world, 30 * NS_PER_S)->state, JOB_DONE);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_int_equal(world_counter(&world, 0, "manifests_failed"), 1);
+    assert_true(world_is_clean(&world, 0));
+    world_end(&world);
+}
+
 static void node_job__same_seed_same_digest(void **state)
 {
     (void)state;
@@ -391,6 +439,8 @@ int main(void)
         cmocka_unit_test(node_job__reaches_every_site),
         cmocka_unit_test(node_job__starts_within_two_round_trips),
         cmocka_unit_test(node_job__measures_what_is_too_old),
+        cmocka_unit_test(node_job__leaves_a_manifest),
+        cmocka_unit_test(node_job__manifest_that_cannot_be_written),
         cmocka_unit_test(node_job__same_seed_same_digest),
         cmocka_unit_test(node_job__absent_peer_is_named),
         cmocka_unit_test(node_job__absent_planner_is_named),

@@ -199,6 +199,17 @@ static void disk_answer(struct world *world, struct world_node *node, const stru
         CHECK(file->open);
         file->open = false;
         break;
+    case DISK_DIGEST:
+        fake_hash(request->data, request->length, &reply->hash);
+        break;
+    case DISK_MANIFEST:
+        CHECK(request->length < sizeof(node->manifest));
+        memcpy(node->manifest, request->data, request->length);
+        node->manifest[request->length] = '\0';
+        reply->status = node->write_fails ? DISK_FAILED : DISK_OK;
+        snprintf(reply->text, sizeof(reply->text), "%.90s/%.90s", request->open->directory,
+                 request->open->file);
+        break;
     }
 }
 

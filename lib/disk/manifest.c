@@ -1,0 +1,39 @@
+#include "disk/manifest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "disk/place.h"
+
+static bool write_text(const struct place *place, int fd, const struct disk_request *request,
+                       char text[DISK_TEXT_BYTES])
+{
+    uint32_t put = 0;
+    while (put < request->length) {
+        ssize_t part = write(fd, request->data + put, request->length - put);
+        if (part < 0 && errno != EINTR)
+            return place_fail(text, "write", place->shown, PLACE_PART_SUFFIX);
+        put += part < 0 ? 0 : (uint32_t)part;
+    }
+    if (request->open->durable != PART_DURABLE_NONE && fsync(fd) != 0)
+        return place_fail(text, "fsync", place->shown, PLACE_PART_SUFFIX);
+    return place_rename(place, true, text);
+}
+
+enum disk_status manifest_serve(const struct disk_request *request, struct disk_reply *reply)
+{
+    struct place place;
+    if (!place_open(&place, request->open->directory, request->open->file, reply->text))
+        return DISK_FAILED;
+    int fd = place_create_part(&place, reply->text);
+    bool written = fd >= 0 && write_text(&place, fd, request, reply->text);
+    if (fd >= 0 && !written)
+        (void)unlinkat(place.directory_fd, place.part, 0); /* the first failure is what counts */
+    if (fd >= 0)
+        close(fd);
+    if (written)
+        place_say(reply->text, "%s", strlen(place.path) < sizeof(reply->text) ? place.path : place.shown);
+    place_close(&place);
+    return written ? DISK_OK : DISK_FAILED;
+}
