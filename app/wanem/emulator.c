@@ -9,6 +9,7 @@
 #include <rte_lcore.h>
 #include <rte_pause.h>
 
+#include "app/wanem/ecn.h"
 #include "app/wanem/route.h"
 #include "base/units.h"
 #include "dpdk/responder.h"
@@ -147,13 +148,15 @@ static bool cross(struct emulator *emulator, uint16_t from, uint16_t to, struct 
         return false;
     }
     counters->rx_accepted++;
+    uint8_t *ip = rte_pktmbuf_mtod_offset(mbuf, uint8_t *, ETHERNET_HEADER_BYTES);
+    if (verdict.congested)
+        ecn_write(ip, wan_mark(&emulator->wan, from, to, &verdict, ecn_read(ip)));
     if (verdict.duplicated) {
         counters->duplicated++;
         rte_pktmbuf_refcnt_update(mbuf, 1);
     }
     if (verdict.corrupted) {
         counters->corrupted++;
-        uint8_t *ip = rte_pktmbuf_mtod_offset(mbuf, uint8_t *, ETHERNET_HEADER_BYTES);
         ip[verdict.corrupt_bit / 8] ^= (uint8_t)(1u << verdict.corrupt_bit % 8);
     }
     return true;
@@ -254,6 +257,7 @@ static bool hand_over(struct emulator *emulator, uint16_t to, uint64_t now_ns)
 static bool turn(struct emulator *emulator, uint64_t now_ns)
 {
     bool worked = false;
+    emulator->counters.faults += wan_play_faults(&emulator->wan, now_ns);
     for (uint16_t site = 0; site < emulator->wan.site_count; site++) {
         port_service(&emulator->sites[site].port, now_ns);
         worked |= receive(emulator, site, now_ns);

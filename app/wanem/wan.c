@@ -6,6 +6,7 @@
 
 #define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
 #define PACKET_BYTES       1538 /* on the wire: what a queue counted in packets is taken to hold */
+#define HOLD_NS_MAX        (1ULL << 60)
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
 /* How long packets may wait for this shaper. */
@@ -20,6 +21,35 @@ static uint64_t rate_of(const struct netem_config *config)
     return config->rate_bps == 0 ? UINT64_MAX : config->rate_bps;
 }
 
+static bool sets_link(const struct scenario_fault *fault, uint16_t from, uint16_t to)
+{
+    return fault->kind == FAULT_LINK_SET &&
+           ((fault->link_from == from && fault->link_to == to) ||
+            (fault->symmetric && fault->link_from == to && fault->link_to == from));
+}
+
+/* How long a packet is at most on this link, whatever faults make of it. */
+static uint64_t link_ns(const struct scenario *scenario, uint16_t from, uint16_t to, uint64_t *rate_bps)
+{
+    struct netem_config link = scenario->links[from][to];
+    uint64_t longest_ns = 0;
+    *rate_bps = 0;
+    for (uint16_t next = 0;; next++) {
+        uint64_t delay_ns = link.delay_ns + link.jitter_ns;
+        if (rate_of(&link) < rate_of(&scenario->nodes[from].uplink)) /* else its own queue stays empty */
+            delay_ns += queue_ns(&link);
+        if (link.delay_some_ppb != 0)
+            delay_ns += link.delay_some_ns;
+        longest_ns = MAX(longest_ns, delay_ns);
+        *rate_bps = MAX(*rate_bps, rate_of(&link));
+        while (next < scenario->fault_count && !sets_link(&scenario->faults[next], from, to))
+            next++;
+        if (next == scenario->fault_count)
+            return longest_ns;
+        netem_config_change(&link, &scenario->faults[next].set, scenario->faults[next].set_mask);
+    }
+}
+
 /* Bytes on their way from one site to all others: those in its uplink's queue, and for every link what the
  * slower of link and uplink puts on it, but together no more than the uplink carries over the longest. */
 static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
@@ -27,16 +57,11 @@ static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
     const struct netem_config *uplink = &scenario->nodes[from].uplink;
     uint64_t sum = 0, longest_ns = 0;
     for (uint16_t to = 0; to < scenario->node_count; to++) {
-        const struct netem_config *link = &scenario->links[from][to];
-        const struct netem_config *downlink = &scenario->nodes[to].downlink;
         if (to == from)
             continue;
-        uint64_t delay_ns = link->delay_ns + link->jitter_ns + queue_ns(downlink);
-        if (rate_of(link) < rate_of(uplink)) /* else its own queue stays empty */
-            delay_ns += queue_ns(link);
-        if (link->delay_some_ppb != 0)
-            delay_ns += link->delay_some_ns;
-        uint64_t narrow = MIN(rate_of(link), rate_of(uplink));
+        uint64_t link_bps;
+        uint64_t delay_ns = link_ns(scenario, from, to, &link_bps) + queue_ns(&scenario->nodes[to].downlink);
+        uint64_t narrow = MIN(link_bps, rate_of(uplink));
         uint64_t rate = MIN(narrow, 100000000000ULL);
         sum += bytes_within(rate, delay_ns);
         longest_ns = MAX(longest_ns, delay_ns);
@@ -63,24 +88,51 @@ static void *take(size_t count, size_t bytes)
     return memory;
 }
 
-static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t seed)
+static uint64_t packets_limit(const struct netem_config *config)
+{
+    return config->queue_unit == NETEM_QUEUE_PACKETS ? MAX(config->queue_limit, 1ULL) : 0;
+}
+
+/* `limit`: the longest queue counted in packets that it ever has; 0: none. */
+static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t limit,
+                      uint64_t seed)
 {
     uint64_t *departures = NULL;
     uint32_t places = 0;
-    if (config->queue_unit == NETEM_QUEUE_PACKETS) {
+    if (limit != 0) {
         places = 2;
-        while (places <= config->queue_limit)
+        while (places <= limit)
             places *= 2;
         departures = take(places, sizeof(*departures));
     }
     netem_init(link, config, seed, departures, places);
 }
 
+static uint64_t link_limit(const struct scenario *scenario, uint16_t from, uint16_t to)
+{
+    uint64_t limit = packets_limit(&scenario->links[from][to]);
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        if (sets_link(&scenario->faults[fault], from, to))
+            limit = MAX(limit, packets_limit(&scenario->faults[fault].set));
+    return limit;
+}
+
+static void site_init(struct wan_site *site, const struct scenario_node *node, struct rng *seeds)
+{
+    link_init(&site->uplink, &node->uplink, packets_limit(&node->uplink), rng_next(seeds));
+    link_init(&site->downlink, &node->downlink, packets_limit(&node->downlink), rng_next(seeds));
+    site->head = site->tail = WAN_NONE;
+}
+
 void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capacity,
                 void (*release)(void *packet))
 {
     uint16_t count = scenario->node_count;
-    *wan = (struct wan){.site_count = count, .capacity = capacity, .release = release};
+    *wan = (struct wan){.scenario = scenario,
+                        .first_ns = TIME_NEVER,
+                        .site_count = count,
+                        .capacity = capacity,
+                        .release = release};
     wan->sites = take(count, sizeof(*wan->sites));
     wan->links = take((size_t)count * count, sizeof(*wan->links));
     wan->entries = take(capacity, sizeof(*wan->entries));
@@ -90,11 +142,10 @@ void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capac
     struct rng seeds;
     rng_init(&seeds, scenario->seed);
     for (uint16_t site = 0; site < count; site++) {
-        link_init(&wan->sites[site].uplink, &scenario->nodes[site].uplink, rng_next(&seeds));
-        link_init(&wan->sites[site].downlink, &scenario->nodes[site].downlink, rng_next(&seeds));
-        wan->sites[site].head = wan->sites[site].tail = WAN_NONE;
+        site_init(&wan->sites[site], &scenario->nodes[site], &seeds);
         for (uint16_t to = 0; to < count; to++)
-            link_init(&wan->links[(uint32_t)site * count + to], &scenario->links[site][to], rng_next(&seeds));
+            link_init(&wan->links[(uint32_t)site * count + to], &scenario->links[site][to],
+                      link_limit(scenario, site, to), rng_next(&seeds));
     }
 }
 
@@ -143,6 +194,8 @@ struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *pac
 {
     CHECK(from < wan->site_count && to < wan->site_count && from != to);
     uint32_t wire_bytes = wire_bytes_of(frame_bytes);
+    if (wan->first_ns == TIME_NEVER)
+        wan->first_ns = now_ns;
     struct netem_link *link = &wan->links[(uint32_t)from * wan->site_count + to];
     struct netem_decision up = netem_send(&wan->sites[from].uplink, wire_bytes, ip_bytes, now_ns);
     if (up.verdict != NETEM_PASS)
@@ -154,11 +207,55 @@ struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *pac
     verdict.duplicated = across.duplicated;
     verdict.corrupted = across.corrupted;
     verdict.corrupt_bit = across.corrupt_bit;
+    verdict.congested = across.congested;
     hold_until(wan, across.arrive_ns, packet, wire_bytes, to);
     if (across.duplicated)
         hold_until(wan, across.duplicate_ns, packet, wire_bytes, to);
     return verdict;
 }
+
+uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_verdict *verdict, uint8_t ecn)
+{
+    struct netem_decision decision = {.congested = verdict->congested};
+    return netem_mark(&wan->links[(uint32_t)from * wan->site_count + to], &decision, ecn);
+}
+
+/* ---- faults ---- */
+
+static void fault_link(struct netem_link *link, const struct scenario_fault *fault, uint64_t now_ns)
+{
+    if (fault->kind == FAULT_LINK_SET) {
+        struct netem_config config = link->config;
+        netem_config_change(&config, &fault->set, fault->set_mask);
+        netem_set(link, &config);
+        return;
+    }
+    uint64_t up_ns = later_ns(now_ns, fault->duration_ns);
+    netem_down(link, fault->holds, fault->holds ? MIN(up_ns, HOLD_NS_MAX) : up_ns);
+}
+
+unsigned wan_play_faults(struct wan *wan, uint64_t now_ns)
+{
+    unsigned played = 0;
+    if (wan->first_ns == TIME_NEVER)
+        return 0;
+    for (; wan->faults_done < wan->scenario->fault_count; wan->faults_done++) {
+        const struct scenario_fault *fault = &wan->scenario->faults[wan->faults_done];
+        uint64_t due_ns = later_ns(wan->first_ns, fault->at_ns);
+        if (due_ns > now_ns)
+            break;
+        if (fault->kind != FAULT_LINK_SET && fault->kind != FAULT_LINK_DOWN)
+            continue;
+        played++;
+        fault_link(&wan->links[(uint32_t)fault->link_from * wan->site_count + fault->link_to], fault, due_ns);
+        if (fault->symmetric)
+            fault_link(&wan->links[(uint32_t)fault->link_to * wan->site_count + fault->link_from], fault,
+                       due_ns);
+    }
+    return played;
+}
+
+/* ---- to sites ---- */
 
 static void site_append(struct wan *wan, struct wan_site *site, void *packet, uint64_t due_ns)
 {

@@ -38,6 +38,9 @@ struct wan_site {
 #define WAN_LATE_NS 1000000ULL
 
 struct wan {
+    const struct scenario *scenario; /* its faults of links are played, from the first packet on */
+    uint16_t faults_done;
+    uint64_t first_ns; /* of the first packet; TIME_NEVER: none came yet */
     uint16_t site_count;
     struct wan_site *sites;
     struct netem_link *links; /* [from * site_count + to] */
@@ -56,9 +59,11 @@ struct wan_verdict {
     bool duplicated;            /* held twice: the caller takes a second reference before wan_run */
     bool corrupted;
     uint32_t corrupt_bit; /* of the IP packet */
+    bool congested;       /* it waits so long that it is to be marked: see wan_mark */
 };
 
-/* `capacity`: packets that can be on their way at once. Aborts when there is no memory. */
+/* The scenario must outlive the wan. `capacity`: packets that can be on their way at once. Aborts when there
+ * is no memory. */
 void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capacity,
                 void (*release)(void *packet));
 void wan_destroy(struct wan *wan);
@@ -75,6 +80,11 @@ bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns);
  * now_ns, which never runs backwards. */
 struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,
                           uint32_t ip_bytes, uint64_t now_ns);
+/* The ECN field with which a packet goes on that came with `ecn` and got this verdict. Counts marks. */
+uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_verdict *verdict, uint8_t ecn);
+/* Applies the faults of links that are due: they count from the first packet. To be called before wan_rx.
+ * Returns how many. */
+unsigned wan_play_faults(struct wan *wan, uint64_t now_ns);
 /* Moves on what has come out of the links by now_ns. Returns how many packets downlinks refused (released).
  */
 uint32_t wan_run(struct wan *wan, uint64_t now_ns);
@@ -82,7 +92,7 @@ uint32_t wan_run(struct wan *wan, uint64_t now_ns);
 uint16_t wan_due(const struct wan *wan, uint16_t site, void **packets, uint16_t room, uint64_t now_ns);
 /* The first `count` of those are gone. */
 void wan_sent(struct wan *wan, uint16_t site, uint16_t count, uint64_t now_ns);
-/* When there is something to do; TIME_NEVER: nothing is on its way. */
+/* When there is something to do, faults apart; TIME_NEVER: nothing is on its way. */
 uint64_t wan_next_ns(const struct wan *wan);
 
 /* Packets on their way, copies included. */

@@ -3,10 +3,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
 #include <cmocka.h>
 
+#include "app/wanem/ecn.h"
 #include "app/wanem/wan.h"
 #include "base/units.h"
+#include "wire/ethernet.h"
 
 #define FRAME     1514
 #define WIRE      (FRAME + ETHERNET_OVERHEAD_BYTES) /* 1538: 12304 ns at 1 Gbit/s */
@@ -214,14 +218,122 @@ static void wan_uplink_crowded__beyond_half_of_the_queue(void **state)
     }
 }
 
+/* Times of faults count from the first packet, here at 5 s. */
+static void wan_play_faults__from_the_first_packet(void **state)
+{
+    (void)state;
+    const uint64_t first_ns = 5 * NS_PER_S;
+    void *packets[32];
+    scenario.fault_count = 4;
+    scenario.faults[0] = (struct scenario_fault){.at_ns = NS_PER_S,
+                                                 .kind = FAULT_LINK_SET,
+                                                 .link_to = 1,
+                                                 .symmetric = true,
+                                                 .set_mask = NETEM_CHANGE_DELAY,
+                                                 .set = {.delay_ns = 2 * OWD_NS}};
+    scenario.faults[1] = (struct scenario_fault){.at_ns = NS_PER_S, .kind = FAULT_KILL};
+    scenario.faults[2] = (struct scenario_fault){
+        .at_ns = 2 * NS_PER_S, .kind = FAULT_LINK_DOWN, .link_to = 1, .duration_ns = NS_PER_S};
+    scenario.faults[3] = (struct scenario_fault){.at_ns = 4 * NS_PER_S,
+                                                 .kind = FAULT_LINK_DOWN,
+                                                 .link_to = 1,
+                                                 .duration_ns = UINT64_MAX,
+                                                 .holds = true};
+    wan_create(&wan, &scenario, CAPACITY, release);
+    assert_int_equal(wan_play_faults(&wan, first_ns), 0);
+    send(0, 1, 1, first_ns);
+    assert_int_equal(wan_play_faults(&wan, first_ns + NS_PER_S - 1), 0);
+    assert_int_equal(due(1, packets, first_ns + OWD_NS + 2 * PACKET_NS), 1);
+    wan_sent(&wan, 1, 1, first_ns + NS_PER_S - 1);
+    assert_int_equal(wan_play_faults(&wan, first_ns + NS_PER_S), 1);
+    send(1, 0, 2, first_ns + NS_PER_S);
+    assert_int_equal(due(0, packets, first_ns + NS_PER_S + 2 * OWD_NS), 0);
+    assert_int_equal(due(0, packets, first_ns + NS_PER_S + 2 * OWD_NS + 2 * PACKET_NS), 1);
+    /* Played late, it still ends when it should. */
+    assert_int_equal(wan_play_faults(&wan, first_ns + 5 * NS_PER_S / 2), 1);
+    assert_int_equal(send(0, 1, 3, first_ns + 3 * NS_PER_S - 2 * PACKET_NS), NETEM_DOWN);
+    assert_int_equal(send(0, 1, 3, first_ns + 3 * NS_PER_S), NETEM_PASS);
+    assert_int_equal(wan_play_faults(&wan, first_ns + 4 * NS_PER_S), 1);
+    assert_int_equal(send(0, 1, 4, first_ns + 5 * NS_PER_S), NETEM_PASS);
+    assert_int_equal(wan_play_faults(&wan, TIME_NEVER), 0);
+}
+
+/* A fault that makes the path ten times as long needs room for ten times as much. */
+static void wan_packets_needed__with_faults(void **state)
+{
+    (void)state;
+    wan_create(&wan, &scenario, CAPACITY, release);
+    scenario.node_count = 2;
+    uint64_t before = wan_packets_needed(&scenario, WIRE);
+    scenario.fault_count = 1;
+    scenario.faults[0] = (struct scenario_fault){.kind = FAULT_LINK_SET,
+                                                 .link_to = 1,
+                                                 .symmetric = true,
+                                                 .set_mask = NETEM_CHANGE_DELAY,
+                                                 .set = {.delay_ns = 10 * OWD_NS}};
+    uint64_t more = 2 * bytes_within(1000000000, 9 * OWD_NS) / WIRE * 3 / 2;
+    assert_in_range(wan_packets_needed(&scenario, WIRE), before + more - 3, before + more + 3);
+    scenario.node_count = 3;
+}
+
+static void wan_mark__as_the_link_says(void **state)
+{
+    (void)state;
+    scenario.links[0][1] = (struct netem_config){.rate_bps = 100000000, .ecn_ns = NS_PER_US};
+    wan_create(&wan, &scenario, CAPACITY, release);
+    struct wan_verdict verdict = wan_rx(&wan, 0, 1, (void *)1, FRAME, FRAME - 14, 0);
+    assert_int_equal(wan_mark(&wan, 0, 1, &verdict, 2), 2);
+    verdict = wan_rx(&wan, 0, 1, (void *)2, FRAME, FRAME - 14, 0);
+    assert_int_equal(wan_mark(&wan, 0, 1, &verdict, 0), 0);
+    assert_int_equal(wan_mark(&wan, 0, 1, &verdict, 2), 3);
+    assert_int_equal(wan_link(&wan, 0, 1)->counters.marked, 1);
+}
+
+/* Every field into every other, both families: the frame must parse with its new class. */
+static void ecn_write__keeps_the_frame_valid(void **state)
+{
+    (void)state;
+    static const uint8_t mac[MAC_BYTES] = {2};
+    for (int family = 0; family < 2; family++)
+        for (unsigned traffic_class = 0; traffic_class < 256; traffic_class++)
+            for (uint8_t ecn = 0; ecn < 4; ecn++) {
+                struct net_address address = {.family = family == 0 ? ADDRESS_IPV4 : ADDRESS_IPV6,
+                                              .udp_port = 7840,
+                                              .ip = {10, 0, 0, 1}};
+                struct frame_header header;
+                struct frame_view view;
+                uint8_t frame[FRAME_HEADER_MAX + 32];
+                frame_header_init(&header, mac, mac, 0, &address, &address);
+                size_t length =
+                    frame_header_write(frame, &header, (uint8_t)traffic_class, mac, MAC_BYTES, NULL, 0, true);
+                memcpy(frame + length, mac, MAC_BYTES);
+                length += MAC_BYTES;
+                uint8_t *ip = frame + ETHERNET_HEADER_BYTES;
+                assert_int_equal(ecn_read(ip), traffic_class & 3);
+                ecn_write(ip, ecn);
+                assert_int_equal(ecn_read(ip), ecn);
+                assert_int_equal(frame_parse(frame, length, true, &view), FRAME_OK);
+                assert_int_equal(view.traffic_class, (traffic_class & ~3u) | ecn);
+            }
+    wan_create(&wan, &scenario, CAPACITY, release);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        CASE(wan_due__after_both_shapers_and_the_link),  CASE(wan_sent__the_rest_stays),
-        CASE(wan_run__late_calls_decide_the_same),       CASE(wan_rx__each_drop_is_counted_where_it_happened),
-        CASE(wan_rx__duplicates_come_out_twice),         CASE(wan_rx__short_frames_are_padded),
-        CASE(wan_packets_needed__bandwidth_times_delay), CASE(wan_uplink_crowded__beyond_half_of_the_queue),
+        CASE(wan_due__after_both_shapers_and_the_link),
+        CASE(wan_sent__the_rest_stays),
+        CASE(wan_run__late_calls_decide_the_same),
+        CASE(wan_rx__each_drop_is_counted_where_it_happened),
+        CASE(wan_rx__duplicates_come_out_twice),
+        CASE(wan_rx__short_frames_are_padded),
+        CASE(wan_packets_needed__bandwidth_times_delay),
+        CASE(wan_uplink_crowded__beyond_half_of_the_queue),
+        CASE(wan_play_faults__from_the_first_packet),
+        CASE(wan_packets_needed__with_faults),
+        CASE(wan_mark__as_the_link_says),
+        CASE(ecn_write__keeps_the_frame_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
