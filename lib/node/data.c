@@ -300,10 +300,8 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     node->counters.tx_data++;
 }
 
-/* The job has something left that this peer lacks. */
-static bool is_owed(const struct job *job, const struct peer *peer)
+bool data_owed(const struct job *job, uint8_t child)
 {
-    uint8_t child = job->child_of_peer[peer->index];
     return job->object != NULL && job->phase != PHASE_CLOSING && !job->children[child].gone &&
            !feed_done(job->object, child);
 }
@@ -315,7 +313,7 @@ static enum edge_limit why_nothing(const struct node *node, const struct peer *p
     enum edge_limit why = EDGE_LIMIT_none;
     for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
         const struct job *job = &node->jobs[__builtin_ctz(mask)];
-        if (!is_owed(job, peer))
+        if (!data_owed(job, job->child_of_peer[peer->index]))
             continue;
         if (job->loads_outstanding > 0)
             return EDGE_LIMIT_sender_disk;
@@ -341,6 +339,10 @@ static uint64_t item_send_ns(const struct peer *peer, const struct job *job, con
     uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes_of(peer, job, item), item->repair, limit);
     if (at_ns == TIME_NEVER && *limit == EDGE_LIMIT_credit && item->begun)
         return pacer_next_ns(&peer->sender.pacer);
+    /* The strategy would allow no more than the cap: a higher cap is what would help. */
+    if (at_ns != TIME_NEVER && *limit == EDGE_LIMIT_congestion &&
+        peer->sender.rate_cap_bps <= peer->sender.congestion.rate_bps)
+        *limit = EDGE_LIMIT_cap;
     return at_ns;
 }
 

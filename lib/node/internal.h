@@ -97,6 +97,15 @@ enum site_phase {
     PHASE_CLOSING    /* waits for disk and ports to let go */
 };
 
+/* What limits the rate at which a site gets the object; peers and sites by index into the request's nodes. */
+struct site_limit {
+    uint16_t from, to; /* the limiting edge */
+    uint16_t
+        held_by;   /* cause "credit": the child that the relay `to` keeps its memory for; PEER_NONE: none */
+    uint8_t cause; /* enum edge_limit; none: nothing is known */
+    uint64_t rate_bps; /* delivered over that edge lately, wire rate */
+};
+
 /* The source's view of one site. */
 struct site {
     char name[NAME_BYTES];
@@ -113,6 +122,10 @@ struct site {
     uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
     uint16_t reports;  /* measured peers so far */
     uint64_t received_bytes, verified_bytes;
+    uint8_t edge_count; /* its edges to its children, and who lacks most, by its newest STATUS */
+    uint8_t laggard;
+    struct wire_edge edges[CONTROL_CHILDREN_MAX];
+    struct site_limit limit; /* as it was when the site ended */
     uint64_t progress_ns;
     uint64_t complete_ns;
     char text[CONTROL_TEXT_BYTES];
@@ -278,6 +291,7 @@ void data_tick(struct node *node, struct peer *peer, uint64_t now_ns);
 /* The next data packet of a port; false: none may leave before the horizon. */
 bool data_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
                uint64_t now_ns);
+bool data_owed(const struct job *job, uint8_t child);     /* there is something left that the child lacks */
 void data_wake(struct node *node, const struct job *job); /* its children have something new to send */
 uint32_t data_credit_packets(const struct node *node, const struct peer *peer);
 enum edge_limit data_credit_limit(const struct node *node);
@@ -336,6 +350,9 @@ bool source_tell_sites(struct node *node,
                        struct job *job); /* again, what found queues full; true: nothing left */
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* source_limit.c: which edge limits a site, and why */
+void source_take_edges(struct site *site, const struct control_status *status);
+struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site);
 /* source_plan.c: from a validated plan to parts */
 bool source_make_request(struct job *job, struct err *err);
 bool source_distribute(struct node *node, struct job *job, struct err *err);

@@ -66,6 +66,11 @@ struct node_site_view {
     uint64_t received_bytes;
     uint64_t verified_bytes;
     uint64_t complete_ns; /* when the source learnt of its end; 0: not yet */
+    /* What limits its rate: the edge of its path, and the cause. Where a relay's memory is the limit, held_by
+     * is the child that it keeps it for. Empty while nothing is known. */
+    char limited_from[NAME_BYTES], limited_to[NAME_BYTES], held_by[NAME_BYTES];
+    uint8_t limited_by;        /* enum edge_limit */
+    uint64_t limited_rate_bps; /* delivered over that edge lately, wire rate */
     char text[CONTROL_TEXT_BYTES];
 };
 

@@ -61,6 +61,21 @@ static const struct job *job_at(const struct node *node, uint32_t index)
     return NULL;
 }
 
+static void view_limit(const struct node *node, const struct job *job, const struct site *site,
+                       struct node_site_view *view)
+{
+    struct site_limit limit = site->ended ? site->limit : source_site_limit(node, job, site);
+    if (limit.cause == EDGE_LIMIT_none)
+        return;
+    const struct plan_node *nodes = job->request.nodes;
+    view->limited_by = limit.cause;
+    view->limited_rate_bps = limit.rate_bps;
+    name_copy(view->limited_from, NAME_BYTES, nodes[limit.from].name);
+    name_copy(view->limited_to, NAME_BYTES, nodes[limit.to].name);
+    if (limit.held_by != PEER_NONE)
+        name_copy(view->held_by, NAME_BYTES, nodes[limit.held_by].name);
+}
+
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view)
 {
     const struct job *job = job_at(node, index);
@@ -93,6 +108,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
         target->verified_bytes = job->sites[site].verified_bytes;
         target->complete_ns = job->sites[site].complete_ns;
         name_copy(target->text, sizeof(target->text), job->sites[site].text);
+        view_limit(node, job, &job->sites[site], target);
     }
     return true;
 }
@@ -249,6 +265,13 @@ static void report_sites(struct report *report, const struct node_job_view *view
         report_text(report, "state", site_state_name(site->state));
         report_u64(report, "received_bytes", site->received_bytes);
         report_u64(report, "verified_bytes", site->verified_bytes);
+        report_text(report, "limited_from", site->limited_from);
+        report_text(report, "limited_to", site->limited_to);
+        report_text(report, "limited_by", edge_limit_name(site->limited_by));
+        if (wants_all(report)) {
+            report_text(report, "held_by", site->held_by);
+            report_u64(report, "limited_rate_bps", site->limited_rate_bps);
+        }
         if (wants_all(report))
             report_u64(report, "complete_ns", site->complete_ns);
         else

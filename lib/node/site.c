@@ -21,6 +21,23 @@ static void send_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_
     peer_send(node, peer, CONTROL_CONFIRM, body, length);
 }
 
+/* What the edges to the children wait for, and which child lacks most. */
+static void tell_edges(const struct node *node, const struct job *job, struct control_status *status)
+{
+    uint64_t fewest = UINT64_MAX;
+    status->fixed.laggard = UINT8_MAX;
+    status->fixed.child_count = (uint8_t)job->child_count;
+    for (uint8_t child = 0; child < job->child_count; child++) {
+        const struct peer *peer = &node->peers[job->children[child].peer];
+        status->edges[child].limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns);
+        status->edges[child].rate_bps = peer->sender.delivery_rate_bps;
+        if (!data_owed(job, child) || job->object->feeds[child].blocks_done >= fewest)
+            continue;
+        fewest = job->object->feeds[child].blocks_done;
+        status->fixed.laggard = child;
+    }
+}
+
 static void send_status(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct control_status status = {.fixed = {.job = job->id, .state = job->site_state}};
@@ -28,6 +45,7 @@ static void send_status(struct node *node, struct job *job, uint64_t now_ns)
     status.fixed.verified_bytes = job->object == NULL ? 0 : job->object->verified_bytes;
     status.fixed.elapsed_ns = job->started_ns == 0 ? 0 : now_ns - job->started_ns;
     name_copy(status.text, sizeof(status.text), job->text);
+    tell_edges(node, job, &status);
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     size_t length = control_status_encode(body, &status);
     CHECK(length > 0);
@@ -372,6 +390,9 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
     uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
     bool progress = job->phase == PHASE_RUNNING && bytes != job->status_bytes &&
                     now_ns >= later_ns(job->status_ns, STATUS_INTERVAL_NS);
+    /* It has everything, but the source does not know from others what its children wait for. */
+    for (uint8_t child = 0; child < job->child_count && job->phase == PHASE_ENDED; child++)
+        progress = progress || (now_ns >= later_ns(job->status_ns, NS_PER_S) && data_owed(job, child));
     /* Progress is not worth the places that the end of a job needs. */
     bool room = stream_room(&node->peers[job->source_peer].stream) > STREAM_QUEUE / 2;
     if (job->status_due || (progress && room))

@@ -29,6 +29,10 @@ static void add_site_view(const struct sim *sim, const struct sim_job *job, stru
         if (strcmp(view->sites[site].name, sim->scenario->nodes[receiver->node].name) != 0)
             continue;
         receiver->state = view->sites[site].state;
+        receiver->limited_by = view->sites[site].limited_by;
+        name_copy(receiver->limited_from, NAME_BYTES, view->sites[site].limited_from);
+        name_copy(receiver->limited_to, NAME_BYTES, view->sites[site].limited_to);
+        name_copy(receiver->held_by, NAME_BYTES, view->sites[site].held_by);
         name_copy(receiver->text, sizeof(receiver->text), view->sites[site].text);
         if (view->sites[site].complete_ns != 0)
             receiver->known_ns =

@@ -188,6 +188,10 @@ static void report_job(const struct result_job *job, const struct scenario_job *
         report_fixed(report, "known_s", receiver->known_ns, 9);
         report_u64(report, "bytes", receiver->bytes);
         report_bool(report, "verified", receiver->verified);
+        report_text(report, "limited_from", receiver->limited_from);
+        report_text(report, "limited_to", receiver->limited_to);
+        report_text(report, "limited_by", edge_limit_name(receiver->limited_by));
+        report_text(report, "held_by", receiver->held_by);
         report_text(report, "text", receiver->text);
         report_row_end(report);
     }

@@ -24,6 +24,8 @@ struct result_receiver {
     uint64_t known_ns;    /* when the source had learnt of it */
     uint64_t bytes;       /* right ones on its disk */
     uint8_t state;        /* enum site_state, as the source knows it */
+    char limited_from[NAME_BYTES], limited_to[NAME_BYTES], held_by[NAME_BYTES]; /* as in node_site_view */
+    uint8_t limited_by;
     char text[CONTROL_TEXT_BYTES];
 };
 

@@ -106,9 +106,12 @@ enum wire_error control_start_decode(const uint8_t *body, size_t length, struct 
 size_t control_status_encode(uint8_t *out, const struct control_status *message)
 {
     int text = text_length(message->text, sizeof(message->text));
-    if (text < 0)
+    if (text < 0 || message->fixed.child_count > CONTROL_CHILDREN_MAX)
         return 0;
-    return (size_t)(text_put(wire_status_put(out, &message->fixed), message->text, text) - out);
+    uint8_t *end = wire_status_put(out, &message->fixed);
+    for (unsigned index = 0; index < message->fixed.child_count; index++)
+        end = wire_edge_put(end, &message->edges[index]);
+    return (size_t)(text_put(end, message->text, text) - out);
 }
 
 enum wire_error control_status_decode(const uint8_t *body, size_t length, struct control_status *message)
@@ -116,8 +119,15 @@ enum wire_error control_status_decode(const uint8_t *body, size_t length, struct
     if (length < FIXED(CONTROL_STATUS_FIELDS))
         return WIRE_TOO_SHORT;
     const uint8_t *in = wire_status_get(body, &message->fixed);
+    uint8_t laggard = message->fixed.laggard, child_count = message->fixed.child_count;
     if (message->fixed.state >= SITE_STATE_COUNT)
         return WIRE_BAD_VALUE;
+    if (child_count > CONTROL_CHILDREN_MAX || (laggard >= child_count && laggard != UINT8_MAX))
+        return WIRE_BAD_VALUE;
+    if (length < FIXED(CONTROL_STATUS_FIELDS) + child_count * FIXED(CONTROL_EDGE_FIELDS))
+        return WIRE_TOO_SHORT;
+    for (unsigned index = 0; index < child_count; index++)
+        in = wire_edge_get(in, &message->edges[index]);
     return text_last(in, body + length, message->text, sizeof(message->text));
 }
 

@@ -138,11 +138,18 @@ enum site_state {
     FIELD(u8, state)           /* enum site_state */                                                         \
     FIELD(u64, received_bytes) /* payload bytes held */                                                      \
     FIELD(u64, verified_bytes)                                                                               \
-    FIELD(u64, elapsed_ns) /* since the site got START, by its own clock */
+    FIELD(u64, elapsed_ns) /* since the site got START, by its own clock */                                  \
+    FIELD(u8, laggard)     /* the child that lacks most blocks: index in the part; UINT8_MAX: none */        \
+    FIELD(u8, child_count)
 WIRE_DECLARE(status, CONTROL_STATUS_FIELDS)
+#define CONTROL_EDGE_FIELDS(FIELD)                                                                           \
+    FIELD(u8, limited_by) /* enum edge_limit: what the edge to the child waited for most */                  \
+    FIELD(u64, rate_bps)  /* wire rate delivered to it lately */
+WIRE_DECLARE(edge, CONTROL_EDGE_FIELDS)
 struct control_status {
     struct wire_status fixed;
-    char text[CONTROL_TEXT_BYTES]; /* failed: the cause; verified: where the file lies */
+    struct wire_edge edges[CONTROL_CHILDREN_MAX]; /* to the children, in the order of the part */
+    char text[CONTROL_TEXT_BYTES];                /* failed: the cause; verified: where the file lies */
 };
 
 #define CONTROL_HASHES_FIELDS(FIELD)                                                                         \

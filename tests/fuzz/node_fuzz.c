@@ -416,8 +416,11 @@ static void seed_source(struct seeds *seeds)
                    .sent = 1,
                    .mtu = 1500}}};
     struct control_confirm confirm = {.fixed = {.epoch = 1, .answer = CONFIRM_READY}};
-    struct control_status status = {
-        .fixed = {.state = SITE_VERIFIED, .received_bytes = 3000, .verified_bytes = 3000, .elapsed_ns = 1}};
+    struct control_status status = {.fixed = {.state = SITE_VERIFIED,
+                                              .received_bytes = 3000,
+                                              .verified_bytes = 3000,
+                                              .elapsed_ns = 1,
+                                              .laggard = UINT8_MAX}};
     static struct plan plan;
     plan = (struct plan){.node_count = 2,
                          .rate_bps = 1000000,

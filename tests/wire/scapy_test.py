@@ -76,7 +76,9 @@ def vectors():
     yield "confirm", message(5, 6, sluice.Confirm(job=0xdecade01, epoch=3, answer="refused", text=b"disk full"))
     yield "start", message(6, 7, sluice.Start(job=0xdecade01, epoch=3))
     yield "status", message(7, 8, sluice.Status(job=0xdecade01, state="verified", received_bytes=64 << 20,
-                                                verified_bytes=63 << 20, elapsed_ns=5000000001,
+                                                verified_bytes=63 << 20, elapsed_ns=5000000001, laggard=1,
+                                                edges=[sluice.Edge(limited_by=3, rate_bps=985000000),
+                                                       sluice.Edge(limited_by=6, rate_bps=50000000)],
                                                 text=b"/srv/in/caf\xc3\xa9.iso"))
     yield "hashes", message(8, 9, sluice.Hashes(job=0xdecade01, first_block=62, hashes=HASH_ONE + HASH_TWO))
     yield "have", message(9, 10, sluice.Blocks(job=0xdecade01, first_block=0x100000000, count=17), kind="have")

@@ -304,6 +304,14 @@ class Start(SluiceLayer):
     fields_desc = [IntField("job", 0), IntField("epoch", 0)]
 
 
+class Edge(Packet):
+    name = "edge"
+    fields_desc = [ByteField("limited_by", 0), LongField("rate_bps", 0)]
+
+    def extract_padding(self, s):
+        return b"", s
+
+
 class Status(SluiceLayer):
     name = "status"
     fields_desc = [
@@ -312,6 +320,9 @@ class Status(SluiceLayer):
         LongField("received_bytes", 0),
         LongField("verified_bytes", 0),
         LongField("elapsed_ns", 0),
+        ByteField("laggard", 255),
+        FieldLenField("child_count", None, count_of="edges", fmt="B"),
+        PacketListField("edges", [], Edge, count_from=lambda pkt: pkt.child_count),
     ] + text_fields()
 
 

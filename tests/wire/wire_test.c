@@ -198,7 +198,10 @@ static size_t build_status(uint8_t *out)
                                               .state = SITE_VERIFIED,
                                               .received_bytes = 64 << 20,
                                               .verified_bytes = 63 << 20,
-                                              .elapsed_ns = 5000000001},
+                                              .elapsed_ns = 5000000001,
+                                              .laggard = 1,
+                                              .child_count = 2},
+                                    .edges = {{3, 985000000}, {6, 50000000}},
                                     .text = "/srv/in/caf\xc3\xa9.iso"};
     return put_message(out, 7, CONTROL_STATUS, body, control_status_encode(body, &status));
 }
@@ -422,6 +425,9 @@ static const struct {
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},
     {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
+    {"status", 69, 2, WIRE_BAD_VALUE},  /* there are two children */
+    {"status", 70, 17, WIRE_BAD_VALUE}, /* more than there can be */
+    {"status", 70, 16, WIRE_TOO_SHORT},
     {"hashes", 53, 37, WIRE_BAD_LENGTH},
     {"hashes", 53, 1, WIRE_BAD_LENGTH},
     {"close-job", 44, 3, WIRE_BAD_VALUE},
