@@ -102,6 +102,7 @@ struct node_edge_view {
     uint8_t
         limited_by; /* enum edge_limit: the cause that held for the longest time; none: nothing was sent */
     uint32_t limited_ppm[EDGE_LIMIT_COUNT]; /* share of each cause in the time with something left to send */
+    uint64_t competitive_ns; /* the strategy held its own against senders that fill the buffer */
     bool up;
 };
 

@@ -131,6 +131,14 @@ static uint64_t running_ns_of_edge(const struct node *node, const struct peer *p
     return last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
+static uint64_t competitive_ns(const struct congestion *congestion)
+{
+    struct congestion_view view = {0};
+    if (congestion->type != NULL && congestion->type->view != NULL)
+        congestion->type->view(congestion, &view);
+    return view.competitive_ns;
+}
+
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view)
 {
     if (index >= node->peer_count)
@@ -155,6 +163,7 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .rtt_min_ns = peer->sender.rtt.sampled ? rtt_min_ns(&peer->sender.rtt) : peer->rtt_min_ns,
         .in_flight_packets = peer->sender.in_flight_packets,
         .limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns),
+        .competitive_ns = competitive_ns(&peer->sender.congestion),
         .up = peer->state == PEER_UP,
     };
     name_copy(view->peer, sizeof(view->peer), peer->config->name);

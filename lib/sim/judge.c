@@ -45,6 +45,8 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
     }
     if (strncmp(name, "complete.", 9) == 0)
         return result_complete_ns(result, scenario, name + 9, value);
+    if (result_meter_value(result, name, value))
+        return true;
     if (strncmp(name, "flow.", 5) == 0)
         return result_flow_rate(result, name + 5, value);
     return strncmp(name, "counters.", 9) == 0 && find_counter(result, name + 9, value);

@@ -225,7 +225,7 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
         if (edge->view.limited_ppm[cause] != 0)
             report_fixed(report, edge_limit_name(cause), edge->view.limited_ppm[cause], 6);
     report_object_end(report);
-    report_u64(report, "competitive_s", 0);
+    report_fixed(report, "competitive_s", edge->view.competitive_ns, 9);
     if (edge->meter != NULL)
         result_meter_report(edge, &scenario->measure, report);
     report_row_end(report);

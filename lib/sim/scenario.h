@@ -91,7 +91,7 @@ enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
 /* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
  * data packets), repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> text.<job> (words
- * in it), netem_lost, and any counter as counters.<name>. */
+ * in it), netem_lost, those of result_meter_value, flow.<number>, and any counter as counters.<name>. */
 struct scenario_expect {
     char name[64];
     uint8_t compare; /* enum scenario_compare */
