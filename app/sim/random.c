@@ -17,6 +17,8 @@
 #define BUFFER_MIN        (64ULL << 20)
 #define BUFFER_MAX        (16ULL << 30)
 
+/* ---- drawing ---- */
+
 /* The values of a draw come from one generator in a fixed order, each taken whether it is needed or not. */
 static double uniform(struct rng *rng)
 {
@@ -90,6 +92,8 @@ void random_draw_yaml(const struct random_draw *draw, char text[RANDOM_YAML_BYTE
     CHECK(length > 0 && length < RANDOM_YAML_BYTES);
 }
 
+/* ---- what came of it ---- */
+
 static void report_draw(const struct random_draw *draw, struct report *report)
 {
     report_u64(report, "seed", draw->seed);
@@ -125,22 +129,97 @@ static void report_edge(const struct random_draw *draw, const struct result_edge
     report_text(report, "limited_by", edge->limited_by);
 }
 
-bool random_draw_print(const struct random_draw *draw, const struct sim_result *result, FILE *out)
+/* The edge that carries the job; NULL: it never sent. */
+static const struct result_edge *edge_of(const struct sim_result *result)
+{
+    for (uint32_t index = 0; index < result->edge_count; index++)
+        if (result->edges[index].from == 0 && result->edges[index].meter != NULL)
+            return &result->edges[index];
+    return NULL;
+}
+
+static uint64_t share_permille(const struct random_draw *draw, const struct sim_result *result)
+{
+    const struct result_edge *edge = edge_of(result);
+    return edge != NULL ? muldiv64(meter_steady_bps(edge->meter), 1000, draw->payload_bps) : 0;
+}
+
+bool random_draw_well(const struct random_draw *draw, const struct sim_result *result)
+{
+    return result->completed && share_permille(draw, result) >= RANDOM_SHARE_LEAST;
+}
+
+static bool print_json(const struct random_draw *draw, const struct sim_result *result, FILE *out)
 {
     char text[LINE_BYTES], digest[17];
     struct report report;
+    const struct result_edge *edge = edge_of(result);
     report_begin(&report, REPORT_JSON, text, sizeof(text));
     report_draw(draw, &report);
     report_bool(&report, "completed", result->completed);
     report_bool(&report, "limit_reached", result->limit_reached);
+    report_bool(&report, "ok", random_draw_well(draw, result));
     report_fixed(&report, "time_s", result->time_ns, 9);
-    for (uint32_t index = 0; index < result->edge_count; index++)
-        if (result->edges[index].from == 0 && result->edges[index].meter != NULL)
-            report_edge(draw, &result->edges[index], &report);
+    if (edge != NULL)
+        report_edge(draw, edge, &report);
     report_text(&report, "text", result->job_count > 0 ? result->jobs[0].text : "");
     report_u64(&report, "events", result->events);
     report_fixed(&report, "wall_s", result->wall_ns, 9);
     snprintf(digest, sizeof(digest), "%016" PRIx64, result->digest);
     report_text(&report, "digest", digest);
-    return report_end(&report) && fprintf(out, "%s\n", text) > 0 && fflush(out) == 0;
+    return report_end(&report) && fprintf(out, "%s\n", text) > 0;
+}
+
+static bool print_text(const struct random_draw *draw, const struct sim_result *result, FILE *out)
+{
+    const char *ending = random_draw_well(draw, result) ? "ok" : "miss";
+    if (!result->completed)
+        ending = result->limit_reached ? "miss, does not end" : "miss, failed";
+    uint64_t share = share_permille(draw, result);
+    return fprintf(out,
+                   "draw %3" PRIu32 ": %8.1f Mbit/s, RTT %8.3f ms, buffer %5.3f BDP, loss %6.3f %%, jitter "
+                   "%7.3f ms%-11s steady %" PRIu64 ".%03" PRIu64 " L  %s\n",
+                   draw->index, (double)draw->rate_bps / 1e6, (double)draw->rtt_ns / 1e6, draw->queue_bdp,
+                   (double)draw->loss_ppb / 1e7, (double)draw->jitter_ns / 1e6,
+                   draw->reorder ? " reordering" : "", share / 1000, share % 1000, ending) > 0;
+}
+
+bool random_draw_print(const struct random_draw *draw, const struct sim_result *result, bool json, FILE *out)
+{
+    bool printed = json ? print_json(draw, result, out) : print_text(draw, result, out);
+    return printed && fflush(out) == 0;
+}
+
+/* ---- all of them ---- */
+
+void random_tally_add(struct random_tally *tally, const struct random_draw *draw,
+                      const struct sim_result *result)
+{
+    tally->draws++;
+    tally->well += random_draw_well(draw, result);
+    tally->unended += result->limit_reached;
+}
+
+bool random_tally_well(const struct random_tally *tally)
+{
+    return tally->unended == 0 && (uint64_t)tally->well * 1000 >= (uint64_t)tally->draws * RANDOM_WELL_LEAST;
+}
+
+bool random_tally_print(const struct random_tally *tally, bool json, FILE *out)
+{
+    char text[LINE_BYTES];
+    struct report report;
+    if (!json)
+        return fprintf(out,
+                       "%" PRIu32 " of %" PRIu32 " draws reach %.3f L, %.1f %% (asked: %.1f %%), %" PRIu32
+                       " do not end: %s\n",
+                       tally->well, tally->draws, RANDOM_SHARE_LEAST / 1e3,
+                       tally->draws > 0 ? 100.0 * tally->well / tally->draws : 0.0, RANDOM_WELL_LEAST / 10.0,
+                       tally->unended, random_tally_well(tally) ? "ok" : "miss") > 0;
+    report_begin(&report, REPORT_JSON, text, sizeof(text));
+    report_u64(&report, "draws", tally->draws);
+    report_u64(&report, "draws_ok", tally->well);
+    report_u64(&report, "draws_unended", tally->unended);
+    report_bool(&report, "ok", random_tally_well(tally));
+    return report_end(&report) && fprintf(out, "%s\n", text) > 0;
 }

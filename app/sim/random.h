@@ -8,7 +8,9 @@
 
 #include "sim/result.h"
 
-#define RANDOM_YAML_BYTES 2048
+#define RANDOM_YAML_BYTES  2048
+#define RANDOM_SHARE_LEAST 900 /* of payload_bps, in 1/1000: what a draw must reach to be well */
+#define RANDOM_WELL_LEAST  950 /* of the draws, in 1/1000: how many must be */
 
 struct random_draw {
     uint64_t seed;
@@ -29,5 +31,19 @@ struct random_draw {
  * those. */
 struct random_draw random_draw_make(uint64_t seed, uint32_t index);
 void random_draw_yaml(const struct random_draw *draw, char text[RANDOM_YAML_BYTES]);
-/* One line of JSON: what was drawn and what came of it. steady_share is steady_bps / payload_bps. */
-bool random_draw_print(const struct random_draw *draw, const struct sim_result *result, FILE *out);
+/* The job ended within its limit and its steady rate is RANDOM_SHARE_LEAST of payload_bps at least. */
+bool random_draw_well(const struct random_draw *draw, const struct sim_result *result);
+/* One line: what was drawn and what came of it, as JSON (steady_share is steady_bps / payload_bps) or as
+ * text. */
+bool random_draw_print(const struct random_draw *draw, const struct sim_result *result, bool json, FILE *out);
+
+/* All draws together. */
+struct random_tally {
+    uint32_t draws, well;
+    uint32_t unended; /* the limit was reached: none may */
+};
+
+void random_tally_add(struct random_tally *tally, const struct random_draw *draw,
+                      const struct sim_result *result);
+bool random_tally_well(const struct random_tally *tally);
+bool random_tally_print(const struct random_tally *tally, bool json, FILE *out);

@@ -46,9 +46,14 @@ expect 2 "go with --random" "$work/good.yaml" --draw 1
 expect 2 "not that many draws" --random 5 --draw 5
 expect 0 "name: random-9-1" --random 2 --seed 9 --print
 "$sim" --random 200 --seed 9 --check || failed=1
+# Too short to have a steady rate: both are misses, and told as such.
+expect 1 "0 of 2 draws reach 0.900 L, 0.0 % (asked: 95.0 %), 0 do not end: miss" --random 2 --seed 3 --set 'jobs[0].size=1KB'
+expect 1 '"draws":2,"draws_ok":0,"draws_unended":0,"ok":false' --random 2 --seed 3 --set 'jobs[0].size=1KB' --json
+expect 1 "1 do not end: miss" --random 1 --seed 3 --set limit=1s
+expect 0 "L  ok" --random 1 --seed 3 --draw 0 --set 'links.default.loss=0%'
 # A drawn scenario that is printed and run as a file is the same run.
 "$sim" --random 3 --seed 2 --draw 1 --print >"$work/drawn.yaml"
-drawn=$("$sim" --random 3 --seed 2 --draw 1 --set 'jobs[0].size=1MB' 2>&1 | grep -o '"digest":"[^"]*"')
+drawn=$("$sim" --random 3 --seed 2 --draw 1 --set 'jobs[0].size=1MB' --json 2>&1 | grep -o '"digest":"[^"]*"')
 file=$("$sim" "$work/drawn.yaml" --set 'jobs[0].size=1MB' --json 2>&1 | grep -o '"digest":"[^"]*"')
 if [ -z "$drawn" ] || [ "$drawn" != "$file" ]; then
     echo "a draw has $drawn, its scenario as a file $file" >&2
