@@ -23,6 +23,8 @@ struct bench_options {
     uint32_t children;
     uint16_t lcores[2];
     uint8_t idle;
+    uint32_t disk_threads;
+    bool durable; /* all of it is on the disk before the receiver says that it has it */
 };
 
 int bench_goodput(const struct bench_options *options);

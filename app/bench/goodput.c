@@ -71,7 +71,7 @@ static struct port_config port_config_of(const struct bench_options *options, ui
 static struct disk *disk_for(const struct bench_options *options, uint16_t number)
 {
     struct err err;
-    struct disk_config config = {.threads = 1, .nice = 19};
+    struct disk_config config = {.threads = options->disk_threads, .nice = 19};
     bool needed = number == 0 ? options->source_file != NULL : options->sha256 || options->directory != NULL;
     struct disk *disk = needed ? disk_start(&config, &err) : NULL;
     if (needed && disk == NULL)
@@ -163,6 +163,7 @@ static void print_result(const struct bench_options *options, const struct node_
     report_text(report, "sink", options->directory == NULL ? "memory" : "file");
     report_u64(report, "bytes", view->size_bytes);
     report_fixed(report, "seconds", running_ns, 9);
+    report_fixed(report, "job_seconds", view->sites[0].complete_ns - view->created_ns, 9);
     report_u64(report, "goodput_bps", muldiv64(view->size_bytes * 8, NS_PER_S, running_ns));
     report_u64(report, "packets", receiver->packets);
     report_u64(report, "packets_per_s", muldiv64(receiver->packets, NS_PER_S, running_ns));

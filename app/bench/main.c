@@ -42,7 +42,7 @@ struct job_spec bench_job(const struct bench_options *options, uint16_t sites, b
         .metric = PLAN_METRIC_GIVEN,
         .trees = 1,
         .hash = options->sha256 ? PART_HASH_SHA256 : PART_HASH_NONE,
-        .durable = PART_DURABLE_NONE,
+        .durable = options->durable ? PART_DURABLE_END : PART_DURABLE_NONE,
         .exists = PART_EXISTS_REPLACE,
         .congestion = PART_CONGESTION_FIXED,
         .measure_ns = 100 * NS_PER_MS,
@@ -76,7 +76,8 @@ static const struct option option_table[] = {
     {"source", required_argument, NULL, 'f'},   {"size", required_argument, NULL, 'z'},
     {"duration", required_argument, NULL, 't'}, {"rate", required_argument, NULL, 'r'},
     {"children", required_argument, NULL, 'c'}, {"lcores", required_argument, NULL, 'L'},
-    {"idle", required_argument, NULL, 'i'},     {NULL, 0, NULL, 0},
+    {"idle", required_argument, NULL, 'i'},     {"threads", required_argument, NULL, 'n'},
+    {"durable", no_argument, NULL, 'D'},        {NULL, 0, NULL, 0},
 };
 
 static bool parse_option(struct bench_options *options, int option, const char *text)
@@ -107,6 +108,11 @@ static bool parse_option(struct bench_options *options, int option, const char *
                options->children <= 8;
     case 'L':
         return sscanf(text, "%hu,%hu", &options->lcores[0], &options->lcores[1]) == 2;
+    case 'n':
+        return sscanf(text, "%u", &options->disk_threads) == 1;
+    case 'D':
+        options->durable = true;
+        return true;
     case 'i':
         options->idle = strcmp(text, "poll") == 0    ? IDLE_MODE_POLL
                         : strcmp(text, "yield") == 0 ? IDLE_MODE_YIELD
@@ -131,7 +137,8 @@ int main(int count, char **arguments)
                                     .rate_bps = 100000000000ULL,
                                     .children = 1,
                                     .lcores = {0, 1},
-                                    .idle = IDLE_MODE_POLL};
+                                    .idle = IDLE_MODE_POLL,
+                                    .disk_threads = 1};
     for (int option; (option = getopt_long(count, arguments, "", option_table, NULL)) != -1;)
         if (!parse_option(&options, option, optarg)) {
             fprintf(stderr, "sluice-bench: bad option; scripts/bench is how this is called\n");
