@@ -254,5 +254,21 @@ static void delay_on_timeout(struct congestion *congestion, uint64_t now_ns)
     delay->round_limited = true;
 }
 
-const struct congestion_type congestion_delay_type = {
-    .name = "delay", .init = strategy_init, .on_ack = delay_on_ack, .on_timeout = delay_on_timeout};
+/* Nothing is known of the path while it is silent, so what was known before holds again after it. */
+static void delay_on_silence(struct congestion *congestion, bool silent, uint64_t now_ns)
+{
+    struct congestion_delay *delay = &congestion->state.delay;
+    if (silent)
+        return;
+    if (delay->timeout_bps > 0)
+        set_rate(congestion, delay->timeout_bps);
+    delay->timeout_bps = 0;
+    delay->settling = true;
+    start_round(delay, now_ns);
+}
+
+const struct congestion_type congestion_delay_type = {.name = "delay",
+                                                      .init = strategy_init,
+                                                      .on_ack = delay_on_ack,
+                                                      .on_timeout = delay_on_timeout,
+                                                      .on_silence = delay_on_silence};

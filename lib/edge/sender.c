@@ -1,18 +1,11 @@
-/* The sender but for its acks (sender_ack.c): set-up, departures, the tail timer and the floor. */
-#include "edge/sender.h"
+/* The sender but for its acks (sender_ack.c) and its timers (sender_tail.c): set-up, departures, the floor.
+ */
+#include "edge/sender_internal.h"
 
 #include "base/serial.h"
 #include "base/units.h"
 
 #define START_RATE_BPS 10000000ULL /* until the owner chooses a strategy */
-#define BACKOFF_MAX    16u
-/* Before the waits double and the strategy hears of it: at 30 % loss both ways every second probe fails. */
-#define PROBES_AT_ONE_PACE 2u
-
-static struct sender_record *record_of(const struct sender *sender, uint64_t number)
-{
-    return &sender->records[number & (sender->config.window_packets - 1)];
-}
 
 size_t sender_bytes(const struct sender_config *config)
 {
@@ -29,7 +22,8 @@ void sender_init(struct sender *sender, const struct sender_config *config, stru
     number_bits_init(&sender->in_flight, config->window_packets, arena);
     number_bits_init(&sender->lost, config->window_packets, arena);
     rtt_init(&sender->rtt, 0);
-    sender->reorder_ns = SENDER_REORDER_MIN_NS;
+    sender->window = config->window_packets;
+    reorder_init(&sender->reorder);
     pacer_init(&sender->pacer, START_RATE_BPS, SENDER_BURST_PACKETS * config->packet_bytes_max, 0);
     sender_set_congestion(sender, &congestion_fixed_type, START_RATE_BPS, true, 0);
 }
@@ -46,9 +40,13 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->largest_acked = 0;
     sender->any_acked = false;
     sender->rtt_from = 0;
-    sender->last_ack_ns = now_ns;
+    sender->quiet_from_ns = now_ns;
     sender->probe_backoff = 0;
     sender->probe_granted = false;
+    sender_end_silence(sender, now_ns);
+    sender->untold_end = 0;
+    sender->repeated_packets = 0;
+    sender->moot_packets = 0;
     sender->delivered_bytes = 0;
     sender->delivered_known = false;
     sender->owd_known = false;
@@ -81,30 +79,44 @@ void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps)
     sender_apply_rate(sender);
 }
 
+void sender_set_window_limit(struct sender *sender, uint32_t window_packets)
+{
+    window_packets = MAX(window_packets, 2 * SENDER_PROBE_RESERVE);
+    sender->window = MIN(window_packets, sender->config.window_packets);
+}
+
 void sender_apply_rate(struct sender *sender)
 {
     pacer_set_rate(&sender->pacer, MIN(sender->congestion.rate_bps, sender->rate_cap_bps));
 }
 
+/* What holds a packet whatever the time; EDGE_LIMIT_none: nothing does. */
+static enum edge_limit held_by(const struct sender *sender, uint32_t wire_bytes, bool repair)
+{
+    bool urgent = sender->silent || (repair && sender->probe_granted);
+    uint32_t reserve = urgent ? 0 : SENDER_PROBE_RESERVE;
+    if (sender->next_number - sender->floor + reserve >= sender->window)
+        return EDGE_LIMIT_window;
+    if (!urgent && sender->in_flight_packets > 0 &&
+        sender->in_flight_bytes + wire_bytes > sender->congestion.in_flight_max_bytes)
+        return EDGE_LIMIT_congestion;
+    if (!repair && sender->next_number >= sender->credit_end)
+        return EDGE_LIMIT_credit;
+    return EDGE_LIMIT_none;
+}
+
 uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool repair, enum edge_limit *limit)
 {
-    bool probe = repair && sender->probe_granted;
-    uint32_t reserve = probe ? 0 : SENDER_PROBE_RESERVE;
-    if (sender->next_number - sender->floor + reserve >= sender->config.window_packets) {
-        *limit = EDGE_LIMIT_window;
+    *limit = held_by(sender, wire_bytes, repair);
+    if (*limit != EDGE_LIMIT_none)
         return TIME_NEVER;
-    }
-    if (!probe && sender->in_flight_packets > 0 &&
-        sender->in_flight_bytes + wire_bytes > sender->congestion.in_flight_max_bytes) {
+    uint64_t next_ns = pacer_next_ns(&sender->pacer);
+    if (sender->silent) {
         *limit = EDGE_LIMIT_congestion;
-        return TIME_NEVER;
-    }
-    if (!repair && sender->next_number >= sender->credit_end) {
-        *limit = EDGE_LIMIT_credit;
-        return TIME_NEVER;
+        return MAX(next_ns, sender_silent_ns(sender));
     }
     *limit = sender->rate_cap_bps < sender->congestion.rate_bps ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion;
-    return pacer_next_ns(&sender->pacer);
+    return next_ns;
 }
 
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
@@ -113,16 +125,19 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
     CHECK(sender->next_number - sender->floor < sender->config.window_packets);
     CHECK(wire_bytes > 0 && wire_bytes <= UINT16_MAX);
     uint64_t number = sender->next_number++;
-    *record_of(sender, number) = (struct sender_record){
+    *sender_record(sender, number) = (struct sender_record){
         .sent_ns = depart_ns, .content = content, .wire_bytes = (uint16_t)wire_bytes, .tag = tag};
     number_bits_set(&sender->in_flight, number);
     /* A pause of more than a round trip would be measured as a low delivery rate. */
-    if (sender->in_flight_packets == 0 &&
-        elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns)
-        sender->rate_window_open = false;
+    if (sender->in_flight_packets == 0) {
+        sender->quiet_from_ns = MAX(sender->quiet_from_ns, depart_ns);
+        if (elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns)
+            sender->rate_window_open = false;
+    }
     sender->in_flight_packets++;
     sender->in_flight_bytes += wire_bytes;
     sender->newest_sent_ns = depart_ns;
+    sender->idle = false;
     sender->probe_from_ns = depart_ns;
     sender->probe_wait_ns = rtt_timeout_ns(&sender->rtt) + SENDER_ACK_SLACK_NS;
     sender->counters.sent_packets++;
@@ -130,6 +145,9 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
     if (repair) {
         sender->counters.repairs++;
         sender->probe_granted = false;
+    } else {
+        sender->newest_new_ns = depart_ns;
+        sender_earn_repeats(sender, SENDER_REPEAT_SHARE);
     }
     pacer_on_sent(&sender->pacer, wire_bytes, depart_ns);
     return number;
@@ -145,10 +163,8 @@ void sender_on_refused(struct sender *sender, uint64_t number, const struct send
     if (number < sender->floor || number >= sender->next_number ||
         !number_bits_test(&sender->in_flight, number))
         return;
-    struct sender_record *record = record_of(sender, number);
-    number_bits_clear(&sender->in_flight, number);
-    sender->in_flight_packets--;
-    sender->in_flight_bytes -= record->wire_bytes;
+    struct sender_record *record = sender_record(sender, number);
+    sender_settle(sender, number);
     sender->counters.refused_packets++;
     sender_on_limited(sender, EDGE_LIMIT_port);
     events->on_lost(events->owner, record->content, record->tag);
@@ -157,36 +173,48 @@ void sender_on_refused(struct sender *sender, uint64_t number, const struct send
 void sender_on_limited(struct sender *sender, enum edge_limit limit)
 {
     sender->limited = limit;
+    sender->idle |= limit == EDGE_LIMIT_application;
 }
 
-uint64_t sender_interest_ns(const struct sender *sender)
+/* Two round trips after its departure a packet is given up for good; at least a quarter after the verdict. */
+static uint64_t interest_end_ns(const struct sender *sender, uint64_t sent_ns, uint64_t now_ns)
 {
-    return sender->rtt.smoothed_ns + sender->reorder_ns;
+    uint64_t turn_ns = sender->rtt.smoothed_ns + sender->reorder.allowance_ns;
+    uint64_t end_ns = MIN(now_ns + turn_ns, sent_ns + 2 * turn_ns);
+    return MAX(end_ns, now_ns + sender->rtt.smoothed_ns / 4);
+}
+
+void sender_settle(struct sender *sender, uint64_t number)
+{
+    const struct sender_record *record = sender_record(sender, number);
+    number_bits_clear(&sender->in_flight, number);
+    sender->in_flight_packets--;
+    sender->in_flight_bytes -= record->wire_bytes;
+    sender->repeated_packets -= record->note;
 }
 
 void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
                          const struct sender_events *events)
 {
-    struct sender_record *record = record_of(sender, number);
-    number_bits_clear(&sender->in_flight, number);
+    struct sender_record *record = sender_record(sender, number);
+    sender_settle(sender, number);
     number_bits_set(&sender->lost, number);
-    record->lost_us = (uint32_t)(now_ns / NS_PER_US);
-    sender->in_flight_packets--;
-    sender->in_flight_bytes -= record->wire_bytes;
+    uint64_t end_ns = interest_end_ns(sender, record->sent_ns, now_ns);
+    record->note = (uint32_t)(end_ns / NS_PER_US);
+    sender->interest_until_ns = MAX(sender->interest_until_ns, end_ns);
     sender->counters.lost_packets++;
-    sender->interest_until_ns = now_ns + sender_interest_ns(sender);
-    events->on_lost(events->owner, record->content, record->tag);
+    sender_earn_repeats(sender, SENDER_REPEAT_SHARE_LOST);
+    if (events != NULL && !events->on_lost(events->owner, record->content, record->tag))
+        sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
 }
 
 /* Whether the lost packet at the floor is still waited for. A window three quarters full cannot afford it. */
 static bool lost_of_interest(const struct sender *sender, uint64_t number, uint64_t now_ns)
 {
-    uint32_t window = sender->config.window_packets;
+    uint32_t window = sender->window;
     if (sender->next_number - number > window - window / 4)
         return false;
-    /* Signed: packets' own receive times may lie a little before the time of a tick. */
-    int32_t age_us = serial_distance32((uint32_t)(now_ns / NS_PER_US), record_of(sender, number)->lost_us);
-    return age_us < (int64_t)(sender_interest_ns(sender) / NS_PER_US);
+    return serial_distance32(sender_record(sender, number)->note, (uint32_t)(now_ns / NS_PER_US)) > 0;
 }
 
 /* The first number from the floor on that is in flight or lost. */
@@ -215,72 +243,11 @@ void sender_advance_floor(struct sender *sender, uint64_t now_ns)
     }
 }
 
-static uint64_t probe_ns(const struct sender *sender)
-{
-    if (sender->in_flight_packets == 0)
-        return TIME_NEVER;
-    uint32_t doublings = sender->probe_backoff - MIN(sender->probe_backoff, PROBES_AT_ONE_PACE);
-    uint64_t wait_ns = sender->probe_wait_ns << MIN(doublings, BACKOFF_MAX);
-    uint64_t wait_max_ns = MAX(SENDER_PROBE_WAIT_MAX_NS, sender->probe_wait_ns);
-    return sender->probe_from_ns + MIN(wait_ns, wait_max_ns);
-}
-
-uint64_t sender_next_ns(const struct sender *sender)
-{
-    if (sender->in_flight_packets > 0 || sender->floor == sender->next_number)
-        return probe_ns(sender);
-    return sender->interest_until_ns;
-}
-
-/* The owner had no use for a probe, so no ack will ever judge what is in flight. */
-static void give_up(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
-{
-    uint64_t number = sender->floor;
-    sender->probe_granted = false;
-    for (uint32_t room = SENDER_LOST_PER_ACK_MAX; room > 0; room--) {
-        number = number_bits_next_set(&sender->in_flight, number, sender->next_number);
-        if (number == sender->next_number)
-            return;
-        sender_declare_lost(sender, number, now_ns, events);
-    }
-}
-
-static void ask_probe(struct sender *sender, const struct sender_events *events)
-{
-    sender->probe_backoff++;
-    sender->probe_granted = true;
-    sender->counters.tail_probes++;
-    uint64_t newest = number_bits_last_set(&sender->in_flight, sender->floor, sender->next_number);
-    CHECK(newest < sender->next_number);
-    const struct sender_record *record = record_of(sender, newest);
-    events->on_probe(events->owner, record->content, record->tag);
-}
-
-void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
-{
-    if (now_ns < sender_next_ns(sender))
-        return;
-    if (sender->in_flight_packets == 0) {
-        number_bits_clear_range(&sender->lost, sender->floor, sender->next_number);
-        sender->floor = sender->next_number;
-        return;
-    }
-    sender_advance_floor(sender, now_ns);
-    if (sender->probe_backoff >= PROBES_AT_ONE_PACE)
-        sender->congestion.type->on_timeout(&sender->congestion, now_ns);
-    sender_apply_rate(sender);
-    sender->probe_from_ns = now_ns;
-    sender->probe_wait_ns = rtt_timeout_ns(&sender->rtt) + SENDER_ACK_SLACK_NS;
-    if (sender->probe_granted)
-        give_up(sender, now_ns, events);
-    else
-        ask_probe(sender, events);
-}
-
 void sender_on_standstill(struct sender *sender, uint64_t gap_ns)
 {
     sender->rtt_from = sender->next_number;
     sender->probe_from_ns += gap_ns;
+    sender->quiet_from_ns += gap_ns;
     sender->rate_window_open = false; /* deliveries of before and after the pause make no rate together */
 }
 

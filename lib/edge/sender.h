@@ -1,25 +1,33 @@
 /* Sending half of an edge: numbers packets, paces them, remembers them until acked, declares loss by time.
  *
  * Loss rule (RACK, RFC 8985, without its timer): a packet is lost when an ack reports it missing and the
- * newest packet that the receiver had got by then was sent at least `reorder allowance` later. The rule needs
- * no packet count and no clock of the receiver; a lost ack delays a verdict, never forges one. The allowance
- * is learnt from the lateness that acks report (send-time distance of overtaken packets): 1.25 times that, at
- * least SENDER_REORDER_MIN_NS, at most max(smoothed RTT, SENDER_REORDER_CEILING_NS). A lost packet's content
- * is handed back through on_lost and may be sent again under a new number; a lost repair is thus found as
- * fast as a lost original. A lost packet stays of interest for one smoothed RTT plus the allowance: acked
- * within that time it counts as a spurious repair and is reported through on_acked after all.
+ * newest packet that the receiver had got by then was sent at least the reorder allowance later. The rule
+ * needs no packet count and no clock of the receiver; a lost ack delays a verdict, never forges one. The
+ * allowance is learnt (edge/reorder.h). A lost packet's content is handed back through on_lost and may be
+ * sent again under a new number; a lost repair is thus found as fast as a lost original. A lost packet stays
+ * of interest until two RTT and allowances after its departure: acked within that time it counts as a
+ * spurious repair, widens the allowance and is reported through on_acked after all.
  *
- * Tail: when packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from
+ * Tail: once the owner has had nothing to send for RTT/8 and more, what is in flight goes out again before
+ * its verdict while that costs at most half of a budget: copies of what is missing grow in number as it grows
+ * less, so a last lost repair costs no further round trip. The budget grows by the
+ * SENDER_REPEAT_SHARE* of a packet with each new packet and each loss.
+ * When packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from
  * the third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest
  * one in flight is handed back through on_probe, to be sent again at once as a repair; its ack shows the gaps
  * before it. Where the ack of the very newest packet has come and others are missing, the probe is due after
  * the reorder allowance.
  *
- * Capacity: config.window_packets numbers (a power of two, 256 to 2^22) between floor and next, of which
- * SENDER_PROBE_RESERVE are kept for tail probes; then the edge waits. Lost packets give up their interest
- * early when they alone would fill the window. The window must not be larger than the receiver's. Memory:
- * sender_bytes(), 24.25 bytes a packet. Cost of an ack: its runs, one step per 64 numbers they cover, and the
- * packets newly settled. Thread: one. */
+ * Silence: no ack for max(SENDER_SILENCE_MIN_NS, SENDER_SILENCE_RTTS RTT) with packets in flight. From then
+ * on, whatever the strategy, one packet leaves per max(RTT/4, what keeps to 1/SENDER_SILENCE_DIVISOR of the
+ * rate), at least one per RTT (or 10 ms), past window and in-flight limit; the first ack ends it and the full
+ * rate is back. The strategy hears of both through on_silence; what was lost meanwhile is not told to it.
+ *
+ * Capacity: config.window_packets numbers (a power of two, 256 to 2^22) between floor and next, or what the
+ * receiver has room for (sender_set_window_limit), of which SENDER_PROBE_RESERVE are kept for tail probes;
+ * then the edge waits. Lost packets give up their interest early when they alone would fill the window.
+ * Memory: sender_bytes(), 24.25 bytes a packet. Cost of an ack: its runs, one step per 64 numbers they cover,
+ * and the packets newly settled. Thread: one. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,18 +38,27 @@
 #include "edge/congestion.h"
 #include "edge/number_bits.h"
 #include "edge/pacer.h"
+#include "edge/reorder.h"
 #include "edge/rtt.h"
 #include "wire/ack.h"
 
-#define SENDER_WINDOW_MIN         256u
-#define SENDER_WINDOW_MAX         (1u << 22)
-#define SENDER_REORDER_MIN_NS     1000000ULL
-#define SENDER_REORDER_CEILING_NS 50000000ULL
-#define SENDER_ACK_SLACK_NS       27000000ULL /* the receiver's ack delay (25 ms) and 2 ms for the hosts */
-#define SENDER_PROBE_WAIT_MAX_NS  2000000000ULL
-#define SENDER_PROBE_RESERVE      64u
-#define SENDER_BURST_PACKETS      8
-#define SENDER_LOST_PER_ACK_MAX   65536 /* what an ack reports beyond that waits for the next one */
+#define SENDER_WINDOW_MIN        256u
+#define SENDER_WINDOW_MAX        (1u << 22)
+#define SENDER_ACK_SLACK_NS      27000000ULL /* the receiver's ack delay (25 ms) and 2 ms for the hosts */
+#define SENDER_PROBE_WAIT_MAX_NS 2000000000ULL
+#define SENDER_PROBE_RESERVE     64u
+#define SENDER_BURST_PACKETS     8
+#define SENDER_SILENCE_MIN_NS    1000000000ULL
+#define SENDER_SILENCE_RTTS      4
+#define SENDER_SILENCE_DIVISOR   200
+#define SENDER_LOST_PER_ACK_MAX  65536 /* what an ack reports beyond that waits for the next one */
+
+/* Budget for repeats at the tail, in units of a packet / SENDER_REPEAT. */
+#define SENDER_REPEAT             2048u
+#define SENDER_REPEAT_SHARE       3u  /* 0.15 % of new packets … */
+#define SENDER_REPEAT_SHARE_SMALL 84u /* … 4 % while the budget is below SENDER_REPEATS_SMALL packets */
+#define SENDER_REPEAT_SHARE_LOST  32u /* 1.6 % of those lost */
+#define SENDER_REPEATS_SMALL      32u
 
 struct sender_config {
     uint32_t window_packets;
@@ -52,7 +69,7 @@ struct sender_config {
 struct sender_record {
     uint64_t sent_ns;
     uint64_t content; /* opaque to the edge: the node's content word */
-    uint32_t lost_us; /* when it was declared lost, modulo 2^32 us */
+    uint32_t note;    /* in flight: 1 when handed out again; lost: end of interest, modulo 2^32 us */
     uint16_t wire_bytes;
     uint16_t tag; /* opaque: which job's feed the content belongs to */
 };
@@ -62,10 +79,13 @@ _Static_assert(sizeof(struct sender_record) == 24, "memory per packet in flight"
  * takes notes: it must not call verbs of this sender from there. */
 struct sender_events {
     /* The receiver has it. Comes once for every number acked, thus also after on_lost of the same content,
-     * when a packet declared lost was only late: a repair still queued can then be dropped. */
-    void (*on_acked)(void *owner, uint64_t content, uint16_t tag);
-    void (*on_lost)(void *owner, uint64_t content, uint16_t tag);
-    void (*on_probe)(void *owner, uint64_t content, uint16_t tag); /* send this again now */
+     * when a packet declared lost was only late: a repair still queued can then be dropped. Returns whether
+     * that was news of this content. */
+    bool (*on_acked)(void *owner, uint64_t content, uint16_t tag);
+    /* Returns whether it is to be sent again: false when it was acked under another number, or is not wanted
+     * any more. */
+    bool (*on_lost)(void *owner, uint64_t content, uint16_t tag);
+    bool (*on_probe)(void *owner, uint64_t content, uint16_t tag); /* the same; send this again now */
     void *owner;
 };
 
@@ -78,10 +98,13 @@ struct sender_counters {
     uint64_t refused_packets;
     uint64_t acks, stale_acks;
     uint64_t tail_probes;
+    uint64_t early_repeats; /* handed out again at the tail before a verdict */
+    uint64_t silences;
 };
 
 struct sender {
     struct sender_config config;
+    uint32_t window;               /* in force: config.window_packets or the receiver's */
     struct sender_record *records; /* number & (window_packets - 1) */
     struct number_bits in_flight;
     struct number_bits lost; /* of interest: a spurious repair would still be recognised */
@@ -94,17 +117,25 @@ struct sender {
     struct congestion congestion;
     uint64_t rate_cap_bps; /* of plan and job; UINT64_MAX: none */
     uint64_t credit_end; /* first number that the receiver has no room for; UINT64_MAX until the first ack */
-    uint64_t reorder_ns; /* allowance in force */
+    struct reorder reorder;
     uint64_t largest_acked;
     uint64_t largest_sent_ns; /* its departure */
     bool any_acked;
     uint64_t rtt_from;       /* older numbers were in flight while this host stood still: no RTT samples */
     uint64_t newest_sent_ns; /* departure of the newest packet */
-    uint64_t last_ack_ns;
-    uint32_t probe_backoff;     /* tail probes since an ack brought news */
-    uint64_t probe_from_ns;     /* the tail timer runs from here */
-    uint64_t probe_wait_ns;     /* this long, before doublings */
-    bool probe_granted;         /* one repair may pass the in-flight limit */
+    uint64_t newest_new_ns;  /* … of the newest that was no repair */
+    uint64_t quiet_from_ns;  /* newest ack, or departure into an empty path */
+    uint32_t probe_backoff;  /* tail probes since an ack brought news */
+    uint64_t probe_from_ns;  /* the tail timer runs from here */
+    uint64_t probe_wait_ns;  /* this long, before doublings */
+    bool probe_granted;      /* one repair may pass the in-flight limit */
+    bool idle;               /* the owner has had nothing to send since the newest packet */
+    bool silent;
+    uint64_t untold_end;       /* losses of numbers before it happened in a silence */
+    uint64_t repeated_packets; /* in flight, and handed out again */
+    uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
+    uint64_t repeat_budget;
+    uint64_t repeat_from_ns;
     uint64_t interest_until_ns; /* by then nothing declared lost so far is of interest */
     uint64_t delivered_bytes;   /* receiver's count in the newest ack */
     uint32_t delivered_stamp;
@@ -134,6 +165,8 @@ void sender_set_rtt(struct sender *sender, uint64_t rtt_ns);
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns);
 void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps);
+/* What the receiver has room for, in packets from the floor on (its hello says). */
+void sender_set_window_limit(struct sender *sender, uint32_t window_packets);
 
 /* When a packet of wire_bytes may depart: the pacer's time, or TIME_NEVER while congestion control's
  * in-flight limit, the window, or (for new content) the receiver's credit holds it. Repairs pass credit.
@@ -147,7 +180,8 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
 uint64_t sender_floor(const struct sender *sender);
 /* The port did not take it: handed back through on_lost without any conclusion about the path. */
 void sender_on_refused(struct sender *sender, uint64_t number, const struct sender_events *events);
-/* The owner had nothing to send, or something else held it, while the pacer allowed a packet. */
+/* The owner had nothing to send (EDGE_LIMIT_application: that is what starts the tail), or something else
+ * held it, while the pacer allowed a packet. */
 void sender_on_limited(struct sender *sender, enum edge_limit limit);
 /* False: the ack speaks of numbers never sent (a bad peer), nothing was changed. */
 bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
@@ -156,16 +190,6 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
  * the tail timer starts anew. */
 void sender_on_standstill(struct sender *sender, uint64_t gap_ns);
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
-/* Next tail probe or end of a lost packet's interest; TIME_NEVER when there is neither. */
+/* Next probe, repeat or silence, or the end of a lost packet's interest; TIME_NEVER when there is neither. */
 uint64_t sender_next_ns(const struct sender *sender);
 uint64_t sender_rate_bps(const struct sender *sender); /* pacing rate in force: strategy under the cap */
-
-/* Takes a number out of flight and hands its content back. */
-void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
-                         const struct sender_events *events);
-/* How long a packet stays of interest after it was declared lost. */
-uint64_t sender_interest_ns(const struct sender *sender);
-/* Moves the floor past everything settled; used by the ack's half (sender_ack.c) and by the tick. */
-void sender_advance_floor(struct sender *sender, uint64_t now_ns);
-/* Takes the strategy's rate under the cap into the pacer. */
-void sender_apply_rate(struct sender *sender);

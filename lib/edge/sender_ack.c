@@ -1,10 +1,10 @@
 /* The sender's half that reads acks: settles what came, declares what did not, and feeds RTT, delivery rate
  * and the strategy. Runs are laid over the two bit sets word by word, so that numbers settled by earlier acks
  * cost one step per 64, however often they are reported. */
-#include "edge/sender.h"
 
 #include "base/serial.h"
 #include "base/units.h"
+#include "edge/sender_internal.h"
 
 #define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
 
@@ -22,11 +22,6 @@ struct ack_turn {
     bool news;
 };
 
-static struct sender_record *record_of(const struct sender *sender, uint64_t number)
-{
-    return &sender->records[number & (sender->config.window_packets - 1)];
-}
-
 /* The full numbers behind the ack's 32-bit ones; false when they were never sent. */
 static bool expand(const struct sender *sender, const struct wire_ack_view *ack, uint64_t *base,
                    uint64_t *largest)
@@ -42,10 +37,21 @@ static bool expand(const struct sender *sender, const struct wire_ack_view *ack,
     return end <= *largest + 1;
 }
 
+/* Once one copy has come, the newest one is moot. */
+static void count_copies(struct sender *sender, const struct sender_record *record, bool fresh)
+{
+    sender->repeated_packets -= record->note;
+    if (record->note != 0)
+        sender->moot_packets += fresh;
+    else if (!fresh)
+        sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
+}
+
 static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
 {
     struct sender *sender = turn->sender;
-    const struct sender_record *record = record_of(sender, number);
+    const struct sender_record *record = sender_record(sender, number);
+    bool fresh = turn->events->on_acked(turn->events->owner, record->content, record->tag);
     sender->counters.acked_packets++;
     if (was_lost) {
         sender->counters.spurious_repairs++;
@@ -53,10 +59,10 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     } else {
         sender->in_flight_packets--;
         sender->in_flight_bytes -= record->wire_bytes;
+        count_copies(sender, record, fresh);
         turn->acked_bytes += record->wire_bytes;
         turn->acked_packets++;
     }
-    turn->events->on_acked(turn->events->owner, record->content, record->tag);
 }
 
 static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
@@ -84,10 +90,15 @@ static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
 
 static void declare_lost(struct ack_turn *turn, uint64_t number)
 {
-    turn->lost_bytes += record_of(turn->sender, number)->wire_bytes;
-    turn->lost_packets++;
+    const struct sender_record *record = sender_record(turn->sender, number);
+    bool repeated = record->note != 0;
+    if (number >= turn->sender->untold_end) {
+        turn->lost_bytes += record->wire_bytes;
+        turn->lost_packets++;
+    }
     turn->lost_room--;
-    sender_declare_lost(turn->sender, number, turn->now_ns, turn->events);
+    /* Of what was repeated a newer copy is under way, which will have a verdict of its own. */
+    sender_declare_lost(turn->sender, number, turn->now_ns, repeated ? NULL : turn->events);
 }
 
 /* [from, to) was missing when the newest packet there had left at largest_sent_ns. */
@@ -98,7 +109,7 @@ static void judge_missing(struct ack_turn *turn, uint64_t from, uint64_t to)
         uint64_t number = number_bits_next_set(&sender->in_flight, from, to);
         if (number == to || turn->lost_room == 0)
             return;
-        if (record_of(sender, number)->sent_ns + sender->reorder_ns <= turn->largest_sent_ns)
+        if (sender_record(sender, number)->sent_ns + sender->reorder.allowance_ns <= turn->largest_sent_ns)
             declare_lost(turn, number);
         from = number + 1;
     }
@@ -128,7 +139,7 @@ static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ac
 static void take_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
 {
     struct sender *sender = turn->sender;
-    turn->largest_sent_ns = record_of(sender, turn->largest)->sent_ns;
+    turn->largest_sent_ns = sender_record(sender, turn->largest)->sent_ns;
     if (number_bits_test(&sender->in_flight, turn->largest) && turn->largest >= sender->rtt_from &&
         ack->fixed.largest_delay != UINT32_MAX) {
         uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
@@ -137,14 +148,6 @@ static void take_largest(struct ack_turn *turn, const struct wire_ack_view *ack,
         rtt_on_sample(&sender->rtt, *rtt_ns, turn->now_ns);
     }
     settle_received(turn, turn->largest, turn->largest + 1);
-}
-
-static void learn_reorder(struct sender *sender, uint32_t late_us)
-{
-    uint64_t late_ns = late_us * NS_PER_US;
-    uint64_t ceiling_ns = MAX(sender->rtt.smoothed_ns, SENDER_REORDER_CEILING_NS);
-    uint64_t allowance_ns = MAX(late_ns + late_ns / 4, SENDER_REORDER_MIN_NS);
-    sender->reorder_ns = MIN(allowance_ns, ceiling_ns);
 }
 
 /* Delivery rate over about one RTT, on the receiver's clock, so that the way back has no say. */
@@ -207,7 +210,7 @@ static void take_counts(struct ack_turn *turn, const struct wire_ack *ack)
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
     if (turn->largest >= sender->floor)
-        sender->largest_sent_ns = record_of(sender, turn->largest)->sent_ns;
+        sender->largest_sent_ns = sender_record(sender, turn->largest)->sent_ns;
     sender->largest_acked = turn->largest;
     sender->any_acked = true;
     measure_delivery(sender, ack);
@@ -273,7 +276,7 @@ static void arm_probe(struct sender *sender, const struct ack_turn *turn, bool n
     }
     if (newest_before && !number_bits_test(&sender->in_flight, sender->next_number - 1)) {
         sender->probe_from_ns = turn->now_ns;
-        sender->probe_wait_ns = sender->reorder_ns + 2 * NS_PER_MS;
+        sender->probe_wait_ns = sender->reorder.allowance_ns + 2 * NS_PER_MS;
     }
 }
 
@@ -289,12 +292,16 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;
     take_counts(&turn, &ack->fixed);
-    sender->last_ack_ns = now_ns;
+    sender_end_silence(sender, now_ns);
+    sender->quiet_from_ns = now_ns;
     /* Below the floor everything is settled: such an ack has nothing to say about packets. */
     if (turn.largest >= sender->floor) {
-        learn_reorder(sender, ack->fixed.late_us);
         take_largest(&turn, ack, &rtt_ns);
+        reorder_on_ack(&sender->reorder, ack->fixed.late_us * NS_PER_US, turn.largest_sent_ns,
+                       sender->rtt.smoothed_ns, now_ns);
         walk_runs(&turn, base, ack);
+        if (turn.spurious_bytes > 0)
+            reorder_on_spurious(&sender->reorder, sender->rtt.smoothed_ns);
         arm_probe(sender, &turn, newest_open);
     }
     sender_advance_floor(sender, now_ns);

@@ -130,26 +130,26 @@ static struct job *event_job(const struct event_scope *scope, uint16_t tag, uint
     return job->children[*child].gone ? NULL : job;
 }
 
-static void on_acked(void *owner, uint64_t content, uint16_t tag)
+static bool on_acked(void *owner, uint64_t content, uint16_t tag)
 {
     const struct event_scope *scope = owner;
     uint32_t child;
     struct job *job = event_job(scope, tag, &child);
     if (job == NULL)
-        return;
+        return false;
     uint64_t symbol = wire_content_symbol(content);
     uint32_t count = wire_content_count(content);
     scope->node->peers[scope->peer].acked_payload_bytes += geometry_run_length(&job->geometry, symbol, count);
-    feed_on_acked(job->object, child, symbol, count);
+    return feed_on_acked(job->object, child, symbol, count);
 }
 
-static void on_lost(void *owner, uint64_t content, uint16_t tag)
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
 {
     const struct event_scope *scope = owner;
     uint32_t child;
     struct job *job = event_job(scope, tag, &child);
-    if (job != NULL)
-        feed_on_lost(job->object, child, wire_content_symbol(content), wire_content_count(content));
+    return job != NULL &&
+           feed_on_lost(job->object, child, wire_content_symbol(content), wire_content_count(content));
 }
 
 static struct sender_events events_for(struct event_scope *scope)

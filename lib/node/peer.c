@@ -151,6 +151,7 @@ void peer_on_hello(struct node *node, struct peer *peer, const struct wire_hello
             edge_reset(node, peer, now_ns);
     }
     peer->heard_ns = now_ns;
+    sender_set_window_limit(&peer->sender, hello->window);
     peer->silence_ns = (uint64_t)hello->interval_ms * PEER_SILENT_HELLOS * NS_PER_MS + NS_PER_S;
     bool echoed = hello->echo_session == peer->session_in;
     if (!echoed || strange)

@@ -81,19 +81,21 @@ static uint32_t window_for(struct net *net, uint16_t from, uint16_t to, uint32_t
     return window;
 }
 
-static void on_acked(void *owner, uint64_t content, uint16_t tag)
+static bool on_acked(void *owner, uint64_t content, uint16_t tag)
 {
     (void)owner;
     (void)content;
     (void)tag;
+    return true;
 }
 
-static void on_lost(void *owner, uint64_t content, uint16_t tag)
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
 {
     struct cross_edge *edge = owner;
     (void)content;
     (void)tag;
     edge->repairs_due++;
+    return true;
 }
 
 static uint64_t local_ns(uint64_t now_ns)

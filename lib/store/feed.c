@@ -175,18 +175,20 @@ static void set_done(struct object *object, uint32_t child, uint64_t block)
     slot_reclass(object->store, index);
 }
 
-void feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
+bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
 {
     uint32_t first = 0;
     uint32_t index = find_sent(object, child, symbol, count, &first);
     if (index == SLOT_NONE)
-        return;
+        return false;
     struct slot *slot = &object->store->slots[index];
     struct slot_child *state = &slot->children[child];
+    uint64_t news = 0;
     for (uint32_t word = first / 64; word * 64 < first + count; word++) {
         uint64_t sent = range_mask(word, first, first + count) & state->sched[word];
         uint64_t fresh = sent & ~state->acked[word];
         uint64_t spared = sent & state->lost[word];
+        news |= fresh;
         state->acked[word] |= fresh;
         state->lost[word] &= ~spared;
         state->acked_count += (uint16_t)__builtin_popcountll(fresh);
@@ -198,27 +200,31 @@ void feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint3
         slot->served = true;
         set_done(object, child, slot->block);
     }
+    return news != 0;
 }
 
-static void mark_lost(struct object *object, uint32_t child, uint32_t index, uint32_t first, uint32_t count)
+/* False: all of it is acked, or was never sent. */
+static bool mark_lost(struct object *object, uint32_t child, uint32_t index, uint32_t first, uint32_t count)
 {
     struct slot_child *state = &object->store->slots[index].children[child];
+    uint64_t any = 0;
     for (uint32_t word = first / 64; word * 64 < first + count; word++) {
-        uint64_t lost = range_mask(word, first, first + count) & state->sched[word] & ~state->acked[word] &
-                        ~state->lost[word];
+        uint64_t wanted = range_mask(word, first, first + count) & state->sched[word] & ~state->acked[word];
+        uint64_t lost = wanted & ~state->lost[word];
+        any |= wanted;
         state->lost[word] |= lost;
         state->lost_count += (uint16_t)__builtin_popcountll(lost);
     }
     if (state->lost_count != 0)
         feed_link_repair(object, index, child);
+    return any != 0;
 }
 
-void feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
+bool feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count)
 {
     uint32_t first = 0;
     uint32_t index = find_sent(object, child, symbol, count, &first);
-    if (index != SLOT_NONE)
-        mark_lost(object, child, index, first, count);
+    return index != SLOT_NONE && mark_lost(object, child, index, first, count);
 }
 
 void feed_on_reset(struct object *object, uint32_t child)

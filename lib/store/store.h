@@ -135,9 +135,9 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */
 void feed_on_sent(struct object *object, uint32_t child, const struct feed_item *item);
 /* `symbol` and `count` of these two are those of one sent item. */
-void feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
+bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
 /* Lost, refused by the port, or to be probed: queued for repair unless acked already. */
-void feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
+bool feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
 /* The edge has forgotten all packets in flight (a new session): what was sent and not acked is lost. */
 void feed_on_reset(struct object *object, uint32_t child);
 /* The child holds these blocks already: never sent again. Blocks beyond the object are ignored. */

@@ -33,10 +33,11 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-static void on_event(void *owner, uint64_t content, uint16_t tag)
+static bool on_event(void *owner, uint64_t content, uint16_t tag)
 {
     struct cost *cost = owner;
     cost->events += content + tag;
+    return true;
 }
 
 static uint64_t send_burst(struct cost *cost)

@@ -166,22 +166,26 @@ static bool test_bit(const uint64_t *bits, uint64_t mask, uint64_t n)
     return bits[(n & mask) / 64] >> (n & 63) & 1;
 }
 
-static void on_acked(void *owner, uint64_t content, uint16_t tag)
+static bool on_acked(void *owner, uint64_t content, uint16_t tag)
 {
     struct lab_flow *flow = owner;
     (void)tag;
     if (content + flow->have_mask < flow->next_content || test_bit(flow->acked, flow->have_mask, content))
-        return;
+        return false;
     flow->acked[(content & flow->have_mask) / 64] |= 1ULL << (content & 63);
     flow->acked_count++;
+    return true;
 }
 
-static void on_lost(void *owner, uint64_t content, uint16_t tag)
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
 {
     struct lab_flow *flow = owner;
     (void)tag;
+    if (content + flow->have_mask < flow->next_content || test_bit(flow->acked, flow->have_mask, content))
+        return false;
     CHECK(flow->repair_tail - flow->repair_head <= flow->repair_mask);
     flow->repairs[flow->repair_tail++ & flow->repair_mask] = content;
+    return true;
 }
 
 static bool measured(const struct lab *lab)

@@ -80,24 +80,28 @@ static struct arrival heap_pop(struct path *path)
     return top;
 }
 
-static void on_acked(void *owner, uint64_t content, uint16_t tag)
+static bool on_acked(void *owner, uint64_t content, uint16_t tag)
 {
     struct path *path = owner;
     CHECK(tag == (uint16_t)(content * 7));
     if (bitmap_test(path->acked, content)) {
         path->result->repeated_acks++;
-        return;
+        return false;
     }
     bitmap_set(path->acked, content);
     path->acked_count++;
+    return true;
 }
 
-static void on_lost(void *owner, uint64_t content, uint16_t tag)
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
 {
     struct path *path = owner;
     CHECK(tag == (uint16_t)(content * 7));
+    if (bitmap_test(path->acked, content))
+        return false;
     CHECK(path->repair_tail - path->repair_head <= path->repair_mask);
     path->repairs[path->repair_tail++ & path->repair_mask] = content;
+    return true;
 }
 
 static bool black(const struct path *path, uint64_t at_ns)
@@ -119,6 +123,9 @@ static uint64_t jittered_ns(struct path *path, uint64_t at_ns)
 static void forward(struct path *path, struct arrival arrival)
 {
     const struct path_config *config = &path->config;
+    uint64_t silence_ns = config->black_from_ns + MAX(8 * config->delay_ns, NS_PER_S) + 2 * config->delay_ns;
+    if (black(path, path->now_ns) && path->now_ns > silence_ns)
+        path->result->dark_sent += PATH_PACKET_BYTES;
     uint64_t queue_ns = elapsed_ns(path->busy_until_ns, path->now_ns);
     if (path->now_ns >= path->steady_from_ns && path->next_symbol < config->symbols)
         path->result->queue_ns_max = MAX(path->result->queue_ns_max, queue_ns);
@@ -159,8 +166,10 @@ static uint64_t send_all(struct path *path)
                bitmap_test(path->acked, path->repairs[path->repair_head & path->repair_mask]))
             path->repair_head++;
         bool repair = path->repair_head < path->repair_tail;
-        if (!repair && path->next_symbol == path->config.symbols)
+        if (!repair && path->next_symbol == path->config.symbols) {
+            sender_on_limited(&path->sender, EDGE_LIMIT_application);
             return TIME_NEVER;
+        }
         enum edge_limit limit;
         uint64_t at_ns = sender_send_ns(&path->sender, PATH_PACKET_BYTES, repair, &limit);
         if (at_ns == TIME_NEVER)
@@ -219,6 +228,9 @@ static void take_data(struct path *path, const struct arrival *arrival)
     path->have_count++;
     if (path->now_ns >= path->steady_from_ns && path->next_symbol < path->config.symbols)
         path->result->steady_bytes += PATH_PACKET_BYTES;
+    uint64_t relit_ns = path->config.black_to_ns + 5 * path->config.delay_ns;
+    if (path->now_ns > relit_ns && path->now_ns <= relit_ns + 2 * path->config.delay_ns)
+        path->result->relit_bytes += PATH_PACKET_BYTES;
     if (path->have_count == path->config.symbols)
         path->result->complete_ns = path->now_ns;
 }

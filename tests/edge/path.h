@@ -48,6 +48,8 @@ struct path_result {
     uint64_t steady_bytes;   /* new symbols received from steady_from on, as wire bytes */
     uint64_t steady_ns;
     uint64_t queue_ns_max;  /* at the bottleneck, in the steady time */
+    uint64_t dark_sent;     /* bytes sent in the blackout, max(1 s, 4 RTT) and more after its start */
+    uint64_t relit_bytes;   /* new, received from 2.5 to 3.5 RTT after its end */
     uint64_t repeated_acks; /* contents acked more than once */
 };
 
