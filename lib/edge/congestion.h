@@ -86,12 +86,15 @@ struct congestion_bql {
     uint64_t raised_from_bps;           /* delivery rate before that, as measured */
     uint64_t raised_acked, raised_lost; /* packets since then */
     uint64_t late_ns;
+    uint64_t entered_ns;      /* when the phase began */
     uint64_t parked_queue_ns; /* at the loss that led to parking */
     uint64_t busy_ns;         /* when the queue was last more than a little */
     uint64_t held_until_ns;   /* until then deliveries stem from a time that says nothing */
     uint32_t growth_ppm;      /* of the next step while calm */
     uint64_t target_max_ns;   /* the queue that the buffer was seen to hold, less a margin */
     uint64_t target_max_set_ns;
+    uint64_t target_max_hold_ns;                  /* so long it holds before it is tried anew */
+    uint32_t cautious_rounds;                     /* loss rounds to end before the rate is raised again */
     uint64_t queue_peak_ns, queue_peak_before_ns; /* of this round and the one before */
     uint64_t round_start_ns;                      /* rounds of the loss rate */
     uint64_t round_acked, round_lost;             /* packets */
@@ -100,8 +103,10 @@ struct congestion_bql {
     uint32_t parked_rounds;
     uint64_t unparked_bps;
     uint64_t refresh_start_ns, refresh_end_ns;
-    int64_t refresh_owd_ns; /* least seen meanwhile */
-    uint64_t refreshed_bps; /* rate to go back to */
+    int64_t refresh_owd_ns;   /* least seen meanwhile */
+    uint64_t refreshed_bps;   /* rate to go back to */
+    uint64_t base_seen_bps;   /* rate when the base was last seen */
+    uint32_t refreshes_above; /* successive ones that never saw the queue below the target */
 };
 
 struct congestion {

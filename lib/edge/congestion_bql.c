@@ -7,7 +7,7 @@
 #define RATE_MIN_BPS      50000ULL
 #define RATE_MAX_BPS      1000000000000ULL
 #define TRAIN_BPS         40000000000ULL
-#define TRAIN_PACKETS     17
+#define TRAIN_PACKETS     24
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM 800000ULL
 #define TARGET_ROOT_NS    (40 * NS_PER_MS)
@@ -15,12 +15,16 @@
 #define CALM_PPM          400000ULL
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
 #define GROWTH_MIN_PPM    25000ULL
+#define GROWTH_UNSURE_PPM 200000
 #define GROWTH_MAX_PPM    500000ULL
 #define PARK_PPM          985000ULL
 #define PARK_ROUNDS       10
 #define EXCESS_PPM        3000ULL
+#define ROUND_PACKETS_MIN 200
 #define REFRESH_NS        (10 * NS_PER_S)
+#define REFRESH_LASTS_NS  (200 * NS_PER_MS)
 #define REFRESH_RTTS      20
+#define BUFFER_HOLD_NS    (2 * NS_PER_S)
 #define ACK_ALLOWANCE_NS  (50 * NS_PER_MS)
 
 enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRESH };
@@ -90,6 +94,13 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     publish(congestion, rtt_ns);
 }
 
+/* Jitter that the least delay shows, because packets wait for their predecessors instead of overtaking. */
+static uint64_t order_kept_jitter_ns(const struct congestion_bql *bql)
+{
+    uint64_t jitter_ns = delay_jitter_ns(&bql->delay);
+    return bql->late_ns * 4 > jitter_ns ? 0 : jitter_ns;
+}
+
 /* q*: falls with the rate, so that among edges that share a queue the only balance is the fair one. */
 static uint64_t target_ns(const struct congestion_bql *bql, uint64_t rate_bps)
 {
@@ -146,20 +157,24 @@ static struct view look(const struct congestion_bql *bql, const struct congestio
 static void enter(struct congestion_bql *bql, enum bql_phase phase)
 {
     bql->phase = phase;
+    bql->entered_ns = bql->now_ns;
     bql->busy_ns = bql->now_ns;
     bql->growth_ppm = (uint32_t)MIN(GROWTH_MIN_PPM, muldiv64(PROBE_QUEUE_NS, PPM, MAX(bql->rtt_ns, 1ULL)));
 }
 
 /* ---- start ---- */
 
+/* Jitter spreads a train more than a slow path does: then its dispersion is worth nothing. */
 static uint64_t start_gain_ppm(const struct congestion_bql *bql)
 {
     uint64_t train_bps = bql->train_bps;
-    if (bql->rate_bps < train_bps * 9 / 10) {
+    if (transmit_ns(TRAIN_PACKETS * PACKET_BYTES, MAX(train_bps, 1ULL)) < 4 * delay_jitter_ns(&bql->delay))
+        return 2 * PPM;
+    if (bql->rate_bps < train_bps / 10 * 9) {
         uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
         return MIN(2 * PPM, up_ppm);
     }
-    return bql->rate_bps > train_bps * 12 / 10 ? 2 * PPM : 1250000;
+    return bql->rate_bps > train_bps / 10 * 12 ? 2 * PPM : 1250000;
 }
 
 static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
@@ -198,24 +213,26 @@ static void start(struct congestion_bql *bql, const struct view *view)
     if (view->newest_sent_ns < bql->raised_ns)
         return;
     uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
-    uint64_t delivered_bps =
-        rate_over(&bql->rate, MIN(since_ns, view->rtt_ns), DELAY_PACKETS_MIN * PACKET_BYTES);
+    uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
     if (view->queue_ns > view->target_ns) {
         enter(bql, BQL_TRACK);
         return;
     }
-    if (since_ns < view->rtt_ns / 4 || bql->raised_acked < DELAY_PACKETS_MIN)
+    if (since_ns < view->rtt_ns / 4 + MIN(4 * delay_jitter_ns(&bql->delay), view->rtt_ns / 2) ||
+        bql->raised_acked < DELAY_PACKETS_MIN)
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
     uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
     bool grew = delivered_bps > (bql->raised_from_bps + passed_bps) / 2;
-    if (grew && delivered_bps > passed_bps * 3 / 4) {
+    if (grew && delivered_bps > passed_bps / 10 * 9) {
         bql->base_loss_ppm = loss_ppm;
         raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
-        delay_refresh(&bql->delay, view->now_ns);
+        /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
+        delay_shift(&bql->delay, order_kept_jitter_ns(bql));
     } else if (since_ns > view->rtt_ns) {
         set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PARK_PPM, PPM));
         enter(bql, BQL_CALM);
+        bql->growth_ppm = GROWTH_UNSURE_PPM;
     }
 }
 
@@ -233,9 +250,9 @@ static void track(struct congestion_bql *bql, const struct view *view)
     if (view->capacity_bps == 0 || view->now_ns < bql->held_until_ns)
         return;
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
-    int64_t settle_ns = (int64_t)MAX(view->rtt_ns / 2, NS_PER_MS);
+    int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
     int64_t change_ppm = (int64_t)PPM * off_ns / settle_ns;
-    int64_t fall_ppm = MAX(change_ppm / 5, -(int64_t)PPM / 2);
+    int64_t fall_ppm = MAX(change_ppm * 2 / 5, -(int64_t)PPM / 2);
     fall_ppm = MIN(fall_ppm, -GAIN_PPM);
     change_ppm = MIN(change_ppm, GAIN_PPM);
     change_ppm = MAX(change_ppm, fall_ppm);
@@ -250,6 +267,10 @@ static void calm(struct congestion_bql *bql, const struct view *view)
     }
     if (view->newest_sent_ns < bql->raised_ns + view->rtt_ns / 4 || view->now_ns < bql->held_until_ns)
         return;
+    if (bql->cautious_rounds > 0)
+        return;
+    if (bql->rate_bps < bql->unparked_bps + bql->unparked_bps / 10)
+        bql->cautious_rounds = 2;
     set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
     bql->growth_ppm = (uint32_t)MIN(2 * (uint64_t)bql->growth_ppm, GROWTH_MAX_PPM);
     bql->raised_ns = view->now_ns;
@@ -267,23 +288,22 @@ static void parked(struct congestion_bql *bql, const struct view *view)
 
 /* ---- loss ---- */
 
-static void park(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+static void park(struct congestion_bql *bql, uint32_t loss_ppm)
 {
     if (bql->phase != BQL_PARK)
         bql->unparked_bps = bql->rate_bps;
     bql->phase = BQL_PARK;
+    bql->entered_ns = bql->now_ns;
     bql->parked_rounds = 0;
     bql->parked_loss_ppm = loss_ppm;
-    if (view->capacity_bps > 0)
-        set_rate(bql, MIN(bql->rate_bps, muldiv64(view->capacity_bps, PARK_PPM, PPM)));
+    if (bql->capacity_bps > 0)
+        set_rate(bql, muldiv64(bql->capacity_bps, PARK_PPM, PPM));
 }
 
 /* Loss that stays when the rate falls below what the path takes is chance; loss that goes was the buffer's.
  */
 static void excess_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
 {
-    if (bql->phase == BQL_PARK && bql->parked_rounds < 2)
-        return;
     if (bql->phase == BQL_PARK && loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4) {
         bql->base_loss_ppm = loss_ppm;
         set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
@@ -292,7 +312,11 @@ static void excess_loss(struct congestion_bql *bql, const struct view *view, uin
         return;
     }
     bql->parked_queue_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
-    park(bql, view, loss_ppm);
+    /* Something was full: deliveries are what the path takes, unless a queue has told already. */
+    uint64_t delivered_bps = rate_over(&bql->rate, view->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
+    if (bql->phase != BQL_TRACK)
+        bql->capacity_bps = with_losses_bps(bql, delivered_bps);
+    park(bql, loss_ppm);
 }
 
 /* Below what the path takes nothing gets lost: the queue at which it did is more than the buffer holds. */
@@ -304,23 +328,29 @@ static void learn_buffer(struct congestion_bql *bql, const struct view *view)
         return;
     bql->target_max_ns = bql->parked_queue_ns / 2;
     bql->target_max_set_ns = view->now_ns;
+    bql->target_max_hold_ns = MIN(MAX(2 * bql->target_max_hold_ns, BUFFER_HOLD_NS), 32 * BUFFER_HOLD_NS);
 }
 
 static void end_round(struct congestion_bql *bql, const struct view *view)
 {
     uint64_t packets = bql->round_acked + bql->round_lost;
-    if (elapsed_ns(view->now_ns, bql->round_start_ns) < view->rtt_ns || packets < 2 * DELAY_PACKETS_MIN)
+    if (elapsed_ns(view->now_ns, bql->round_start_ns) < view->rtt_ns || packets < ROUND_PACKETS_MIN)
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->round_lost, PPM, packets);
     uint64_t likely_ppm = MAX(bql->base_loss_ppm, (uint32_t)(PPM / packets));
     uint64_t sigma_ppm = square_root(likely_ppm * (PPM - likely_ppm) / packets);
     bool excess = loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm + EXCESS_PPM;
     bool frozen = bql->frozen;
+    uint64_t round_ns = bql->round_start_ns;
     start_round(bql, view->now_ns);
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return;
-    if (bql->phase == BQL_PARK)
-        bql->parked_rounds++;
+    /* What was sent before the phase began has no say in it. */
+    uint64_t seen_ns = bql->entered_ns + view->rtt_ns + bql->late_ns + bql->queue_peak_before_ns;
+    if (frozen || (bql->phase != BQL_CALM && round_ns < seen_ns))
+        return;
+    bql->parked_rounds += bql->phase == BQL_PARK;
+    bql->cautious_rounds -= bql->cautious_rounds > 0;
     if (!excess) {
         if (bql->phase == BQL_PARK)
             learn_buffer(bql, view);
@@ -329,23 +359,34 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
                 (uint32_t)((int64_t)bql->base_loss_ppm + ((int64_t)loss_ppm - bql->base_loss_ppm) / 4);
         return;
     }
-    if (frozen || view->now_ns < bql->held_until_ns)
-        return;
-    if (bql->phase != BQL_REFRESH)
+    if (view->now_ns >= bql->held_until_ns && bql->phase != BQL_REFRESH)
         excess_loss(bql, view, loss_ppm);
 }
 
 /* ---- refreshing the base ---- */
 
-static void refresh_when_due(struct congestion_bql *bql, const struct view *view)
+/* Edges that share a queue see it fall when one of them refreshes, and join: together they run it dry. */
+static bool refresh_due(const struct congestion_bql *bql, const struct view *view)
 {
     uint64_t due_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
-    if (elapsed_ns(view->now_ns, bql->delay.base_seen_ns) < due_ns || bql->phase == BQL_START)
+    uint64_t since_ns = elapsed_ns(view->now_ns, MAX(bql->delay.base_seen_ns, bql->refresh_end_ns));
+    uint64_t peak_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
+    bool falls = view->queue_ns + view->target_ns / 4 < peak_ns;
+    /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
+    bool starves = bql->rate_bps < bql->base_seen_bps / 2 && view->queue_ns > view->target_ns;
+    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || (starves && since_ns >= due_ns / 5);
+}
+
+static void refresh_when_due(struct congestion_bql *bql, const struct view *view)
+{
+    if (bql->delay.base_seen_ns == view->now_ns)
+        bql->base_seen_bps = bql->rate_bps;
+    if (bql->phase == BQL_START || bql->phase == BQL_TRAIN || bql->phase == BQL_REFRESH ||
+        !refresh_due(bql, view))
         return;
-    uint64_t drain_ns = 3 * view->predicted_ns + 50 * NS_PER_MS;
     bql->phase = BQL_REFRESH;
     bql->refresh_start_ns = view->now_ns;
-    bql->refresh_end_ns = view->now_ns + MIN(drain_ns, MAX(view->rtt_ns, 50 * NS_PER_MS));
+    bql->refresh_end_ns = view->now_ns + MAX(view->rtt_ns, REFRESH_LASTS_NS);
     bql->refresh_owd_ns = INT64_MAX;
     bql->refreshed_bps = bql->rate_bps;
     set_rate(bql, bql->rate_bps / 2);
@@ -354,15 +395,20 @@ static void refresh_when_due(struct congestion_bql *bql, const struct view *view
 static void refreshing(struct congestion_bql *bql, const struct view *view,
                        const struct congestion_sample *sample)
 {
-    if (view->now_ns >= bql->refresh_end_ns)
-        set_rate(bql, bql->refreshed_bps);
     if (sample->owd_known && view->newest_sent_ns >= bql->refresh_start_ns)
         bql->refresh_owd_ns = MIN(bql->refresh_owd_ns, sample->owd_ns);
+    if (view->now_ns < bql->refresh_end_ns && bql->delay.base_seen_ns == view->now_ns)
+        bql->refresh_end_ns = view->now_ns;
+    if (view->now_ns >= bql->refresh_end_ns)
+        set_rate(bql, bql->refreshed_bps);
     if (view->newest_sent_ns < bql->refresh_end_ns + view->rtt_ns)
         return;
-    if (bql->refresh_owd_ns != INT64_MAX)
-        bql->delay.base_ns = bql->refresh_owd_ns;
-    bql->delay.base_seen_ns = view->now_ns;
+    /* Others may have kept a queue meanwhile, but none above the target for long. */
+    bool seen = bql->refresh_owd_ns != INT64_MAX;
+    bool above = seen && bql->refresh_owd_ns - bql->delay.base_ns > (int64_t)view->target_ns;
+    bql->refreshes_above = above ? bql->refreshes_above + 1 : 0;
+    if (bql->refreshes_above >= 2)
+        delay_refresh(&bql->delay, bql->refresh_owd_ns, view->now_ns);
     enter(bql, BQL_TRACK);
 }
 
@@ -373,9 +419,13 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
     bql->now_ns = sample->now_ns;
     if (sample->rtt_min_ns > 0)
         bql->rtt_ns = sample->rtt_min_ns;
+    /* Not the acked ones: an ack in several messages tells the delay in the first, most of the numbers later.
+     */
+    uint64_t packets =
+        (sample->delivered_bytes - MIN(sample->delivered_bytes, bql->rate.bytes)) / PACKET_BYTES;
     if (sample->owd_known)
-        delay_on_sample(&bql->delay, sample->owd_ns, sample->acked_packets, bql->rtt_ns,
-                        target_ns(bql, bql->rate_bps) / 8, sample->now_ns);
+        delay_on_sample(&bql->delay, sample->owd_ns, packets, bql->rtt_ns, target_ns(bql, bql->rate_bps) / 8,
+                        sample->now_ns);
     delay_on_jump(&bql->delay, sample->jump_ns, sample->now_ns);
     rate_on_delivered(&bql->rate, sample->delivered_bytes, sample->delivered_ns, bql->rtt_ns);
     bql->round_acked += sample->acked_packets;
@@ -388,7 +438,7 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
         bql->frozen = true;
         bql->held_until_ns = sample->now_ns + 2 * bql->rtt_ns;
     }
-    if (elapsed_ns(sample->now_ns, bql->target_max_set_ns) > 30 * NS_PER_S &&
+    if (elapsed_ns(sample->now_ns, bql->target_max_set_ns) > bql->target_max_hold_ns &&
         bql->target_max_ns != TIME_NEVER) {
         bql->target_max_ns += bql->target_max_ns / 4;
         bql->target_max_set_ns = sample->now_ns;

@@ -7,8 +7,11 @@
 
 void delay_init(struct path_delay *delay, uint64_t now_ns)
 {
-    *delay = (struct path_delay){
-        .base_ns = DELAY_NONE, .base_seen_ns = now_ns, .bucket_start_ns = now_ns, .jump_start_ns = now_ns};
+    *delay = (struct path_delay){.base_ns = DELAY_NONE,
+                                 .floor_ns = DELAY_NONE,
+                                 .base_seen_ns = now_ns,
+                                 .bucket_start_ns = now_ns,
+                                 .jump_start_ns = now_ns};
     for (unsigned bucket = 0; bucket < DELAY_BUCKETS; bucket++)
         delay->buckets[bucket].least_ns = DELAY_NONE;
 }
@@ -39,6 +42,7 @@ void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets,
     delay->buckets[index].packets += (uint32_t)MIN(packets, (uint64_t)UINT16_MAX);
     delay->buckets[index].least_ns = MIN(delay->buckets[index].least_ns, owd_ns);
     delay->base_ns = MIN(delay->base_ns, owd_ns);
+    delay->floor_ns = MIN(delay->floor_ns, owd_ns);
     if (owd_ns - delay->base_ns <= (int64_t)tolerance_ns)
         delay->base_seen_ns = now_ns;
 }
@@ -53,11 +57,17 @@ void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns)
     delay->jump_ns = MAX(delay->jump_ns, jump_ns);
 }
 
-void delay_refresh(struct path_delay *delay, uint64_t now_ns)
+void delay_shift(struct path_delay *delay, uint64_t up_ns_max)
 {
     int64_t least_ns = least_now(delay);
     if (least_ns != DELAY_NONE)
-        delay->base_ns = least_ns;
+        delay->base_ns = MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
+}
+
+void delay_refresh(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)
+{
+    delay->base_ns = base_ns;
+    delay->floor_ns = base_ns;
     delay->base_seen_ns = now_ns;
 }
 

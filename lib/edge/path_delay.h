@@ -26,6 +26,7 @@
 struct path_delay {
     bool known;
     int64_t base_ns;
+    int64_t floor_ns;      /* the least since the last refresh, shifted or not */
     uint64_t base_seen_ns; /* when a packet last came as fast as that, nearly */
     struct {
         int64_t least_ns;
@@ -43,7 +44,10 @@ void delay_init(struct path_delay *delay, uint64_t now_ns);
 void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets, uint64_t rtt_ns,
                      uint64_t tolerance_ns, uint64_t now_ns);
 void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns);
-/* The base is now what came within the recent window. */
-void delay_refresh(struct path_delay *delay, uint64_t now_ns);
+/* The base moves to what comes now, at most so much above the least delay ever: packets are sent at another
+ * distance than before. */
+void delay_shift(struct path_delay *delay, uint64_t up_ns_max);
+/* The queue has run dry: the base is what was seen then. */
+void delay_refresh(struct path_delay *delay, int64_t base_ns, uint64_t now_ns);
 uint64_t delay_queue_ns(const struct path_delay *delay);
 uint64_t delay_jitter_ns(const struct path_delay *delay);

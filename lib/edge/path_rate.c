@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 
-#define POINTS_PER_RTT 16
+#define POINTS_PER_RTT 32
 
 void rate_init(struct path_rate *rate)
 {
@@ -38,6 +38,19 @@ uint64_t rate_over(const struct path_rate *rate, uint64_t span_ns, uint64_t byte
         bytes = rate->bytes - rate->points[index].bytes;
         if (span >= span_ns && bytes >= bytes_min)
             break;
+    }
+    return span == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, span);
+}
+
+uint64_t rate_within(const struct path_rate *rate, uint64_t span_ns)
+{
+    uint64_t span = 0, bytes = 0;
+    for (uint32_t back = 1; back <= MIN(rate->count, RATE_POINTS); back++) {
+        uint32_t index = (rate->count - back) % RATE_POINTS;
+        if (rate->time_ns - rate->points[index].time_ns > span_ns)
+            break;
+        span = rate->time_ns - rate->points[index].time_ns;
+        bytes = rate->bytes - rate->points[index].bytes;
     }
     return span == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, span);
 }

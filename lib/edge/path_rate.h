@@ -1,8 +1,8 @@
 /* Delivery rate over chosen spans, from the receiver's count and clock: the way back has no say in it, nor
  * has when acks were sent.
  *
- * Keeps RATE_POINTS points (count, time) about RTT/16 apart, thus the last four RTT. A point older than a
- * restart (the edge was idle, or the hosts stood still) is not used. */
+ * Keeps RATE_POINTS points (count, time) about RTT/32 apart or an ack's distance, thus at least the last two
+ * RTT. A point older than a restart (the edge was idle, or the hosts stood still) is not used. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,3 +25,5 @@ void rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns,
 /* Mean rate over the newest span of at least `span_ns` that also holds `bytes_min`; over what there is when
  * that is less. 0: not even two points. */
 uint64_t rate_over(const struct path_rate *rate, uint64_t span_ns, uint64_t bytes_min);
+/* Mean rate over the longest span that is no longer than `span_ns`. 0: none. */
+uint64_t rate_within(const struct path_rate *rate, uint64_t span_ns);
