@@ -19,9 +19,10 @@ class Cell:
     name: str
     scenario: dict
     figures: Callable
-    quick: bool = False      # part of --quick
-    seeds: int = 0           # 0: as the run says
-    arguments: tuple = ()    # of sluice-sim, instead of a scenario file
+    seeds: int = 0             # 0: as the run says
+    arguments: tuple = ()      # of sluice-sim, instead of a scenario file
+    command: list = ()         # both as run, filled when the cell is written
+    identity: str = ""
 
     def packets(self):
         """Data packets of one run, roughly: what its time depends on."""
@@ -187,16 +188,26 @@ def steady(report, limit):
     return min((edge["steady_bps"] / limit for edge in data_edges(report)), default=None)
 
 
+def common_figures(report, repairs=(1.02, 0.002)):
+    """Of every cell that sends for long."""
+    return [figure("repairs / allowed", max(repair_excess(edge, *repairs) for edge in data_edges(report)), "<=", 1),
+            figure("feedback share", feedback(report), "<=", 0.005)]
+
+
+def window_share(edge):
+    """The steady time ÷ what it must be at least: else the cell's object is too small to judge by."""
+    return edge["steady_s"] / window_s(edge["base_rtt_ms"] / 1000)
+
+
 def long_figures(limit, asked=0.95, tail=2.5, repairs=(1.02, 0.002), more=None):
     """Of every cell with a steady window: steady, repairs, feedback, tail and completion."""
     def read(report):
         edges = data_edges(report)
         found = [figure("steady / L", steady(report, limit), ">=", asked),
-                 figure("repairs / allowed", max(repair_excess(edge, *repairs) for edge in edges), "<=", 1),
-                 figure("feedback share", feedback(report), "<=", 0.005),
-                 figure("done", float(report["completed"]), ">=", 1)]
-        if tail is not None:
-            found.append(figure("tail RTT", max(edge["tail_rtts"] for edge in edges), "<=", tail))
+                 figure("window / asked", min(window_share(edge) for edge in edges), ">=", 1),
+                 *common_figures(report, repairs),
+                 figure("done", float(report["completed"]), ">=", 1),
+                 figure("tail RTT", max(edge["tail_rtts"] for edge in edges), "<=", tail)]
         return found + (more(report) if more else [])
     return read
 

@@ -1,6 +1,6 @@
 """Rows of the transport table where the path changes or others use it too."""
-from transport.cells import (GBPS, Cell, data_edges, figure, jain, job, limit_bps, link, mean, ms, own_loss, scenario,
-                             series, settled_steps, steps_until)
+from transport.cells import (GBPS, Cell, common_figures, data_edges, figure, jain, job, limit_bps, link, mean, ms,
+                             own_loss, scenario, series, settled_steps, steps_until)
 
 STEP_S = 0.1
 
@@ -10,22 +10,24 @@ def competitive(report):
 
 
 def step(options):
-    """1000, 200, 1000 Mbit/s; steps of the series are RTTs. Drained: no packet of an RTT waited for 15 ms."""
+    """1000, 200, 1000 Mbit/s; steps of the series are RTTs. Drained: no packet of an RTT waited for 15 ms. The buffer
+    of 5 BDP: 500 ms at any rate (time), or what that is at 1 Gbit/s (bytes)."""
     rtt, down, up = 0.1, 10.0, 20.0
-    values = scenario("step", ["a", "b"], {"default": link(GBPS, rtt, queue="5 BDP")},
-                      [job("a", ["b"], limit_bps(GBPS) / 8 * 22, options.congestion)], 120,
-                      measure={"step": ms(STEP_S)},
-                      faults=[{"at": f"{down}s", "link": ["a", "b"], "set": {"rate": "200Mbps"}},
-                              {"at": f"{up}s", "link": ["a", "b"], "set": {"rate": "1Gbps"}}])
+    for name, buffer in (("time", "5 BDP"), ("bytes", "62500KB")):
+        values = scenario(name, ["a", "b"], {"default": link(GBPS, rtt, queue=buffer)},
+                          [job("a", ["b"], limit_bps(GBPS) / 8 * 22, options.congestion)], 120,
+                          measure={"step": ms(STEP_S)},
+                          faults=[{"at": f"{down}s", "link": ["a", "b"], "set": {"rate": "200Mbps"}},
+                                  {"at": f"{up}s", "link": ["a", "b"], "set": {"rate": "1Gbps"}}])
 
-    def read(report):
-        edge = data_edges(report)[0]
-        delivered, waits = series(edge), series(edge, "series_queue_us")
-        return [figure("RTTs to 200M", settled_steps(delivered, round(down / STEP_S), 200e6), "<=", 10),
-                figure("RTTs to 1000M", settled_steps(delivered, round(up / STEP_S), 1e9), "<=", 10),
-                figure("RTTs to drain", steps_until(waits, round(down / STEP_S), lambda us: us <= 15000), "<=", 20),
-                competitive(report)]
-    yield Cell("down-up", values, read, quick=True)
+        def read(report):
+            edge = data_edges(report)[0]
+            delivered, waits = series(edge), series(edge, "series_queue_us")
+            return [figure("RTTs to 200M", settled_steps(delivered, round(down / STEP_S), 200e6), "<=", 10),
+                    figure("RTTs to 1000M", settled_steps(delivered, round(up / STEP_S), 1e9), "<=", 10),
+                    figure("RTTs to drain", steps_until(waits, round(down / STEP_S), lambda us: us <= 15000), "<=", 20),
+                    competitive(report), *common_figures(report)]
+        yield Cell(name, values, read)
 
 
 def blackout(options):
@@ -45,18 +47,18 @@ def blackout(options):
             silent = mean(sent[first + round(max(1.0, 4 * rtt) / STEP_S) + 1:last])
             full = steps_until(delivered, last, lambda rate: rate >= 0.95 * before)
             return [figure("sent in silence", silent / before if before else None, "<=", 0.01),
-                    figure("RTTs to full", full - 1 if full else None, "<=", 3)]
-        yield Cell(mode, values, read, quick=True)
+                    figure("RTTs to full", full - 1 if full else None, "<=", 3), *common_figures(report)]
+        yield Cell(mode, values, read)
 
 
 def tensources(options):
     """Ten jobs into one downlink; all run on when the measured time ends."""
     cases = {"same": ([0.1] * 10, 0.0), "spread": ([0.02 * (index + 1) for index in range(10)], 0.0),
-             "jitter": ([0.1] * 10, 0.020)}
+             "jitter": ([0.1] * 10, 0.020), "jitter-kept": ([0.1] * 10, 0.020)}
     names = [f"s{index}" for index in range(10)]
     for case, (rtts, jitter) in cases.items():
-        links = [{"from": name, "to": "r", **link(10 * GBPS, rtt, jitter=jitter, reorder=True), "symmetric": True}
-                 for name, rtt in zip(names, rtts)]
+        path = {"jitter": jitter, "reorder": case != "jitter-kept", "symmetric": True}
+        links = [{"from": name, "to": "r", **link(10 * GBPS, rtt, **path)} for name, rtt in zip(names, rtts)]
         jobs = [job(name, ["r"], 6e9, options.congestion, at=f"{2 * index}s") for index, name in enumerate(names)]
         values = scenario(case, {**{name: {} for name in names}, "r": {"downlink": "1Gbps", "queue": "1 BDP@100ms"}},
                           {"default": link(10 * GBPS, 0.1), "list": links}, jobs, 119,
@@ -66,14 +68,14 @@ def tensources(options):
             edges = [edge for edge in data_edges(report) if edge["to"] == "r"]
             rates = [edge["window"]["delivered_wire_bytes"] for edge in edges]
             rates += [0] * (10 - len(rates))
-            found = [figure("Jain", jain(rates), ">=", {"same": 0.95, "spread": 0.93, "jitter": None}[case]),
+            found = [figure("Jain", jain(rates), ">=", {"same": 0.95, "spread": 0.93}.get(case)),
                      figure("least share x 10", min(rates) / (sum(rates) / 10), ">=", 0.5 if jitter else None),
                      figure("use of 1 Gbit/s", sum(rates) * 8 / 60 / GBPS, ">=", None),
                      figure("queue p50 ms", max(edge["queue_ms_p50"] for edge in edges), "<=",
                             max(15, 2000 * jitter)),
                      figure("own loss", max(own_loss(edge["window"]) for edge in edges), "<=", 0.001)]
-            return found + [competitive(report)]
-        yield Cell(case, values, read, quick=case == "same")
+            return found + [competitive(report), *common_figures(report)]
+        yield Cell(case, values, read)
 
 
 # ---- others on the same link ----
@@ -114,8 +116,8 @@ def compete(options):
                         return [figure(f"edge beside {kind}{tag}", own * 8 / seconds / GBPS, ">=",
                                        edge_least if judged else None),
                                 figure(f"{kind} beside edge{tag}", cross_share(report, GBPS, 20, 200), ">=",
-                                       other_least if judged else None)]
-                    yield Cell(name, values, read, quick=judged and rtt == 0.1 and first == "other")
+                                       other_least if judged else None), *common_figures(report)]
+                    yield Cell(name, values, read)
 
 
 def scavenger(options):
@@ -133,5 +135,6 @@ def scavenger(options):
                 own = edge["window"]["delivered_wire_bytes"] * 8 / (stop - 40) / GBPS
                 back = steps_until(series(edge), round(stop / STEP_S), lambda rate: rate >= 0.9 * GBPS)
                 return [figure("share beside others", own, "<=", 0.10), figure("RTTs back to 90 %", back, "<=", 30),
-                        figure("share of the other", cross_share(report, GBPS, 40, 80), ">=", None)]
-            yield Cell(name, values, read, quick=kind == "bql" and first == "scavenger")
+                        figure("share of the other", cross_share(report, GBPS, 40, 80), ">=", None),
+                        *common_figures(report)]
+            yield Cell(name, values, read)

@@ -1,9 +1,15 @@
-"""Runs the cells in virtual time, several at once, and judges them: a row of the table for every figure.
+"""The edge transport's table in virtual time: scripts/bench transport [PATTERN…]
 
-A figure's worst value over cells and seeds is judged, except "p50 …" and "p95 …": those percentiles over the seeds.
+A PATTERN is a row (jitter), a glob of rows (t*) or of cells ('queue/rtt100*'); all cells unless some are named. A cell
+is run with several seeds, two cells at once, and told with the worst of them: PASS or MISS, and each figure beside what
+is asked. "p50 …" and "p95 …" are percentiles over the seeds instead. Then a line for each figure of each row.
+
+  --result FILE has every run and is written after each cell, so that it can be read meanwhile and continued by --resume
+Exit status 1 when a figure is missed or a run failed.
 """
 import argparse
 import fnmatch
+import hashlib
 import json
 import os
 import statistics
@@ -17,81 +23,93 @@ from transport.cells import reached, yaml_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIM = os.path.join(ROOT, "build/app/sim/sluice-sim")
-PACKETS_PER_S = 1.3e6  # of a simulation on one core of a 3 GHz machine, for the estimate
+PACKETS_PER_S = 1.0e6  # of a simulation on one core of a 3 GHz machine, for the estimate
+RUN_S_MAX = 3600       # a run that takes longer hangs
+PERCENTILES = ("p50 ", "p95 ")
 
 ROWS = {  # name: cells, judgement across cells, what the row is
-    "jitter": (rows.jitter, rows.jitter_columns, "jitter grid, three receivers, 1 Gbit/s"),
-    "wholefile": (rows.wholefile, None, "whole-file goodput, 60 s, plan rate known"),
-    "tenG": (rows.tengig, None, "10 Gbit/s x RTT x loss"),
-    "loss": (rows.loss, None, "1 Gbit/s, 1 s RTT, loss 10 and 30 %"),
-    "burst": (rows.burst, None, "Gilbert-Elliott, bursts of 50, 1 %"),
-    "late": (rows.late, None, "25 % of packets 5 ms late"),
-    "tail": (rows.tail, None, "tail"),
-    "queue": (rows.queue, None, "queue at 2 BDP of buffer"),
-    "shallow": (rows.shallow, None, "shallow buffers and policers"),
     "startup": (rows.startup, None, "start-up, rate unknown"),
     "known": (rows.known, None, "start-up, rate known within 10 %"),
     "step": (shares.step, None, "1000, 200, 1000 Mbit/s"),
     "blackout": (shares.blackout, None, "5 s blackout"),
+    "small": (rows.small, None, "1 MB object"),
+    "tail": (rows.tail, None, "tail"),
+    "queue": (rows.queue, None, "queue at 2 BDP of buffer"),
+    "shallow": (rows.shallow, None, "shallow buffers and policers"),
+    "loss": (rows.loss, None, "1 Gbit/s, 1 s RTT, loss 10 and 30 %"),
+    "burst": (rows.burst, None, "Gilbert-Elliott, bursts of 50, 1 %"),
+    "late": (rows.late, None, "25 % of packets 5 ms late"),
+    "slowchild": (rows.slowchild, rows.slowchild_pairs, "ten receivers, one slow"),
     "tensources": (shares.tensources, None, "ten sources, one downlink"),
     "compete": (shares.compete, None, "one edge against CUBIC and BBRv1"),
     "scavenger": (shares.scavenger, None, "scavenger against all others"),
-    "slowchild": (rows.slowchild, rows.slowchild_pairs, "ten receivers, one slow"),
+    "tenG": (rows.tengig, None, "10 Gbit/s x RTT x loss"),
     "random": (rows.random, rows.random_share, "random neighbours"),
-    "small": (rows.small, None, "1 MB object"),
+    "wholefile": (rows.wholefile, None, "whole-file goodput, 60 s, plan rate known"),
+    "jitter": (rows.jitter, rows.jitter_columns, "jitter grid, three receivers, 1 Gbit/s"),
 }
 
 
-def seeds_of(cell, options):
-    if options.quick:
-        return 1 if cell.seeds <= 1 else 10
-    return options.seeds if options.seeds and cell.seeds != 1 else cell.seeds or 5
+# ---- what is run ----
+
+def matches(row, cell, patterns):
+    return not patterns or any(fnmatch.fnmatch(row, pattern) or fnmatch.fnmatch(f"{row}/{cell.name}", pattern)
+                               for pattern in patterns)
 
 
 def chosen(options):
-    """[(row, cell, seed)], dear ones first so that no core is idle at the end."""
-    runs = []
-    for row in options.rows:
-        for cell in ROWS[row][0](options):
-            picked = fnmatch.fnmatch(cell.name, options.cells) if options.cells else cell.quick or not options.quick
-            if picked:
-                runs += [(row, cell, seed) for seed in range(1, seeds_of(cell, options) + 1)]
-    return runs
+    """[(row, cell)] in the table's order: what is over soon and tells much comes first."""
+    return [(row, cell) for row in ROWS for cell in ROWS[row][0](options) if matches(row, cell, options.patterns)]
 
 
-def write_cells(runs, folder):
-    for row, cell, _ in runs:
-        if cell.arguments:
-            continue
+def seeds_of(cell, options):
+    if cell.seeds:
+        return cell.seeds
+    return 1 if options.quick else options.seeds
+
+
+def write_cell(row, cell, folder):
+    """Its scenario file, unless sluice-sim draws it by itself; and what tells it from one that was changed."""
+    if cell.arguments:
+        cell.command, identity = list(cell.arguments), " ".join(cell.arguments)
+    else:
         path = os.path.join(folder, row, cell.name + ".yaml")
-        cell.path = path
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        text = yaml_text(cell.scenario, f"{ROWS[row][2]}: written by scripts/bench transport")
+        identity = yaml_text(cell.scenario, f"{ROWS[row][2]}: written by scripts/bench transport")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
+            file.write(identity)
+        cell.command = [os.path.relpath(path, ROOT) if path.startswith(ROOT) else path]
+    cell.identity = hashlib.sha256(identity.encode()).hexdigest()[:12]
 
 
-def simulate(run, options):
-    """(figures as {name: (value, comparison, limit)}, CPU seconds, error)."""
-    row, cell, seed = run
+def simulate(row, cell, seed, options):
+    """One run: {seed, figures: {name: value}, seconds, error}."""
     start = time.monotonic()
-    command = ["nice", "-n", "10", SIM, *(cell.arguments or [cell.path]), "--seed", str(seed), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    seconds = time.monotonic() - start
+    command = ["nice", "-n", "10", SIM, *cell.command, "--seed", str(seed), "--json"]
+    run = {"cell": f"{row}/{cell.name}", "seed": seed, "scenario": cell.identity, "figures": {}, "error": None}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_S_MAX, cwd=ROOT)
+    except subprocess.TimeoutExpired:
+        return {**run, "seconds": RUN_S_MAX, "error": "hangs"}
+    run["seconds"] = round(time.monotonic() - start, 2)
     if done.returncode not in (0, 1) or not done.stdout.strip():
-        return {}, seconds, (done.stderr.strip() or f"exit status {done.returncode}")[-300:]
+        return {**run, "error": (done.stderr.strip() or f"exit status {done.returncode}")[-300:]}
     report = json.loads(done.stdout)
+    run["digest"] = report.get("digest")
     if options.keep:
-        path = os.path.join(options.directory, row, f"{cell.name}-seed{seed}.json")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
+        with open(os.path.join(options.directory, row, f"{cell.name}-seed{seed}.json"), "w", encoding="utf-8") as file:
             file.write(done.stdout)
     try:
-        figures = {name: (value, comparison, limit) for name, value, comparison, limit in cell.figures(report)}
+        figures = cell.figures(report)
     except (IndexError, ValueError, ZeroDivisionError) as error:
-        return {}, seconds, f"no figures: {error} {[(job['state'], job['text']) for job in report.get('jobs', [])]}"
-    return figures, seconds, None
+        ends = [(job["state"], job["text"]) for job in report.get("jobs", [])]
+        return {**run, "error": f"no figures: {error} {ends}"}
+    run["figures"] = {name: value for name, value, _, _ in figures}
+    run["asked"] = {name: [comparison, limit] for name, _, comparison, limit in figures}
+    return run
 
+
+# ---- results ----
 
 def worst_of(values, comparison):
     if any(value is None for value in values):
@@ -101,120 +119,185 @@ def worst_of(values, comparison):
 
 def over_seeds(name, values, comparison):
     """What counts of a cell's seeds."""
-    if name[:4] not in ("p50 ", "p95 ") or any(value is None for value in values):
+    if not name.startswith(PERCENTILES) or any(value is None for value in values):
         return worst_of(values, comparison)
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * int(name[1:3]) / 100))]
 
 
-def judge_row(row, cells):
-    """cells: [(cell, [figures of each seed])] → lines of the table."""
-    collected = {}
-    for cell, runs in cells:
-        for name in runs[0] if runs else []:
-            values = [run[name][0] for run in runs if name in run]
-            comparison, limit = runs[0][name][1:]
-            collected.setdefault((name, comparison, limit), []).append(
-                (cell.name, over_seeds(name, values, comparison), values))
-    across = ROWS[row][1]
-    if across:
-        plain = [(cell, [{name: value[0] for name, value in run.items()} for run in runs]) for cell, runs in cells]
-        for name, value, comparison, limit in across(plain):
-            collected[(name, comparison, limit)] = [("all", value, [value])]
-    lines = []
-    for (name, comparison, limit), found in collected.items():
-        known = [value for _, _, values in found for value in values if value is not None]
-        lines.append({"row": row, "figure": name, "comparison": comparison, "asked": limit,
-                      "worst": worst_of([value for _, value, _ in found], comparison),
-                      "median": statistics.median(known) if known else None, "cells": len(found),
-                      "missed": [cell for cell, value, _ in found if not reached(value, comparison, limit)]})
-    return lines
+def judged(runs):
+    """Of one cell: [{figure, comparison, asked, value, seed, pass}], seed: of the worst run."""
+    good = [run for run in runs if not run["error"]]
+    found = []
+    for name, (comparison, limit) in (good[0]["asked"] if good else {}).items():
+        values = [run["figures"].get(name) for run in good]
+        value = over_seeds(name, values, comparison)
+        found.append({"figure": name, "comparison": comparison, "asked": limit, "value": value,
+                      "median": statistics.median(known) if (known := [v for v in values if v is not None]) else None,
+                      "seed": good[values.index(value)]["seed"] if value in values else good[0]["seed"],
+                      "pass": reached(value, comparison, limit)})
+    return found
 
 
 def number(value):
     return "none" if value is None else f"{value:.4g}"
 
 
-def print_lines(lines):
+def asked(line):
+    return f"{line['comparison']} {number(line['asked'])}" if line["asked"] is not None else ""
+
+
+def cell_line(name, runs, figures):
+    """PASS or MISS, and the figures, those that miss first and marked."""
+    errors = [run for run in runs if run["error"]]
+    ordered = sorted(figures, key=lambda line: line["pass"])
+    texts = [f"seed {run['seed']} failed: {run['error']}" for run in errors]
+    texts += [f"{'' if line['pass'] else '!'}{line['figure']} {number(line['value'])}"
+              f"{' (' + asked(line) + ')' if asked(line) else ''}" for line in ordered]
+    verdict = "MISS" if errors or not figures or not ordered[0]["pass"] else "PASS"
+    return f"{verdict} {name:<38} " + ", ".join(texts)
+
+
+def row_lines(row, cells):
+    """cells: {name: (runs, figures)} → a line for each figure of the row, and for what is judged across its cells."""
+    lines, collected = [], {}
+    for name, (_, figures) in cells.items():
+        for line in figures:
+            collected.setdefault((line["figure"], line["comparison"], line["asked"]), []).append((name, line))
+    across = ROWS[row][1]
+    for name, value, comparison, limit in across(cells) if across else []:
+        line = {"value": value, "median": value, "pass": reached(value, comparison, limit)}
+        collected[(name, comparison, limit)] = [("all cells", line)]
+    for (figure, comparison, limit), found in collected.items():
+        medians = [line["median"] for _, line in found if line["median"] is not None]
+        lines.append({"row": row, "figure": figure, "comparison": comparison, "asked": limit,
+                      "worst": worst_of([line["value"] for _, line in found], comparison),
+                      "median": statistics.median(medians) if medians else None, "cells": len(found),
+                      "missed": [name for name, line in found if not line["pass"]]})
+    return lines
+
+
+def print_rows(lines):
+    print(f"\n{'row':<11} {'figure':<28} {'asked':>9} {'worst':>9} {'median':>9}  cells that miss it")
     for line in lines:
-        asked = f"{line['comparison']} {number(line['asked'])}" if line["asked"] is not None else "-"
-        verdict = "ok" if not line["missed"] else f"{len(line['missed'])} of {line['cells']} missed"
-        if line["asked"] is None:
-            verdict = ""
-        names = ", ".join(line["missed"][:6]) + (" …" if len(line["missed"]) > 6 else "")
-        print(f"{line['row']:<11} {line['figure']:<26} {asked:>9} {number(line['worst']):>9} {number(line['median']):>9} "
-              f" {verdict:<16} {names}", flush=True)
+        verdict = "" if line["asked"] is None else f"PASS {line['cells']}"
+        if line["missed"]:
+            verdict = f"MISS {len(line['missed'])} of {line['cells']}: " + ", ".join(line["missed"][:6])
+            verdict += " …" if len(line["missed"]) > 6 else ""
+        print(f"{line['row']:<11} {line['figure']:<28} {asked(line) or '-':>9} {number(line['worst']):>9} "
+              f"{number(line['median']):>9}  {verdict}")
 
 
-def run_all(runs, options):
-    """{row: [(cell, [figures])]}, errors, seconds; a row is printed as soon as its last run is in."""
-    by_row, errors, spent = {}, [], 0.0
-    left = {}
-    for row, _, _ in runs:
-        left[row] = left.get(row, 0) + 1
-    lines = []
+# ---- the result file ----
+
+def identity_of_simulator():
+    with open(SIM, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()[:12]
+
+
+def earlier_runs(options, simulator):
+    """{(cell, seed, scenario): run} of the result file, when it is to be continued and is this simulator's."""
+    if not options.resume or not os.path.exists(options.result):
+        return {}
+    with open(options.result, encoding="utf-8") as file:
+        document = json.load(file)
+    if document["simulator"] != simulator:
+        print("transport: the result file is another simulator's; all is run anew")
+        return {}
+    return {(run["cell"], run["seed"], run["scenario"]): run for run in document["runs"]}
+
+
+class Results:
+    """Of this run of the table; written whole after each cell."""
+
+    def __init__(self, options, simulator):
+        commit = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True,
+                                check=False).stdout.strip()
+        self.path = options.result
+        self.document = {"commit": commit, "simulator": simulator, "congestion": options.congestion, "cells": {},
+                         "rows": [], "runs": []}
+
+    def add(self, name, cell, runs, figures):
+        verdict = bool(figures) and all(line["pass"] for line in figures) and not any(run["error"] for run in runs)
+        command = ["build/app/sim/sluice-sim", *cell.command]
+        self.document["cells"][name] = {"pass": verdict, "command": command, "figures": figures}
+        self.document["runs"] += runs
+        self.write()
+
+    def write(self):
+        if not self.path:
+            return
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
+            json.dump(self.document, file, indent=1)
+        os.replace(self.path + ".new", self.path)
+
+
+def run_all(cells, options):
+    """Runs what is not there yet; prints each cell when its last seed is in. → (lines of rows, errors, seconds)."""
+    simulator = identity_of_simulator()
+    earlier, results = earlier_runs(options, simulator), Results(options, simulator)
+    by_row, failed, spent = {}, 0, 0.0
     with ThreadPoolExecutor(options.jobs) as pool:
-        for run, (figures, seconds, error) in zip(runs, pool.map(lambda run: simulate(run, options), runs)):
-            row, cell, seed = run
-            spent += seconds
-            cells = by_row.setdefault(row, {}).setdefault(cell.name, (cell, []))
-            if error:
-                errors.append(f"{row}/{cell.name} seed {seed}: {error}")
-            else:
-                cells[1].append(figures)
-            if options.verbose:
-                text = error or ", ".join(f"{name} {number(value[0])}" for name, value in figures.items())
-                print(f"  {row}/{cell.name} seed {seed} ({seconds:.1f} s): {text}", flush=True)
-            left[row] -= 1
-            if left[row] == 0:
-                added = judge_row(row, list(by_row[row].values()))
-                print_lines(added)
-                lines += added
-    return lines, errors, spent
+        waiting = []
+        for row, cell in cells:
+            key = f"{row}/{cell.name}"
+            waiting.append((row, cell, key, [
+                earlier.get((key, seed, cell.identity)) or pool.submit(simulate, row, cell, seed, options)
+                for seed in range(1, seeds_of(cell, options) + 1)]))
+        for row, cell, key, futures in waiting:
+            runs = [future if isinstance(future, dict) else future.result() for future in futures]
+            figures = judged(runs)
+            by_row.setdefault(row, {})[cell.name] = (runs, figures)
+            failed += sum(bool(run["error"]) for run in runs)
+            spent += sum(run["seconds"] for run in runs)
+            results.add(key, cell, runs, figures)
+            print(cell_line(key, runs, figures), flush=True)
+    lines = [line for row, found in by_row.items() for line in row_lines(row, found)]
+    results.document.update(rows=lines, seconds=round(spent, 1))
+    results.write()
+    return lines, failed, spent
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="scripts/bench transport", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default=",".join(ROWS), help="of: " + ", ".join(ROWS))
-    parser.add_argument("--cells", metavar="GLOB", help="only cells so called")
-    parser.add_argument("--seeds", type=int, default=0, help="of every cell; default 5, 200 of 1 MB objects")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="simulations at once")
-    parser.add_argument("--quick", action="store_true", help="a thinned grid, one seed")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="rows: " + ", ".join(ROWS))
+    parser.add_argument("--seeds", type=int, default=5, help="of every cell but the 1 MB object's (200); default 5")
+    parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument("--jobs", type=int, default=2, help="simulations at once")
     parser.add_argument("--congestion", default="bql", help="strategy of the edges")
     parser.add_argument("--directory", default=os.path.join(ROOT, "build/transport"), help="where cells are written")
     parser.add_argument("--write-only", action="store_true", help="write the cells and run nothing")
     parser.add_argument("--keep", action="store_true", help="keep each run's JSON beside its cell")
-    parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--verbose", action="store_true", help="a line for every run")
+    parser.add_argument("--result", metavar="FILE", help="JSON: every run, cell and row")
+    parser.add_argument("--resume", action="store_true", help="take what --result FILE has already")
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
     options = parser.parse_args(arguments)
-    options.rows = options.rows.split(",")
-    if set(options.rows) - set(ROWS):
-        parser.error(f"no such row: {', '.join(sorted(set(options.rows) - set(ROWS)))}")
+    if options.resume and not options.result:
+        parser.error("--resume needs --result FILE")
     return options
 
 
 def main(options):
-    runs = chosen(options)
-    write_cells(runs, options.directory)
-    estimate = sum(cell.packets() for _, cell, _ in runs) / PACKETS_PER_S / options.jobs
-    print(f"transport: {len({(row, cell.name) for row, cell, _ in runs})} cells, {len(runs)} runs, about "
-          f"{estimate / 60:.0f} min with {options.jobs} at once; cells in {options.directory}", flush=True)
+    cells = chosen(options)
+    if not cells:
+        print(f"transport: no row or cell is called {' or '.join(options.patterns)}", file=sys.stderr)
+        return 2
+    for row, cell in cells:
+        write_cell(row, cell, options.directory)
+    runs = sum(seeds_of(cell, options) for _, cell in cells)
+    estimate = sum(cell.packets() * seeds_of(cell, options) for _, cell in cells) / PACKETS_PER_S / options.jobs
+    print(f"transport: {len(cells)} cells, {runs} runs, about {estimate / 60:.0f} min with {options.jobs} at once; "
+          f"cells in {options.directory}", flush=True)
     if options.write_only:
         return 0
-    print(f"{'row':<11} {'figure':<26} {'asked':>9} {'worst':>9} {'median':>9}  verdict          cells that miss it")
     start = time.monotonic()
-    lines, errors, spent = run_all(runs, options)
-    for error in [] if options.verbose else errors:
-        print(f"failed: {error}")
+    lines, failed, spent = run_all(cells, options)
+    print_rows(lines)
     missed = [line for line in lines if line["missed"]]
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"lines": lines, "errors": errors, "seconds": round(time.monotonic() - start, 1)}, file, indent=1)
-    print(f"transport: {len(lines) - len(missed)} of {len(lines)} figures reached, {len(errors)} runs failed, "
+    print(f"transport: {len(lines) - len(missed)} of {len(lines)} figures reached, {failed} runs failed, "
           f"{(time.monotonic() - start) / 60:.1f} min, {spent / 60:.1f} min of simulations")
-    return 1 if missed or errors else 0
+    return 1 if missed or failed else 0
 
 
 if __name__ == "__main__":
