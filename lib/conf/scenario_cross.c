@@ -14,7 +14,6 @@ static const struct option_word kind_words[] = {{"cbr", CROSS_CBR},
                                                 {"onoff", CROSS_ONOFF},
                                                 {"cubic", CROSS_CUBIC},
                                                 {"bbr1", CROSS_BBR1},
-                                                {"bbr3", CROSS_BBR3},
                                                 {"bql", CROSS_BQL},
                                                 {"scavenger", CROSS_SCAVENGER},
                                                 {"fixed", CROSS_FIXED},
@@ -58,7 +57,6 @@ static bool needs_rate(const struct scenario_cross *cross)
         return true;
     case CROSS_CUBIC:
     case CROSS_BBR1:
-    case CROSS_BBR3:
     case CROSS_BQL:
     case CROSS_SCAVENGER:
     case CROSS_DELAY:

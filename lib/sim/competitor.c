@@ -249,6 +249,7 @@ static uint32_t find_losses(struct competitor *competitor)
         if (!is_lost(competitor, competitor->settled))
             break;
         record->fate = FATE_LOST;
+        competitor->lost_end = competitor->settled + 1;
         competitor->in_flight--;
         lost++;
     }
@@ -320,7 +321,9 @@ static void update_window(struct competitor *competitor, const struct competitor
             competitor->window = MAX(competitor->slow_start_end, 2ULL);
         competitor->state = COMPETITOR_OPEN;
     }
-    if (sample->lost != 0 && competitor->state == COMPETITOR_OPEN)
+    /* What was sent before the last reduction belongs to it, also when the same ack ends that episode. */
+    bool fresh = sample->lost != 0 && competitor->lost_end > competitor->recovery_end;
+    if (fresh && competitor->state == COMPETITOR_OPEN)
         begin_episode(competitor, COMPETITOR_RECOVERY, sample->in_flight_before, sample->now_ns);
     if (competitor->type->sets_window || competitor->state != COMPETITOR_RECOVERY)
         competitor->type->on_ack(competitor, sample);

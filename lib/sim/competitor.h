@@ -52,8 +52,8 @@ struct competitor_sample {
 };
 
 struct cubic {
-    uint64_t window;                      /* in 1/1024 packets: what lies below a whole packet is carried */
-    uint64_t window_max, window_last_max; /* same unit; the last one for fast convergence */
+    uint64_t window;                   /* in 1/1024 packets: what lies below a whole packet is carried */
+    uint64_t window_max, window_prior; /* same unit: W_max and cwnd_prior of RFC 9438 */
     uint64_t reno_window;
     uint64_t epoch_ns; /* 0: none */
     uint64_t k_ms;
@@ -124,9 +124,10 @@ struct competitor {
     /* Sender. */
     struct competitor_record *records;
     uint64_t mask;
-    uint64_t next;    /* number */
-    uint64_t settled; /* lower numbers are acked or lost */
-    uint64_t highest; /* acked, plus one */
+    uint64_t next;     /* number */
+    uint64_t settled;  /* lower numbers are acked or lost */
+    uint64_t highest;  /* acked, plus one */
+    uint64_t lost_end; /* the newest lost number, plus one */
     uint64_t in_flight;
     uint8_t state;                                       /* enum competitor_state */
     uint64_t recovery_end;                               /* the episode ends when this number is settled */

@@ -35,10 +35,9 @@ static void on_loss(struct competitor *competitor, bool timeout, uint64_t now_ns
     (void)now_ns;
     (void)timeout;
     uint64_t window = competitor->window * UNIT;
-    cubic->window_max = window;
-    if (window < cubic->window_last_max) /* fast convergence */
-        cubic->window_max = window * (1000 + BETA_PERMILLE) / 2000;
-    cubic->window_last_max = window;
+    bool falls = window < cubic->window_max; /* fast convergence */
+    cubic->window_max = falls ? window * (1000 + BETA_PERMILLE) / 2000 : window;
+    cubic->window_prior = window;
     cubic->window = MAX(window * BETA_PERMILLE / 1000, 2 * UNIT);
     competitor->slow_start_end = cubic->window / UNIT;
     cubic->epoch_ns = 0;
@@ -115,8 +114,8 @@ static void avoid(struct competitor *competitor, uint64_t acked, uint64_t now_ns
         begin_epoch(cubic, now_ns);
     uint64_t target = cubic_at(cubic, now_ns + competitor->rtt_smoothed_ns);
     target = MIN(MAX(target, cubic->window), cubic->window * 3 / 2);
-    /* alpha = 3 (1 - beta) / (1 + beta) until W_max is reached again, then 1. */
-    uint64_t alpha = cubic->reno_window < cubic->window_max ? UNIT * 9 / 17 : UNIT;
+    /* alpha = 3 (1 - beta) / (1 + beta) until the window before the loss is reached again, then 1. */
+    uint64_t alpha = cubic->reno_window < cubic->window_prior ? UNIT * 9 / 17 : UNIT;
     cubic->reno_window += alpha * acked * UNIT / cubic->window;
     uint64_t growth = (target - cubic->window) * acked * UNIT / cubic->window;
     cubic->window = MAX(cubic->window + growth, cubic->reno_window);

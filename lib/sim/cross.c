@@ -26,8 +26,6 @@ const char *cross_kind_name(unsigned kind)
         return "cubic";
     case CROSS_BBR1:
         return "bbr1";
-    case CROSS_BBR3:
-        return "bbr3";
     case CROSS_BQL:
         return "bql";
     case CROSS_SCAVENGER:
@@ -140,7 +138,6 @@ static const struct competitor_type *competitor_of(uint8_t kind)
         return &competitor_cubic_type;
     case CROSS_BBR1:
         return &competitor_bbr1_type;
-    case CROSS_BBR3:
     case CROSS_CBR:
     case CROSS_POISSON:
     case CROSS_ONOFF:

@@ -67,7 +67,6 @@ enum scenario_cross_kind {
     CROSS_ONOFF,
     CROSS_CUBIC,
     CROSS_BBR1,
-    CROSS_BBR3,
     CROSS_BQL,
     CROSS_SCAVENGER,
     CROSS_FIXED,
