@@ -104,6 +104,16 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
     return true;
 }
 
+void feed_defer(struct object *object, uint32_t child)
+{
+    struct slot_list *ready = &object->feeds[child].ready;
+    uint32_t index = ready->head;
+    if (index == SLOT_NONE)
+        return;
+    list_remove(object->store, ready, SLOT_READY(child), index);
+    list_append(object->store, ready, SLOT_READY(child), index);
+}
+
 static void mark_sent(struct slot_child *state, uint32_t first, uint32_t count)
 {
     for (uint32_t word = first / 64; word * 64 < first + count; word++) {
@@ -201,6 +211,15 @@ bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint3
         set_done(object, child, slot->block);
     }
     return news != 0;
+}
+
+void feed_settle(struct object *object, uint32_t child, uint32_t index)
+{
+    struct slot *slot = &object->store->slots[index];
+    if (slot->children[child].acked_count != slot->symbols || (slot->done >> child & 1) != 0)
+        return;
+    slot->served = true;
+    set_done(object, child, slot->block);
 }
 
 /* False: all of it is acked, or was never sent. */

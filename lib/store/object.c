@@ -4,9 +4,6 @@
 #include "base/units.h"
 #include "store/slots.h"
 
-#define HASH_EXPECTED 1
-#define HASH_COMPUTED 2
-
 /* First fit over the pool: a run may start where it starts or where another one ends. Returns pool_blocks
  * when no gap is wide enough. */
 static uint64_t pool_find(const struct store *store, uint64_t need)
@@ -85,6 +82,7 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
         .pool_first = need == 0 ? 0 : first,
         .pool_blocks = need,
         .read_next = geometry->blocks,
+        .short_place = UINT64_MAX,
         .child_count = child_count,
         .active = (1u << child_count) - 1,
     };

@@ -89,7 +89,8 @@ static void start(struct object *object, uint64_t block, uint32_t index)
     struct slot *slot = &object->store->slots[index];
     slot->object = object;
     slot->block = block;
-    slot->symbols = geometry_symbols_in_block(&object->geometry, block);
+    slot->symbols = block == object->short_place ? object->short_symbols
+                                                 : geometry_symbols_in_block(&object->geometry, block);
     slot->have_count = 0;
     slot->retired = slot->rejected = slot->served = slot->ahead = false;
     slot->done = slot->touched = slot->ready = slot->repair = slot->loading = slot->pinned = 0;

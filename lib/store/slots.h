@@ -11,6 +11,10 @@
 #define SLOT_REPAIR(c)                                                                                       \
     (offsetof(struct slot, children) + (c) * sizeof(struct slot_child) + offsetof(struct slot_child, repair))
 
+/* object.hash_known */
+#define HASH_EXPECTED 1
+#define HASH_COMPUTED 2
+
 void list_init(struct slot_list *list);
 void list_append(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index);
 void list_prepend(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index);
@@ -41,6 +45,9 @@ void feed_link_ready(struct object *object, uint32_t index, uint32_t children);
 void feed_link_repair(struct object *object, uint32_t index, uint32_t child);
 /* Takes the slot off these children's lists. */
 void feed_unlink(struct object *object, uint32_t index, uint32_t children);
+
+/* The slot's block has become shorter: the child may have acked all of it by that. */
+void feed_settle(struct object *object, uint32_t child, uint32_t index);
 
 /* Lowest set bit of a mask of children, which must not be empty. */
 static inline uint32_t child_first(uint32_t children)

@@ -63,7 +63,9 @@ struct object {
     uint64_t read_next;   /* next block to read ahead; `blocks` where nothing is */
     uint32_t ahead_count; /* slots read ahead that no child was sent all of */
     uint32_t slots_in_use;
-    uint64_t holds; /* over all its slots */
+    uint64_t short_place;   /* streams: where the last block lies, once that is known; else UINT64_MAX */
+    uint32_t short_symbols; /* of that block */
+    uint64_t holds;         /* over all its slots */
     uint32_t child_count;
     uint32_t active;    /* one bit per child that was not dropped */
     uint32_t load_turn; /* the child whose backlog is looked at first */
@@ -132,6 +134,8 @@ bool object_complete(const struct object *object); /* every block VERIFIED */
  * blocks; at most count_max
  * consecutive ones of one block. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
+/* What feed_peek offers, repairs excepted, goes behind all others. */
+void feed_defer(struct object *object, uint32_t child);
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */
 void feed_on_sent(struct object *object, uint32_t child, const struct feed_item *item);
 /* `symbol` and `count` of these two are those of one sent item. */
