@@ -26,6 +26,8 @@ static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
 static const struct option_word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
 static const struct option_word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
 static const struct option_word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
+static const struct option_word slow_words[] = {
+    {"drop", PART_SLOW_DROP}, {"wait", PART_SLOW_WAIT}, {NULL, 0}};
 static const struct option_word congestion_words[] = {{"bql", PART_CONGESTION_BQL},
                                                       {"scavenger", WORD_LATER},
                                                       {"delay", PART_CONGESTION_DELAY},
@@ -216,6 +218,15 @@ const struct conf_option job_options[] = {
     {"manifest", OPTION_PATH, FIELD(struct job_spec, manifest),
      .help = "directory at the source for NAME.manifest.json, written when the job ends; default: the node's "
              "manifests"},
+    {"retention", OPTION_SIZE, FIELD(struct job_spec, retention_bytes), .min = 1, .max = 1ULL << 40,
+     .initial = "64MB", .help = "stream: what is kept for slow receivers and repairs"},
+    {"window", OPTION_TIME, FIELD(struct job_spec, window_ns), .max = 86400 * NS_PER_S,
+     .zero_unlimited = true, .initial = "unlimited",
+     .help = "stream: a receiver may not be further behind than this, retention or not"},
+    {"slow", OPTION_WORD, FIELD(struct job_spec, slow), .words = slow_words, .initial = "drop",
+     .help = "stream: what becomes of a receiver that holds the others up: it ends, or they wait"},
+    {"flush", OPTION_TIME, FIELD(struct job_spec, flush_ns), .max = 10 * NS_PER_S, .initial = "20ms",
+     .help = "stream: how long bytes wait for more before they leave in a symbol that is not full"},
     {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
      .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
     {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,

@@ -99,6 +99,8 @@ static const struct conf_option node_options[] = {
     {"buffer", OPTION_SIZE, FIELD(struct scenario_node, buffer_bytes), .min = 4 << 20,
      .help = "symbol buffer; default: the node's own"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "the simulated disk"},
+    {"sink", OPTION_RATE, FIELD(struct scenario_node, sink_rate_bps), .min = 1000, .zero_unlimited = true,
+     .initial = "unlimited", .help = "rate of whoever reads the streams that end here"},
     {"absent", OPTION_BOOL, FIELD(struct scenario_node, absent), .initial = "false",
      .help = "configured everywhere but never started"},
     {.type = OPTION_END}};
@@ -150,10 +152,27 @@ static void read_nodes(struct conf_reader *reader, const struct conf_option *opt
 
 /* ---- jobs ---- */
 
+static const struct option_word object_words[] = {
+    {"file", PART_OBJECT_FILE}, {"stream", PART_OBJECT_STREAM}, {NULL, 0}};
+
+static const struct conf_option input_options[] = {
+    {"rate", OPTION_RATE, FIELD(struct scenario_job, rate_bps), .min = 1000, .required = true,
+     .help = "while it is on"},
+    {"duration", OPTION_TIME, FIELD(struct scenario_job, duration_ns), .max = 86400 * NS_PER_S,
+     .required = true, .help = "after that it ends"},
+    {"on", OPTION_TIME, FIELD(struct scenario_job, on_ns), .max = 3600 * NS_PER_S, .initial = "0s",
+     .help = "in turns it is on for so long; 0: always"},
+    {"off", OPTION_TIME, FIELD(struct scenario_job, off_ns), .max = 3600 * NS_PER_S, .initial = "0s",
+     .help = "and off for so long"},
+    {.type = OPTION_END}};
+
 static const struct conf_option job_item_options[] = {
     {.type = OPTION_INCLUDE, .options = job_options, .offset = offsetof(struct scenario_job, spec)},
-    {"size", OPTION_SIZE, FIELD(struct scenario_job, size_bytes), .max = 1ULL << 50, .required = true,
+    {"object", OPTION_WORD, FIELD(struct scenario_job, spec.object), .words = object_words, .initial = "file",
+     .help = "what is sent; a stream has an input, a file its size"},
+    {"size", OPTION_SIZE, FIELD(struct scenario_job, size_bytes), .max = 1ULL << 50,
      .help = "size of the file that is sent"},
+    {"input", OPTION_MAP, .options = input_options, .help = "stream: what comes into the source"},
     {"sparse", OPTION_BOOL, FIELD(struct scenario_job, sparse), .initial = "false",
      .help = "the file is a hole: all zeros; else its content is pseudo-random"},
     {"at", OPTION_TIME, FIELD(struct scenario_job, start_ns), .initial = "0s",
@@ -183,6 +202,24 @@ static void check_given_tree(struct conf_reader *reader, const char *where, cons
     }
 }
 
+static void check_object(struct conf_reader *reader, unsigned index, const struct scenario_job *job)
+{
+    char place[CONF_WHERE_BYTES];
+    const yaml_node_t *jobs = conf_find(reader, yaml_document_get_root_node(&reader->document), "jobs");
+    const yaml_node_t *item = conf_at(reader, jobs, index);
+    bool stream = job->spec.object == PART_OBJECT_STREAM, input = conf_find(reader, item, "input") != NULL;
+    snprintf(place, sizeof(place), "jobs[%u]", index);
+    if (!stream && conf_find(reader, item, "size") == NULL)
+        conf_fault(reader, place, "\"size\" is missing: size of the file that is sent");
+    if (stream && !input)
+        conf_fault(reader, place, "\"input\" is missing: what comes into the source of a stream");
+    snprintf(place, sizeof(place), "jobs[%u].input", index);
+    if (!stream && input)
+        conf_fault(reader, place, "is for object: stream");
+    if ((job->on_ns == 0) != (job->off_ns == 0))
+        conf_fault(reader, place, "on and off belong together");
+}
+
 static void check_scenario_job(struct conf_reader *reader, unsigned index)
 {
     struct scenario *scenario = reader->context;
@@ -190,6 +227,7 @@ static void check_scenario_job(struct conf_reader *reader, unsigned index)
     char where[32], place[CONF_WHERE_BYTES];
     snprintf(where, sizeof(where), "jobs[%u].", index);
     conf_check_job(reader, where, spec);
+    check_object(reader, index, &scenario->jobs[index]);
     snprintf(place, sizeof(place), "%sname", where);
     for (unsigned before = 0; before < index; before++)
         if (strcmp(scenario->jobs[before].spec.name, spec->name) == 0)

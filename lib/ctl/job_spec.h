@@ -45,6 +45,11 @@ struct job_spec {
     uint8_t durable;              /* enum part_durable */
     uint8_t exists;               /* enum part_exists */
     uint8_t congestion;           /* enum part_congestion */
+    uint8_t object;               /* enum part_object */
+    uint8_t slow;                 /* stream: enum part_slow */
+    uint64_t retention_bytes;     /* stream: kept for slow receivers and repairs */
+    uint64_t window_ns;           /* stream: and no older than this; 0: no limit */
+    uint64_t flush_ns;            /* stream: a symbol waits so long to be filled */
     uint8_t tree_owner;           /* PART_TREE_OWNER or 0; the same for the next two */
     uint8_t tree_xattrs;
     uint8_t tree_hardlinks;

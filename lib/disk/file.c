@@ -407,6 +407,9 @@ static enum disk_status serve(struct file *file, const struct disk_request *requ
         return DISK_OK;
     case DISK_MANIFEST:
         return manifest_serve(request, reply);
+    case DISK_FEED:
+    case DISK_DRAIN:
+        return not_open(file, reply->text);
     }
     CHECK(false);
     return DISK_FAILED;

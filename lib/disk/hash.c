@@ -34,6 +34,14 @@ void hash_block(enum part_hash kind, const uint8_t *data, size_t length, struct 
     CHECK(false);
 }
 
+void hash_chain(enum part_hash kind, struct wire_hash *chain, const struct wire_hash *hash)
+{
+    uint8_t both[2 * WIRE_HASH_BYTES];
+    memcpy(both, chain, WIRE_HASH_BYTES);
+    memcpy(both + WIRE_HASH_BYTES, hash, WIRE_HASH_BYTES);
+    hash_block(kind, both, sizeof(both), chain);
+}
+
 void hash_thread_end(void)
 {
     EVP_MD_CTX_free(context);

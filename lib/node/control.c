@@ -112,7 +112,8 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
     uint8_t child = job->child_of_peer[peer->index];
     if (child == UINT8_MAX || job->object == NULL)
         return false;
-    if (blocks.first_block > job->geometry.blocks || blocks.count > job->geometry.blocks - blocks.first_block)
+    if (job->live.on || blocks.first_block > job->geometry.blocks ||
+        blocks.count > job->geometry.blocks - blocks.first_block)
         return false;
     if (kind == CONTROL_HAVE) {
         feed_on_have(job->object, child, blocks.first_block, blocks.count);
@@ -149,6 +150,33 @@ static bool on_adjust(struct node *node, struct peer *peer, const uint8_t *body,
     return true;
 }
 
+static bool on_live_room(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                         uint64_t now_ns)
+{
+    struct wire_live_room room;
+    if (control_live_room_decode(body, length, &room) != WIRE_OK)
+        return false;
+    struct job *job = job_find(node, room.job);
+    if (job == NULL || !job->live.on || job->child_of_peer[peer->index] == UINT8_MAX)
+        return job == NULL;
+    live_on_room(node, job, job->child_of_peer[peer->index], room.blocks, now_ns);
+    return true;
+}
+
+static bool on_live_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                        uint64_t now_ns)
+{
+    struct control_live_end end;
+    if (control_live_end_decode(body, length, &end) != WIRE_OK)
+        return false;
+    struct job *job = job_find(node, end.fixed.job);
+    if (job == NULL)
+        return true;
+    if (!job->live.on || job->is_source || job->parent != peer->index || job->object == NULL)
+        return false;
+    return live_on_end(node, job, &end, now_ns);
+}
+
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
                      uint64_t now_ns)
 {
@@ -174,6 +202,10 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
         return on_close_job(node, peer, body, length, now_ns);
     case CONTROL_ADJUST:
         return on_adjust(node, peer, body, length, now_ns);
+    case CONTROL_LIVE_ROOM:
+        return on_live_room(node, peer, body, length, now_ns);
+    case CONTROL_LIVE_END:
+        return on_live_end(node, peer, body, length, now_ns);
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -16,6 +16,7 @@
 #include "edge/stream.h"
 #include "fwd/table.h"
 #include "node/causes.h"
+#include "node/live.h"
 #include "node/node.h"
 #include "node/share.h"
 #include "probe/rtt_probe.h"
@@ -137,8 +138,9 @@ struct child {
     uint64_t hash_next; /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint32_t symbols_per_packet;
-    struct pacer pacer; /* plan's and job's cap on this edge, wire rate; see adjust.c */
-    uint64_t share;     /* virtual time up to which it was served */
+    struct pacer pacer;   /* plan's and job's cap on this edge, wire rate; see adjust.c */
+    uint64_t share;       /* virtual time up to which it was served */
+    uint64_t room_blocks; /* stream: blocks below have a place there */
     bool gone;
 };
 
@@ -156,6 +158,7 @@ struct job {
     struct control_part part;
     struct geometry geometry;
     struct object *object; /* NULL until opened */
+    struct job_live live;
     uint16_t child_count;
     struct child children[CONTROL_CHILDREN_MAX];
     struct job_controls controls;
@@ -313,6 +316,7 @@ void job_block_bad(struct node *node, struct job *job, uint64_t block);
 void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
 void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins to let go of everything */
 void job_tick(struct node *node, struct job *job, uint64_t now_ns);
+void job_drop_child(struct node *node, struct job *job, uint16_t peer);
 void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns);
 uint32_t job_ip_overhead(const struct node *node);
 
@@ -348,6 +352,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
 void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
 bool source_tell_sites(struct node *node,
                        struct job *job); /* again, what found queues full; true: nothing left */
+void source_drop(struct job *job, uint16_t peer, const char *text, uint64_t now_ns);
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* source_limit.c: which edge limits a site, and why */
@@ -368,6 +373,7 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
                    uint64_t now_ns);
 void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+void site_verified(struct node *node, struct job *job, const char *text);
 void site_tick(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- manifest.c: what every site got ---- */

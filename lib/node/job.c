@@ -126,8 +126,13 @@ bool job_install(struct node *node, struct job *job, struct err *err)
 
 bool job_open_object(struct node *node, struct job *job, struct err *err)
 {
-    bool discard = !job->is_source && (node->config.store == NODE_STORE_NONE || !job->part.fixed.keep);
-    job->object = object_open(&node->store, &job->geometry, job->is_source, discard, job->child_count, err);
+    bool live = job->part.fixed.object == PART_OBJECT_STREAM;
+    bool discard =
+        live || (!job->is_source && (node->config.store == NODE_STORE_NONE || !job->part.fixed.keep));
+    bool source = job->is_source && !live;
+    job->object = object_open(&node->store, &job->geometry, source, discard, job->child_count, err);
+    if (job->object != NULL && live)
+        live_open(job);
     return job->object != NULL;
 }
 
@@ -185,6 +190,8 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         sender_set_cap(&peer->sender, cap_bps);
         peer->ready_ns = 0;
     }
+    if (job->live.on)
+        live_start(node, job, now_ns);
 }
 
 static void stop_edge(struct node *node, struct job *job, uint16_t index)
@@ -234,6 +241,10 @@ static bool writes_to_disk(const struct job *job)
 
 void job_on_block_complete(struct node *node, struct job *job, uint64_t block)
 {
+    if (job->live.on) {
+        live_on_block(node, job, block);
+        return;
+    }
     if (!writes_to_disk(job)) {
         /* A pure relay, or one whose disk failed: the block lives in memory until every child has it. */
         object_write_begin(job->object, block);
@@ -368,6 +379,8 @@ void job_close(struct node *node, struct job *job, uint64_t now_ns)
 
 static void closing_tick(struct node *node, struct job *job)
 {
+    if (job->live.on)
+        live_interrupt(node, job);
     if (job->disk_outstanding > 0)
         return;
     if (job->is_source && !manifest_write(node, job))
@@ -401,6 +414,10 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
         site_tick(node, job, now_ns);
     if (job->phase == PHASE_CLOSING || job->object == NULL || job->state != JOB_RUNNING)
         return;
+    if (job->live.on) {
+        live_tick(node, job, now_ns);
+        return;
+    }
     bool finish_first = !job->is_source && job->phase == PHASE_RUNNING && object_complete(job->object);
     if (!job->is_source)
         job_write_waiting(node, job);
@@ -411,7 +428,7 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
         manifest_tick(node, job);
 }
 
-static void drop_child(struct node *node, struct job *job, uint16_t peer)
+void job_drop_child(struct node *node, struct job *job, uint16_t peer)
 {
     uint8_t index = job->child_of_peer[peer];
     if (index == UINT8_MAX || job->children[index].gone)
@@ -430,7 +447,7 @@ void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t
             continue;
         /* Silence may end; a restarted peer has forgotten everything. */
         if (restarted)
-            drop_child(node, job, peer);
+            job_drop_child(node, job, peer);
         if (job->is_source)
             source_on_peer_lost(node, job, peer, restarted, now_ns);
         else if (restarted && peer == job->source_peer)

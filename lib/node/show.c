@@ -88,7 +88,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->state = job->state;
     view->source = job->is_source;
     view->controls = job->controls;
-    view->size_bytes = job->geometry.size_bytes;
+    view->size_bytes = job->live.on ? job->live.bytes : job->geometry.size_bytes;
     view->created_ns = job->created_ns;
     view->running_ns = job->started_ns;
     view->ended_ns = job->ended_ns;

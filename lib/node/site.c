@@ -43,6 +43,10 @@ static void send_status(struct node *node, struct job *job, uint64_t now_ns)
     struct control_status status = {.fixed = {.job = job->id, .state = job->site_state}};
     status.fixed.received_bytes = job->object == NULL ? 0 : job->object->received_bytes;
     status.fixed.verified_bytes = job->object == NULL ? 0 : job->object->verified_bytes;
+    if (job->live.on) {
+        status.fixed.received_bytes = job->live.bytes;
+        status.fixed.verified_bytes = job->live.verified_bytes;
+    }
     status.fixed.elapsed_ns = job->started_ns == 0 ? 0 : now_ns - job->started_ns;
     name_copy(status.text, sizeof(status.text), job->text);
     tell_edges(node, job, &status);
@@ -71,6 +75,8 @@ void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *
         object_disk_lost(job->object);
     if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
         job->phase = PHASE_ENDED;
+    if (job->live.on && job->object != NULL)
+        live_on_sink_failed(node, job);
     node->counters.jobs_failed++;
     digest_add(&node->digest, (uint64_t)job->id << 8 | SITE_FAILED);
     node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);
@@ -144,8 +150,13 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     job->parent = peer_find(node, part->fixed.parent.text);
     if (job->parent >= node->peer_count)
         return err_set(err, "parent '%s' is no peer of %s", part->fixed.parent.text, node->config.name);
-    if (!geometry_init(&job->geometry, part->fixed.size_bytes, part->fixed.symbol_bytes,
-                       part->fixed.block_symbols, err))
+    bool stream = part->fixed.object == PART_OBJECT_STREAM;
+    if (stream && !live_fit_part(node, &job->part.fixed, err))
+        return false;
+    uint64_t bytes =
+        stream ? live_window_bytes(&job->part.fixed, part->fixed.symbol_bytes, part->fixed.block_symbols)
+               : part->fixed.size_bytes;
+    if (!geometry_init(&job->geometry, bytes, part->fixed.symbol_bytes, part->fixed.block_symbols, err))
         return false;
     if (!job_install(node, job, err) || !job_open_object(node, job, err))
         return false;
@@ -277,7 +288,7 @@ void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
     }
 }
 
-static void verified(struct node *node, struct job *job, const char *text)
+void site_verified(struct node *node, struct job *job, const char *text)
 {
     job->phase = PHASE_ENDED;
     job->site_state = SITE_VERIFIED;
@@ -288,11 +299,12 @@ static void verified(struct node *node, struct job *job, const char *text)
 
 static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
 {
-    if (job->phase != PHASE_RUNNING || job->disk_outstanding > 0 || !object_complete(job->object))
+    if (job->live.on || job->phase != PHASE_RUNNING || job->disk_outstanding > 0 ||
+        !object_complete(job->object))
         return;
     node_schedule(node, now_ns);
     if (!job->part.fixed.keep) {
-        verified(node, job, "relayed");
+        site_verified(node, job, "relayed");
         return;
     }
     job->phase = PHASE_FINISHING;
@@ -341,11 +353,19 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
     case DISK_READ:
         on_loaded(node, job, reply, now_ns);
         return;
+    case DISK_FEED:
+    case DISK_DRAIN:
+        live_on_disk(node, job, reply, now_ns);
+        return;
     case DISK_FINISH:
+        if (job->live.on) {
+            live_on_disk(node, job, reply, now_ns);
+            return;
+        }
         if (job->phase == PHASE_CLOSING)
             return;
         if (reply->status == DISK_OK)
-            verified(node, job, reply->text);
+            site_verified(node, job, reply->text);
         else
             site_fail(node, job, now_ns, "%s", reply->text);
         return;
@@ -360,6 +380,10 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
 
 void site_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns)
 {
+    if (job->live.on) {
+        live_on_hashes(node, job, hashes, now_ns);
+        return;
+    }
     uint64_t first = hashes->fixed.first_block;
     bool inside = first <= job->geometry.blocks && hashes->fixed.count <= job->geometry.blocks - first;
     if (job->object == NULL || job->phase == PHASE_CLOSING || !inside ||

@@ -150,6 +150,8 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
                        spec->target);
     if (!name_valid(spec->directory))
         return err_set(err, "job '%s': directory '%s' is not a valid name", spec->name, spec->directory);
+    if (spec->object == PART_OBJECT_STREAM && !live_check_spec(node, spec, err))
+        return false;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
         if (job->in_use && job->is_source && job->state < JOB_DONE && strcmp(job->spec.name, spec->name) == 0)
@@ -187,6 +189,8 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
     name_copy(job->open.file, sizeof(job->open.file), spec->file);
     job->open.hash = spec->hash;
     job->open.tree = spec->tree_owner | spec->tree_xattrs | spec->tree_hardlinks;
+    job->open.object = spec->object;
+    job->open.flush_ns = spec->flush_ns;
     enter(node, job, JOB_ACCEPTED, TIME_NEVER);
     job_disk(node, job, &(struct disk_request){.op = DISK_OPEN_SOURCE, .open = &job->open});
     return true;
@@ -476,6 +480,9 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
         return;
     unsigned seconds = (unsigned)((now_ns - site->progress_ns) / NS_PER_S);
     const char *parent = silent_parent(node, job, site);
+    /* A stream goes on when its input does; who is too slow for it is the window's question. */
+    if (job->live.on && !silent && parent == NULL)
+        return;
     char text[CONTROL_TEXT_BYTES];
     if (silent)
         snprintf(text, sizeof(text), "does not answer for %u s", seconds);
@@ -505,6 +512,13 @@ static void finish(struct node *node, struct job *job, uint64_t now_ns)
         snprintf(more, sizeof(more), " (and %u more)", failures - 1);
     snprintf(job->text, sizeof(job->text), "%.31s: %.180s%s", failed->name, failed->text, more);
     end(node, job, JOB_FAILED, CLOSE_DONE, now_ns);
+}
+
+void source_drop(struct job *job, uint16_t peer, const char *text, uint64_t now_ns)
+{
+    struct site *site = site_of_peer(job, peer);
+    if (site != NULL && !site->ended)
+        site_ended(site, SITE_FAILED, text, now_ns);
 }
 
 static void running_tick(struct node *node, struct job *job, uint64_t now_ns)
@@ -608,9 +622,13 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
     case DISK_READ:
         on_read(node, job, reply, now_ns);
         return;
+    case DISK_FEED:
+    case DISK_DRAIN:
+    case DISK_FINISH:
+        live_on_disk(node, job, reply, now_ns);
+        return;
     case DISK_OPEN_TARGET:
     case DISK_WRITE:
-    case DISK_FINISH:
     case DISK_ABORT:
     case DISK_CLOSE:
         return;

@@ -58,7 +58,7 @@ bool source_make_request(struct job *job, struct err *err)
     request->metric = job->spec.metric;
     request->trees_max = 1;
     request->children_max = job->spec.children_max;
-    request->size_bytes = job->geometry.size_bytes;
+    request->size_bytes = job->spec.object == PART_OBJECT_STREAM ? 0 : job->geometry.size_bytes;
     request->rate_cap_bps = job->spec.plan_rate_bps;
     add_node(job, job->spec.source, 0, false);
     for (uint16_t index = 0; index < job->site_count; index++)
@@ -132,15 +132,21 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     if (symbol_bytes == 0)
         return err_set(err, "a path of the tree is too narrow: MTU %u", tree_mtu(job));
     uint32_t block_symbols = geometry_block_symbols_for(symbol_bytes);
-    if (!geometry_init(&job->geometry, job->geometry.size_bytes, symbol_bytes, block_symbols, err))
-        return false;
+    bool stream = spec->object == PART_OBJECT_STREAM;
     memset(&job->part, 0, sizeof(job->part));
+    if (stream)
+        live_fill_part(spec, symbol_bytes, block_symbols, fixed);
+    uint64_t bytes =
+        stream ? live_window_bytes(fixed, symbol_bytes, block_symbols) : job->geometry.size_bytes;
+    if (!geometry_init(&job->geometry, bytes, symbol_bytes, block_symbols, err))
+        return false;
     fixed->job = job->id;
     fixed->epoch = job->epoch;
     name_copy(fixed->source.text, NAME_BYTES, node->config.name);
     name_copy(fixed->directory.text, NAME_BYTES, spec->directory);
     name_copy(fixed->job_name.text, NAME_BYTES, spec->name);
-    fixed->size_bytes = job->geometry.size_bytes;
+    fixed->object = spec->object;
+    fixed->size_bytes = stream ? 0 : job->geometry.size_bytes;
     fixed->modified_ns = job->modified_ns;
     fixed->symbol_bytes = symbol_bytes;
     fixed->block_symbols = block_symbols;

@@ -66,6 +66,12 @@ static void grow(struct sim_disk *disk)
 
 void sim_disk_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
 {
+    if (request->op == DISK_FEED || request->op == DISK_DRAIN) {
+        sim_live_submit(disk, request, now_ns);
+        return;
+    }
+    if (request->op == DISK_ABORT)
+        sim_live_interrupt(disk, request->handle, now_ns);
     if (disk->queue_tail - disk->queue_head == disk->queue_room)
         grow(disk);
     disk->busy_until_ns = MAX(disk->busy_until_ns, now_ns) + transmit_ns(request->length, disk->rate_bps);
@@ -80,11 +86,17 @@ void sim_disk_submit(struct sim_disk *disk, const struct disk_request *request, 
         (struct sim_disk_waiting){*request, disk->busy_until_ns + SIM_DISK_LATENCY_NS};
 }
 
-uint64_t sim_disk_next_ns(const struct sim_disk *disk)
+static uint64_t queue_next_ns(const struct sim_disk *disk)
 {
     if (disk->queue_head == disk->queue_tail)
         return TIME_NEVER;
     return disk->queue[disk->queue_head & (disk->queue_room - 1)].done_ns;
+}
+
+uint64_t sim_disk_next_ns(const struct sim_disk *disk)
+{
+    uint8_t handle;
+    return MIN(queue_next_ns(disk), sim_live_next_ns(disk, &handle));
 }
 
 static void failed(struct disk_reply *reply, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -126,6 +138,8 @@ static void open_source(struct sim_disk *disk, struct sim_handle *handle, const 
         if (strcmp(disk->sources[source].path, open->file) != 0)
             continue;
         *handle = (struct sim_handle){.open = true, .source = (uint8_t)source, .hash = open->hash};
+        handle->live =
+            (struct sim_live){.on = open->object == PART_OBJECT_STREAM, .flush_ns = open->flush_ns};
         reply->size_bytes = disk->sources[source].content.size_bytes;
         reply->modified_ns = disk->sources[source].modified_ns;
         return;
@@ -160,7 +174,8 @@ static void open_target(struct sim_disk *disk, struct sim_handle *handle, const 
         failed(reply, "%.150s: not the file of any job here", open->file);
         return;
     }
-    check_target(disk, open, (uint8_t)source, reply);
+    if (open->object != PART_OBJECT_STREAM)
+        check_target(disk, open, (uint8_t)source, reply);
     if (reply->status == DISK_FAILED)
         return;
     *handle = (struct sim_handle){.open = true,
@@ -170,7 +185,11 @@ static void open_target(struct sim_disk *disk, struct sim_handle *handle, const 
                                   .hash = open->hash,
                                   .exists = open->exists,
                                   .size_bytes = open->size_bytes};
+    handle->live =
+        (struct sim_live){.on = open->object == PART_OBJECT_STREAM, .rate_bps = disk->sink_rate_bps};
     name_copy(handle->name, sizeof(handle->name), open->file);
+    if (open->object == PART_OBJECT_STREAM)
+        return;
     if (reply->status == DISK_ALREADY_THERE) {
         bool right = file_find(disk, open->file)->right;
         if (right)
@@ -233,9 +252,26 @@ static void write_block(struct sim_disk *disk, struct sim_handle *handle, const 
         hash_block(PART_HASH_SHA256, request->data, request->length, &reply->hash);
 }
 
+static void finish_live(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply,
+                        uint64_t now_ns)
+{
+    reply->hash = handle->live.chain;
+    if (!handle->target)
+        return;
+    struct sim_copy *copy = &disk->copies[handle->source];
+    snprintf(reply->text, sizeof(reply->text), "/incoming/%.160s", handle->name);
+    copy->finished_ns = now_ns;
+    copy->verified = handle->live.offset == disk->sources[handle->source].content.size_bytes &&
+                     extent_covers(&handle->right, 0, handle->live.offset);
+}
+
 static void finish(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply,
                    uint64_t now_ns)
 {
+    if (handle->live.on) {
+        finish_live(disk, handle, reply, now_ns);
+        return;
+    }
     bool right = extent_covers(&handle->right, 0, handle->size_bytes);
     struct sim_file *file = file_find(disk, handle->name);
     struct sim_copy *copy = &disk->copies[handle->source];
@@ -287,6 +323,9 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
     case DISK_FINISH:
         finish(disk, handle, reply, now_ns);
         break;
+    case DISK_FEED:
+    case DISK_DRAIN:
+        break; /* not of this queue */
     case DISK_ABORT:
     case DISK_CLOSE:
         close_handle(disk, handle);
@@ -303,6 +342,11 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
 
 void sim_disk_answer(struct sim_disk *disk, struct disk_reply *reply, uint64_t now_ns)
 {
+    uint8_t live = 0;
+    if (sim_live_next_ns(disk, &live) < queue_next_ns(disk)) {
+        sim_live_answer(disk, live, reply, now_ns);
+        return;
+    }
     CHECK(sim_disk_next_ns(disk) <= now_ns);
     struct disk_request request = disk->queue[disk->queue_head++ & (disk->queue_room - 1)].request;
     CHECK(request.handle < DISK_HANDLES_MAX);

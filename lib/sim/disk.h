@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "sim/content.h"
 #include "sim/extent.h"
+#include "sim/live.h"
 #include "store/disk.h"
 
 #define SIM_SOURCES_MAX   16
@@ -33,6 +34,7 @@ struct sim_hash {
 struct sim_source {
     char path[PATH_BYTES];
     struct content content;
+    struct sim_input input; /* of a stream */
     uint64_t modified_ns;
     bool changed; /* fault: somebody wrote to it during the job */
     struct sim_hash *hashes;
@@ -49,6 +51,7 @@ struct sim_handle {
     uint8_t exists;
     uint64_t size_bytes;
     struct extent_set right; /* written as in the source */
+    struct sim_live live;
     char name[PATH_BYTES];
 };
 
@@ -66,6 +69,7 @@ struct sim_copy {
     uint32_t first_bytes; /* of that block */
     uint64_t right_bytes;
     bool verified;
+    struct wait_histogram latency; /* of a stream's symbols */
 };
 
 struct sim_disk_waiting {
@@ -78,6 +82,7 @@ struct sim_disk {
     uint64_t free_bytes; /* UINT64_MAX: no limit */
     bool full;           /* fault */
     uint64_t busy_until_ns;
+    uint64_t sink_rate_bps; /* of whoever reads streams; 0: as fast as they come */
     struct sim_source *sources;
     uint32_t source_count;
     struct sim_copy copies[SIM_SOURCES_MAX];

@@ -56,6 +56,8 @@ static void gather_receivers(struct sim *sim, uint16_t index, bool viewed, struc
         receiver->verified = copy->verified;
         receiver->complete_ns = receiver->done ? copy->finished_ns - job->start_ns : 0;
         receiver->flow_ns = receiver->done ? elapsed_ns(copy->finished_ns, copy->first_ns) : 0;
+        receiver->latency_p50_ns = wait_percentile(&copy->latency, 50);
+        receiver->latency_p99_ns = wait_percentile(&copy->latency, 99);
         receiver->flow_bytes = copy->right_bytes - MIN(copy->right_bytes, copy->first_bytes);
         if (viewed)
             add_site_view(sim, job, receiver);

@@ -98,6 +98,9 @@ static uint64_t buffer_for(const struct scenario *scenario, uint16_t index)
         uint64_t rtt_ns = path_ns(scenario, index, other) + path_ns(scenario, other, index);
         bytes = MAX(bytes, bytes_within(rate_bps, 2 * rtt_ns));
     }
+    for (uint16_t job = 0; job < scenario->job_count; job++)
+        if (scenario->jobs[job].spec.object == PART_OBJECT_STREAM)
+            bytes = MAX(bytes, 3 * scenario->jobs[job].spec.retention_bytes);
     return MIN(bytes, BUFFER_MAX);
 }
 
@@ -112,6 +115,13 @@ static void configure_peers(const struct sim *sim, uint16_t index, struct node_c
         peer->address = host_address(other);
         peer->window_packets = MAX(window_for(scenario, index, other), window_for(scenario, other, index));
     }
+}
+
+/* A stream needs tables for its window only. */
+static uint64_t blocks_for(const struct scenario_job *job)
+{
+    uint64_t bytes = job->spec.object == PART_OBJECT_STREAM ? job->spec.retention_bytes : job->size_bytes;
+    return bytes / 1000000 + 8;
 }
 
 bool host_config(struct sim *sim, uint16_t index, struct err *err)
@@ -137,7 +147,7 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     config->bodies_shared = scenario_is_sparse(sim->scenario);
     config->blocks_max = 64;
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
-        config->blocks_max += sim->scenario->jobs[job].size_bytes / 1000000 + 2;
+        config->blocks_max += blocks_for(&sim->scenario->jobs[job]);
     return node_config_check(config, err) || err_context(err, "node %s", node->name);
 }
 
@@ -235,11 +245,11 @@ static bool drain_packets(struct sim *sim, struct sim_host *host, uint64_t now_n
 static bool drain_disk(struct sim *sim, struct sim_host *host, uint64_t now_ns)
 {
     struct disk_request requests[SIM_BURST];
-    bool idle = sim_disk_next_ns(&host->disk) == TIME_NEVER;
+    uint64_t next_ns = sim_disk_next_ns(&host->disk);
     uint16_t count = node_disk(host->node, requests, SIM_BURST, now_ns);
     for (uint16_t place = 0; place < count; place++)
         sim_disk_submit(&host->disk, &requests[place], sim->now_ns);
-    if (idle && count != 0)
+    if (sim_disk_next_ns(&host->disk) < next_ns)
         event_add(&sim->heap, sim_disk_next_ns(&host->disk), EVENT_DISK, host->index, NULL);
     return count != 0;
 }

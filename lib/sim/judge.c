@@ -35,6 +35,8 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
         {"completed", result->completed},
         {"verified", result_verified(result)},
         {"failed_jobs", result_failed_jobs(result)},
+        {"latency_p50", result_latency_ns(result, 50)},
+        {"latency_p99", result_latency_ns(result, 99)},
         {"netem_lost", result_netem_lost(result)},
     };
     for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++) {

@@ -111,6 +111,18 @@ uint64_t result_first_data_ns(const struct sim_result *result)
     return longest_ns;
 }
 
+uint64_t result_latency_ns(const struct sim_result *result, unsigned percent)
+{
+    uint64_t worst_ns = 0;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        for (uint16_t index = 0; index < result->jobs[job].receiver_count; index++) {
+            const struct result_receiver *receiver = &result->jobs[job].receivers[index];
+            if (receiver->verified)
+                worst_ns = MAX(worst_ns, percent == 50 ? receiver->latency_p50_ns : receiver->latency_p99_ns);
+        }
+    return worst_ns;
+}
+
 uint64_t result_verified(const struct sim_result *result)
 {
     uint64_t sum = 0;
@@ -193,6 +205,10 @@ static void report_job(const struct result_job *job, const struct scenario_job *
         report_text(report, "limited_by", edge_limit_name(receiver->limited_by));
         report_text(report, "held_by", receiver->held_by);
         report_text(report, "text", receiver->text);
+        if (scenario_job->spec.object == PART_OBJECT_STREAM) {
+            report_fixed(report, "latency_ms_p50", receiver->latency_p50_ns, 6);
+            report_fixed(report, "latency_ms_p99", receiver->latency_p99_ns, 6);
+        }
         report_row_end(report);
     }
     report_table_end(report);

@@ -26,6 +26,7 @@ struct result_receiver {
     uint8_t state;        /* enum site_state, as the source knows it */
     char limited_from[NAME_BYTES], limited_to[NAME_BYTES], held_by[NAME_BYTES]; /* as in node_site_view */
     uint8_t limited_by;
+    uint64_t latency_p50_ns, latency_p99_ns; /* of a stream's symbols: sim/live.h */
     char text[CONTROL_TEXT_BYTES];
 };
 
@@ -125,6 +126,8 @@ bool result_complete_ns(const struct sim_result *result, const struct scenario *
                         uint64_t *complete_ns);
 /* Of the job that took longest; UINT64_MAX: one has sent nothing. */
 uint64_t result_first_data_ns(const struct sim_result *result);
+/* Of streams, at the worst receiver that verified its copy. */
+uint64_t result_latency_ns(const struct sim_result *result, unsigned percent);
 uint64_t result_verified(const struct sim_result *result); /* receivers */
 uint64_t result_failed_jobs(const struct sim_result *result);
 

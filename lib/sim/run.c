@@ -55,9 +55,16 @@ static void set_up_job(struct sim *sim, uint16_t index)
         name_copy(job->spec.file + 1, sizeof(job->spec.file) - 1, job->spec.name);
     }
     name_copy(source->path, sizeof(source->path), job->spec.file);
-    source->content = (struct content){.seed = sim->options.seed * 7919 + index,
-                                       .size_bytes = scenario_job->size_bytes,
-                                       .sparse = scenario_job->sparse};
+    uint64_t size_bytes = scenario_job->size_bytes;
+    if (job->spec.object == PART_OBJECT_STREAM) {
+        source->input = (struct sim_input){
+            .rate_bps = scenario_job->rate_bps, .on_ns = scenario_job->on_ns, .off_ns = scenario_job->off_ns};
+        size_bytes = sim_input_bytes(scenario_job->rate_bps, scenario_job->on_ns, scenario_job->off_ns,
+                                     scenario_job->duration_ns);
+        source->input.total_bytes = size_bytes;
+    }
+    source->content = (struct content){
+        .seed = sim->options.seed * 7919 + index, .size_bytes = size_bytes, .sparse = scenario_job->sparse};
     source->modified_ns = SOURCE_MODIFIED_NS + index * NS_PER_S;
     source->hashes = calloc(SIM_HASHES, sizeof(*source->hashes));
     CHECK(source->hashes != NULL);
@@ -75,6 +82,7 @@ static bool set_up_hosts(struct sim *sim, struct err *err)
         host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb};
         sim_disk_init(&host->disk, node->disk_rate_bps, node->disk_free_bytes, sim->sources,
                       scenario->job_count);
+        host->disk.sink_rate_bps = node->sink_rate_bps;
         if (!host_config(sim, index, err))
             return false;
     }
@@ -124,6 +132,8 @@ void sim_destroy(struct sim *sim)
     net_free(&sim->net);
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
         free(sim->sources[job].hashes);
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++)
+        sim_input_free(&sim->sources[job].input);
     free(sim->hosts);
     free(sim);
 }

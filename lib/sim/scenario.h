@@ -24,6 +24,7 @@ struct scenario_node {
     uint32_t mtu;
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */
     uint64_t disk_rate_bps;   /* simulated disk; 0: 8 Gbit/s */
+    uint64_t sink_rate_bps;   /* of whoever reads its streams; 0: as fast as they come */
     uint64_t disk_free_bytes; /* UINT64_MAX: no limit */
     bool absent;              /* configured everywhere but never started */
 };
@@ -33,6 +34,8 @@ struct scenario_job {
     uint64_t start_ns;
     uint64_t size_bytes;
     bool sparse; /* all zeros: a hole; else seeded pseudo-random content */
+    /* A stream's input: `rate_bps` for `duration_ns`, only while on. */
+    uint64_t rate_bps, duration_ns, on_ns, off_ns;
 };
 
 enum scenario_fault_kind {

@@ -6,9 +6,11 @@
  * Per job, in this order:
  *   source: OPEN_SOURCE, then READs, then CLOSE
  *   site:   OPEN_TARGET (checks name policy, space; creates NAME.part at full length), then WRITEs (and READs
- * of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT (removes
- * NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes; both return the
- * hash.
+ *           of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT
+ *           (removes NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes;
+ *           both return the hash
+ *   stream: OPEN_SOURCE or OPEN_TARGET of such an object, then FEEDs or DRAINs one at a time, then FINISH or
+ *           ABORT (which also ends the FEED or DRAIN that waits), then CLOSE
  */
 #pragma once
 
@@ -31,6 +33,9 @@ enum disk_op {
     DISK_CLOSE,
     DISK_DIGEST,   /* of a handle in any state: the SHA-256 of data */
     DISK_MANIFEST, /* the same: data becomes the file open->directory / open->file, whole or not at all */
+    DISK_FEED,     /* stream: fill symbols first … first + count - 1 of a block from the input, as records
+                      (store/live.h); answered as soon as one is full, or when the flush time is over */
+    DISK_DRAIN,    /* stream: hand the payload of these symbols out; answered when the sink has taken it */
 };
 
 enum disk_status {
@@ -38,6 +43,7 @@ enum disk_status {
     DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: size and modification time are equal; READs may
                            follow */
     DISK_FAILED, /* text says what and why: "no space left: 12 GB needed, 3 GB free", "Permission denied" … */
+    DISK_ENDED,   /* FEED: the input ended behind these symbols */
     DISK_CHANGED, /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
 };
 
@@ -50,10 +56,11 @@ struct disk_open {
     uint8_t exists;              /* enum part_exists */
     uint8_t durable;             /* enum part_durable */
     uint8_t hash;                /* enum part_hash */
-    uint8_t object;              /* enum part_object: target; a source is what lies there */
+    uint8_t object;              /* enum part_object: target; a source is what lies there, or a stream */
     uint8_t tree;                /* directory: PART_TREE_… */
     uint64_t index_bytes;        /* directory target: the object's first bytes … */
     struct wire_hash index_hash; /* … and their SHA-256 */
+    uint64_t flush_ns;           /* stream source: how long a symbol waits to be filled */
     bool memory;                 /* target: hash, then discard: nothing is stored (store: none) */
 };
 
@@ -63,7 +70,10 @@ struct disk_request {
     uint32_t length; /* READ, WRITE */
     uint64_t offset;
     uint64_t cookie; /* returned as it is */
-    uint8_t *data;
+    uint8_t *data;   /* FEED, DRAIN: of the block */
+    uint16_t symbol_bytes, first, count;
+    uint16_t block_symbols; /* FEED: of a whole block. DRAIN: of this one, if it ends with this run; else 0.
+                               The block's hash is wanted when it ends */
     const struct disk_open *open; /* OPEN_* and MANIFEST only */
 };
 
@@ -72,11 +82,14 @@ struct disk_reply {
     uint8_t handle;
     uint8_t status; /* enum disk_status */
     uint64_t cookie;
-    uint64_t size_bytes;  /* OPEN_SOURCE */
+    uint32_t symbols;     /* FEED: filled */
+    uint64_t size_bytes;  /* OPEN_SOURCE; FEED, DRAIN: payload */
     uint64_t modified_ns; /* OPEN_SOURCE */
     uint8_t object;       /* OPEN_SOURCE: enum part_object */
     uint64_t index_bytes; /* OPEN_SOURCE of a directory */
     struct wire_hash index_hash;
-    struct wire_hash hash;      /* READ, WRITE, DIGEST; zeros with PART_HASH_NONE */
+    struct wire_hash
+        hash; /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of
+                 a stream: the chain SHA-256(chain so far, hash of the block) over all blocks */
     char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH, MANIFEST: the final path */
 };

@@ -3,7 +3,7 @@
  *
  * Who sends what:
  *   source -> site   MEASURE, PART, START, ADJUST, CLOSE_JOB  site -> source  MEASUREMENT, CONFIRM, STATUS
- *   parent -> child  HASHES                                   child -> parent HAVE, RESEND
+ *   parent -> child  HASHES, LIVE_END                         child -> parent HAVE, RESEND, LIVE_ROOM
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
  * caller's bug or an over-long text. Decoders check every count, length, name and enum; strings are copied
@@ -23,7 +23,9 @@ enum control_kind {
     CONTROL_HAVE,
     CONTROL_RESEND,
     CONTROL_CLOSE_JOB,
-    CONTROL_ADJUST, /* rate cap, priority, DSCP and pause of a job, from now on */
+    CONTROL_ADJUST,    /* rate cap, priority, DSCP and pause of a job, from now on */
+    CONTROL_LIVE_ROOM, /* a stream: the blocks that have a place here */
+    CONTROL_LIVE_END,  /* a stream: its end, or the child's */
     CONTROL_KIND_COUNT
 };
 
@@ -63,7 +65,12 @@ struct control_measurement {
 enum part_hash { PART_HASH_NONE = 0, PART_HASH_SHA256 = 1 };
 enum part_durable { PART_DURABLE_END = 0, PART_DURABLE_BLOCK = 1, PART_DURABLE_NONE = 2 };
 enum part_exists { PART_EXISTS_FAIL = 0, PART_EXISTS_REPLACE = 1, PART_EXISTS_SKIP_IF_SAME = 2 };
-enum part_object { PART_OBJECT_FILE = 0, PART_OBJECT_DIRECTORY = 1, PART_OBJECT_COUNT };
+enum part_object {
+    PART_OBJECT_FILE = 0,
+    PART_OBJECT_DIRECTORY = 1,
+    PART_OBJECT_STREAM = 2,
+    PART_OBJECT_COUNT
+};
 /* What of a directory tree travels besides names, kinds, modes, times and content. */
 #define PART_TREE_OWNER     0x01 /* user and group ids */
 #define PART_TREE_XATTR     0x02 /* extended attributes in user.* */
@@ -75,6 +82,9 @@ enum part_congestion {
     PART_CONGESTION_BQL = 2,
     PART_CONGESTION_SCAVENGER = 3
 };
+
+/* What happens to a receiver that falls behind a stream's window: it ends, or the stream waits for it. */
+enum part_slow { PART_SLOW_DROP = 0, PART_SLOW_WAIT = 1 };
 
 #define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
     FIELD(name, name)                                                                                        \
@@ -98,11 +108,14 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u8, congestion) /* enum part_congestion */                                                         \
     FIELD(u8, keep)       /* 1: a receiver; 0: only relays */                                                \
     FIELD(u8, child_count)                                                                                   \
-    FIELD(u8, object)       /* enum part_object */                                                           \
-    FIELD(u8, tree)         /* directory: PART_TREE_… */                                                   \
-    FIELD(u64, index_bytes) /* directory: of the object, its first bytes (pack/pack.h) */                    \
-    FIELD(hash, index_hash) /* directory: SHA-256 of them */                                                 \
-    FIELD(u64, start_bps)   /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */
+    FIELD(u8, object)          /* enum part_object */                                                        \
+    FIELD(u8, tree)            /* directory: PART_TREE_… */                                                \
+    FIELD(u64, index_bytes)    /* directory: of the object, its first bytes (pack/pack.h) */                 \
+    FIELD(hash, index_hash)    /* directory: SHA-256 of them */                                              \
+    FIELD(u64, start_bps)      /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */     \
+    FIELD(u8, live_slow)       /* stream: enum part_slow */                                                  \
+    FIELD(u32, live_blocks)    /* stream: retention window, also size_bytes; > 0 */                          \
+    FIELD(u32, live_window_ms) /* stream: and in time; 0: no limit */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;
@@ -191,6 +204,25 @@ struct control_close_job {
     FIELD(u8, paused)        /* 0 or 1 */
 WIRE_DECLARE(adjust, CONTROL_ADJUST_FIELDS)
 
+#define CONTROL_LIVE_ROOM_FIELDS(FIELD)                                                                      \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u64, blocks) /* blocks below this number have a place */
+WIRE_DECLARE(live_room, CONTROL_LIVE_ROOM_FIELDS)
+
+/* WHOLE: the input ended. DROPPED: this child gets no more, the text says why. */
+enum live_end_reason { LIVE_END_WHOLE = 0, LIVE_END_DROPPED = 1 };
+#define CONTROL_LIVE_END_FIELDS(FIELD)                                                                       \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u8, reason) /* enum live_end_reason */                                                             \
+    FIELD(u64, symbols)                                                                                      \
+    FIELD(u64, bytes)  /* payload */                                                                         \
+    FIELD(hash, chain) /* over the hashes of all blocks: disk.h */
+WIRE_DECLARE(live_end, CONTROL_LIVE_END_FIELDS)
+struct control_live_end {
+    struct wire_live_end fixed;
+    char text[CONTROL_TEXT_BYTES];
+};
+
 /* Encoders: `out` has WIRE_MESSAGE_BODY_MAX bytes. */
 size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
 size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
@@ -202,6 +234,9 @@ size_t control_hashes_encode(uint8_t *out, const struct control_hashes *message)
 size_t control_blocks_encode(uint8_t *out, const struct wire_blocks *message);
 size_t control_close_job_encode(uint8_t *out, const struct control_close_job *message);
 size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message);
+
+size_t control_live_room_encode(uint8_t *out, const struct wire_live_room *message);
+size_t control_live_end_encode(uint8_t *out, const struct control_live_end *message);
 
 enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
@@ -215,3 +250,6 @@ enum wire_error control_blocks_decode(const uint8_t *body, size_t length, struct
 enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
                                          struct control_close_job *message);
 enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct wire_adjust *message);
+
+enum wire_error control_live_room_decode(const uint8_t *body, size_t length, struct wire_live_room *message);
+enum wire_error control_live_end_decode(const uint8_t *body, size_t length, struct control_live_end *message);

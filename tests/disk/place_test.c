@@ -61,6 +61,7 @@ static void open_target__existing_name_by_policy(void **state)
             assert_content(&fixture, "file", data, cases[at].size_bytes);
             break;
         case DISK_CHANGED:
+        case DISK_ENDED:
             fail();
         }
         ask_op(&fixture, DISK_CLOSE, 0);

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "node/internal.h"
 #include "planner/solve.h"
+#include "store/live.h"
 
 uint8_t world_source_byte(uint64_t offset)
 {
@@ -152,6 +153,50 @@ static void disk_open_target(struct world_node *node, const struct disk_request 
         snprintf(reply->text, sizeof(reply->text), "no space left");
 }
 
+/* A stream whose input has everything at once. */
+static void disk_feed(struct world *world, struct world_file *file, const struct disk_request *request,
+                      struct disk_reply *reply)
+{
+    uint32_t payload = live_payload_bytes(request->symbol_bytes);
+    while (reply->symbols < request->count && file->place < world->source_bytes) {
+        uint8_t *symbol = request->data + (size_t)(request->first + reply->symbols) * request->symbol_bytes;
+        uint32_t bytes = (uint32_t)MIN(world->source_bytes - file->place, (uint64_t)payload);
+        for (uint32_t index = 0; index < bytes; index++)
+            symbol[LIVE_HEAD_BYTES + index] = world_source_byte(file->place + index);
+        live_record_close(symbol, request->symbol_bytes, bytes);
+        file->place += bytes;
+        reply->size_bytes += bytes;
+        reply->symbols++;
+    }
+    if (file->place == world->source_bytes)
+        reply->status = DISK_ENDED;
+}
+
+static void disk_drain(struct world_file *file, const struct disk_request *request, struct disk_reply *reply)
+{
+    for (uint32_t at = 0; at < request->count; at++) {
+        const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
+        uint32_t bytes = live_record_bytes(symbol);
+        CHECK(bytes <= live_payload_bytes(request->symbol_bytes));
+        file->data = realloc(file->data, file->place + bytes + 1);
+        CHECK(file->data != NULL);
+        memcpy(file->data + file->place, symbol + LIVE_HEAD_BYTES, bytes);
+        file->place += bytes;
+        reply->size_bytes += bytes;
+    }
+    file->size = file->place;
+}
+
+static void end_block(struct world_file *file, const struct disk_request *request, uint32_t symbols,
+                      struct disk_reply *reply)
+{
+    uint8_t both[2 * WIRE_HASH_BYTES];
+    fake_hash(request->data, symbols * request->symbol_bytes, &reply->hash);
+    memcpy(both, &file->chain, WIRE_HASH_BYTES);
+    memcpy(both + WIRE_HASH_BYTES, &reply->hash, WIRE_HASH_BYTES);
+    fake_hash(both, sizeof(both), &file->chain);
+}
+
 static void disk_answer(struct world *world, struct world_node *node, const struct disk_request *request,
                         struct disk_reply *reply)
 {
@@ -186,9 +231,22 @@ static void disk_answer(struct world *world, struct world_node *node, const stru
         reply->status = node->write_fails ? DISK_FAILED : DISK_OK;
         snprintf(reply->text, sizeof(reply->text), node->write_fails ? "Input/output error" : "");
         break;
+    case DISK_FEED:
+        CHECK(file->open && !file->finished);
+        disk_feed(world, file, request, reply);
+        if (request->first + reply->symbols == request->block_symbols || reply->status == DISK_ENDED)
+            end_block(file, request, request->first + reply->symbols, reply);
+        break;
+    case DISK_DRAIN:
+        CHECK(file->open && !file->finished);
+        disk_drain(file, request, reply);
+        if (request->block_symbols != 0)
+            end_block(file, request, request->block_symbols, reply);
+        break;
     case DISK_FINISH:
         CHECK(file->open && !file->finished);
         file->finished = true;
+        reply->hash = file->chain;
         snprintf(reply->text, sizeof(reply->text), "%.190s", file->path);
         break;
     case DISK_ABORT:

@@ -29,6 +29,8 @@ struct world_file {
     uint8_t *data;
     uint64_t size;
     bool open, finished, aborted;
+    uint64_t place;         /* stream: bytes read or written */
+    struct wire_hash chain; /* stream */
     char path[PATH_BYTES];
 };
 

@@ -16,12 +16,15 @@ HASH_BYTES = 32
 
 TYPES = {1: "hello", 2: "data", 3: "ack", 4: "message", 5: "probe", 6: "probe_reply", 7: "close"}
 KINDS = {0: "ack", 1: "measure", 2: "measurement", 3: "part", 4: "confirm", 5: "start", 6: "status",
-         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust"}
+         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust", 12: "live_room",
+         13: "live_end"}
 CLOSE_REASONS = {1: "shutdown", 2: "unknown_session", 3: "wrong_name"}
 HASHES = {0: "none", 1: "sha256"}
 DURABLE = {0: "end", 1: "block", 2: "none"}
 EXISTS = {0: "fail", 1: "replace", 2: "skip_if_same"}
-OBJECTS = {0: "file", 1: "directory"}
+OBJECTS = {0: "file", 1: "directory", 2: "stream"}
+SLOW = {0: "drop", 1: "wait"}
+ENDS = {0: "whole", 1: "dropped"}
 CONGESTION = {0: "fixed", 1: "delay"}
 ANSWERS = {0: "ready", 1: "complete", 2: "refused"}
 STATES = {0: "receiving", 1: "verified", 2: "skipped", 3: "failed"}
@@ -281,6 +284,9 @@ class Part(SluiceLayer):
         LongField("index_bytes", 0),
         StrFixedLenField("index_hash", b"", 32),
         LongField("start_bps", 0),
+        ByteEnumField("live_slow", 0, SLOW),
+        IntField("live_blocks", 0),
+        IntField("live_window_ms", 0),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
         PacketListField("children", [], Child, count_from=lambda pkt: pkt.child_count),
@@ -360,8 +366,24 @@ class Adjust(SluiceLayer):
     ]
 
 
+class LiveRoom(SluiceLayer):
+    name = "live_room"
+    fields_desc = [IntField("job", 0), LongField("blocks", 0)]
+
+
+class LiveEnd(SluiceLayer):
+    name = "live_end"
+    fields_desc = [
+        IntField("job", 0),
+        ByteEnumField("reason", 0, ENDS),
+        LongField("symbols", 0),
+        LongField("bytes", 0),
+        StrFixedLenField("chain", b"", 32),
+    ] + text_fields()
+
+
 BODIES = {1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
-          9: Blocks, 10: CloseJob, 11: Adjust}
+          9: Blocks, 10: CloseJob, 11: Adjust, 12: LiveRoom, 13: LiveEnd}
 
 # Reversed, so that SluiceProbe and Blocks, used for two values each, build as the lower one by default.
 for number, layer in reversed({1: SluiceHello, 2: SluiceData, 3: SluiceAck, 4: SluiceMessage, 5: SluiceProbe,

@@ -239,6 +239,39 @@ static size_t build_adjust(uint8_t *out)
     return put_message(out, 12, CONTROL_ADJUST, body, control_adjust_encode(body, &adjust));
 }
 
+static size_t build_live_room(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_live_room room = {.job = 0xdecade01, .blocks = 0x100000007};
+    return put_message(out, 13, CONTROL_LIVE_ROOM, body, control_live_room_encode(body, &room));
+}
+
+static size_t build_live_end(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_live_end end = {.fixed = {.job = 0xdecade01,
+                                             .reason = LIVE_END_DROPPED,
+                                             .symbols = 0x123456789,
+                                             .bytes = 0x1234567890a,
+                                             .chain = {.bytes = {0xab, [31] = 0xcd}}},
+                                   .text = "too slow"};
+    return put_message(out, 14, CONTROL_LIVE_END, body, control_live_end_encode(body, &end));
+}
+
+static size_t build_part_stream(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_part part = {.fixed = part_fixed(), .file = "live"};
+    part.fixed.object = PART_OBJECT_STREAM;
+    part.fixed.tree = 0;
+    part.fixed.index_bytes = 0;
+    part.fixed.start_bps = 0;
+    part.fixed.live_slow = PART_SLOW_WAIT;
+    part.fixed.live_blocks = 61;
+    part.fixed.live_window_ms = 10000;
+    return put_message(out, 15, CONTROL_PART, body, control_part_encode(body, &part));
+}
+
 static size_t build_probe_reply(uint8_t *out)
 {
     struct wire_header header = header_of(WIRE_PROBE_REPLY, 0);
@@ -266,14 +299,25 @@ static void encode__golden(void **state)
         const char *name;
         size_t (*build)(uint8_t *out);
     } rows[] = {
-        {"hello", build_hello},       {"data", build_data},
-        {"data-two", build_data_two}, {"ack", build_ack},
-        {"measure", build_measure},   {"measurement", build_measurement},
-        {"part", build_part},         {"part-source", build_part_source},
-        {"confirm", build_confirm},   {"start", build_start},
-        {"status", build_status},     {"hashes", build_hashes},
-        {"have", build_have},         {"close-job", build_close_job},
-        {"adjust", build_adjust},     {"probe-reply", build_probe_reply},
+        {"hello", build_hello},
+        {"data", build_data},
+        {"data-two", build_data_two},
+        {"ack", build_ack},
+        {"measure", build_measure},
+        {"measurement", build_measurement},
+        {"part", build_part},
+        {"part-source", build_part_source},
+        {"confirm", build_confirm},
+        {"start", build_start},
+        {"status", build_status},
+        {"hashes", build_hashes},
+        {"have", build_have},
+        {"close-job", build_close_job},
+        {"adjust", build_adjust},
+        {"live-room", build_live_room},
+        {"live-end", build_live_end},
+        {"part-stream", build_part_stream},
+        {"probe-reply", build_probe_reply},
         {"close", build_close},
     };
     (void)state;
@@ -416,11 +460,16 @@ static const struct {
     {"part", 206, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
     {"part", 206, 0, WIRE_BAD_VALUE},    /* a file with an index */
     {"part", 207, 0x80, WIRE_BAD_VALUE}, /* tree */
-    {"part", 208, 1, WIRE_BAD_VALUE},    /* an index longer than the object */
-    {"part", 257, 17, WIRE_BAD_LENGTH},  /* the path takes a byte of the first child */
-    {"part", 256, 1, WIRE_BAD_LENGTH},   /* the path is longer than its room */
-    {"part", 260, 0, WIRE_BAD_VALUE},    /* a zero within the path */
-    {"part", 274, 0, WIRE_BAD_VALUE},    /* a child's name */
+    {"part", 260, 1, WIRE_BAD_VALUE},    /* a directory with a stream's window */
+    {"part", 256, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
+    {"part-stream", 256, 2, WIRE_BAD_VALUE},
+    {"part-stream", 260, 0, WIRE_BAD_VALUE}, /* no window */
+    {"live-end", 44, 2, WIRE_BAD_VALUE},
+    {"part", 208, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
+    {"part", 266, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
+    {"part", 265, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+    {"part", 269, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+    {"part", 283, 0, WIRE_BAD_VALUE},   /* a child's name */
     {"confirm", 48, 3, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},

@@ -1,0 +1,93 @@
+/* Streams: jobs whose object has no known end (`object: stream`). "live", because edge/stream.h already is
+ * the reliable message stream between two peers. The window and its blocks: store/live.h; what the disk side
+ * does: FEED and DRAIN in store/disk.h. README.md tells the whole of it.
+ *
+ * The rule for slow receivers is judged at every node for what it feeds itself: its children and its own
+ * sink. The window is at its edge when it is full, or its oldest block is older than the job's `window`.
+ * Then, with `slow: drop`, whoever lacks the oldest block and more than half of the window ends, provided
+ * that somebody else here has all but a quarter of it, and so would stand still for the slow one. In all
+ * other cases the window waits: the source stops reading its input, a site takes nothing more from its
+ * parent. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "ctl/job_spec.h"
+#include "store/disk.h"
+#include "store/live.h"
+#include "wire/control.h"
+
+#define LIVE_MARKS 16
+
+struct node;
+struct job;
+
+/* How far the stream had come at a time: what tells the age of blocks. */
+struct live_mark {
+    uint64_t at_ns;
+    uint64_t block;
+};
+
+struct job_live {
+    bool on;
+    struct live window;
+    uint64_t bytes;          /* payload: read from the input, or handed to the sink */
+    uint64_t whole_bytes;    /* of them, those of whole blocks … */
+    uint64_t whole_blocks;   /* … and how many these are */
+    uint64_t verified_bytes; /* the part of whole_bytes that is known to be right */
+    bool busy;               /* a FEED or DRAIN is under way, for … */
+    bool whole;              /* DRAIN: the end of a block */
+    uint32_t slot, count;    /* … these symbols */
+    bool interrupted;        /* an ABORT was sent */
+    bool end_known;
+    struct wire_live_end end;
+    uint32_t end_due;  /* bit per child that is still to be told the end */
+    uint32_t drop_due; /* bit per child that is still to be told that it was dropped, for this reason: */
+    char drop_text[CONTROL_TEXT_BYTES];
+    uint64_t room_told;
+    struct live_mark marks[LIVE_MARKS];
+    uint32_t mark_next;
+};
+
+/* ---- live.c: what source and sites share ---- */
+bool live_check_spec(const struct node *node, const struct job_spec *spec, struct err *err);
+void live_fill_part(const struct job_spec *spec, uint32_t symbol_bytes, uint32_t block_symbols,
+                    struct wire_part *part);
+/* Narrows the part's window to what this node can hold; false: not even the smallest. */
+bool live_fit_part(const struct node *node, struct wire_part *part, struct err *err);
+uint64_t live_window_bytes(const struct wire_part *part, uint32_t symbol_bytes, uint32_t block_symbols);
+void live_open(struct job *job);
+void live_start(struct node *node, struct job *job, uint64_t now_ns);
+void live_tick(struct node *node, struct job *job, uint64_t now_ns);
+/* Lets go of what nobody needs, and of all that follows from it. */
+void live_settle(struct node *node, struct job *job);
+void live_on_block(struct node *node, struct job *job, uint64_t place); /* a whole block came */
+void live_on_room(struct node *node, struct job *job, uint32_t child, uint64_t blocks, uint64_t now_ns);
+void live_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+/* Ends a FEED or DRAIN that waits, so that the job can close. */
+void live_interrupt(struct node *node, struct job *job);
+/* Symbols without a place. True: they are to be acked, since they were here before. */
+bool live_refuse(struct node *node, enum live_where where);
+/* Whether the child has a place for what the feed offers, or for something else (then *item is that). */
+bool live_may_send(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
+void live_tell_end(struct node *node, struct job *job);
+const struct wire_hash *live_hash_of(const struct job *job, const struct disk_reply *reply);
+
+/* ---- live_source.c ---- */
+void live_feed(struct node *node, struct job *job);
+void live_on_fed(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void live_on_input_end(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+
+/* ---- live_site.c ---- */
+void live_on_put(struct node *node, struct job *job);
+void live_drain(struct node *node, struct job *job);
+void live_on_drained(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void live_on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void live_on_sink_failed(struct node *node, struct job *job);
+void live_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns);
+bool live_on_end(struct node *node, struct job *job, const struct control_live_end *end, uint64_t now_ns);
+void live_check_complete(struct node *node, struct job *job);
+void live_tell_room(struct node *node, struct job *job);
+bool live_has_sink(const struct job *job); /* what comes is to be handed out … */
+bool live_drains(const struct job *job);   /* … and is so now */

@@ -1,0 +1,208 @@
+#include "sim/live.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "disk/hash.h"
+#include "sim/disk.h"
+#include "store/live.h"
+
+/* ---- the pattern ---- */
+
+uint64_t sim_input_bytes(uint64_t rate_bps, uint64_t on_ns, uint64_t off_ns, uint64_t duration_ns)
+{
+    uint64_t active_ns = duration_ns;
+    if (on_ns != 0)
+        active_ns = duration_ns / (on_ns + off_ns) * on_ns + MIN(duration_ns % (on_ns + off_ns), on_ns);
+    return bytes_within(rate_bps, active_ns);
+}
+
+/* When the first `bytes` bytes are there, unless the pipe was full. */
+static uint64_t arrival_ns(const struct sim_input *input, uint64_t bytes)
+{
+    uint64_t active_ns = muldiv64(bytes * 8, NS_PER_S, input->rate_bps);
+    if (input->on_ns != 0)
+        active_ns += active_ns / input->on_ns * input->off_ns;
+    return input->start_ns + active_ns;
+}
+
+static uint64_t arrived_bytes(const struct sim_input *input, uint64_t now_ns)
+{
+    uint64_t low = input->read_bytes, high = input->total_bytes;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        if (arrival_ns(input, middle) <= now_ns)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void note_symbol(struct sim_input *input, uint64_t came_ns)
+{
+    if (input->symbols == input->room) {
+        input->room = MAX(2 * input->room, (uint64_t)4096);
+        input->came_ns = realloc(input->came_ns, input->room * sizeof(*input->came_ns));
+        CHECK(input->came_ns != NULL);
+    }
+    input->came_ns[input->symbols++] = came_ns;
+}
+
+void sim_input_free(struct sim_input *input)
+{
+    free(input->came_ns);
+    input->came_ns = NULL;
+}
+
+/* ---- submitting ---- */
+
+static uint64_t feed_due_ns(struct sim_input *input, const struct sim_live *live, uint64_t now_ns)
+{
+    uint32_t payload = live_payload_bytes(live->request.symbol_bytes);
+    if (input->start_ns == 0)
+        input->start_ns = now_ns;
+    uint64_t full = input->read_bytes + SIM_PIPE_BYTES;
+    if (full < input->total_bytes && arrival_ns(input, full) < now_ns)
+        input->start_ns += now_ns - arrival_ns(input, full);
+    uint64_t enough = MIN(input->read_bytes + payload, input->total_bytes);
+    uint64_t first_ns = arrival_ns(input, MIN(input->read_bytes + 1, input->total_bytes));
+    uint64_t flush_ns = MAX(now_ns, first_ns + live->flush_ns);
+    return MAX(now_ns, MIN(arrival_ns(input, enough), flush_ns));
+}
+
+static uint64_t drained_bytes(const struct disk_request *request)
+{
+    uint64_t bytes = 0;
+    for (uint32_t at = 0; at < request->count; at++)
+        bytes += live_record_bytes(request->data + (size_t)(request->first + at) * request->symbol_bytes);
+    return bytes;
+}
+
+void sim_live_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
+{
+    struct sim_handle *handle = &disk->handles[request->handle];
+    struct sim_live *live = &handle->live;
+    CHECK(handle->open && live->on && !live->waiting);
+    live->waiting = true;
+    live->request = *request;
+    if (request->op == DISK_FEED) {
+        live->due_ns = feed_due_ns(&disk->sources[handle->source].input, live, now_ns);
+        return;
+    }
+    struct sim_copy *copy = &disk->copies[handle->source];
+    uint64_t bytes = drained_bytes(request);
+    live->busy_until_ns = MAX(live->busy_until_ns, now_ns);
+    if (live->rate_bps != 0)
+        live->busy_until_ns += transmit_ns(bytes, live->rate_bps);
+    live->due_ns = live->busy_until_ns;
+    if (copy->first_ns == 0) {
+        copy->first_ns = now_ns;
+        copy->first_bytes = (uint32_t)bytes;
+    }
+}
+
+void sim_live_interrupt(struct sim_disk *disk, uint8_t handle, uint64_t now_ns)
+{
+    struct sim_live *live = &disk->handles[handle].live;
+    if (!live->waiting)
+        return;
+    live->interrupted = true;
+    live->due_ns = now_ns;
+}
+
+uint64_t sim_live_next_ns(const struct sim_disk *disk, uint8_t *handle)
+{
+    uint64_t next_ns = TIME_NEVER;
+    for (uint8_t index = 0; index < DISK_HANDLES_MAX; index++) {
+        if (!disk->handles[index].live.waiting || disk->handles[index].live.due_ns >= next_ns)
+            continue;
+        next_ns = disk->handles[index].live.due_ns;
+        *handle = index;
+    }
+    return next_ns;
+}
+
+/* ---- answering ---- */
+
+static void end_block(const struct sim_handle *handle, struct sim_live *live, uint32_t symbols,
+                      struct disk_reply *reply)
+{
+    const struct disk_request *request = &live->request;
+    hash_block((enum part_hash)handle->hash, request->data, (size_t)symbols * request->symbol_bytes,
+               &reply->hash);
+    hash_chain((enum part_hash)handle->hash, &live->chain, &reply->hash);
+}
+
+static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply, uint64_t now_ns)
+{
+    struct sim_live *live = &handle->live;
+    struct sim_source *source = &disk->sources[handle->source];
+    struct sim_input *input = &source->input;
+    const struct disk_request *request = &live->request;
+    uint32_t payload = live_payload_bytes(request->symbol_bytes);
+    uint64_t arrived = arrived_bytes(input, now_ns);
+    bool ends = arrived == input->total_bytes;
+    while (reply->symbols < request->count && input->read_bytes < arrived) {
+        uint32_t bytes = (uint32_t)MIN(arrived - input->read_bytes, (uint64_t)payload);
+        if (bytes < payload && !ends && reply->symbols > 0)
+            break;
+        uint8_t *symbol = request->data + (size_t)(request->first + reply->symbols) * request->symbol_bytes;
+        content_fill(&source->content, input->read_bytes, symbol + LIVE_HEAD_BYTES, bytes);
+        live_record_close(symbol, request->symbol_bytes, bytes);
+        note_symbol(input, arrival_ns(input, input->read_bytes + 1));
+        input->read_bytes += bytes;
+        reply->size_bytes += bytes;
+        reply->symbols++;
+    }
+    if (input->read_bytes == input->total_bytes)
+        reply->status = DISK_ENDED;
+    uint32_t filled = request->first + reply->symbols;
+    if (filled == request->block_symbols || (reply->status == DISK_ENDED && filled > 0))
+        end_block(handle, live, filled, reply);
+}
+
+static void drain(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply, uint64_t now_ns)
+{
+    struct sim_live *live = &handle->live;
+    struct sim_source *source = &disk->sources[handle->source];
+    struct sim_copy *copy = &disk->copies[handle->source];
+    const struct disk_request *request = &live->request;
+    for (uint32_t at = 0; at < request->count; at++) {
+        const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
+        uint32_t bytes = live_record_bytes(symbol);
+        bool inside =
+            bytes <= live_payload_bytes(request->symbol_bytes) && live->symbols < source->input.symbols;
+        if (inside && content_equal(&source->content, live->offset, symbol + LIVE_HEAD_BYTES, bytes))
+            extent_add(&handle->right, live->offset, live->offset + bytes);
+        else
+            disk->wrong_writes++;
+        if (inside)
+            wait_add(&copy->latency, elapsed_ns(now_ns, source->input.came_ns[live->symbols]));
+        live->symbols++;
+        live->offset += bytes;
+        reply->size_bytes += bytes;
+    }
+    copy->right_bytes = extent_bytes(&handle->right);
+    disk->writes++;
+    if (request->block_symbols != 0)
+        end_block(handle, live, request->block_symbols, reply);
+}
+
+void sim_live_answer(struct sim_disk *disk, uint8_t index, struct disk_reply *reply, uint64_t now_ns)
+{
+    struct sim_handle *handle = &disk->handles[index];
+    struct sim_live *live = &handle->live;
+    live->waiting = false;
+    *reply = (struct disk_reply){
+        .op = live->request.op, .handle = live->request.handle, .cookie = live->request.cookie};
+    if (live->interrupted) {
+        reply->status = DISK_FAILED;
+        snprintf(reply->text, sizeof(reply->text), "interrupted");
+    } else if (live->request.op == DISK_FEED) {
+        feed(disk, handle, reply, now_ns);
+    } else {
+        drain(disk, handle, reply, now_ns);
+    }
+}
