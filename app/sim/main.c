@@ -10,6 +10,7 @@
 
 #include "app/sim/random.h"
 #include "app/sim/summary.h"
+#include "app/sim/trace_file.h"
 #include "conf/conf.h"
 #include "planner/solve.h"
 #include "sim/sim.h"
@@ -22,6 +23,7 @@ enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct arguments {
     const char *path;
+    const char *trace; /* file; NULL: none is asked for */
     bool seed_given;
     uint64_t seed;
     bool json;
@@ -45,6 +47,8 @@ static void usage(FILE *out)
         "jobs[0].size=2GB;\n"
         "                    may be repeated\n"
         "  --json            the result as one JSON object on standard output\n"
+        "  --trace FILE      what each edge does, as CSV, a row for each measure.step (100 ms) of virtual "
+        "time\n"
         "  --check           read and check the scenario only\n"
         "  --random N        N neighbours drawn at random by --seed: a line for each, and how many reach\n"
         "                    0.9 of what their links carry; 95 %% of them must (with --json: a JSON\n"
@@ -79,7 +83,9 @@ static bool add_set(struct arguments *arguments, const char *set)
 static bool check_arguments(const struct arguments *arguments, int left)
 {
     const char *fault = NULL;
-    if (arguments->random_count > 0 && left != 0)
+    if (arguments->random_count > 0 && arguments->trace != NULL)
+        fault = "--trace goes with a scenario file (--print makes one of a draw)";
+    else if (arguments->random_count > 0 && left != 0)
         fault = "--random takes no scenario file";
     else if (arguments->random_count == 0 && (arguments->draw_given || arguments->print))
         fault = "--draw and --print go with --random";
@@ -107,6 +113,9 @@ static bool take_option(int option, struct arguments *arguments)
         return parse_number("draw", optarg, DRAWS_MAX, &arguments->draw);
     case 'e':
         return add_set(arguments, optarg);
+    case 't':
+        arguments->trace = optarg;
+        return true;
     case 'j':
         arguments->json = true;
         return true;
@@ -125,12 +134,17 @@ static bool take_option(int option, struct arguments *arguments)
 /* -1: go on; else the exit status. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
-    static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},    {"set", required_argument, NULL, 'e'},
-        {"json", no_argument, NULL, 'j'},          {"check", no_argument, NULL, 'c'},
-        {"random", required_argument, NULL, 'r'},  {"draw", required_argument, NULL, 'd'},
-        {"print", no_argument, NULL, 'p'},         {"help", no_argument, NULL, 'h'},
-        {"help-scenario", no_argument, NULL, 'S'}, {0}};
+    static const struct option options[] = {{"seed", required_argument, NULL, 's'},
+                                            {"set", required_argument, NULL, 'e'},
+                                            {"trace", required_argument, NULL, 't'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"check", no_argument, NULL, 'c'},
+                                            {"random", required_argument, NULL, 'r'},
+                                            {"draw", required_argument, NULL, 'd'},
+                                            {"print", no_argument, NULL, 'p'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"help-scenario", no_argument, NULL, 'S'},
+                                            {0}};
     int option;
     while ((option = getopt_long(argc, argv, "s:jch", options, NULL)) != -1) {
         if (option == 'h') {
@@ -177,10 +191,10 @@ static bool print_json(const struct sim_result *result, const struct scenario *s
 
 /* Runs the scenario and fills *result, to be freed by result_free. */
 static bool simulate(const struct scenario *scenario, uint64_t seed, const char *name,
-                     struct sim_result *result)
+                     const struct trace_sink *trace, struct sim_result *result)
 {
     struct err err;
-    struct sim_options options = {.seed = seed, .solve = solve_request};
+    struct sim_options options = {.seed = seed, .solve = solve_request, .trace = *trace};
     struct sim *sim = sim_create(scenario, &options, &err);
     if (sim == NULL) {
         fprintf(stderr, "%s: %s\n", name, err.text);
@@ -200,6 +214,8 @@ static int run_file(const struct arguments *arguments, struct scenario *scenario
 {
     struct conf_errors errors = {0};
     struct sim_result result;
+    struct trace_file file;
+    struct trace_sink trace;
     if (!conf_read_scenario_set(arguments->path, NULL, arguments->sets, arguments->set_count, scenario,
                                 &errors)) {
         conf_errors_print(&errors, stderr);
@@ -208,11 +224,14 @@ static int run_file(const struct arguments *arguments, struct scenario *scenario
     if (arguments->check)
         return EXIT_GOOD;
     uint64_t seed = arguments->seed_given ? arguments->seed : scenario->seed;
-    if (!simulate(scenario, seed, arguments->path, &result))
+    if (!trace_file_open(&file, arguments->trace, scenario, &trace))
+        return EXIT_FAILED;
+    bool ran = simulate(scenario, seed, arguments->path, &trace, &result);
+    bool good = trace_file_close(&file);
+    if (!ran)
         return EXIT_USAGE;
-    bool good = true;
     if (arguments->json)
-        good = print_json(&result, scenario);
+        good &= print_json(&result, scenario);
     else
         summary_print(&result, scenario, stdout);
     good &= result_judge(&result, scenario, arguments->path, stderr);
@@ -238,7 +257,7 @@ static bool run_draw(const struct arguments *arguments, uint32_t index, struct s
     }
     if (arguments->check)
         return true;
-    if (!simulate(scenario, scenario->seed, name, &result))
+    if (!simulate(scenario, scenario->seed, name, &(struct trace_sink){0}, &result))
         return false;
     bool good = random_draw_print(&draw, &result, arguments->json, stdout);
     random_tally_add(tally, &draw, &result);

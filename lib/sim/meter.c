@@ -51,6 +51,18 @@ struct meter *meter_take(struct meter_table *table, uint16_t from, uint16_t to)
     return meter;
 }
 
+bool meter_look(struct meter_table *table, uint16_t from, uint16_t to, struct meter_sums *sums,
+                uint64_t *wait_ns_max)
+{
+    struct meter *meter = table->meters[pair_of(table, from, to)];
+    if (meter == NULL)
+        return false;
+    *sums = meter->all;
+    *wait_ns_max = meter->recent_wait_ns_max;
+    meter->recent_wait_ns_max = 0;
+    return true;
+}
+
 uint64_t meter_feedback_bytes(const struct meter_table *table, uint16_t from, uint16_t to)
 {
     return table->other_bytes[pair_of(table, to, from)];
@@ -266,6 +278,7 @@ void meter_on_delivered(struct meter_table *table, const struct meter_packet *pa
         meter->steady_from_bytes = meter->all.new_bytes;
     }
     add_delivered(&meter->all, packet->wire_bytes, new_bytes);
+    meter->recent_wait_ns_max = MAX(meter->recent_wait_ns_max, wait_ns);
     if (in_window(table, now_ns)) {
         add_delivered(&meter->window, packet->wire_bytes, new_bytes);
         wait_add(&meter->waits, wait_ns);

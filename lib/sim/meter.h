@@ -8,9 +8,10 @@
  *   duplicate    a data packet that arrived with nothing but symbols that had arrived before
  *   new bytes    payload of symbols that had not arrived before
  *   steady       new bytes that arrive between 12 RTT after the first data packet left and the departure of
- * the last symbol never sent before; RTT is the configured base of the pair (both delays at the start) wait
- * time in the queues of a data packet that arrived: of uplink, link and downlink together feedback     wire
- * bytes of everything but data that the receiver sends to the sender
+ *                the last symbol never sent before; RTT is the configured base of the pair (both delays at
+ *                the start)
+ *   wait         time in the queues of a data packet that arrived: of uplink, link and downlink together
+ *   feedback     wire bytes of everything but data that the receiver sends to the sender
  *
  * Sent packets count when they are handed to the uplink, all others when they arrive or are refused. Cost:
  * two bit operations and a few additions per packet; memory: two bits per symbol, made when a pair's first
@@ -59,6 +60,7 @@ struct meter {
     uint64_t steady_from_bytes, steady_to_bytes;
     struct meter_sums all, window; /* window: within scenario_measure.from_ns … to_ns */
     struct wait_histogram waits;   /* of the window */
+    uint64_t recent_wait_ns_max;   /* since meter_look */
     struct meter_quarter quarters[METER_QUARTERS];
     struct meter_step *steps;
     uint32_t step_count, step_room;
@@ -78,6 +80,9 @@ void meter_free(struct meter_table *table);
  * there. */
 struct meter *meter_take(struct meter_table *table, uint16_t from, uint16_t to);
 void meter_delete(struct meter *meter);
+/* The pair's sums so far, and the longest wait since the last look. False: no data went there. */
+bool meter_look(struct meter_table *table, uint16_t from, uint16_t to, struct meter_sums *sums,
+                uint64_t *wait_ns_max);
 uint64_t meter_feedback_bytes(const struct meter_table *table, uint16_t from, uint16_t to);
 /* Of the steady time; 0 where there was none. */
 uint64_t meter_steady_ns(const struct meter *meter);

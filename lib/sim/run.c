@@ -128,6 +128,7 @@ void sim_destroy(struct sim *sim)
         if (event.kind == EVENT_PLANNER)
             free(event.object);
     cross_free(&sim->cross);
+    trace_free(&sim->trace);
     event_heap_free(&sim->heap);
     net_free(&sim->net);
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
@@ -217,6 +218,9 @@ static void handle(struct sim *sim, const struct event *event)
     case EVENT_WATCH:
         watch(sim);
         break;
+    case EVENT_TRACE:
+        trace_on_step(sim);
+        break;
     }
 }
 
@@ -227,6 +231,7 @@ void sim_run(struct sim *sim, struct sim_result *result)
         if (!sim->scenario->nodes[index].absent)
             host_start(sim, index);
     event_add(&sim->heap, 0, EVENT_WATCH, 0, NULL);
+    trace_start(sim, &sim->options.trace);
     while (event_pop(&sim->heap, &event)) {
         CHECK(event.time_ns >= sim->now_ns);
         uint64_t end_ns = MIN(sim->limit_ns, sim->stop_ns);

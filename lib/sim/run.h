@@ -65,6 +65,7 @@ struct sim {
     struct sim_job jobs[SCENARIO_JOBS_MAX];
     bool fault_applied[SCENARIO_FAULTS_MAX];
     struct sim_counters counters;
+    struct trace trace;
     struct digest past_nodes;                          /* of killed nodes */
     struct result_counter totals[RESULT_COUNTERS_MAX]; /* of killed nodes */
     uint32_t total_count;

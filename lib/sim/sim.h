@@ -12,6 +12,7 @@
 #include "plan/plan.h"
 #include "sim/result.h"
 #include "sim/scenario.h"
+#include "sim/trace.h"
 
 struct sim;
 
@@ -19,6 +20,7 @@ struct sim_options {
     uint64_t seed; /* instead of the scenario's */
     /* The planner beside each source: answers a request. False: err says why there is no plan. */
     bool (*solve)(const struct plan_request *request, struct plan *plan, struct err *err);
+    struct trace_sink trace;
 };
 
 /* The scenario stays the caller's and must outlive the simulator. NULL: err says what is wrong with it. */

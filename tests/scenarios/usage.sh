@@ -46,6 +46,15 @@ expect 2 "go with --random" "$work/good.yaml" --draw 1
 expect 2 "not that many draws" --random 5 --draw 5
 expect 0 "name: random-9-1" --random 2 --seed 9 --print
 "$sim" --random 200 --seed 9 --check || failed=1
+# A row for each step of 10 ms in which there was data, with all columns filled.
+expect 0 "completed in" "$work/good.yaml" --trace "$work/trace.csv" --set measure.step=10ms
+awk -F, 'NR == 1 && $0 != "time_s,edge,rate_bps,sent_bps,delivered_bps,queue_ms,rtt_ms,lost,dropped" { exit 1 }
+         NR > 1 && (NF != 9 || $2 != "a>b" || $1 <= last || $7 <= 0) { exit 1 }
+         NR > 1 { last = $1; sent += $4 / 100 }
+         END { if (NR < 3 || sent < 800000 || sent > 1000000) exit 1 }' "$work/trace.csv" ||
+    { head -3 "$work/trace.csv" >&2; failed=1; }
+expect 1 "No such file" "$work/good.yaml" --trace "$work/none/trace.csv"
+expect 2 "--trace goes with a scenario file" --random 1 --trace "$work/trace.csv"
 # Too short to have a steady rate: both are misses, and told as such.
 expect 1 "0 of 2 draws reach 0.900 L, 0.0 % (asked: 95.0 %), 0 do not end: miss" --random 2 --seed 3 --set 'jobs[0].size=1KB'
 expect 1 '"draws":2,"draws_ok":0,"draws_unended":0,"ok":false' --random 2 --seed 3 --set 'jobs[0].size=1KB' --json

@@ -48,16 +48,22 @@ static struct scenario *scenario_new(uint16_t count, uint64_t size_bytes)
     return scenario;
 }
 
-static struct sim_result run(const struct scenario *scenario, uint64_t seed)
+static struct sim_result run_traced(const struct scenario *scenario, uint64_t seed, struct trace_sink trace)
 {
     struct err err = {0};
     struct sim_result result;
-    struct sim *sim = sim_create(scenario, &(struct sim_options){.seed = seed, .solve = solve_request}, &err);
+    struct sim_options options = {.seed = seed, .solve = solve_request, .trace = trace};
+    struct sim *sim = sim_create(scenario, &options, &err);
     if (sim == NULL)
         fail_msg("%s", err.text);
     sim_run(sim, &result);
     sim_destroy(sim);
     return result;
+}
+
+static struct sim_result run(const struct scenario *scenario, uint64_t seed)
+{
+    return run_traced(scenario, seed, (struct trace_sink){0});
 }
 
 static void show(const struct sim_result *result, const struct scenario *scenario)
@@ -133,12 +139,81 @@ static void sim_run__absent_node_fails_the_job_by_name(void **state)
     free(scenario);
 }
 
+struct traced {
+    uint32_t edge_rows, flow_rows;
+    uint64_t time_ns, queue_ns, rtt_ns, rate_bps;              /* newest, longest of all */
+    uint64_t sent_bps, delivered_bps, lost, dropped, flow_bps; /* summed up */
+};
+
+static void take_row(void *context, const struct trace_row *row)
+{
+    struct traced *traced = context;
+    assert_int_equal(row->time_ns % TRACE_STEP_NS, 0);
+    assert_true(row->time_ns >= traced->time_ns);
+    traced->time_ns = row->time_ns;
+    if (!row->is_edge) {
+        traced->flow_rows++;
+        assert_int_equal(row->kind, CROSS_CBR);
+        assert_int_equal(row->rtt_ns, 0);
+        traced->flow_bps += row->delivered_bps;
+        return;
+    }
+    traced->edge_rows++;
+    assert_int_equal(row->from, 0);
+    assert_int_equal(row->to, 1);
+    traced->rtt_ns = row->rtt_ns;
+    traced->rate_bps = row->rate_bps;
+    traced->queue_ns = MAX(traced->queue_ns, row->queue_ns);
+    traced->sent_bps += row->sent_bps;
+    traced->delivered_bps += row->delivered_bps;
+    traced->lost += row->lost;
+    traced->dropped += row->dropped;
+}
+
+/* The rows of all steps sum up to what the meter and the flow counted; looking changes nothing. */
+static void sim_run__traces_every_step(void **state)
+{
+    (void)state;
+    struct scenario *scenario = scenario_new(2, 5000000);
+    struct traced traced = {0};
+    scenario->links[0][1].loss_ppb = 10000000;
+    scenario->cross_count = 1;
+    scenario->crosses[0] = (struct scenario_cross){.from = 0,
+                                                   .to = 1,
+                                                   .kind = CROSS_CBR,
+                                                   .rate_bps = 20 * MBPS,
+                                                   .stop_ns = NS_PER_S,
+                                                   .packet_bytes = 1500,
+                                                   .count = 1};
+    struct sim_result plain = run(scenario, 1);
+    struct sim_result result = run_traced(scenario, 1, (struct trace_sink){take_row, &traced});
+    assert_good(&result, scenario);
+    assert_int_equal(result.digest, plain.digest);
+    const struct meter_sums *all = &result.edges[0].meter->all;
+    uint64_t steps_per_s = NS_PER_S / TRACE_STEP_NS;
+    assert_int_equal(traced.sent_bps, all->sent_bytes * 8 * steps_per_s);
+    assert_int_equal(traced.delivered_bps, all->delivered_bytes * 8 * steps_per_s);
+    assert_int_equal(traced.lost, all->lost);
+    assert_true(traced.lost > 0);
+    assert_int_equal(traced.dropped, all->dropped);
+    assert_int_equal(traced.rtt_ns, result.edges[0].view.rtt_smoothed_ns);
+    assert_int_equal(traced.rate_bps, result.edges[0].view.rate_bps);
+    assert_true(traced.queue_ns > 0);
+    assert_int_equal(traced.flow_bps / steps_per_s, result.flows[0].total.delivered_packets * 1538 * 8);
+    assert_int_equal(traced.flow_rows, result.end_ns / TRACE_STEP_NS);
+    assert_in_range(traced.edge_rows, 2, result.end_ns / TRACE_STEP_NS);
+    result_free(&plain);
+    result_free(&result);
+    free(scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sim_run__delivers_and_verifies),
         cmocka_unit_test(sim_run__same_seed_same_digest),
         cmocka_unit_test(sim_run__absent_node_fails_the_job_by_name),
+        cmocka_unit_test(sim_run__traces_every_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
