@@ -139,7 +139,8 @@ struct congestion_type {
     /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */
     void (*on_timeout)(struct congestion *, uint64_t now_ns);
     /* The edge fell silent: whatever the rate, it sends next to nothing until an ack comes (silent = false),
-     * then at the strategy's rate again, at once. Packets lost before that are in no sample. May be NULL. */
+     * then at the strategy's rate again, at once. The next sample is about packets that left after it: a
+     * round trip later, and not about losses before. May be NULL. */
     void (*on_silence)(struct congestion *, bool silent, uint64_t now_ns);
     /* What it makes of the path; NULL: nothing. */
     void (*view)(const struct congestion *, struct congestion_view *);

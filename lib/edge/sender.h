@@ -21,7 +21,8 @@
  * Silence: no ack for max(SENDER_SILENCE_MIN_NS, SENDER_SILENCE_RTTS RTT) with packets in flight. From then
  * on, whatever the strategy, one packet leaves per max(RTT/4, what keeps to 1/SENDER_SILENCE_DIVISOR of the
  * rate), at least one per RTT (or 10 ms), past window and in-flight limit; the first ack ends it and the full
- * rate is back. The strategy hears of both through on_silence; what was lost meanwhile is not told to it.
+ * rate is back. The strategy hears of both through on_silence; acks of what left before the end are not told
+ * to it: some of it is lost, some stood still on the way.
  *
  * Capacity: config.window_packets numbers (a power of two, 256 to 2^22) between floor and next, or what the
  * receiver has room for (sender_set_window_limit), of which SENDER_PROBE_RESERVE are kept for tail probes;
@@ -131,7 +132,7 @@ struct sender {
     bool probe_granted;      /* one repair may pass the in-flight limit */
     bool idle;               /* the owner has had nothing to send since the newest packet */
     bool silent;
-    uint64_t untold_end;       /* losses of numbers before it happened in a silence */
+    uint64_t untold_end;       /* what left before has no say in the strategy: a silence */
     uint64_t repeated_packets; /* in flight, and handed out again */
     uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
     uint64_t repeat_budget;

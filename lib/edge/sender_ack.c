@@ -237,6 +237,11 @@ static enum edge_limit limited_by(const struct sender *sender)
 static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const struct wire_ack *ack)
 {
     struct sender *sender = turn->sender;
+    /* What left before a silence ended may have stood still on the way. */
+    if (turn->largest < sender->untold_end) {
+        sender->rate_window_open = false;
+        return;
+    }
     const struct congestion_sample sample = {
         .now_ns = turn->now_ns,
         .rtt_ns = rtt_ns,

@@ -155,7 +155,7 @@ void sender_end_silence(struct sender *sender, uint64_t now_ns)
     if (!sender->silent)
         return;
     sender->untold_end = sender->next_number;
-    sender->rate_window_open = false;
+    sender->rtt_from = sender->next_number;
     tell_silence(sender, false, now_ns);
 }
 

@@ -277,6 +277,8 @@ void peer_on_hello(struct node *node, struct peer *peer, const struct wire_hello
 void peer_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
 void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns);
 uint64_t peer_next_ns(const struct peer *peer);
+void peer_on_packet(struct node *node, struct peer *peer, const struct wire_header *header, uint64_t now_ns);
+uint64_t peer_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns);
 bool peer_control_due(const struct peer *peer, uint64_t now_ns);
 void peer_note_control(struct node *node, struct peer *peer);
 /* Queues a control message; counts and returns false when the queue is full. */

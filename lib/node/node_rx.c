@@ -152,8 +152,7 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     struct peer *peer = find_peer(node, &header, packet);
     if (peer == NULL)
         return;
-    if (peer->state == PEER_UP)
-        peer->heard_ns = now_ns;
+    peer_on_packet(node, peer, &header, now_ns);
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
         data_on_packet(node, peer, &header, packet, now_ns);

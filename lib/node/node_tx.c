@@ -54,7 +54,7 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
     header.session = 0;
     packet->head_bytes = (uint16_t)wire_hello_encode(packet->head, &header, &hello);
     /* A little irregular, so that hellos of many nodes do not stay in step. */
-    uint64_t interval_ns = node->config.hello_interval_ns;
+    uint64_t interval_ns = peer_hello_interval_ns(node, peer, now_ns);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
     node->counters.tx_control++;
 }

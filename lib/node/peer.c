@@ -1,11 +1,12 @@
 /* Peers: sessions, liveness and measurements.
  *
  * Timers of a peer, all in ns:
- *   hello_due   every hello interval, at once when its hello does not echo our session
- *   silence     PEER_SILENT_HELLOS of its own intervals + 1 s without any packet: down, until it is heard
- * again probe       while a measurement runs; a first one starts when the peer comes up
- *   watch         one bare probe every hello interval while the peer is up   stream, receiver
- * (acks), sender (tail probes): their own
+ *   hello_due   every hello interval, at once when its hello does not echo our session; to a peer just lost
+ *               HELLO_LOST_NS, later an eighth of the time that it has been down
+ *   silence     PEER_SILENT_HELLOS of its own intervals + 1 s without a packet: down, until it is heard again
+ *   probe       while a measurement runs; a first one starts when the peer comes up
+ *   watch       one bare probe every hello interval while the peer is up
+ *   their own   stream, receiver (acks), sender (tail probes, silence)
  *
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
  * new session of ours, so that late packets of the old one are refused, and jobs are told. A session of ours
@@ -16,6 +17,7 @@
 #include "base/check.h"
 #include "node/internal.h"
 
+#define HELLO_LOST_NS    (25 * NS_PER_MS)
 #define FIRST_MEASURE_NS (200 * NS_PER_MS)
 #define PROBE_MEASURE_NS (200 * NS_PER_MS)
 #define MEASURE_AGE_MAX_NS                                                                                   \
@@ -137,6 +139,16 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->ready_ns = 0;
 }
 
+/* What comes under our session is as good as a hello that echoes it. */
+void peer_on_packet(struct node *node, struct peer *peer, const struct wire_header *header, uint64_t now_ns)
+{
+    bool ours = header->type != WIRE_HELLO && header->type != WIRE_CLOSE;
+    if (peer->state == PEER_DOWN && ours)
+        come_up(node, peer, now_ns);
+    if (peer->state == PEER_UP)
+        peer->heard_ns = now_ns;
+}
+
 void peer_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
 {
     bool strange = hello->incarnation != peer->incarnation || hello->session != peer->session_out;
@@ -173,10 +185,21 @@ void peer_on_close(struct node *node, struct peer *peer, const struct wire_close
     edge_reset(node, peer, now_ns);
 }
 
+/* A path that was dark comes back any time; its edges wait for the first hello. */
+uint64_t peer_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    uint64_t interval_ns = node->config.hello_interval_ns;
+    if (peer->state == PEER_UP || !peer->known)
+        return interval_ns;
+    uint64_t lost_ns = MAX(elapsed_ns(now_ns, peer->down_since_ns) / 8, HELLO_LOST_NS);
+    return MIN(interval_ns, lost_ns);
+}
+
 static void fall_silent(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->state = PEER_DOWN;
     peer->down_since_ns = now_ns;
+    peer->hello_due_ns = MIN(peer->hello_due_ns, now_ns + HELLO_LOST_NS);
     node->counters.peers_lost++;
     digest_add(&node->digest, 0x646e ^ (uint64_t)peer->index << 32);
     job_on_peer_lost(node, peer->index, false, now_ns);

@@ -1,0 +1,244 @@
+/* The sender when acks stay away: repeats at the tail, and silence. */
+#include "sender_hand.h"
+
+#include <string.h>
+
+static struct {
+    uint32_t samples, began, ended;
+    uint64_t lost_packets;
+    bool silent;
+} heard;
+
+static void keep_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                      uint64_t now_ns)
+{
+    (void)known;
+    (void)rtt_ns;
+    (void)now_ns;
+    congestion->rate_bps = initial_bps;
+    congestion->in_flight_max_bytes = UINT64_MAX;
+}
+
+static void keep_sample(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    (void)congestion;
+    heard.samples++;
+    heard.lost_packets += sample->lost_packets;
+}
+
+static void keep_timeout(struct congestion *congestion, uint64_t now_ns)
+{
+    (void)congestion;
+    (void)now_ns;
+}
+
+static void keep_silence(struct congestion *congestion, bool silent, uint64_t now_ns)
+{
+    (void)congestion;
+    (void)now_ns;
+    assert_int_not_equal(silent, heard.silent);
+    heard.silent = silent;
+    heard.began += silent;
+    heard.ended += !silent;
+}
+
+static const struct congestion_type keep = {.name = "keep",
+                                            .init = keep_init,
+                                            .on_ack = keep_sample,
+                                            .on_timeout = keep_timeout,
+                                            .on_silence = keep_silence};
+
+static void open_kept(uint64_t rate_bps, uint64_t rtt_ns, uint32_t window)
+{
+    open_sender(window);
+    sender_set_rtt(&fixture.sender, rtt_ns);
+    sender_set_congestion(&fixture.sender, &keep, rate_bps, true, 0);
+    memset(&heard, 0, sizeof(heard));
+}
+
+/* Sends whatever may go until then, as an owner with endless content does; returns how many packets that
+ * were. */
+static uint32_t send_until(uint64_t *now_ns, uint64_t end_ns)
+{
+    struct sender *sender = &fixture.sender;
+    uint32_t count = 0;
+    while (*now_ns < end_ns) {
+        enum edge_limit limit;
+        uint32_t lost = fixture.lost_count + fixture.probed_count;
+        sender_on_tick(sender, *now_ns, &events);
+        bool repair = fixture.lost_count + fixture.probed_count > lost;
+        uint64_t at_ns = sender_send_ns(sender, PACKET_BYTES, repair, &limit);
+        if (at_ns <= *now_ns) {
+            uint64_t content = 1000 + sender->next_number;
+            sender_on_sent(sender, content, (uint16_t)(content % 1000), PACKET_BYTES, repair, *now_ns);
+            count++;
+            continue;
+        }
+        *now_ns = MIN(at_ns, MAX(sender_next_ns(sender), *now_ns + 1));
+    }
+    return count;
+}
+
+static void sender__silence_begins_in_time_and_sends_little(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, rate_bps, begins_ms, dark_ms;
+        uint32_t window;
+    } cases[] = {
+        {100, 80000000, 1000, 5000, 1 << 16}, /* 10 packets a ms */
+        {400, 80000000, 1600, 5000, 1 << 16},
+        {100, 80000000, 1000, 5000, 1024}, /* the window is full before */
+        {20, 800000, 1000, 20000, 4096},   /* 100 packets a second: half a packet of them a second */
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        uint64_t rtt_ns = cases[index].rtt_ms * MS, now_ns = 0;
+        open_kept(cases[index].rate_bps, rtt_ns, cases[index].window);
+        send_until(&now_ns, cases[index].begins_ms * MS - 1);
+        assert_int_equal(heard.began, 0);
+        send_until(&now_ns, cases[index].begins_ms * MS + 2 * MS);
+        assert_int_equal(heard.began, 1);
+        uint32_t count = send_until(&now_ns, now_ns + cases[index].dark_ms * MS);
+        uint64_t full = bytes_within(cases[index].rate_bps, cases[index].dark_ms * MS) / PACKET_BYTES;
+        /* At 0.5 %, or one in 10 ms or an RTT where that is less. */
+        uint64_t alive = cases[index].dark_ms / MAX(cases[index].rtt_ms, (uint64_t)10);
+        assert_in_range(count, alive / 2, MAX(full / 200, alive) + 1);
+        assert_true(fixture.sender.next_number - fixture.sender.floor <= cases[index].window);
+        assert_int_equal(heard.ended, 0);
+    }
+}
+
+static void sender__first_ack_ends_silence_at_full_rate(void **state)
+{
+    (void)state;
+    struct sender *sender = &fixture.sender;
+    uint64_t now_ns = 0;
+    open_kept(80000000, 100 * MS, 1 << 16);
+    send_until(&now_ns, 6000 * MS);
+    assert_true(heard.silent);
+    uint64_t newest = sender->next_number - 1;
+    struct told told = {.base = newest, .largest = newest, .delivered_bytes = 1000, .runs = {1}};
+    assert_true(ack(&told, now_ns));
+    assert_int_equal(heard.ended, 1);
+    assert_int_equal(sender_rate_bps(sender), 80000000);
+    uint32_t count = send_until(&now_ns, now_ns + 100 * MS);
+    assert_in_range(count, 999, 1001 + SENDER_BURST_PACKETS);
+    /* The strategy hears nothing of what left before, neither that it is lost nor that it is late. */
+    assert_int_equal(heard.samples, 0);
+    told = (struct told){.base = newest - 10, .largest = newest, .delivered_bytes = 9000, .runs = {11}};
+    assert_true(ack(&told, now_ns));
+    assert_int_equal(heard.samples, 0);
+    told = (struct told){.base = sender->floor,
+                         .largest = newest + 200,
+                         .delivered_bytes = 200000,
+                         .runs = {0, (uint32_t)(newest - sender->floor), 201}};
+    assert_true(ack(&told, now_ns));
+    assert_true(fixture.lost_count > 5000);
+    assert_int_equal(heard.samples, 1);
+    assert_int_equal(heard.lost_packets, 0);
+}
+
+static void sender__nothing_in_flight_is_no_silence(void **state)
+{
+    (void)state;
+    struct sender *sender = &fixture.sender;
+    open_kept(80000000, 100 * MS, 1024);
+    send(3, 0, MS);
+    struct told told = {.largest = 2, .runs = {3}};
+    assert_true(ack(&told, 110 * MS));
+    assert_int_equal(sender_next_ns(sender), TIME_NEVER);
+    /* Idleness before does not count. */
+    send(1, 10000 * MS, 0);
+    sender_on_tick(sender, 10900 * MS, &events);
+    assert_int_equal(heard.began, 0);
+}
+
+/* What has been open for RTT/8 goes out again once the owner has nothing else, on a path that loses. */
+static void sender__tail_repeats_what_the_budget_allows(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t sent, open; /* new packets, and how many at the end are not acked */
+        bool lossy;
+        uint32_t repeats;
+    } cases[] = {
+        {1000, 10, true, 10}, /* a budget of 32 packets */
+        {1000, 16, true, 16}, /* at most half of it */
+        {1000, 25, true, 0},  /* too many yet */
+        {1000, 10, false, 0}, /* nothing was ever lost, and no newer packet has come */
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct sender *sender = &fixture.sender;
+        open_kept(RATE_BPS, 80 * MS, 2048);
+        uint32_t acked = cases[index].sent - cases[index].open;
+        send(cases[index].sent, 0, 10000);
+        sender->counters.lost_packets = cases[index].lossy;
+        struct told told = {.largest = acked - 1, .runs = {acked}};
+        assert_true(ack(&told, 12 * MS));
+        sender_on_tick(sender, 60 * MS, &events);
+        assert_int_equal(fixture.probed_count, 0); /* the owner may have more */
+        sender_on_limited(sender, EDGE_LIMIT_application);
+        sender_on_tick(sender, 60 * MS, &events);
+        assert_int_equal(fixture.probed_count, cases[index].repeats);
+        assert_int_equal(sender->counters.early_repeats, cases[index].repeats);
+        /* Once each: their copies are next. */
+        sender_on_limited(sender, EDGE_LIMIT_application);
+        sender_on_tick(sender, 75 * MS, &events);
+        assert_int_equal(fixture.probed_count, cases[index].repeats);
+    }
+}
+
+static void sender__repeated_content_has_one_verdict(void **state)
+{
+    (void)state;
+    struct sender *sender = &fixture.sender;
+    open_kept(RATE_BPS, 80 * MS, 2048);
+    send(100, 0, 10000);
+    sender->counters.lost_packets = 1;
+    struct told told = {.largest = 97, .runs = {98}};
+    assert_true(ack(&told, 12 * MS));
+    sender_on_limited(sender, EDGE_LIMIT_application);
+    sender_on_tick(sender, 60 * MS, &events);
+    assert_int_equal(fixture.probed_count, 2);
+    for (uint32_t index = 0; index < 2; index++)
+        sender_on_sent(sender, fixture.probed[index], (uint16_t)(fixture.probed[index] % 1000), PACKET_BYTES,
+                       true, 60 * MS);
+    /* 98 is lost: its copy decides. 99's copy is lost: nothing to hand back, for 99 has come. */
+    told = (struct told){.largest = 100, .runs = {98, 1, 2}};
+    assert_true(ack(&told, 140 * MS));
+    assert_int_equal(fixture.lost_count, 0);
+    assert_int_equal(sender->counters.lost_packets, 2);
+    assert_int_equal(sender->in_flight_packets, 1);
+}
+
+static void sender__window_follows_the_receivers_room(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t told, sent;
+    } cases[] = {{512, 512 - SENDER_PROBE_RESERVE},
+                 {1 << 20, WINDOW - SENDER_PROBE_RESERVE},
+                 {1, SENDER_PROBE_RESERVE}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        uint64_t now_ns = 0;
+        enum edge_limit limit;
+        open_kept(RATE_BPS, 80 * MS, WINDOW);
+        sender_set_window_limit(&fixture.sender, cases[index].told);
+        assert_int_equal(send_until(&now_ns, 5 * MS), cases[index].sent);
+        assert_int_equal(sender_send_ns(&fixture.sender, PACKET_BYTES, false, &limit), TIME_NEVER);
+        assert_int_equal(limit, EDGE_LIMIT_window);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(sender__silence_begins_in_time_and_sends_little, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__first_ack_ends_silence_at_full_rate, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__nothing_in_flight_is_no_silence, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__tail_repeats_what_the_budget_allows, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__repeated_content_has_one_verdict, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__window_follows_the_receivers_room, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
