@@ -85,7 +85,7 @@ def write_cell(row, cell, folder):
 def simulate(row, cell, seed, options):
     """One run: {seed, figures: {name: value}, seconds, error}."""
     start = time.monotonic()
-    command = ["nice", "-n", "10", SIM, *cell.command, "--seed", str(seed), "--json"]
+    command = ["nice", "-n", "10", options.sim, *cell.command, "--seed", str(seed), "--json"]
     run = {"cell": f"{row}/{cell.name}", "seed": seed, "scenario": cell.identity, "figures": {}, "error": None}
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_S_MAX, cwd=ROOT)
@@ -97,7 +97,9 @@ def simulate(row, cell, seed, options):
     report = json.loads(done.stdout)
     run["digest"] = report.get("digest")
     if options.keep:
-        with open(os.path.join(options.directory, row, f"{cell.name}-seed{seed}.json"), "w", encoding="utf-8") as file:
+        path = os.path.join(options.directory, row, f"{cell.name}-seed{seed}.json")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
             file.write(done.stdout)
     try:
         figures = cell.figures(report)
@@ -190,8 +192,8 @@ def print_rows(lines):
 
 # ---- the result file ----
 
-def identity_of_simulator():
-    with open(SIM, "rb") as file:
+def identity_of_simulator(path):
+    with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()[:12]
 
 
@@ -234,7 +236,7 @@ class Results:
 
 def run_all(cells, options):
     """Runs what is not there yet; prints each cell when its last seed is in. → (lines of rows, errors, seconds)."""
-    simulator = identity_of_simulator()
+    simulator = identity_of_simulator(options.sim)
     earlier, results = earlier_runs(options, simulator), Results(options, simulator)
     by_row, failed, spent = {}, 0, 0.0
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -271,8 +273,10 @@ def parse(arguments):
     parser.add_argument("--keep", action="store_true", help="keep each run's JSON beside its cell")
     parser.add_argument("--result", metavar="FILE", help="JSON: every run, cell and row")
     parser.add_argument("--resume", action="store_true", help="take what --result FILE has already")
+    parser.add_argument("--sim", metavar="FILE", default=SIM, help="the simulator; default build/app/sim/sluice-sim")
     parser.add_argument("--no-build", action="store_true", help="take build/ as it is")
     options = parser.parse_args(arguments)
+    options.sim, options.directory = os.path.abspath(options.sim), os.path.abspath(options.directory)
     if options.resume and not options.result:
         parser.error("--resume needs --result FILE")
     return options
