@@ -10,8 +10,6 @@ from typing import Callable
 GBPS = 1e9
 STEADY_RTTS = 12
 PAYLOAD = {1500: 1400 / 1538, 9000: 8900 / 9038}
-PACKET_WIRE_BYTES = 1538
-PACKET_BYTES = 1408
 
 
 @dataclass
@@ -29,7 +27,8 @@ class Cell:
         if "cost_packets" in self.scenario.get("_", {}):
             return self.scenario["_"]["cost_packets"]
         receivers = len(self.scenario["nodes"]) - 1
-        return sum(job["_bytes"] for job in self.scenario["jobs"]) / PACKET_BYTES * receivers
+        body_bytes = self.scenario["node_defaults"].get("mtu", 1500) - 100
+        return sum(job["_bytes"] for job in self.scenario["jobs"]) / body_bytes * receivers
 
 
 def figure(name, value, comparison, limit):
@@ -149,15 +148,16 @@ def long_size(rate, rtt, loss=0.0, mtu=1500, extra=0.0):
     return limit_bps(rate, loss, mtu) / 8 * 1.012 * (STEADY_RTTS * rtt + window_s(rtt) + extra)
 
 
-def steady_scenario(name, rate, rtt, options, loss=0.0, receivers=1, extra=0.0, start="unknown", plan=None, measure=None,
-                    **link_values):
+def steady_scenario(name, rate, rtt, options, loss=0.0, receivers=1, extra=0.0, mtu=1500, measure=None, **link_values):
     """One source, receivers behind links of their own."""
-    size = long_size(rate, rtt, loss, extra=extra)
+    size = long_size(rate, rtt, loss, mtu, extra)
     names = [f"r{index}" for index in range(receivers)]
     limit = 4 * (size * 8 / limit_bps(rate, loss)) + 60
-    return scenario(name, ["a", *names], {"default": link(rate, rtt, loss, **link_values)},
-                    [job("a", names, size, options.congestion, plan=plan, start=start)], limit,
-                    **({"measure": measure} if measure else {}))
+    values = scenario(name, ["a", *names], {"default": link(rate, rtt, loss, **link_values)},
+                      [job("a", names, size, options.congestion)], limit, **({"measure": measure} if measure else {}))
+    if mtu != 1500:
+        values["node_defaults"]["mtu"] = mtu
+    return values
 
 
 # ---- figures ----

@@ -54,9 +54,10 @@ def wholefile(options):
 def tengig(options):
     for rtt in (0.010, 0.100, 1.0):
         for loss in (0.0, 0.01, 0.05):
-            name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}"
-            values = steady_scenario(name, 10 * GBPS, rtt, options, loss)
-            yield Cell(name, values, long_figures(limit_bps(10 * GBPS, loss)))
+            for mtu in (1500, 9000):
+                name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}-mtu{mtu}"
+                values = steady_scenario(name, 10 * GBPS, rtt, options, loss, mtu=mtu)
+                yield Cell(name, values, long_figures(limit_bps(10 * GBPS, loss, mtu)))
 
 
 def loss(options):
