@@ -1,0 +1,153 @@
+/* What comes into a stream: bytes as they are there, in symbols that are full or old enough. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "disk/live_file.h"
+#include "store/live.h"
+
+#define VECTORS_MAX 64 /* a pipe holds 64 KiB as a rule */
+
+static int open_input(struct live_file *file, const char *path, char text[DISK_TEXT_BYTES])
+{
+    struct stat stat_of;
+    if (stat(path, &stat_of) != 0) {
+        place_fail(text, "open", file->place.shown, "");
+        return -1;
+    }
+    if (S_ISDIR(stat_of.st_mode)) {
+        place_say(text, "open %s: a directory is no stream", file->place.shown);
+        return -1;
+    }
+    bool socket = S_ISSOCK(stat_of.st_mode);
+    int fd = socket ? live_connect(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        place_fail(text, socket ? "connect to" : "open", file->place.shown, "");
+    return fd;
+}
+
+enum disk_status live_input_open(struct live_file *file, const struct disk_open *open_as,
+                                 char text[DISK_TEXT_BYTES])
+{
+    place_show(file->place.shown, open_as->file);
+    file->carry = malloc(UINT16_MAX);
+    file->fd = file->carry == NULL ? -1 : open_input(file, open_as->file, text);
+    if (file->carry == NULL)
+        place_say(text, "open %s: out of memory", file->place.shown);
+    if (file->fd < 0) {
+        free(file->carry);
+        file->carry = NULL;
+        return DISK_FAILED;
+    }
+    file->kind = LIVE_INPUT;
+    return DISK_OK;
+}
+
+/* A FIFO that nobody has written to yet reads like one at its end; only poll tells them apart. */
+static bool readable(const struct live_file *file)
+{
+    struct pollfd wanted = {.fd = file->fd, .events = POLLIN};
+    return poll(&wanted, 1, 0) > 0;
+}
+
+/* The free room behind what came, as vectors over the payloads. Returns its bytes. */
+static size_t room(const struct live_file *file, struct iovec vectors[VECTORS_MAX], int *count)
+{
+    uint32_t payload = live_payload_bytes(file->request.symbol_bytes), used = file->bytes;
+    size_t bytes = 0;
+    *count = 0;
+    for (uint32_t at = file->symbols; at < file->request.count && *count < VECTORS_MAX; at++) {
+        vectors[(*count)++] = (struct iovec){.iov_base = live_symbol(file, at) + LIVE_HEAD_BYTES + used,
+                                             .iov_len = payload - used};
+        bytes += payload - used;
+        used = 0;
+    }
+    return bytes;
+}
+
+static void close_symbol(struct live_file *file, uint32_t bytes)
+{
+    live_record_close(live_symbol(file, file->symbols), file->request.symbol_bytes, bytes);
+    file->symbols++;
+    file->payload += bytes;
+    file->bytes = 0;
+}
+
+static void take(struct live_file *file, size_t got, uint64_t now_ns)
+{
+    uint32_t payload = live_payload_bytes(file->request.symbol_bytes);
+    if (file->bytes == 0)
+        file->since_ns = now_ns;
+    for (size_t left = file->bytes + got; left > 0;) {
+        file->bytes = (uint32_t)MIN(left, (size_t)payload);
+        left -= file->bytes;
+        if (file->bytes < payload)
+            return;
+        close_symbol(file, payload);
+        file->since_ns = now_ns;
+    }
+}
+
+enum reading { READ_MORE_LATER, READ_FULL, READ_ENDED, READ_FAILED };
+
+static enum reading read_all(struct live_file *file, uint64_t now_ns)
+{
+    struct iovec vectors[VECTORS_MAX];
+    int count;
+    while (file->symbols < file->request.count) {
+        size_t wanted = room(file, vectors, &count);
+        ssize_t got = readv(file->fd, vectors, count);
+        if (got == 0)
+            return READ_ENDED;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return errno == EAGAIN ? READ_MORE_LATER : READ_FAILED;
+        take(file, (size_t)got, now_ns);
+        if ((size_t)got < wanted && file->symbols > 0)
+            return READ_MORE_LATER;
+    }
+    return READ_FULL;
+}
+
+/* What came of the next symbol waits for the next request, which may be for another block. */
+static void carry(struct live_file *file)
+{
+    memcpy(file->carry, live_symbol(file, file->symbols) + LIVE_HEAD_BYTES, file->bytes);
+    file->carried = file->bytes;
+    file->bytes = 0;
+}
+
+bool live_input_feed(struct live_file *file, uint64_t now_ns, struct disk_reply *reply)
+{
+    const struct disk_request *request = &file->request;
+    if (file->carried > 0) {
+        memcpy(live_symbol(file, 0) + LIVE_HEAD_BYTES, file->carry, file->carried);
+        file->bytes = file->carried;
+        file->carried = 0;
+    }
+    enum reading reading = readable(file) ? read_all(file, now_ns) : READ_MORE_LATER;
+    if (reading == READ_FAILED) {
+        place_fail(reply->text, "read", file->place.shown, "");
+        reply->status = DISK_FAILED;
+        return true;
+    }
+    bool due = file->bytes > 0 && now_ns >= file->since_ns + file->flush_ns;
+    if (due || (reading == READ_ENDED && file->bytes > 0))
+        close_symbol(file, file->bytes);
+    if (file->symbols == 0 && reading != READ_ENDED)
+        return false;
+    if (file->bytes > 0)
+        carry(file);
+    reply->status = reading == READ_ENDED ? DISK_ENDED : DISK_OK;
+    reply->symbols = file->symbols;
+    reply->size_bytes = file->payload;
+    uint32_t filled = request->first + file->symbols;
+    if (filled == request->block_symbols || (reading == READ_ENDED && filled > 0))
+        live_end_block(file, filled, reply);
+    return true;
+}
