@@ -152,6 +152,17 @@ static int detach(const struct client *client, const char *name)
     return EXIT_DETACHED;
 }
 
+/* The stream would end where this program does, and look whole. */
+static int cancel(struct client *client, const char *name)
+{
+    char *text = NULL;
+    int result = client_ask(client, json_pack("{s:s, s:s}", "command", "job cancel", "name", name), &text);
+    if (result == EXIT_OK)
+        fprintf(stderr, "\nCancelled: the input of job %s ends with sluicectl.\n", name);
+    free(text);
+    return EXIT_DETACHED;
+}
+
 /* ---- polling ---- */
 
 static int poll_job(struct client *client, struct follow *follow, bool fresh)
@@ -183,7 +194,7 @@ static int poll_job(struct client *client, struct follow *follow, bool fresh)
     return result;
 }
 
-int follow_job(struct client *client, const char *name, bool fresh, bool json)
+int follow_job(struct client *client, const char *name, bool fresh, bool feeds, bool json)
 {
     static struct follow follow;
     const char *kind = getenv("TERM");
@@ -203,6 +214,6 @@ int follow_job(struct client *client, const char *name, bool fresh, bool json)
         if (!interrupted)
             nanosleep(&pause, NULL);
         if (interrupted)
-            return detach(client, name);
+            return feeds ? cancel(client, name) : detach(client, name);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "app/ctl/client.h"
 
-/* Returns an exit status. `fresh`: the job was just accepted, so it must be there. With `json` nothing is
- * printed but the job's last state, as one JSON object. */
-int follow_job(struct client *client, const char *name, bool fresh, bool json);
+/* Returns an exit status. `fresh`: the job was just accepted, so it must be there. `feeds`: its
+ * stream is this program's standard input, so an interrupt cancels it instead of leaving it alone. With
+ * `json` nothing is printed but the job's last state, as one JSON object. */
+int follow_job(struct client *client, const char *name, bool fresh, bool feeds, bool json);

@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
+#include "app/ctl/input.h"
 
 #define SOCKET_DEFAULT "/run/sluice/sluice.sock"
 #define REQUEST_TEXT   (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
@@ -23,7 +24,8 @@ struct options {
 static void print_usage(FILE *stream)
 {
     fprintf(stream, "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n"
-                    "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches\n"
+                    "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches. A job with\n"
+                    "                                 object: {stream: \"-\"} sends the standard input\n"
                     "  job watch NAME                 follow a job\n"
                     "  job cancel NAME\n"
                     "  job pause NAME                 nothing of it is sent until job resume NAME\n"
@@ -103,22 +105,49 @@ static char *read_job(const char *path, struct job_spec *spec)
     return text;
 }
 
-static int start_job(struct client *client, json_t *request, const char *name, bool wait, bool json)
+static int start_job(struct client *client, json_t *request, const char *name, bool wait, bool feeds,
+                     bool json)
 {
     char *text = NULL;
     int result = client_ask(client, request, &text);
     if (result == EXIT_OK && wait)
-        result = follow_job(client, name, true, json);
+        result = follow_job(client, name, true, feeds, json);
     else if (result == EXIT_OK)
         printf("%s\n", text);
     free(text);
     return result;
 }
 
+static int send_job(const struct options *options, json_t *request, const char *name, bool wait, bool feeds)
+{
+    struct client client;
+    int result = client_open(&client, options->socket);
+    if (result != EXIT_OK) {
+        json_decref(request);
+        return result;
+    }
+    result = start_job(&client, request, name, wait, feeds, options->json);
+    client_close(&client);
+    return result;
+}
+
+/* The same for a job whose stream is our standard input. */
+static int send_fed(const struct options *options, json_t *request, const char *name)
+{
+    static struct input input; /* the thread that passes it on may outlive this call */
+    if (!input_open(&input)) {
+        json_decref(request);
+        return EXIT_USAGE;
+    }
+    json_object_set_new(request, "input", json_string(input.path));
+    int result = send_job(options, request, name, true, true);
+    input_close(&input);
+    return result;
+}
+
 static int job_run(const struct options *options)
 {
     static struct job_spec spec;
-    struct client client;
     char absolute[PATH_MAX];
     const char *path = options->words[2];
     bool wait = options->count < 4 || strcmp(options->words[3], "--no-wait") != 0;
@@ -129,17 +158,16 @@ static int job_run(const struct options *options)
         free(text);
         return EXIT_USAGE;
     }
+    bool feeds = spec.object == PART_OBJECT_STREAM && strcmp(spec.file, CONF_JOB_STDIN) == 0;
+    if (feeds && !wait) {
+        free(text);
+        return usage_error("a job that is fed through sluicectl needs it until its end, without --no-wait",
+                           NULL);
+    }
     json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", "job run", "path", absolute, "text", text,
                                 "json", options->json);
     free(text);
-    int result = client_open(&client, options->socket);
-    if (result != EXIT_OK) {
-        json_decref(request);
-        return result;
-    }
-    result = start_job(&client, request, spec.name, wait, options->json);
-    client_close(&client);
-    return result;
+    return feeds ? send_fed(options, request, spec.name) : send_job(options, request, spec.name, wait, false);
 }
 
 static int job_watch(const struct options *options)
@@ -147,7 +175,7 @@ static int job_watch(const struct options *options)
     struct client client;
     int result = client_open(&client, options->socket);
     if (result == EXIT_OK)
-        result = follow_job(&client, options->words[2], false, options->json);
+        result = follow_job(&client, options->words[2], false, false, options->json);
     client_close(&client);
     return result;
 }

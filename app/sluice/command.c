@@ -69,16 +69,30 @@ static void reply_errors(struct command_reply *reply, const struct conf_errors *
                                    index > 0 ? "\n" : "", errors->lines[index]);
 }
 
+/* A job that reads what sluicectl gets reads its socket. False: reply says why not. */
+static bool resolve_input(const struct command *command, struct job_spec *spec, struct command_reply *reply)
+{
+    if (spec->object != PART_OBJECT_STREAM || strcmp(spec->file, CONF_JOB_STDIN) != 0)
+        return true;
+    if (command->input[0] != '\0')
+        return name_copy(spec->file, sizeof(spec->file), command->input);
+    reply_error(reply, "the job's stream is the standard input of sluicectl: run it by sluicectl job run");
+    return false;
+}
+
 static void run_job(struct app *app, const struct command *command, struct command_reply *reply)
 {
     struct conf_errors errors = {0};
+    struct job_spec *spec = &reply->call.msg.body.job_run;
     reply->call.msg.type = CTL_JOB_RUN;
-    if (!conf_read_job(command->path, command->text, &reply->call.msg.body.job_run, &errors)) {
+    if (!conf_read_job(command->path, command->text, spec, &errors)) {
         reply_errors(reply, &errors);
         return;
     }
+    if (!resolve_input(command, spec, reply))
+        return;
     char name[NAME_BYTES];
-    name_copy(name, sizeof(name), reply->call.msg.body.job_run.name);
+    name_copy(name, sizeof(name), spec->name);
     run_call(app, reply);
     if (reply->ok)
         snprintf(reply->text, sizeof(reply->text), "job %s accepted", name);

@@ -29,7 +29,8 @@ struct command {
     char path[PATH_BYTES]; /* absolute */
     uint8_t changed;       /* JOB_PAUSE, JOB_SET: enum job_control bits of what is in `controls` */
     struct job_controls controls;
-    const char *text; /* of the job file; NULL: read it from path */
+    char input[PATH_BYTES]; /* JOB_RUN: the socket where sluicectl feeds the job's stream; "": none */
+    const char *text;       /* of the job file; NULL: read it from path */
 };
 
 /* One thread's; 256 KiB of text and a message: not for the stack. */

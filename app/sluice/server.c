@@ -59,8 +59,9 @@ static bool request_parse(const json_t *object, struct command *command)
         command->text = json_string_value(json_object_get(object, "text"));
         if (command->text == NULL)
             return request_fail("job run: the text of the job file is missing");
-        return name_copy(command->path, PATH_BYTES, member_text(object, "path")) ||
-               request_fail("path: too long");
+        return (name_copy(command->path, PATH_BYTES, member_text(object, "path")) &&
+                name_copy(command->input, PATH_BYTES, member_text(object, "input"))) ||
+               request_fail("path or input: too long");
     }
     if (strcmp(word, "job pause") == 0 || strcmp(word, "job resume") == 0) {
         command->kind = COMMAND_JOB_PAUSE;

@@ -25,6 +25,8 @@ struct conf_errors {
  * errors. */
 bool conf_read_node(const char *path, const char *text, struct app_config *config,
                     struct conf_errors *errors);
+/* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
+#define CONF_JOB_STDIN "-"
 bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors);
 /* Matrices named in a scenario are searched beside it, then in conf/data of the installation. */
 bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,

@@ -194,7 +194,7 @@ const struct conf_option job_options[] = {
     {"directory", OPTION_NAME, FIELD(struct job_spec, directory), .initial = "incoming",
      .help = "where the receivers put it: the name of one of their configured directories"},
     {"as", OPTION_TEXT, FIELD(struct job_spec, target),
-     .help = "path below that directory; default: the file's own name"},
+     .help = "path below that directory; default: the file's own name, or a stream's job's"},
     {"plan", OPTION_MAP, .options = plan_options, .help = "how the tree is found"},
     {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
     {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = hash_words, .initial = "sha256",
@@ -238,12 +238,16 @@ struct job_file {
     struct job_spec spec;
     char file[PATH_BYTES];
     char object_file[PATH_BYTES];
+    char stream[PATH_BYTES];
 };
 
 static const struct conf_option object_options[] = {
-    {"file", OPTION_TEXT, FIELD(struct job_file, object_file), .required = true,
+    {"file", OPTION_TEXT, FIELD(struct job_file, object_file),
      .help =
          "path of the file or directory at the source; a relative one counts from the job file's directory"},
+    {"stream", OPTION_TEXT, FIELD(struct job_file, stream),
+     .help = "path of a FIFO, a listening unix socket, a device or a file at the source, read to its end; "
+             "\"" CONF_JOB_STDIN "\": what sluicectl gets on its standard input"},
     {.type = OPTION_END}};
 
 const struct conf_option job_file_options[] = {
@@ -305,13 +309,18 @@ static void check_tree(struct conf_reader *reader, const char *where, struct job
             conf_fault(reader, place, "does not reach the receiver \"%s\"", spec->receivers[index]);
 }
 
-static const yaml_node_t *find_plan_key(struct conf_reader *reader, const char *where, const char *key)
+static const yaml_node_t *find_job(struct conf_reader *reader, const char *where)
 {
     const yaml_node_t *map = yaml_document_get_root_node(&reader->document);
     unsigned job;
     if (sscanf(where, "jobs[%u]", &job) == 1)
         map = conf_at(reader, conf_find(reader, map, "jobs"), job);
-    const yaml_node_t *plan = conf_find(reader, map, "plan");
+    return map;
+}
+
+static const yaml_node_t *find_plan_key(struct conf_reader *reader, const char *where, const char *key)
+{
+    const yaml_node_t *plan = conf_find(reader, find_job(reader, where), "plan");
     return plan == NULL ? NULL : conf_find(reader, plan, key);
 }
 
@@ -332,6 +341,22 @@ static void check_plan_keys(struct conf_reader *reader, const char *where)
         conf_fault(reader, place, "is the rate of a given plan.tree; the cap of a job is its rate");
 }
 
+/* Keys that mean nothing for the kind of object would be mistakes that nobody notices. */
+static void check_stream_keys(struct conf_reader *reader, const char *where, const struct job_spec *spec)
+{
+    static const char *const of_streams[] = {"retention", "window", "slow", "flush"};
+    char place[CONF_WHERE_BYTES];
+    bool stream = spec->object == PART_OBJECT_STREAM;
+    for (unsigned index = 0; index < sizeof(of_streams) / sizeof(of_streams[0]); index++) {
+        snprintf(place, sizeof(place), "%s%s", where, of_streams[index]);
+        if (!stream && conf_find(reader, find_job(reader, where), of_streams[index]) != NULL)
+            conf_fault(reader, place, "is for streams");
+    }
+    snprintf(place, sizeof(place), "%sexists", where);
+    if (stream && spec->exists == PART_EXISTS_SKIP_IF_SAME)
+        conf_fault(reader, place, "skip-if-same is not for streams: what comes is not known before");
+}
+
 void conf_check_job(struct conf_reader *reader, const char *where, struct job_spec *spec)
 {
     char place[CONF_WHERE_BYTES];
@@ -345,28 +370,47 @@ void conf_check_job(struct conf_reader *reader, const char *where, struct job_sp
         conf_fault(reader, place, "\"%s\" is not a path below the directory (no leading /, no ..)",
                    spec->target);
     check_plan_keys(reader, where);
+    check_stream_keys(reader, where, spec);
     if (spec->metric == PLAN_METRIC_GIVEN && spec->source[0] != '\0')
         check_tree(reader, where, spec);
 }
 
-/* A relative file counts from where the job file lies, whatever directory the appliance runs in. */
-static void resolve_file(struct conf_reader *reader, struct job_file *job)
+/* A relative path counts from where the job file lies, whatever directory the appliance runs in. */
+static void resolve_file(struct conf_reader *reader, struct job_file *job, const char *file, const char *key)
 {
-    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
-    bool top = conf_find(reader, root, "file") != NULL, nested = conf_find(reader, root, "object") != NULL;
-    if (top && nested)
-        conf_fault(reader, "object", "contradicts file: one of them is enough");
-    if (!top && !nested)
-        conf_fault(reader, "", "\"file\" is missing: path of the file or directory at the source");
-    const char *file = job->object_file[0] != '\0' ? job->object_file : job->file;
     const char *slash = strrchr(reader->path, '/');
     int directory = file[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
     int length = snprintf(job->spec.file, sizeof(job->spec.file), "%.*s%s", directory, reader->path, file);
     for (; length > 1 && length < (int)sizeof(job->spec.file) && job->spec.file[length - 1] == '/'; length--)
         job->spec.file[length - 1] = '\0';
     if (length >= (int)sizeof(job->spec.file))
-        conf_fault(reader, job->object_file[0] != '\0' ? "object.file" : "file",
-                   "longer than %d characters with the directory of the job file", PATH_BYTES - 1);
+        conf_fault(reader, key, "longer than %d characters with the directory of the job file",
+                   PATH_BYTES - 1);
+}
+
+static void resolve_object(struct conf_reader *reader, struct job_file *job)
+{
+    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
+    bool top = conf_find(reader, root, "file") != NULL, nested = conf_find(reader, root, "object") != NULL;
+    bool stream = job->stream[0] != '\0';
+    if (top && nested)
+        conf_fault(reader, "object", "contradicts file: one of them is enough");
+    if (!top && !nested)
+        conf_fault(reader, "", "\"file\" is missing: path of the file or directory at the source");
+    if (nested && stream == (job->object_file[0] != '\0'))
+        conf_fault(reader, "object", "expected either file or stream in it");
+    if (!stream) {
+        bool inner = job->object_file[0] != '\0';
+        resolve_file(reader, job, inner ? job->object_file : job->file, inner ? "object.file" : "file");
+        return;
+    }
+    job->spec.object = PART_OBJECT_STREAM;
+    if (job->spec.target[0] == '\0')
+        name_copy(job->spec.target, sizeof(job->spec.target), job->spec.name);
+    if (strcmp(job->stream, CONF_JOB_STDIN) == 0)
+        name_copy(job->spec.file, sizeof(job->spec.file), job->stream);
+    else
+        resolve_file(reader, job, job->stream, "object.stream");
 }
 
 bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors)
@@ -376,7 +420,7 @@ bool conf_read_job(const char *path, const char *text, struct job_spec *spec, st
     if (!conf_load(&reader, path, text, errors))
         return false;
     if (conf_read_document(&reader, job_file_options, &job)) {
-        resolve_file(&reader, &job);
+        resolve_object(&reader, &job);
         conf_check_job(&reader, "", &job.spec);
     }
     conf_unload(&reader);
