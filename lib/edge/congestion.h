@@ -106,6 +106,7 @@ struct congestion_bql {
     int64_t refresh_owd_ns;   /* least seen meanwhile */
     uint64_t refreshed_bps;   /* rate to go back to */
     uint64_t base_seen_bps;   /* rate when the base was last seen */
+    uint64_t silenced_bps;    /* rate when the path fell silent */
     uint32_t refreshes_above; /* successive ones that never saw the queue below the target */
 };
 

@@ -484,6 +484,23 @@ static void bql_on_timeout(struct congestion *congestion, uint64_t now_ns)
     rate_restart(&bql->rate);
 }
 
+/* Nothing is known of the path while it is silent, so what was known before holds again after it. */
+static void bql_on_silence(struct congestion *congestion, bool silent, uint64_t now_ns)
+{
+    struct congestion_bql *bql = &congestion->state.bql;
+    if (silent) {
+        bql->silenced_bps = bql->phase == BQL_REFRESH ? bql->refreshed_bps : bql->rate_bps;
+        return;
+    }
+    bql->now_ns = now_ns;
+    set_rate(bql, bql->silenced_bps);
+    rate_restart(&bql->rate);
+    start_round(bql, now_ns);
+    bql->held_until_ns = now_ns + 2 * bql->rtt_ns;
+    enter(bql, BQL_TRACK);
+    publish(congestion, bql->rtt_ns);
+}
+
 static void bql_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct congestion_bql *bql = &congestion->state.bql;
@@ -496,5 +513,9 @@ static void bql_view(const struct congestion *congestion, struct congestion_view
                                      .base_loss_ppm = bql->base_loss_ppm};
 }
 
-const struct congestion_type congestion_bql_type = {
-    .name = "bql", .init = bql_init, .on_ack = bql_on_ack, .on_timeout = bql_on_timeout, .view = bql_view};
+const struct congestion_type congestion_bql_type = {.name = "bql",
+                                                    .init = bql_init,
+                                                    .on_ack = bql_on_ack,
+                                                    .on_timeout = bql_on_timeout,
+                                                    .on_silence = bql_on_silence,
+                                                    .view = bql_view};
