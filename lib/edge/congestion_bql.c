@@ -214,7 +214,7 @@ static void start(struct congestion_bql *bql, const struct view *view)
         return;
     uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
     uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
-    if (view->queue_ns > view->target_ns) {
+    if (view->queue_ns > MIN(view->target_ns, view->target_ns / 4 + delay_jitter_ns(&bql->delay))) {
         enter(bql, BQL_TRACK);
         return;
     }
@@ -238,6 +238,20 @@ static void start(struct congestion_bql *bql, const struct view *view)
 
 /* ---- the law ---- */
 
+/* Deliveries say nothing now, but a long queue does: perhaps it is the rate that filled the window. */
+static void track_limited(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->queue_ns < 2 * view->target_ns || view->newest_sent_ns < bql->raised_ns)
+        return;
+    uint64_t delivered_bps = rate_over(&bql->rate, view->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
+    uint64_t least_bps = MAX(bql->rate_bps / 10 * 7, with_losses_bps(bql, delivered_bps));
+    uint64_t parked_bps = muldiv64(view->capacity_bps, PARK_PPM, PPM);
+    if (bql->rate_bps > parked_bps)
+        least_bps = MAX(least_bps, parked_bps);
+    set_rate(bql, MIN(bql->rate_bps, least_bps));
+    bql->raised_ns = view->now_ns;
+}
+
 static void track(struct congestion_bql *bql, const struct view *view)
 {
     if (view->queue_ns >= muldiv64(view->target_ns, CALM_PPM, PPM))
@@ -247,7 +261,11 @@ static void track(struct congestion_bql *bql, const struct view *view)
         bql->raised_ns = 0;
         return;
     }
-    if (view->capacity_bps == 0 || view->now_ns < bql->held_until_ns)
+    if (view->now_ns < bql->held_until_ns) {
+        track_limited(bql, view);
+        return;
+    }
+    if (view->capacity_bps == 0)
         return;
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
     int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
