@@ -103,10 +103,12 @@ struct congestion_bql {
     uint32_t parked_rounds;
     uint64_t unparked_bps;
     uint64_t refresh_start_ns, refresh_end_ns;
-    int64_t refresh_owd_ns;   /* least seen meanwhile */
-    uint64_t refreshed_bps;   /* rate to go back to */
-    uint64_t base_seen_bps;   /* rate when the base was last seen */
-    uint64_t silenced_bps;    /* rate when the path fell silent */
+    int64_t refresh_owd_ns; /* least seen meanwhile */
+    uint64_t refreshed_bps; /* rate to go back to */
+    uint64_t base_seen_bps; /* rate when the base was last seen */
+    uint64_t silenced_bps;  /* rate when the path fell silent */
+    uint64_t train_end_ns;
+    uint64_t newest_sent_ns;  /* of the sample before */
     uint32_t refreshes_above; /* successive ones that never saw the queue below the target */
 };
 

@@ -7,7 +7,7 @@
 #define RATE_MIN_BPS      50000ULL
 #define RATE_MAX_BPS      1000000000000ULL
 #define TRAIN_BPS         40000000000ULL
-#define TRAIN_PACKETS     24
+#define TRAIN_PACKETS     16
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM 800000ULL
 #define TARGET_ROOT_NS    (40 * NS_PER_MS)
@@ -199,8 +199,8 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     uint64_t bytes = sample->delivered_bytes - bql->train_bytes;
     bql->train_bps = muldiv64(bytes, 8 * NS_PER_S, sample->delivered_ns - bql->train_ns);
     bql->train_bps = MIN(bql->train_bps, TRAIN_BPS);
+    bql->train_end_ns = sample->now_ns;
     bql->phase = BQL_START;
-    bql->raised_ns = sample->now_ns;
     rate_restart(&bql->rate);
     set_rate(bql, bql->train_bps);
     raise(bql, PPM / 2, 0, sample->now_ns);
@@ -214,7 +214,7 @@ static void start(struct congestion_bql *bql, const struct view *view)
         return;
     uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
     uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
-    if (view->queue_ns > MIN(view->target_ns, view->target_ns / 4 + delay_jitter_ns(&bql->delay))) {
+    if (view->queue_ns > view->target_ns) {
         enter(bql, BQL_TRACK);
         return;
     }
@@ -224,7 +224,9 @@ static void start(struct congestion_bql *bql, const struct view *view)
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
     uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
     bool grew = delivered_bps > (bql->raised_from_bps + passed_bps) / 2;
-    if (grew && delivered_bps > passed_bps / 10 * 9) {
+    if (view->queue_ns > view->target_ns / 4 + delay_jitter_ns(&bql->delay)) {
+        enter(bql, BQL_TRACK);
+    } else if (grew && delivered_bps > passed_bps / 10 * 9) {
         bql->base_loss_ppm = loss_ppm;
         raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
@@ -444,7 +446,10 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
     if (sample->owd_known)
         delay_on_sample(&bql->delay, sample->owd_ns, packets, bql->rtt_ns, target_ns(bql, bql->rate_bps) / 8,
                         sample->now_ns);
-    delay_on_jump(&bql->delay, sample->jump_ns, sample->now_ns);
+    /* Neighbours in a train jump by the queue that they are. */
+    if (bql->phase != BQL_TRAIN && bql->newest_sent_ns > bql->train_end_ns)
+        delay_on_jump(&bql->delay, sample->jump_ns, sample->now_ns);
+    bql->newest_sent_ns = sample->newest_sent_ns;
     rate_on_delivered(&bql->rate, sample->delivered_bytes, sample->delivered_ns, bql->rtt_ns);
     bql->round_acked += sample->acked_packets;
     bql->round_lost += sample->lost_packets;
