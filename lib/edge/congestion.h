@@ -25,6 +25,8 @@ struct congestion_sample {
     uint64_t jump_ns; /* largest change of the one-way delay between packets sent next to each other, beyond
                          the time between their departures: no queue does that, so it is jitter */
     uint64_t late_ns; /* how late packets overtaken by newer ones came, decaying peak; 0: order is kept */
+    uint64_t
+        spread_ns; /* how much longer the newest packet was under way than the quickest since the last ack */
     uint64_t delivered_bytes; /* receiver's count so far */
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t delivery_rate_bps; /* over about the last RTT on the receiver's clock, 0 while unknown */

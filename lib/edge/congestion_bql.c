@@ -7,7 +7,8 @@
 #define RATE_MIN_BPS      50000ULL
 #define RATE_MAX_BPS      1000000000000ULL
 #define TRAIN_BPS         40000000000ULL
-#define TRAIN_PACKETS     16
+#define TRAIN_PACKETS     24
+#define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM 800000ULL
 #define TARGET_ROOT_NS    (40 * NS_PER_MS)
@@ -123,6 +124,7 @@ static void observe_capacity(struct congestion_bql *bql, const struct congestion
 {
     uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * PACKET_BYTES;
     uint64_t small_ns = MAX(target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
+    small_ns += order_kept_jitter_ns(bql);
     if (sample->now_ns < bql->held_until_ns)
         return;
     if (delay_queue_ns(&bql->delay) <= small_ns) {
@@ -186,23 +188,28 @@ static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delive
     bql->raised_lost = 0;
 }
 
+/* The path spreads a train to the rate that it takes: between two acks on the receiver's clock, or in one
+ * ack, where all came between two looks of the receiver at its port or an ack was lost, by how much longer
+ * the last packet was under way. Shorter than a look takes it measures only that the path is fast. */
 static void train(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
-    if (bql->train_ns == 0) {
-        bql->train_ns = sample->delivered_ns;
-        bql->train_bytes = sample->delivered_bytes;
+    uint64_t bytes = sample->delivered_bytes - MIN(bql->train_bytes, sample->delivered_bytes);
+    bool first = bql->train_ns == 0;
+    uint64_t span_ns = first ? 0 : elapsed_ns(sample->delivered_ns, bql->train_ns);
+    if (bytes < (first ? 8 : 4) * PACKET_BYTES) {
+        bql->train_ns = first ? sample->delivered_ns : bql->train_ns;
+        bql->train_bytes = first ? sample->delivered_bytes : bql->train_bytes;
         return;
     }
-    if (sample->delivered_ns <= bql->train_ns ||
-        sample->delivered_bytes < bql->train_bytes + 4 * PACKET_BYTES)
-        return;
-    uint64_t bytes = sample->delivered_bytes - bql->train_bytes;
-    bql->train_bps = muldiv64(bytes, 8 * NS_PER_S, sample->delivered_ns - bql->train_ns);
-    bql->train_bps = MIN(bql->train_bps, TRAIN_BPS);
+    if (first || span_ns > bql->rtt_ns / 2)
+        span_ns = sample->spread_ns;
+    uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
+    train_bps = MIN(train_bps, TRAIN_BPS);
+    bql->train_bps = span_ns > TRAIN_SPAN_MIN_NS ? train_bps : TRAIN_BPS;
     bql->train_end_ns = sample->now_ns;
     bql->phase = BQL_START;
     rate_restart(&bql->rate);
-    set_rate(bql, bql->train_bps);
+    set_rate(bql, train_bps);
     raise(bql, PPM / 2, 0, sample->now_ns);
 }
 
@@ -366,7 +373,8 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return;
     /* What was sent before the phase began has no say in it. */
-    uint64_t seen_ns = bql->entered_ns + view->rtt_ns + bql->late_ns + bql->queue_peak_before_ns;
+    uint64_t rounds = bql->phase == BQL_TRACK ? 2 : 1;
+    uint64_t seen_ns = bql->entered_ns + rounds * view->rtt_ns + bql->late_ns + bql->queue_peak_before_ns;
     if (frozen || (bql->phase != BQL_CALM && round_ns < seen_ns))
         return;
     bql->parked_rounds += bql->phase == BQL_PARK;

@@ -227,6 +227,14 @@ static uint64_t after_bytes(const struct sender *sender)
     return muldiv64(sender->in_flight_bytes, after, sender->in_flight_packets);
 }
 
+/* How much longer the newest packet was under way than the quickest that the ack speaks of. */
+static uint64_t spread_ns(const struct sender *sender, const struct wire_ack *ack)
+{
+    uint32_t owd = ack->delivered_stamp - wire_stamp(sender->largest_sent_ns);
+    int32_t spread = serial_distance32(owd, ack->owd_min);
+    return spread > 0 ? (uint64_t)spread * WIRE_STAMP_UNIT_NS : 0;
+}
+
 static enum edge_limit limited_by(const struct sender *sender)
 {
     if (sender->limited != EDGE_LIMIT_none)
@@ -251,6 +259,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .owd_known = turn->more_delivered,
         .jump_ns = (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
+        .spread_ns = spread_ns(sender, ack),
         .delivered_bytes = sender->delivered_bytes,
         .delivered_ns = sender->delivered_ns,
         .delivery_rate_bps = sender->delivery_rate_bps,
