@@ -128,11 +128,17 @@ def link(rate, rtt, loss=0.0, jitter=0.0, queue="1 BDP", **more):
 NODE_RATE = 40 * GBPS  # of all interfaces where links are the bottleneck
 
 
-def scenario(name, nodes, links, jobs, limit, **more):
-    """All interfaces at NODE_RATE with disks that are never the limit, unless the nodes say otherwise."""
+def buffer_of(rate, rtt):
+    """What six round trips and a second bring, so that what waits for repairs of repairs is not the limit."""
+    return f"{round(min(max(rate / 8 * (6 * rtt + 1), 64e6), 16e9) / 1e6)}MB"
+
+
+def scenario(name, path, nodes, links, jobs, limit, **more):
+    """All interfaces at NODE_RATE, with disks and buffers that are never the limit, unless the nodes say otherwise. The
+    path: (rate, RTT)."""
     return {"name": name[:31], "nodes": nodes,
             "node_defaults": {"uplink": bps(NODE_RATE), "downlink": bps(NODE_RATE), "queue": "10ms",
-                              "disk": {"rate": "100Gbps"}},
+                              "buffer": buffer_of(*path), "disk": {"rate": "100Gbps"}},
             "links": links, "jobs": jobs, "limit": f"{limit:.3f}s", **more}
 
 
@@ -153,7 +159,7 @@ def steady_scenario(name, rate, rtt, options, loss=0.0, receivers=1, extra=0.0, 
     size = long_size(rate, rtt, loss, mtu, extra)
     names = [f"r{index}" for index in range(receivers)]
     limit = 4 * (size * 8 / limit_bps(rate, loss)) + 60
-    values = scenario(name, ["a", *names], {"default": link(rate, rtt, loss, **link_values)},
+    values = scenario(name, (rate, rtt), ["a", *names], {"default": link(rate, rtt, loss, **link_values)},
                       [job("a", names, size, options.congestion)], limit, **({"measure": measure} if measure else {}))
     if mtu != 1500:
         values["node_defaults"]["mtu"] = mtu

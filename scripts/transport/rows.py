@@ -41,7 +41,7 @@ def wholefile(options):
         limit = limit_bps(GBPS, loss)
         name = f"rtt{round(rtt * 1000)}-loss{loss * 100:g}-jitter{jitter_ms}-{order}"
         names = ["r0", "r1", "r2"]
-        values = scenario(name, ["a", *names],
+        values = scenario(name, (GBPS, rtt), ["a", *names],
                           {"default": link(GBPS, rtt, loss, jitter_ms / 1000, reorder=order == "reorder")},
                           [job("a", names, limit / 8 * 58, options.congestion, start="plan",
                                plan={"rate": f"{round(0.985 * 1408 / 1538 * 1e6)}kbps"})], 200)
@@ -95,7 +95,7 @@ def tail(options):
                         figure("done", float(report["completed"]), ">=", 1)]
             name = f"rtt{round(rtt * 1000)}-loss{lost * 100:g}"
             size = limit_bps(GBPS, lost) / 8
-            values = scenario(name, ["a", "b"], {"default": link(GBPS, rtt, lost)},
+            values = scenario(name, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt, lost)},
                               [job("a", ["b"], size, options.congestion, start=f"{round(0.98 * GBPS / 1e6)}Mbps")], 60)
             yield Cell(name, values, read)
 
@@ -163,7 +163,8 @@ def overshoot(edge, rtts):
 
 def start_cell(name, rate, options, start, buffer, read):
     rtt = 0.1
-    values = scenario(name, ["a", "b"], {"default": link(rate, rtt, queue=f"{buffer:g} BDP", queue_min=4)},
+    values = scenario(name, (rate, rtt), ["a", "b"],
+                      {"default": link(rate, rtt, queue=f"{buffer:g} BDP", queue_min=4)},
                       [job("a", ["b"], limit_bps(rate) / 8 * 24 * rtt, options.congestion, start=start)], 120)
     return Cell(name, values, read)
 
@@ -209,7 +210,7 @@ def small(options):
             return [figure("p50 RTT", rtts, "<=", half), figure("p95 RTT", rtts, "<=", most),
                     figure("sent / object", payload / 1e6, "<=", 1.10),
                     figure("first data RTT", (edge["first_data_s"] - told["start_s"] - 0.005) / rtt, "<=", 3.0)]
-        values = scenario(start, ["a", "b"], {"default": link(GBPS, rtt, 0.01)},
+        values = scenario(start, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt, 0.01)},
                           [job("a", ["b"], 1e6, options.congestion,
                                start="980Mbps" if start == "known" else "unknown", at="2s")], 60)
         yield Cell(start, values, read, seeds=200)
@@ -248,7 +249,7 @@ def slowchild(options):
         links = {"default": link(GBPS, 0.05)}
         if tenth:
             links["list"] = [{"from": "a", "to": "slow", **link(50e6, 0.05)}]
-        values = scenario("with-slow" if tenth else "without", ["a", *names], links,
+        values = scenario("with-slow" if tenth else "without", (GBPS, 0.05), ["a", *names], links,
                           [job("a", names, 600e6, options.congestion)], 400)
 
         def read(report):

@@ -14,7 +14,7 @@ def step(options):
     of 5 BDP: 500 ms at any rate (time), or what that is at 1 Gbit/s (bytes)."""
     rtt, down, up = 0.1, 10.0, 20.0
     for name, buffer in (("time", "5 BDP"), ("bytes", "62500KB")):
-        values = scenario(name, ["a", "b"], {"default": link(GBPS, rtt, queue=buffer)},
+        values = scenario(name, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt, queue=buffer)},
                           [job("a", ["b"], limit_bps(GBPS) / 8 * 22, options.congestion)], 120,
                           measure={"step": ms(STEP_S)},
                           faults=[{"at": f"{down}s", "link": ["a", "b"], "set": {"rate": "200Mbps"}},
@@ -33,7 +33,7 @@ def step(options):
 def blackout(options):
     rtt, begin, length = 0.1, 10.0, 5.0
     for mode in ("drop", "hold"):
-        values = scenario(mode, ["a", "b"], {"default": link(GBPS, rtt)},
+        values = scenario(mode, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt)},
                           [job("a", ["b"], limit_bps(GBPS) / 8 * 14, options.congestion)], 120,
                           measure={"step": ms(STEP_S)},
                           faults=[{"at": f"{begin}s", "link": ["a", "b"], "down": f"{length}s", "mode": mode},
@@ -60,7 +60,8 @@ def tensources(options):
         path = {"jitter": jitter, "reorder": case != "jitter-kept", "symmetric": True}
         links = [{"from": name, "to": "r", **link(10 * GBPS, rtt, **path)} for name, rtt in zip(names, rtts)]
         jobs = [job(name, ["r"], 6e9, options.congestion, at=f"{2 * index}s") for index, name in enumerate(names)]
-        values = scenario(case, {**{name: {} for name in names}, "r": {"downlink": "1Gbps", "queue": "1 BDP@100ms"}},
+        nodes = {**{name: {} for name in names}, "r": {"downlink": "1Gbps", "queue": "1 BDP@100ms"}}
+        values = scenario(case, (GBPS, max(rtts)), nodes,
                           {"default": link(10 * GBPS, 0.1), "list": links}, jobs, 119,
                           measure={"from": "58s", "to": "118s"}, _={"cost_packets": 119 * 82e3})
 
@@ -90,9 +91,9 @@ def shared(name, rtt, options, buffer, kind, job_at, cross_at, measure, stop=Non
     cross = {"from": "c", "to": "b", "kind": kind, "start": f"{cross_at}s"}
     if stop:
         cross["stop"] = f"{stop}s"
-    path = link(10 * GBPS, rtt)
-    return scenario(name, {"a": {}, "c": {}, "b": {"downlink": "1Gbps", "queue": f"{buffer:g} BDP@{ms(rtt)}"}},
-                    {"default": path}, [job("a", ["b"], 40e9, congestion or options.congestion, at=f"{job_at}s")],
+    nodes = {"a": {}, "c": {}, "b": {"downlink": "1Gbps", "queue": f"{buffer:g} BDP@{ms(rtt)}"}}
+    return scenario(name, (GBPS, rtt), nodes, {"default": link(10 * GBPS, rtt)},
+                    [job("a", ["b"], 40e9, congestion or options.congestion, at=f"{job_at}s")],
                     seconds, cross_traffic=[cross], measure=measure, _={"cost_packets": seconds * 82e3})
 
 
