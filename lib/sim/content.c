@@ -25,6 +25,8 @@ static void fill_part(const struct content *content, uint64_t index, uint32_t sk
 
 void content_fill(const struct content *content, uint64_t offset, uint8_t *out, uint32_t length)
 {
+    if (content->shared)
+        return;
     if (content->sparse) {
         memset(out, 0, length);
         return;
@@ -44,6 +46,8 @@ bool content_equal(const struct content *content, uint64_t offset, const uint8_t
 {
     static const uint8_t zeros[PIECE_BYTES];
     uint8_t expected[PIECE_BYTES];
+    if (content->shared)
+        return true;
     for (uint32_t done = 0; done < length;) {
         uint32_t bytes = MIN((uint32_t)PIECE_BYTES, length - done);
         if (!content->sparse)

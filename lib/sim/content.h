@@ -8,6 +8,8 @@ struct content {
     uint64_t seed;
     uint64_t size_bytes;
     bool sparse; /* all zeros */
+    bool shared; /* sparse, and so is the memory that it is read into and written from, whatever was done
+                    there */
 };
 
 void content_fill(const struct content *content, uint64_t offset, uint8_t *out, uint32_t length);

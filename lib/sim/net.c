@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/units.h"
 
+#define FETCH_AHEAD      8 /* packets that are brought into the cache before their turn */
 #define WIRE_EXTRA_BYTES (ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES)
 
 /* ---- setting up ---- */
@@ -76,9 +77,12 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
 
 void net_free(struct net *net)
 {
-    for (uint32_t pair = 0; pair < (uint32_t)net->count * net->count; pair++)
+    for (uint32_t pair = 0; pair < (uint32_t)net->count * net->count; pair++) {
         free(net->pairs[pair].departures);
+        queue_free(&net->pairs[pair].queue);
+    }
     for (uint16_t host = 0; host < net->count; host++) {
+        queue_free(&net->ports[host].queue);
         free(net->ports[host].departures[0]);
         free(net->ports[host].departures[1]);
     }
@@ -104,19 +108,6 @@ void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, co
 
 /* ---- packets ---- */
 
-/* Joins a queue that may be empty; true: it was. */
-static bool queue_join(struct packet_queue *queue, struct sim_packet *packet)
-{
-    bool first = queue->head == NULL;
-    packet->next = NULL;
-    if (first)
-        queue->head = packet;
-    else
-        queue->tail->next = packet;
-    queue->tail = packet;
-    return first;
-}
-
 /* The heap holds the event of the first in the queue. */
 static void link_schedule(struct net *net, const struct sim_packet *packet, uint32_t index)
 {
@@ -126,8 +117,9 @@ static void link_schedule(struct net *net, const struct sim_packet *packet, uint
 /* The host takes what has come when its next turn is due, see NET_TURN_NS. */
 static void port_schedule(struct net *net, const struct net_port *port, uint32_t host)
 {
-    if (port->queue.head != NULL)
-        event_add(net->heap, MAX(port->queue.head->time_ns, port->turn_ns), EVENT_PORT, host, NULL);
+    const struct sim_packet *first = queue_first(&port->queue);
+    if (first != NULL)
+        event_add(net->heap, MAX(first->time_ns, port->turn_ns), EVENT_PORT, host, NULL);
 }
 
 /* The packet comes out of its link at arrive_ns. */
@@ -136,7 +128,8 @@ static void fly(struct net *net, struct sim_packet *packet, uint64_t arrive_ns)
     uint32_t index = (uint32_t)packet->from * net->count + packet->to;
     struct packet_queue *queue = &net->pairs[index].queue;
     packet->time_ns = arrive_ns;
-    if (queue->head != NULL && arrive_ns < queue->tail->time_ns) {
+    const struct sim_packet *last = queue_last(queue);
+    if (last != NULL && arrive_ns < last->time_ns) {
         event_add(net->heap, arrive_ns, EVENT_STRAY, index, packet);
         return;
     }
@@ -298,27 +291,19 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
         port_schedule(net, port, packet->to);
 }
 
-/* What lies behind the next packets comes from memory long left: ask for it before it is needed. */
-static void fetch_ahead(const struct sim_packet *packet)
-{
-    const struct sim_packet *next = packet->next;
-    if (next == NULL)
-        return;
-    __builtin_prefetch(next);
-    __builtin_prefetch(&next->data[16]);
-    __builtin_prefetch(&next->data[80]);
-}
-
 uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns)
 {
     struct packet_queue *queue = &net->pairs[index].queue;
     for (uint32_t done = 1;; done++) {
-        struct sim_packet *packet = queue->head;
-        queue->head = packet->next;
-        if (packet->next != NULL)
-            fetch_ahead(packet->next);
+        struct sim_packet *packet = queue_leave(queue);
+        /* Here and not in a function of its own: GCC drops calls of functions that only prefetch. */
+        const struct sim_packet *ahead = queue_ahead(queue, FETCH_AHEAD);
+        if (ahead != NULL) {
+            __builtin_prefetch(ahead);
+            __builtin_prefetch(&ahead->data[16]);
+        }
         enter_downlink(net, packet, packet->time_ns);
-        const struct sim_packet *next = queue->head;
+        const struct sim_packet *next = queue_first(queue);
         if (next == NULL)
             return done;
         /* Nothing else happens before the next one: it need not pass the heap. */
@@ -338,10 +323,10 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
 {
     struct net_port *port = &net->ports[host];
     for (;;) {
-        struct sim_packet *packet = port->queue.head;
+        struct sim_packet *packet = queue_first(&port->queue);
         if (packet == NULL || packet->time_ns > now_ns)
             return NULL;
-        port->queue.head = packet->next;
+        queue_leave(&port->queue);
         digest_add(net->digest, packet->time_ns);
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
         struct meter_packet seen = metered(packet);
@@ -362,8 +347,9 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
 void net_on_port(struct net *net, uint16_t host, uint64_t now_ns)
 {
     struct net_port *port = &net->ports[host];
+    const struct sim_packet *first = queue_first(&port->queue);
     port->turn_ns = now_ns;
-    if (port->queue.head == NULL || port->queue.head->time_ns > now_ns)
+    if (first == NULL || first->time_ns > now_ns)
         port->turn_ns += NET_TURN_NS;
     port_schedule(net, port, host);
 }

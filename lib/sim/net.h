@@ -15,15 +15,12 @@
 #include "sim/event.h"
 #include "sim/meter.h"
 #include "sim/pool.h"
+#include "sim/queue.h"
 #include "sim/scenario.h"
 
 /* A host takes packets at most so often, as many as have come: an appliance that sleeps between its turns
  * (20 to 100 us) or a NIC that moderates interrupts does the same. Receive times are exact all the same. */
 #define NET_TURN_NS 20000
-
-struct packet_queue {
-    struct sim_packet *head, *tail;
-};
 
 struct net_pair {
     struct netem_link link;

@@ -1,17 +1,19 @@
 #include "sim/pool.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "base/check.h"
 
-#define CHUNK_BYTES (1u << 20)
+#define CHUNK_BYTES (2u << 20) /* a huge page: those under way on a long path are too many for the TLB */
 
-/* A header alone (data of zeros, acks), small messages, 1500- and 9000-byte packets. */
-static const uint32_t class_bytes[POOL_CLASSES] = {192, 576, 1600, 10240};
+/* A header alone (data of zeros, short acks), with several gaps, small messages, 1500- and 9000-byte packets.
+ */
+static const uint32_t class_bytes[POOL_CLASSES] = {128, 256, 576, 1600, 10240};
 _Static_assert(10240 - sizeof(struct sim_packet) >= POOL_DATA_MAX, "the largest class holds a jumbo packet");
 
 struct chunk {
-    _Alignas(64) struct chunk *next; /* a packet begins with a cache line */
+    _Alignas(128) struct chunk *next; /* a packet begins with a pair of cache lines */
 };
 
 void pool_init(struct packet_pool *pool)
@@ -32,8 +34,9 @@ void pool_free_all(struct packet_pool *pool)
 
 static void refill(struct packet_pool *pool, uint32_t size_class)
 {
-    struct chunk *chunk = aligned_alloc(_Alignof(struct chunk), CHUNK_BYTES);
+    struct chunk *chunk = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
     CHECK(chunk != NULL);
+    madvise(chunk, CHUNK_BYTES, MADV_HUGEPAGE);
     chunk->next = pool->chunks;
     pool->chunks = chunk;
     pool->allocated_bytes += CHUNK_BYTES;

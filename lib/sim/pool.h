@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 struct sim_packet {
-    struct sim_packet *next; /* in the queue of its link or port, or in the free list */
-    uint64_t time_ns;        /* when it leaves that queue */
+    struct sim_packet *next; /* in the free list */
+    uint64_t time_ns;        /* when it leaves the queue of its link or port */
     uint64_t sequence;       /* its event's */
     uint64_t queued_ns;      /* waited for shapers so far */
     uint32_t wire_bytes;
@@ -23,7 +23,7 @@ struct sim_packet {
     uint8_t data[];
 };
 
-#define POOL_CLASSES 4
+#define POOL_CLASSES 5
 
 struct packet_pool {
     struct sim_packet *free[POOL_CLASSES];

@@ -63,8 +63,10 @@ static void set_up_job(struct sim *sim, uint16_t index)
                                      scenario_job->duration_ns);
         source->input.total_bytes = size_bytes;
     }
-    source->content = (struct content){
-        .seed = sim->options.seed * 7919 + index, .size_bytes = size_bytes, .sparse = scenario_job->sparse};
+    source->content = (struct content){.seed = sim->options.seed * 7919 + index,
+                                       .size_bytes = size_bytes,
+                                       .sparse = scenario_job->sparse,
+                                       .shared = scenario_is_sparse(sim->scenario)};
     source->modified_ns = SOURCE_MODIFIED_NS + index * NS_PER_S;
     source->hashes = calloc(SIM_HASHES, sizeof(*source->hashes));
     CHECK(source->hashes != NULL);

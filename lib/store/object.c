@@ -134,7 +134,8 @@ void object_mark_held(struct object *object)
 static void put_symbol(struct object *object, struct slot *slot, uint32_t index, uint32_t count,
                        const uint8_t *tags, const uint8_t *body, uint32_t bytes)
 {
-    memcpy(slot->data + (size_t)index * object->geometry.symbol_bytes, body, bytes);
+    if (!object->store->bodies_shared) /* else all is zeros, and is already */
+        memcpy(slot->data + (size_t)index * object->geometry.symbol_bytes, body, bytes);
     uint8_t *slot_tags_at = slot->tags + (size_t)index * WIRE_TAG_BYTES;
     if (tags != NULL)
         memcpy(slot_tags_at, tags, (size_t)count * WIRE_TAG_BYTES);

@@ -90,6 +90,7 @@ struct store_counters {
 struct store {
     struct slot *slots;
     uint32_t slot_count;
+    bool bodies_shared;
     uint32_t pinned_count; /* slots kept for a child that has not begun; at most half of all */
     struct slot_list classes[SLOT_CLASS_COUNT];
     struct object *objects;

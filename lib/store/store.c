@@ -52,6 +52,7 @@ void store_init(struct store *store, const struct store_config *config, struct a
     uint64_t blocks = pool_blocks_for(config);
     *store = (struct store){
         .slot_count = store_slots_for(config->memory_bytes),
+        .bodies_shared = config->bodies_shared,
         .objects_max = config->objects_max,
         .blocks_max = config->blocks_max,
         .pool_blocks = blocks,

@@ -15,6 +15,7 @@
 #include "sim/extent.h"
 #include "sim/net.h"
 #include "sim/pool.h"
+#include "sim/queue.h"
 
 static void event_pop__by_time_then_ticket(void **state)
 {
@@ -74,6 +75,34 @@ static void pool_take__reuses_and_holds_what_fits(void **state)
         pool_give(&pool, pool_take(&pool, 1472));
     assert_int_equal(pool.allocated_bytes, allocated);
     pool_free_all(&pool);
+}
+
+/* Grows while its places have wrapped around, and keeps order. */
+static void queue__is_first_in_first_out(void **state)
+{
+    (void)state;
+    static struct sim_packet packets[1000];
+    struct packet_queue queue = {0};
+    assert_null(queue_first(&queue));
+    assert_null(queue_last(&queue));
+    assert_null(queue_ahead(&queue, 0));
+    uint32_t joined = 0, left = 0;
+    for (uint32_t step = 0; step < 1000; step++) {
+        bool first = queue_join(&queue, &packets[joined]);
+        assert_int_equal(first, joined == left);
+        joined++;
+        assert_ptr_equal(queue_last(&queue), &packets[joined - 1]);
+        if (step % 3 == 0)
+            assert_ptr_equal(queue_leave(&queue), &packets[left++]);
+        if (joined > left)
+            assert_ptr_equal(queue_first(&queue), &packets[left]);
+    }
+    assert_ptr_equal(queue_ahead(&queue, joined - left - 1), &packets[joined - 1]);
+    assert_null(queue_ahead(&queue, joined - left));
+    while (left < joined)
+        assert_ptr_equal(queue_leave(&queue), &packets[left++]);
+    assert_null(queue_first(&queue));
+    queue_free(&queue);
 }
 
 static void clock_virtual__is_the_first_moment(void **state)
@@ -165,6 +194,7 @@ int main(void)
         cmocka_unit_test(event_pop__by_time_then_ticket),
         cmocka_unit_test(event_ticket__keeps_its_turn),
         cmocka_unit_test(pool_take__reuses_and_holds_what_fits),
+        cmocka_unit_test(queue__is_first_in_first_out),
         cmocka_unit_test(clock_virtual__is_the_first_moment),
         cmocka_unit_test(extent__agrees_with_a_bitmap),
         cmocka_unit_test(content__any_piece_is_the_same),
