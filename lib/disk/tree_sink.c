@@ -275,13 +275,10 @@ static bool believe_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
         return place_say(text, "%s refused: %.100s", sink->place->shown, err.text);
     if (!sink->sparse && !check_space(sink, text))
         return false;
-    sink->unpack = (struct unpack){.pack = &sink->pack,
-                                   .root_fd = sink->root_fd,
-                                   .owner = (sink->tree & PART_TREE_OWNER) != 0 && geteuid() == 0,
-                                   .sync = sink->durable == PART_DURABLE_BLOCK,
-                                   .split = calloc(sink->pack.entries / 8 + 1, 1)};
-    if (sink->unpack.split == NULL)
+    if (!unpack_begin(&sink->unpack, &sink->pack, sink->root_fd))
         return place_say(text, "%s: out of memory", sink->place->shown);
+    sink->unpack.owner = (sink->tree & PART_TREE_OWNER) != 0 && geteuid() == 0;
+    sink->unpack.sync = sink->durable == PART_DURABLE_BLOCK;
     if (!unpack_directories(&sink->unpack, text) || !unpack_early(sink, text))
         return false;
     atomic_store(&sink->ready, true);
@@ -472,7 +469,7 @@ void tree_sink_close(struct tree_sink *sink)
     if (sink->early_fd >= 0)
         close(sink->early_fd);
     pthread_mutex_destroy(&sink->lock);
-    free(sink->unpack.split);
+    unpack_end(&sink->unpack);
     free(sink->index_parts.at);
     free(sink->early.at);
     free(sink->index);

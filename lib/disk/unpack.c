@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -13,6 +15,26 @@
 /* Runs of zeros are looked for in steps of this length, on multiples of it. A piece may begin or end within
  * one: punching a part of a block that is not there leaves it so. */
 #define HOLE_STEP 4096u
+#define NEW_FILE  (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define SET_BITS  07000u /* set-id and sticky */
+
+bool unpack_begin(struct unpack *unpack, const struct pack *pack, int root_fd)
+{
+    *unpack = (struct unpack){.pack = pack,
+                              .root_fd = root_fd,
+                              .made = calloc(pack->entries / 8 + 1, 1),
+                              .split = calloc(pack->entries / 8 + 1, 1)};
+    pthread_mutex_init(&unpack->lock, NULL);
+    return unpack->made != NULL && unpack->split != NULL;
+}
+
+void unpack_end(struct unpack *unpack)
+{
+    if (unpack->pack != NULL)
+        pthread_mutex_destroy(&unpack->lock);
+    free(unpack->made);
+    free(unpack->split);
+}
 
 /* ---- what entries carry besides content ---- */
 
@@ -31,13 +53,20 @@ static bool set_xattrs(int fd, const struct pack_entry *entry)
     return true;
 }
 
+/* Looking costs a tenth of setting, and mostly the mode a file was created with is the right one. */
+static bool set_mode(int fd, uint16_t mode)
+{
+    struct stat stat;
+    return (fstat(fd, &stat) == 0 && (stat.st_mode & PACK_MODE_MASK) == mode) || fchmod(fd, mode) == 0;
+}
+
 /* In this order: changing the owner takes set-id bits away, and a mode may forbid what comes before it. */
 static bool set_rest(const struct unpack *unpack, int fd, const struct pack_entry *entry)
 {
     struct timespec times[2];
     times_of(entry, times);
     return set_xattrs(fd, entry) && (!unpack->owner || fchown(fd, entry->uid, entry->gid) == 0) &&
-           fchmod(fd, entry->mode) == 0 && futimens(fd, times) == 0;
+           set_mode(fd, entry->mode) && futimens(fd, times) == 0;
 }
 
 /* ---- content ---- */
@@ -96,24 +125,34 @@ static bool set_length(int fd, const uint8_t *data, const struct pack_entry *ent
     return data[entry->size_bytes - 1] != 0 || ftruncate(fd, (off_t)entry->size_bytes) == 0;
 }
 
-static int create_anew(int directory_fd, const char *name)
+static bool bit(const uint8_t *bits, uint32_t number)
 {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(directory_fd, name, flags, PRIVATE_FILE);
-    if (fd >= 0 || errno != EEXIST)
-        return fd;
-    /* It has come before, and was bad. */
-    if (unlinkat(directory_fd, name, 0) != 0 && errno != ENOENT)
-        return -1;
-    return openat(directory_fd, name, flags, PRIVATE_FILE);
+    return (__atomic_load_n(&bits[number / 8], __ATOMIC_ACQUIRE) >> number % 8 & 1) != 0;
 }
 
-static bool put_whole(const struct unpack *unpack, int directory_fd, const struct pack_entry *entry,
-                      const uint8_t *data)
+static void set_bit(uint8_t *bits, uint32_t number)
 {
-    int fd = create_anew(directory_fd, entry->name);
+    __atomic_fetch_or(&bits[number / 8], (uint8_t)(1u << number % 8), __ATOMIC_RELEASE);
+}
+
+/* What has come before, and was bad, makes room. Anything else by that name stays: it is another entry of
+ * this tree, in a filesystem that takes the two names for one, or somebody else's. */
+static bool make_room(const struct unpack *unpack, int directory_fd, uint32_t number, const char *name)
+{
+    return !bit(unpack->made, number) || unlinkat(directory_fd, name, 0) == 0 || errno == ENOENT;
+}
+
+/* Created with its own permissions, unless they could forbid setting attributes. */
+static bool put_whole(const struct unpack *unpack, int directory_fd, uint32_t number,
+                      const struct pack_entry *entry, const uint8_t *data)
+{
+    if (!make_room(unpack, directory_fd, number, entry->name))
+        return false;
+    mode_t mode = entry->xattr_bytes != 0 ? PRIVATE_FILE : entry->mode & ~SET_BITS;
+    int fd = openat(directory_fd, entry->name, NEW_FILE, mode);
     if (fd < 0)
         return false;
+    set_bit(unpack->made, number);
     bool good = entry->size_bytes == 0 ||
                 (write_content(fd, data, entry->size_bytes, 0, true) && set_length(fd, data, entry));
     good = good && set_rest(unpack, fd, entry) && (!unpack->sync || fsync(fd) == 0);
@@ -123,11 +162,23 @@ static bool put_whole(const struct unpack *unpack, int directory_fd, const struc
     return good;
 }
 
+/* The first piece to come, whichever it is, creates the file; another thread may be at the second one. */
+static int open_split(struct unpack *unpack, int directory_fd, uint32_t number, const char *name)
+{
+    pthread_mutex_lock(&unpack->lock);
+    int flags = bit(unpack->made, number) ? O_WRONLY | O_NOFOLLOW | O_CLOEXEC : NEW_FILE;
+    int fd = openat(directory_fd, name, flags, PRIVATE_FILE);
+    if (fd >= 0)
+        set_bit(unpack->made, number);
+    pthread_mutex_unlock(&unpack->lock);
+    return fd;
+}
+
 static bool put_part(struct unpack *unpack, int directory_fd, const struct pack_entry *entry,
                      const struct pack_piece *piece, const uint8_t *data)
 {
-    __atomic_fetch_or(&unpack->split[piece->entry / 8], (uint8_t)(1u << piece->entry % 8), __ATOMIC_RELAXED);
-    int fd = openat(directory_fd, entry->name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, PRIVATE_FILE);
+    set_bit(unpack->split, piece->entry);
+    int fd = open_split(unpack, directory_fd, piece->entry, entry->name);
     if (fd < 0)
         return false;
     bool good = ftruncate(fd, (off_t)entry->size_bytes) == 0 &&
@@ -139,14 +190,16 @@ static bool put_part(struct unpack *unpack, int directory_fd, const struct pack_
     return good;
 }
 
-static bool put_symlink(const struct unpack *unpack, int directory_fd, const struct pack_entry *entry)
+static bool put_symlink(const struct unpack *unpack, int directory_fd, uint32_t number,
+                        const struct pack_entry *entry)
 {
     struct timespec times[2];
     times_of(entry, times);
-    if (unlinkat(directory_fd, entry->name, 0) != 0 && errno != ENOENT)
+    if (!make_room(unpack, directory_fd, number, entry->name) ||
+        symlinkat(entry->target, directory_fd, entry->name) != 0)
         return false;
-    return symlinkat(entry->target, directory_fd, entry->name) == 0 &&
-           (!unpack->owner ||
+    set_bit(unpack->made, number);
+    return (!unpack->owner ||
             fchownat(directory_fd, entry->name, entry->uid, entry->gid, AT_SYMLINK_NOFOLLOW) == 0) &&
            utimensat(directory_fd, entry->name, times, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -160,9 +213,9 @@ static bool put_piece(struct unpack *unpack, struct tree_chain *chain, const str
     if (directory_fd < 0)
         return false;
     if (entry.kind == PACK_SYMLINK)
-        return put_symlink(unpack, directory_fd, &entry);
+        return put_symlink(unpack, directory_fd, piece->entry, &entry);
     if (piece->length == entry.size_bytes)
-        return put_whole(unpack, directory_fd, &entry, data + piece->range_offset);
+        return put_whole(unpack, directory_fd, piece->entry, &entry, data + piece->range_offset);
     return put_part(unpack, directory_fd, &entry, piece, data + piece->range_offset);
 }
 
@@ -254,8 +307,7 @@ static bool make_hardlink(const struct unpack *unpack, struct tree_chain *chain,
 static bool finish_file(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
                         const struct pack_entry *entry)
 {
-    bool split = (__atomic_load_n(&unpack->split[number / 8], __ATOMIC_RELAXED) >> number % 8 & 1) != 0;
-    if (entry->kind == PACK_FILE && split)
+    if (entry->kind == PACK_FILE && bit(unpack->split, number))
         return finish_split(unpack, chain, entry);
     return entry->kind != PACK_HARDLINK || make_hardlink(unpack, chain, entry);
 }

@@ -2,20 +2,29 @@
  * until all content is there. Blocking calls, made by the disk threads only. */
 #pragma once
 
+#include <pthread.h>
+
 #include "disk/tree.h"
 
 struct unpack {
     const struct pack *pack;
     int root_fd;
-    bool owner;     /* set user and group */
-    bool sync;      /* each file is on the disk before unpack_range returns */
-    uint8_t *split; /* bit per entry: came in several pieces, has its mode and time still to get */
+    bool owner;           /* set user and group */
+    bool sync;            /* each file is on the disk before unpack_range returns */
+    uint8_t *made;        /* bit per entry: this file or link is ours */
+    uint8_t *split;       /* bit per entry: came in several pieces, has its mode and time still to get */
+    pthread_mutex_t lock; /* creation of what comes in pieces */
 };
+
+/* False: no memory. unpack_end either way; it does nothing where all is zeros. */
+bool unpack_begin(struct unpack *unpack, const struct pack *pack, int root_fd);
+void unpack_end(struct unpack *unpack);
 
 /* All directories, 0700. */
 bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES]);
 /* Content from `start` to `end` - 1; may come again. Ranges side by side are fine as long as they don't
- * overlap. */
+ * overlap. A name that is there already and not by this call fails: on a filesystem that does not tell case
+ * two names of the tree may be one. */
 bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uint8_t *data,
                   char text[DISK_TEXT_BYTES]);
 /* After all ranges: hard links, modes, owners, times. */

@@ -51,3 +51,4 @@ int run_disk_tests(void);
 int run_place_tests(void);
 int run_error_tests(void);
 int run_tree_tests(void);
+int run_tree_random_tests(void);

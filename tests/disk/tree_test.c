@@ -443,6 +443,36 @@ static void tree__hostile_index_makes_nothing(void **state)
     fixture_stop(&fixture);
 }
 
+/* As on a filesystem that takes two names of the tree for one: neither replaces the other silently. */
+static void tree__names_taken_for_one_are_told(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"script", "nothing", "big", "link"};
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        static uint8_t data[PART];
+        struct fixture fixture;
+        struct disk_reply reply = {.status = DISK_OK};
+        char path[64];
+        fixture_start(&fixture, 1, false);
+        make_tree(&fixture);
+        assert_int_equal(open_source(&fixture).status, DISK_OK);
+        assert_int_equal(ask_target(&fixture, TARGET, "to", fixture.open.size_bytes).status, DISK_OK);
+        snprintf(path, sizeof(path), "to.part/%s", names[at]);
+        make_file(&fixture, path, "other", 5, FIXED_NS);
+        for (uint64_t part = 0; reply.status == DISK_OK && part < parts_of(&fixture); part++) {
+            uint32_t length = part_length(&fixture, part);
+            assert_int_equal(ask_read(&fixture, SOURCE, data, length, part * PART).status, DISK_OK);
+            reply = ask_write(&fixture, TARGET, data, length, part * PART);
+        }
+        assert_failed(&reply, names[at]);
+        assert_failed(&reply, "File exists");
+        assert_content(&fixture, path, "other", 5);
+        assert_int_equal(ask_op(&fixture, DISK_ABORT, TARGET).status, DISK_OK);
+        assert_false(file_exists(&fixture, "to.part"));
+        fixture_stop(&fixture);
+    }
+}
+
 /* Many small files, many requests under way, several threads on each end. */
 static void tree__many_files_on_many_threads(void **state)
 {
@@ -499,6 +529,7 @@ int run_tree_tests(void)
         cmocka_unit_test(tree__changed_source),
         cmocka_unit_test(tree__what_is_no_file_is_refused),
         cmocka_unit_test(tree__hostile_index_makes_nothing),
+        cmocka_unit_test(tree__names_taken_for_one_are_told),
         cmocka_unit_test(tree__many_files_on_many_threads),
     };
     return cmocka_run_group_tests_name("disk tree", tests, NULL, NULL);
