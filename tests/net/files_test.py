@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Directories from one appliance to another, real programs over memif: what arrives is what was sent, by the policies
+of the job, and nothing that looks whole is left where a job failed. Needs no permissions.
+Usage: files_test.py SLUICE SLUICE_PLANNER"""
+
+import os
+import random
+import stat
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lab  # noqa: E402
+
+SEED = 20240911
+SITES = {"source": ("10.9.1.1", "server"), "target": ("10.9.1.2", "client")}
+FILES = 300
+
+
+def write(path, content, mode=0o644, seconds=1_500_000_000):
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, mode)
+    os.utime(path, ns=(0, seconds * 10**9 + 987654321))
+
+
+def make_tree(root):
+    chance = random.Random(SEED)
+    root = os.fsencode(root)
+    os.makedirs(root + b"/empty")
+    os.makedirs(root + b"/deep/" + b"/".join([b"d"] * 20))
+    for number in range(FILES):
+        content = chance.randbytes(chance.choice((0, 1, 100, 10_000, 20_000)))
+        write(root + b"/deep/%03d" % number, content, chance.choice((0o400, 0o644, 0o751)), 1_400_000_000 + number)
+    write(root + b"/not utf-8 \xff\xfe\n", b"x")
+    write(root + b"/big", chance.randbytes(3_000_000))
+    os.link(root + b"/big", root + b"/deep/again")
+    os.symlink(b"../../outside", root + b"/link")
+    os.chmod(root + b"/empty", 0o750)
+    os.utime(root + b"/empty", (0, 1_234_567_890))
+    os.utime(root, (0, 1_111_111_111))
+
+
+def described(root):
+    """Everything that is kept of a tree, by path."""
+    root = os.fsencode(root)
+    found, first_names = {}, {}
+    paths = [root]
+    for folder, directories, files in os.walk(root):
+        paths += [os.path.join(folder, name) for name in directories + files]
+    for path in sorted(paths):
+        info = os.lstat(path)
+        if stat.S_ISLNK(info.st_mode):
+            content = os.readlink(path)
+        elif stat.S_ISREG(info.st_mode):
+            with open(path, "rb") as file:
+                content = file.read()
+        else:
+            content = None
+        name = os.path.relpath(path, root)
+        same = None if stat.S_ISDIR(info.st_mode) else first_names.setdefault(info.st_ino, name)
+        found[name] = (info.st_mode, info.st_mtime_ns, same, content)
+    return found
+
+
+def assert_same(left, right):
+    left, right = described(left), described(right)
+    assert left.keys() == right.keys(), f"names differ: {sorted(left.keys() ^ right.keys())[:5]}"
+    differ = [name for name in left if left[name] != right[name]]
+    assert not differ, f"{differ[0]}: {left[differ[0]][:3]} became {right[differ[0]][:3]}"
+
+
+class World:
+    def __init__(self, program, planner):
+        self.directory = lab.temporary_directory()
+        self.tree = os.path.join(self.directory, "tree")
+        make_tree(self.tree)
+        self.sites = {}
+        for name, (address, role) in SITES.items():
+            socket = f"@sluice-files-{os.getpid()}"
+            self.sites[name] = lab.Appliance(program, self.directory, name, {
+                "ports": [{"device": f"net_memif0,role={role},socket-abstract=yes,socket={socket}",
+                           "address": address + "/24", "rate": "1Gbps"}],
+                "peers": [{"name": other, "address": SITES[other][0]} for other in SITES if other != name],
+            })
+        self.source, self.target = self.sites["source"], self.sites["target"]
+        self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+
+    def start(self, name, path, **keys):
+        job = {"name": name, "source": "source", "to": "all", "file": path, "as": "tree", **keys}
+        text = "".join(f"{key}: {value}\n" for key, value in job.items())
+        self.source.ask(command="job run", path=os.path.join(self.directory, "job.yaml"), text=text)
+
+    def job(self, name):
+        return [job for job in self.source.show("jobs")["jobs"] if job["name"] == name][0]
+
+    def finish(self, name):
+        lab.wait_until(f"job {name}", lambda: self.job(name)["state"] in ("done", "failed", "cancelled"), 60)
+        return self.job(name)
+
+    def arrived(self):
+        return os.path.join(self.target.incoming, "tree")
+
+
+def a_tree_arrives_as_it_was(world):
+    world.start("first", world.tree)
+    job = world.finish("first")
+    assert job["state"] == "done", job
+    assert job["sites"][0]["text"] == world.arrived(), job["sites"]
+    assert_same(world.tree, world.arrived())
+    assert os.listdir(world.target.incoming) == ["tree"], os.listdir(world.target.incoming)
+
+
+def one_that_is_there_is_refused(world):
+    world.start("again", world.tree)
+    job = world.finish("again")
+    assert job["state"] == "failed" and "is there already" in job["text"], job
+
+
+def the_same_one_is_skipped(world):
+    inode = os.stat(world.arrived()).st_ino
+    world.start("skipped", world.tree, exists="skip-if-same")
+    job = world.finish("skipped")
+    assert job["state"] == "done" and job["sites"][0]["state"] == "skipped", job
+    assert os.stat(world.arrived()).st_ino == inode
+
+
+def another_one_takes_its_place_whole(world):
+    write(os.path.join(world.tree, "new"), b"new")
+    os.unlink(os.path.join(world.tree, "deep", "007"))
+    write(os.path.join(world.arrived(), "only here"), b"gone afterwards")
+    world.start("replaced", world.tree, exists="replace", durable="none")
+    job = world.finish("replaced")
+    assert job["state"] == "done", job
+    assert_same(world.tree, world.arrived())
+    assert os.listdir(world.target.incoming) == ["tree"]
+
+
+def a_change_during_the_job_is_told_by_name(world):
+    """The cap leaves seconds between the start and the last file, which is then another one."""
+    before = described(world.arrived())
+    large = os.path.join(world.directory, "large")
+    os.makedirs(large)
+    noise = random.Random(SEED).randbytes(1_000_000)
+    for number in range(150):
+        write(os.path.join(large, f"{number:03d}"), noise)
+    world.start("changing", large, exists="replace", rate="150Mbps")
+    lab.wait_until("data", lambda: world.job("changing")["state"] == "running")
+    write(os.path.join(large, "149"), b"short")
+    job = world.finish("changing")
+    assert job["state"] == "failed" and "149: changed since the job began" in job["text"], job
+    assert described(world.arrived()) == before, "the tree that was there is not the same any more"
+    lab.wait_until("the rest is removed", lambda: os.listdir(world.target.incoming) == ["tree"])
+
+
+def what_is_no_file_is_told_by_name(world):
+    os.mkfifo(os.path.join(world.tree, "pipe"))
+    world.start("pipe", world.tree, exists="replace")
+    job = world.finish("pipe")
+    assert job["state"] == "failed" and "pipe" in job["text"] and "neither file" in job["text"], job
+
+
+def both_appliances_end_cleanly(world):
+    for name, appliance in world.sites.items():
+        status = appliance.stop()
+        assert status == 0, f"{name}: exit status {status}:\n{appliance.text()[-1500:]}"
+
+
+CASES = [a_tree_arrives_as_it_was, one_that_is_there_is_refused, the_same_one_is_skipped,
+         another_one_takes_its_place_whole, a_change_during_the_job_is_told_by_name, what_is_no_file_is_told_by_name,
+         both_appliances_end_cleanly]
+
+
+if __name__ == "__main__":
+    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:3])))
