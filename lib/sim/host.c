@@ -245,13 +245,15 @@ static bool drain_packets(struct sim *sim, struct sim_host *host, uint64_t now_n
 static bool drain_disk(struct sim *sim, struct sim_host *host, uint64_t now_ns)
 {
     struct disk_request requests[SIM_BURST];
-    uint64_t next_ns = sim_disk_next_ns(&host->disk);
     uint16_t count = node_disk(host->node, requests, SIM_BURST, now_ns);
+    if (count == 0)
+        return false;
+    uint64_t next_ns = sim_disk_next_ns(&host->disk);
     for (uint16_t place = 0; place < count; place++)
         sim_disk_submit(&host->disk, &requests[place], sim->now_ns);
     if (sim_disk_next_ns(&host->disk) < next_ns)
         event_add(&sim->heap, sim_disk_next_ns(&host->disk), EVENT_DISK, host->index, NULL);
-    return count != 0;
+    return true;
 }
 
 static bool drain_ctl(struct sim *sim, struct sim_host *host)
