@@ -23,15 +23,16 @@ struct options {
 
 static void print_usage(FILE *stream)
 {
-    fprintf(stream, "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n"
-                    "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches. A job with\n"
-                    "                                 object: {stream: \"-\"} sends the standard input\n"
-                    "  job watch NAME                 follow a job\n"
-                    "  job cancel NAME\n"
-                    "  job pause NAME                 nothing of it is sent until job resume NAME\n"
-                    "  job set NAME KEY VALUE         rate 200Mbps | rate none | priority high | dscp af11\n"
-                    "  job manifest NAME              what every site got: size, hash, time, path\n"
-                    "  job list                       short for show jobs\n");
+    fprintf(stream,
+            "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n"
+            "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches. A job with\n"
+            "                                 object: {stream: \"-\"} sends the standard input\n"
+            "  job watch NAME                 follow a job\n"
+            "  job cancel NAME\n"
+            "  job pause NAME                 nothing of it is sent until job resume NAME\n"
+            "  job set NAME KEY VALUE         rate 200Mbps | rate none | priority high | dscp af11\n"
+            "  job manifest NAME              what every site got: size, hash, time, path\n"
+            "  job list                       short for show jobs\n");
     for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
         fprintf(stream, "  show %-25s %s\n", ctl_show_name(show), ctl_show_help(show));
     fprintf(stream,
