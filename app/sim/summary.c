@@ -37,7 +37,7 @@ static void print_job(const struct result_job *job, const struct scenario_job *s
 {
     static char text[TREE_TEXT_BYTES];
     fprintf(out, "job %s: %s, %" PRIu64 " bytes from %s", scenario_job->spec.name, result_job_state(job),
-            scenario_job->size_bytes, scenario_job->spec.source);
+            job->size_bytes, scenario_job->spec.source);
     if (job->time_ns != 0)
         fprintf(out, ", %.3f s, %.1f Mbit/s", seconds(job->time_ns), megabits(job->goodput_bps));
     fprintf(out, "%s%s\n", job->text[0] != '\0' ? ": " : "", job->text);
@@ -49,7 +49,7 @@ static void print_job(const struct result_job *job, const struct scenario_job *s
                 megabits(job->plan.bound_bps), text, text[strlen(text) - 1] == '\n' ? "" : "\n");
     }
     for (uint16_t receiver = 0; receiver < job->receiver_count; receiver++)
-        print_receiver(&job->receivers[receiver], scenario, scenario_job->size_bytes, out);
+        print_receiver(&job->receivers[receiver], scenario, job->size_bytes, out);
 }
 
 static void print_edges(const struct sim_result *result, const struct scenario *scenario, FILE *out)

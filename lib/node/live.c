@@ -47,6 +47,32 @@ bool live_fit_part(const struct node *node, struct wire_part *part, struct err *
                    node->config.buffer_bytes / 1000000);
 }
 
+/* How long the stream can be held at its fastest; TIME_NEVER: nobody knows how fast it is. */
+static uint64_t held_ns(const struct job *job, const struct wire_part *part)
+{
+    uint64_t window_ns = part->live_window_ms == 0 ? TIME_NEVER : part->live_window_ms * NS_PER_MS;
+    uint64_t bytes =
+        (uint64_t)part->live_blocks * part->block_symbols * live_payload_bytes(part->symbol_bytes);
+    if (job->controls.rate_cap_bps == 0)
+        return window_ns;
+    return MIN(window_ns, muldiv64(bytes * 8, NS_PER_S, job->controls.rate_cap_bps));
+}
+
+bool live_check_paths(const struct job *job, const struct wire_part *part, struct err *err)
+{
+    const struct plan_tree *tree = &job->plan.trees[0];
+    uint64_t kept_ns = held_ns(job, part);
+    for (uint16_t index = 0; index < tree->edge_count; index++) {
+        uint16_t from = tree->edges[index].from, to = tree->edges[index].to;
+        uint32_t rtt_us = job->request.rtt_us[from][to];
+        if (rtt_us != UINT32_MAX && kept_ns < rtt_us * NS_PER_US)
+            return err_set(err, "a window of %" PRIu64 " ms is shorter than the RTT from %s to %s, %u ms",
+                           (uint64_t)(kept_ns / NS_PER_MS), job->request.nodes[from].name,
+                           job->request.nodes[to].name, (unsigned)((rtt_us + 999) / 1000));
+    }
+    return true;
+}
+
 uint64_t live_window_bytes(const struct wire_part *part, uint32_t symbol_bytes, uint32_t block_symbols)
 {
     return (uint64_t)part->live_blocks * block_symbols * symbol_bytes;
@@ -196,7 +222,7 @@ static bool too_old(struct job *job, uint64_t now_ns)
         return false;
     const struct live_mark *newest = &live->marks[(live->mark_next + LIVE_MARKS - 1) % LIVE_MARKS];
     if (now_ns >= later_ns(newest->at_ns, window_ns / (LIVE_MARKS - 2))) {
-        uint64_t block = live->window.next / job->geometry.block_symbols;
+        uint64_t block = live_arrived(&live->window);
         live->marks[live->mark_next++ % LIVE_MARKS] = (struct live_mark){now_ns, block};
     }
     for (uint32_t mark = 0; mark < LIVE_MARKS; mark++)
@@ -250,7 +276,7 @@ static void judge_slow(struct node *node, struct job *job, uint64_t now_ns)
 {
     bool old = too_old(job, now_ns);
     bool edge = old || live_full(&job->live.window);
-    if (!edge || job->part.fixed.live_slow == PART_SLOW_WAIT || !someone_keeps_up(job))
+    if (!edge || job->part.fixed.live_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
         return;
     uint64_t much = old ? 0 : window_symbols(job) / 2;
     for (uint16_t child = 0; child < job->child_count; child++) {

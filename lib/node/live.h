@@ -3,11 +3,13 @@
  * does: FEED and DRAIN in store/disk.h. README.md tells the whole of it.
  *
  * The rule for slow receivers is judged at every node for what it feeds itself: its children and its own
- * sink. The window is at its edge when it is full, or its oldest block is older than the job's `window`.
- * Then, with `slow: drop`, whoever lacks the oldest block and more than half of the window ends, provided
- * that somebody else here has all but a quarter of it, and so would stand still for the slow one. In all
- * other cases the window waits: the source stops reading its input, a site takes nothing more from its
- * parent. */
+ * sink. With `slow: drop`,
+ *   - when the window is full, whoever lacks its oldest block and more than half of it ends, provided that
+ *     somebody else here has all but a quarter of it, and so would stand still for the slow one;
+ *   - when the oldest block is older than the job's `window`, whoever lacks it ends.
+ * In all other cases the window waits: the source stops reading its input, a site takes nothing more from its
+ * parent.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -56,6 +58,9 @@ void live_fill_part(const struct job_spec *spec, uint32_t symbol_bytes, uint32_t
                     struct wire_part *part);
 /* Narrows the part's window to what this node can hold; false: not even the smallest. */
 bool live_fit_part(const struct node *node, struct wire_part *part, struct err *err);
+/* False: the window is over before the farthest edge of the tree can have acked anything, so that everybody
+ * there would be too slow. */
+bool live_check_paths(const struct job *job, const struct wire_part *part, struct err *err);
 uint64_t live_window_bytes(const struct wire_part *part, uint32_t symbol_bytes, uint32_t block_symbols);
 void live_open(struct job *job);
 void live_start(struct node *node, struct job *job, uint64_t now_ns);

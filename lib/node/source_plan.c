@@ -154,6 +154,8 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     fixed->durable = spec->durable;
     fixed->exists = spec->exists;
     fixed->congestion = spec->congestion;
+    if (stream && !live_check_paths(job, fixed, err))
+        return false;
     fixed->start_bps = spec->start_bps;
     fill_directory(&job->open, fixed);
     const char *file = spec->target[0] != '\0' ? spec->target : base_name(spec->file);

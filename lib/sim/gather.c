@@ -76,8 +76,11 @@ static void gather_job(struct sim *sim, uint16_t index, struct result_job *resul
     const struct node_job_view *view = &sim->job_view;
     const struct sim_clock *clock = &sim->hosts[job->host].clock;
     bool viewed = job_look(sim, job);
-    *result = (struct result_job){
-        .started = job->started, .lost = job->lost, .state = JOB_FAILED, .start_ns = job->start_ns};
+    *result = (struct result_job){.started = job->started,
+                                  .lost = job->lost,
+                                  .state = JOB_FAILED,
+                                  .start_ns = job->start_ns,
+                                  .size_bytes = sim->sources[index].content.size_bytes};
     name_copy(result->text, sizeof(result->text), job->text);
     if (job->ended)
         result->ended_ns = job->ended_ns - job->start_ns;

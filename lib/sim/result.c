@@ -184,7 +184,7 @@ static void report_job(const struct result_job *job, const struct scenario_job *
     report_text(report, "source", scenario_job->spec.source);
     report_text(report, "state", result_job_state(job));
     report_text(report, "text", job->text);
-    report_u64(report, "size_bytes", scenario_job->size_bytes);
+    report_u64(report, "size_bytes", job->size_bytes);
     report_fixed(report, "start_s", job->start_ns, 9);
     report_fixed(report, "running_s", job->running_ns, 9);
     report_fixed(report, "first_data_s", job->first_data_ns, 9);

@@ -40,6 +40,7 @@ struct result_job {
     uint64_t running_ns;    /* since start: when data began to flow */
     uint64_t first_data_ns; /* since start: departure of the first data packet; 0: none */
     uint64_t goodput_bps;   /* payload over time_ns */
+    uint64_t size_bytes;    /* of a stream: what its input produces in all */
     char text[ERR_TEXT_BYTES];
     struct plan plan;
     struct plan_request request;

@@ -271,6 +271,20 @@ bool live_full(const struct live *live)
     return object->store->slots[index].have_count == object->store->slots[index].symbols;
 }
 
+uint64_t live_arrived(const struct live *live)
+{
+    const struct object *object = live->object;
+    uint64_t block = live_limit(live) - 1;
+    for (; block > live->first; block--) {
+        uint64_t place = place_of_block(live, block);
+        uint32_t index = object->slot_of[place];
+        bool some = index != SLOT_NONE && object->store->slots[index].have_count > 0;
+        if (some || object->state[place] == BLOCK_VERIFIED)
+            break;
+    }
+    return block;
+}
+
 uint64_t live_behind(const struct live *live, uint32_t child)
 {
     const struct object *object = live->object;

@@ -95,6 +95,9 @@ bool live_advance(struct live *live, uint64_t told, uint64_t *completed);
 bool live_over(const struct live *live); /* ended, and the window has passed the end */
 /* The last place of the window is filled: no more fits. */
 bool live_full(const struct live *live);
+/* How far the stream has come here: the newest block of which something lies here; where nothing does, the
+ * oldest with a place. */
+uint64_t live_arrived(const struct live *live);
 /* Symbols that lie here and that this child has not acked. */
 uint64_t live_behind(const struct live *live, uint32_t child);
 /* Symbols that lie here and were not handed out. */
