@@ -65,10 +65,20 @@ static bool needs_rate(const struct scenario_cross *cross)
     return false;
 }
 
+static bool is_open(const struct scenario_cross *cross)
+{
+    return cross->kind == CROSS_CBR || cross->kind == CROSS_POISSON || cross->kind == CROSS_ONOFF;
+}
+
 static void check_packet(struct conf_reader *reader, const char *where, const struct scenario_cross *cross)
 {
     const struct scenario *scenario = reader->context;
     const uint16_t ends[] = {cross->from, cross->to};
+    if (!is_open(cross) && cross->packet_bytes < SCENARIO_LOOP_BYTES_MIN) {
+        conf_fault(reader, where, "packet: %u bytes, but a kind that obeys acks needs at least %u",
+                   cross->packet_bytes, SCENARIO_LOOP_BYTES_MIN);
+        return;
+    }
     for (unsigned end = 0; end < 2; end++) {
         const struct scenario_node *node = &scenario->nodes[ends[end]];
         if (cross->packet_bytes > node->mtu) {
@@ -82,10 +92,14 @@ static void check_packet(struct conf_reader *reader, const char *where, const st
 void scenario_check_crosses(struct conf_reader *reader)
 {
     const struct scenario *scenario = reader->context;
+    unsigned flows = 0;
     for (unsigned index = 0; index < scenario->cross_count; index++) {
         const struct scenario_cross *cross = &scenario->crosses[index];
         char where[32];
         snprintf(where, sizeof(where), "cross_traffic[%u]", index);
+        flows += cross->count;
+        if (flows > SCENARIO_FLOWS_MAX && flows - cross->count <= SCENARIO_FLOWS_MAX)
+            conf_fault(reader, where, "%u flows with those before, at most %u", flows, SCENARIO_FLOWS_MAX);
         if (cross->from >= scenario->node_count || cross->to >= scenario->node_count)
             continue; /* reported where they were read */
         if (cross->from == cross->to)

@@ -10,7 +10,6 @@
 #include "sim/cross_edge.h"
 
 #define OPEN_HEADER_BYTES 28            /* IPv4, UDP */
-#define PACKET_BYTES_MIN  256           /* of closed loops */
 #define LN2_32            2977044472ULL /* ln 2 in 1/2^32 */
 
 const char *cross_kind_name(unsigned kind)
@@ -164,8 +163,8 @@ static bool check(const struct scenario *scenario, const struct scenario_cross *
         return err_set(err, "cross traffic %s: needs two different nodes", kind);
     if (is_open(config->kind) && config->rate_bps == 0)
         return err_set(err, "cross traffic %s: needs a rate", kind);
-    if (!is_open(config->kind) && bytes != 0 && bytes < PACKET_BYTES_MIN)
-        return err_set(err, "cross traffic %s: packets of %u bytes at least", kind, PACKET_BYTES_MIN);
+    if (!is_open(config->kind) && bytes != 0 && bytes < SCENARIO_LOOP_BYTES_MIN)
+        return err_set(err, "cross traffic %s: packets of %u bytes at least", kind, SCENARIO_LOOP_BYTES_MIN);
     if (!is_open(config->kind) && competitor_of(config->kind) == NULL && !cross_edge_known(config->kind))
         return err_set(err, "cross traffic %s: no such kind in this version", kind);
     return true;
@@ -195,8 +194,8 @@ bool cross_init(struct cross *cross, const struct scenario *scenario, uint64_t s
             return false;
         total += MAX(scenario->crosses[index].count, (uint16_t)1);
     }
-    if (total > CROSS_FLOWS_MAX)
-        return err_set(err, "cross traffic: at most %u flows", CROSS_FLOWS_MAX);
+    if (total > SCENARIO_FLOWS_MAX)
+        return err_set(err, "cross traffic: at most %u flows", SCENARIO_FLOWS_MAX);
     *cross = (struct cross){.net = net, .heap = heap};
     cross->seconds_count = (uint32_t)MIN(limit_ns / NS_PER_S + 1, (uint64_t)CROSS_SECONDS_MAX);
     cross->flows = calloc(MAX(total, 1u), sizeof(*cross->flows));

@@ -20,7 +20,6 @@
 #include "sim/net.h"
 #include "sim/scenario.h"
 
-#define CROSS_FLOWS_MAX    1024
 #define CROSS_PACKET_BYTES 1500 /* where the scenario says nothing */
 #define CROSS_SECONDS_MAX  3600 /* of the series; what comes later counts in the total alone */
 

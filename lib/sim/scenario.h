@@ -62,6 +62,9 @@ struct scenario_fault {
     char job[NAME_BYTES];
 };
 
+#define SCENARIO_FLOWS_MAX      1024 /* of cross traffic, `count` of each included */
+#define SCENARIO_LOOP_BYTES_MIN 256  /* of a closed loop's packets: what its acks tell must fit */
+
 /* Other traffic than that of the nodes. cbr: evenly spaced; poisson: exponential gaps; onoff: cbr at rate_bps
  * while on; the rest are closed loops that send as much as they can, within rate_bps when that is given. */
 enum scenario_cross_kind {
