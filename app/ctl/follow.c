@@ -135,6 +135,8 @@ static int finish(const struct follow *follow)
         printf("%s\n", line);
     }
     fflush(stdout);
+    if (job->note[0] != '\0')
+        fprintf(stderr, "sluicectl: job %s: %s\n", job->name, job->note);
     if (!good)
         fprintf(stderr, "sluicectl: job %s: %s%s%s\n", job->name,
                 strcmp(job->state, "done") == 0 ? "not every site has everything" : job->state,

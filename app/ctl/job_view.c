@@ -35,6 +35,7 @@ static void parse_job(struct job_view *view, const json_t *object)
     get_text(object, "name", view->name, sizeof(view->name));
     get_text(object, "state", view->state, sizeof(view->state));
     get_text(object, "text", view->text, sizeof(view->text));
+    get_text(object, "note", view->note, sizeof(view->note));
     get_text(object, "tree", view->tree, sizeof(view->tree));
     size_t index;
     const json_t *site;

@@ -22,6 +22,7 @@ struct job_view {
     char name[NAME_BYTES];
     char state[16];
     char text[VIEW_TEXT]; /* why it failed */
+    char note[VIEW_TEXT]; /* what of a directory is not kept */
     uint64_t size_bytes;
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
     uint64_t now_ns;

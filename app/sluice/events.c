@@ -52,7 +52,8 @@ static void scan_job(struct events *events, const struct node *node)
         return;
     events->jobs[index].id = view->id;
     events->jobs[index].state = view->state;
-    event_add(events, EVENT_JOB, view->state, view->name, view->text);
+    event_add(events, EVENT_JOB, view->state, view->name,
+              view->state == JOB_RUNNING && view->text[0] == '\0' ? view->note : view->text);
 }
 
 void events_scan(struct events *events, const struct node *node, const struct port *ports,

@@ -198,6 +198,8 @@ struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *op
         tree_sink_close(sink);
         return NULL;
     }
+    if (reply->status == DISK_OK && (open->tree & PART_TREE_OWNER) != 0 && geteuid() != 0)
+        place_say(reply->text, "not kept: owners and set-id bits, which only root can set");
     sink->there = reply->status == DISK_ALREADY_THERE;
     atomic_store(&sink->ready, sink->there);
     return sink;

@@ -16,6 +16,7 @@
 #define SET_ID_BITS      06000u
 #define ENTRIES_FIRST    1024u
 #define XATTR_LIST_BYTES 65536
+#define ACL_PREFIX       "system.posix_acl"
 
 struct item {
     struct pack_entry entry; /* its texts lie at text_at: name, zero, target, zero, attributes */
@@ -31,6 +32,8 @@ struct walk {
     char *texts;
     uint64_t text_bytes, text_room;
     void *links; /* tsearch: files with more than one name */
+    struct walk_lost lost;
+    struct stat root;
     const char *shown;
     char *text; /* of the reply */
 };
@@ -185,6 +188,34 @@ static bool add_xattrs(struct walk *walk, struct item *item, int directory_fd, c
     return good && add_text(walk, blob, item->entry.xattr_bytes, false);
 }
 
+/* Access lists, and the user's attributes unless they are kept; others (security labels) are the system's.
+ * By a path, which costs less than opening; without /proc they go uncounted. */
+static bool loses_xattrs(int directory_fd, const char *name, bool user_kept)
+{
+    char path[64 + PACK_NAME_BYTES_MAX], list[1024];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", directory_fd, name);
+    ssize_t bytes = llistxattr(path, list, sizeof(list));
+    for (const char *at = list; at < list + bytes; at += strlen(at) + 1) {
+        if (strncmp(at, ACL_PREFIX, sizeof(ACL_PREFIX) - 1) == 0 ||
+            (!user_kept && strncmp(at, PACK_XATTR_PREFIX, sizeof(PACK_XATTR_PREFIX) - 1) == 0))
+            return true;
+    }
+    return bytes < 0 && errno == ERANGE;
+}
+
+static void count_lost(struct walk *walk, int directory_fd, const char *name, const struct stat *stat)
+{
+    if (walk->count == 0)
+        walk->root = *stat;
+    bool owner = (walk->tree & PART_TREE_OWNER) != 0, linked = !S_ISDIR(stat->st_mode) && stat->st_nlink > 1;
+    bool foreign = stat->st_uid != walk->root.st_uid || stat->st_gid != walk->root.st_gid;
+    walk->lost.owners += !owner && foreign ? 1 : 0;
+    walk->lost.set_ids += !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & SET_ID_BITS) != 0 ? 1 : 0;
+    if (!S_ISLNK(stat->st_mode))
+        walk->lost.xattrs += loses_xattrs(directory_fd, name, (walk->tree & PART_TREE_XATTR) != 0) ? 1 : 0;
+    walk->lost.links += linked && (walk->tree & PART_TREE_HARDLINKS) == 0 ? 1 : 0;
+}
+
 static uint8_t kind_of(mode_t mode)
 {
     if (S_ISDIR(mode))
@@ -229,9 +260,10 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
         return false;
     if (entry->kind == PACK_SYMLINK && !add_target(walk, item, directory_fd, name))
         return false;
-    bool has_xattrs = entry->kind == PACK_FILE || entry->kind == PACK_DIRECTORY;
-    if (has_xattrs && (walk->tree & PART_TREE_XATTR) != 0 && !add_xattrs(walk, item, directory_fd, name))
+    bool may_have = entry->kind == PACK_FILE || entry->kind == PACK_DIRECTORY;
+    if (may_have && (walk->tree & PART_TREE_XATTR) != 0 && !add_xattrs(walk, item, directory_fd, name))
         return false;
+    count_lost(walk, directory_fd, name, stat);
     walk->count++;
     return true;
 }
@@ -370,5 +402,6 @@ bool walk_tree(struct walked *walked, int root_fd, uint8_t tree, const char *sho
     tdestroy(walk.links, free);
     free(walk.items);
     free(walk.texts);
+    walked->lost = walk.lost;
     return good;
 }

@@ -175,6 +175,7 @@ struct job {
     uint64_t created_ns, started_ns, ended_ns;
     uint64_t first_data_ns; /* departure of the first data packet; 0: none yet */
     char text[CONTROL_TEXT_BYTES];
+    char note[DISK_TEXT_BYTES];      /* what of a directory is not kept; empty: nothing to tell */
     bool digest_asked, digest_known; /* as the source: of all block hashes, see manifest.c */
     struct wire_hash digest;
     bool manifest_asked;

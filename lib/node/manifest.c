@@ -48,6 +48,7 @@ static void report_manifest(const struct node *node, const struct job *job, stru
     report_text(report, "job", job->spec.name);
     report_text(report, "state", job_state_name(job->state));
     report_text(report, "error", job->text);
+    report_text(report, "note", job->note);
     report_text(report, "source", node->config.name);
     report_text(report, "source_path", job->spec.file);
     report_text(report, "directory", job->spec.directory);

@@ -84,6 +84,7 @@ struct node_job_view {
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
     uint64_t first_data_ns;                    /* departure of its first data packet here */
     char text[CONTROL_TEXT_BYTES];             /* why it failed */
+    char note[DISK_TEXT_BYTES];                /* what of a directory is not kept, with counts */
     struct plan plan;
     struct plan_request request;
     uint16_t site_count;

@@ -94,6 +94,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->ended_ns = job->ended_ns;
     view->first_data_ns = job->first_data_ns;
     name_copy(view->text, sizeof(view->text), job->text);
+    name_copy(view->note, sizeof(view->note), job->note);
     if (!job->is_source)
         return true;
     view->plan = job->plan;
@@ -319,6 +320,8 @@ static void show_jobs(const struct node *node, struct report *report, const char
         bool paused = view.controls.paused && view.state == JOB_RUNNING;
         report_text(report, "state", paused ? "paused" : job_state_name(view.state));
         report_text(report, "text", view.text);
+        if (wants_all(report))
+            report_text(report, "note", view.note);
         report_bool(report, "source", view.source);
         report_u64(report, "size_bytes", view.size_bytes);
         report_bool(report, "paused", view.controls.paused);

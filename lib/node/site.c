@@ -258,6 +258,8 @@ static void on_opened(struct node *node, struct job *job, const struct disk_repl
     if (reply->status == DISK_ALREADY_THERE) {
         job->site_state = SITE_SKIPPED;
         name_copy(job->text, sizeof(job->text), reply->text);
+    } else {
+        name_copy(job->note, sizeof(job->note), reply->text);
     }
     confirm_ready(node, job);
 }

@@ -613,6 +613,7 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
         job->disk_open = true;
         job->geometry.size_bytes = reply->size_bytes;
         job->modified_ns = reply->modified_ns;
+        name_copy(job->note, sizeof(job->note), reply->text);
         job->open.object = reply->object;
         job->open.index_bytes = reply->index_bytes;
         job->open.index_hash = reply->index_hash;

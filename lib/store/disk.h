@@ -91,5 +91,6 @@ struct disk_reply {
     struct wire_hash
         hash; /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of
                  a stream: the chain SHA-256(chain so far, hash of the block) over all blocks */
-    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH, MANIFEST: the final path */
+    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH, MANIFEST: the final path; OPEN_*: a note, what
+                                   of a directory is not kept, or empty */
 };

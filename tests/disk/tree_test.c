@@ -443,6 +443,32 @@ static void tree__hostile_index_makes_nothing(void **state)
     fixture_stop(&fixture);
 }
 
+static void tree__what_is_not_kept_is_counted(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_start(&fixture, 1, false);
+    make_directory(&fixture, "from");
+    make_file(&fixture, "from/f", "x", 1, FIXED_NS);
+    assert_string_equal(open_source(&fixture).text, "");
+    ask_op(&fixture, DISK_CLOSE, SOURCE);
+    assert_int_equal(link(in(&fixture, "from/f"), in(&fixture, "from/g")), 0);
+    assert_int_equal(chmod(path_of(&fixture, "from/f"), 04755), 0);
+    assert_string_equal(open_source(&fixture).text,
+                        "not kept: set-id bits of 2 entries (owner), hard links of 2 entries (hardlinks)");
+    ask_op(&fixture, DISK_CLOSE, SOURCE);
+    fixture.open.tree = PART_TREE_OWNER | PART_TREE_HARDLINKS;
+    assert_string_equal(open_source(&fixture).text, "");
+    ask_op(&fixture, DISK_CLOSE, SOURCE);
+    if (setxattr(path_of(&fixture, "from/f"), "user.sluice", "value", 5, 0) == 0) {
+        assert_string_equal(open_source(&fixture).text, "not kept: attributes of 2 entries (xattrs)");
+        ask_op(&fixture, DISK_CLOSE, SOURCE);
+        fixture.open.tree |= PART_TREE_XATTR;
+        assert_string_equal(open_source(&fixture).text, "");
+    }
+    fixture_stop(&fixture);
+}
+
 /* As on a filesystem that takes two names of the tree for one: neither replaces the other silently. */
 static void tree__names_taken_for_one_are_told(void **state)
 {
@@ -529,6 +555,7 @@ int run_tree_tests(void)
         cmocka_unit_test(tree__changed_source),
         cmocka_unit_test(tree__what_is_no_file_is_refused),
         cmocka_unit_test(tree__hostile_index_makes_nothing),
+        cmocka_unit_test(tree__what_is_not_kept_is_counted),
         cmocka_unit_test(tree__names_taken_for_one_are_told),
         cmocka_unit_test(tree__many_files_on_many_threads),
     };
