@@ -7,6 +7,7 @@
 #define COUNTER_PREFIX "counters."
 #define STATE_PREFIX   "state."
 #define TEXT_PREFIX    "text."
+#define LIMITED_PREFIX "limited."
 
 #define EXPECT_VALUE FIELD(struct scenario_expect, value)
 
@@ -59,6 +60,9 @@ const struct conf_option scenario_expect_options[] = {
      .form = "the state of a job: done, failed, cancelled …", .help = "the state in which this job ends"},
     {TEXT_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
      .form = "words", .help = "words that the job's final text contains"},
+    {LIMITED_PREFIX "NODE", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
+     .form = "FROM > TO: CAUSE",
+     .help = "the edge that limited this receiver most, and why, as its source says: cap, congestion, …"},
     {"complete.NODE", OPTION_TIME, EXPECT_VALUE,
      .help = "from a job's start until this receiver has everything, of its last job"},
     {"flow.NUMBER", OPTION_RATE, EXPECT_VALUE,
@@ -121,6 +125,8 @@ static bool is_name_known(const struct scenario *scenario, const char *name)
         return is_job_known(scenario, name + strlen(STATE_PREFIX));
     if (strncmp(name, TEXT_PREFIX, strlen(TEXT_PREFIX)) == 0)
         return is_job_known(scenario, name + strlen(TEXT_PREFIX));
+    if (strncmp(name, LIMITED_PREFIX, strlen(LIMITED_PREFIX)) == 0)
+        return scenario_node_index(scenario, name + strlen(LIMITED_PREFIX)) != SCENARIO_NO_NODE;
     return true;
 }
 
@@ -136,7 +142,7 @@ static void read_expect(struct conf_reader *reader, const char *name, const yaml
         conf_error(reader, key, "unknown name \"%s\", see sluice-sim --help-scenario",
                    name != NULL ? name : "?");
     } else if (!is_name_known(scenario, name)) {
-        conf_error(reader, key, "\"%s\" names no job of this scenario", name);
+        conf_error(reader, key, "\"%s\" names no job or node of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
         option_form(row, form, sizeof(form));
         bool ordered = row->type != OPTION_BOOL && row->type != OPTION_SCALAR;

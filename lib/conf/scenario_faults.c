@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "conf/job_file.h"
 #include "conf/scenario_file.h"
 
 /* One row of the file; which of the kinds it is follows from the keys it has. */
@@ -10,7 +11,7 @@ struct fault_item {
     struct scenario_fault fault;
     uint16_t kill, restart, planner, disk_full;
     uint64_t restart_after_ns, down_ns;
-    char cancel[NAME_BYTES], source_changed[NAME_BYTES];
+    char job[NAME_BYTES], cancel[NAME_BYTES], source_changed[NAME_BYTES];
 };
 
 static void read_job(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
@@ -18,11 +19,11 @@ static void read_job(struct conf_reader *reader, const struct conf_option *optio
 {
     const struct scenario *scenario = reader->context;
     const char *name = conf_scalar(node);
+    if (name != NULL)
+        name_copy(field, option->bytes, name);
     for (unsigned job = 0; name != NULL && job < scenario->job_count; job++)
-        if (strcmp(scenario->jobs[job].spec.name, name) == 0) {
-            name_copy(field, option->bytes, name);
+        if (strcmp(scenario->jobs[job].spec.name, name) == 0)
             return;
-        }
     conf_error(reader, node, "\"%s\" is not a job of this scenario", name != NULL ? name : "?");
 }
 
@@ -41,15 +42,40 @@ static void read_link(struct conf_reader *reader, const struct conf_option *opti
         conf_error(reader, node, "from and to are the same node");
 }
 
-static void read_set(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
-                     void *field)
+/* Row n is bit n of enum job_control. */
+static const struct conf_option set_job_options[] = {
+    {.type = OPTION_INCLUDE, .options = job_control_options},
+    {"paused", OPTION_BOOL, FIELD(struct job_controls, paused), .help = "nothing of the job is sent"},
+    {.type = OPTION_END}};
+
+static void read_set_job(struct conf_reader *reader, yaml_node_t *map, struct scenario_fault *fault)
 {
-    struct scenario_fault *fault = field;
-    (void)option;
+    unsigned row = 0;
+    conf_read_map(reader, set_job_options, map, &fault->controls);
+    for (; job_control_options[row].type != OPTION_END; row++)
+        if (conf_find(reader, map, job_control_options[row].key) != NULL)
+            fault->changed |= (uint8_t)(1u << row);
+    if (conf_find(reader, map, "paused") != NULL)
+        fault->changed |= JOB_CONTROL_PAUSED;
+}
+
+static void read_set_link(struct conf_reader *reader, yaml_node_t *map, struct scenario_fault *fault)
+{
     conf_read_map(reader, scenario_set_options, map, &fault->set);
     for (unsigned row = 0; scenario_set_options[row].type != OPTION_END; row++)
         if (conf_find(reader, map, scenario_set_options[row].key) != NULL)
             fault->set_mask |= 1u << row;
+}
+
+static void read_set(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
+                     void *field)
+{
+    struct fault_item *item = field;
+    (void)option;
+    if (item->job[0] != '\0')
+        read_set_job(reader, map, &item->fault);
+    else
+        read_set_link(reader, map, &item->fault);
     if (map->type == YAML_MAPPING_NODE && map->data.mapping.pairs.start == map->data.mapping.pairs.top)
         conf_error(reader, map, "sets nothing");
 }
@@ -65,8 +91,11 @@ const struct conf_option scenario_fault_options[] = {
     {"restart", OPTION_CUSTOM, FIELD(struct fault_item, restart), .form = "name of a node",
      .read = scenario_read_node, .help = "a killed node starts again"},
     {"link", OPTION_CUSTOM, .form = "[from, to]", .read = read_link, .help = "this link, with set or down"},
-    {"set", OPTION_CUSTOM, FIELD(struct fault_item, fault), .form = "a map of values of links.default",
-     .read = read_set, .help = "link: new values from now on; what is not named stays"},
+    {"job", OPTION_CUSTOM, FIELD(struct fault_item, job), .form = "name of a job", .read = read_job,
+     .help = "the operator changes this job, with set"},
+    {"set", OPTION_CUSTOM,
+     .form = "a map: of a link values of links.default, of a job rate, priority, dscp, paused",
+     .read = read_set, .help = "link, job: new values from now on; what is not named stays"},
     {"down", OPTION_TIME, FIELD(struct fault_item, down_ns), .min = 1,
      .help = "link, planner: it is down for so long"},
     {"mode", OPTION_WORD, FIELD(struct fault_item, fault.holds), .words = mode_words, .initial = "drop",
@@ -90,7 +119,7 @@ static const struct fault_kind {
 } fault_kinds[] = {
     {"kill", {"restart_after"}}, {"restart", {NULL}}, {"link", {"set", "down", "mode", "symmetric"}},
     {"planner", {"down"}},       {"cancel", {NULL}},  {"source_changed", {NULL}},
-    {"disk_full", {NULL}},
+    {"disk_full", {NULL}},       {"job", {"set"}},
 };
 #define FAULT_KINDS (sizeof(fault_kinds) / sizeof(fault_kinds[0]))
 
@@ -121,7 +150,7 @@ static const struct fault_kind *find_kind(struct conf_reader *reader, yaml_node_
     if (kind == NULL) {
         conf_error(reader, map,
                    "expected one of kill, restart, link, planner, cancel, source_changed, "
-                   "disk_full");
+                   "disk_full, job");
         return NULL;
     }
     for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++)
@@ -165,6 +194,11 @@ static void fill_fault(struct conf_reader *reader, yaml_node_t *map, const char 
     } else if (strcmp(key, "source_changed") == 0) {
         fault->kind = FAULT_SOURCE_CHANGED;
         name_copy(fault->job, sizeof(fault->job), item->source_changed);
+    } else if (strcmp(key, "job") == 0) {
+        if (conf_find(reader, map, "set") == NULL)
+            conf_error(reader, map, "job: expected set");
+        fault->kind = FAULT_JOB_SET;
+        name_copy(fault->job, sizeof(fault->job), item->job);
     } else {
         fault->kind = FAULT_DISK_FULL;
         fault->node = item->disk_full;

@@ -11,6 +11,7 @@
     LIMIT(uplink, "node's uplink share")                                                                     \
     LIMIT(credit, "receiver's memory")                                                                       \
     LIMIT(window, "sent-packet window")                                                                      \
+    LIMIT(sender_memory, "sender's memory")                                                                  \
     LIMIT(sender_disk, "sender's disk")                                                                      \
     LIMIT(receiver_disk, "receiver's disk")                                                                  \
     LIMIT(cpu, "sender's processor")

@@ -179,10 +179,10 @@ void data_tick(struct node *node, struct peer *peer, uint64_t now_ns)
     sender_on_tick(&peer->sender, now_ns, &events);
 }
 
-/* An edge that waits for its pacer finds out by itself. */
-static void edge_wake(struct peer *peer)
+/* An edge that waits for its pacer finds out by itself, one that is due already keeps the time since when. */
+static void edge_wake(struct peer *peer, uint64_t now_ns)
 {
-    if (peer->ready_ns == TIME_NEVER || peer->job_held)
+    if (peer->ready_ns == TIME_NEVER || (peer->job_held && peer->ready_ns > now_ns))
         peer->ready_ns = 0;
 }
 
@@ -206,7 +206,7 @@ void ack_on_packet(struct node *node, struct peer *peer, const struct rx_packet 
     }
     node->counters.rx_acks++;
     if (peer->jobs_out != 0)
-        edge_wake(peer);
+        edge_wake(peer, now_ns);
     node_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
 }
 
@@ -267,7 +267,7 @@ uint32_t data_credit_packets(const struct node *node, const struct peer *peer)
 void data_wake(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->child_count; child++) {
-        edge_wake(&node->peers[job->children[child].peer]);
+        edge_wake(&node->peers[job->children[child].peer], node->now_ns);
     }
 }
 
@@ -321,18 +321,35 @@ bool data_owed(const struct job *job, uint8_t child)
            !feed_done(job->object, child);
 }
 
-/* Why no job has anything for this peer: blocks are on their way from this node's disk, its own parent has
- * not sent more yet, or nothing is left. */
+/* Why the job has nothing for a child that lacks some of it: blocks are on their way from this node's disk,
+ * there is no memory to read them to, or its own parent (a stream's input) has not brought more yet. None:
+ * the rest is on its way to the child. */
+static enum edge_limit why_waits(const struct job *job, uint8_t child)
+{
+    const struct object *object = job->object;
+    if (job->live.on)
+        return EDGE_LIMIT_application;
+    if (job->loads_outstanding > 0)
+        return EDGE_LIMIT_sender_disk;
+    bool unread = job->is_source && object->read_next < object->geometry.blocks;
+    if (unread || object->feeds[child].backlog_count > 0)
+        return EDGE_LIMIT_sender_memory;
+    return object->received_bytes < object->geometry.size_bytes && !job->is_source ? EDGE_LIMIT_application
+                                                                                   : EDGE_LIMIT_none;
+}
+
+/* Why no job has anything for this peer. */
 static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
 {
     enum edge_limit why = EDGE_LIMIT_none;
     for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
         const struct job *job = &node->jobs[__builtin_ctz(mask)];
-        if (!data_owed(job, job->child_of_peer[peer->index]))
+        uint8_t child = job->child_of_peer[peer->index];
+        if (job->controls.paused || !data_owed(job, child))
             continue;
-        if (job->loads_outstanding > 0)
-            return EDGE_LIMIT_sender_disk;
-        why = EDGE_LIMIT_application;
+        enum edge_limit this_one = why_waits(job, child);
+        if (this_one > why)
+            why = this_one; /* one's own disk and memory before what others do not bring */
     }
     return why;
 }
@@ -394,10 +411,14 @@ static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_
 {
     bool behind = peer->causes.holds == EDGE_LIMIT_uplink || peer->causes.holds == EDGE_LIMIT_cpu;
     uint64_t burst_ns = peer->sender.pacer.burst_ns;
-    if (lag_ns > (behind ? burst_ns - burst_ns / 4 : burst_ns))
-        edge_waits(node, peer, port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu);
-    else
+    if (lag_ns <= (behind ? burst_ns - burst_ns / 4 : burst_ns)) {
         causes_set(&peer->causes, limit, node->now_ns);
+        return;
+    }
+    enum edge_limit cause = port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu;
+    if (!behind)
+        causes_lost(&peer->causes, cause, elapsed_ns(lag_ns, burst_ns), node->now_ns);
+    edge_waits(node, peer, cause);
 }
 
 /* Tries one edge: true when its packet was filled. Else ready_ns says when to try again; it is later than
@@ -420,7 +441,7 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     uint64_t depart_ns = MAX(at_ns, due_ns);
     CHECK(depart_ns <= horizon_ns);
     /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
-    uint64_t lag_ns = before_ns == 0 ? 0 : depart_ns - at_ns;
+    uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(at_ns, before_ns));
     note_limit(node, peer, lag_ns, port_ns >= now_ns, limit);
     uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
     fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);

@@ -107,6 +107,14 @@ struct site_limit {
     uint64_t rate_bps; /* delivered over that edge lately, wire rate */
 };
 
+/* For how long each of them was it: the longest few, and when the last one was noted. */
+#define SITE_LIMITS 4
+struct site_limits {
+    struct site_limit limits[SITE_LIMITS];
+    uint64_t held_ns[SITE_LIMITS]; /* 0: the place is free */
+    uint64_t noted_ns;
+};
+
 /* The source's view of one site. */
 struct site {
     char name[NAME_BYTES];
@@ -126,7 +134,7 @@ struct site {
     uint8_t edge_count; /* its edges to its children, and who lacks most, by its newest STATUS */
     uint8_t laggard;
     struct wire_edge edges[CONTROL_CHILDREN_MAX];
-    struct site_limit limit; /* as it was when the site ended */
+    struct site_limits limits; /* until it ended */
     uint64_t progress_ns;
     uint64_t complete_ns;
     char text[CONTROL_TEXT_BYTES];
@@ -360,6 +368,9 @@ void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char
     __attribute__((format(printf, 4, 5)));
 /* source_limit.c: which edge limits a site, and why */
 void source_take_edges(struct site *site, const struct control_status *status);
+/* What has limited the site since the last time, before its new counts are taken. */
+void source_note_limit(const struct node *node, const struct job *job, struct site *site, uint64_t now_ns);
+/* Of late; once the site has ended: most of the time. */
 struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site);
 /* source_plan.c: from a validated plan to parts */
 bool source_make_request(struct job *job, struct err *err);

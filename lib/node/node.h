@@ -100,8 +100,9 @@ struct node_edge_view {
     uint64_t rate_bps;       /* pacing rate in force */
     uint64_t rtt_smoothed_ns, rtt_min_ns;
     uint64_t in_flight_packets;
-    uint8_t
-        limited_by; /* enum edge_limit: the cause that held for the longest time; none: nothing was sent */
+    /* enum edge_limit: the cause that held for the longest time, of all and of late; none: nothing was sent
+     */
+    uint8_t limited_by, limited_now;
     uint32_t limited_ppm[EDGE_LIMIT_COUNT]; /* share of each cause in the time with something left to send */
     uint64_t competitive_ns; /* the strategy held its own against senders that fill the buffer */
     bool up;

@@ -64,7 +64,7 @@ static const struct job *job_at(const struct node *node, uint32_t index)
 static void view_limit(const struct node *node, const struct job *job, const struct site *site,
                        struct node_site_view *view)
 {
-    struct site_limit limit = site->ended ? site->limit : source_site_limit(node, job, site);
+    struct site_limit limit = source_site_limit(node, job, site);
     if (limit.cause == EDGE_LIMIT_none)
         return;
     const struct plan_node *nodes = job->request.nodes;
@@ -164,6 +164,7 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .rtt_min_ns = peer->sender.rtt.sampled ? rtt_min_ns(&peer->sender.rtt) : peer->rtt_min_ns,
         .in_flight_packets = peer->sender.in_flight_packets,
         .limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns),
+        .limited_now = (uint8_t)causes_recent(&peer->causes, node->now_ns),
         .competitive_ns = competitive_ns(&peer->sender.congestion),
         .up = peer->state == PEER_UP,
     };
@@ -212,6 +213,29 @@ static void report_limited_share(struct report *report, const struct node_edge_v
     report_object_end(report);
 }
 
+/* Of the jobs that begin here: which edge limits each site, wherever that edge is. */
+static void show_limits(const struct node *node, struct report *report)
+{
+    struct node_job_view view; /* some 45 KiB, one at a time */
+    report_table(report, "sites");
+    for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
+        for (uint16_t number = 0; number < view.site_count; number++) {
+            const struct node_site_view *site = &view.sites[number];
+            report_row(report);
+            report_text(report, "job", view.name);
+            report_text(report, "site", site->name);
+            report_text(report, "state", site_state_name(site->state));
+            report_text(report, "limited_from", site->limited_from);
+            report_text(report, "limited_to", site->limited_to);
+            report_text(report, "limited_by", edge_limit_name(site->limited_by));
+            report_text(report, "held_by", site->held_by);
+            report_u64(report, "limited_rate_bps", site->limited_rate_bps);
+            report_row_end(report);
+        }
+    }
+    report_table_end(report);
+}
+
 static void show_edges(const struct node *node, struct report *report)
 {
     report_table(report, "edges");
@@ -238,10 +262,13 @@ static void show_edges(const struct node *node, struct report *report)
             report_u64(report, "feedback_bytes", view.feedback_bytes);
         report_text(report, "limited_by", edge_limit_name(view.limited_by));
         if (wants_all(report))
+            report_text(report, "limited_now", edge_limit_name(view.limited_now));
+        if (wants_all(report))
             report_limited_share(report, &view);
         report_row_end(report);
     }
     report_table_end(report);
+    show_limits(node, report);
 }
 
 /* 0 while one of the two has not happened. */

@@ -29,7 +29,7 @@ static void tell_edges(const struct node *node, const struct job *job, struct co
     status->fixed.child_count = (uint8_t)job->child_count;
     for (uint8_t child = 0; child < job->child_count; child++) {
         const struct peer *peer = &node->peers[job->children[child].peer];
-        status->edges[child].limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns);
+        status->edges[child].limited_by = (uint8_t)causes_recent(&peer->causes, node->now_ns);
         status->edges[child].rate_bps = peer->sender.delivery_rate_bps;
         if (!data_owed(job, child) || job->object->feeds[child].blocks_done >= fewest)
             continue;

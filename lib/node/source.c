@@ -442,13 +442,12 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     source_take_edges(site, status);
     if (site->ended)
         return;
+    source_note_limit(node, job, site, now_ns);
     if (status->fixed.received_bytes != site->received_bytes ||
         status->fixed.verified_bytes != site->verified_bytes)
         site->progress_ns = now_ns;
     site->received_bytes = status->fixed.received_bytes;
     site->verified_bytes = status->fixed.verified_bytes;
-    if (status->fixed.state != SITE_RECEIVING)
-        site->limit = source_site_limit(node, job, site);
     if (status->fixed.state != SITE_RECEIVING)
         site_ended(site, (enum site_state)status->fixed.state, status->text, now_ns);
     node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);

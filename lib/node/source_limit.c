@@ -36,7 +36,7 @@ static struct wire_edge edge_of(const struct node *node, const struct job *job, 
     if (site != NULL)
         return index < site->edge_count ? site->edges[index] : (struct wire_edge){0};
     const struct peer *peer = &node->peers[job->children[index].peer];
-    return (struct wire_edge){.limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns),
+    return (struct wire_edge){.limited_by = (uint8_t)causes_recent(&peer->causes, node->now_ns),
                               .rate_bps = peer->sender.delivery_rate_bps};
 }
 
@@ -77,12 +77,19 @@ static struct site_limit behind_credit(const struct node *node, const struct job
     return knows ? below : limit;
 }
 
-struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site)
+/* Of late, while the site runs. One that has all of the object and has not verified it waits for its disk. */
+static struct site_limit limit_now(const struct node *node, const struct job *job, const struct site *site)
 {
     uint16_t to = node_of_site(job, site);
     struct site_limit limit = {.held_by = PEER_NONE};
     if (job->plan.tree_count == 0 || to == PEER_NONE || job->state < JOB_RUNNING || job->child_count == 0)
         return limit;
+    bool whole = site->received_bytes == job->geometry.size_bytes;
+    if (whole && plan_parent(&job->plan.trees[0], to) >= 0) {
+        limit = into(node, job, to);
+        limit.cause = EDGE_LIMIT_receiver_disk;
+        return limit;
+    }
     for (uint16_t hops = 0; hops < job->request.node_count; hops++) {
         if (plan_parent(&job->plan.trees[0], to) < 0)
             return limit;
@@ -96,4 +103,50 @@ struct site_limit source_site_limit(const struct node *node, const struct job *j
         to = here.from;
     }
     return limit;
+}
+
+static bool same_limit(const struct site_limit *one, const struct site_limit *other)
+{
+    return one->from == other->from && one->to == other->to && one->held_by == other->held_by &&
+           one->cause == other->cause;
+}
+
+/* Its place among the longest few, or that of the shortest, which it takes over. */
+static unsigned place_of(const struct site_limits *limits, const struct site_limit *limit)
+{
+    unsigned place = 0;
+    for (unsigned index = 0; index < SITE_LIMITS; index++) {
+        if (limits->held_ns[index] > 0 && same_limit(&limits->limits[index], limit))
+            return index;
+        if (limits->held_ns[index] < limits->held_ns[place])
+            place = index;
+    }
+    return place;
+}
+
+void source_note_limit(const struct node *node, const struct job *job, struct site *site, uint64_t now_ns)
+{
+    struct site_limits *limits = &site->limits;
+    uint64_t since_ns = elapsed_ns(now_ns, MAX(limits->noted_ns, job->started_ns));
+    struct site_limit limit = limit_now(node, job, site);
+    limits->noted_ns = now_ns;
+    if (limit.cause == EDGE_LIMIT_none)
+        return;
+    unsigned place = place_of(limits, &limit);
+    if (!same_limit(&limits->limits[place], &limit))
+        limits->held_ns[place] = 0;
+    limits->limits[place] = limit;
+    limits->held_ns[place] += MAX(since_ns, 1ULL);
+}
+
+struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site)
+{
+    if (!site->ended)
+        return limit_now(node, job, site);
+    const struct site_limits *limits = &site->limits;
+    unsigned longest = 0;
+    for (unsigned index = 1; index < SITE_LIMITS; index++)
+        if (limits->held_ns[index] > limits->held_ns[longest])
+            longest = index;
+    return limits->held_ns[longest] > 0 ? limits->limits[longest] : (struct site_limit){.held_by = PEER_NONE};
 }

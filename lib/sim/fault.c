@@ -14,18 +14,32 @@ static void link_down(struct sim *sim, const struct scenario_fault *fault, uint1
     netem_down(&net_pair(&sim->net, from, to)->link, fault->holds, up_ns);
 }
 
-static void cancel(struct sim *sim, const struct scenario_fault *fault)
+/* What the operator says of a job goes to its source, as long as that lives. */
+static void tell_source(struct sim *sim, const struct scenario_fault *fault)
 {
     for (uint16_t job = 0; job < sim->scenario->job_count; job++) {
         if (strcmp(sim->jobs[job].spec.name, fault->job) != 0)
             continue;
-        if (sim->hosts[sim->jobs[job].host].node == NULL)
-            return;
-        sim->message = (struct ctl_msg){.type = CTL_JOB_CANCEL};
-        name_copy(sim->message.body.job_cancel.name, sizeof(sim->message.body.job_cancel.name), fault->job);
-        host_ctl(sim, sim->jobs[job].host, &sim->message, NULL);
+        if (sim->hosts[sim->jobs[job].host].node != NULL)
+            host_ctl(sim, sim->jobs[job].host, &sim->message, NULL);
         return;
     }
+}
+
+static void cancel(struct sim *sim, const struct scenario_fault *fault)
+{
+    sim->message = (struct ctl_msg){.type = CTL_JOB_CANCEL};
+    name_copy(sim->message.body.job_cancel.name, NAME_BYTES, fault->job);
+    tell_source(sim, fault);
+}
+
+static void set_job(struct sim *sim, const struct scenario_fault *fault)
+{
+    sim->message = (struct ctl_msg){.type = CTL_JOB_SET};
+    name_copy(sim->message.body.job_set.name, NAME_BYTES, fault->job);
+    sim->message.body.job_set.changed = fault->changed;
+    sim->message.body.job_set.controls = fault->controls;
+    tell_source(sim, fault);
 }
 
 static void source_changed(struct sim *sim, const struct scenario_fault *fault)
@@ -89,6 +103,9 @@ void fault_apply(struct sim *sim, uint16_t index)
         break;
     case FAULT_DISK_FULL:
         sim->hosts[fault->node].disk.full = true;
+        break;
+    case FAULT_JOB_SET:
+        set_job(sim, fault);
         break;
     }
 }

@@ -5,6 +5,8 @@
 #include "base/units.h"
 #include "sim/result.h"
 
+#define JUDGE_TEXT_BYTES (2 * NAME_BYTES + 40)
+
 /* False: there is no such value. */
 static bool find_counter(const struct sim_result *result, const char *name, uint64_t *value)
 {
@@ -54,10 +56,28 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
     return strncmp(name, "counters.", 9) == 0 && find_counter(result, name + 9, value);
 }
 
+/* "FROM > TO: CAUSE", of the receiver's last job. */
+static const char *find_limit(const struct sim_result *result, const struct scenario *scenario,
+                              const char *node, char text[JUDGE_TEXT_BYTES])
+{
+    const struct result_receiver *found = NULL;
+    for (uint16_t job = 0; job < result->job_count; job++)
+        for (uint16_t index = 0; index < result->jobs[job].receiver_count; index++)
+            if (strcmp(scenario->nodes[result->jobs[job].receivers[index].node].name, node) == 0)
+                found = &result->jobs[job].receivers[index];
+    if (found == NULL)
+        return NULL;
+    snprintf(text, JUDGE_TEXT_BYTES, "%s > %s: %s", found->limited_from, found->limited_to,
+             edge_limit_name(found->limited_by));
+    return text;
+}
+
 static const char *find_text(const struct sim_result *result, const struct scenario *scenario,
-                             const char *name)
+                             const char *name, char room[JUDGE_TEXT_BYTES])
 {
     bool state = strncmp(name, "state.", 6) == 0, text = strncmp(name, "text.", 5) == 0;
+    if (strncmp(name, "limited.", 8) == 0)
+        return find_limit(result, scenario, name + 8, room);
     for (uint16_t job = 0; job < result->job_count; job++) {
         if (state && strcmp(scenario->jobs[job].spec.name, name + 6) == 0)
             return result_job_state(&result->jobs[job]);
@@ -96,13 +116,14 @@ static bool holds(unsigned compare, uint64_t found, uint64_t expected)
 static bool judge_text(const struct sim_result *result, const struct scenario *scenario,
                        const struct scenario_expect *expect, const char *file, FILE *out)
 {
-    const char *found = find_text(result, scenario, expect->name);
+    char room[JUDGE_TEXT_BYTES];
+    const char *found = find_text(result, scenario, expect->name, room);
     /* A job's text is a sentence: it is enough that the expected words are in it. */
     bool part = strncmp(expect->name, "text.", 5) == 0;
     if (found != NULL && (part ? strstr(found, expect->text) != NULL : strcmp(found, expect->text) == 0))
         return true;
     fprintf(out, "%s:%d: expected %s to be \"%s\", found %s%s%s\n", file, expect->line, expect->name,
-            expect->text, found != NULL ? "\"" : "", found != NULL ? found : "no such job",
+            expect->text, found != NULL ? "\"" : "", found != NULL ? found : "nothing of that name",
             found != NULL ? "\"" : "");
     return false;
 }

@@ -45,6 +45,8 @@ const char *result_fault_name(unsigned kind)
         return "source_changed";
     case FAULT_DISK_FULL:
         return "disk_full";
+    case FAULT_JOB_SET:
+        return "job_set";
     }
     return "unknown";
 }

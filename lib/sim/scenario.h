@@ -47,6 +47,7 @@ enum scenario_fault_kind {
     FAULT_CANCEL,         /* job */
     FAULT_SOURCE_CHANGED, /* job: its source file changes */
     FAULT_DISK_FULL,      /* node */
+    FAULT_JOB_SET,        /* job: the operator changes what may be changed while it runs */
 };
 
 struct scenario_fault {
@@ -60,6 +61,8 @@ struct scenario_fault {
     uint32_t set_mask;           /* LINK_SET: which fields of `set` count, bits of enum netem_change */
     struct netem_config set;
     char job[NAME_BYTES];
+    uint8_t changed; /* JOB_SET: which of `controls` count, bits of enum job_control */
+    struct job_controls controls;
 };
 
 #define SCENARIO_FLOWS_MAX      1024 /* of cross traffic, `count` of each included */

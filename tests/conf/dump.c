@@ -120,6 +120,10 @@ static void dump_fault(FILE *out, const struct scenario_fault *fault)
     fprintf(out, "fault at=%llu kind=%u node=%u link=%u>%u symmetric=%d holds=%d duration=%llu job=%s\n",
             U64(fault->at_ns), fault->kind, fault->node, fault->link_from, fault->link_to, fault->symmetric,
             fault->holds, U64(fault->duration_ns), fault->job);
+    if (fault->changed != 0)
+        fprintf(out, "  set changed=%u cap=%llu priority=%u dscp=%u paused=%d\n", fault->changed,
+                U64(fault->controls.rate_cap_bps), fault->controls.priority, fault->controls.dscp,
+                fault->controls.paused);
     if (fault->set_mask != 0) {
         fprintf(out, "  set mask=%u", fault->set_mask);
         dump_link(out, &fault->set);

@@ -109,13 +109,46 @@ static void causes__time_of_each(void **state)
     assert_int_equal(causes_share_ppm(&causes, EDGE_LIMIT_none, 1000000), 0);
 }
 
+static void causes__lost_to_another(void **state)
+{
+    (void)state;
+    struct causes causes = {0};
+    causes_set(&causes, EDGE_LIMIT_cap, 1000);
+    causes_lost(&causes, EDGE_LIMIT_cpu, 300, 1400);
+    causes_set(&causes, EDGE_LIMIT_none, 2000);
+    assert_int_equal(causes_share_ppm(&causes, EDGE_LIMIT_cpu, 2000), 300000);
+    assert_int_equal(causes_share_ppm(&causes, EDGE_LIMIT_cap, 2000), 700000);
+    /* No more than the present cause has held. */
+    causes_set(&causes, EDGE_LIMIT_cap, 3000);
+    causes_lost(&causes, EDGE_LIMIT_cpu, 5000, 3100);
+    assert_int_equal(causes.total_ns[EDGE_LIMIT_cpu], 400);
+}
+
+/* An hour at the cap, then congestion: the hour decides the whole, the last seconds what is told now. */
+static void causes__of_late(void **state)
+{
+    (void)state;
+    struct causes causes = {0};
+    uint64_t now_ns = 3600 * NS_PER_S;
+    causes_set(&causes, EDGE_LIMIT_cap, 0);
+    assert_int_equal(causes_recent(&causes, now_ns), EDGE_LIMIT_cap);
+    for (int tenth = 0; tenth < 40; tenth++) {
+        now_ns += NS_PER_S / 10;
+        causes_set(&causes, tenth % 3 == 0 ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion, now_ns);
+    }
+    assert_int_equal(causes_recent(&causes, now_ns), EDGE_LIMIT_congestion);
+    assert_int_equal(causes_dominant(&causes, now_ns), EDGE_LIMIT_cap);
+    /* What holds now has held for long: nothing else was told meanwhile. */
+    causes_set(&causes, EDGE_LIMIT_credit, now_ns);
+    assert_int_equal(causes_recent(&causes, now_ns + 60 * NS_PER_S), EDGE_LIMIT_credit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(share__as_the_weights),
-        cmocka_unit_test(share__idle_edges_save_nothing_up),
-        cmocka_unit_test(share__many_edges_take_turns),
-        cmocka_unit_test(causes__time_of_each),
+        cmocka_unit_test(share__as_the_weights),        cmocka_unit_test(share__idle_edges_save_nothing_up),
+        cmocka_unit_test(share__many_edges_take_turns), cmocka_unit_test(causes__time_of_each),
+        cmocka_unit_test(causes__lost_to_another),      cmocka_unit_test(causes__of_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

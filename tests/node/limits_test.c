@@ -1,0 +1,126 @@
+/* Which edge limits a site, and why: as the source knows it, in views and reports. More causes: the scenario
+ * `limits`. */
+#include "check.h"
+
+#define MBPS 1000000ULL
+
+static const struct node_site_view *site_named(const char *name)
+{
+    const struct node_job_view *view = world_view(&world, 0, "j");
+    for (uint16_t index = 0; view != NULL && index < view->site_count; index++)
+        if (strcmp(view->sites[index].name, name) == 0)
+            return &view->sites[index];
+    return NULL;
+}
+
+static void assert_limit(const char *name, const char *from, const char *to, enum edge_limit cause)
+{
+    const struct node_site_view *site = site_named(name);
+    assert_non_null(site);
+    if (strcmp(site->limited_from, from) != 0 || strcmp(site->limited_to, to) != 0 ||
+        site->limited_by != cause)
+        fail_msg("%s: %s > %s: %s", name, site->limited_from, site->limited_to,
+                 edge_limit_name(site->limited_by));
+}
+
+static void start_job(const uint16_t (*tree)[2], uint16_t edges, uint64_t rate_cap_bps)
+{
+    struct job_spec spec = world_job(&world, "j");
+    give_tree(&spec, tree, edges);
+    spec.controls.rate_cap_bps = rate_cap_bps;
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 10 * NS_PER_S));
+}
+
+/* What limits a site is told even where neither it nor the source has the edge, and follows what happens. */
+static void source_limit__follows_the_path(void **state)
+{
+    (void)state;
+    static const uint16_t chain[][2] = {{0, 1}, {1, 2}, {2, 3}};
+    world_init(&world, 4, 41);
+    world.source_bytes = 200000000;
+    start_all();
+    start_job(chain, 3, 30 * MBPS);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_limit("n1", "n0", "n1", EDGE_LIMIT_cap);
+    world.rate_bps[1][2] = 8 * MBPS;
+    world_run_until(&world, world.now_ns + 5 * NS_PER_S);
+    assert_limit("n1", "n0", "n1", EDGE_LIMIT_cap);
+    assert_limit("n2", "n1", "n2", EDGE_LIMIT_congestion);
+    assert_limit("n3", "n1", "n2", EDGE_LIMIT_congestion);
+    world.rate_bps[0][1] = 2 * MBPS;
+    world.rate_bps[1][2] = 0;
+    world_run_until(&world, world.now_ns + 60 * NS_PER_S);
+    assert_limit("n1", "n0", "n1", EDGE_LIMIT_congestion);
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_end(&world);
+}
+
+static void node_show__sites_with_their_edges(void **state)
+{
+    (void)state;
+    static const uint16_t chain[][2] = {{0, 1}, {1, 2}};
+    static char text[CTL_REPLY_BYTES];
+    static struct ctl_msg msg = {.type = CTL_SHOW};
+    world_init(&world, 3, 42);
+    world.source_bytes = 20000000;
+    world.rate_bps[1][2] = 8 * MBPS;
+    start_all();
+    start_job(chain, 2, 0);
+    for (int ended = 0; ended < 2; ended++) {
+        if (ended)
+            run_until_over(0, "j", 60 * NS_PER_S);
+        else
+            world_run_until(&world, world.now_ns + 4 * NS_PER_S);
+        msg.body.show.what = CTL_SHOW_edges;
+        msg.body.show.form = REPORT_JSON;
+        struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+        assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+        const char *row = strstr(text, "\"site\":\"n2\"");
+        assert_non_null(row);
+        const char *wanted = "\"limited_from\":\"n1\",\"limited_to\":\"n2\",\"limited_by\":\"congestion\"";
+        if (strstr(row, wanted) == NULL)
+            fail_msg("%s", row);
+    }
+    world_end(&world);
+}
+
+/* A process that runs for 1 ms out of 20: what its edge might have sent meanwhile is lost, the port was free.
+ */
+static void causes__slow_processor(void **state)
+{
+    (void)state;
+    static const uint16_t edge[][2] = {{0, 1}};
+    struct node_edge_view view;
+    world_init(&world, 2, 43);
+    world.source_bytes = 200000000;
+    start_all();
+    start_job(edge, 1, 40 * MBPS);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_true(node_edge_view(world.nodes[0].node, 0, &view));
+    assert_int_equal(view.limited_by, EDGE_LIMIT_cap);
+    for (int turn = 0; turn < 500; turn++) {
+        world.nodes[0].stopped_until_ns = world.now_ns + 19 * NS_PER_MS;
+        world_run_until(&world, world.now_ns + 20 * NS_PER_MS);
+    }
+    assert_true(node_edge_view(world.nodes[0].node, 0, &view));
+    assert_int_equal(view.limited_by, EDGE_LIMIT_cpu);
+    assert_int_equal(view.limited_now, EDGE_LIMIT_cpu);
+    assert_limit("n1", "n0", "n1", EDGE_LIMIT_cpu);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_true(node_edge_view(world.nodes[0].node, 0, &view));
+    assert_int_equal(view.limited_by, EDGE_LIMIT_cpu);
+    assert_int_equal(view.limited_now, EDGE_LIMIT_cap);
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(source_limit__follows_the_path),
+        cmocka_unit_test(node_show__sites_with_their_edges),
+        cmocka_unit_test(causes__slow_processor),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
