@@ -13,13 +13,31 @@
 
 #define MANIFEST_VERSION 1
 #define HASH_NAME        "sha256_of_block_sha256s"
+#define CHAIN_NAME       "sha256_chain_of_block_sha256s" /* store/disk.h */
 
 static void report_hash(const struct job *job, bool whole, struct report *report)
 {
     char text[2 * WIRE_HASH_BYTES + 1] = "";
-    for (unsigned index = 0; whole && job->digest_known && index < WIRE_HASH_BYTES; index++)
-        snprintf(text + (size_t)2 * index, 3, "%02x", job->digest.bytes[index]);
-    report_text(report, HASH_NAME, text);
+    bool stream = job->live.on;
+    bool known = stream ? job->live.end_known && job->spec.hash != PART_HASH_NONE : job->digest_known;
+    const struct wire_hash *hash = stream ? &job->live.end.chain : &job->digest;
+    for (unsigned index = 0; whole && known && index < WIRE_HASH_BYTES; index++)
+        snprintf(text + (size_t)2 * index, 3, "%02x", hash->bytes[index]);
+    report_text(report, stream ? CHAIN_NAME : HASH_NAME, text);
+}
+
+/* A stream's size is what came, so far or in all; its geometry is that of the window. */
+static uint64_t size_bytes(const struct job *job)
+{
+    return job->live.on ? job->live.bytes : job->geometry.size_bytes;
+}
+
+static uint64_t blocks(const struct job *job)
+{
+    if (!job->live.on)
+        return job->geometry.blocks;
+    uint32_t block_symbols = job->geometry.block_symbols;
+    return (job->live.window.next + block_symbols - 1) / block_symbols;
 }
 
 /* In units of 1 us, so that six decimals of a second are whole. */
@@ -34,7 +52,7 @@ static void report_site(const struct job *job, const struct site *site, struct r
     report_row(report);
     report_text(report, "name", site->name);
     report_text(report, "state", site_state_name(site->state));
-    report_u64(report, "size_bytes", whole ? job->geometry.size_bytes : site->verified_bytes);
+    report_u64(report, "size_bytes", whole ? size_bytes(job) : site->verified_bytes);
     report_fixed(report, "complete_s", since_us(job, site->complete_ns), 6);
     report_hash(job, whole, report);
     report_text(report, "path", whole ? site->text : "");
@@ -53,10 +71,10 @@ static void report_manifest(const struct node *node, const struct job *job, stru
     report_text(report, "source_path", job->spec.file);
     report_text(report, "directory", job->spec.directory);
     report_text(report, "file", job->part.file);
-    report_u64(report, "size_bytes", job->geometry.size_bytes);
+    report_u64(report, "size_bytes", size_bytes(job));
     report_u64(report, "modified_ns", job->modified_ns);
     report_u64(report, "block_bytes", (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes);
-    report_u64(report, "blocks", job->geometry.blocks);
+    report_u64(report, "blocks", blocks(job));
     report_text(report, "block_hash", job->spec.hash == PART_HASH_SHA256 ? "sha256" : "none");
     report_hash(job, true, report);
     report_fixed(report, "first_data_s", since_us(job, job->first_data_ns), 6);

@@ -4,6 +4,7 @@ FIFOs, sockets and files at two sites, whole and in order; whoever goes away end
 leaves the others alone. Usage: stream_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
 
 import hashlib
+import json
 import os
 import random
 import socket
@@ -125,6 +126,9 @@ def fifo_to_fifo_and_file(world):
         assert file.read() == content("live"), "the recording differs"
     assert [site["received_bytes"] for site in job["sites"]] == [BYTES, BYTES]
     assert not os.path.exists(world.out("two", "live.part"))
+    manifest = json.loads(world.source.ask(command="show", what="manifest", job="live", json=True))
+    assert manifest["size_bytes"] == BYTES and [site["size_bytes"] for site in manifest["sites"]] == [BYTES, BYTES]
+    assert len(manifest["sha256_chain_of_block_sha256s"]) == 64, manifest
 
 
 def sluicectl_to_socket(world):
