@@ -173,6 +173,8 @@ static const struct conf_option job_item_options[] = {
     {"size", OPTION_SIZE, FIELD(struct scenario_job, size_bytes), .max = 1ULL << 50,
      .help = "size of the file that is sent"},
     {"input", OPTION_MAP, .options = input_options, .help = "stream: what comes into the source"},
+    {"files", OPTION_UINT, FIELD(struct scenario_job, files), .max = 1000000, .initial = "0",
+     .help = "a directory of so many files that share `size`; 0: one file"},
     {"sparse", OPTION_BOOL, FIELD(struct scenario_job, sparse), .initial = "false",
      .help = "the file is a hole: all zeros; else its content is pseudo-random"},
     {"at", OPTION_TIME, FIELD(struct scenario_job, start_ns), .initial = "0s",
@@ -213,6 +215,9 @@ static void check_object(struct conf_reader *reader, unsigned index, const struc
         conf_fault(reader, place, "\"size\" is missing: size of the file that is sent");
     if (stream && !input)
         conf_fault(reader, place, "\"input\" is missing: what comes into the source of a stream");
+    snprintf(place, sizeof(place), "jobs[%u].files", index);
+    if (job->files != 0 && (stream || job->sparse))
+        conf_fault(reader, place, "a directory is neither a stream nor a hole");
     snprintf(place, sizeof(place), "jobs[%u].input", index);
     if (!stream && input)
         conf_fault(reader, place, "is for object: stream");

@@ -31,6 +31,13 @@ void content_fill(const struct content *content, uint64_t offset, uint8_t *out, 
         memset(out, 0, length);
         return;
     }
+    if (offset < content->index_bytes) {
+        uint32_t bytes = (uint32_t)MIN((uint64_t)length, content->index_bytes - offset);
+        memcpy(out, content->index + offset, bytes);
+        offset += bytes;
+        out += bytes;
+        length -= bytes;
+    }
     uint32_t skip = (uint32_t)(offset % 8), done = 0;
     if (skip != 0) {
         done = MIN(8 - skip, length);

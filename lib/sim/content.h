@@ -1,4 +1,5 @@
-/* Content of a simulated source file: a function of (seed, offset), so that no byte of it need be kept. */
+/* Content of a simulated source file: a function of (seed, offset), so that no byte of it need be kept; of a
+ * directory only its index is. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +8,9 @@
 struct content {
     uint64_t seed;
     uint64_t size_bytes;
-    bool sparse; /* all zeros */
+    bool sparse;          /* all zeros */
+    const uint8_t *index; /* a directory's: the first bytes, in place of the function's; the owner's */
+    uint64_t index_bytes;
     bool shared; /* sparse, and so is the memory that it is read into and written from, whatever was done
                     there */
 };

@@ -131,6 +131,20 @@ static struct sim_file *file_find(struct sim_disk *disk, const char *name)
     return NULL;
 }
 
+static uint8_t kind_of(const struct sim_source *source)
+{
+    return source->content.index_bytes != 0 ? PART_OBJECT_DIRECTORY : PART_OBJECT_FILE;
+}
+
+/* What the part told of the object is what its source's disk said. */
+static bool is_object(const struct sim_source *source, const struct disk_open *open)
+{
+    return open->object == PART_OBJECT_STREAM ||
+           (open->object == kind_of(source) && open->size_bytes == source->content.size_bytes &&
+            open->index_bytes == source->content.index_bytes &&
+            memcmp(&open->index_hash, &source->index_hash, sizeof(open->index_hash)) == 0);
+}
+
 static void open_source(struct sim_disk *disk, struct sim_handle *handle, const struct disk_open *open,
                         struct disk_reply *reply)
 {
@@ -142,6 +156,9 @@ static void open_source(struct sim_disk *disk, struct sim_handle *handle, const 
             (struct sim_live){.on = open->object == PART_OBJECT_STREAM, .flush_ns = open->flush_ns};
         reply->size_bytes = disk->sources[source].content.size_bytes;
         reply->modified_ns = disk->sources[source].modified_ns;
+        reply->object = kind_of(&disk->sources[source]);
+        reply->index_bytes = disk->sources[source].content.index_bytes;
+        reply->index_hash = disk->sources[source].index_hash;
         return;
     }
     failed(reply, "%.150s: No such file or directory", open->file);
@@ -175,7 +192,11 @@ static void open_target(struct sim_disk *disk, struct sim_handle *handle, const 
         return;
     }
     if (open->object != PART_OBJECT_STREAM)
-        check_target(disk, open, (uint8_t)source, reply);
+        if (!is_object(&disk->sources[source], open)) {
+            failed(reply, "%.150s: not the object that its source has", open->file);
+            return;
+        }
+    check_target(disk, open, (uint8_t)source, reply);
     if (reply->status == DISK_FAILED)
         return;
     *handle = (struct sim_handle){.open = true,

@@ -36,7 +36,8 @@ struct sim_source {
     struct content content;
     struct sim_input input; /* of a stream */
     uint64_t modified_ns;
-    bool changed; /* fault: somebody wrote to it during the job */
+    struct wire_hash index_hash; /* of a directory */
+    bool changed;                /* fault: somebody wrote to it during the job */
     struct sim_hash *hashes;
 };
 

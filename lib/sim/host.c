@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/check.h"
+#include "pack/pack.h"
 #include "sim/run.h"
 
 #define DRAIN_ROUNDS_MAX  1000000
@@ -121,7 +122,7 @@ static void configure_peers(const struct sim *sim, uint16_t index, struct node_c
 static uint64_t blocks_for(const struct scenario_job *job)
 {
     uint64_t bytes = job->spec.object == PART_OBJECT_STREAM ? job->spec.retention_bytes : job->size_bytes;
-    return bytes / 1000000 + 8;
+    return (bytes + job->files * 2ULL * (PACK_RECORD_BYTES + NAME_BYTES)) / 1000000 + 8;
 }
 
 bool host_config(struct sim *sim, uint16_t index, struct err *err)

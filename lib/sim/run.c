@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "disk/hash.h"
 #include "sim/run.h"
+#include "sim/tree.h"
 
 #define SOURCE_MODIFIED_NS                                                                                   \
     1700000000000000000ULL /* of the first job's file; the others follow by a second                         \
@@ -41,6 +43,16 @@ static bool check_scenario(const struct scenario *scenario, struct err *err)
     return true;
 }
 
+static void make_tree(struct sim_source *source, uint32_t files)
+{
+    struct pack pack;
+    sim_tree_make(&pack, files, source->content.size_bytes, source->content.seed);
+    source->content.size_bytes = pack.object_bytes;
+    source->content.index = pack.bytes;
+    source->content.index_bytes = pack.index_bytes;
+    hash_block(PART_HASH_SHA256, pack.bytes, pack.index_bytes, &source->index_hash);
+}
+
 static void set_up_job(struct sim *sim, uint16_t index)
 {
     const struct scenario_job *scenario_job = &sim->scenario->jobs[index];
@@ -67,6 +79,8 @@ static void set_up_job(struct sim *sim, uint16_t index)
                                        .size_bytes = size_bytes,
                                        .sparse = scenario_job->sparse,
                                        .shared = scenario_is_sparse(sim->scenario)};
+    if (scenario_job->files != 0)
+        make_tree(source, scenario_job->files);
     source->modified_ns = SOURCE_MODIFIED_NS + index * NS_PER_S;
     source->hashes = calloc(SIM_HASHES, sizeof(*source->hashes));
     CHECK(source->hashes != NULL);
@@ -119,6 +133,13 @@ struct sim *sim_create(const struct scenario *scenario, const struct sim_options
     return sim;
 }
 
+static void free_source(struct sim_source *source)
+{
+    free(source->hashes);
+    free((void *)(uintptr_t)source->content.index); /* the only one that sees it as its own */
+    sim_input_free(&source->input);
+}
+
 void sim_destroy(struct sim *sim)
 {
     struct event event;
@@ -134,9 +155,7 @@ void sim_destroy(struct sim *sim)
     event_heap_free(&sim->heap);
     net_free(&sim->net);
     for (uint16_t job = 0; job < sim->scenario->job_count; job++)
-        free(sim->sources[job].hashes);
-    for (uint16_t job = 0; job < sim->scenario->job_count; job++)
-        sim_input_free(&sim->sources[job].input);
+        free_source(&sim->sources[job]);
     free(sim->hosts);
     free(sim);
 }

@@ -33,7 +33,8 @@ struct scenario_job {
     struct job_spec spec;
     uint64_t start_ns;
     uint64_t size_bytes;
-    bool sparse; /* all zeros: a hole; else seeded pseudo-random content */
+    uint32_t files; /* the object is a directory of so many files that share size_bytes; 0: one file */
+    bool sparse;    /* all zeros: a hole; else seeded pseudo-random content */
     /* A stream's input: `rate_bps` for `duration_ns`, only while on. */
     uint64_t rate_bps, duration_ns, on_ns, off_ns;
 };

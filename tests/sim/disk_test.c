@@ -9,6 +9,7 @@
 
 #include "disk/hash.h"
 #include "sim/disk.h"
+#include "sim/tree.h"
 
 #define BLOCK_BYTES 100000u
 #define SIZE_BYTES  250000u
@@ -102,6 +103,44 @@ static void requests__take_their_time_in_turn(void **state)
         assert_int_equal(reply.cookie, cookie);
         assert_true(content_equal(&source.content, 0, data, 1000));
     }
+}
+
+static void directory__is_refused_unless_it_is_the_sources(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t object;
+        uint8_t more_index, other_hash;
+        enum disk_status status;
+    } cases[] = {{PART_OBJECT_DIRECTORY, 0, 0, DISK_OK},
+                 {PART_OBJECT_FILE, 0, 0, DISK_FAILED},
+                 {PART_OBJECT_DIRECTORY, 1, 0, DISK_FAILED},
+                 {PART_OBJECT_DIRECTORY, 0, 1, DISK_FAILED}};
+    struct pack pack;
+    struct disk_open open = {.file = "/j"};
+    sim_tree_make(&pack, 250, 1000, 6);
+    source.content.size_bytes = pack.object_bytes;
+    source.content.index = pack.bytes;
+    source.content.index_bytes = pack.index_bytes;
+    source.index_hash.bytes[0] = 1;
+    struct disk_reply reply =
+        ask((struct disk_request){.op = DISK_OPEN_SOURCE, .handle = 0, .open = &open}, 0);
+    assert_int_equal(reply.object, PART_OBJECT_DIRECTORY);
+    assert_int_equal(reply.index_bytes, pack.index_bytes);
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        open = target(PART_EXISTS_FAIL);
+        open.object = cases[at].object;
+        open.size_bytes = reply.size_bytes;
+        open.index_bytes = reply.index_bytes + cases[at].more_index;
+        open.index_hash = reply.index_hash;
+        open.index_hash.bytes[31] ^= cases[at].other_hash;
+        assert_int_equal(open_target(open), cases[at].status);
+        ask((struct disk_request){.op = DISK_CLOSE, .handle = 1}, 0);
+    }
+    content_fill(&source.content, pack.index_bytes - 5, data, 100);
+    assert_memory_equal(data, pack.bytes + pack.index_bytes - 5, 5);
+    assert_true(content_equal(&source.content, pack.index_bytes, data + 5, 95));
+    free((void *)(uintptr_t)pack.bytes);
 }
 
 static void copy__is_verified_by_comparison(void **state)
@@ -206,10 +245,14 @@ static void read__only_what_was_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        DISK_TEST(requests__take_their_time_in_turn), DISK_TEST(copy__is_verified_by_comparison),
-        DISK_TEST(write__hashes_what_it_was_given),   DISK_TEST(name_policy__of_a_file_that_is_there),
-        DISK_TEST(space__is_taken_and_given_back),    DISK_TEST(faults__full_and_changed),
+        DISK_TEST(requests__take_their_time_in_turn),
+        DISK_TEST(copy__is_verified_by_comparison),
+        DISK_TEST(write__hashes_what_it_was_given),
+        DISK_TEST(name_policy__of_a_file_that_is_there),
+        DISK_TEST(space__is_taken_and_given_back),
+        DISK_TEST(faults__full_and_changed),
         DISK_TEST(read__only_what_was_written),
+        DISK_TEST(directory__is_refused_unless_it_is_the_sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
