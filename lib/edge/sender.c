@@ -131,8 +131,10 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
     /* A pause of more than a round trip would be measured as a low delivery rate. */
     if (sender->in_flight_packets == 0) {
         sender->quiet_from_ns = MAX(sender->quiet_from_ns, depart_ns);
-        if (elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns)
+        if (elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns) {
             sender->rate_window_open = false;
+            sender->repeats_fast = sender->repeats_even = 0;
+        }
     }
     sender->in_flight_packets++;
     sender->in_flight_bytes += wire_bytes;
@@ -190,7 +192,7 @@ void sender_settle(struct sender *sender, uint64_t number)
     number_bits_clear(&sender->in_flight, number);
     sender->in_flight_packets--;
     sender->in_flight_bytes -= record->wire_bytes;
-    sender->repeated_packets -= record->note;
+    sender->repeated_packets -= record->note != SENDER_ONE_COPY;
 }
 
 void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,

@@ -9,12 +9,13 @@
  * spurious repair, widens the allowance and is reported through on_acked after all.
  *
  * Tail: once the owner has had nothing to send for RTT/8 and more, what is in flight goes out again before
- * its verdict while that costs at most half of a budget: copies of what is missing grow in number as it grows
- * less, so a last lost repair costs no further round trip. The budget grows by the
- * SENDER_REPEAT_SHARE* of a packet with each new packet and each loss.
- * When packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from
- * the third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest
- * one in flight is handed back through on_probe, to be sent again at once as a repair; its ack shows the gaps
+ * its verdict, each content once per verdict, while the budget pays for that and for repeats of what is lost
+ * of it: copies of what is missing grow in number as it grows less, so a last lost repair costs no further
+ * round trip. The budget is an account of repairs - losses: it grows by the SENDER_REPEAT_SHARE* of a packet
+ * with each new packet and each loss, a repeat costs one packet, given back when the original turns out to be
+ * lost. When packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the
+ * third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest one
+ * in flight is handed back through on_probe, to be sent again at once as a repair; its ack shows the gaps
  * before it. Where the ack of the very newest packet has come and others are missing, the probe is due after
  * the reorder allowance.
  *
@@ -55,10 +56,10 @@
 #define SENDER_LOST_PER_ACK_MAX  65536 /* what an ack reports beyond that waits for the next one */
 
 /* Budget for repeats at the tail, in units of a packet / SENDER_REPEAT. */
-#define SENDER_REPEAT             2048u
-#define SENDER_REPEAT_SHARE       3u  /* 0.15 % of new packets … */
-#define SENDER_REPEAT_SHARE_SMALL 84u /* … 4 % while the budget is below SENDER_REPEATS_SMALL packets */
-#define SENDER_REPEAT_SHARE_LOST  32u /* 1.6 % of those lost */
+#define SENDER_REPEAT             4096u
+#define SENDER_REPEAT_SHARE       7u   /* 0.17 % of new packets … */
+#define SENDER_REPEAT_SHARE_SMALL 168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness */
+#define SENDER_REPEAT_SHARE_LOST  80u  /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL      32u
 
 struct sender_config {
@@ -70,7 +71,7 @@ struct sender_config {
 struct sender_record {
     uint64_t sent_ns;
     uint64_t content; /* opaque to the edge: the node's content word */
-    uint32_t note;    /* in flight: 1 when handed out again; lost: end of interest, modulo 2^32 us */
+    uint32_t note;    /* in flight: enum sender_note; lost: end of interest, modulo 2^32 us */
     uint16_t wire_bytes;
     uint16_t tag; /* opaque: which job's feed the content belongs to */
 };
@@ -136,6 +137,7 @@ struct sender {
     uint64_t repeated_packets; /* in flight, and handed out again */
     uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
     uint64_t repeat_budget;
+    uint64_t repeats_fast, repeats_even; /* earned since the path was last idle: the greater counts */
     uint64_t repeat_from_ns;
     uint64_t interest_until_ns; /* by then nothing declared lost so far is of interest */
     uint64_t delivered_bytes;   /* receiver's count in the newest ack */

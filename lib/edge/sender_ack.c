@@ -40,8 +40,8 @@ static bool expand(const struct sender *sender, const struct wire_ack_view *ack,
 /* Once one copy has come, the newest one is moot. */
 static void count_copies(struct sender *sender, const struct sender_record *record, bool fresh)
 {
-    sender->repeated_packets -= record->note;
-    if (record->note != 0)
+    sender->repeated_packets -= record->note != SENDER_ONE_COPY;
+    if (record->note != SENDER_ONE_COPY)
         sender->moot_packets += fresh;
     else if (!fresh)
         sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
@@ -55,6 +55,7 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     sender->counters.acked_packets++;
     if (was_lost) {
         sender->counters.spurious_repairs++;
+        sender->repeat_budget -= MIN(sender->repeat_budget, (uint64_t)SENDER_REPEAT);
         turn->spurious_bytes += record->wire_bytes;
     } else {
         sender->in_flight_packets--;
@@ -91,14 +92,17 @@ static void settle_received(struct ack_turn *turn, uint64_t from, uint64_t to)
 static void declare_lost(struct ack_turn *turn, uint64_t number)
 {
     const struct sender_record *record = sender_record(turn->sender, number);
-    bool repeated = record->note != 0;
+    uint32_t note = record->note;
     if (number >= turn->sender->untold_end) {
         turn->lost_bytes += record->wire_bytes;
         turn->lost_packets++;
     }
     turn->lost_room--;
-    /* Of what was repeated a newer copy is under way, which will have a verdict of its own. */
-    sender_declare_lost(turn->sender, number, turn->now_ns, repeated ? NULL : turn->events);
+    /* Of what was handed out again a newer copy is under way, which will have a verdict of its own. */
+    bool alone = note == SENDER_ONE_COPY;
+    sender_declare_lost(turn->sender, number, turn->now_ns, alone ? turn->events : NULL);
+    if (note == SENDER_REPEATED)
+        turn->sender->repeat_budget += SENDER_REPEAT; /* that copy is the repair due now */
 }
 
 /* [from, to) was missing when the newest packet there had left at largest_sent_ns. */

@@ -10,6 +10,9 @@ static inline struct sender_record *sender_record(const struct sender *sender, u
 
 /* Takes a number out of flight, without a word to the owner. */
 void sender_settle(struct sender *sender, uint64_t number);
+/* What a record in flight notes: whether a newer copy of its content is under way, and out of the budget. */
+enum sender_note { SENDER_ONE_COPY, SENDER_HANDED_OUT, SENDER_REPEATED };
+
 /* … as lost. Hands its content back; NULL: another copy of it is in flight or about to be. */
 void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
                          const struct sender_events *events);

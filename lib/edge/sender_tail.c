@@ -8,6 +8,7 @@
 /* Before the waits double and the strategy hears of it: at 30 % loss both ways every second probe fails. */
 #define PROBES_AT_ONE_PACE 2u
 #define REPEAT_WAIT_MIN_NS NS_PER_MS
+#define REPEATS_OF_LOST    4
 #define SILENT_STEP_MAX_NS (10 * NS_PER_MS)
 
 static uint64_t probe_ns(const struct sender *sender)
@@ -34,8 +35,8 @@ static void give_up(struct sender *sender, uint64_t now_ns, const struct sender_
 /* False: the owner does not want it any more. Otherwise its verdict is the copy's from now on. */
 static bool hand_out(struct sender *sender, struct sender_record *record, const struct sender_events *events)
 {
-    sender->repeated_packets += record->note == 0;
-    record->note = 1;
+    sender->repeated_packets += record->note == SENDER_ONE_COPY;
+    record->note = SENDER_HANDED_OUT;
     return events->on_probe(events->owner, record->content, record->tag);
 }
 
@@ -67,11 +68,19 @@ static uint64_t repeat_wait_ns(const struct sender *sender)
     return MAX(sender->rtt.smoothed_ns / 8, REPEAT_WAIT_MIN_NS);
 }
 
+static uint64_t earned(const struct sender *sender)
+{
+    return MAX(sender->repeats_fast, sender->repeats_even);
+}
+
 void sender_earn_repeats(struct sender *sender, uint32_t share)
 {
-    /* Small objects need the budget most: up to SENDER_REPEATS_SMALL it fills fast. */
-    uint32_t small = SENDER_REPEATS_SMALL * SENDER_REPEAT;
-    sender->repeat_budget += sender->repeat_budget < small ? MAX(share, SENDER_REPEAT_SHARE_SMALL) : share;
+    /* Small objects need the budget most: its first SENDER_REPEATS_SMALL come fast, as an advance. */
+    uint64_t before = earned(sender);
+    uint64_t fast = sender->repeats_fast + MAX(share, SENDER_REPEAT_SHARE_SMALL);
+    sender->repeats_fast = MIN(fast, (uint64_t)SENDER_REPEATS_SMALL * SENDER_REPEAT);
+    sender->repeats_even += share;
+    sender->repeat_budget += earned(sender) - before;
 }
 
 /* On a path that has lost nothing so far, only what newer packets have overtaken is worth repeating. */
@@ -82,15 +91,23 @@ static uint64_t repeat_end(const struct sender *sender)
     return lossy ? sender->next_number : MAX(sender->largest_acked, sender->floor);
 }
 
-/* Only what costs at most half of the budget is repeated, so that the copies of what is still missing grow in
- * number as they grow fewer. How many copies are moot is known about: copies that the owner dropped count
- * too. */
+/* Repeats of this many contents, and of those that are lost in spite of it, in units of the budget: what is
+ * left for the latter lets their copies grow in number as they grow fewer. */
+static uint64_t repeats_cost(const struct sender *sender, uint64_t contents)
+{
+    const struct sender_counters *counters = &sender->counters;
+    uint64_t share = SENDER_REPEAT + muldiv64(REPEATS_OF_LOST * SENDER_REPEAT, counters->lost_packets,
+                                              MAX(counters->sent_packets, (uint64_t)1));
+    return contents * share;
+}
+
+/* How many copies are moot is known about: copies that the owner dropped count too. */
 static uint64_t repeat_ns(const struct sender *sender)
 {
     uint64_t newest = sender->in_flight_packets - sender->repeated_packets;
     uint64_t open = newest - MIN(newest - newest / 8, sender->moot_packets);
     if (!sender->idle || newest == 0 || repeat_end(sender) == sender->floor ||
-        2 * open * SENDER_REPEAT > sender->repeat_budget)
+        repeats_cost(sender, open) > sender->repeat_budget)
         return TIME_NEVER;
     uint64_t quiet_ns = sender->newest_new_ns + repeat_wait_ns(sender);
     return MAX(sender->repeat_from_ns, quiet_ns);
@@ -107,9 +124,10 @@ static void repeat(struct sender *sender, uint64_t now_ns, const struct sender_e
         if (number == end)
             return;
         struct sender_record *record = sender_record(sender, number);
-        if (record->note != 0 || elapsed_ns(now_ns, record->sent_ns) < wait_ns)
+        if (record->note != SENDER_ONE_COPY || elapsed_ns(now_ns, record->sent_ns) < wait_ns)
             continue;
         if (hand_out(sender, record, events)) {
+            record->note = SENDER_REPEATED;
             sender->repeat_budget -= MIN(sender->repeat_budget, (uint64_t)SENDER_REPEAT);
             sender->counters.early_repeats++;
         } else {
