@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "disk/flush.h"
 #include "disk/hash.h"
 #include "disk/unpack.h"
 #include "disk/walk.h"
@@ -42,6 +43,7 @@ struct tree_sink {
     uint8_t *index;
     struct pack pack;
     struct unpack unpack;
+    struct flush flush;
     atomic_bool ready; /* the index is whole and right, its directories are made, early blocks are unpacked */
     pthread_mutex_t lock; /* until it is ready: all below */
     struct ranges index_parts, early;
@@ -281,6 +283,8 @@ static bool believe_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
         return place_say(text, "%s: out of memory", sink->place->shown);
     sink->unpack.owner = (sink->tree & PART_TREE_OWNER) != 0 && geteuid() == 0;
     sink->unpack.sync = sink->durable == PART_DURABLE_BLOCK;
+    if (sink->durable == PART_DURABLE_END)
+        flush_start(&sink->flush, sink->root_fd);
     if (!unpack_directories(&sink->unpack, text) || !unpack_early(sink, text))
         return false;
     atomic_store(&sink->ready, true);
@@ -375,6 +379,8 @@ enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_reque
      */
     if (good && unpack && end >= sink->index_bytes)
         good = unpack_range(&sink->unpack, content, end, request->data + (content - request->offset), text);
+    if (good && unpack)
+        flush_note(&sink->flush, end - content);
     return good ? DISK_OK : DISK_FAILED;
 }
 
@@ -440,9 +446,11 @@ enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BY
         place_say(text, "%s: its index never came whole", sink->place->shown);
         return DISK_FAILED;
     }
-    if (!unpack_finish(&sink->unpack, text))
+    bool finished = unpack_finish(&sink->unpack, text);
+    errno = flush_stop(&sink->flush);
+    if (!finished)
         return DISK_FAILED;
-    if (durable && syncfs(sink->root_fd) != 0) {
+    if (durable && (errno != 0 || syncfs(sink->root_fd) != 0)) {
         place_fail(text, "syncfs", sink->place->shown, PLACE_PART_SUFFIX);
         return DISK_FAILED;
     }
@@ -466,6 +474,7 @@ enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYT
 
 void tree_sink_close(struct tree_sink *sink)
 {
+    (void)flush_stop(&sink->flush);
     if (sink->root_fd >= 0)
         close(sink->root_fd);
     if (sink->early_fd >= 0)

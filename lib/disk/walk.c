@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct walk {
     void *links; /* tsearch: files with more than one name */
     struct walk_lost lost;
     struct stat root;
+    int home_fd; /* where this thread was before; -1: it walks without going into directories */
     const char *shown;
     char *text; /* of the reply */
 };
@@ -188,13 +190,35 @@ static bool add_xattrs(struct walk *walk, struct item *item, int directory_fd, c
     return good && add_text(walk, blob, item->entry.xattr_bytes, false);
 }
 
-/* Access lists, and the user's attributes unless they are kept; others (security labels) are the system's.
- * By a path, which costs less than opening; without /proc they go uncounted. */
-static bool loses_xattrs(int directory_fd, const char *name, bool user_kept)
+/* Attributes can be listed by descriptor or path only. The cheap path is a name in the working directory, 1
+ * us in place of 4 by /proc: this thread gets one of its own. Where it can't, attributes go uncounted. */
+static void leave_home(struct walk *walk)
 {
-    char path[64 + PACK_NAME_BYTES_MAX], list[1024];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", directory_fd, name);
-    ssize_t bytes = llistxattr(path, list, sizeof(list));
+    walk->home_fd = unshare(CLONE_FS) == 0 ? open(".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+static void go_into(struct walk *walk, int directory_fd)
+{
+    if (walk->home_fd < 0 || fchdir(directory_fd) == 0)
+        return;
+    close(walk->home_fd);
+    walk->home_fd = -1;
+}
+
+static void go_home(const struct walk *walk)
+{
+    if (walk->home_fd < 0)
+        return;
+    (void)fchdir(walk->home_fd); /* fails where home was removed: then no relative path leads there anyway */
+    close(walk->home_fd);
+}
+
+/* Access lists, and the user's attributes unless they are kept; others (security labels) are the system's. */
+static bool loses_xattrs(const struct walk *walk, const char *name)
+{
+    char list[1024];
+    bool user_kept = (walk->tree & PART_TREE_XATTR) != 0;
+    ssize_t bytes = walk->home_fd < 0 ? 0 : llistxattr(name[0] == '\0' ? "." : name, list, sizeof(list));
     for (const char *at = list; at < list + bytes; at += strlen(at) + 1) {
         if (strncmp(at, ACL_PREFIX, sizeof(ACL_PREFIX) - 1) == 0 ||
             (!user_kept && strncmp(at, PACK_XATTR_PREFIX, sizeof(PACK_XATTR_PREFIX) - 1) == 0))
@@ -203,7 +227,7 @@ static bool loses_xattrs(int directory_fd, const char *name, bool user_kept)
     return bytes < 0 && errno == ERANGE;
 }
 
-static void count_lost(struct walk *walk, int directory_fd, const char *name, const struct stat *stat)
+static void count_lost(struct walk *walk, const char *name, const struct stat *stat)
 {
     if (walk->count == 0)
         walk->root = *stat;
@@ -212,7 +236,7 @@ static void count_lost(struct walk *walk, int directory_fd, const char *name, co
     walk->lost.owners += !owner && foreign ? 1 : 0;
     walk->lost.set_ids += !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & SET_ID_BITS) != 0 ? 1 : 0;
     if (!S_ISLNK(stat->st_mode))
-        walk->lost.xattrs += loses_xattrs(directory_fd, name, (walk->tree & PART_TREE_XATTR) != 0) ? 1 : 0;
+        walk->lost.xattrs += loses_xattrs(walk, name) ? 1 : 0;
     walk->lost.links += linked && (walk->tree & PART_TREE_HARDLINKS) == 0 ? 1 : 0;
 }
 
@@ -263,7 +287,7 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
     bool may_have = entry->kind == PACK_FILE || entry->kind == PACK_DIRECTORY;
     if (may_have && (walk->tree & PART_TREE_XATTR) != 0 && !add_xattrs(walk, item, directory_fd, name))
         return false;
-    count_lost(walk, directory_fd, name, stat);
+    count_lost(walk, name, stat);
     walk->count++;
     return true;
 }
@@ -318,6 +342,8 @@ static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t
     int fd = tree_chain_open(chain, number);
     bool good = (fd >= 0 && list_names(fd, &names)) || walk_fail(walk, "read the directory", name);
     if (good)
+        go_into(walk, fd);
+    if (good)
         qsort(names.names, names.count, sizeof(names.names[0]), compare_names);
     for (uint64_t at = 0; good && at < names.count; at++) {
         struct stat stat;
@@ -344,12 +370,15 @@ static bool walk_all(struct walk *walk, int root_fd)
     struct stat stat;
     if (fstat(root_fd, &stat) != 0)
         return walk_fail(walk, "look at", "");
+    leave_home(walk);
+    go_into(walk, root_fd);
     bool good = add_entry(walk, 0, root_fd, "", &stat);
     tree_chain_begin(&chain, (struct tree_names){.of = name_in_walk, .context = walk}, root_fd);
     for (uint32_t number = 0; good && number < walk->count; number++)
         if (walk->items[number].entry.kind == PACK_DIRECTORY)
             good = walk_directory(walk, &chain, number);
     tree_chain_end(&chain);
+    go_home(walk);
     return good;
 }
 
