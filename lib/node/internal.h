@@ -191,6 +191,9 @@ struct job {
     /* as a site */
     uint8_t site_state; /* enum site_state */
     bool status_due;
+    bool confirm_due, have_due;        /* found the queue full, as did … */
+    uint8_t confirm_answer;            /* enum confirm_answer */
+    uint64_t resend_first, resend_end; /* … RESEND of blocks among these, which are to be had again */
     uint64_t status_ns;
     uint64_t status_bytes;
     /* as the source */
@@ -323,7 +326,6 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns);
 void job_disk(struct node *node, struct job *job, const struct disk_request *request);
 void job_on_block_complete(struct node *node, struct job *job, uint64_t block);
 void job_write_waiting(struct node *node, struct job *job);
-void job_block_bad(struct node *node, struct job *job, uint64_t block);
 void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
 void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins to let go of everything */
 void job_tick(struct node *node, struct job *job, uint64_t now_ns);
@@ -389,6 +391,8 @@ void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *
     __attribute__((format(printf, 4, 5)));
 void site_verified(struct node *node, struct job *job, const char *text);
 void site_tick(struct node *node, struct job *job, uint64_t now_ns);
+/* What found a queue full before; also of a job that closes. */
+void site_tell_again(struct node *node, struct job *job);
 
 /* ---- manifest.c: what every site got ---- */
 void manifest_tick(struct node *node, struct job *job); /* asks for the object's hash when it can be had */

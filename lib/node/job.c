@@ -272,17 +272,6 @@ void job_write_waiting(struct node *node, struct job *job)
     }
 }
 
-void job_block_bad(struct node *node, struct job *job, uint64_t block)
-{
-    node->counters.blocks_bad++;
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_blocks blocks = {.job = job->id, .first_block = block, .count = 1};
-    size_t length = control_blocks_encode(body, &blocks);
-    CHECK(length > 0);
-    if (job->parent < node->peer_count)
-        peer_send(node, job->parent, CONTROL_RESEND, body, length);
-}
-
 /* ---- hashes down the tree ---- */
 
 static void note_known_hashes(struct job *job)
@@ -404,6 +393,8 @@ static void closing_tick(struct node *node, struct job *job)
 
 void job_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
+    if (!job->is_source)
+        site_tell_again(node, job);
     if (job->phase == PHASE_CLOSING) {
         closing_tick(node, job);
         return;

@@ -103,7 +103,8 @@ static bool jobs_live(const struct node *node)
 {
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
-        if (job->in_use && (job->object != NULL || job->disk_outstanding > 0 || job->state < JOB_DONE))
+        if (job->in_use &&
+            (job->object != NULL || job->disk_outstanding > 0 || job->confirm_due || job->state < JOB_DONE))
             return true;
     }
     return false;

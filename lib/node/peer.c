@@ -345,6 +345,13 @@ static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measu
     entry->mtu = (uint16_t)peer->path_mtu;
 }
 
+/* All messages of a report, or none for now. */
+static bool report_fits(const struct node *node, uint16_t asker)
+{
+    size_t messages = node->peer_count / CONTROL_MEASUREMENTS_MAX + 1;
+    return asker == PEER_SELF || stream_room(&node->peers[asker].stream) >= messages;
+}
+
 static void report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t now_ns)
 {
     struct control_measurement report;
@@ -378,9 +385,15 @@ void measure_tick(struct node *node, uint64_t now_ns)
     for (uint16_t index = 0; index < node->peer_count; index++)
         if (node->peers[index].probe.active)
             return;
-    measure->running = false;
     uint16_t count = measure->asker_count;
     measure->asker_count = 0;
-    for (uint16_t index = 0; index < count; index++)
-        report_to(node, measure->askers[index].peer, measure->askers[index].job, now_ns);
+    for (uint16_t index = 0; index < count; index++) {
+        if (report_fits(node, measure->askers[index].peer))
+            report_to(node, measure->askers[index].peer, measure->askers[index].job, now_ns);
+        else
+            measure->askers[measure->asker_count++] = measure->askers[index];
+    }
+    measure->running = measure->asker_count > 0;
+    if (measure->running)
+        node_schedule(node, now_ns + JOB_TICK_NS);
 }

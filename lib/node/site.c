@@ -10,7 +10,7 @@
 
 /* ---- what the source is told ---- */
 
-static void send_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t epoch,
+static bool send_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t epoch,
                          enum confirm_answer answer, const char *text)
 {
     struct control_confirm confirm = {.fixed = {.job = job, .epoch = epoch, .answer = (uint8_t)answer}};
@@ -18,7 +18,70 @@ static void send_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     size_t length = control_confirm_encode(body, &confirm);
     CHECK(length > 0);
-    peer_send(node, peer, CONTROL_CONFIRM, body, length);
+    return peer_send(node, peer, CONTROL_CONFIRM, body, length);
+}
+
+static void confirm(struct node *node, struct job *job, enum confirm_answer answer)
+{
+    job->confirm_answer = (uint8_t)answer;
+    job->confirm_due = !send_confirm(node, job->source_peer, job->id, job->epoch, answer, job->text);
+}
+
+static bool send_blocks(struct node *node, const struct job *job, uint8_t kind, uint64_t first,
+                        uint64_t count)
+{
+    struct wire_blocks blocks = {.job = job->id, .first_block = first, .count = count};
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    size_t length = control_blocks_encode(body, &blocks);
+    CHECK(length > 0);
+    return peer_send(node, job->parent, kind, body, length);
+}
+
+/* The parent takes the block for one that was acked: until it is asked it will not send it again. */
+static void block_bad(struct node *node, struct job *job, uint64_t block)
+{
+    node->counters.blocks_bad++;
+    if (job->parent >= node->peer_count || send_blocks(node, job, CONTROL_RESEND, block, 1))
+        return;
+    bool first = job->resend_end == 0;
+    job->resend_first = first ? block : MIN(job->resend_first, block);
+    job->resend_end = MAX(job->resend_end, block + 1);
+}
+
+static bool lacks(const struct job *job, uint64_t block)
+{
+    switch ((enum block_state)job->object->state[block]) {
+    case BLOCK_ABSENT:
+    case BLOCK_FILLING:
+    case BLOCK_READING:
+        return true;
+    case BLOCK_WRITING:
+    case BLOCK_HELD:
+    case BLOCK_VERIFIED:
+        return false;
+    }
+    return false;
+}
+
+/* All that is lacking in the range is asked for: some of it may be on its way anyway, and then comes twice.
+ */
+static void resend_again(struct node *node, struct job *job)
+{
+    bool over = job->object == NULL || job->phase == PHASE_CLOSING;
+    for (; !over && job->resend_first < job->resend_end; job->resend_first++)
+        if (lacks(job, job->resend_first) && !send_blocks(node, job, CONTROL_RESEND, job->resend_first, 1))
+            return;
+    job->resend_first = job->resend_end = 0;
+}
+
+void site_tell_again(struct node *node, struct job *job)
+{
+    if (job->confirm_due)
+        confirm(node, job, (enum confirm_answer)job->confirm_answer);
+    if (job->have_due && job->phase != PHASE_CLOSING)
+        job->have_due = !send_blocks(node, job, CONTROL_HAVE, 0, job->geometry.blocks);
+    if (job->resend_end != 0)
+        resend_again(node, job);
 }
 
 /* What the edges to the children wait for, and which child lacks most. */
@@ -167,8 +230,8 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
 
 static void refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns)
 {
-    send_confirm(node, job->source_peer, job->id, job->epoch, CONFIRM_REFUSED, text);
     name_copy(job->text, sizeof(job->text), text);
+    confirm(node, job, CONFIRM_REFUSED);
     job->site_state = SITE_FAILED;
     node->counters.jobs_failed++;
     close_as(node, job, JOB_FAILED, now_ns);
@@ -180,8 +243,7 @@ static void confirm_ready(struct node *node, struct job *job)
     bool skipped = job->site_state == SITE_SKIPPED;
     if (skipped)
         object_mark_held(job->object);
-    send_confirm(node, job->source_peer, job->id, job->epoch, skipped ? CONFIRM_COMPLETE : CONFIRM_READY,
-                 job->text);
+    confirm(node, job, skipped ? CONFIRM_COMPLETE : CONFIRM_READY);
 }
 
 /* A newer plan before the start: other parent, children or symbol size; what the disk did stays valid. */
@@ -266,15 +328,6 @@ static void on_opened(struct node *node, struct job *job, const struct disk_repl
 
 /* ---- running ---- */
 
-static void tell_parent_have(struct node *node, const struct job *job)
-{
-    struct wire_blocks blocks = {.job = job->id, .count = job->geometry.blocks};
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    size_t length = control_blocks_encode(body, &blocks);
-    CHECK(length > 0);
-    peer_send(node, job->parent, CONTROL_HAVE, body, length);
-}
-
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
 {
     if (job->phase != PHASE_READY)
@@ -285,7 +338,7 @@ void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
     job_start_edges(node, job, now_ns);
     if (job->site_state == SITE_SKIPPED) {
         if (job->geometry.blocks > 0)
-            tell_parent_have(node, job);
+            job->have_due = !send_blocks(node, job, CONTROL_HAVE, 0, job->geometry.blocks);
         job->phase = PHASE_ENDED;
     }
 }
@@ -324,7 +377,7 @@ static void on_written(struct node *node, struct job *job, const struct disk_rep
     }
     bool hashed = job->part.fixed.hash != PART_HASH_NONE;
     if (!object_write_done(job->object, block, hashed, &reply->hash)) {
-        job_block_bad(node, job, block);
+        block_bad(node, job, block);
         return;
     }
     node->counters.blocks_verified++;
@@ -395,7 +448,7 @@ void site_on_hashes(struct node *node, struct job *job, const struct control_has
     }
     for (uint16_t index = 0; index < hashes->fixed.count; index++)
         if (!object_expect(job->object, first + index, &hashes->hashes[index]))
-            job_block_bad(node, job, first + index);
+            block_bad(node, job, first + index);
     job_send_hashes(node, job, now_ns);
 }
 

@@ -177,6 +177,109 @@ static void node_job__full_queues_lose_nothing(void **state)
     world_end(&world);
 }
 
+/* n1 has much else to say to n0, and no ack comes for a while: its queue is full. */
+static void fill_queue(uint64_t for_ns)
+{
+    struct node *node = world.nodes[1].node;
+    world_cut(&world, 0, 1, world.now_ns + for_ns);
+    while (stream_room(&node->peers[0].stream) > 0)
+        peer_send(node, 0, CONTROL_START, NULL, 0);
+}
+
+static void start_with(uint16_t nodes, uint64_t seed)
+{
+    world_init(&world, nodes, seed);
+    world.source_bytes = 20000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    spec.measure_age_ns = 0;
+    run_job_at(0, &spec);
+}
+
+static void site__measurement_finds_a_full_queue(void **state)
+{
+    (void)state;
+    start_with(2, 5);
+    while (!world.nodes[1].node->measure.running)
+        world_run_until(&world, world.now_ns + NS_PER_MS);
+    world_run_until(&world, world.now_ns + 95 * NS_PER_MS);
+    fill_queue(300 * NS_PER_MS);
+    world_run_until(&world, world.now_ns + 200 * NS_PER_MS);
+    assert_true(world.nodes[1].node->measure.running);
+    run_until_over(0, "j", 8 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
+/* The answer to a part, good or bad, comes when the disk has answered. */
+static void site__confirm_finds_a_full_queue(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 2; row++) {
+        start_with(2, 6);
+        world.nodes[1].disk_stuck = true;
+        world.nodes[1].open_status = row == 0 ? DISK_OK : DISK_FAILED;
+        while (state_at(1, "j") == JOB_STATE_COUNT)
+            world_run_until(&world, world.now_ns + NS_PER_MS);
+        fill_queue(500 * NS_PER_MS);
+        world.nodes[1].disk_stuck = false;
+        world_run_until(&world, world.now_ns + 400 * NS_PER_MS);
+        assert_true(world_counter(&world, 1, "messages_unsent") > 0);
+        run_until_over(0, "j", 8 * NS_PER_S);
+        if (row == 0)
+            assert_state(0, "j", JOB_DONE);
+        else
+            assert_text(0, "j", "no space left");
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+static void site__have_finds_a_full_queue(void **state)
+{
+    (void)state;
+    start_with(3, 7);
+    world.nodes[1].open_status = DISK_ALREADY_THERE;
+    while (state_at(1, "j") == JOB_STATE_COUNT)
+        world_run_until(&world, world.now_ns + NS_PER_MS);
+    struct job *job = job_find(world.nodes[1].node, world.nodes[1].node->jobs[0].id);
+    while (job->phase != PHASE_READY)
+        world_run_until(&world, world.now_ns + NS_PER_MS / 10);
+    /* CONFIRM is under way. */
+    world_run_until(&world, world.now_ns + NS_PER_MS / 10);
+    struct node *node = world.nodes[1].node;
+    while (stream_room(&node->peers[0].stream) > 0)
+        peer_send(node, 0, CONTROL_START, NULL, 0);
+    site_on_start(node, job, world.now_ns);
+    assert_true(job->have_due);
+    world_run_until(&world, world.now_ns + 200 * NS_PER_MS);
+    assert_false(job->have_due);
+    run_until_over(0, "j", 8 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
+/* The wrong hash of a block shows while its parent cannot be told. */
+static void site__resend_finds_a_full_queue(void **state)
+{
+    (void)state;
+    start_with(2, 8);
+    world.nodes[1].corrupt_block = 3;
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    world.nodes[1].disk_stuck = true;
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    fill_queue(500 * NS_PER_MS);
+    world.nodes[1].disk_stuck = false;
+    world_run_until(&world, world.now_ns + 400 * NS_PER_MS);
+    assert_int_equal(world_counter(&world, 1, "blocks_bad"), 1);
+    assert_true(world_counter(&world, 1, "messages_unsent") > 0);
+    run_until_over(0, "j", 8 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
 static void node_job__missing_sites_are_marked(void **state)
 {
     (void)state;
@@ -201,6 +304,10 @@ int main(void)
         cmocka_unit_test(job_disk__queue_never_overflows),
         cmocka_unit_test(node_job__several_refusals),
         cmocka_unit_test(node_job__full_queues_lose_nothing),
+        cmocka_unit_test(site__measurement_finds_a_full_queue),
+        cmocka_unit_test(site__confirm_finds_a_full_queue),
+        cmocka_unit_test(site__have_finds_a_full_queue),
+        cmocka_unit_test(site__resend_finds_a_full_queue),
         cmocka_unit_test(node_job__missing_sites_are_marked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
