@@ -103,6 +103,11 @@ struct congestion_bql {
     uint32_t base_loss_ppm;                       /* random loss as learnt */
     uint32_t parked_loss_ppm;
     uint32_t parked_rounds;
+    uint32_t park_rounds;          /* until the rate may grow again */
+    bool parked_starting;          /* the start goes on where the loss was by chance */
+    uint64_t parked_bps;           /* what the path was thought to take then */
+    uint64_t parked_delivered_bps; /* in the round that led to parking */
+    uint64_t delivered_ns, round_delivered_ns, round_delivered_bytes;
     uint64_t unparked_bps;
     uint64_t refresh_start_ns, refresh_end_ns;
     int64_t refresh_owd_ns; /* least seen meanwhile */

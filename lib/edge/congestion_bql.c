@@ -18,8 +18,10 @@
 #define GROWTH_MIN_PPM    25000ULL
 #define GROWTH_UNSURE_PPM 200000
 #define GROWTH_MAX_PPM    500000ULL
+#define START_LOSS_PPM    100000
 #define PARK_PPM          985000ULL
 #define PARK_ROUNDS       10
+#define PARK_MAX_NS       (5 * NS_PER_S)
 #define EXCESS_PPM        3000ULL
 #define ROUND_PACKETS_MIN 200
 #define REFRESH_NS        (10 * NS_PER_S)
@@ -42,6 +44,12 @@ struct view {
     uint64_t newest_sent_ns;
 };
 
+/* The packets whose fate became known within a round trip. */
+struct round {
+    uint32_t loss_ppm;
+    uint64_t delivered_bps;
+};
+
 static uint64_t square_root(uint64_t value)
 {
     uint64_t root = 0;
@@ -62,6 +70,8 @@ static void start_round(struct congestion_bql *bql, uint64_t now_ns)
     bql->round_start_ns = now_ns;
     bql->round_acked = 0;
     bql->round_lost = 0;
+    bql->round_delivered_ns = bql->delivered_ns;
+    bql->round_delivered_bytes = bql->rate.bytes;
     bql->frozen = false;
     bql->queue_peak_before_ns = bql->queue_peak_ns;
     bql->queue_peak_ns = 0;
@@ -213,38 +223,6 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     raise(bql, PPM / 2, 0, sample->now_ns);
 }
 
-/* Packets sent since the last raise have come. Where deliveries grew with the rate, what got lost was lost by
- * chance. */
-static void start(struct congestion_bql *bql, const struct view *view)
-{
-    if (view->newest_sent_ns < bql->raised_ns)
-        return;
-    uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
-    uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
-    if (view->queue_ns > view->target_ns) {
-        enter(bql, BQL_TRACK);
-        return;
-    }
-    if (since_ns < view->rtt_ns / 4 + MIN(4 * delay_jitter_ns(&bql->delay), view->rtt_ns / 2) ||
-        bql->raised_acked < DELAY_PACKETS_MIN)
-        return;
-    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
-    uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
-    bool grew = delivered_bps > (bql->raised_from_bps + passed_bps) / 2;
-    if (view->queue_ns > view->target_ns / 4 + delay_jitter_ns(&bql->delay)) {
-        enter(bql, BQL_TRACK);
-    } else if (grew && delivered_bps > passed_bps / 10 * 9) {
-        bql->base_loss_ppm = loss_ppm;
-        raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
-        /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
-        delay_shift(&bql->delay, order_kept_jitter_ns(bql));
-    } else if (since_ns > view->rtt_ns) {
-        set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PARK_PPM, PPM));
-        enter(bql, BQL_CALM);
-        bql->growth_ppm = GROWTH_UNSURE_PPM;
-    }
-}
-
 /* ---- the law ---- */
 
 /* Deliveries say nothing now, but a long queue does: perhaps it is the rate that filled the window. */
@@ -296,10 +274,12 @@ static void calm(struct congestion_bql *bql, const struct view *view)
         return;
     if (bql->cautious_rounds > 0)
         return;
-    if (bql->rate_bps < bql->unparked_bps + bql->unparked_bps / 10)
-        bql->cautious_rounds = 2;
+    /* Near what the path took when it last lost packets it may take more for a while. */
+    bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / 8;
+    bql->cautious_rounds = near ? 2 : 0;
     set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
-    bql->growth_ppm = (uint32_t)MIN(2 * (uint64_t)bql->growth_ppm, GROWTH_MAX_PPM);
+    if (!near)
+        bql->growth_ppm = (uint32_t)MIN(2 * (uint64_t)bql->growth_ppm, GROWTH_MAX_PPM);
     bql->raised_ns = view->now_ns;
 }
 
@@ -307,43 +287,128 @@ static void parked(struct congestion_bql *bql, const struct view *view)
 {
     if (view->predicted_ns > 2 * view->target_ns)
         enter(bql, BQL_TRACK);
-    else if (bql->parked_rounds >= PARK_ROUNDS) {
+    else if (bql->parked_rounds >= bql->park_rounds) {
         enter(bql, BQL_CALM);
+        bql->parked_starting = false;
         bql->raised_ns = 0;
     }
 }
 
 /* ---- loss ---- */
 
-static void park(struct congestion_bql *bql, uint32_t loss_ppm)
+/* Where the path turns out to take the same again, the next try waits twice as long. */
+static void park(struct congestion_bql *bql, const struct round *round)
 {
+    bool similar =
+        bql->parked_delivered_bps > 0 && round->loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4;
+    uint64_t delivered_bps = round->delivered_bps;
     if (bql->phase != BQL_PARK)
+        delivered_bps =
+            MAX(delivered_bps, rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES));
+    uint64_t capacity_bps = bql->phase == BQL_TRACK && bql->capacity_bps > 0
+                                ? bql->capacity_bps
+                                : with_losses_bps(bql, delivered_bps);
+    bool again = bql->phase == BQL_PARK;
+    if (!again) {
+        bool same = capacity_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16 &&
+                    bql->parked_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16;
+        uint64_t rounds_max = MAX(2 * PARK_ROUNDS, PARK_MAX_NS / MAX(bql->rtt_ns, NS_PER_MS));
+        bql->park_rounds = same ? (uint32_t)MIN(2 * bql->park_rounds, rounds_max) : PARK_ROUNDS;
         bql->unparked_bps = bql->rate_bps;
+        bql->parked_delivered_bps = 0;
+    } else if (!similar) {
+        bql->parked_loss_ppm = round->loss_ppm;
+        bql->parked_delivered_bps = round->delivered_bps;
+    }
     bql->phase = BQL_PARK;
     bql->entered_ns = bql->now_ns;
     bql->parked_rounds = 0;
-    bql->parked_loss_ppm = loss_ppm;
-    if (bql->capacity_bps > 0)
-        set_rate(bql, muldiv64(bql->capacity_bps, PARK_PPM, PPM));
+    bql->parked_bps = capacity_bps;
+    bql->capacity_bps = capacity_bps;
+    uint64_t rate_bps = muldiv64(capacity_bps, PARK_PPM, PPM);
+    set_rate(bql, again ? MIN(rate_bps, bql->rate_bps / 10 * 9) : rate_bps);
 }
 
-/* Loss that stays when the rate falls below what the path takes is chance; loss that goes was the buffer's.
- */
-static void excess_loss(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+/* Loss by chance takes its share of whatever is sent: deliveries fall as much as the rate. A policer lets
+ * pass what it lets pass. */
+static bool by_chance(const struct congestion_bql *bql, const struct round *round)
 {
-    if (bql->phase == BQL_PARK && loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4) {
-        bql->base_loss_ppm = loss_ppm;
+    if (bql->parked_delivered_bps == 0 || round->loss_ppm < bql->parked_loss_ppm - bql->parked_loss_ppm / 4)
+        return false;
+    uint64_t sent_bps = muldiv64(round->delivered_bps, PPM, PPM - MIN((uint64_t)round->loss_ppm, PPM / 2));
+    uint64_t before_bps =
+        muldiv64(bql->parked_delivered_bps, PPM, PPM - MIN((uint64_t)bql->parked_loss_ppm, PPM / 2));
+    uint64_t if_chance_bps = muldiv64(bql->parked_delivered_bps, sent_bps, MAX(before_bps, 1ULL));
+    return sent_bps < before_bps / 100 * 93 &&
+           round->delivered_bps < (bql->parked_delivered_bps + if_chance_bps) / 2;
+}
+
+static void excess_loss(struct congestion_bql *bql, const struct view *view, const struct round *round)
+{
+    if (bql->phase == BQL_PARK && by_chance(bql, round)) {
+        bql->base_loss_ppm = round->loss_ppm;
+        bql->parked_bps = 0;
         set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
-        enter(bql, BQL_CALM);
+        enter(bql, bql->parked_starting ? BQL_START : BQL_CALM);
+        bql->raised_from_bps = bql->parked_delivered_bps / 2;
+        bql->raised_acked = 0;
+        bql->raised_lost = 0;
+        bql->parked_starting = false;
         bql->raised_ns = view->now_ns;
         return;
     }
     bql->parked_queue_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
-    /* Something was full: deliveries are what the path takes, unless a queue has told already. */
-    uint64_t delivered_bps = rate_over(&bql->rate, view->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
-    if (bql->phase != BQL_TRACK)
-        bql->capacity_bps = with_losses_bps(bql, delivered_bps);
-    park(bql, loss_ppm);
+    park(bql, round);
+}
+
+/* ---- more of the start, where losses may end it ---- */
+
+/* Either the rate is too high or the path loses many packets by chance: a lower rate will tell. */
+static void park_start(struct congestion_bql *bql, const struct view *view, uint32_t loss_ppm)
+{
+    const struct round round = {loss_ppm, rate_over(&bql->rate, view->rtt_ns / 2, 0)};
+    park(bql, &round);
+    bql->parked_loss_ppm = loss_ppm;
+    bql->parked_delivered_bps = round.delivered_bps;
+    bql->parked_starting = bql->raised_from_bps == 0;
+}
+
+/* Packets sent since the last raise have come. Where deliveries grew with the rate, what got lost was lost by
+ * chance. */
+static void start(struct congestion_bql *bql, const struct view *view)
+{
+    if (view->newest_sent_ns < bql->raised_ns)
+        return;
+    uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
+    uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
+    if (view->queue_ns > view->target_ns) {
+        enter(bql, BQL_TRACK);
+        return;
+    }
+    if (since_ns < view->rtt_ns / 4 + MIN(4 * delay_jitter_ns(&bql->delay), view->rtt_ns / 2) ||
+        bql->raised_acked < DELAY_PACKETS_MIN)
+        return;
+    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
+    uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
+    uint64_t hoped_bps = muldiv64(bql->rate_bps, PPM - bql->base_loss_ppm, PPM);
+    bool grew = delivered_bps > (bql->raised_from_bps + hoped_bps) / 2;
+    if (view->queue_ns > view->target_ns / 4 + delay_jitter_ns(&bql->delay)) {
+        enter(bql, BQL_TRACK);
+    } else if (bql->raised_from_bps == 0 && loss_ppm > START_LOSS_PPM) {
+        if (since_ns > view->rtt_ns)
+            park_start(bql, view, loss_ppm);
+    } else if (grew && delivered_bps > passed_bps / 10 * 9) {
+        bql->base_loss_ppm = loss_ppm;
+        raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
+        /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
+        delay_shift(&bql->delay, order_kept_jitter_ns(bql));
+    } else if (since_ns > view->rtt_ns && loss_ppm > bql->base_loss_ppm + START_LOSS_PPM) {
+        park_start(bql, view, loss_ppm);
+    } else if (since_ns > view->rtt_ns) {
+        set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PARK_PPM, PPM));
+        enter(bql, BQL_CALM);
+        bql->growth_ppm = GROWTH_UNSURE_PPM;
+    }
 }
 
 /* Below what the path takes nothing gets lost: the queue at which it did is more than the buffer holds. */
@@ -364,6 +429,9 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     if (elapsed_ns(view->now_ns, bql->round_start_ns) < view->rtt_ns || packets < ROUND_PACKETS_MIN)
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->round_lost, PPM, packets);
+    uint64_t took_ns = elapsed_ns(bql->delivered_ns, bql->round_delivered_ns);
+    uint64_t bytes = bql->rate.bytes - MIN(bql->round_delivered_bytes, bql->rate.bytes);
+    const struct round round = {loss_ppm, took_ns == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, took_ns)};
     uint64_t likely_ppm = MAX(bql->base_loss_ppm, (uint32_t)(PPM / packets));
     uint64_t sigma_ppm = square_root(likely_ppm * (PPM - likely_ppm) / packets);
     bool excess = loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm + EXCESS_PPM;
@@ -388,7 +456,7 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
         return;
     }
     if (view->now_ns >= bql->held_until_ns && bql->phase != BQL_REFRESH)
-        excess_loss(bql, view, loss_ppm);
+        excess_loss(bql, view, &round);
 }
 
 /* ---- refreshing the base ---- */
@@ -459,6 +527,7 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
         delay_on_jump(&bql->delay, sample->jump_ns, sample->now_ns);
     bql->newest_sent_ns = sample->newest_sent_ns;
     rate_on_delivered(&bql->rate, sample->delivered_bytes, sample->delivered_ns, bql->rtt_ns);
+    bql->delivered_ns = sample->delivered_ns;
     bql->round_acked += sample->acked_packets;
     bql->round_lost += sample->lost_packets;
     bql->raised_acked += sample->acked_packets;
