@@ -8,7 +8,9 @@
 #define RESEND_MIN_NS (20 * NS_PER_MS)
 #define RESEND_MAX_NS (2 * NS_PER_S)
 #define BACKOFF_MAX   16
-#define SAME_ACKS     3
+/* Before the wait doubles: at 30 % loss both ways every second answer stays out. */
+#define TIMEOUTS_AT_ONE_PACE 2u
+#define SAME_ACKS            3
 
 static struct stream_slot *out_slot(const struct stream *stream, uint64_t number)
 {
@@ -67,7 +69,7 @@ bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_
     struct stream_slot *slot = out_slot(stream, stream->out_next++);
     slot->kind = kind;
     slot->length = (uint16_t)length;
-    slot->twice = false;
+    slot->marked = slot->twice = false;
     if (length > 0)
         memcpy(slot->body, body, length);
     return true;
@@ -76,19 +78,34 @@ bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_
 void stream_repeat_newest(struct stream *stream)
 {
     CHECK(stream->out_next > stream->out_acked);
-    out_slot(stream, stream->out_next - 1)->twice = true;
+    struct stream_slot *slot = out_slot(stream, stream->out_next - 1);
+    slot->marked = slot->twice = true;
 }
 
-/* The timer belongs to the oldest message in flight and runs from its last departure: when an ack uncovers
- * an older hole, that is due at once. */
+static uint64_t wait_ns(const struct stream *stream)
+{
+    uint32_t doublings = stream->backoff - MIN(stream->backoff, TIMEOUTS_AT_ONE_PACE);
+    doublings = MIN(doublings, (uint32_t)BACKOFF_MAX);
+    return MIN(stream->rtt_timeout_ns << doublings, RESEND_MAX_NS);
+}
+
+/* The first of the oldest STREAM_RESEND_AHEAD messages in flight to be resent. Its timer runs from its last
+ * departure: when an ack uncovers an older hole, that is due at once. */
+static uint64_t next_resend(const struct stream *stream)
+{
+    uint64_t end = MIN(stream->out_unsent, stream->out_acked + STREAM_RESEND_AHEAD);
+    uint64_t first = stream->out_acked;
+    for (uint64_t number = first + 1; number < end; number++)
+        if (out_slot(stream, number)->sent_ns < out_slot(stream, first)->sent_ns)
+            first = number;
+    return first;
+}
+
 static void arm_timer(struct stream *stream)
 {
-    if (stream->out_acked == stream->out_unsent) {
-        stream->resend_at_ns = TIME_NEVER;
-        return;
-    }
-    uint64_t wait_ns = stream->rtt_timeout_ns << MIN(stream->backoff, (uint32_t)BACKOFF_MAX);
-    stream->resend_at_ns = out_slot(stream, stream->out_acked)->sent_ns + MIN(wait_ns, RESEND_MAX_NS);
+    stream->resend_at_ns = stream->out_acked == stream->out_unsent
+                               ? TIME_NEVER
+                               : out_slot(stream, next_resend(stream))->sent_ns + wait_ns(stream);
 }
 
 static bool has_unsent(const struct stream *stream)
@@ -111,14 +128,19 @@ static uint64_t repeat_ns(const struct stream *stream, uint64_t *number)
 static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
 {
     if (stream->resend_now || now_ns >= stream->resend_at_ns) {
-        stream->backoff += !stream->resend_now;
+        *number = stream->resend_now ? stream->out_acked : next_resend(stream);
+        stream->backoff += !stream->resend_now && *number == stream->out_acked;
         stream->resend_now = false;
         stream->counters.resent++;
-        *number = stream->out_acked;
+        if (out_slot(stream, *number)->marked) {
+            out_slot(stream, *number)->twice = true;
+            stream->out_repeated = MIN(stream->out_repeated, *number);
+        }
         return true;
     }
     if (now_ns >= repeat_ns(stream, number)) {
         stream->out_repeated = *number + 1;
+        out_slot(stream, *number)->twice = false;
         stream->counters.repeated++;
         return true;
     }

@@ -1,11 +1,12 @@
 /* The reliable, ordered stream of small messages between two peers, both directions in one object.
  *
- * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Retransmission of the
- * oldest after rtt_timeout (at least 20 ms), doubling up to 2 s; three acks that do not advance repeat it at
- * once. A message marked by stream_repeat_newest goes out a second time STREAM_REPEAT_NS after the first,
- * unless its ack has come: what a whole job waits for must not cost a timeout when one packet is lost.
- * Receiving: in order; messages that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive
- * hands out each message of a session once, in order. Memory: stream_bytes() from the arena.
+ * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Each of the oldest
+ * STREAM_RESEND_AHEAD is resent after rtt_timeout (at least 20 ms), from the oldest's third time on doubling
+ * up to 2 s; three acks that do not advance repeat the oldest at once. A message marked by
+ * stream_repeat_newest goes out a second time STREAM_REPEAT_NS after each first, unless its ack has come:
+ * what a whole job waits for must not cost a timeout when one packet is lost. Receiving: in order; messages
+ * that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive hands out each message of a
+ * session once, in order. Memory: stream_bytes() from the arena.
  */
 #pragma once
 
@@ -16,16 +17,18 @@
 #include "base/arena.h"
 #include "wire/message.h"
 
-#define STREAM_QUEUE     512 /* power of two */
-#define STREAM_WINDOW    128 /* power of two */
-#define STREAM_REPEAT_NS 5000000ULL
+#define STREAM_QUEUE        512 /* power of two */
+#define STREAM_WINDOW       128 /* power of two */
+#define STREAM_RESEND_AHEAD 8
+#define STREAM_REPEAT_NS    5000000ULL
 
 struct stream_slot {
     uint64_t sent_ns; /* 0: never */
     uint16_t length;
     uint8_t kind;
     uint8_t present;
-    bool twice; /* to be repeated without waiting for the timeout */
+    bool marked; /* each first copy is followed by a second one, without waiting for the timeout */
+    bool twice;  /* that is still to come */
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
 };
 

@@ -278,7 +278,7 @@ static void stream__silence_doubles_the_wait(void **state)
     const uint8_t *body;
     assert_true(stream_next(&pair->a, 1000, &message, &number, &body));
     uint64_t now_ns = 1000;
-    const uint64_t waits_ms[] = {80, 160, 320, 640, 1280, 2000, 2000};
+    const uint64_t waits_ms[] = {80, 80, 80, 160, 320, 640, 1280, 2000, 2000};
     for (size_t index = 0; index < sizeof(waits_ms) / sizeof(waits_ms[0]); index++) {
         assert_int_equal(stream_next_ns(&pair->a), now_ns + waits_ms[index] * NS_PER_MS);
         now_ns = stream_next_ns(&pair->a);
@@ -327,6 +327,40 @@ static void stream__repeats_marked_messages_early(void **state)
     assert_int_equal(stream_next_ns(&pair->a), 1000 + 80 * NS_PER_MS);
 }
 
+/* One lost message does not hold the resending of the next; a marked one goes twice each time. */
+static void stream__several_losses_are_resent_together(void **state)
+{
+    struct pair *pair = *state;
+    for (uint64_t n = 0; n < STREAM_RESEND_AHEAD + 4; n++)
+        push(&pair->a, n);
+    stream_repeat_newest(&pair->a);
+    struct wire_message message;
+    uint32_t number;
+    const uint8_t *body;
+    while (stream_next(&pair->a, 1000, &message, &number, &body))
+        continue;
+    struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 5}};
+    stream_on_datagram(&pair->a, 0, &ack, 2000);
+    uint64_t now_ns = 1000 + STREAM_REPEAT_NS;
+    assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    now_ns = stream_next_ns(&pair->a);
+    assert_int_equal(now_ns, 1000 + 80 * NS_PER_MS);
+    for (uint32_t expected = 5; expected < STREAM_RESEND_AHEAD + 3; expected++) {
+        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, expected);
+    }
+    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
+    now_ns += STREAM_REPEAT_NS; /* its own time came with its second copy */
+    assert_int_equal(stream_next_ns(&pair->a), now_ns);
+    assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    assert_int_equal(stream_next_ns(&pair->a), now_ns + STREAM_REPEAT_NS);
+    assert_true(stream_next(&pair->a, now_ns + STREAM_REPEAT_NS, &message, &number, &body));
+    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    assert_int_equal(pair->a.counters.resent, STREAM_RESEND_AHEAD - 1);
+}
+
 #define STREAM_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -340,6 +374,7 @@ int main(void)
         STREAM_TEST(stream__third_repeated_ack_resends_at_once),
         STREAM_TEST(stream__silence_doubles_the_wait),
         STREAM_TEST(stream__repeats_marked_messages_early),
+        STREAM_TEST(stream__several_losses_are_resent_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
