@@ -25,6 +25,35 @@ static void check_cover(const struct pack *pack)
     CHECK(covered == pack->object_bytes - pack->index_bytes);
 }
 
+/* Blocks, in whatever order they come, make every file whole and every empty file and link exactly once. */
+static void check_ranges(const struct pack *pack, uint8_t how_many)
+{
+    uint64_t content_bytes = pack->object_bytes - pack->index_bytes, bytes = 0;
+    uint64_t step = content_bytes / (1 + how_many) + 1;
+    uint32_t whole = 0, expected = 0;
+    for (uint64_t start = pack->index_bytes; start == pack->index_bytes || start < pack->object_bytes;
+         start += step) {
+        struct pack_cursor cursor;
+        struct pack_piece piece;
+        pack_seek(&cursor, pack, start, start + step);
+        while (pack_next(&cursor, &piece)) {
+            struct pack_entry entry;
+            pack_entry(pack, piece.entry, &entry);
+            CHECK(piece.range_offset + piece.length <= step);
+            CHECK(entry.offset + piece.file_offset == start + piece.range_offset);
+            CHECK(piece.file_offset + piece.length <= entry.size_bytes);
+            whole += piece.file_offset + piece.length == entry.size_bytes ? 1 : 0;
+            bytes += piece.length;
+        }
+    }
+    for (uint32_t number = 0; number < pack->entries; number++) {
+        struct pack_entry entry;
+        pack_entry(pack, number, &entry);
+        expected += entry.kind == PACK_FILE || entry.kind == PACK_SYMLINK ? 1 : 0;
+    }
+    CHECK(bytes == content_bytes && whole == expected);
+}
+
 static void check_rewrite(const struct pack *pack)
 {
     struct pack_writer writer;
@@ -62,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < PACK_HEADER_BYTES || !pack_open(&pack, data, size, load_be64(data + OBJECT_BYTES_AT), &err))
         return 0;
     check_cover(&pack);
+    check_ranges(&pack, data[size - 1]);
     check_rewrite(&pack);
     return 0;
 }
