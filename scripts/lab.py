@@ -121,15 +121,21 @@ def tree(path, source, jobs_path, job_name):
     return 0 if found == expected else 1
 
 
+def causes(edge):
+    """What it waited for, the longest first: "cap 81 %, congestion 12 %"."""
+    shares = sorted(edge["limited_share"].items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{cause} {share:.0%}" for cause, share in shares if share >= 0.05) or edge["limited_by"]
+
+
 def edges(*files):
     """Each file: SITE.json, what that site's `show edges` says."""
-    rows = [("from", "to", "packets", "repairs", "RTT ms", "least RTT ms")]
+    rows = [("from", "to", "packets", "repairs", "RTT ms", "least RTT ms", "limited by")]
     for path in files:
         with open(path, encoding="utf-8") as file:
             for edge in json.load(file)["edges"]:
                 if edge["sent_packets"] > 0:
                     rows.append((os.path.basename(path).removesuffix(".json"), edge["to"], edge["sent_packets"],
-                                 edge["repairs"], edge["srtt_ms"], edge["rtt_min_ms"]))
+                                 edge["repairs"], edge["srtt_ms"], edge["rtt_min_ms"], causes(edge)))
     widths = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())

@@ -19,6 +19,9 @@ static void parse_site(struct site_view *site, const json_t *object)
     get_text(object, "name", site->name, sizeof(site->name));
     get_text(object, "state", site->state, sizeof(site->state));
     get_text(object, "text", site->text, sizeof(site->text));
+    get_text(object, "limited_from", site->limited_from, sizeof(site->limited_from));
+    get_text(object, "limited_to", site->limited_to, sizeof(site->limited_to));
+    get_text(object, "limited_by", site->limited_by, sizeof(site->limited_by));
     site->received_bytes = get_number(object, "received_bytes");
     site->verified_bytes = get_number(object, "verified_bytes");
     site->complete_ns = get_number(object, "complete_ns");

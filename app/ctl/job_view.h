@@ -15,6 +15,8 @@ struct site_view {
     char state[16];
     uint64_t received_bytes, verified_bytes;
     uint64_t complete_ns; /* 0: not yet */
+    /* The edge that limits it, and why: empty, or "none", while nothing is known. */
+    char limited_from[NAME_BYTES], limited_to[NAME_BYTES], limited_by[16];
     char text[VIEW_TEXT]; /* why it failed, or where the file lies */
 };
 

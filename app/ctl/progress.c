@@ -167,8 +167,11 @@ void progress_result_line(const struct job_view *job, const struct site_view *si
         snprintf(duration, sizeof(duration), "%" PRIu64 ".%03" PRIu64 " s", (uint64_t)(took_ns / NS_PER_S),
                  (uint64_t)(took_ns % NS_PER_S / NS_PER_MS));
     }
-    snprintf(line, room, "%-*s  %-9s  %12s  %10s  %s", (int)name_width, site->name, site->state, rate,
-             duration, site->text);
+    int length = snprintf(line, room, "%-*s  %-9s  %12s  %10s  %s", (int)name_width, site->name, site->state,
+                          rate, duration, site->text);
+    if (length > 0 && (size_t)length < room && site->limited_from[0] != '\0')
+        snprintf(line + length, room - (size_t)length, "  (%s > %s: %s)", site->limited_from,
+                 site->limited_to, site->limited_by);
 }
 
 unsigned progress_name_width(const struct job_view *job)

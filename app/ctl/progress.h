@@ -33,7 +33,8 @@ void progress_bar_line(const struct site_view *site, uint64_t size_bytes, uint64
 /* The same without a bar, for logs: "demo: frankfurt 50% 443.2 Mbit/s ETA 0:07". */
 void progress_plain_line(const struct job_view *job, const struct site_view *site, uint64_t rate_bps,
                          char *line, size_t room);
-/* At the end: "frankfurt  verified  443.2 Mbit/s  1.210 s  /srv/incoming/demo.bin". */
+/* At the end: "frankfurt  verified  443.2 Mbit/s  1.210 s  /srv/incoming/demo.bin", and behind it, where it
+ * is known, "(london > frankfurt: cap)": what limited it. */
 void progress_result_line(const struct job_view *job, const struct site_view *site, unsigned name_width,
                           char *line, size_t room);
 unsigned progress_name_width(const struct job_view *job);

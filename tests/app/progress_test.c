@@ -192,6 +192,13 @@ static void progress_result_line__table(void **state)
                              .text = "/srv/incoming/demo.bin"};
     progress_result_line(&job, &site, 9, line, sizeof(line));
     assert_string_equal(line, "canada     verified   429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin");
+    strcpy(site.limited_from, "london");
+    strcpy(site.limited_to, "canada");
+    strcpy(site.limited_by, "cap");
+    progress_result_line(&job, &site, 9, line, sizeof(line));
+    assert_string_equal(
+        line,
+        "canada     verified   429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin  (london > canada: cap)");
     site = (struct site_view){.name = "oregon", .state = "failed", .text = "Permission denied"};
     progress_result_line(&job, &site, 9, line, sizeof(line));
     assert_string_equal(line, "oregon     failed                -           -  Permission denied");
@@ -201,7 +208,7 @@ static void progress_result_line__table(void **state)
 
 #define SITES                                                                                                \
     "\"sites\":[{\"name\":\"b\",\"state\":\"verified\",\"received_bytes\":7,\"verified_bytes\":6,"           \
-    "\"complete_ns\":5,\"text\":\"/f\"}]"
+    "\"complete_ns\":5,\"limited_from\":\"a\",\"limited_to\":\"b\",\"limited_by\":\"cap\",\"text\":\"/f\"}]"
 
 static void job_view_parse__whole(void **state)
 {
@@ -223,6 +230,8 @@ static void job_view_parse__whole(void **state)
     assert_int_equal(view.site_count, 1);
     assert_string_equal(view.sites[0].text, "/f");
     assert_int_equal(view.sites[0].verified_bytes, 6);
+    assert_string_equal(view.sites[0].limited_to, "b");
+    assert_string_equal(view.sites[0].limited_by, "cap");
     assert_true(job_view_over(&view));
     assert_true(job_view_good(&view));
 }
