@@ -312,7 +312,8 @@ static void park(struct congestion_bql *bql, const struct round *round)
     if (!again) {
         bool same = capacity_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16 &&
                     bql->parked_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16;
-        uint64_t rounds_max = MAX(2 * PARK_ROUNDS, PARK_MAX_NS / MAX(bql->rtt_ns, NS_PER_MS));
+        uint64_t rtt_ns = MAX(bql->rtt_ns, NS_PER_MS);
+        uint64_t rounds_max = MAX((uint64_t)(2 * PARK_ROUNDS), PARK_MAX_NS / rtt_ns);
         bql->park_rounds = same ? (uint32_t)MIN(2 * bql->park_rounds, rounds_max) : PARK_ROUNDS;
         bql->unparked_bps = bql->rate_bps;
         bql->parked_delivered_bps = 0;
