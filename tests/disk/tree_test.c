@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -469,6 +470,45 @@ static void tree__what_is_not_kept_is_counted(void **state)
     fixture_stop(&fixture);
 }
 
+/* Into tmpfs of several sizes, in a mount namespace of this test. */
+static void tree__disk_full(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *text;
+        bool sparse;
+    } cases[] = {{"size=100k", "no space left", false},
+                 {"size=320k", "no space left", false}, /* its bytes would fit, not its blocks */
+                 {"size=2m,nr_inodes=40", "inodes free", false},
+                 {"size=100k", "No space left on device", true},
+                 {"size=2m,nr_inodes=40", "No space left on device", true}};
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        skip();
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        static uint8_t data[PART];
+        struct fixture fixture;
+        fixture_start(&fixture, 1, cases[at].sparse);
+        make_tree(&fixture);
+        make_directory(&fixture, "small");
+        assert_int_equal(mount("none", path_of(&fixture, "small"), "tmpfs", 0, cases[at].options), 0);
+        fixture.open.tree = PART_TREE_HARDLINKS;
+        assert_int_equal(open_source(&fixture).status, DISK_OK);
+        struct disk_reply reply = ask_target(&fixture, TARGET, "small/to", fixture.open.size_bytes);
+        for (uint64_t part = 0; reply.status == DISK_OK && part < parts_of(&fixture); part++) {
+            uint32_t length = part_length(&fixture, part);
+            assert_int_equal(ask_read(&fixture, SOURCE, data, length, part * PART).status, DISK_OK);
+            reply = ask_write(&fixture, TARGET, data, length, part * PART);
+        }
+        assert_failed(&reply, cases[at].text);
+        assert_int_equal(ask_op(&fixture, DISK_ABORT, TARGET).status, DISK_OK);
+        assert_false(file_exists(&fixture, "small/to.part"));
+        assert_false(file_exists(&fixture, "small/to"));
+        ask_op(&fixture, DISK_CLOSE, TARGET);
+        assert_int_equal(umount(path_of(&fixture, "small")), 0);
+        fixture_stop(&fixture);
+    }
+}
+
 /* As on a filesystem that takes two names of the tree for one: neither replaces the other silently. */
 static void tree__names_taken_for_one_are_told(void **state)
 {
@@ -556,6 +596,7 @@ int run_tree_tests(void)
         cmocka_unit_test(tree__what_is_no_file_is_refused),
         cmocka_unit_test(tree__hostile_index_makes_nothing),
         cmocka_unit_test(tree__what_is_not_kept_is_counted),
+        cmocka_unit_test(tree__disk_full),
         cmocka_unit_test(tree__names_taken_for_one_are_told),
         cmocka_unit_test(tree__many_files_on_many_threads),
     };
