@@ -11,9 +11,11 @@ the tree and making its index count as well. Files and the one file take turns, 
 work on the machine meets both. Caches are what they are after writing the sources: warm.
 """
 import os
+import resource
 import statistics
 import subprocess
 import tempfile
+import time
 
 COUNT, BYTES = 100_000, 10_000
 SHARE_MIN = 0.60
@@ -57,13 +59,33 @@ def same_content(tree, copy):
     return count
 
 
+def cpu_seconds():
+    """Of all processes that were run so far and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def copied_by_cp(sources, folder):
+    """Seconds that cp and sync take for each: what the filesystem alone makes of many files."""
+    seconds = []
+    for source in sources:
+        target = tempfile.mkdtemp(dir=folder, prefix="target-")
+        begin = time.monotonic()
+        subprocess.run(["cp", "-r", "--reflink=never", source, target], check=True)
+        subprocess.run(["sync", "-f", target], check=True)
+        seconds.append(round(time.monotonic() - begin, 3))
+    return seconds
+
+
 def run_once(bench, source, folder, durable):
     """Into a directory of its own, which stays until the end: see above on inodes."""
     target = tempfile.mkdtemp(dir=folder, prefix="target-")
     os.sync()
     arguments = ["goodput", "--link", "memif", "--source", source, "--directory", target, "--sha256", "--idle", "sleep",
                  "--threads", str(THREADS)]
+    before = cpu_seconds()
     result = bench(*arguments, *(["--durable"] if durable else []))
+    result["cpu_s"] = round(cpu_seconds() - before, 2)
     result["target"] = target
     result["job_bps"] = round(result["bytes"] * 8 / result["job_seconds"])
     return result
@@ -78,8 +100,9 @@ def row(bench, sources, folder, durable, runs):
     middle = sorted(range(runs), key=lambda index: shares[index])[(runs - 1) // 2]
     files, whole = pairs[middle]
     return {"durable": "end" if durable else "none", "files_bps": files["job_bps"], "file_bps": whole["job_bps"],
-            "files_s": files["job_seconds"], "file_s": whole["job_seconds"], "share": round(statistics.median(shares), 3),
-            "shares": [round(share, 3) for share in shares], "dpdk": files["dpdk"]}
+            "files_s": files["job_seconds"], "file_s": whole["job_seconds"], "files_cpu_s": files["cpu_s"],
+            "file_cpu_s": whole["cpu_s"], "share": round(statistics.median(shares), 3), "shares": [round(share, 3) for share in shares],
+            "dpdk": files["dpdk"]}
 
 
 def part(bench, table, options):
@@ -90,15 +113,18 @@ def part(bench, table, options):
         sources = make_sources(folder, count)
         for durable in (True, False):
             results.append(row(bench, sources, folder, durable, options.runs))
+        by_cp = copied_by_cp(sources, folder)
         last = run_once(bench, sources[0], folder, False)
         compared = same_content(sources[0], os.path.join(last["target"], "bench.out"))
     table([[result["durable"], f"{result['files_bps'] / 1e9:.2f}", f"{result['file_bps'] / 1e9:.2f}", result["files_s"],
-            result["file_s"], result["share"], " ".join(str(share) for share in result["shares"])]
+            result["file_s"], result["files_cpu_s"], result["file_cpu_s"], result["share"],
+            " ".join(str(share) for share in result["shares"])]
            for result in results],
-          ["durable", "files Gbit/s", "file Gbit/s", "files s", "file s", "share", "of each pair"])
+          ["durable", "files Gbit/s", "file Gbit/s", "files s", "file s", "CPU s", "CPU s", "share", "of each pair"])
     share = results[0]["share"]
     missed = [] if compared == count else [f"{compared} of {count} files arrived as they were"]
     if share < SHARE_MIN:
         missed.append(f"{share:.2f} of one file's rate, {SHARE_MIN} asked")
+    print(f"cp -r and sync of the same: files {by_cp[0]} s, file {by_cp[1]} s, share {by_cp[1] / by_cp[0]:.2f}")
     print(f"{count} files of {BYTES} bytes, all compared; {options.runs} pairs; caches warm")
     return results, f"files: {share:.2f} of one file's rate (durable), {results[1]['share']:.2f} without fsync", missed

@@ -18,6 +18,7 @@
 #include "disk/walk.h"
 
 #define EARLY_NAME      ".early" /* exists for a moment, while the tree is still empty */
+#define OLD_SUFFIX      ".old"
 #define CREATE_ATTEMPTS 8
 #define RANGES_FIRST    64u
 
@@ -411,13 +412,34 @@ enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_reques
 
 /* ---- the end ---- */
 
-/* NAME.part and NAME change places in one step; what was NAME is removed afterwards. */
+/* The filesystem (NFS, say) knows renameat2's flags not at all. */
+static bool flags_unknown(void)
+{
+    return errno == EINVAL || errno == ENOSYS;
+}
+
+/* Without the flag: a directory takes the place of nothing, or of an empty directory; else ENOTEMPTY. */
+static bool rename_new(const struct place *place)
+{
+    int fd = place->directory_fd;
+    return renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0 ||
+           (flags_unknown() && renameat(fd, place->part, fd, place->name) == 0);
+}
+
+/* What was NAME is removed afterwards. Where two names can't change places in one step, NAME is not there for
+ * a moment, and a crash then leaves it as NAME.old. */
 static bool swap(const struct place *place, char text[DISK_TEXT_BYTES])
 {
     int fd = place->directory_fd;
-    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) != 0)
-        return place_fail(text, "rename to", place->shown, "");
-    return tree_remove(fd, place->part) || place_fail(text, "remove the old", place->shown, "");
+    char old[sizeof(place->name) + sizeof(OLD_SUFFIX)];
+    const char *aside = place->part;
+    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) != 0) {
+        aside = old;
+        snprintf(old, sizeof(old), "%s" OLD_SUFFIX, place->name);
+        if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0 || !rename_new(place))
+            return place_fail(text, "rename to", place->shown, "");
+    }
+    return tree_remove(fd, aside) || place_fail(text, "remove the old", place->shown, "");
 }
 
 static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
@@ -431,7 +453,7 @@ static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
         sink->renamed = swap(place, text);
         return sink->renamed;
     }
-    sink->renamed = renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0;
+    sink->renamed = rename_new(place);
     return sink->renamed || place_fail(text, "rename to", place->shown, "");
 }
 
