@@ -7,7 +7,7 @@
 #define RATE_MIN_BPS      50000ULL
 #define RATE_MAX_BPS      1000000000000ULL
 #define TRAIN_BPS         40000000000ULL
-#define TRAIN_PACKETS     24
+#define TRAIN_PACKETS     20
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM 800000ULL
@@ -18,6 +18,7 @@
 #define GROWTH_MIN_PPM    25000ULL
 #define GROWTH_UNSURE_PPM 200000
 #define GROWTH_MAX_PPM    500000ULL
+#define START_RTT_MIN_NS  (20 * NS_PER_MS)
 #define START_LOSS_PPM    100000
 #define PARK_PPM          985000ULL
 #define PARK_ROUNDS       10
@@ -135,7 +136,7 @@ static void observe_capacity(struct congestion_bql *bql, const struct congestion
     uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * PACKET_BYTES;
     uint64_t small_ns = MAX(target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
     small_ns += order_kept_jitter_ns(bql);
-    if (sample->now_ns < bql->held_until_ns)
+    if (sample->now_ns < bql->held_until_ns && !bql->window_limited)
         return;
     if (delay_queue_ns(&bql->delay) <= small_ns) {
         bql->standing_ns = 0;
@@ -186,7 +187,7 @@ static uint64_t start_gain_ppm(const struct congestion_bql *bql)
         uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
         return MIN(2 * PPM, up_ppm);
     }
-    return bql->rate_bps > train_bps / 10 * 12 ? 2 * PPM : 1250000;
+    return bql->rate_bps > train_bps / 10 * 12 ? 2 * PPM : 1100000;
 }
 
 static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
@@ -206,12 +207,12 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     uint64_t bytes = sample->delivered_bytes - MIN(bql->train_bytes, sample->delivered_bytes);
     bool first = bql->train_ns == 0;
     uint64_t span_ns = first ? 0 : elapsed_ns(sample->delivered_ns, bql->train_ns);
-    if (bytes < (first ? 8 : 4) * PACKET_BYTES) {
+    if (bytes < (first ? 8 : 3) * PACKET_BYTES) {
         bql->train_ns = first ? sample->delivered_ns : bql->train_ns;
         bql->train_bytes = first ? sample->delivered_bytes : bql->train_bytes;
         return;
     }
-    if (first || span_ns > bql->rtt_ns / 2)
+    if (first)
         span_ns = sample->spread_ns;
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     train_bps = MIN(train_bps, TRAIN_BPS);
@@ -219,26 +220,16 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     bql->train_end_ns = sample->now_ns;
     bql->phase = BQL_START;
     rate_restart(&bql->rate);
-    set_rate(bql, train_bps);
+    /* As much as other transports start with does no harm. */
+    uint64_t least_bps = muldiv64(10 * PACKET_BYTES, 8 * NS_PER_S, MAX(bql->rtt_ns, START_RTT_MIN_NS));
+    set_rate(bql, MAX(train_bps, 2 * least_bps));
     raise(bql, PPM / 2, 0, sample->now_ns);
 }
 
 /* ---- the law ---- */
 
-/* Deliveries say nothing now, but a long queue does: perhaps it is the rate that filled the window. */
-static void track_limited(struct congestion_bql *bql, const struct view *view)
-{
-    if (view->queue_ns < 2 * view->target_ns || view->newest_sent_ns < bql->raised_ns)
-        return;
-    uint64_t delivered_bps = rate_over(&bql->rate, view->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
-    uint64_t least_bps = MAX(bql->rate_bps / 10 * 7, with_losses_bps(bql, delivered_bps));
-    uint64_t parked_bps = muldiv64(view->capacity_bps, PARK_PPM, PPM);
-    if (bql->rate_bps > parked_bps)
-        least_bps = MAX(least_bps, parked_bps);
-    set_rate(bql, MIN(bql->rate_bps, least_bps));
-    bql->raised_ns = view->now_ns;
-}
-
+/* Limited by something else the rate says nothing of the path, nor do deliveries; but where the window is
+ * full under a queue, it may be the rate that filled it. */
 static void track(struct congestion_bql *bql, const struct view *view)
 {
     if (view->queue_ns >= muldiv64(view->target_ns, CALM_PPM, PPM))
@@ -248,11 +239,8 @@ static void track(struct congestion_bql *bql, const struct view *view)
         bql->raised_ns = 0;
         return;
     }
-    if (view->now_ns < bql->held_until_ns) {
-        track_limited(bql, view);
-        return;
-    }
-    if (view->capacity_bps == 0)
+    bool held = view->now_ns < bql->held_until_ns;
+    if (view->capacity_bps == 0 || (held && !bql->window_limited))
         return;
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
     int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
@@ -261,7 +249,8 @@ static void track(struct congestion_bql *bql, const struct view *view)
     fall_ppm = MIN(fall_ppm, -GAIN_PPM);
     change_ppm = MIN(change_ppm, GAIN_PPM);
     change_ppm = MAX(change_ppm, fall_ppm);
-    set_rate(bql, muldiv64(view->capacity_bps, (uint64_t)((int64_t)PPM + change_ppm), PPM));
+    uint64_t rate_bps = muldiv64(view->capacity_bps, (uint64_t)((int64_t)PPM + change_ppm), PPM);
+    set_rate(bql, held ? MIN(rate_bps, bql->rate_bps) : rate_bps);
 }
 
 static void calm(struct congestion_bql *bql, const struct view *view)
@@ -312,9 +301,9 @@ static void park(struct congestion_bql *bql, const struct round *round)
     if (!again) {
         bool same = capacity_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16 &&
                     bql->parked_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16;
-        uint64_t rtt_ns = MAX(bql->rtt_ns, NS_PER_MS);
-        uint64_t rounds_max = MAX((uint64_t)(2 * PARK_ROUNDS), PARK_MAX_NS / rtt_ns);
-        bql->park_rounds = same ? (uint32_t)MIN(2 * bql->park_rounds, rounds_max) : PARK_ROUNDS;
+        uint64_t rounds_max = PARK_MAX_NS / MAX(bql->rtt_ns, NS_PER_MS);
+        rounds_max = MAX(rounds_max, 2ULL * PARK_ROUNDS);
+        bql->park_rounds = same ? (uint32_t)MIN(2ULL * bql->park_rounds, rounds_max) : PARK_ROUNDS;
         bql->unparked_bps = bql->rate_bps;
         bql->parked_delivered_bps = 0;
     } else if (!similar) {
@@ -427,7 +416,9 @@ static void learn_buffer(struct congestion_bql *bql, const struct view *view)
 static void end_round(struct congestion_bql *bql, const struct view *view)
 {
     uint64_t packets = bql->round_acked + bql->round_lost;
-    if (elapsed_ns(view->now_ns, bql->round_start_ns) < view->rtt_ns || packets < ROUND_PACKETS_MIN)
+    uint64_t lasted_ns = elapsed_ns(view->now_ns, bql->round_start_ns);
+    bool few = packets < ROUND_PACKETS_MIN;
+    if (lasted_ns < view->rtt_ns || packets < DELAY_PACKETS_MIN || (few && lasted_ns < 8 * view->rtt_ns))
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->round_lost, PPM, packets);
     uint64_t took_ns = elapsed_ns(bql->delivered_ns, bql->round_delivered_ns);
@@ -451,7 +442,8 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     if (!excess) {
         if (bql->phase == BQL_PARK)
             learn_buffer(bql, view);
-        if (loss_ppm < bql->base_loss_ppm || bql->phase == BQL_PARK || bql->phase == BQL_CALM)
+        bool empty = bql->phase == BQL_PARK || bql->phase == BQL_CALM;
+        if (loss_ppm < bql->base_loss_ppm || (empty && !few))
             bql->base_loss_ppm =
                 (uint32_t)((int64_t)bql->base_loss_ppm + ((int64_t)loss_ppm - bql->base_loss_ppm) / 4);
         return;
@@ -531,13 +523,16 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
     bql->delivered_ns = sample->delivered_ns;
     bql->round_acked += sample->acked_packets;
     bql->round_lost += sample->lost_packets;
-    bql->raised_acked += sample->acked_packets;
-    bql->raised_lost += sample->lost_packets;
+    if (bql->newest_sent_ns > bql->train_end_ns + bql->rtt_ns / 4) {
+        bql->raised_acked += sample->acked_packets;
+        bql->raised_lost += sample->lost_packets;
+    }
     bql->late_ns = sample->late_ns;
     bql->queue_peak_ns = MAX(bql->queue_peak_ns, delay_queue_ns(&bql->delay));
     if (sample->limited != EDGE_LIMIT_congestion && sample->limited != EDGE_LIMIT_cap) {
         bql->frozen = true;
         bql->held_until_ns = sample->now_ns + 2 * bql->rtt_ns;
+        bql->window_limited = sample->limited == EDGE_LIMIT_window || sample->limited == EDGE_LIMIT_credit;
     }
     if (elapsed_ns(sample->now_ns, bql->target_max_set_ns) > bql->target_max_hold_ns &&
         bql->target_max_ns != TIME_NEVER) {

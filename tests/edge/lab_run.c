@@ -2,9 +2,10 @@
  *
  *   lab_run KEY=VALUE… [edge KEY=VALUE…]…     keys after "edge" belong to that edge, before the first to all
  *   rate=1000 (Mbit/s) buffer=1.0 (BDP of rate and rtt) or buffer_ms= , time=30 (s), from=5, to=, series=100
- * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB ; per edge: type=bql
- * rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%) start=0 stop=0 (s)
- * known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N stagger=S rtt_to=MS (spread over the edges) */
+ * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB ;
+ * per edge: type=bql rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%)
+ * start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N stagger=S rtt_to=MS (spread over
+ * the edges) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
