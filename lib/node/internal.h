@@ -146,9 +146,10 @@ struct child {
     uint64_t hash_next; /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint32_t symbols_per_packet;
-    struct pacer pacer;   /* plan's and job's cap on this edge, wire rate; see adjust.c */
-    uint64_t share;       /* virtual time up to which it was served */
-    uint64_t room_blocks; /* stream: blocks below have a place there */
+    struct pacer pacer;             /* plan's and job's cap on this edge, wire rate; see adjust.c */
+    uint64_t share;                 /* virtual time up to which it was served */
+    uint64_t room_blocks;           /* stream: blocks below have a place there */
+    uint64_t acked_bytes, acked_ns; /* its peer's count, and when that last grew; see behind.c */
     bool gone;
 };
 
@@ -329,6 +330,8 @@ void job_write_waiting(struct node *node, struct job *job);
 void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns);
 void job_close(struct node *node, struct job *job, uint64_t now_ns); /* begins to let go of everything */
 void job_tick(struct node *node, struct job *job, uint64_t now_ns);
+/* behind.c: children that hold memory and take nothing, while others wait for it */
+void job_leave_behind(struct node *node, struct job *job, uint64_t now_ns);
 void job_drop_child(struct node *node, struct job *job, uint16_t peer);
 void job_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns);
 uint32_t job_ip_overhead(const struct node *node);

@@ -184,6 +184,7 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         child->symbols_per_packet = MAX(symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         adjust_start_edge(node, job, child, now_ns);
+        child->acked_ns = now_ns;
         uint64_t cap_bps = adjust_edge_cap_bps(node, child->peer);
         if (idle)
             start_edge(peer, job, cap_bps, now_ns);
@@ -409,6 +410,7 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
         live_tick(node, job, now_ns);
         return;
     }
+    job_leave_behind(node, job, now_ns);
     bool finish_first = !job->is_source && job->phase == PHASE_RUNNING && object_complete(job->object);
     if (!job->is_source)
         job_write_waiting(node, job);

@@ -52,6 +52,41 @@ static void node_job__slow_child_of_a_small_relay(void **state)
     }
 }
 
+/* n0 → n1 → n2 → {n3, n4}, relays without disks. n4 dies, or its disk takes nothing any more: n2 leaves it
+ * behind, and nobody leaves n2. */
+static void node_job__dead_child_of_small_relays(void **state)
+{
+    (void)state;
+    static const uint16_t tree[][2] = {{0, 1}, {1, 2}, {2, 3}, {2, 4}};
+    for (int row = 0; row < 2; row++) {
+        tiny(5, (uint64_t)row + 1);
+        world.source_bytes = 60000000;
+        world.nodes[1].config.store = world.nodes[2].config.store = NODE_STORE_NONE;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        give_tree(&spec, tree, 4);
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        if (row == 0)
+            world_kill(&world, 4);
+        else
+            world.nodes[4].disk_stuck = true;
+        run_until_over(0, "j", 60 * NS_PER_S);
+        assert_state(0, "j", JOB_FAILED);
+        const struct node_job_view *view = world_view(&world, 0, "j");
+        for (int site = 0; site < 4; site++)
+            assert_int_equal(view->sites[site].state, site == 3 ? SITE_FAILED : SITE_VERIFIED);
+        for (uint16_t node = 0; node < 4; node++)
+            assert_int_equal(world_counter(&world, node, "children_left"), node == 2);
+        world.nodes[4].disk_stuck = false;
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
 static void node_job__chain_of_small_relays_with_loss(void **state)
 {
     (void)state;
@@ -195,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_job__slow_child_of_a_small_relay),
+        cmocka_unit_test(node_job__dead_child_of_small_relays),
         cmocka_unit_test(node_job__chain_of_small_relays_with_loss),
         cmocka_unit_test(node_job__many_jobs_in_a_small_buffer),
         cmocka_unit_test(node_job__every_node_is_a_source),
