@@ -69,7 +69,8 @@ bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_
     struct stream_slot *slot = out_slot(stream, stream->out_next++);
     slot->kind = kind;
     slot->length = (uint16_t)length;
-    slot->marked = slot->twice = false;
+    slot->marked = false;
+    slot->repeats = 0;
     if (length > 0)
         memcpy(slot->body, body, length);
     return true;
@@ -79,7 +80,8 @@ void stream_repeat_newest(struct stream *stream)
 {
     CHECK(stream->out_next > stream->out_acked);
     struct stream_slot *slot = out_slot(stream, stream->out_next - 1);
-    slot->marked = slot->twice = true;
+    slot->marked = true;
+    slot->repeats = STREAM_REPEATS;
 }
 
 static uint64_t wait_ns(const struct stream *stream)
@@ -113,34 +115,49 @@ static bool has_unsent(const struct stream *stream)
     return stream->out_unsent < stream->out_next && stream->out_unsent - stream->out_acked < STREAM_WINDOW;
 }
 
-/* When the first of the marked messages in flight is to be repeated early; TIME_NEVER: none is. */
-static uint64_t repeat_ns(const struct stream *stream, uint64_t *number)
+/* When the next of the marked messages in flight is to be repeated early, and for which time; TIME_NEVER:
+ * none is. Each repetition goes through them in order, behind the one before it. */
+static uint64_t repeat_ns(const struct stream *stream, uint64_t *number, unsigned *turn)
 {
-    *number = MAX(stream->out_repeated, stream->out_acked);
-    while (*number < stream->out_unsent && !out_slot(stream, *number)->twice)
-        (*number)++;
-    if (*number == stream->out_unsent)
-        return TIME_NEVER;
-    return out_slot(stream, *number)->sent_ns + STREAM_REPEAT_NS;
+    uint64_t due_ns = TIME_NEVER, end = stream->out_unsent;
+    for (unsigned pass = 0; pass < STREAM_REPEATS; pass++) {
+        uint64_t found = MAX(stream->out_repeated[pass], stream->out_acked);
+        while (found < end && out_slot(stream, found)->repeats != STREAM_REPEATS - pass)
+            found++;
+        if (found < end && out_slot(stream, found)->sent_ns + STREAM_REPEAT_NS < due_ns) {
+            due_ns = out_slot(stream, found)->sent_ns + STREAM_REPEAT_NS;
+            *number = found;
+            *turn = pass;
+        }
+        end = MIN(end, found);
+    }
+    return due_ns;
+}
+
+static void repeat_anew(struct stream *stream, uint64_t number)
+{
+    if (!out_slot(stream, number)->marked)
+        return;
+    out_slot(stream, number)->repeats = STREAM_REPEATS;
+    for (unsigned turn = 0; turn < STREAM_REPEATS; turn++)
+        stream->out_repeated[turn] = MIN(stream->out_repeated[turn], number);
 }
 
 /* Chooses the message that goes now; false: none, but perhaps a bare ack. */
 static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
 {
+    unsigned turn;
     if (stream->resend_now || now_ns >= stream->resend_at_ns) {
         *number = stream->resend_now ? stream->out_acked : next_resend(stream);
         stream->backoff += !stream->resend_now && *number == stream->out_acked;
         stream->resend_now = false;
         stream->counters.resent++;
-        if (out_slot(stream, *number)->marked) {
-            out_slot(stream, *number)->twice = true;
-            stream->out_repeated = MIN(stream->out_repeated, *number);
-        }
+        repeat_anew(stream, *number);
         return true;
     }
-    if (now_ns >= repeat_ns(stream, number)) {
-        stream->out_repeated = *number + 1;
-        out_slot(stream, *number)->twice = false;
+    if (now_ns >= repeat_ns(stream, number, &turn)) {
+        stream->out_repeated[turn] = *number + 1;
+        out_slot(stream, *number)->repeats--;
         stream->counters.repeated++;
         return true;
     }
@@ -237,5 +254,6 @@ uint64_t stream_next_ns(const struct stream *stream)
     if (stream->resend_now || stream->ack_due || has_unsent(stream))
         return 0;
     uint64_t number;
-    return MIN(stream->resend_at_ns, repeat_ns(stream, &number));
+    unsigned turn;
+    return MIN(stream->resend_at_ns, repeat_ns(stream, &number, &turn));
 }

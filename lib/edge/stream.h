@@ -3,10 +3,10 @@
  * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Each of the oldest
  * STREAM_RESEND_AHEAD is resent after rtt_timeout (at least 20 ms), from the oldest's third time on doubling
  * up to 2 s; three acks that do not advance repeat the oldest at once. A message marked by
- * stream_repeat_newest goes out a second time STREAM_REPEAT_NS after each first, unless its ack has come:
- * what a whole job waits for must not cost a timeout when one packet is lost. Receiving: in order; messages
- * that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive hands out each message of a
- * session once, in order. Memory: stream_bytes() from the arena.
+ * stream_repeat_newest is repeated STREAM_REPEATS times, STREAM_REPEAT_NS apart, unless its ack has come:
+ * what a whole job waits for must not cost a timeout when a packet or two are lost. Receiving: in order;
+ * messages that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive hands out each message
+ * of a session once, in order. Memory: stream_bytes() from the arena.
  */
 #pragma once
 
@@ -21,14 +21,15 @@
 #define STREAM_WINDOW       128 /* power of two */
 #define STREAM_RESEND_AHEAD 8
 #define STREAM_REPEAT_NS    5000000ULL
+#define STREAM_REPEATS      2
 
 struct stream_slot {
     uint64_t sent_ns; /* 0: never */
     uint16_t length;
     uint8_t kind;
     uint8_t present;
-    bool marked; /* each first copy is followed by a second one, without waiting for the timeout */
-    bool twice;  /* that is still to come */
+    bool marked;     /* each departure is followed by others without waiting for the timeout */
+    uint8_t repeats; /* so many of them are still to come */
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
 };
 
@@ -37,11 +38,11 @@ struct stream_counters {
 };
 
 struct stream {
-    struct stream_slot *out; /* number & (STREAM_QUEUE - 1) */
-    uint64_t out_next;       /* number of the next message queued */
-    uint64_t out_unsent;     /* first never sent */
-    uint64_t out_acked;      /* first not acked */
-    uint64_t out_repeated;   /* first whose early repetition is still to be looked at */
+    struct stream_slot *out;               /* number & (STREAM_QUEUE - 1) */
+    uint64_t out_next;                     /* number of the next message queued */
+    uint64_t out_unsent;                   /* first never sent */
+    uint64_t out_acked;                    /* first not acked */
+    uint64_t out_repeated[STREAM_REPEATS]; /* of each repetition: the first message that it may be due for */
     uint64_t resend_at_ns;
     uint32_t backoff;
     uint32_t same_acks;

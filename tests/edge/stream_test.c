@@ -299,7 +299,7 @@ static void stream__silence_doubles_the_wait(void **state)
     assert_int_equal(pair->a.out_acked, 1);
 }
 
-/* Marked messages go twice, 5 ms apart, in order; those acked by then and unmarked ones do not. */
+/* Marked messages go three times, 5 ms apart, in order; those acked by then and unmarked ones do not. */
 static void stream__repeats_marked_messages_early(void **state)
 {
     struct pair *pair = *state;
@@ -317,17 +317,20 @@ static void stream__repeats_marked_messages_early(void **state)
     assert_false(stream_next(&pair->a, 999 + STREAM_REPEAT_NS, &message, &number, &body));
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
     stream_on_datagram(&pair->a, 0, &ack, 2000);
-    for (uint32_t expected = 2; expected < 4; expected++) {
-        assert_true(stream_next(&pair->a, 1000 + STREAM_REPEAT_NS, &message, &number, &body));
-        assert_int_equal(number, expected);
+    for (uint64_t turn = 1; turn <= STREAM_REPEATS; turn++) {
+        assert_int_equal(stream_next_ns(&pair->a), 1000 + turn * STREAM_REPEAT_NS);
+        for (uint32_t expected = 2; expected < 4; expected++) {
+            assert_true(stream_next(&pair->a, 1000 + turn * STREAM_REPEAT_NS, &message, &number, &body));
+            assert_int_equal(number, expected);
+        }
+        assert_false(stream_next(&pair->a, 1000 + turn * STREAM_REPEAT_NS, &message, &number, &body));
     }
-    assert_false(stream_next(&pair->a, 1000 + STREAM_REPEAT_NS, &message, &number, &body));
-    assert_int_equal(pair->a.counters.repeated, 2);
+    assert_int_equal(pair->a.counters.repeated, 4);
     /* Then the timeout of the oldest. */
     assert_int_equal(stream_next_ns(&pair->a), 1000 + 80 * NS_PER_MS);
 }
 
-/* One lost message does not hold the resending of the next; a marked one goes twice each time. */
+/* One lost message does not hold the resending of the next; a marked one is repeated each time. */
 static void stream__several_losses_are_resent_together(void **state)
 {
     struct pair *pair = *state;
@@ -341,9 +344,12 @@ static void stream__several_losses_are_resent_together(void **state)
         continue;
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 5}};
     stream_on_datagram(&pair->a, 0, &ack, 2000);
-    uint64_t now_ns = 1000 + STREAM_REPEAT_NS;
-    assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
-    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    uint64_t now_ns = 1000;
+    for (int turn = 0; turn < STREAM_REPEATS; turn++) {
+        now_ns += STREAM_REPEAT_NS;
+        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    }
     now_ns = stream_next_ns(&pair->a);
     assert_int_equal(now_ns, 1000 + 80 * NS_PER_MS);
     for (uint32_t expected = 5; expected < STREAM_RESEND_AHEAD + 3; expected++) {
@@ -351,7 +357,7 @@ static void stream__several_losses_are_resent_together(void **state)
         assert_int_equal(number, expected);
     }
     assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
-    now_ns += STREAM_REPEAT_NS; /* its own time came with its second copy */
+    now_ns += STREAM_REPEATS * STREAM_REPEAT_NS; /* its own time came with its last copy */
     assert_int_equal(stream_next_ns(&pair->a), now_ns);
     assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
     assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
