@@ -10,7 +10,6 @@
 #define BACKOFF_MAX   16
 /* Before the wait doubles: at 30 % loss both ways every second answer stays out. */
 #define TIMEOUTS_AT_ONE_PACE 2u
-#define SAME_ACKS            3
 
 static struct stream_slot *out_slot(const struct stream *stream, uint64_t number)
 {
@@ -69,7 +68,7 @@ bool stream_push(struct stream *stream, uint8_t kind, const uint8_t *body, size_
     struct stream_slot *slot = out_slot(stream, stream->out_next++);
     slot->kind = kind;
     slot->length = (uint16_t)length;
-    slot->marked = false;
+    slot->marked = slot->seen = slot->lost = false;
     slot->repeats = 0;
     if (length > 0)
         memcpy(slot->body, body, length);
@@ -91,15 +90,20 @@ static uint64_t wait_ns(const struct stream *stream)
     return MIN(stream->rtt_timeout_ns << doublings, RESEND_MAX_NS);
 }
 
-/* The first of the oldest STREAM_RESEND_AHEAD messages in flight to be resent. Its timer runs from its last
- * departure: when an ack uncovers an older hole, that is due at once. */
+/* The first of the oldest STREAM_RESEND_AHEAD messages that are missing to be resent. Its timer runs from its
+ * last departure: when an ack uncovers an older hole, that is due at once. */
 static uint64_t next_resend(const struct stream *stream)
 {
-    uint64_t end = MIN(stream->out_unsent, stream->out_acked + STREAM_RESEND_AHEAD);
     uint64_t first = stream->out_acked;
-    for (uint64_t number = first + 1; number < end; number++)
+    uint32_t missing = 1;
+    for (uint64_t number = first + 1; number < stream->out_unsent && missing < STREAM_RESEND_AHEAD;
+         number++) {
+        if (out_slot(stream, number)->seen)
+            continue;
+        missing++;
         if (out_slot(stream, number)->sent_ns < out_slot(stream, first)->sent_ns)
             first = number;
+    }
     return first;
 }
 
@@ -143,16 +147,41 @@ static void repeat_anew(struct stream *stream, uint64_t number)
         stream->out_repeated[turn] = MIN(stream->out_repeated[turn], number);
 }
 
+static uint64_t first_lost(const struct stream *stream)
+{
+    uint64_t number = stream->out_acked;
+    while (!out_slot(stream, number)->lost)
+        number++;
+    return number;
+}
+
+static void forget_lost(struct stream *stream, struct stream_slot *slot)
+{
+    stream->lost_count -= slot->lost;
+    slot->lost = false;
+}
+
+static void resend(struct stream *stream, uint64_t number)
+{
+    struct stream_slot *slot = out_slot(stream, number);
+    forget_lost(stream, slot);
+    stream->counters.resent++;
+    repeat_anew(stream, number);
+}
+
 /* Chooses the message that goes now; false: none, but perhaps a bare ack. */
 static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
 {
     unsigned turn;
-    if (stream->resend_now || now_ns >= stream->resend_at_ns) {
-        *number = stream->resend_now ? stream->out_acked : next_resend(stream);
-        stream->backoff += !stream->resend_now && *number == stream->out_acked;
-        stream->resend_now = false;
-        stream->counters.resent++;
-        repeat_anew(stream, *number);
+    if (stream->lost_count > 0) {
+        *number = first_lost(stream);
+        resend(stream, *number);
+        return true;
+    }
+    if (now_ns >= stream->resend_at_ns) {
+        *number = next_resend(stream);
+        stream->backoff += *number == stream->out_acked;
+        resend(stream, *number);
         return true;
     }
     if (now_ns >= repeat_ns(stream, number, &turn)) {
@@ -168,6 +197,25 @@ static bool choose(struct stream *stream, uint64_t now_ns, uint64_t *number)
     return true;
 }
 
+/* A bare ack: tells of holes where there are some. */
+static void fill_ack(struct stream *stream, struct wire_message *message, const uint8_t **body)
+{
+    stream->ack_due = false;
+    if (stream->in_count == 0)
+        return;
+    struct wire_gaps gaps = {.echo = stream->echo};
+    for (uint64_t bit = 0; bit < STREAM_WINDOW - 1; bit++) {
+        uint64_t early = in_slot(stream, stream->in_next + 1 + bit)->present;
+        if (bit < 64)
+            gaps.early_low |= early << bit;
+        else
+            gaps.early_high |= early << (bit - 64);
+    }
+    wire_gaps_put(stream->gaps, &gaps);
+    message->length = WIRE_GAPS_BYTES;
+    *body = stream->gaps;
+}
+
 bool stream_next(struct stream *stream, uint64_t now_ns, struct wire_message *message, uint32_t *number,
                  const uint8_t **body)
 {
@@ -177,46 +225,84 @@ bool stream_next(struct stream *stream, uint64_t now_ns, struct wire_message *me
     *body = NULL;
     if (choose(stream, now_ns, &chosen)) {
         struct stream_slot *slot = out_slot(stream, chosen);
-        slot->sent_ns = now_ns;
+        slot->sent_ns = stream->newest_sent_ns = now_ns;
         message->kind = slot->kind;
         message->length = slot->length;
         *number = (uint32_t)chosen;
         *body = slot->body;
         arm_timer(stream);
-    } else if (!stream->ack_due) {
-        return false;
+        stream->ack_due &= stream->in_count > 0; /* an ack of its own tells of holes */
+        return true;
     }
-    stream->ack_due = false;
+    if (!stream->ack_due)
+        return false;
+    fill_ack(stream, message, body);
     return true;
 }
 
-static void on_ack(struct stream *stream, uint32_t low, bool bare)
+static void on_seen(struct stream *stream, uint64_t number, bool *news)
 {
-    uint64_t acked = serial_expand32(stream->out_acked, low);
-    if (acked > stream->out_unsent || acked < stream->out_acked)
-        return;
-    if (acked > stream->out_acked) {
-        stream->out_acked = acked;
-        stream->same_acks = 0;
-        stream->backoff = 0;
-        stream->resend_now = false;
-        arm_timer(stream);
-        return;
-    }
-    /* Once per oldest message: further ones are its own echoes, and the timer takes over. */
-    if (bare && acked < stream->out_unsent && ++stream->same_acks == SAME_ACKS)
-        stream->resend_now = true;
+    struct stream_slot *slot = out_slot(stream, number);
+    *news |= !slot->seen;
+    slot->seen = true;
+    slot->repeats = 0;
+    forget_lost(stream, slot);
 }
 
-bool stream_on_datagram(struct stream *stream, uint32_t number, const struct wire_message_view *message,
-                        uint64_t now_ns)
+/* What left long enough before the newest that came, and is missing, is lost. */
+static void judge_missing(struct stream *stream, uint32_t echo)
 {
-    (void)now_ns;
-    bool bare = message->fixed.kind == WIRE_MESSAGE_ACK;
-    on_ack(stream, message->fixed.ack, bare);
-    if (bare)
+    /* Later than anything that left: a stamp of nothing. */
+    if (serial_distance32(echo, wire_stamp(stream->newest_sent_ns)) > 0)
+        return;
+    uint64_t allowance_ns = MAX(stream->rtt_timeout_ns / 16, STREAM_REORDER_MIN_NS);
+    for (uint64_t number = stream->out_acked; number < stream->out_unsent; number++) {
+        struct stream_slot *slot = out_slot(stream, number);
+        int32_t later = serial_distance32(echo, wire_stamp(slot->sent_ns));
+        if (slot->seen || slot->lost || later <= 0 || (uint64_t)later * WIRE_STAMP_UNIT_NS < allowance_ns)
+            continue;
+        slot->lost = true;
+        stream->lost_count++;
+    }
+}
+
+static void on_ack(struct stream *stream, const struct wire_message_view *message)
+{
+    uint64_t acked = serial_expand32(stream->out_acked, message->fixed.ack);
+    if (acked > stream->out_unsent || acked < stream->out_acked)
+        return;
+    bool news = acked > stream->out_acked;
+    for (; stream->out_acked < acked; stream->out_acked++)
+        forget_lost(stream, out_slot(stream, stream->out_acked));
+    if (message->fixed.kind == WIRE_MESSAGE_ACK && message->fixed.length == WIRE_GAPS_BYTES) {
+        struct wire_gaps gaps;
+        wire_gaps_get(message->body, &gaps);
+        for (uint64_t bit = 0; bit < STREAM_WINDOW && acked + 1 + bit < stream->out_unsent; bit++)
+            if (((bit < 64 ? gaps.early_low >> bit : gaps.early_high >> (bit - 64)) & 1) != 0)
+                on_seen(stream, acked + 1 + bit, &news);
+        judge_missing(stream, gaps.echo);
+    }
+    if (!news)
+        return;
+    stream->backoff = 0;
+    arm_timer(stream);
+}
+
+static void note_stamp(struct stream *stream, uint32_t stamp)
+{
+    if (!stream->in_known || serial_distance32(stamp, stream->echo) > 0)
+        stream->echo = stamp;
+    stream->in_known = true;
+}
+
+bool stream_on_datagram(struct stream *stream, uint32_t number, uint32_t stamp,
+                        const struct wire_message_view *message)
+{
+    on_ack(stream, message);
+    if (message->fixed.kind == WIRE_MESSAGE_ACK)
         return true;
     stream->ack_due = true;
+    note_stamp(stream, stamp);
     uint64_t full = serial_expand32(stream->in_next, number);
     if (full < stream->in_next ||
         (full < stream->in_next + STREAM_WINDOW && in_slot(stream, full)->present)) {
@@ -227,6 +313,7 @@ bool stream_on_datagram(struct stream *stream, uint32_t number, const struct wir
         return false;
     struct stream_slot *slot = in_slot(stream, full);
     slot->present = true;
+    stream->in_count++;
     slot->kind = message->fixed.kind;
     slot->length = message->fixed.length;
     if (slot->length > 0)
@@ -241,6 +328,7 @@ bool stream_receive(struct stream *stream, uint8_t *kind, const uint8_t **body, 
     if (!slot->present)
         return false;
     slot->present = false;
+    stream->in_count--;
     *kind = slot->kind;
     *body = slot->body;
     *length = slot->length;
@@ -251,7 +339,7 @@ bool stream_receive(struct stream *stream, uint8_t *kind, const uint8_t **body, 
 
 uint64_t stream_next_ns(const struct stream *stream)
 {
-    if (stream->resend_now || stream->ack_due || has_unsent(stream))
+    if (stream->lost_count > 0 || stream->ack_due || has_unsent(stream))
         return 0;
     uint64_t number;
     unsigned turn;

@@ -1,10 +1,13 @@
 /* The reliable, ordered stream of small messages between two peers, both directions in one object.
  *
- * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. Each of the oldest
- * STREAM_RESEND_AHEAD is resent after rtt_timeout (at least 20 ms), from the oldest's third time on doubling
- * up to 2 s; three acks that do not advance repeat the oldest at once. A message marked by
- * stream_repeat_newest is repeated STREAM_REPEATS times, STREAM_REPEAT_NS apart, unless its ack has come:
- * what a whole job waits for must not cost a timeout when a packet or two are lost. Receiving: in order;
+ * Sending: a queue of STREAM_QUEUE messages; up to STREAM_WINDOW of them are in flight. An ack tells which
+ * came in spite of holes before them, and echoes the newest stamp that came: what left
+ * max(STREAM_REORDER_MIN_NS, rtt_timeout/16) before that and is still missing is lost, and resent at once
+ * (RACK's rule, RFC 8985; a stamp leaves no doubt which copy came). Where acks stay out, each of the oldest
+ * STREAM_RESEND_AHEAD missing is resent after rtt_timeout (at least 20 ms), from the oldest's third time on
+ * doubling up to 2 s. A message marked by stream_repeat_newest is repeated STREAM_REPEATS times,
+ * STREAM_REPEAT_NS apart, unless its ack has come: what a whole job waits for must not cost a timeout when a
+ * packet or two are lost. Receiving: in order;
  * messages that came early are kept (STREAM_WINDOW of them). Guarantee: stream_receive hands out each message
  * of a session once, in order. Memory: stream_bytes() from the arena.
  */
@@ -17,11 +20,12 @@
 #include "base/arena.h"
 #include "wire/message.h"
 
-#define STREAM_QUEUE        512 /* power of two */
-#define STREAM_WINDOW       128 /* power of two */
-#define STREAM_RESEND_AHEAD 8
-#define STREAM_REPEAT_NS    5000000ULL
-#define STREAM_REPEATS      2
+#define STREAM_QUEUE          512 /* power of two */
+#define STREAM_WINDOW         128 /* power of two */
+#define STREAM_RESEND_AHEAD   8
+#define STREAM_REPEAT_NS      5000000ULL
+#define STREAM_REORDER_MIN_NS 2000000ULL
+#define STREAM_REPEATS        2
 
 struct stream_slot {
     uint64_t sent_ns; /* 0: never */
@@ -30,6 +34,8 @@ struct stream_slot {
     uint8_t present;
     bool marked;     /* each departure is followed by others without waiting for the timeout */
     uint8_t repeats; /* so many of them are still to come */
+    bool seen;       /* the peer has it, and waits for one before it */
+    bool lost;       /* to be resent at once */
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
 };
 
@@ -44,12 +50,16 @@ struct stream {
     uint64_t out_acked;                    /* first not acked */
     uint64_t out_repeated[STREAM_REPEATS]; /* of each repetition: the first message that it may be due for */
     uint64_t resend_at_ns;
+    uint64_t newest_sent_ns;
     uint32_t backoff;
-    uint32_t same_acks;
-    bool resend_now;
+    uint32_t lost_count;
     struct stream_slot *in; /* number & (STREAM_WINDOW - 1) */
     uint64_t in_next;       /* next number to hand out */
+    uint32_t in_count;      /* present */
+    uint32_t echo;          /* newest stamp that came, once in_known */
+    bool in_known;
     bool ack_due;
+    uint8_t gaps[WIRE_GAPS_BYTES]; /* body of the ack under way */
     uint64_t rtt_timeout_ns;
     struct stream_counters counters;
 };
@@ -67,9 +77,10 @@ size_t stream_room(const struct stream *stream); /* messages that stream_push wo
  * call. *number is what the header's packet number carries. */
 bool stream_next(struct stream *stream, uint64_t now_ns, struct wire_message *message, uint32_t *number,
                  const uint8_t **body);
-/* A datagram came: handles its ack, keeps its message. False: outside the window (dropped, to be counted). */
-bool stream_on_datagram(struct stream *stream, uint32_t number, const struct wire_message_view *message,
-                        uint64_t now_ns);
+/* A datagram came: handles its ack, keeps its message. False: outside the window (dropped, to be counted).
+ * `stamp` is its header's. */
+bool stream_on_datagram(struct stream *stream, uint32_t number, uint32_t stamp,
+                        const struct wire_message_view *message);
 /* The next message in order, valid until the next call on this stream; false: none. */
 bool stream_receive(struct stream *stream, uint8_t *kind, const uint8_t **body, size_t *length);
 uint64_t stream_next_ns(const struct stream *stream); /* 0: something can go now */

@@ -305,7 +305,8 @@ void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns)
         struct child *child = &job->children[index];
         if (child->gone)
             continue;
-        bool waited = now_ns >= later_ns(child->hash_sent_ns, HASH_INTERVAL_NS);
+        uint64_t interval_ns = MAX(node->peers[child->peer].sender.rtt.smoothed_ns / 16, HASH_INTERVAL_NS);
+        bool waited = now_ns >= later_ns(child->hash_sent_ns, interval_ns);
         /* Half of the queue stays free for messages that matter more. */
         while (job->hash_ready > child->hash_next &&
                stream_room(&node->peers[child->peer].stream) > STREAM_QUEUE / 2 &&

@@ -70,7 +70,7 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
         count_error(node, error);
         return;
     }
-    if (!stream_on_datagram(&peer->stream, header->packet_number, &view, now_ns)) {
+    if (!stream_on_datagram(&peer->stream, header->packet_number, header->stamp, &view)) {
         node->counters.drop_message_window++;
         return;
     }

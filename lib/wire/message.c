@@ -11,7 +11,8 @@ enum wire_error wire_message_decode(const uint8_t *data, size_t length, struct w
         return WIRE_BAD_VALUE;
     if (view->fixed.length > WIRE_MESSAGE_BODY_MAX)
         return WIRE_BAD_LENGTH;
-    if (view->fixed.kind == WIRE_MESSAGE_ACK && view->fixed.length != 0)
+    if (view->fixed.kind == WIRE_MESSAGE_ACK && view->fixed.length != 0 &&
+        view->fixed.length != WIRE_GAPS_BYTES)
         return WIRE_BAD_LENGTH;
     if (length != (size_t)WIRE_MESSAGE_BYTES + view->fixed.length)
         return WIRE_BAD_LENGTH;

@@ -3,7 +3,8 @@
  * common header 32 (packet number = sequence number) | ack u32 | kind u8 | reserved u8 | length u16 | body
  *
  * ack: the next sequence number expected from the peer (cumulative). Kind WIRE_MESSAGE_ACK carries only that,
- * uses no sequence number and has no body. Bodies are declared in wire/control.h. */
+ * and uses no sequence number. Its body is empty, or, where later ones than the expected one came already,
+ * wire_gaps. Bodies of other kinds are declared in wire/control.h. */
 #pragma once
 
 #include "wire/header.h"
@@ -14,7 +15,15 @@
     FIELD(u8, reserved)                                                                                      \
     FIELD(u16, length)
 
+/* Which messages came early, and what came last. */
+#define WIRE_GAPS_FIELDS(FIELD)                                                                              \
+    FIELD(u32, echo)       /* newest stamp of all messages that came, in the peer's own time */              \
+    FIELD(u64, early_low)  /* bit i: ack + 1 + i came */                                                     \
+    FIELD(u64, early_high) /* … ack + 65 + i */
+
 WIRE_DECLARE(message, WIRE_MESSAGE_FIELDS)
+WIRE_DECLARE(gaps, WIRE_GAPS_FIELDS)
+#define WIRE_GAPS_BYTES       WIRE_FIXED_BYTES(WIRE_GAPS_FIELDS)
 #define WIRE_MESSAGE_BYTES    (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_MESSAGE_FIELDS))
 #define WIRE_MESSAGE_BODY_MAX 1180 /* 40 + 1180 + 48 (IPv6, UDP) <= 1280 */
 #define WIRE_MESSAGE_ACK      0

@@ -14,7 +14,7 @@
 
 struct datagram {
     uint64_t at_ns;
-    uint32_t number;
+    uint32_t number, stamp;
     struct wire_message fixed;
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     bool to_b;
@@ -101,6 +101,7 @@ static void put(struct pair *pair, const struct wire_message *message, uint32_t 
         struct datagram *datagram = &pair->flight[pair->count++];
         datagram->at_ns = pair->now_ns + pair->delay_ns + rng_below(&pair->rng, pair->jitter_ns + 1);
         datagram->number = number;
+        datagram->stamp = wire_stamp(pair->now_ns);
         datagram->fixed = *message;
         datagram->to_b = to_b;
         if (message->length > 0)
@@ -130,7 +131,7 @@ static void deliver(struct pair *pair)
         }
         struct wire_message_view view = {.fixed = datagram->fixed, .body = datagram->body};
         struct stream *stream = datagram->to_b ? &pair->b : &pair->a;
-        assert_true(stream_on_datagram(stream, datagram->number, &view, pair->now_ns));
+        assert_true(stream_on_datagram(stream, datagram->number, datagram->stamp, &view));
         take_all(stream, datagram->to_b ? &pair->b_received : &pair->a_received);
         pair->flight[index] = pair->flight[--pair->count];
     }
@@ -239,34 +240,80 @@ static void stream__window_bounds_what_is_in_flight(void **state)
     assert_int_equal(sent, STREAM_WINDOW);
     /* The far end refuses what lies beyond its window, and keeps what is inside. */
     struct wire_message_view view = {.fixed = {.kind = 1}};
-    assert_false(stream_on_datagram(&pair->b, STREAM_WINDOW, &view, 0));
-    assert_true(stream_on_datagram(&pair->b, STREAM_WINDOW - 1, &view, 0));
+    assert_false(stream_on_datagram(&pair->b, STREAM_WINDOW, 0, &view));
+    assert_true(stream_on_datagram(&pair->b, STREAM_WINDOW - 1, 0, &view));
     assert_int_equal(pair->b.counters.received, 1);
 }
 
-static void stream__third_repeated_ack_resends_at_once(void **state)
+/* An ack with gaps, as the peer would write it. */
+static void tell_gaps(struct stream *stream, uint32_t acked, uint64_t early, uint64_t echo_ns)
+{
+    uint8_t body[WIRE_GAPS_BYTES];
+    struct wire_gaps gaps = {.echo = wire_stamp(echo_ns), .early_low = early};
+    wire_gaps_put(body, &gaps);
+    struct wire_message_view ack = {
+        .fixed = {.kind = WIRE_MESSAGE_ACK, .ack = acked, .length = WIRE_GAPS_BYTES}, .body = body};
+    assert_true(stream_on_datagram(stream, 0, 0, &ack));
+}
+
+/* What left an allowance before the newest that came is resent at once, each hole once per departure. */
+static void stream__holes_are_resent_at_once(void **state)
 {
     struct pair *pair = *state;
-    for (uint64_t n = 0; n < 10; n++)
-        push(&pair->a, n);
     struct wire_message message;
     uint32_t number;
     const uint8_t *body;
-    while (stream_next(&pair->a, 0, &message, &number, &body))
-        continue;
-    struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 4}};
-    stream_on_datagram(&pair->a, 0, &ack, 10 * NS_PER_MS);
-    for (int repeated = 0; repeated < 2; repeated++)
-        stream_on_datagram(&pair->a, 0, &ack, 11 * NS_PER_MS);
-    assert_false(stream_next(&pair->a, 11 * NS_PER_MS, &message, &number, &body));
-    stream_on_datagram(&pair->a, 0, &ack, 12 * NS_PER_MS);
-    assert_int_equal(stream_next_ns(&pair->a), 0);
-    assert_true(stream_next(&pair->a, 12 * NS_PER_MS, &message, &number, &body));
-    assert_int_equal(number, 4);
-    /* Further echoes of the same hole do not repeat it again. */
-    for (int repeated = 0; repeated < 9; repeated++)
-        stream_on_datagram(&pair->a, 0, &ack, 13 * NS_PER_MS);
-    assert_false(stream_next(&pair->a, 13 * NS_PER_MS, &message, &number, &body));
+    const uint64_t step_ns = NS_PER_MS;
+    for (uint64_t n = 0; n < 20; n++) {
+        push(&pair->a, n);
+        assert_true(stream_next(&pair->a, n * step_ns, &message, &number, &body));
+    }
+    /* 4, 7 and 15 are missing; the newest that came left at 16 ms, the allowance is 80 ms / 16. */
+    uint64_t early = 0xffff & ~(1ULL << 2 | 1ULL << 10 | 0xfULL << 12);
+    tell_gaps(&pair->a, 4, early, 16 * step_ns);
+    uint64_t now_ns = 30 * NS_PER_MS;
+    const uint32_t lost[] = {4, 7};
+    for (size_t index = 0; index < 2; index++) {
+        assert_int_equal(stream_next_ns(&pair->a), 0);
+        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, lost[index]);
+    }
+    /* The same news changes nothing, nor does a stamp of nothing that ever left. */
+    tell_gaps(&pair->a, 4, early, 19 * step_ns);
+    tell_gaps(&pair->a, 4, early, 60 * step_ns);
+    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
+    /* The copy of 4 came, that of 7 left at the same time; 15 … 19 by now are overdue. */
+    tell_gaps(&pair->a, 7, early >> 3, now_ns);
+    for (uint32_t expected = 15; expected < 20; expected += expected == 15 ? 2 : 1) {
+        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, expected);
+    }
+    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
+    assert_int_equal(pair->a.counters.resent, 6);
+}
+
+/* At 30 % loss both ways 128 messages take a few round trips, however many are lost at once. */
+static void stream__many_holes_take_few_round_trips(void **state)
+{
+    struct pair *pair = *state;
+    pair->loss_ppb = 300000000;
+    pair->delay_ns = NS_PER_S / 2;
+    stream_set_timeout(&pair->a, 1500 * NS_PER_MS);
+    stream_set_timeout(&pair->b, 1500 * NS_PER_MS);
+    uint64_t received = 0;
+    uint64_t round_ns = 20 * NS_PER_MS;
+    for (; received < 600 && pair->now_ns < 60 * NS_PER_S; received = pair->b_received) {
+        if (pair->a_pushed < 600 && stream_room(&pair->a) > 0) {
+            assert_true(push(&pair->a, pair->a_pushed++));
+            stream_repeat_newest(&pair->a);
+        }
+        send_all(pair, &pair->a, true);
+        send_all(pair, &pair->b, false);
+        pair->now_ns += round_ns;
+        deliver(pair);
+    }
+    /* 600 messages are pushed in 12 s. */
+    assert_true(pair->now_ns <= 18 * NS_PER_S);
 }
 
 static void stream__silence_doubles_the_wait(void **state)
@@ -291,11 +338,11 @@ static void stream__silence_doubles_the_wait(void **state)
     while (stream_next(&pair->a, now_ns, &message, &number, &body))
         continue;
     struct wire_message_view news = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    stream_on_datagram(&pair->a, 0, &news, now_ns);
+    stream_on_datagram(&pair->a, 0, 0, &news);
     assert_int_equal(stream_next_ns(&pair->a), now_ns + 80 * NS_PER_MS);
     /* An ack of what was never sent changes nothing. */
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 4}};
-    stream_on_datagram(&pair->a, 0, &ack, now_ns);
+    stream_on_datagram(&pair->a, 0, 0, &ack);
     assert_int_equal(pair->a.out_acked, 1);
 }
 
@@ -316,7 +363,7 @@ static void stream__repeats_marked_messages_early(void **state)
     assert_int_equal(stream_next_ns(&pair->a), 1000 + STREAM_REPEAT_NS);
     assert_false(stream_next(&pair->a, 999 + STREAM_REPEAT_NS, &message, &number, &body));
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    stream_on_datagram(&pair->a, 0, &ack, 2000);
+    stream_on_datagram(&pair->a, 0, 0, &ack);
     for (uint64_t turn = 1; turn <= STREAM_REPEATS; turn++) {
         assert_int_equal(stream_next_ns(&pair->a), 1000 + turn * STREAM_REPEAT_NS);
         for (uint32_t expected = 2; expected < 4; expected++) {
@@ -343,7 +390,7 @@ static void stream__several_losses_are_resent_together(void **state)
     while (stream_next(&pair->a, 1000, &message, &number, &body))
         continue;
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 5}};
-    stream_on_datagram(&pair->a, 0, &ack, 2000);
+    stream_on_datagram(&pair->a, 0, 0, &ack);
     uint64_t now_ns = 1000;
     for (int turn = 0; turn < STREAM_REPEATS; turn++) {
         now_ns += STREAM_REPEAT_NS;
@@ -377,7 +424,8 @@ int main(void)
         STREAM_TEST(stream__numbers_wrap_at_32_bits),
         STREAM_TEST(stream__full_queue_is_told),
         STREAM_TEST(stream__window_bounds_what_is_in_flight),
-        STREAM_TEST(stream__third_repeated_ack_resends_at_once),
+        STREAM_TEST(stream__holes_are_resent_at_once),
+        STREAM_TEST(stream__many_holes_take_few_round_trips),
         STREAM_TEST(stream__silence_doubles_the_wait),
         STREAM_TEST(stream__repeats_marked_messages_early),
         STREAM_TEST(stream__several_losses_are_resent_together),

@@ -98,7 +98,12 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
     case CONTROL_KIND_COUNT:
         break;
     }
-    CHECK((unsigned)kind == WIRE_MESSAGE_ACK && length == 0);
+    CHECK((unsigned)kind == WIRE_MESSAGE_ACK && (length == 0 || length == WIRE_GAPS_BYTES));
+    if (length != 0) {
+        struct wire_gaps gaps;
+        wire_gaps_get(body, &gaps);
+        same(body, length, out, (size_t)(wire_gaps_put(out, &gaps) - out));
+    }
     return WIRE_OK;
 }
 

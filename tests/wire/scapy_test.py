@@ -64,6 +64,7 @@ def vectors():
         credit=65536, own_rate_kbps=10000000, limited_by=2, runs=[0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435456])
     yield "ack-empty", header() / sluice.SluiceAck(base=9, largest=8, credit=1)
     yield "message-ack", message(0, 0x00000102)
+    yield "message-gaps", message(0, 0x00000102, sluice.Gaps(echo=0x89abcdee, early_low=1 << 63 | 5, early_high=1))
     yield "measure", message(1, 2, sluice.Measure(job=0xdecade01, duration_ms=2000, age_ms=10000))
     yield "measurement", message(2, 3, sluice.Measurement(
         job=0xdecade01, up_bps=1000000000, down_bps=10000000000, total=2, peers=measured))

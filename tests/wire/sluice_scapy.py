@@ -220,6 +220,13 @@ class SluiceClose(SluiceLayer):
     ]
 
 
+class Gaps(SluiceLayer):
+    """Body of an ack that tells of holes."""
+
+    name = "gaps"
+    fields_desc = [XIntField("echo", 0), XLongField("early_low", 0), XLongField("early_high", 0)]
+
+
 class Measure(SluiceLayer):
     name = "measure"
     fields_desc = [IntField("job", 0), IntField("duration_ms", 0), IntField("age_ms", 0)]
@@ -382,7 +389,7 @@ class LiveEnd(SluiceLayer):
     ] + text_fields()
 
 
-BODIES = {1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
+BODIES = {0: Gaps, 1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
           9: Blocks, 10: CloseJob, 11: Adjust, 12: LiveRoom, 13: LiveEnd}
 
 # Reversed, so that SluiceProbe and Blocks, used for two values each, build as the lower one by default.
