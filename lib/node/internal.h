@@ -293,6 +293,9 @@ uint64_t peer_next_ns(const struct peer *peer);
 void peer_on_packet(struct node *node, struct peer *peer, const struct wire_header *header, uint64_t now_ns);
 uint64_t peer_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns);
 bool peer_control_due(const struct peer *peer, uint64_t now_ns);
+/* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
+ * way is as kind to it. */
+uint64_t peer_message_ns(const struct peer *peer);
 void peer_note_control(struct node *node, struct peer *peer);
 /* Queues a control message; counts and returns false when the queue is full. */
 bool peer_send(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length);

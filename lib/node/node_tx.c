@@ -125,9 +125,12 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     struct wire_message message = {0};
     uint32_t number = 0;
     const uint8_t *body = NULL;
-    if (!stream_next(&peer->stream, now_ns, &message, &number, &body))
+    uint64_t depart_ns = MAX(peer_message_ns(peer), now_ns);
+    if (depart_ns > now_ns + TX_HORIZON_NS ||
+        !stream_next(&peer->stream, depart_ns, &message, &number, &body))
         return false;
-    struct wire_header header = header_for(peer, WIRE_MESSAGE, now_ns);
+    struct wire_header header = header_for(peer, WIRE_MESSAGE, depart_ns);
+    packet->depart_ns = depart_ns;
     header.packet_number = number;
     uint8_t *scratch = node->scratch[node->scratch_used++];
     split(packet, scratch, wire_message_encode(scratch, &header, &message, body));

@@ -247,13 +247,26 @@ void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
         peer->ready_ns = 0; /* a tail probe may have given something back, or the window may have opened */
 }
 
+uint64_t peer_message_ns(const struct peer *peer)
+{
+    uint64_t next_ns = stream_next_ns(&peer->stream);
+    return peer->jobs_out == 0 ? next_ns : MAX(next_ns, pacer_next_ns(&peer->sender.pacer));
+}
+
+/* … and when that may be handed to the port. */
+static uint64_t message_due_ns(const struct peer *peer)
+{
+    uint64_t at_ns = peer_message_ns(peer);
+    return at_ns == TIME_NEVER ? TIME_NEVER : elapsed_ns(at_ns, TX_HORIZON_NS);
+}
+
 bool peer_control_due(const struct peer *peer, uint64_t now_ns)
 {
     if (now_ns >= peer->hello_due_ns || peer->close_due || peer->reply_count > 0)
         return true;
     if (peer->state != PEER_UP)
         return false;
-    return now_ns >= receiver_next_ns(&peer->receiver) || now_ns >= stream_next_ns(&peer->stream) ||
+    return now_ns >= receiver_next_ns(&peer->receiver) || now_ns >= message_due_ns(peer) ||
            (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) || now_ns >= peer->watch.next_ns;
 }
 
@@ -268,7 +281,7 @@ uint64_t peer_next_ns(const struct peer *peer)
     next_ns = MIN(next_ns, later_ns(peer->heard_ns, peer->silence_ns));
     next_ns = MIN(next_ns, peer->watch.next_ns);
     next_ns = MIN(next_ns, receiver_next_ns(&peer->receiver));
-    next_ns = MIN(next_ns, stream_next_ns(&peer->stream));
+    next_ns = MIN(next_ns, message_due_ns(peer));
     return MIN(next_ns, sender_next_ns(&peer->sender));
 }
 
