@@ -183,20 +183,35 @@ static uint64_t start_gain_ppm(const struct congestion_bql *bql)
     uint64_t train_bps = bql->train_bps;
     if (transmit_ns(TRAIN_PACKETS * PACKET_BYTES, MAX(train_bps, 1ULL)) < 4 * delay_jitter_ns(&bql->delay))
         return 2 * PPM;
-    if (bql->rate_bps < train_bps / 10 * 9) {
-        uint64_t up_ppm = muldiv64(train_bps, 950000, bql->rate_bps);
+    if (bql->tried_bps < train_bps / 10 * 9) {
+        uint64_t up_ppm = muldiv64(train_bps, 950000, bql->tried_bps);
         return MIN(2 * PPM, up_ppm);
     }
-    return bql->rate_bps > train_bps / 10 * 12 ? 2 * PPM : 1100000;
+    return bql->tried_bps > train_bps / 10 * 12 ? 2 * PPM : 1100000;
 }
 
+/* The higher rate is only tried: longer than it takes to tell, but no whole round trip. */
 static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
 {
-    set_rate(bql, muldiv64(bql->rate_bps, gain_ppm, PPM));
+    bql->start_bps = bql->tried_bps;
+    bql->tried_bps = MIN(muldiv64(bql->tried_bps, gain_ppm, PPM), RATE_MAX_BPS);
+    set_rate(bql, bql->tried_bps);
     bql->raised_from_bps = delivered_bps;
     bql->raised_ns = now_ns;
     bql->raised_acked = 0;
     bql->raised_lost = 0;
+}
+
+static uint64_t look_ns(const struct congestion_bql *bql)
+{
+    uint64_t jitter_ns = MIN(4 * delay_jitter_ns(&bql->delay), bql->rtt_ns / 2);
+    uint64_t packets_ns = transmit_ns(DELAY_PACKETS_MIN * PACKET_BYTES, MAX(bql->tried_bps, RATE_MIN_BPS));
+    return MAX(bql->rtt_ns / 6 + jitter_ns, packets_ns);
+}
+
+static uint64_t try_ns(const struct congestion_bql *bql)
+{
+    return look_ns(bql) + bql->rtt_ns / 8 + NS_PER_MS;
 }
 
 /* The path spreads a train to the rate that it takes: between two acks on the receiver's clock, or in one
@@ -222,8 +237,8 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     rate_restart(&bql->rate);
     /* As much as other transports start with does no harm. */
     uint64_t least_bps = muldiv64(10 * PACKET_BYTES, 8 * NS_PER_S, MAX(bql->rtt_ns, START_RTT_MIN_NS));
-    set_rate(bql, MAX(train_bps, 2 * least_bps));
-    raise(bql, PPM / 2, 0, sample->now_ns);
+    bql->tried_bps = MAX(train_bps / 2, least_bps);
+    raise(bql, PPM, 0, sample->now_ns);
 }
 
 /* ---- the law ---- */
@@ -340,6 +355,8 @@ static void excess_loss(struct congestion_bql *bql, const struct view *view, con
         bql->parked_bps = 0;
         set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
         enter(bql, bql->parked_starting ? BQL_START : BQL_CALM);
+        bql->tried_bps = bql->rate_bps;
+        bql->start_bps = bql->rate_bps;
         bql->raised_from_bps = bql->parked_delivered_bps / 2;
         bql->raised_acked = 0;
         bql->raised_lost = 0;
@@ -367,6 +384,8 @@ static void park_start(struct congestion_bql *bql, const struct view *view, uint
  * chance. */
 static void start(struct congestion_bql *bql, const struct view *view)
 {
+    if (view->now_ns >= bql->raised_ns + try_ns(bql))
+        set_rate(bql, bql->start_bps);
     if (view->newest_sent_ns < bql->raised_ns)
         return;
     uint64_t since_ns = view->newest_sent_ns - bql->raised_ns;
@@ -375,12 +394,14 @@ static void start(struct congestion_bql *bql, const struct view *view)
         enter(bql, BQL_TRACK);
         return;
     }
-    if (since_ns < view->rtt_ns / 4 + MIN(4 * delay_jitter_ns(&bql->delay), view->rtt_ns / 2) ||
-        bql->raised_acked < DELAY_PACKETS_MIN)
+    if (since_ns < look_ns(bql) || bql->raised_acked < DELAY_PACKETS_MIN)
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
-    uint64_t passed_bps = muldiv64(bql->rate_bps, PPM - loss_ppm, PPM);
-    uint64_t hoped_bps = muldiv64(bql->rate_bps, PPM - bql->base_loss_ppm, PPM);
+    uint64_t tried_ns = MIN(since_ns, try_ns(bql));
+    uint64_t sent_bps = muldiv64(bql->tried_bps, tried_ns, since_ns) +
+                        muldiv64(bql->start_bps, since_ns - tried_ns, since_ns);
+    uint64_t passed_bps = muldiv64(sent_bps, PPM - loss_ppm, PPM);
+    uint64_t hoped_bps = muldiv64(sent_bps, PPM - bql->base_loss_ppm, PPM);
     bool grew = delivered_bps > (bql->raised_from_bps + hoped_bps) / 2;
     if (view->queue_ns > view->target_ns / 4 + delay_jitter_ns(&bql->delay)) {
         enter(bql, BQL_TRACK);
