@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "edge/limit.h"
+#include "edge/cubic_window.h"
 #include "edge/path_delay.h"
 #include "edge/path_rate.h"
 
@@ -112,8 +113,15 @@ struct congestion_bql {
     uint64_t delivered_ns, round_delivered_ns, round_delivered_bytes;
     uint64_t unparked_bps;
     uint64_t refresh_start_ns, refresh_end_ns;
-    int64_t refresh_owd_ns; /* least seen meanwhile */
-    uint64_t refreshed_bps; /* rate to go back to */
+    int64_t refresh_owd_ns;         /* least seen meanwhile */
+    uint64_t refreshed_bps;         /* rate to go back to */
+    uint64_t fed_ns;                /* when the rate was last no less than half of that, or the queue small */
+    uint64_t own_bps, own_most_bps; /* of all edges into the receiver's port: now, and the most of late */
+    uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
+    uint64_t contest_ns, contest_queue_ns; /* since when the queue stays, and how long it was */
+    struct cubic_window window;
+    uint64_t competitive_ns, competed_ns;
+    uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
     uint64_t base_seen_bps; /* rate when the base was last seen */
     uint64_t silenced_bps;  /* rate when the path fell silent */
     uint64_t train_end_ns;

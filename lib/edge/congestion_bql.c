@@ -6,6 +6,7 @@
 #define PACKET_BYTES      1538
 #define RATE_MIN_BPS      50000ULL
 #define RATE_MAX_BPS      1000000000000ULL
+#define KNOWN_PPM         995000
 #define TRAIN_BPS         40000000000ULL
 #define TRAIN_PACKETS     20
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
@@ -16,6 +17,7 @@
 #define CALM_PPM          400000ULL
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
 #define GROWTH_MIN_PPM    25000ULL
+#define GROWTH_BOLD_PPM   100000
 #define GROWTH_UNSURE_PPM 200000
 #define GROWTH_MAX_PPM    500000ULL
 #define START_RTT_MIN_NS  (20 * NS_PER_MS)
@@ -29,10 +31,17 @@
 #define REFRESH_LASTS_NS  (200 * NS_PER_MS)
 #define REFRESH_RTTS      20
 #define BUFFER_HOLD_NS    (2 * NS_PER_S)
+#define CONTEST_NS        (3 * NS_PER_S / 2)
+#define CONTEST_RTTS      10
+#define OWN_PERCENT       85
+#define OWN_HOLD_NS       (30 * NS_PER_S)
+#define DRAIN_NS          (10 * NS_PER_S)
+#define DRAIN_RTTS        50
+#define DRAIN_PPM         300000ULL
 #define ACK_ALLOWANCE_NS  (50 * NS_PER_MS)
 
-enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRESH };
-static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh"};
+enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRESH, BQL_COMPETE };
+static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh", "compete"};
 
 /* What this ack makes of the path. */
 struct view {
@@ -40,6 +49,7 @@ struct view {
     uint64_t rtt_ns;
     uint64_t capacity_bps; /* what the path takes from this edge, random loss included */
     uint64_t queue_ns;     /* as measured */
+    uint64_t newest_ns;    /* as the newest packet tells, beyond jitter */
     uint64_t predicted_ns; /* when what is under way will have arrived */
     uint64_t target_ns;
     uint64_t newest_sent_ns;
@@ -85,6 +95,8 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
     congestion->in_flight_max_bytes = 2 * bytes_within(bql->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
     if (bql->phase == BQL_TRAIN)
         congestion->in_flight_max_bytes = TRAIN_PACKETS * PACKET_BYTES;
+    if (bql->phase == BQL_COMPETE && bql->draining_ns == 0)
+        congestion->in_flight_max_bytes = bql->window.bytes;
 }
 
 static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
@@ -102,7 +114,8 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     delay_init(&bql->delay, now_ns);
     rate_init(&bql->rate);
     start_round(bql, now_ns);
-    set_rate(bql, known ? initial_bps : TRAIN_BPS);
+    /* The plan's rate was measured with an error: rather a little less. */
+    set_rate(bql, known ? muldiv64(initial_bps, KNOWN_PPM, PPM) : TRAIN_BPS);
     publish(congestion, rtt_ns);
 }
 
@@ -130,13 +143,22 @@ static uint64_t with_losses_bps(const struct congestion_bql *bql, uint64_t deliv
     return muldiv64(delivered_bps, PPM, PPM - MIN(bql->base_loss_ppm, (uint32_t)(PPM / 2)));
 }
 
+/* Limited by something else the rate says nothing of the path, nor do deliveries; but what is limited by a
+ * window only, or delivers what it is to all the same, may have itself to blame. */
+static bool held(const struct congestion_bql *bql, uint64_t now_ns)
+{
+    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
+    return now_ns < bql->held_until_ns && !bql->window_limited &&
+           with_losses_bps(bql, delivered_bps) < bql->rate_bps / 10 * 8;
+}
+
 /* Deliveries measure what the path takes only while there is a queue; else they are a lower bound. */
 static void observe_capacity(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
     uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * PACKET_BYTES;
     uint64_t small_ns = MAX(target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
     small_ns += order_kept_jitter_ns(bql);
-    if (sample->now_ns < bql->held_until_ns && !bql->window_limited)
+    if (held(bql, sample->now_ns))
         return;
     if (delay_queue_ns(&bql->delay) <= small_ns) {
         bql->standing_ns = 0;
@@ -159,6 +181,7 @@ static struct view look(const struct congestion_bql *bql, const struct congestio
     view.capacity_bps = bql->capacity_bps;
     view.queue_ns = delay_queue_ns(&bql->delay);
     view.target_ns = target_ns(bql, view.capacity_bps > 0 ? view.capacity_bps : bql->rate_bps);
+    view.newest_ns = view.queue_ns + elapsed_ns(sample->spread_ns, 2 * delay_jitter_ns(&bql->delay));
     view.predicted_ns = view.queue_ns;
     if (view.capacity_bps > 0 && bql->phase == BQL_TRACK) {
         uint64_t coming_ns = view.queue_ns + transmit_ns(sample->after_bytes, view.capacity_bps);
@@ -243,8 +266,6 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
 
 /* ---- the law ---- */
 
-/* Limited by something else the rate says nothing of the path, nor do deliveries; but where the window is
- * full under a queue, it may be the rate that filled it. */
 static void track(struct congestion_bql *bql, const struct view *view)
 {
     if (view->queue_ns >= muldiv64(view->target_ns, CALM_PPM, PPM))
@@ -254,8 +275,7 @@ static void track(struct congestion_bql *bql, const struct view *view)
         bql->raised_ns = 0;
         return;
     }
-    bool held = view->now_ns < bql->held_until_ns;
-    if (view->capacity_bps == 0 || (held && !bql->window_limited))
+    if (view->capacity_bps == 0 || held(bql, view->now_ns))
         return;
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
     int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
@@ -265,16 +285,16 @@ static void track(struct congestion_bql *bql, const struct view *view)
     change_ppm = MIN(change_ppm, GAIN_PPM);
     change_ppm = MAX(change_ppm, fall_ppm);
     uint64_t rate_bps = muldiv64(view->capacity_bps, (uint64_t)((int64_t)PPM + change_ppm), PPM);
-    set_rate(bql, held ? MIN(rate_bps, bql->rate_bps) : rate_bps);
+    set_rate(bql, view->now_ns < bql->held_until_ns ? MIN(rate_bps, bql->rate_bps) : rate_bps);
 }
 
 static void calm(struct congestion_bql *bql, const struct view *view)
 {
-    if (view->predicted_ns >= muldiv64(view->target_ns, CALM_PPM, PPM)) {
+    if (view->newest_ns >= muldiv64(view->target_ns, CALM_PPM, PPM)) {
         enter(bql, BQL_TRACK);
         return;
     }
-    if (view->newest_sent_ns < bql->raised_ns + view->rtt_ns / 4 || view->now_ns < bql->held_until_ns)
+    if (view->newest_sent_ns < bql->raised_ns + view->rtt_ns / 8 || view->now_ns < bql->held_until_ns)
         return;
     if (bql->cautious_rounds > 0)
         return;
@@ -282,8 +302,10 @@ static void calm(struct congestion_bql *bql, const struct view *view)
     bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / 8;
     bql->cautious_rounds = near ? 2 : 0;
     set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
+    uint64_t growth_ppm =
+        bql->growth_ppm < GROWTH_BOLD_PPM ? 2ULL * bql->growth_ppm : 5ULL * bql->growth_ppm / 2;
     if (!near)
-        bql->growth_ppm = (uint32_t)MIN(2 * (uint64_t)bql->growth_ppm, GROWTH_MAX_PPM);
+        bql->growth_ppm = (uint32_t)MIN(growth_ppm, GROWTH_MAX_PPM);
     bql->raised_ns = view->now_ns;
 }
 
@@ -453,6 +475,11 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     start_round(bql, view->now_ns);
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return;
+    if (bql->phase == BQL_COMPETE) {
+        if (loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm)
+            cubic_on_loss(&bql->window, view->rtt_ns + view->queue_ns, view->now_ns);
+        return;
+    }
     /* What was sent before the phase began has no say in it. */
     uint64_t rounds = bql->phase == BQL_TRACK ? 2 : 1;
     uint64_t seen_ns = bql->entered_ns + rounds * view->rtt_ns + bql->late_ns + bql->queue_peak_before_ns;
@@ -483,16 +510,18 @@ static bool refresh_due(const struct congestion_bql *bql, const struct view *vie
     uint64_t peak_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
     bool falls = view->queue_ns + view->target_ns / 4 < peak_ns;
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
-    bool starves = bql->rate_bps < bql->base_seen_bps / 2 && view->queue_ns > view->target_ns;
-    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || (starves && since_ns >= due_ns / 5);
+    uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(bql->fed_ns, bql->refresh_end_ns));
+    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5;
 }
 
 static void refresh_when_due(struct congestion_bql *bql, const struct view *view)
 {
     if (bql->delay.base_seen_ns == view->now_ns)
         bql->base_seen_bps = bql->rate_bps;
+    if (bql->rate_bps >= bql->base_seen_bps / 2 || view->queue_ns <= view->target_ns)
+        bql->fed_ns = view->now_ns;
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN || bql->phase == BQL_REFRESH ||
-        !refresh_due(bql, view))
+        bql->phase == BQL_COMPETE || !refresh_due(bql, view))
         return;
     bql->phase = BQL_REFRESH;
     bql->refresh_start_ns = view->now_ns;
@@ -502,30 +531,120 @@ static void refresh_when_due(struct congestion_bql *bql, const struct view *view
     set_rate(bql, bql->rate_bps / 2);
 }
 
-static void refreshing(struct congestion_bql *bql, const struct view *view,
-                       const struct congestion_sample *sample)
+static void refreshing(struct congestion_bql *bql, const struct view *view)
 {
-    if (sample->owd_known && view->newest_sent_ns >= bql->refresh_start_ns)
-        bql->refresh_owd_ns = MIN(bql->refresh_owd_ns, sample->owd_ns);
     if (view->now_ns < bql->refresh_end_ns && bql->delay.base_seen_ns == view->now_ns)
         bql->refresh_end_ns = view->now_ns;
-    if (view->now_ns >= bql->refresh_end_ns)
-        set_rate(bql, bql->refreshed_bps);
-    if (view->newest_sent_ns < bql->refresh_end_ns + view->rtt_ns)
+    if (view->now_ns < bql->refresh_end_ns)
         return;
-    /* Others may have kept a queue meanwhile, but none above the target for long. */
+    set_rate(bql, bql->refreshed_bps);
+    enter(bql, BQL_TRACK);
+}
+
+/* What was sent while the base was refreshed has come. Others may have kept a queue meanwhile, but none above
+ * the target for long. */
+static void judge_refresh(struct congestion_bql *bql, const struct view *view,
+                          const struct congestion_sample *sample)
+{
+    if (bql->refresh_start_ns == 0)
+        return;
+    if (sample->owd_known && view->newest_sent_ns >= bql->refresh_start_ns)
+        bql->refresh_owd_ns = MIN(bql->refresh_owd_ns, sample->owd_ns);
+    if (bql->phase == BQL_REFRESH || view->newest_sent_ns < bql->refresh_end_ns)
+        return;
     bool seen = bql->refresh_owd_ns != INT64_MAX;
     bool above = seen && bql->refresh_owd_ns - bql->delay.base_ns > (int64_t)view->target_ns;
     bql->refreshes_above = above ? bql->refreshes_above + 1 : 0;
     if (bql->refreshes_above >= 2)
         delay_refresh(&bql->delay, bql->refresh_owd_ns, view->now_ns);
+    bql->refresh_start_ns = 0;
+}
+
+/* ---- beside senders that fill the buffer ---- */
+
+/* The queue stays although this edge keeps giving way, and the receiver's other edges don't have the rest. */
+static bool contested(struct congestion_bql *bql, const struct view *view)
+{
+    bool lasts = view->queue_ns > view->target_ns * 5 / 2 &&
+                 view->queue_ns > bql->contest_queue_ns / 10 * 8 && bql->contest_queue_ns > 0;
+    if (!lasts) {
+        bql->contest_ns = view->now_ns;
+        bql->contest_queue_ns = view->queue_ns;
+    }
+    uint64_t wait_ns = MAX(CONTEST_NS, CONTEST_RTTS * view->rtt_ns);
+    return elapsed_ns(view->now_ns, bql->contest_ns) > wait_ns &&
+           bql->own_bps < bql->own_most_bps / 100 * OWN_PERCENT;
+}
+
+static void compete_when_contested(struct congestion_bql *bql, const struct view *view)
+{
+    bool yields = bql->phase == BQL_TRACK || bql->phase == BQL_PARK || bql->phase == BQL_REFRESH;
+    if (!contested(bql, view) || !yields)
+        return;
+    uint64_t rate_bps = MAX(bql->rate_bps, bql->own_most_bps / 4);
+    enter(bql, BQL_COMPETE);
+    cubic_init(&bql->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), view->now_ns);
+    bql->drain_due_ns = view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
+    bql->draining_ns = 0;
+}
+
+/* Now and then it gives way for two round trips: where the queue falls as if the edge had it for its own, the
+ * others are gone. */
+static void drain(struct congestion_bql *bql, const struct view *view)
+{
+    uint64_t lasts_ns = 2 * view->rtt_ns;
+    bql->drain_least_ns = MIN(bql->drain_least_ns, view->queue_ns);
+    if (view->newest_sent_ns < bql->draining_ns + lasts_ns)
+        return;
+    uint64_t hoped_ns = MIN(muldiv64(lasts_ns, DRAIN_PPM, PPM), bql->drain_queue_ns);
+    bool alone = elapsed_ns(bql->drain_queue_ns, bql->drain_least_ns) > hoped_ns / 10 * 7;
+    bql->draining_ns = 0;
+    bql->drain_due_ns = view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
+    if (!alone)
+        return;
     enter(bql, BQL_TRACK);
+    bql->contest_queue_ns = 0;
+}
+
+static void compete(struct congestion_bql *bql, const struct view *view,
+                    const struct congestion_sample *sample)
+{
+    bql->competitive_ns += elapsed_ns(view->now_ns, bql->competed_ns);
+    if (bql->draining_ns > 0) {
+        drain(bql, view);
+        return;
+    }
+    uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
+    cubic_on_acked(&bql->window, sample->acked_bytes, rtt_ns, view->now_ns);
+    set_rate(bql, muldiv64(bql->window.bytes, 8 * NS_PER_S / 5 * 6, rtt_ns));
+    if (view->now_ns < bql->drain_due_ns)
+        return;
+    bql->draining_ns = view->now_ns;
+    bql->drain_queue_ns = view->queue_ns;
+    bql->drain_least_ns = view->queue_ns;
+    uint64_t delivered_bps = rate_over(&bql->rate, view->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
+    set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PPM - DRAIN_PPM, PPM));
 }
 
 /* ---- hooks ---- */
 
+/* What all edges into the receiver's port have, and the most they had of late. */
+static void take_own(struct congestion_bql *bql, const struct congestion_sample *sample)
+{
+    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * PACKET_BYTES);
+    bql->own_bps = MAX(sample->own_rate_bps, delivered_bps);
+    if (elapsed_ns(sample->now_ns, bql->own_most_from_ns) > OWN_HOLD_NS) {
+        bql->own_most_before_bps = bql->own_most_now_bps;
+        bql->own_most_now_bps = 0;
+        bql->own_most_from_ns = sample->now_ns;
+    }
+    bql->own_most_now_bps = MAX(bql->own_most_now_bps, bql->own_bps);
+    bql->own_most_bps = MAX(bql->own_most_now_bps, bql->own_most_before_bps);
+}
+
 static void take(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
+    bql->competed_ns = bql->now_ns;
     bql->now_ns = sample->now_ns;
     if (sample->rtt_min_ns > 0)
         bql->rtt_ns = sample->rtt_min_ns;
@@ -549,6 +668,7 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
         bql->raised_lost += sample->lost_packets;
     }
     bql->late_ns = sample->late_ns;
+    take_own(bql, sample);
     bql->queue_peak_ns = MAX(bql->queue_peak_ns, delay_queue_ns(&bql->delay));
     if (sample->limited != EDGE_LIMIT_congestion && sample->limited != EDGE_LIMIT_cap) {
         bql->frozen = true;
@@ -569,7 +689,9 @@ static void bql_on_ack(struct congestion *congestion, const struct congestion_sa
     observe_capacity(bql, sample);
     struct view view = look(bql, sample);
     end_round(bql, &view);
+    judge_refresh(bql, &view, sample);
     refresh_when_due(bql, &view);
+    compete_when_contested(bql, &view);
     switch ((enum bql_phase)bql->phase) {
     case BQL_TRAIN:
         train(bql, sample);
@@ -582,12 +704,19 @@ static void bql_on_ack(struct congestion *congestion, const struct congestion_sa
         break;
     case BQL_CALM:
         calm(bql, &view);
+        if (bql->phase == BQL_TRACK) {
+            view = look(bql, sample);
+            track(bql, &view);
+        }
         break;
     case BQL_PARK:
         parked(bql, &view);
         break;
     case BQL_REFRESH:
-        refreshing(bql, &view, sample);
+        refreshing(bql, &view);
+        break;
+    case BQL_COMPETE:
+        compete(bql, &view, sample);
         break;
     }
     publish(congestion, sample->rtt_smoothed_ns);
@@ -627,6 +756,7 @@ static void bql_view(const struct congestion *congestion, struct congestion_view
                                      .target_ns = target_ns(bql, bql->rate_bps),
                                      .jitter_ns = delay_jitter_ns(&bql->delay),
                                      .buffer_ns = bql->target_max_ns,
+                                     .competitive_ns = bql->competitive_ns,
                                      .base_loss_ppm = bql->base_loss_ppm};
 }
 
