@@ -32,6 +32,7 @@
 #define REFRESH_RTTS      20
 #define BUFFER_HOLD_NS    (2 * NS_PER_S)
 #define CONTEST_NS        (3 * NS_PER_S / 2)
+#define CONTEST_QUEUE_NS  (20 * NS_PER_MS)
 #define CONTEST_RTTS      10
 #define OWN_PERCENT       85
 #define OWN_HOLD_NS       (30 * NS_PER_S)
@@ -565,8 +566,11 @@ static void judge_refresh(struct congestion_bql *bql, const struct view *view,
 /* The queue stays although this edge keeps giving way, and the receiver's other edges don't have the rest. */
 static bool contested(struct congestion_bql *bql, const struct view *view)
 {
-    bool lasts = view->queue_ns > view->target_ns * 5 / 2 &&
-                 view->queue_ns > bql->contest_queue_ns / 10 * 8 && bql->contest_queue_ns > 0;
+    /* A rate that has given way already has a long target. */
+    uint64_t long_ns = MAX(target_ns(bql, bql->own_most_bps) * 5 / 2, view->target_ns * 3 / 2);
+    long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * delay_jitter_ns(&bql->delay));
+    bool lasts = view->queue_ns > long_ns && view->queue_ns > bql->contest_queue_ns / 10 * 8 &&
+                 bql->contest_queue_ns > 0;
     if (!lasts) {
         bql->contest_ns = view->now_ns;
         bql->contest_queue_ns = view->queue_ns;
@@ -581,7 +585,7 @@ static void compete_when_contested(struct congestion_bql *bql, const struct view
     bool yields = bql->phase == BQL_TRACK || bql->phase == BQL_PARK || bql->phase == BQL_REFRESH;
     if (!contested(bql, view) || !yields)
         return;
-    uint64_t rate_bps = MAX(bql->rate_bps, bql->own_most_bps / 4);
+    uint64_t rate_bps = MAX(bql->rate_bps, bql->own_most_bps / 2);
     enter(bql, BQL_COMPETE);
     cubic_init(&bql->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), view->now_ns);
     bql->drain_due_ns = view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
