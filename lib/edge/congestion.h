@@ -120,6 +120,8 @@ struct congestion_bql {
     uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
     uint64_t contest_ns, contest_queue_ns; /* since when the queue stays, and how long it was */
     struct cubic_window window;
+    uint64_t deaf_from_ns, deaf_queue_ns, deaf_least_ns; /* after losses: does the queue fall? */
+    uint32_t deaf_events;                                /* so often in a row it did not */
     uint64_t competitive_ns, competed_ns;
     uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
     uint64_t base_seen_bps; /* rate when the base was last seen */

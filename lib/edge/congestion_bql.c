@@ -17,7 +17,6 @@
 #define CALM_PPM          400000ULL
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
 #define GROWTH_MIN_PPM    25000ULL
-#define GROWTH_BOLD_PPM   100000
 #define GROWTH_UNSURE_PPM 200000
 #define GROWTH_MAX_PPM    500000ULL
 #define START_RTT_MIN_NS  (20 * NS_PER_MS)
@@ -36,6 +35,8 @@
 #define CONTEST_RTTS      10
 #define OWN_PERCENT       85
 #define OWN_HOLD_NS       (30 * NS_PER_S)
+#define DEAF_FALL_PPM     950000
+#define DEAF_RISE_PPM     1030000
 #define DRAIN_NS          (10 * NS_PER_S)
 #define DRAIN_RTTS        50
 #define DRAIN_PPM         300000ULL
@@ -303,10 +304,8 @@ static void calm(struct congestion_bql *bql, const struct view *view)
     bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / 8;
     bql->cautious_rounds = near ? 2 : 0;
     set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
-    uint64_t growth_ppm =
-        bql->growth_ppm < GROWTH_BOLD_PPM ? 2ULL * bql->growth_ppm : 5ULL * bql->growth_ppm / 2;
     if (!near)
-        bql->growth_ppm = (uint32_t)MIN(growth_ppm, GROWTH_MAX_PPM);
+        bql->growth_ppm = (uint32_t)MIN(11ULL * bql->growth_ppm / 5, GROWTH_MAX_PPM);
     bql->raised_ns = view->now_ns;
 }
 
@@ -457,6 +456,30 @@ static void learn_buffer(struct congestion_bql *bql, const struct view *view)
     bql->target_max_hold_ns = MIN(MAX(2 * bql->target_max_hold_ns, BUFFER_HOLD_NS), 32 * BUFFER_HOLD_NS);
 }
 
+/* Where the queue stays full after losses the others don't care for them (BBR): then neither does the edge,
+ * much. */
+static void compete_round(struct congestion_bql *bql, const struct view *view, bool lossy)
+{
+    uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
+    bool judged = bql->deaf_from_ns > 0 && elapsed_ns(view->now_ns, bql->deaf_from_ns) > 3 * rtt_ns;
+    if (judged) {
+        bool stays = bql->deaf_least_ns > bql->deaf_queue_ns / 100 * 55;
+        bql->deaf_events = stays ? MIN(bql->deaf_events + 1, 4U) : 0;
+        bql->deaf_from_ns = 0;
+    }
+    bool deaf = bql->deaf_events >= 2;
+    if (lossy && bql->deaf_from_ns == 0) {
+        bql->deaf_from_ns = view->now_ns;
+        bql->deaf_queue_ns = view->queue_ns;
+        bql->deaf_least_ns = view->queue_ns;
+    }
+    if (lossy && !deaf)
+        cubic_on_loss(&bql->window, rtt_ns, view->now_ns);
+    else if (deaf)
+        cubic_init(&bql->window, muldiv64(bql->window.bytes, lossy ? DEAF_FALL_PPM : DEAF_RISE_PPM, PPM),
+                   view->now_ns);
+}
+
 static void end_round(struct congestion_bql *bql, const struct view *view)
 {
     uint64_t packets = bql->round_acked + bql->round_lost;
@@ -477,8 +500,7 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return;
     if (bql->phase == BQL_COMPETE) {
-        if (loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm)
-            cubic_on_loss(&bql->window, view->rtt_ns + view->queue_ns, view->now_ns);
+        compete_round(bql, view, loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm);
         return;
     }
     /* What was sent before the phase began has no say in it. */
@@ -590,6 +612,8 @@ static void compete_when_contested(struct congestion_bql *bql, const struct view
     cubic_init(&bql->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), view->now_ns);
     bql->drain_due_ns = view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
     bql->draining_ns = 0;
+    bql->deaf_events = 0;
+    bql->deaf_from_ns = 0;
 }
 
 /* Now and then it gives way for two round trips: where the queue falls as if the edge had it for its own, the
@@ -619,6 +643,7 @@ static void compete(struct congestion_bql *bql, const struct view *view,
         return;
     }
     uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
+    bql->deaf_least_ns = MIN(bql->deaf_least_ns, view->queue_ns);
     cubic_on_acked(&bql->window, sample->acked_bytes, rtt_ns, view->now_ns);
     set_rate(bql, muldiv64(bql->window.bytes, 8 * NS_PER_S / 5 * 6, rtt_ns));
     if (view->now_ns < bql->drain_due_ns)
