@@ -29,7 +29,7 @@ static const struct option_word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS
 static const struct option_word slow_words[] = {
     {"drop", PART_SLOW_DROP}, {"wait", PART_SLOW_WAIT}, {NULL, 0}};
 static const struct option_word congestion_words[] = {{"bql", PART_CONGESTION_BQL},
-                                                      {"scavenger", WORD_LATER},
+                                                      {"scavenger", PART_CONGESTION_SCAVENGER},
                                                       {"delay", PART_CONGESTION_DELAY},
                                                       {"fixed", PART_CONGESTION_FIXED},
                                                       {NULL, 0}};

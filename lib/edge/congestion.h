@@ -73,6 +73,21 @@ struct congestion_delay {
 };
 
 /* Small standing queue; see congestion_bql.c for the law. */
+struct congestion_scavenger {
+    struct path_delay delay;
+    struct path_rate rate;
+    uint64_t rate_bps;
+    uint64_t rtt_ns;
+    uint64_t late_ns;
+    uint64_t changed_ns;   /* beginning of the round */
+    uint64_t acked, lost;  /* packets of the round */
+    uint32_t loss_ppm;     /* usual */
+    uint32_t calm_rounds;  /* in a row */
+    uint64_t still_end_ns; /* until then it keeps still to see the base */
+    uint64_t stilled_bps;  /* rate to go back to; 0: it does not */
+    bool limited;          /* the round was limited by something else */
+};
+
 struct congestion_bql {
     struct path_delay delay;
     struct path_rate rate;
@@ -139,6 +154,7 @@ struct congestion {
         struct congestion_fixed fixed;
         struct congestion_delay delay;
         struct congestion_bql bql;
+        struct congestion_scavenger scavenger;
     } state;
 };
 
@@ -171,6 +187,7 @@ struct congestion_type {
 extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */
 extern const struct congestion_type congestion_delay_type;
 extern const struct congestion_type congestion_bql_type;
+extern const struct congestion_type congestion_scavenger_type;
 
 /* By name ("fixed", "delay"); NULL when there is none. */
 const struct congestion_type *congestion_find(const char *name);

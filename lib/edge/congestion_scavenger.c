@@ -1,0 +1,192 @@
+/* scavenger: takes what is left over and yields to everything else, `bql` included.
+ *
+ * Once per round trip, from the least one-way delay of late above its base (q), the delivered rate D and the
+ * loss of the round:
+ *
+ *     others present (see below)            rate = rate / 2
+ *     q > q*                                rate = min(rate, 0.85 D)
+ *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate
+ *
+ *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter
+ *
+ * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
+ * the same port carry more than a tenth of its rate; and where loss is twice what was usual, plus 1 %. 0.75
+ * ms is less than a third of what bql keeps, so the queue of one bql edge is enough to yield to.
+ *
+ * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight
+ * of the base the edge keeps still for a round trip, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus);
+ * bql edges and BBR run the queue dry about as often. Halving was tuned against CUBIC, BBRv1 and bql at 50
+ * ms: slower ones keep more than a tenth beside bql. */
+#include "edge/congestion.h"
+
+#include "base/units.h"
+
+#define PPM           1000000ULL
+#define PACKET_BYTES  1538
+#define RATE_MIN_BPS  50000ULL
+#define RATE_MAX_BPS  1000000000000ULL
+#define FLOOR_PACKETS 8 /* a round trip */
+#define TARGET_NS     (750 * NS_PER_US)
+#define JITTER_PPM    800000ULL
+#define RISE_PPM      250000ULL
+#define RISE_FAST_PPM 500000ULL
+#define FALL_PPM      850000ULL
+#define LOSS_PPM      10000
+#define STILL_NS      (10 * NS_PER_S)
+#define STILL_RTTS    20
+#define ALLOWANCE_NS  (50 * NS_PER_MS)
+
+static void set_rate(struct congestion_scavenger *scavenger, uint64_t rate_bps)
+{
+    uint64_t floor_bps =
+        muldiv64(FLOOR_PACKETS * PACKET_BYTES, 8 * NS_PER_S, MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
+    floor_bps = MAX(floor_bps, RATE_MIN_BPS);
+    rate_bps = MAX(rate_bps, floor_bps);
+    scavenger->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
+}
+
+static void publish(struct congestion *congestion)
+{
+    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    congestion->rate_bps = scavenger->rate_bps;
+    congestion->in_flight_max_bytes = 2 * bytes_within(scavenger->rate_bps, scavenger->rtt_ns + ALLOWANCE_NS);
+}
+
+static void start_round(struct congestion_scavenger *scavenger, uint64_t now_ns)
+{
+    scavenger->changed_ns = now_ns;
+    scavenger->acked = 0;
+    scavenger->lost = 0;
+    scavenger->limited = false;
+}
+
+static void scavenger_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
+                           uint64_t now_ns)
+{
+    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    *scavenger = (struct congestion_scavenger){.rtt_ns = rtt_ns, .still_end_ns = now_ns};
+    delay_init(&scavenger->delay, now_ns);
+    rate_init(&scavenger->rate);
+    start_round(scavenger, now_ns);
+    set_rate(scavenger, known ? initial_bps / 16 : 0);
+    publish(congestion);
+}
+
+static uint64_t target_ns(const struct congestion_scavenger *scavenger)
+{
+    uint64_t jitter_ns = delay_jitter_ns(&scavenger->delay);
+    if (scavenger->late_ns * 4 > jitter_ns)
+        jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
+    uint64_t packets_ns = transmit_ns(5 * PACKET_BYTES / 2, scavenger->rate_bps);
+    return MAX(TARGET_NS, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
+}
+
+static void take(struct congestion_scavenger *scavenger, const struct congestion_sample *sample)
+{
+    if (sample->rtt_min_ns > 0)
+        scavenger->rtt_ns = sample->rtt_min_ns;
+    uint64_t packets =
+        (sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->rate.bytes)) / PACKET_BYTES;
+    if (sample->owd_known)
+        delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
+                        target_ns(scavenger) / 4, sample->now_ns);
+    delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
+    rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, scavenger->rtt_ns);
+    scavenger->late_ns = sample->late_ns;
+    scavenger->acked += sample->acked_packets;
+    scavenger->lost += sample->lost_packets;
+    scavenger->limited |= sample->limited != EDGE_LIMIT_congestion;
+}
+
+/* The usual loss is chance: learnt slowly, and only from rounds that are not far above it. */
+static bool lossy(struct congestion_scavenger *scavenger)
+{
+    uint64_t packets = MAX(scavenger->acked + scavenger->lost, 1ULL);
+    uint32_t loss_ppm = (uint32_t)muldiv64(scavenger->lost, PPM, packets);
+    bool above = scavenger->lost > 4 && loss_ppm > 2 * scavenger->loss_ppm + LOSS_PPM;
+    int64_t off_ppm = (int64_t)loss_ppm - (int64_t)scavenger->loss_ppm;
+    scavenger->loss_ppm = (uint32_t)((int64_t)scavenger->loss_ppm + off_ppm / (above ? 16 : 4));
+    return above;
+}
+
+static bool others_present(struct congestion_scavenger *scavenger, uint64_t delivered_bps, uint64_t own_bps,
+                           uint64_t queue_ns)
+{
+    bool loses = lossy(scavenger);
+    bool beside = own_bps > delivered_bps + delivered_bps / 10 + scavenger->rate_bps / 10;
+    return loses || beside || queue_ns > 2 * target_ns(scavenger);
+}
+
+static void decide(struct congestion_scavenger *scavenger, const struct congestion_sample *sample)
+{
+    uint64_t queue_ns = delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
+    uint64_t delivered_bps = rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
+    bool calm = queue_ns < target / 2;
+    uint64_t rate_bps = scavenger->rate_bps;
+    if (others_present(scavenger, delivered_bps, sample->own_rate_bps, queue_ns))
+        rate_bps /= 2;
+    else if (queue_ns > target)
+        rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM, PPM));
+    else if (calm && scavenger->calm_rounds >= 2 && !scavenger->limited)
+        rate_bps += muldiv64(rate_bps, scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM, PPM);
+    scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
+    set_rate(scavenger, rate_bps);
+}
+
+/* Keeps still when the base was not seen for long. True while it does. */
+static bool keep_still(struct congestion_scavenger *scavenger, uint64_t now_ns)
+{
+    if (now_ns < scavenger->still_end_ns)
+        return true;
+    if (scavenger->stilled_bps > 0) {
+        set_rate(scavenger, scavenger->stilled_bps);
+        scavenger->stilled_bps = 0;
+        start_round(scavenger, now_ns);
+    }
+    uint64_t due_ns = MAX(STILL_NS, STILL_RTTS * scavenger->rtt_ns);
+    uint64_t seen_ns = MAX(scavenger->delay.base_seen_ns, scavenger->still_end_ns);
+    if (elapsed_ns(now_ns, seen_ns) < due_ns)
+        return false;
+    scavenger->stilled_bps = scavenger->rate_bps;
+    scavenger->still_end_ns = now_ns + scavenger->rtt_ns;
+    set_rate(scavenger, 0);
+    return true;
+}
+
+static void scavenger_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
+{
+    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    take(scavenger, sample);
+    if (!keep_still(scavenger, sample->now_ns) && sample->newest_sent_ns >= scavenger->changed_ns &&
+        scavenger->acked + scavenger->lost > 0) {
+        decide(scavenger, sample);
+        start_round(scavenger, sample->now_ns);
+    }
+    publish(congestion);
+}
+
+static void scavenger_on_timeout(struct congestion *congestion, uint64_t now_ns)
+{
+    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    set_rate(scavenger, scavenger->rate_bps / 2);
+    rate_restart(&scavenger->rate);
+    start_round(scavenger, now_ns);
+    publish(congestion);
+}
+
+static void scavenger_view(const struct congestion *congestion, struct congestion_view *view)
+{
+    const struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    *view = (struct congestion_view){.phase = scavenger->stilled_bps > 0 ? "still" : "scavenge",
+                                     .queue_ns = delay_queue_ns(&scavenger->delay),
+                                     .target_ns = target_ns(scavenger),
+                                     .jitter_ns = delay_jitter_ns(&scavenger->delay),
+                                     .buffer_ns = TIME_NEVER,
+                                     .base_loss_ppm = scavenger->loss_ppm};
+}
+
+const struct congestion_type congestion_scavenger_type = {.name = "scavenger",
+                                                          .init = scavenger_init,
+                                                          .on_ack = scavenger_on_ack,
+                                                          .on_timeout = scavenger_on_timeout,
+                                                          .view = scavenger_view};
