@@ -151,6 +151,18 @@ static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
     return muldiv64_up(receiver->end - receiver->group_end, allowance_ns + allowance_ns / 4, span_ns);
 }
 
+/* A lost ack must not cost half an RTT, the rotation's turn: what the groups before were the first to tell is
+ * told again, unless the newest of them had no room for all of its own. */
+static void tell_again(struct receiver *receiver)
+{
+    uint64_t oldest = MAX(receiver->fresh_of[RECEIVER_FRESH_GROUPS - 1], receiver->floor);
+    if (receiver->fresh == receiver->group_end)
+        receiver->fresh_start = MIN(receiver->fresh_start, oldest);
+    for (size_t group = RECEIVER_FRESH_GROUPS - 1; group > 0; group--)
+        receiver->fresh_of[group] = receiver->fresh_of[group - 1];
+    receiver->fresh_of[0] = receiver->fresh;
+}
+
 /* The ring of jumps is to span a time, at the rate since the last group. */
 static void take_jump(struct receiver *receiver, uint64_t span_ns)
 {
@@ -168,6 +180,7 @@ static void group_start(struct receiver *receiver, uint64_t now_ns)
     receiver->fresh = MAX(receiver->fresh, receiver->floor);
     uint64_t known = receiver->fresh - receiver->floor;
     receiver->fresh_start = receiver->fresh - MIN(young_numbers(receiver, span_ns), known);
+    tell_again(receiver);
     uint64_t owed = muldiv64(window, ROTATIONS_PER_RTT * MIN(span_ns, receiver->rtt_ns), receiver->rtt_ns);
     receiver->rotation_left = MIN(receiver->rotation_left + owed, window);
     receiver->stage = RECEIVER_OLDEST;

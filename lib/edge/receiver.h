@@ -10,10 +10,11 @@
  *
  * What: one message describes all gaps from the floor on when they fit. Otherwise a group of messages
  * describes slices: the oldest gaps (they hold the sender's floor), then what no ack covered yet together
- * with what was too young for a verdict then, then a slice of the rest, which rotates over the window in half
- * an RTT. So every gap is reported in RECEIVER_GAP_REPORTS acks at least while the floor lets it live (about
- * two RTT), and as long as acks are lost. A group is at most RECEIVER_ACKS_PER_TURN_MAX messages; what is
- * left over follows an eighth of an interval later.
+ * with what was too young for a verdict then and what the RECEIVER_FRESH_GROUPS groups before were the first
+ * to cover, then a slice of the rest, which rotates over the window in half an RTT. So every gap is reported
+ * in RECEIVER_GAP_REPORTS acks at least while the floor lets it live (about two RTT), the first four of them
+ * within three intervals: enough for 30 % of all acks lost. A group is at most RECEIVER_ACKS_PER_TURN_MAX
+ * messages; what is left over follows an eighth of an interval later.
  *
  * owd_min and jump speak of what came since the last group; a group in which delivered_bytes has not grown
  * has nothing to say about them. The ring behind jump spans RTT/2, at least RECEIVER_JUMP_SPAN_MIN_NS.
@@ -36,7 +37,8 @@
 #define RECEIVER_ACK_INTERVAL_MIN_NS 100000ULL
 #define RECEIVER_ACK_DELAY_MAX_NS    25000000ULL
 #define RECEIVER_JUMP_SPAN_MIN_NS    50000000ULL
-#define RECEIVER_GAP_REPORTS         3
+#define RECEIVER_GAP_REPORTS         6
+#define RECEIVER_FRESH_GROUPS        3
 #define RECEIVER_ACKS_PER_TURN_MAX   8  /* messages in one group */
 #define RECEIVER_REMINDERS           10 /* repetitions of news that no packet answers */
 
@@ -76,13 +78,14 @@ struct receiver {
 
     uint32_t group_left; /* messages left in the group under way; 0: none is */
     enum receiver_stage stage;
-    uint64_t fresh;         /* numbers from here on were in no ack yet */
-    uint64_t slice;         /* where the group's next slice starts */
-    uint64_t fresh_start;   /* of this group; the rotation ends here */
-    uint64_t oldest_end;    /* what this group's first message covered */
-    uint64_t rotation;      /* where the rotation goes on */
-    uint64_t rotation_left; /* numbers owed */
-    uint64_t group_ns;      /* start of the newest group, and end at that time */
+    uint64_t fresh;                           /* numbers from here on were in no ack yet */
+    uint64_t fresh_of[RECEIVER_FRESH_GROUPS]; /* … when the groups before started, the newest first */
+    uint64_t slice;                           /* where the group's next slice starts */
+    uint64_t fresh_start;                     /* of this group; the rotation ends here */
+    uint64_t oldest_end;                      /* what this group's first message covered */
+    uint64_t rotation;                        /* where the rotation goes on */
+    uint64_t rotation_left;                   /* numbers owed */
+    uint64_t group_ns;                        /* start of the newest group, and end at that time */
     uint64_t group_end;
     struct receiver_counters counters;
 };
