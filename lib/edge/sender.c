@@ -119,6 +119,11 @@ uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool r
     return next_ns;
 }
 
+static bool lossy(const struct sender *sender)
+{
+    return sender->counters.lost_packets * SENDER_REPEAT_LOSSY > sender->counters.sent_packets;
+}
+
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
                         bool repair, uint64_t depart_ns)
 {
@@ -149,7 +154,7 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
         sender->probe_granted = false;
     } else {
         sender->newest_new_ns = depart_ns;
-        sender_earn_repeats(sender, SENDER_REPEAT_SHARE);
+        sender_earn_repeats(sender, lossy(sender) ? SENDER_REPEAT_SHARE_LOSSY : SENDER_REPEAT_SHARE);
     }
     pacer_on_sent(&sender->pacer, wire_bytes, depart_ns);
     return number;
@@ -205,7 +210,7 @@ void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns
     record->note = (uint32_t)(end_ns / NS_PER_US);
     sender->interest_until_ns = MAX(sender->interest_until_ns, end_ns);
     sender->counters.lost_packets++;
-    sender_earn_repeats(sender, SENDER_REPEAT_SHARE_LOST);
+    sender_earn_repeats(sender, lossy(sender) ? SENDER_REPEAT_SHARE_LOSSY_LOST : SENDER_REPEAT_SHARE_LOST);
     if (events != NULL && !events->on_lost(events->owner, record->content, record->tag))
         sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
 }

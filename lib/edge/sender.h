@@ -11,7 +11,7 @@
  * Tail: once the owner has had nothing to send for RTT/8 and more, what is in flight goes out again before
  * its verdict, each content once per verdict, while the budget pays for that and for repeats of what is lost
  * of it: copies of what is missing grow in number as it grows less, so a last lost repair costs no further
- * round trip. The budget is an account of repairs - losses: it grows by the SENDER_REPEAT_SHARE* of a packet
+ * round trip. The budget is an account of repairs - losses: it grows by a SENDER_REPEAT_SHARE* of a packet
  * with each new packet and each loss, a repeat costs one packet, given back when the original turns out to be
  * lost. When packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the
  * third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest one
@@ -61,6 +61,11 @@
 #define SENDER_REPEAT_SHARE_SMALL 168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness */
 #define SENDER_REPEAT_SHARE_LOST  80u  /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL      32u
+/* Where more than one packet of SENDER_REPEAT_LOSSY is lost the losses pay for more, the others for less:
+ * together below 3 % of those lost. */
+#define SENDER_REPEAT_LOSSY            12u
+#define SENDER_REPEAT_SHARE_LOSSY      2u   /* 0.05 % */
+#define SENDER_REPEAT_SHARE_LOSSY_LOST 100u /* 2.44 % */
 
 struct sender_config {
     uint32_t window_packets;
