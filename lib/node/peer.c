@@ -299,7 +299,6 @@ bool peer_send(struct node *node, uint16_t index, uint8_t kind, const uint8_t *b
         node->counters.messages_unsent++;
         return false;
     }
-    /* Progress is told again soon anyway. */
     if (kind != CONTROL_STATUS)
         stream_repeat_newest(&peer->stream);
     peer_note_control(node, peer);

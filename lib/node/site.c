@@ -117,6 +117,9 @@ static void send_status(struct node *node, struct job *job, uint64_t now_ns)
     size_t length = control_status_encode(body, &status);
     CHECK(length > 0);
     job->status_due = !peer_send(node, job->source_peer, CONTROL_STATUS, body, length);
+    /* Progress is told again soon anyway, the end only once. */
+    if (!job->status_due && job->site_state != SITE_RECEIVING)
+        stream_repeat_newest(&node->peers[job->source_peer].stream);
     job->status_ns = now_ns;
     job->status_bytes = status.fixed.received_bytes + status.fixed.verified_bytes;
 }
