@@ -8,7 +8,7 @@
  * of interest until two RTT and allowances after its departure: acked within that time it counts as a
  * spurious repair, widens the allowance and is reported through on_acked after all.
  *
- * Tail: once the owner has had nothing to send for RTT/8 and more, what is in flight goes out again before
+ * Tail: once the owner has had nothing to send for RTT/16 and more, what is in flight goes out again before
  * its verdict, each content once per verdict, while the budget pays for that and for repeats of what is lost
  * of it: copies of what is missing grow in number as it grows less, so a last lost repair costs no further
  * round trip. The budget is an account of repairs - losses: it grows by a SENDER_REPEAT_SHARE* of a packet

@@ -8,7 +8,7 @@
 /* Before the waits double and the strategy hears of it: at 30 % loss both ways every second probe fails. */
 #define PROBES_AT_ONE_PACE 2u
 #define REPEAT_WAIT_MIN_NS NS_PER_MS
-#define REPEATS_OF_LOST    4
+#define REPEATS_OF_LOST    8
 #define SILENT_STEP_MAX_NS (10 * NS_PER_MS)
 
 static uint64_t probe_ns(const struct sender *sender)
@@ -65,7 +65,7 @@ static void probe(struct sender *sender, uint64_t now_ns, const struct sender_ev
 
 static uint64_t repeat_wait_ns(const struct sender *sender)
 {
-    return MAX(sender->rtt.smoothed_ns / 8, REPEAT_WAIT_MIN_NS);
+    return MAX(sender->rtt.smoothed_ns / 16, REPEAT_WAIT_MIN_NS);
 }
 
 static uint64_t earned(const struct sender *sender)
