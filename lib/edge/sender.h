@@ -8,16 +8,16 @@
  * of interest until two RTT and allowances after its departure: acked within that time it counts as a
  * spurious repair, widens the allowance and is reported through on_acked after all.
  *
- * Tail: once the owner has had nothing to send for RTT/16 and more, what is in flight goes out again before
- * its verdict, each content once per verdict, while the budget pays for that and for repeats of what is lost
- * of it: copies of what is missing grow in number as it grows less, so a last lost repair costs no further
- * round trip. The budget is an account of repairs - losses: it grows by a SENDER_REPEAT_SHARE* of a packet
- * with each new packet and each loss, a repeat costs one packet, given back when the original turns out to be
- * lost. When packets are in flight and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the
- * third in succession on doubling, to at most 2 s, until an ack brings news), the content of the newest one
- * in flight is handed back through on_probe, to be sent again at once as a repair; its ack shows the gaps
- * before it. Where the ack of the very newest packet has come and others are missing, the probe is due after
- * the reorder allowance.
+ * Tail: once the owner has had nothing to send for RTT/16 or the allowance and more, what is in flight goes
+ * out again before its verdict, each content once per verdict, while the budget pays for that and for repeats
+ * of what is lost of it: copies of what is missing grow in number as it grows less, so a last lost repair
+ * costs no further round trip. The budget is an account of repairs - losses: it grows by a
+ * SENDER_REPEAT_SHARE* of a packet with each new packet and each loss, a repeat costs one packet, given back
+ * when the original turns out to be lost. When packets are in flight and the newest was sent rtt_timeout +
+ * SENDER_ACK_SLACK_NS ago (from the third in succession on doubling, to at most 2 s, until an ack brings
+ * news), the content of the newest one in flight is handed back through on_probe, to be sent again at once as
+ * a repair; its ack shows the gaps before it. Where the ack of the very newest packet has come and others are
+ * missing, the probe is due after the reorder allowance.
  *
  * Silence: no ack for max(SENDER_SILENCE_MIN_NS, SENDER_SILENCE_RTTS RTT) with packets in flight. From then
  * on, whatever the strategy, one packet leaves per max(RTT/4, what keeps to 1/SENDER_SILENCE_DIVISOR of the

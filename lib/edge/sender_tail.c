@@ -65,7 +65,8 @@ static void probe(struct sender *sender, uint64_t now_ns, const struct sender_ev
 
 static uint64_t repeat_wait_ns(const struct sender *sender)
 {
-    return MAX(sender->rtt.smoothed_ns / 16, REPEAT_WAIT_MIN_NS);
+    uint64_t wait_ns = MAX(sender->rtt.smoothed_ns / 16, REPEAT_WAIT_MIN_NS);
+    return MAX(wait_ns, sender->reorder.allowance_ns);
 }
 
 static uint64_t earned(const struct sender *sender)
