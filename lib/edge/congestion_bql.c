@@ -9,6 +9,7 @@
 #define KNOWN_PPM         995000
 #define TRAIN_BPS         40000000000ULL
 #define TRAIN_PACKETS     20
+#define TRAINS_LOST_MAX   2
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM 800000ULL
@@ -29,10 +30,12 @@
 #define REFRESH_NS        (10 * NS_PER_S)
 #define REFRESH_LASTS_NS  (200 * NS_PER_MS)
 #define REFRESH_RTTS      20
+#define SHIFT_JITTERS     6
+#define SHIFT_NS          (4 * NS_PER_MS)
 #define BUFFER_HOLD_NS    (2 * NS_PER_S)
 #define CONTEST_NS        (3 * NS_PER_S / 2)
 #define CONTEST_QUEUE_NS  (20 * NS_PER_MS)
-#define CONTEST_RTTS      10
+#define CONTEST_RTTS      15
 #define OWN_PERCENT       85
 #define OWN_HOLD_NS       (30 * NS_PER_S)
 #define DEAF_FALL_PPM     950000
@@ -128,6 +131,14 @@ static uint64_t order_kept_jitter_ns(const struct congestion_bql *bql)
     return bql->late_ns * 4 > jitter_ns ? 0 : jitter_ns;
 }
 
+/* How long packets wait for their predecessors on an idle path, at most: more than they jump where they are
+ * close together. */
+static uint64_t waiting_ns(const struct congestion_bql *bql)
+{
+    uint64_t jitter_ns = order_kept_jitter_ns(bql);
+    return MIN(SHIFT_JITTERS * jitter_ns, jitter_ns + SHIFT_NS);
+}
+
 /* q*: falls with the rate, so that among edges that share a queue the only balance is the fair one. */
 static uint64_t target_ns(const struct congestion_bql *bql, uint64_t rate_bps)
 {
@@ -160,7 +171,7 @@ static void observe_capacity(struct congestion_bql *bql, const struct congestion
     uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * PACKET_BYTES;
     uint64_t small_ns = MAX(target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
     small_ns += order_kept_jitter_ns(bql);
-    if (held(bql, sample->now_ns))
+    if (held(bql, sample->now_ns) || bql->phase == BQL_TRAIN)
         return;
     if (delay_queue_ns(&bql->delay) <= small_ns) {
         bql->standing_ns = 0;
@@ -227,9 +238,19 @@ static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delive
     bql->raised_lost = 0;
 }
 
+/* So few packets in a round trip that their losses tell nothing, nor harm others. */
+static bool creeping(const struct congestion_bql *bql)
+{
+    uint64_t rtt_ns = MAX(bql->rtt_ns, START_RTT_MIN_NS);
+    return bql->tried_bps < bql->train_bps / 10 * 9 &&
+           bytes_within(bql->tried_bps, rtt_ns) < DELAY_PACKETS_MIN * PACKET_BYTES;
+}
+
 static uint64_t look_ns(const struct congestion_bql *bql)
 {
     uint64_t jitter_ns = MIN(4 * delay_jitter_ns(&bql->delay), bql->rtt_ns / 2);
+    if (creeping(bql))
+        return bql->rtt_ns / 4 + jitter_ns;
     uint64_t packets_ns = transmit_ns(DELAY_PACKETS_MIN * PACKET_BYTES, MAX(bql->tried_bps, RATE_MIN_BPS));
     return MAX(bql->rtt_ns / 6 + jitter_ns, packets_ns);
 }
@@ -247,6 +268,8 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     uint64_t bytes = sample->delivered_bytes - MIN(bql->train_bytes, sample->delivered_bytes);
     bool first = bql->train_ns == 0;
     uint64_t span_ns = first ? 0 : elapsed_ns(sample->delivered_ns, bql->train_ns);
+    if (bytes == 0)
+        return;
     if (bytes < (first ? 8 : 3) * PACKET_BYTES) {
         bql->train_ns = first ? sample->delivered_ns : bql->train_ns;
         bql->train_bytes = first ? sample->delivered_bytes : bql->train_bytes;
@@ -254,9 +277,17 @@ static void train(struct congestion_bql *bql, const struct congestion_sample *sa
     }
     if (first)
         span_ns = sample->spread_ns;
+    /* The ack in between was lost: the next train may tell. */
+    if (span_ns > bql->rtt_ns / 2 && bql->trains_lost < TRAINS_LOST_MAX) {
+        bql->trains_lost++;
+        bql->train_ns = 0;
+        bql->train_bytes = sample->delivered_bytes;
+        return;
+    }
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     train_bps = MIN(train_bps, TRAIN_BPS);
-    bql->train_bps = span_ns > TRAIN_SPAN_MIN_NS ? train_bps : TRAIN_BPS;
+    bool tells = span_ns > TRAIN_SPAN_MIN_NS && span_ns <= bql->rtt_ns / 2;
+    bql->train_bps = tells ? train_bps : TRAIN_BPS;
     bql->train_end_ns = sample->now_ns;
     bql->phase = BQL_START;
     rate_restart(&bql->rate);
@@ -305,7 +336,7 @@ static void calm(struct congestion_bql *bql, const struct view *view)
     bql->cautious_rounds = near ? 2 : 0;
     set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, PPM));
     if (!near)
-        bql->growth_ppm = (uint32_t)MIN(11ULL * bql->growth_ppm / 5, GROWTH_MAX_PPM);
+        bql->growth_ppm = (uint32_t)MIN(5ULL * bql->growth_ppm / 2, GROWTH_MAX_PPM);
     bql->raised_ns = view->now_ns;
 }
 
@@ -321,6 +352,13 @@ static void parked(struct congestion_bql *bql, const struct view *view)
 }
 
 /* ---- loss ---- */
+
+/* Chance rarely takes more than this of so many packets. */
+static uint32_t likely_ppm(const struct congestion_bql *bql, uint64_t packets)
+{
+    uint64_t usual_ppm = MAX(bql->base_loss_ppm, (uint32_t)(PPM / packets));
+    return bql->base_loss_ppm + 3 * (uint32_t)square_root(usual_ppm * (PPM - usual_ppm) / packets);
+}
 
 /* Where the path turns out to take the same again, the next try waits twice as long. */
 static void park(struct congestion_bql *bql, const struct round *round)
@@ -375,6 +413,7 @@ static void excess_loss(struct congestion_bql *bql, const struct view *view, con
     if (bql->phase == BQL_PARK && by_chance(bql, round)) {
         bql->base_loss_ppm = round->loss_ppm;
         bql->parked_bps = 0;
+        delay_shift(&bql->delay, waiting_ns(bql));
         set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
         enter(bql, bql->parked_starting ? BQL_START : BQL_CALM);
         bql->tried_bps = bql->rate_bps;
@@ -416,26 +455,32 @@ static void start(struct congestion_bql *bql, const struct view *view)
         enter(bql, BQL_TRACK);
         return;
     }
+    if (since_ns >= look_ns(bql) && creeping(bql) && bql->raised_acked > 0) {
+        raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
+        return;
+    }
     if (since_ns < look_ns(bql) || bql->raised_acked < DELAY_PACKETS_MIN)
         return;
-    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, bql->raised_acked + bql->raised_lost);
+    uint64_t packets = bql->raised_acked + bql->raised_lost;
+    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, PPM, packets);
+    uint32_t high_ppm = likely_ppm(bql, packets) + START_LOSS_PPM;
     uint64_t tried_ns = MIN(since_ns, try_ns(bql));
     uint64_t sent_bps = muldiv64(bql->tried_bps, tried_ns, since_ns) +
                         muldiv64(bql->start_bps, since_ns - tried_ns, since_ns);
     uint64_t passed_bps = muldiv64(sent_bps, PPM - loss_ppm, PPM);
     uint64_t hoped_bps = muldiv64(sent_bps, PPM - bql->base_loss_ppm, PPM);
     bool grew = delivered_bps > (bql->raised_from_bps + hoped_bps) / 2;
-    if (view->queue_ns > view->target_ns / 4 + delay_jitter_ns(&bql->delay)) {
+    if (view->queue_ns > view->target_ns / 4 + MAX(waiting_ns(bql), delay_jitter_ns(&bql->delay))) {
         enter(bql, BQL_TRACK);
-    } else if (bql->raised_from_bps == 0 && loss_ppm > START_LOSS_PPM) {
+    } else if (bql->raised_from_bps == 0 && loss_ppm > high_ppm) {
         if (since_ns > view->rtt_ns)
             park_start(bql, view, loss_ppm);
     } else if (grew && delivered_bps > passed_bps / 10 * 9) {
         bql->base_loss_ppm = loss_ppm;
         raise(bql, start_gain_ppm(bql), delivered_bps, view->now_ns);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
-        delay_shift(&bql->delay, order_kept_jitter_ns(bql));
-    } else if (since_ns > view->rtt_ns && loss_ppm > bql->base_loss_ppm + START_LOSS_PPM) {
+        delay_shift(&bql->delay, waiting_ns(bql));
+    } else if (since_ns > view->rtt_ns && loss_ppm > high_ppm) {
         park_start(bql, view, loss_ppm);
     } else if (since_ns > view->rtt_ns) {
         set_rate(bql, muldiv64(with_losses_bps(bql, delivered_bps), PARK_PPM, PPM));
@@ -447,11 +492,16 @@ static void start(struct congestion_bql *bql, const struct view *view)
 /* Below what the path takes nothing gets lost: the queue at which it did is more than the buffer holds. */
 static void learn_buffer(struct congestion_bql *bql, const struct view *view)
 {
-    uint64_t packets_ns = transmit_ns(16 * PACKET_BYTES, MAX(view->capacity_bps, RATE_MIN_BPS));
-    if (bql->parked_rounds != 3 || bql->parked_queue_ns < packets_ns + delay_jitter_ns(&bql->delay) ||
-        bql->parked_queue_ns > bql->target_max_ns)
+    if (bql->parked_rounds != 3)
         return;
-    bql->target_max_ns = bql->parked_queue_ns / 2;
+    /* What is seen of a queue now is jitter that waits for its predecessors. */
+    uint64_t empty_ns = order_kept_jitter_ns(bql) > 0 ? view->queue_ns : 0;
+    delay_shift(&bql->delay, waiting_ns(bql));
+    uint64_t packets_ns = transmit_ns(16 * PACKET_BYTES, MAX(view->capacity_bps, RATE_MIN_BPS));
+    uint64_t queue_ns = elapsed_ns(bql->parked_queue_ns, empty_ns);
+    if (queue_ns < packets_ns + delay_jitter_ns(&bql->delay) || queue_ns > bql->target_max_ns)
+        return;
+    bql->target_max_ns = queue_ns / 2;
     bql->target_max_set_ns = view->now_ns;
     bql->target_max_hold_ns = MIN(MAX(2 * bql->target_max_hold_ns, BUFFER_HOLD_NS), 32 * BUFFER_HOLD_NS);
 }
@@ -484,23 +534,24 @@ static void end_round(struct congestion_bql *bql, const struct view *view)
 {
     uint64_t packets = bql->round_acked + bql->round_lost;
     uint64_t lasted_ns = elapsed_ns(view->now_ns, bql->round_start_ns);
-    bool few = packets < ROUND_PACKETS_MIN;
-    if (lasted_ns < view->rtt_ns || packets < DELAY_PACKETS_MIN || (few && lasted_ns < 8 * view->rtt_ns))
+    if (lasted_ns < view->rtt_ns || packets < DELAY_PACKETS_MIN)
         return;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->round_lost, PPM, packets);
+    bool unlikely = loss_ppm > likely_ppm(bql, packets);
+    bool excess = loss_ppm > likely_ppm(bql, packets) + EXCESS_PPM;
+    bool few = packets < ROUND_PACKETS_MIN;
+    if (few && !excess && lasted_ns < 8 * view->rtt_ns)
+        return;
     uint64_t took_ns = elapsed_ns(bql->delivered_ns, bql->round_delivered_ns);
     uint64_t bytes = bql->rate.bytes - MIN(bql->round_delivered_bytes, bql->rate.bytes);
     const struct round round = {loss_ppm, took_ns == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, took_ns)};
-    uint64_t likely_ppm = MAX(bql->base_loss_ppm, (uint32_t)(PPM / packets));
-    uint64_t sigma_ppm = square_root(likely_ppm * (PPM - likely_ppm) / packets);
-    bool excess = loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm + EXCESS_PPM;
     bool frozen = bql->frozen;
     uint64_t round_ns = bql->round_start_ns;
     start_round(bql, view->now_ns);
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return;
     if (bql->phase == BQL_COMPETE) {
-        compete_round(bql, view, loss_ppm > bql->base_loss_ppm + 3 * sigma_ppm);
+        compete_round(bql, view, unlikely);
         return;
     }
     /* What was sent before the phase began has no say in it. */
@@ -589,9 +640,9 @@ static void judge_refresh(struct congestion_bql *bql, const struct view *view,
 static bool contested(struct congestion_bql *bql, const struct view *view)
 {
     /* A rate that has given way already has a long target. */
-    uint64_t long_ns = MAX(target_ns(bql, bql->own_most_bps) * 5 / 2, view->target_ns * 3 / 2);
+    uint64_t long_ns = MAX(target_ns(bql, bql->own_most_bps) * 5 / 2, view->target_ns * 5 / 2);
     long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * delay_jitter_ns(&bql->delay));
-    bool lasts = view->queue_ns > long_ns && view->queue_ns > bql->contest_queue_ns / 10 * 8 &&
+    bool lasts = view->queue_ns > long_ns && view->queue_ns > bql->contest_queue_ns / 100 * 85 &&
                  bql->contest_queue_ns > 0;
     if (!lasts) {
         bql->contest_ns = view->now_ns;

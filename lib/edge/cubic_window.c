@@ -7,9 +7,9 @@
 #define PACKETS_MIN   4
 #define TIME_MAX_MS   300000
 #define CUBE_DIVISOR  2500000000LL /* ms^3 per packet: 1 / C */
-#define BETA_PERCENT  70
-#define CONVERGE_PCT  85  /* (1 + beta) / 2 */
-#define RENO_PER_MILL 529 /* 3 (1 - beta) / (1 + beta) */
+#define BETA_PERCENT  80
+#define CONVERGE_PCT  90  /* (1 + beta) / 2 */
+#define RENO_PER_MILL 333 /* 3 (1 - beta) / (1 + beta) */
 
 static uint64_t cube_root(uint64_t value)
 {
