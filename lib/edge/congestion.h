@@ -82,6 +82,9 @@ struct congestion_scavenger {
     uint64_t changed_ns;   /* beginning of the round */
     uint64_t acked, lost;  /* packets of the round */
     uint32_t loss_ppm;     /* usual */
+    uint64_t full_bps;     /* deliveries when a queue came up last */
+    uint64_t most_bps;     /* the most of these of late */
+    bool others;           /* were present in the round before */
     uint32_t calm_rounds;  /* in a row */
     uint64_t still_end_ns; /* until then it keeps still to see the base */
     uint64_t stilled_bps;  /* rate to go back to; 0: it does not */

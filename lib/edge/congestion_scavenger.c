@@ -3,9 +3,10 @@
  * Once per round trip, from the least one-way delay of late above its base (q), the delivered rate D and the
  * loss of the round:
  *
- *     others present (see below)            rate = rate / 2
- *     q > q*                                rate = min(rate, 0.85 D)
- *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate
+ *     others present (see below)            rate = D (0.97 - min(q/2 RTT, 0.3)), then half
+ *     q > q*                                rate = 0.97 D
+ *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
+ *                                           queue came up last
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter
  *
@@ -30,7 +31,10 @@
 #define JITTER_PPM    800000ULL
 #define RISE_PPM      250000ULL
 #define RISE_FAST_PPM 500000ULL
-#define FALL_PPM      850000ULL
+#define FALL_PPM      970000ULL
+#define SUDDEN_PPM    300000ULL
+#define RISE_NEAR_PPM 20000ULL
+#define NEAR_PERCENT  93
 #define LOSS_PPM      10000
 #define STILL_NS      (10 * NS_PER_S)
 #define STILL_RTTS    20
@@ -117,19 +121,46 @@ static bool others_present(struct congestion_scavenger *scavenger, uint64_t deli
     return loses || beside || queue_ns > 2 * target_ns(scavenger);
 }
 
+/* What the path gave when a queue came up last; beside others it says nothing. */
+static void learn_full(struct congestion_scavenger *scavenger, uint64_t delivered_bps)
+{
+    scavenger->most_bps = MAX(delivered_bps, scavenger->most_bps - scavenger->most_bps / 256);
+    if (delivered_bps > scavenger->most_bps / 2)
+        scavenger->full_bps = delivered_bps;
+}
+
+static uint64_t risen_bps(struct congestion_scavenger *scavenger)
+{
+    uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
+    if (rate_bps > full_bps / 100 * NEAR_PERCENT && rate_bps < full_bps + full_bps / 20)
+        return rate_bps + muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
+    uint64_t rise_ppm = scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM;
+    uint64_t next_bps = rate_bps + muldiv64(rate_bps, rise_ppm, PPM);
+    return rate_bps < full_bps ? MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1)) : next_bps;
+}
+
 static void decide(struct congestion_scavenger *scavenger, const struct congestion_sample *sample)
 {
     uint64_t queue_ns = delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
     uint64_t delivered_bps = rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
-    bool calm = queue_ns < target / 2;
+    bool others = others_present(scavenger, delivered_bps, sample->own_rate_bps, queue_ns);
+    bool sudden = others && !scavenger->others;
     uint64_t rate_bps = scavenger->rate_bps;
-    if (others_present(scavenger, delivered_bps, sample->own_rate_bps, queue_ns))
+    if (sudden && delivered_bps > 0) {
+        learn_full(scavenger, delivered_bps);
+        uint64_t fall_ppm = muldiv64(queue_ns, PPM / 2, scavenger->rtt_ns);
+        fall_ppm = MIN(fall_ppm, SUDDEN_PPM);
+        rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM - fall_ppm, PPM));
+    } else if (others) {
         rate_bps /= 2;
-    else if (queue_ns > target)
+    } else if (queue_ns > target) {
+        learn_full(scavenger, delivered_bps);
         rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM, PPM));
-    else if (calm && scavenger->calm_rounds >= 2 && !scavenger->limited)
-        rate_bps += muldiv64(rate_bps, scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM, PPM);
-    scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
+    } else if (queue_ns < target / 2 && scavenger->calm_rounds >= 2 && !scavenger->limited) {
+        rate_bps = risen_bps(scavenger);
+    }
+    scavenger->calm_rounds = queue_ns < target / 2 ? scavenger->calm_rounds + 1 : 0;
+    scavenger->others = others;
     set_rate(scavenger, rate_bps);
 }
 

@@ -1,0 +1,210 @@
+/* The strategies over a bottleneck in virtual time: shares, queues and losses, in cells that no other test
+ * has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "edge/cubic_window.h"
+#include "lab.h"
+
+#define MBPS(n) ((uint64_t)(n)*1000000)
+#define MS(n)   ((uint64_t)((n)*1e6))
+
+/* Times and sizes of a cell; limits of what it may show. A limit of 0 is none. */
+struct cell {
+    const char *name;
+    uint64_t rate_mbps, rtt_ms, buffer_us;
+    uint32_t loss_permille, jitter_ms;
+    bool reorder, known;
+    uint64_t from_ms, to_ms;
+    uint32_t share_permille_min; /* of the rate less the loss */
+    uint64_t queue_p50_us_max;
+    uint32_t own_loss_permille_max;
+};
+
+static const struct cell cells[] = {
+    {"plain", 1000, 50, 100000, 0, 0, false, false, 1000, 3000, 980, 5000, 1},
+    {"loss", 1000, 50, 100000, 50, 0, false, false, 1500, 3500, 970, 5000, 1},
+    {"much loss", 100, 100, 100000, 300, 0, false, false, 4000, 8000, 930, 15000, 3},
+    {"jitter that overtakes", 1000, 60, 50000, 7, 9, true, false, 1000, 3000, 960, 18000, 5},
+    {"jitter in order", 1000, 60, 50000, 1, 3, false, false, 1000, 3000, 960, 8000, 10},
+    {"shallow buffer", 1000, 100, 2000, 0, 0, false, false, 1500, 5500, 970, 2000, 10},
+    {"deep buffer", 100, 20, 400000, 0, 0, false, false, 1000, 5000, 980, 12000, 1},
+    {"short path", 2000, 1, 2000, 0, 0, false, false, 500, 1000, 950, 2000, 10},
+    {"slow path", 5, 100, 200000, 0, 0, false, false, 3000, 12000, 930, 50000, 5},
+    {"known rate", 1000, 100, 50000, 0, 0, false, true, 250, 1000, 980, 10000, 1},
+};
+
+static struct lab_result result;
+
+static void set_edge(struct lab_config *config, uint32_t index, const struct cell *cell,
+                     const struct congestion_type *type)
+{
+    config->edges[index] = (struct lab_edge){.type = type,
+                                             .rtt_ns = MS(cell->rtt_ms),
+                                             .jitter_ns = MS(cell->jitter_ms),
+                                             .reorder = cell->reorder,
+                                             .loss_ppb = cell->loss_permille * 1000000ULL,
+                                             .loss_back_ppb = cell->loss_permille * 1000000ULL,
+                                             .initial_bps = MBPS(cell->known ? cell->rate_mbps : 10),
+                                             .known = cell->known};
+}
+
+static struct lab_config config_of(const struct cell *cell)
+{
+    struct lab_config config = {.edge_count = 1,
+                                .end_ns = MS(cell->to_ms),
+                                .measure_from_ns = MS(cell->from_ms),
+                                .measure_to_ns = MS(cell->to_ms),
+                                .seed = 1};
+    config.bottleneck.rate_bps = MBPS(cell->rate_mbps);
+    config.bottleneck.queue_unit = NETEM_QUEUE_BYTES;
+    config.bottleneck.queue_limit =
+        MAX(bytes_within(MBPS(cell->rate_mbps), cell->buffer_us * NS_PER_US), (uint64_t)4 * LAB_PACKET_BYTES);
+    set_edge(&config, 0, cell, congestion_find("bql"));
+    return config;
+}
+
+static uint64_t share_permille(const struct lab_config *config, uint32_t edge)
+{
+    uint64_t measured_ns = config->measure_to_ns - config->measure_from_ns;
+    uint64_t bps = muldiv64(result.edges[edge].new_packets * LAB_PACKET_BYTES * 8, NS_PER_S, measured_ns);
+    uint64_t left_ppb = NS_PER_S - config->edges[edge].loss_ppb;
+    return muldiv64(bps, 1000, muldiv64(config->bottleneck.rate_bps, left_ppb, NS_PER_S));
+}
+
+static void bql__fills_paths_without_filling_buffers(void **state)
+{
+    (void)state;
+    for (size_t index = 0; index < sizeof(cells) / sizeof(cells[0]); index++) {
+        const struct cell *cell = &cells[index];
+        struct lab_config config = config_of(cell);
+        lab_run(&config, &result);
+        print_message("%s: share %llu per mille, queue p50 %llu us\n", cell->name,
+                      (unsigned long long)share_permille(&config, 0),
+                      (unsigned long long)(result.queue_p50_ns / NS_PER_US));
+        assert_in_range(share_permille(&config, 0), cell->share_permille_min, 1010);
+        assert_in_range(result.queue_p50_ns / NS_PER_US, 0, cell->queue_p50_us_max);
+        assert_in_range(muldiv64(result.queue_drops, 1000, MAX(result.offered, (uint64_t)1)), 0,
+                        cell->own_loss_permille_max);
+    }
+}
+
+/* Shares are of the link, of which the policer lets pass a twentieth. */
+static void bql__settles_below_a_policer(void **state)
+{
+    (void)state;
+    const struct cell cell = {"policer", 10000, 50, 100000, 0, 0, false, false, 1000, 5000, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    config.bottleneck.policer_bps = MBPS(500);
+    config.bottleneck.policer_depth_bytes = 200000;
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 47, 50);
+    assert_in_range(muldiv64(result.policer_drops, 1000, result.offered), 0, 10);
+}
+
+static void bql__shares_a_queue_that_stood_before_it_came(void **state)
+{
+    (void)state;
+    const struct cell cell = {"shared", 500, 40, 100000, 0, 0, false, false, 25000, 35000, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    config.edge_count = 4;
+    for (uint32_t edge = 0; edge < 4; edge++) {
+        set_edge(&config, edge, &cell, congestion_find("bql"));
+        config.edges[edge].rtt_ns = MS(20 + 30 * edge);
+        config.edges[edge].start_ns = MS(2000 * edge);
+    }
+    lab_run(&config, &result);
+    for (uint32_t edge = 0; edge < 4; edge++)
+        assert_in_range(share_permille(&config, edge), 160, 340);
+    assert_in_range(result.queue_p50_ns, 0, MS(15));
+}
+
+static void bql__is_back_at_once_after_a_blackout(void **state)
+{
+    (void)state;
+    const struct cell cell = {"blackout", 1000, 100, 100000, 0, 0, false, false, 8300, 9000, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    config.step_count = 2;
+    config.steps[0] = (struct lab_step){.at_ns = MS(3000), .down = true};
+    config.steps[1] = (struct lab_step){.at_ns = MS(8000), .rate_bps = MBPS(1000)};
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 970, 1010);
+}
+
+/* By 10 round trips after each step the share is that of the new rate. */
+static void bql__follows_steps_of_the_rate(void **state)
+{
+    (void)state;
+    const struct cell cell = {"steps", 200, 50, 250000, 0, 0, false, false, 3500, 4000, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    config.step_count = 1;
+    config.steps[0] = (struct lab_step){.at_ns = MS(3000), .rate_bps = MBPS(800)};
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 3600, 4040);
+    config.steps[0].rate_bps = MBPS(40);
+    config.measure_from_ns = MS(4000);
+    config.measure_to_ns = config.end_ns = MS(5000);
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 180, 202);
+    assert_in_range(result.queue_p50_ns, 0, MS(25));
+}
+
+static void scavenger__yields_to_bql_and_comes_back(void **state)
+{
+    (void)state;
+    const struct cell cell = {"beside", 200, 50, 100000, 0, 0, false, false, 8000, 12000, 0, 0, 0};
+    for (uint32_t first = 0; first < 2; first++) {
+        struct lab_config config = config_of(&cell);
+        config.edge_count = 2;
+        set_edge(&config, 0, &cell, congestion_find("scavenger"));
+        set_edge(&config, 1, &cell, congestion_find("bql"));
+        config.edges[first].start_ns = MS(4000);
+        config.edges[1].stop_ns = MS(12000);
+        lab_run(&config, &result);
+        assert_in_range(share_permille(&config, 0), 0, 100);
+        assert_in_range(share_permille(&config, 1), 880, 1010);
+        config.measure_from_ns = MS(13500); /* 30 round trips later */
+        config.measure_to_ns = config.end_ns = MS(16000);
+        lab_run(&config, &result);
+        assert_in_range(share_permille(&config, 0), 850, 1010);
+    }
+}
+
+/* RFC 9438: back at W_max after K seconds, beyond it after that. */
+static void cubic__returns_to_its_old_window_after_k(void **state)
+{
+    (void)state;
+    const uint64_t packet = 1538, rtt_ns = MS(100);
+    struct cubic_window window;
+    cubic_init(&window, 10000 * packet, 0);
+    cubic_on_loss(&window, rtt_ns, NS_PER_S);
+    assert_int_equal(window.bytes, 8000 * packet);
+    cubic_on_loss(&window, rtt_ns, NS_PER_S + MS(50)); /* the same round trip */
+    assert_int_equal(window.bytes, 8000 * packet);
+    uint64_t k_ms = window.inflect_ms; /* cbrt(2000 / 0.4) s */
+    assert_in_range(k_ms, 17090, 17110);
+    for (uint64_t ms = 1000; ms < 1000 + k_ms; ms += 100)
+        cubic_on_acked(&window, window.bytes, rtt_ns, MS(ms));
+    assert_in_range(window.bytes, 9900 * packet, 10010 * packet);
+    for (uint64_t ms = 1000 + k_ms; ms < 11000 + k_ms; ms += 100)
+        cubic_on_acked(&window, window.bytes, rtt_ns, MS(ms));
+    assert_in_range(window.bytes, 10350 * packet, 10450 * packet); /* + 0.4 10^3 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bql__fills_paths_without_filling_buffers),
+        cmocka_unit_test(bql__settles_below_a_policer),
+        cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),
+        cmocka_unit_test(bql__is_back_at_once_after_a_blackout),
+        cmocka_unit_test(bql__follows_steps_of_the_rate),
+        cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
+        cmocka_unit_test(cubic__returns_to_its_old_window_after_k),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
