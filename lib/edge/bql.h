@@ -13,6 +13,7 @@
 #define BQL_TRAIN_BPS         40000000000ULL
 #define BQL_TRAIN_PACKETS     20
 #define BQL_PARK_PPM          985000ULL
+#define BQL_PLAIN_LOSS_PPM    100000 /* above what chance takes: few packets tell */
 #define BQL_GROWTH_UNSURE_PPM 200000
 
 enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRESH, BQL_COMPETE };

@@ -2,10 +2,10 @@
  * for part of a round trip only. See congestion_bql.c. */
 #include "edge/bql.h"
 
+#define CREEPING_PACKETS  128
 #define TRAINS_LOST_MAX   2
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define START_RTT_MIN_NS  (20 * NS_PER_MS)
-#define START_LOSS_PPM    100000
 
 /* Jitter spreads a train more than a slow path does: then its dispersion is worth nothing. */
 static uint64_t start_gain_ppm(const struct congestion_bql *bql)
@@ -38,7 +38,7 @@ static bool creeping(const struct congestion_bql *bql)
 {
     uint64_t rtt_ns = MAX(bql->rtt_ns, START_RTT_MIN_NS);
     return bql->tried_bps < bql->train_bps / 10 * 9 &&
-           bytes_within(bql->tried_bps, rtt_ns) < DELAY_PACKETS_MIN * BQL_PACKET_BYTES;
+           bytes_within(bql->tried_bps, rtt_ns) < CREEPING_PACKETS * BQL_PACKET_BYTES;
 }
 
 static uint64_t look_ns(const struct congestion_bql *bql)
@@ -118,14 +118,14 @@ void bql_start(struct congestion_bql *bql, const struct bql_path *path)
         return;
     }
     if (since_ns >= look_ns(bql) && creeping(bql) && bql->raised_acked > 0) {
-        raise(bql, start_gain_ppm(bql), delivered_bps, path->now_ns);
+        raise(bql, start_gain_ppm(bql), 0, path->now_ns);
         return;
     }
     if (since_ns < look_ns(bql) || bql->raised_acked < DELAY_PACKETS_MIN)
         return;
     uint64_t packets = bql->raised_acked + bql->raised_lost;
     uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, BQL_PPM, packets);
-    uint32_t high_ppm = bql_likely_ppm(bql, packets) + START_LOSS_PPM;
+    uint32_t high_ppm = bql_likely_ppm(bql, packets) + BQL_PLAIN_LOSS_PPM;
     uint64_t tried_ns = MIN(since_ns, try_ns(bql));
     uint64_t sent_bps = muldiv64(bql->tried_bps, tried_ns, since_ns) +
                         muldiv64(bql->start_bps, since_ns - tried_ns, since_ns);

@@ -299,6 +299,7 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round)
         rounds_max = MAX(rounds_max, 2ULL * PARK_ROUNDS);
         bql->park_rounds = same ? (uint32_t)MIN(2ULL * bql->park_rounds, rounds_max) : PARK_ROUNDS;
         bql->unparked_bps = bql->rate_bps;
+        bql->unparked_loss_ppm = round->loss_ppm;
         bql->parked_delivered_bps = 0;
     } else if (!similar) {
         bql->parked_loss_ppm = round->loss_ppm;
@@ -335,6 +336,12 @@ static void excess_loss(struct congestion_bql *bql, const struct bql_path *path,
         bql->base_loss_ppm = round->loss_ppm;
         bql->parked_bps = 0;
         delay_shift(&bql->delay, bql_waiting_ns(bql));
+        /* Not all of what had been lost before was. */
+        if (round->loss_ppm < bql->unparked_loss_ppm / 2) {
+            bql->parked_starting = false;
+            bql_enter(bql, BQL_CALM);
+            return;
+        }
         bql_set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
         bql_enter(bql, bql->parked_starting ? BQL_START : BQL_CALM);
         bql->tried_bps = bql->rate_bps;
@@ -377,7 +384,9 @@ static void end_round(struct congestion_bql *bql, const struct bql_path *path)
     bool unlikely = loss_ppm > bql_likely_ppm(bql, packets);
     bool excess = loss_ppm > bql_likely_ppm(bql, packets) + EXCESS_PPM;
     bool few = packets < ROUND_PACKETS_MIN;
-    if (few && !excess && lasted_ns < 8 * path->rtt_ns)
+    /* Looked at again and again, few packets show some excess too easily. */
+    bool plain = loss_ppm > bql_likely_ppm(bql, packets) + BQL_PLAIN_LOSS_PPM;
+    if (few && !plain && lasted_ns < 8 * path->rtt_ns)
         return;
     uint64_t took_ns = elapsed_ns(bql->delivered_ns, bql->round_delivered_ns);
     uint64_t bytes = bql->rate.bytes - MIN(bql->round_delivered_bytes, bql->rate.bytes);
