@@ -343,7 +343,7 @@ static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t
     bool good = (fd >= 0 && list_names(fd, &names)) || walk_fail(walk, "read the directory", name);
     if (good)
         go_into(walk, fd);
-    if (good)
+    if (good && names.count > 0)
         qsort(names.names, names.count, sizeof(names.names[0]), compare_names);
     for (uint64_t at = 0; good && at < names.count; at++) {
         struct stat stat;

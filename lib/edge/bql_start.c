@@ -2,8 +2,9 @@
  * for part of a round trip only. See congestion_bql.c. */
 #include "edge/bql.h"
 
-#define CREEPING_PACKETS  128
+#define CREEPING_PACKETS  64
 #define TRAINS_LOST_MAX   2
+#define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define START_RTT_MIN_NS  (20 * NS_PER_MS)
 
@@ -74,7 +75,8 @@ void bql_train(struct congestion_bql *bql, const struct congestion_sample *sampl
     if (first)
         span_ns = sample->spread_ns;
     /* The ack in between was lost: the next train may tell. */
-    if (span_ns > bql->rtt_ns / 2 && bql->trains_lost < TRAINS_LOST_MAX) {
+    uint64_t told_ns = MAX(bql->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
+    if (span_ns > told_ns && bql->trains_lost < TRAINS_LOST_MAX) {
         bql->trains_lost++;
         bql->train_ns = 0;
         bql->train_bytes = sample->delivered_bytes;
@@ -82,7 +84,7 @@ void bql_train(struct congestion_bql *bql, const struct congestion_sample *sampl
     }
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     train_bps = MIN(train_bps, BQL_TRAIN_BPS);
-    bool tells = span_ns > TRAIN_SPAN_MIN_NS && span_ns <= bql->rtt_ns / 2;
+    bool tells = span_ns > TRAIN_SPAN_MIN_NS && span_ns <= told_ns;
     bql->train_bps = tells ? train_bps : BQL_TRAIN_BPS;
     bql->train_end_ns = sample->now_ns;
     bql->phase = BQL_START;

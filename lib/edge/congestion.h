@@ -126,6 +126,7 @@ struct congestion_bql {
     bool window_limited;           /* … by a window, so long as held */
     uint64_t start_bps, tried_bps; /* rate that the path took, and the one on trial */
     uint32_t trains_lost;
+    uint32_t loss_swing_ppm;       /* mean distance of rounds' loss by chance from its mean */
     uint32_t unparked_loss_ppm;    /* of the round that led to parking first */
     bool parked_starting;          /* the start goes on where the loss was by chance */
     uint64_t parked_bps;           /* what the path was thought to take then */

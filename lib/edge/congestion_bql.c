@@ -5,7 +5,7 @@
  *          delay ever
  *     J    peak of delay jumps between neighbouring packets, held 60 s; Jo = J where packets keep
  *          their order, J/8 where they overtake (the least delay then is that of the queue)
- *     p0   loss by chance: learnt while the path is not full
+ *     p0   loss by chance, and how much it swings (s): learnt while the path is not full
  *     C    what the path takes from this edge: deliveries over one RTT on the receiver's clock / (1 -
  *          p0) while a queue stands, or over as long as it has stood, at least RTT/4; a lower bound
  *          without a queue
@@ -22,7 +22,7 @@
  *     TRACK    rate = C (1 + clamp((q* - q')/RTT, +-15 %)), falling up to 1/2 by (q* - q')/2.5 RTT
  *     CALM     a whole RTT with q < 0.4 q*: the rate grows by 2.5 % (at most 10 ms of queue), then
  *              2.5 times as much each 1.125 RTT, at most 50 %
- *     PARK     loss above p0 + 3 sigma + 0.3 % that came without a long queue: 0.985 C for 10 rounds,
+ *     PARK     loss above p0 + 3 sigma + 2 s + 0.3 % that came without a long queue: 0.985 C for 10 rounds,
  *              twice as many each time the path turns out to take the same again (a policer), up to 5
  *              s. Loss that stays there is chance when deliveries fell as much as the rate, else the
  *              rate falls further; loss that goes was the buffer's: from then on q* is at most half
@@ -276,7 +276,8 @@ static void parked(struct congestion_bql *bql, const struct bql_path *path)
 uint32_t bql_likely_ppm(const struct congestion_bql *bql, uint64_t packets)
 {
     uint64_t usual_ppm = MAX(bql->base_loss_ppm, (uint32_t)(BQL_PPM / packets));
-    return bql->base_loss_ppm + 3 * (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+    uint32_t sigma_ppm = (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+    return bql->base_loss_ppm + 3 * sigma_ppm + 2 * bql->loss_swing_ppm;
 }
 
 /* Where the path turns out to take the same again, the next try waits twice as long. */
@@ -333,6 +334,8 @@ static void excess_loss(struct congestion_bql *bql, const struct bql_path *path,
                         const struct bql_round *round)
 {
     if (bql->phase == BQL_PARK && by_chance(bql, round)) {
+        uint32_t swing_ppm = (uint32_t)elapsed_ns(round->loss_ppm, bql->base_loss_ppm) / 2;
+        bql->loss_swing_ppm = MAX(bql->loss_swing_ppm, swing_ppm);
         bql->base_loss_ppm = round->loss_ppm;
         bql->parked_bps = 0;
         delay_shift(&bql->delay, bql_waiting_ns(bql));
@@ -410,6 +413,10 @@ static void end_round(struct congestion_bql *bql, const struct bql_path *path)
     if (!excess) {
         if (bql->phase == BQL_PARK)
             learn_buffer(bql, path);
+        int32_t off_ppm = (int32_t)loss_ppm - (int32_t)bql->base_loss_ppm;
+        off_ppm = off_ppm < 0 ? -off_ppm : off_ppm;
+        bql->loss_swing_ppm =
+            (uint32_t)((int32_t)bql->loss_swing_ppm + (off_ppm - (int32_t)bql->loss_swing_ppm) / 8);
         bool empty = bql->phase == BQL_PARK || bql->phase == BQL_CALM;
         if (loss_ppm < bql->base_loss_ppm || (empty && !few))
             bql->base_loss_ppm =
