@@ -151,7 +151,7 @@ struct sender {
     uint64_t delivered_told_ns; /* when this host heard of it */
     int64_t owd_ns;             /* newest told by the receiver, on a constant origin */
     uint32_t owd_raw;
-    bool delivered_known, owd_known; /* the ones before have been told once in this session */
+    bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
     uint64_t delivery_rate_bps;
     uint64_t rate_window_bytes;
     uint32_t rate_window_stamp;
