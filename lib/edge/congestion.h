@@ -195,5 +195,5 @@ extern const struct congestion_type congestion_delay_type;
 extern const struct congestion_type congestion_bql_type;
 extern const struct congestion_type congestion_scavenger_type;
 
-/* By name ("fixed", "delay"); NULL when there is none. */
+/* By name ("bql", "scavenger", "fixed", "delay"); NULL when there is none. */
 const struct congestion_type *congestion_find(const char *name);
