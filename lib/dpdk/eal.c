@@ -1,8 +1,13 @@
+/* Interrupts of devices are only reached through symbols that DPDK 22.11 calls experimental. */
+#define ALLOW_EXPERIMENTAL_API
+
 #include "dpdk/eal.h"
 
+#include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +16,7 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_interrupts.h>
 #include <rte_version.h>
 
 #include "base/check.h"
@@ -108,8 +114,34 @@ void eal_worker_pin(const struct eal *eal)
     sched_setaffinity(0, sizeof(eal->worker), &eal->worker);
 }
 
+/* Runs in the EAL's interrupt thread, and keeps it. */
+static void interrupts_hold(void *parked)
+{
+    sem_post(parked);
+    for (;;)
+        pause();
+}
+
+/* The EAL unmaps its memory while its interrupt thread runs, and the memif driver leaves the callback of its
+ * listening socket registered: a connection, or a look at the list of callbacks, would then read what is
+ * gone. So that thread is held where nothing is touched until the process ends. An alarm would not do: the
+ * EAL waits for its end. */
+static void interrupts_park(void)
+{
+    static sem_t parked;
+    sem_init(&parked, 0, 0);
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    if (handle == NULL || rte_intr_fd_set(handle, eventfd(1, 0)) != 0 ||
+        rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) != 0 ||
+        rte_intr_callback_register(handle, interrupts_hold, &parked) != 0)
+        return;
+    while (sem_wait(&parked) != 0)
+        continue;
+}
+
 void eal_stop(void)
 {
+    interrupts_park();
     rte_eal_cleanup();
 }
 

@@ -42,6 +42,8 @@ struct eal {
 bool eal_arguments(struct eal *eal, const struct eal_options *options, struct err *err);
 /* eal_arguments, then rte_eal_init. `eal` must outlive the EAL. */
 bool eal_start(struct eal *eal, const struct eal_options *options, struct err *err);
+/* After the ports were closed, once, before the process ends: the EAL's interrupt thread stands still from
+ * then on, and its memory is gone. */
 void eal_stop(void);
 /* The calling thread, the one that started the EAL, runs on the first lcore from now on. */
 void eal_worker_pin(const struct eal *eal);
