@@ -7,7 +7,6 @@
 #include "edge/congestion.h"
 
 #define BQL_PPM               1000000ULL
-#define BQL_PACKET_BYTES      1538
 #define BQL_RATE_MIN_BPS      50000ULL
 #define BQL_RATE_MAX_BPS      1000000000000ULL
 #define BQL_TRAIN_BPS         40000000000ULL

@@ -78,7 +78,7 @@ void bql_compete(struct congestion_bql *bql, const struct bql_path *path,
     bql->draining_ns = path->now_ns;
     bql->drain_queue_ns = path->queue_ns;
     bql->drain_least_ns = path->queue_ns;
-    uint64_t delivered_bps = rate_over(&bql->rate, path->rtt_ns, DELAY_PACKETS_MIN * BQL_PACKET_BYTES);
+    uint64_t delivered_bps = rate_over(&bql->rate, path->rtt_ns, DELAY_PACKETS_MIN * bql->packet_bytes);
     bql_set_rate(bql, muldiv64(bql_with_losses_bps(bql, delivered_bps), BQL_PPM - DRAIN_PPM, BQL_PPM));
 }
 
@@ -109,7 +109,7 @@ void bql_compete_round(struct congestion_bql *bql, const struct bql_path *path, 
 /* What all edges into the receiver's port have, and the most they had of late. */
 void bql_take_own(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
-    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * BQL_PACKET_BYTES);
+    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * bql->packet_bytes);
     bql->own_bps = MAX(sample->own_rate_bps, delivered_bps);
     if (elapsed_ns(sample->now_ns, bql->own_most_from_ns) > OWN_HOLD_NS) {
         bql->own_most_before_bps = bql->own_most_now_bps;

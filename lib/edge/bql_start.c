@@ -12,7 +12,7 @@
 static uint64_t start_gain_ppm(const struct congestion_bql *bql)
 {
     uint64_t train_bps = bql->train_bps;
-    if (transmit_ns(BQL_TRAIN_PACKETS * BQL_PACKET_BYTES, MAX(train_bps, 1ULL)) <
+    if (transmit_ns(BQL_TRAIN_PACKETS * bql->packet_bytes, MAX(train_bps, 1ULL)) <
         4 * delay_jitter_ns(&bql->delay))
         return 2 * BQL_PPM;
     if (bql->tried_bps < train_bps / 10 * 9) {
@@ -39,7 +39,7 @@ static bool creeping(const struct congestion_bql *bql)
 {
     uint64_t rtt_ns = MAX(bql->rtt_ns, START_RTT_MIN_NS);
     return bql->tried_bps < bql->train_bps / 10 * 9 &&
-           bytes_within(bql->tried_bps, rtt_ns) < CREEPING_PACKETS * BQL_PACKET_BYTES;
+           bytes_within(bql->tried_bps, rtt_ns) < CREEPING_PACKETS * bql->packet_bytes;
 }
 
 static uint64_t look_ns(const struct congestion_bql *bql)
@@ -48,7 +48,7 @@ static uint64_t look_ns(const struct congestion_bql *bql)
     if (creeping(bql))
         return bql->rtt_ns / 4 + jitter_ns;
     uint64_t packets_ns =
-        transmit_ns(DELAY_PACKETS_MIN * BQL_PACKET_BYTES, MAX(bql->tried_bps, BQL_RATE_MIN_BPS));
+        transmit_ns(DELAY_PACKETS_MIN * bql->packet_bytes, MAX(bql->tried_bps, BQL_RATE_MIN_BPS));
     return MAX(bql->rtt_ns / 6 + jitter_ns, packets_ns);
 }
 
@@ -67,7 +67,7 @@ void bql_train(struct congestion_bql *bql, const struct congestion_sample *sampl
     uint64_t span_ns = first ? 0 : elapsed_ns(sample->delivered_ns, bql->train_ns);
     if (bytes == 0)
         return;
-    if (bytes < (first ? 8 : 3) * BQL_PACKET_BYTES) {
+    if (bytes < (first ? 8 : 3) * bql->packet_bytes) {
         bql->train_ns = first ? sample->delivered_ns : bql->train_ns;
         bql->train_bytes = first ? sample->delivered_bytes : bql->train_bytes;
         return;
@@ -90,7 +90,7 @@ void bql_train(struct congestion_bql *bql, const struct congestion_sample *sampl
     bql->phase = BQL_START;
     rate_restart(&bql->rate);
     /* As much as other transports start with does no harm. */
-    uint64_t least_bps = muldiv64(10 * BQL_PACKET_BYTES, 8 * NS_PER_S, MAX(bql->rtt_ns, START_RTT_MIN_NS));
+    uint64_t least_bps = muldiv64(10 * bql->packet_bytes, 8 * NS_PER_S, MAX(bql->rtt_ns, START_RTT_MIN_NS));
     bql->tried_bps = MAX(train_bps / 2, least_bps);
     raise(bql, BQL_PPM, 0, sample->now_ns);
 }

@@ -97,7 +97,8 @@ struct congestion_bql {
     uint8_t phase; /* enum bql_phase */
     bool frozen;   /* limited by something else since the round began */
     uint64_t now_ns;
-    uint64_t rtt_ns; /* least */
+    uint64_t rtt_ns;       /* least */
+    uint64_t packet_bytes; /* on the wire: of a full packet, then the mean of late */
     uint64_t rate_bps;
     uint64_t capacity_bps; /* what the path takes from this edge, random loss included; 0: unknown */
     uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */
@@ -154,6 +155,7 @@ struct congestion_bql {
 
 struct congestion {
     const struct congestion_type *type;
+    uint32_t packet_bytes;        /* in, before init: wire bytes of a full packet */
     uint64_t rate_bps;            /* out: pacing rate */
     uint64_t in_flight_max_bytes; /* out */
     union {

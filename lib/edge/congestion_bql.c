@@ -13,6 +13,7 @@
  *     q*   min(40 ms, (2.5 ms + 0.8 Jo) sqrt(1 Gbit/s / rate)) + 0.8 Jo, at most half of what the
  *          buffer holds. It falls with the rate: among edges that share a queue the fair share is the
  *          only balance.
+ * Packets are counted by their size: the port's full one at first, then the mean of what is acked.
  *
  * What it does (phases):
  *     TRAIN    20 packets at once; their spread at the receiver bounds the first jump (bql_start.c)
@@ -103,7 +104,7 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
     congestion->rate_bps = bql->rate_bps;
     congestion->in_flight_max_bytes = 2 * bytes_within(bql->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
     if (bql->phase == BQL_TRAIN)
-        congestion->in_flight_max_bytes = BQL_TRAIN_PACKETS * BQL_PACKET_BYTES;
+        congestion->in_flight_max_bytes = BQL_TRAIN_PACKETS * bql->packet_bytes;
     if (bql->phase == BQL_COMPETE && bql->draining_ns == 0)
         congestion->in_flight_max_bytes = bql->window.bytes;
 }
@@ -114,6 +115,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     struct congestion_bql *bql = &congestion->state.bql;
     *bql = (struct congestion_bql){.phase = known ? BQL_CALM : BQL_TRAIN,
                                    .rtt_ns = rtt_ns,
+                                   .packet_bytes = congestion->packet_bytes,
                                    .now_ns = now_ns,
                                    .busy_ns = now_ns,
                                    .raised_ns = now_ns,
@@ -164,7 +166,7 @@ uint64_t bql_with_losses_bps(const struct congestion_bql *bql, uint64_t delivere
  * window only, or delivers what it is to all the same, may have itself to blame. */
 static bool held(const struct congestion_bql *bql, uint64_t now_ns)
 {
-    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * BQL_PACKET_BYTES);
+    uint64_t delivered_bps = rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * bql->packet_bytes);
     return now_ns < bql->held_until_ns && !bql->window_limited &&
            bql_with_losses_bps(bql, delivered_bps) < bql->rate_bps / 10 * 8;
 }
@@ -172,7 +174,7 @@ static bool held(const struct congestion_bql *bql, uint64_t now_ns)
 /* Deliveries measure what the path takes only while there is a queue; else they are a lower bound. */
 static void observe_capacity(struct congestion_bql *bql, const struct congestion_sample *sample)
 {
-    uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * BQL_PACKET_BYTES;
+    uint64_t rtt_ns = bql->rtt_ns, least_bytes = DELAY_PACKETS_MIN * bql->packet_bytes;
     uint64_t small_ns = MAX(bql_target_ns(bql, bql->rate_bps) / 8, delay_jitter_ns(&bql->delay) / 16);
     small_ns += bql_order_kept_jitter_ns(bql);
     if (held(bql, sample->now_ns) || bql->phase == BQL_TRAIN)
@@ -288,7 +290,7 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round)
     uint64_t delivered_bps = round->delivered_bps;
     if (bql->phase != BQL_PARK)
         delivered_bps =
-            MAX(delivered_bps, rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * BQL_PACKET_BYTES));
+            MAX(delivered_bps, rate_over(&bql->rate, bql->rtt_ns, DELAY_PACKETS_MIN * bql->packet_bytes));
     uint64_t capacity_bps = bql->phase == BQL_TRACK && bql->capacity_bps > 0
                                 ? bql->capacity_bps
                                 : bql_with_losses_bps(bql, delivered_bps);
@@ -368,7 +370,7 @@ static void learn_buffer(struct congestion_bql *bql, const struct bql_path *path
     /* What is seen of a queue now is jitter that waits for its predecessors. */
     uint64_t empty_ns = bql_order_kept_jitter_ns(bql) > 0 ? path->queue_ns : 0;
     delay_shift(&bql->delay, bql_waiting_ns(bql));
-    uint64_t packets_ns = transmit_ns(16 * BQL_PACKET_BYTES, MAX(path->capacity_bps, BQL_RATE_MIN_BPS));
+    uint64_t packets_ns = transmit_ns(16 * bql->packet_bytes, MAX(path->capacity_bps, BQL_RATE_MIN_BPS));
     uint64_t queue_ns = elapsed_ns(bql->parked_queue_ns, empty_ns);
     if (queue_ns < packets_ns + delay_jitter_ns(&bql->delay) || queue_ns > bql->target_max_ns)
         return;
@@ -495,10 +497,12 @@ static void take(struct congestion_bql *bql, const struct congestion_sample *sam
     bql->now_ns = sample->now_ns;
     if (sample->rtt_min_ns > 0)
         bql->rtt_ns = sample->rtt_min_ns;
+    if (sample->acked_packets > 0)
+        bql->packet_bytes = (7 * bql->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     /* Not the acked ones: an ack in several messages tells the delay in the first, most of the numbers later.
      */
     uint64_t packets =
-        (sample->delivered_bytes - MIN(sample->delivered_bytes, bql->rate.bytes)) / BQL_PACKET_BYTES;
+        (sample->delivered_bytes - MIN(sample->delivered_bytes, bql->rate.bytes)) / bql->packet_bytes;
     if (sample->owd_known)
         delay_on_sample(&bql->delay, sample->owd_ns, packets, bql->rtt_ns,
                         bql_target_ns(bql, bql->rate_bps) / 8, sample->now_ns);

@@ -67,7 +67,7 @@ void sender_set_rtt(struct sender *sender, uint64_t rtt_ns)
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns)
 {
-    sender->congestion = (struct congestion){.type = type};
+    sender->congestion = (struct congestion){.type = type, .packet_bytes = sender->config.packet_bytes_max};
     type->init(&sender->congestion, initial_bps, known, sender->rtt.smoothed_ns, now_ns);
     sender_apply_rate(sender);
 }

@@ -23,22 +23,29 @@ struct cell {
     uint32_t share_permille_min; /* of the rate less the loss */
     uint64_t queue_p50_us_max;
     uint32_t own_loss_permille_max;
+    uint32_t packet_bytes; /* 0: LAB_PACKET_BYTES */
 };
 
 static const struct cell cells[] = {
-    {"plain", 1000, 50, 100000, 0, 0, false, false, 1000, 3000, 980, 5000, 1},
-    {"loss", 1000, 50, 100000, 50, 0, false, false, 1500, 3500, 970, 5000, 1},
-    {"much loss", 100, 100, 100000, 300, 0, false, false, 4000, 8000, 930, 15000, 3},
-    {"jitter that overtakes", 1000, 60, 50000, 7, 9, true, false, 1000, 3000, 960, 18000, 5},
-    {"jitter in order", 1000, 60, 50000, 1, 3, false, false, 1000, 3000, 960, 8000, 10},
-    {"shallow buffer", 1000, 100, 2000, 0, 0, false, false, 1500, 5500, 970, 2000, 10},
-    {"deep buffer", 100, 20, 400000, 0, 0, false, false, 1000, 5000, 980, 12000, 1},
-    {"short path", 2000, 1, 2000, 0, 0, false, false, 500, 1000, 950, 2000, 10},
-    {"slow path", 5, 100, 200000, 0, 0, false, false, 3000, 12000, 930, 50000, 5},
-    {"known rate", 1000, 100, 50000, 0, 0, false, true, 250, 1000, 980, 10000, 1},
+    {"plain", 1000, 50, 100000, 0, 0, false, false, 1000, 3000, 980, 5000, 1, 0},
+    {"loss", 1000, 50, 100000, 50, 0, false, false, 1500, 3500, 970, 5000, 1, 0},
+    {"much loss", 100, 100, 100000, 300, 0, false, false, 4000, 8000, 930, 15000, 3, 0},
+    {"jitter that overtakes", 1000, 60, 50000, 7, 9, true, false, 1000, 3000, 960, 18000, 5, 0},
+    {"jitter in order", 1000, 60, 50000, 1, 3, false, false, 1000, 3000, 960, 8000, 10, 0},
+    {"shallow buffer", 1000, 100, 2000, 0, 0, false, false, 1500, 5500, 970, 2000, 10, 0},
+    {"deep buffer", 100, 20, 400000, 0, 0, false, false, 1000, 5000, 980, 12000, 1, 0},
+    {"short path", 2000, 1, 2000, 0, 0, false, false, 500, 1000, 950, 2000, 10, 0},
+    {"slow path", 5, 100, 200000, 0, 0, false, false, 3000, 12000, 930, 50000, 5, 0},
+    {"known rate", 1000, 100, 50000, 0, 0, false, true, 250, 1000, 980, 10000, 1, 0},
+    {"large packets", 8000, 10, 50000, 60, 0, false, false, 150, 1000, 970, 2000, 1, 9038},
 };
 
 static struct lab_result result;
+
+static uint32_t packet_bytes(const struct cell *cell)
+{
+    return cell->packet_bytes > 0 ? cell->packet_bytes : LAB_PACKET_BYTES;
+}
 
 static void set_edge(struct lab_config *config, uint32_t index, const struct cell *cell,
                      const struct congestion_type *type)
@@ -50,7 +57,8 @@ static void set_edge(struct lab_config *config, uint32_t index, const struct cel
                                              .loss_ppb = cell->loss_permille * 1000000ULL,
                                              .loss_back_ppb = cell->loss_permille * 1000000ULL,
                                              .initial_bps = MBPS(cell->known ? cell->rate_mbps : 10),
-                                             .known = cell->known};
+                                             .known = cell->known,
+                                             .packet_bytes = packet_bytes(cell)};
 }
 
 static struct lab_config config_of(const struct cell *cell)
@@ -62,8 +70,8 @@ static struct lab_config config_of(const struct cell *cell)
                                 .seed = 1};
     config.bottleneck.rate_bps = MBPS(cell->rate_mbps);
     config.bottleneck.queue_unit = NETEM_QUEUE_BYTES;
-    config.bottleneck.queue_limit =
-        MAX(bytes_within(MBPS(cell->rate_mbps), cell->buffer_us * NS_PER_US), (uint64_t)4 * LAB_PACKET_BYTES);
+    config.bottleneck.queue_limit = MAX(bytes_within(MBPS(cell->rate_mbps), cell->buffer_us * NS_PER_US),
+                                        (uint64_t)4 * packet_bytes(cell));
     set_edge(&config, 0, cell, congestion_find("bql"));
     return config;
 }
@@ -71,7 +79,8 @@ static struct lab_config config_of(const struct cell *cell)
 static uint64_t share_permille(const struct lab_config *config, uint32_t edge)
 {
     uint64_t measured_ns = config->measure_to_ns - config->measure_from_ns;
-    uint64_t bps = muldiv64(result.edges[edge].new_packets * LAB_PACKET_BYTES * 8, NS_PER_S, measured_ns);
+    uint64_t bytes = result.edges[edge].new_packets * config->edges[edge].packet_bytes;
+    uint64_t bps = muldiv64(bytes * 8, NS_PER_S, measured_ns);
     uint64_t left_ppb = NS_PER_S - config->edges[edge].loss_ppb;
     return muldiv64(bps, 1000, muldiv64(config->bottleneck.rate_bps, left_ppb, NS_PER_S));
 }
@@ -97,7 +106,7 @@ static void bql__fills_paths_without_filling_buffers(void **state)
 static void bql__settles_below_a_policer(void **state)
 {
     (void)state;
-    const struct cell cell = {"policer", 10000, 50, 100000, 0, 0, false, false, 1000, 5000, 0, 0, 0};
+    const struct cell cell = {"policer", 10000, 50, 100000, 0, 0, false, false, 1000, 5000, 0, 0, 0, 0};
     struct lab_config config = config_of(&cell);
     config.bottleneck.policer_bps = MBPS(500);
     config.bottleneck.policer_depth_bytes = 200000;
@@ -109,7 +118,7 @@ static void bql__settles_below_a_policer(void **state)
 static void bql__shares_a_queue_that_stood_before_it_came(void **state)
 {
     (void)state;
-    const struct cell cell = {"shared", 500, 40, 100000, 0, 0, false, false, 25000, 35000, 0, 0, 0};
+    const struct cell cell = {"shared", 500, 40, 100000, 0, 0, false, false, 25000, 35000, 0, 0, 0, 0};
     struct lab_config config = config_of(&cell);
     config.edge_count = 4;
     for (uint32_t edge = 0; edge < 4; edge++) {
@@ -126,7 +135,7 @@ static void bql__shares_a_queue_that_stood_before_it_came(void **state)
 static void bql__is_back_at_once_after_a_blackout(void **state)
 {
     (void)state;
-    const struct cell cell = {"blackout", 1000, 100, 100000, 0, 0, false, false, 8300, 9000, 0, 0, 0};
+    const struct cell cell = {"blackout", 1000, 100, 100000, 0, 0, false, false, 8300, 9000, 0, 0, 0, 0};
     struct lab_config config = config_of(&cell);
     config.step_count = 2;
     config.steps[0] = (struct lab_step){.at_ns = MS(3000), .down = true};
@@ -139,7 +148,7 @@ static void bql__is_back_at_once_after_a_blackout(void **state)
 static void bql__follows_steps_of_the_rate(void **state)
 {
     (void)state;
-    const struct cell cell = {"steps", 200, 50, 250000, 0, 0, false, false, 3500, 4000, 0, 0, 0};
+    const struct cell cell = {"steps", 200, 50, 250000, 0, 0, false, false, 3500, 4000, 0, 0, 0, 0};
     struct lab_config config = config_of(&cell);
     config.step_count = 1;
     config.steps[0] = (struct lab_step){.at_ns = MS(3000), .rate_bps = MBPS(800)};
@@ -156,7 +165,7 @@ static void bql__follows_steps_of_the_rate(void **state)
 static void scavenger__yields_to_bql_and_comes_back(void **state)
 {
     (void)state;
-    const struct cell cell = {"beside", 200, 50, 100000, 0, 0, false, false, 8000, 12000, 0, 0, 0};
+    const struct cell cell = {"beside", 200, 50, 100000, 0, 0, false, false, 8000, 12000, 0, 0, 0, 0};
     for (uint32_t first = 0; first < 2; first++) {
         struct lab_config config = config_of(&cell);
         config.edge_count = 2;

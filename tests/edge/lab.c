@@ -195,8 +195,10 @@ static bool measured(const struct lab *lab)
 
 static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uint64_t content, bool repair)
 {
-    uint64_t number = sender_on_sent(&flow->sender, content, 0, LAB_PACKET_BYTES, repair, lab->now_ns);
-    struct netem_decision gate = netem_send(&lab->bottleneck, LAB_PACKET_BYTES, 1500, lab->now_ns);
+    uint64_t number =
+        sender_on_sent(&flow->sender, content, 0, flow->config.packet_bytes, repair, lab->now_ns);
+    struct netem_decision gate =
+        netem_send(&lab->bottleneck, flow->config.packet_bytes, flow->config.packet_bytes - 38, lab->now_ns);
     bool dropped = gate.verdict == NETEM_QUEUE_DROP;
     lab->result->offered_all++;
     lab->result->queue_drops_all += dropped;
@@ -208,7 +210,8 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
     }
     if (gate.verdict != NETEM_PASS || lab->down)
         return;
-    struct netem_decision way = netem_send(&flow->way, LAB_PACKET_BYTES, 1500, gate.arrive_ns);
+    struct netem_decision way =
+        netem_send(&flow->way, flow->config.packet_bytes, flow->config.packet_bytes - 38, gate.arrive_ns);
     if (way.verdict != NETEM_PASS) {
         lab->result->lost += measured(lab);
         return;
@@ -236,7 +239,7 @@ static uint64_t send_all(struct lab *lab, struct lab_flow *flow, uint16_t index)
             return TIME_NEVER;
         }
         enum edge_limit limit;
-        uint64_t at_ns = sender_send_ns(&flow->sender, LAB_PACKET_BYTES, repair, &limit);
+        uint64_t at_ns = sender_send_ns(&flow->sender, flow->config.packet_bytes, repair, &limit);
         if (at_ns == TIME_NEVER)
             sender_on_limited(&flow->sender, limit);
         if (at_ns > lab->now_ns)
@@ -273,8 +276,8 @@ static void take_data(struct lab *lab, struct lab_flow *flow, const struct lab_e
     struct lab_edge_result *result = &lab->result->edges[event->edge];
     enum receiver_verdict verdict = receiver_check(&flow->receiver, event->number, event->floor);
     CHECK(verdict != RECEIVER_BEYOND_WINDOW);
-    receiver_on_packet(&flow->receiver, event->number, event->floor, event->stamp, LAB_PACKET_BYTES, false,
-                       lab->now_ns + CLOCK_OFFSET_NS);
+    receiver_on_packet(&flow->receiver, event->number, event->floor, event->stamp, flow->config.packet_bytes,
+                       false, lab->now_ns + CLOCK_OFFSET_NS);
     if (verdict == RECEIVER_DUPLICATE || test_bit(flow->have, flow->have_mask, event->content))
         return;
     flow->have[(event->content & flow->have_mask) / 64] |= 1ULL << (event->content & 63);
@@ -331,12 +334,13 @@ static void flow_open(struct lab *lab, uint16_t index)
     struct lab_flow *flow = &lab->flows[index];
     flow->config = config->edges[index];
     struct lab_edge *edge = &flow->config;
+    edge->packet_bytes = edge->packet_bytes > 0 ? edge->packet_bytes : LAB_PACKET_BYTES;
     uint64_t rate_max = config->bottleneck.rate_bps;
     for (uint32_t step = 0; step < config->step_count; step++)
         rate_max = MAX(rate_max, config->steps[step].rate_bps);
     uint64_t span_ns = edge->rtt_ns + 2 * edge->jitter_ns + edge->delay_some_ns + 250 * NS_PER_MS;
-    uint32_t window = power_above(5 * bytes_within(rate_max, span_ns) / LAB_PACKET_BYTES / 2, 4096);
-    struct sender_config sender_config = {.window_packets = window, .packet_bytes_max = LAB_PACKET_BYTES};
+    uint32_t window = power_above(5 * bytes_within(rate_max, span_ns) / edge->packet_bytes / 2, 4096);
+    struct sender_config sender_config = {.window_packets = window, .packet_bytes_max = edge->packet_bytes};
     size_t bytes = sender_bytes(&sender_config) + receiver_bytes(window);
     struct arena arena;
     flow->memory = aligned_alloc(ARENA_ALIGN, bytes);
@@ -361,7 +365,7 @@ static void flow_open(struct lab *lab, uint16_t index)
     flow->have = calloc((flow->have_mask + 1) / 64, 8);
     flow->acked = calloc((flow->have_mask + 1) / 64, 8);
     CHECK(flow->data.items && flow->repairs && flow->have && flow->acked);
-    flow->content_end = edge->limit_bytes ? edge->limit_bytes / LAB_PACKET_BYTES : UINT64_MAX;
+    flow->content_end = edge->limit_bytes ? edge->limit_bytes / edge->packet_bytes : UINT64_MAX;
     flow->wake_ns = edge->start_ns;
     add(lab, (struct lab_event){.at_ns = edge->start_ns, .edge = index, .kind = LAB_WAKE});
 }
@@ -426,8 +430,8 @@ static void print_grain(const struct lab *lab)
            (double)lab->result->queue_series_us[lab->grain] / 1e3);
     for (uint32_t index = 0; index < config->edge_count; index++) {
         const struct lab_flow *flow = &lab->flows[index];
-        double got =
-            lab->result->edges[index].series[lab->grain] * LAB_PACKET_BYTES * 8e9 / (double)config->series_ns;
+        double got = lab->result->edges[index].series[lab->grain] * flow->config.packet_bytes * 8e9 /
+                     (double)config->series_ns;
         if (flow->running)
             printf(" | %8.2f got %8.2f", (double)flow->sender.congestion.rate_bps / 1e6, got / 1e6);
     }

@@ -27,8 +27,9 @@ struct lab_edge {
     uint64_t start_ns, stop_ns; /* stop 0: never */
     uint64_t initial_bps;
     bool known;
-    uint64_t cap_bps;     /* 0: none */
-    uint64_t limit_bytes; /* of new data; 0: greedy to the end */
+    uint64_t cap_bps;      /* 0: none */
+    uint64_t limit_bytes;  /* of new data; 0: greedy to the end */
+    uint32_t packet_bytes; /* on the wire; 0: LAB_PACKET_BYTES */
 };
 
 /* The bottleneck changes at a time: rate, and whether anything passes. */

@@ -4,8 +4,8 @@
  *   rate=1000 (Mbit/s) buffer=1.0 (BDP of rate and rtt) or buffer_ms= , time=30 (s), from=5, to=, series=100
  * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB ;
  * per edge: type=bql rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%)
- * start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N stagger=S rtt_to=MS (spread over
- * the edges) */
+ * packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N
+ * stagger=S rtt_to=MS (spread over the edges) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +48,8 @@ static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
         edge->cap_bps = (uint64_t)(number * 1e6);
     else if (strcmp(key, "size") == 0)
         edge->limit_bytes = (uint64_t)(number * 1e6);
+    else if (strcmp(key, "packet") == 0)
+        edge->packet_bytes = (uint32_t)number;
     else if (strcmp(key, "some") == 0) {
         edge->delay_some_ppb = (uint64_t)(number * 1e7);
         edge->delay_some_ns = (uint64_t)(atof(strchr(value, ':') + 1) * 1e6);
@@ -99,7 +101,7 @@ static bool set_all(const char *key, const char *value)
 static void print_edge(uint32_t index, double seconds)
 {
     const struct lab_edge_result *edge = &result.edges[index];
-    double mbps = (double)edge->new_packets * LAB_PACKET_BYTES * 8 / seconds / 1e6;
+    double mbps = (double)edge->new_packets * config.edges[index].packet_bytes * 8 / seconds / 1e6;
     printf("edge %u: %8.2f Mbit/s = %.4f of rate/(1-loss %.2f%%) | sent %llu repairs %llu spurious %llu "
            "probes %llu | "
            "feedback %.3f%%",
@@ -118,7 +120,7 @@ static void prepare(void)
     double rtt_ms = (double)config.edges[0].rtt_ns / 1e6;
     config.bottleneck.rate_bps = (uint64_t)(rate_mbps * 1e6);
     double limit_ms = buffer_ms >= 0 ? buffer_ms : buffer_bdp * rtt_ms;
-    double packets_ms = 4 * LAB_PACKET_BYTES * 8 / rate_mbps / 1e3;
+    double packets_ms = 4 * config.edges[0].packet_bytes * 8 / rate_mbps / 1e3;
     config.bottleneck.queue_unit = NETEM_QUEUE_BYTES;
     config.bottleneck.queue_limit =
         (uint64_t)((limit_ms > packets_ms ? limit_ms : packets_ms) * rate_mbps * 1e3 / 8);
@@ -132,8 +134,11 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
-    struct lab_edge all = {
-        .type = &congestion_bql_type, .rtt_ns = 100 * NS_PER_MS, .initial_bps = 10000000, .reorder = true};
+    struct lab_edge all = {.type = &congestion_bql_type,
+                           .rtt_ns = 100 * NS_PER_MS,
+                           .initial_bps = 10000000,
+                           .reorder = true,
+                           .packet_bytes = LAB_PACKET_BYTES};
     struct lab_edge *edge = &all;
     for (int arg = 1; arg < argc; arg++) {
         char key[32] = "";
@@ -174,6 +179,7 @@ int main(int argc, char **argv)
            100.0 * (double)(result.queue_drops + result.policer_drops) / (double)MAX(result.offered, 1ULL),
            100.0 * (double)result.queue_drops_all / (double)MAX(result.offered_all, 1ULL),
            sum * sum / (config.edge_count * (squares > 0 ? squares : 1)),
-           sum * LAB_PACKET_BYTES * 8 / seconds / 1e6 / rate_mbps, (unsigned long long)result.events);
+           sum * config.edges[0].packet_bytes * 8 / seconds / 1e6 / rate_mbps,
+           (unsigned long long)result.events);
     return 0;
 }
