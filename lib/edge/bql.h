@@ -52,6 +52,8 @@ uint64_t bql_with_losses_bps(const struct congestion_bql *bql, uint64_t delivere
 /* Chance rarely takes more than this of so many packets. */
 uint32_t bql_likely_ppm(const struct congestion_bql *bql, uint64_t packets);
 
+/* The next train is to tell. */
+void bql_await_train(struct congestion_bql *bql, uint64_t delivered_bytes);
 void bql_train(struct congestion_bql *bql, const struct congestion_sample *sample);
 void bql_start(struct congestion_bql *bql, const struct bql_path *path);
 

@@ -57,6 +57,12 @@ static uint64_t try_ns(const struct congestion_bql *bql)
     return look_ns(bql) + bql->rtt_ns / 8 + NS_PER_MS;
 }
 
+void bql_await_train(struct congestion_bql *bql, uint64_t delivered_bytes)
+{
+    bql->train_ns = 0;
+    bql->train_bytes = delivered_bytes;
+}
+
 /* The path spreads a train to the rate that it takes: between two acks on the receiver's clock, or in one
  * ack, where all came between two looks of the receiver at its port or an ack was lost, by how much longer
  * the last packet was under way. Shorter than a look takes it measures only that the path is fast. */
@@ -78,8 +84,7 @@ void bql_train(struct congestion_bql *bql, const struct congestion_sample *sampl
     uint64_t told_ns = MAX(bql->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
     if (span_ns > told_ns && bql->trains_lost < TRAINS_LOST_MAX) {
         bql->trains_lost++;
-        bql->train_ns = 0;
-        bql->train_bytes = sample->delivered_bytes;
+        bql_await_train(bql, sample->delivered_bytes);
         return;
     }
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));

@@ -594,7 +594,10 @@ static void bql_on_silence(struct congestion *congestion, bool silent, uint64_t 
     rate_restart(&bql->rate);
     start_round(bql, now_ns);
     bql->held_until_ns = now_ns + 2 * bql->rtt_ns;
-    bql_enter(bql, BQL_TRACK);
+    if (bql->phase == BQL_TRAIN)
+        bql_await_train(bql, bql->rate.bytes);
+    else
+        bql_enter(bql, BQL_TRACK);
     publish(congestion, bql->rtt_ns);
 }
 

@@ -17,7 +17,8 @@ size_t receiver_bytes(uint32_t window_packets)
 void receiver_init(struct receiver *receiver, uint32_t window_packets, struct arena *arena)
 {
     CHECK(window_packets <= RECEIVER_WINDOW_MAX);
-    *receiver = (struct receiver){.window_packets = window_packets, .ack_due_ns = TIME_NEVER};
+    *receiver = (struct receiver){
+        .window_packets = window_packets, .ack_due_ns = TIME_NEVER, .remind_due_ns = TIME_NEVER};
     number_bits_init(&receiver->seen, window_packets, arena);
     jump_init(&receiver->jump);
     receiver_set_rtt(receiver, RTT_INITIAL_NS);
@@ -30,6 +31,7 @@ void receiver_reset(struct receiver *receiver)
     *receiver = (struct receiver){.seen = old.seen,
                                   .window_packets = old.window_packets,
                                   .ack_due_ns = TIME_NEVER,
+                                  .remind_due_ns = TIME_NEVER,
                                   .interval_ns = old.interval_ns,
                                   .rtt_ns = old.rtt_ns,
                                   .counters = old.counters};
@@ -100,6 +102,13 @@ static void schedule_ack(struct receiver *receiver, bool idle, uint64_t now_ns)
         receiver->ack_due_ns = MIN(receiver->ack_due_ns, receiver->unacked_ns + receiver->interval_ns);
 }
 
+static void set_reminders(struct receiver *receiver, uint32_t reminders)
+{
+    receiver->reminders = reminders;
+    receiver->remind_due_ns = TIME_NEVER;
+    receiver->remind_gap_ns = RECEIVER_ACK_DELAY_MAX_NS;
+}
+
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns)
 {
@@ -116,7 +125,7 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
         receiver->counters.duplicates++;
     receiver->ce_count += congestion_experienced;
     receiver->last_ns = now_ns;
-    receiver->reminders = 0;
+    set_reminders(receiver, receiver->end <= RECEIVER_BEGINNING ? RECEIVER_REPETITIONS : 0);
     schedule_ack(receiver, idle, now_ns);
 }
 
@@ -131,13 +140,13 @@ void receiver_remind(struct receiver *receiver, uint64_t now_ns)
 {
     if (receiver->end == 0)
         return;
-    receiver->reminders = RECEIVER_REMINDERS;
+    set_reminders(receiver, RECEIVER_REMINDERS);
     receiver->ack_due_ns = now_ns;
 }
 
 uint64_t receiver_next_ns(const struct receiver *receiver)
 {
-    return receiver->ack_due_ns;
+    return MIN(receiver->ack_due_ns, receiver->remind_due_ns);
 }
 
 /* How far before `fresh` the new group starts: over numbers that were too young for the sender's verdict. */
@@ -175,7 +184,8 @@ static void group_start(struct receiver *receiver, uint64_t now_ns)
 {
     uint64_t span_ns = elapsed_ns(now_ns, receiver->group_ns);
     span_ns = MAX(span_ns, (uint64_t)1);
-    take_jump(receiver, span_ns);
+    if (receiver->owd_known) /* else it repeats what the one before told */
+        take_jump(receiver, span_ns);
     uint64_t window = receiver->end - receiver->floor;
     receiver->fresh = MAX(receiver->fresh, receiver->floor);
     uint64_t known = receiver->fresh - receiver->floor;
@@ -190,9 +200,10 @@ static void group_start(struct receiver *receiver, uint64_t now_ns)
     receiver->group_end = receiver->end;
     receiver->unacked_packets = 0;
     receiver->ack_due_ns = TIME_NEVER;
+    receiver->remind_due_ns = TIME_NEVER;
     if (receiver->reminders > 0) {
-        uint64_t wait_ns = RECEIVER_ACK_DELAY_MAX_NS << (RECEIVER_REMINDERS - receiver->reminders);
-        receiver->ack_due_ns = now_ns + MIN(wait_ns, REMIND_MAX_NS);
+        receiver->remind_due_ns = now_ns + receiver->remind_gap_ns;
+        receiver->remind_gap_ns = MIN(2 * receiver->remind_gap_ns, REMIND_MAX_NS);
         receiver->reminders--;
     }
 }
@@ -200,8 +211,8 @@ static void group_start(struct receiver *receiver, uint64_t now_ns)
 static void group_finish(struct receiver *receiver, uint64_t now_ns)
 {
     receiver->group_left = 0;
+    receiver->late_peak_us -= receiver->owd_known ? (receiver->late_peak_us + 63) / 64 : 0;
     receiver->owd_known = false;
-    receiver->late_peak_us -= (receiver->late_peak_us + 63) / 64;
     if (receiver->fresh < receiver->end || receiver->rotation_left > 0) {
         uint64_t soon_ns = MAX(receiver->interval_ns / 8, RECEIVER_ACK_INTERVAL_MIN_NS);
         receiver->ack_due_ns = MIN(receiver->ack_due_ns, now_ns + soon_ns);
@@ -278,7 +289,7 @@ static uint64_t put_runs(const struct receiver *receiver, uint64_t from, uint64_
 bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs, uint64_t now_ns)
 {
     if (receiver->group_left == 0) {
-        if (now_ns < receiver->ack_due_ns)
+        if (now_ns < receiver_next_ns(receiver))
             return false;
         group_start(receiver, now_ns);
     }

@@ -6,7 +6,8 @@
  *
  * When: acks are due once both the interval (RTT/8 within RECEIVER_ACK_INTERVAL_MIN_NS …
  * RECEIVER_ACK_DELAY_MAX_NS) and 16 packets have passed, at once for the first packet after idleness, and at
- * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet.
+ * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet. In the beginning, when the sender's strategy waits for
+ * what its few first packets tell, an ack that no packet follows is repeated at doubling distances.
  *
  * What: one message describes all gaps from the floor on when they fit. Otherwise a group of messages
  * describes slices: the oldest gaps (they hold the sender's floor), then what no ack covered yet together
@@ -39,8 +40,10 @@
 #define RECEIVER_JUMP_SPAN_MIN_NS    50000000ULL
 #define RECEIVER_GAP_REPORTS         6
 #define RECEIVER_FRESH_GROUPS        3
-#define RECEIVER_ACKS_PER_TURN_MAX   8  /* messages in one group */
-#define RECEIVER_REMINDERS           10 /* repetitions of news that no packet answers */
+#define RECEIVER_ACKS_PER_TURN_MAX   8   /* messages in one group */
+#define RECEIVER_REMINDERS           10  /* repetitions of news that no packet answers */
+#define RECEIVER_REPETITIONS         4   /* … of an ack that no packet follows, in the beginning */
+#define RECEIVER_BEGINNING           256 /* numbers */
 
 enum receiver_verdict { RECEIVER_NEW, RECEIVER_DUPLICATE, RECEIVER_BEYOND_WINDOW };
 
@@ -74,7 +77,9 @@ struct receiver {
     uint64_t interval_ns;  /* ack interval in force */
     uint64_t rtt_ns;
     uint32_t ce_count;
-    uint32_t reminders; /* left to be sent */
+    uint32_t reminders;     /* left to be sent … */
+    uint64_t remind_due_ns; /* … the next one then */
+    uint64_t remind_gap_ns; /* doubles */
 
     uint32_t group_left; /* messages left in the group under way; 0: none is */
     enum receiver_stage stage;

@@ -144,6 +144,32 @@ static void bql__is_back_at_once_after_a_blackout(void **state)
     assert_in_range(share_permille(&config, 0), 970, 1010);
 }
 
+/* What is dark from the beginning tells nothing of its rate: a flood must not be the answer. */
+static void bql__begins_with_a_train_after_a_silence(void **state)
+{
+    (void)state;
+    const struct cell cell = {"dark", 200, 40, 20000, 0, 0, false, false, 3700, 5000, 0, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    config.step_count = 2;
+    config.steps[0] = (struct lab_step){.at_ns = 0, .down = true};
+    config.steps[1] = (struct lab_step){.at_ns = MS(3000), .rate_bps = MBPS(200)};
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 970, 1010);
+    assert_in_range(muldiv64(result.queue_drops_all, 1000, result.offered_all), 0, 10);
+}
+
+/* At 1 s of RTT and 30 % loss both ways every train and its acks count: it holds for any draw. */
+static void bql__starts_in_spite_of_lost_acks(void **state)
+{
+    (void)state;
+    const struct cell cell = {"far", 50, 1000, 50000, 300, 0, false, false, 12000, 20000, 0, 0, 0, 0};
+    struct lab_config config = config_of(&cell);
+    for (config.seed = 1; config.seed <= 30; config.seed++) {
+        lab_run(&config, &result);
+        assert_in_range(share_permille(&config, 0), 930, 1020);
+    }
+}
+
 /* By 10 round trips after each step the share is that of the new rate. */
 static void bql__follows_steps_of_the_rate(void **state)
 {
@@ -211,6 +237,8 @@ int main(void)
         cmocka_unit_test(bql__settles_below_a_policer),
         cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),
         cmocka_unit_test(bql__is_back_at_once_after_a_blackout),
+        cmocka_unit_test(bql__begins_with_a_train_after_a_silence),
+        cmocka_unit_test(bql__starts_in_spite_of_lost_acks),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
         cmocka_unit_test(cubic__returns_to_its_old_window_after_k),

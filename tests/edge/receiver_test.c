@@ -133,7 +133,7 @@ static void receiver__acks_when_they_are_due(void **state)
     assert_int_equal(fixture.ack.largest_delay, 500);
     assert_int_equal(fixture.ack.delivered_bytes, 1000);
     assert_false(receiver_ack(receiver, &fixture.ack, fixture.runs, 1500));
-    assert_int_equal(receiver_next_ns(receiver), TIME_NEVER);
+    assert_int_equal(receiver_next_ns(receiver), 1500 + RECEIVER_ACK_DELAY_MAX_NS);
     /* Fewer than 16 packets: 25 ms after the first of them. */
     uint64_t start_ns = 2 * NS_PER_MS;
     for (uint64_t number = 1; number <= 15; number++)
@@ -188,7 +188,7 @@ static void receiver__one_ack_describes_every_gap_that_fits(void **state)
     assert_int_equal(fixture.ack.base, 5);
     assert_int_equal(check_runs(5, came_but_3), 3000);
     assert_false(receiver_ack(&fixture.receiver, &fixture.ack, fixture.runs, 10 * NS_PER_MS));
-    assert_int_equal(receiver_next_ns(&fixture.receiver), TIME_NEVER);
+    assert_true(receiver_next_ns(&fixture.receiver) > 10 * NS_PER_MS);
 }
 
 static uint64_t scattered_seed;
@@ -241,6 +241,18 @@ static void receiver__reports_each_gap_often_and_soon(void **state)
     assert_in_range(group_max, 2, RECEIVER_ACKS_PER_TURN_MAX);
 }
 
+static int acks_until_quiet(uint64_t now_ns)
+{
+    struct receiver *receiver = &fixture.receiver;
+    int acks = 0;
+    while (receiver_next_ns(receiver) != TIME_NEVER) {
+        now_ns = MAX(now_ns, receiver_next_ns(receiver));
+        while (receiver_ack(receiver, &fixture.ack, fixture.runs, now_ns))
+            acks++;
+    }
+    return acks;
+}
+
 static void receiver__reminds_until_a_packet_comes(void **state)
 {
     (void)state;
@@ -252,21 +264,27 @@ static void receiver__reminds_until_a_packet_comes(void **state)
     while (receiver_ack(receiver, &fixture.ack, fixture.runs, 10))
         continue;
     receiver_remind(receiver, 1000);
-    uint64_t now_ns = 1000;
-    int acks = 0;
-    while (receiver_next_ns(receiver) != TIME_NEVER) {
-        assert_true(receiver_next_ns(receiver) >= now_ns);
-        now_ns = receiver_next_ns(receiver);
-        while (receiver_ack(receiver, &fixture.ack, fixture.runs, now_ns))
-            acks++;
-    }
-    assert_int_equal(acks, 1 + RECEIVER_REMINDERS);
-    receiver_remind(receiver, now_ns);
-    assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, now_ns));
-    packet(1, 0, now_ns + 1);
-    while (receiver_ack(receiver, &fixture.ack, fixture.runs, now_ns + NS_PER_S))
-        continue;
-    assert_int_equal(receiver_next_ns(receiver), TIME_NEVER);
+    assert_int_equal(acks_until_quiet(1000), 1 + RECEIVER_REMINDERS);
+    receiver_remind(receiver, NS_PER_S);
+    assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, NS_PER_S));
+    packet(1, 0, NS_PER_S + 1);
+    assert_int_equal(acks_until_quiet(NS_PER_S + 1), 1 + RECEIVER_REPETITIONS);
+}
+
+/* An ack that no packet follows is told again, within 400 ms; one that a packet follows is not. */
+static void receiver__repeats_the_ack_of_a_tail(void **state)
+{
+    (void)state;
+    open_receiver(64);
+    struct receiver *receiver = &fixture.receiver;
+    packet(0, 0, 0);
+    assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, 0));
+    assert_int_equal(receiver_next_ns(receiver), RECEIVER_ACK_DELAY_MAX_NS);
+    packet(1, 0, RECEIVER_ACK_DELAY_MAX_NS - 1);
+    assert_int_equal(receiver_next_ns(receiver), 2 * RECEIVER_ACK_DELAY_MAX_NS - 1);
+    assert_int_equal(acks_until_quiet(RECEIVER_ACK_DELAY_MAX_NS), 1 + RECEIVER_REPETITIONS);
+    assert_int_equal(fixture.ack.delivered_bytes, receiver->counters.bytes);
+    assert_int_equal(fixture.ack.largest, 1);
 }
 
 static void receiver__reset_begins_anew(void **state)
@@ -297,6 +315,7 @@ int main(void)
         RECEIVER_TEST(receiver__one_ack_describes_every_gap_that_fits),
         RECEIVER_TEST(receiver__reports_each_gap_often_and_soon),
         RECEIVER_TEST(receiver__reminds_until_a_packet_comes),
+        RECEIVER_TEST(receiver__repeats_the_ack_of_a_tail),
         RECEIVER_TEST(receiver__reset_begins_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
