@@ -45,6 +45,8 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round);
 uint64_t bql_order_kept_jitter_ns(const struct congestion_bql *bql);
 /* How long packets wait for their predecessors on an idle path, at most. */
 uint64_t bql_waiting_ns(const struct congestion_bql *bql);
+/* Whether what looks like a queue may as well be packets that wait for their predecessors. */
+bool bql_may_wait(const struct congestion_bql *bql, uint64_t queue_ns);
 /* q* at this rate. */
 uint64_t bql_target_ns(const struct congestion_bql *bql, uint64_t rate_bps);
 /* The rate at which so much is delivered, the usual loss being what it is. */

@@ -12,26 +12,14 @@
 static uint64_t start_gain_ppm(const struct congestion_bql *bql)
 {
     uint64_t train_bps = bql->train_bps;
-    if (transmit_ns(BQL_TRAIN_PACKETS * bql->packet_bytes, MAX(train_bps, 1ULL)) <
-        4 * delay_jitter_ns(&bql->delay))
+    uint64_t unsure_ns = MAX(4 * delay_jitter_ns(&bql->delay), 16 * bql_order_kept_jitter_ns(bql));
+    if (transmit_ns(BQL_TRAIN_PACKETS * bql->packet_bytes, MAX(train_bps, 1ULL)) < unsure_ns)
         return 2 * BQL_PPM;
     if (bql->tried_bps < train_bps / 10 * 9) {
         uint64_t up_ppm = muldiv64(train_bps, 950000, bql->tried_bps);
         return MIN(2 * BQL_PPM, up_ppm);
     }
     return bql->tried_bps > train_bps / 10 * 12 ? 2 * BQL_PPM : 1100000;
-}
-
-/* The higher rate is only tried: longer than it takes to tell, but no whole round trip. */
-static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
-{
-    bql->start_bps = bql->tried_bps;
-    bql->tried_bps = MIN(muldiv64(bql->tried_bps, gain_ppm, BQL_PPM), BQL_RATE_MAX_BPS);
-    bql_set_rate(bql, bql->tried_bps);
-    bql->raised_from_bps = delivered_bps;
-    bql->raised_ns = now_ns;
-    bql->raised_acked = 0;
-    bql->raised_lost = 0;
 }
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
@@ -61,6 +49,21 @@ void bql_await_train(struct congestion_bql *bql, uint64_t delivered_bytes)
 {
     bql->train_ns = 0;
     bql->train_bytes = delivered_bytes;
+}
+
+/* The higher rate is only tried: longer than it takes to tell, but no whole round trip. */
+static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
+{
+    bql->start_bps = bql->tried_bps;
+    bql->tried_bps = MIN(muldiv64(bql->tried_bps, gain_ppm, BQL_PPM), BQL_RATE_MAX_BPS);
+    bql_set_rate(bql, bql->tried_bps);
+    bql->raised_from_bps = delivered_bps;
+    bql->raised_ns = now_ns;
+    bql->tried_ns = try_ns(bql);
+    bql->grown = false;
+    bql->tried_delivered_bps = 0;
+    bql->raised_acked = 0;
+    bql->raised_lost = 0;
 }
 
 /* The path spreads a train to the rate that it takes: between two acks on the receiver's clock, or in one
@@ -110,46 +113,74 @@ static void park_start(struct congestion_bql *bql, const struct bql_path *path, 
     bql->parked_starting = bql->raised_from_bps == 0;
 }
 
-/* Packets sent since the last raise have come. Where deliveries grew with the rate, what got lost was lost by
- * chance. */
-void bql_start(struct congestion_bql *bql, const struct bql_path *path)
+/* How deliveries compare with what was sent since the raise. Where jitter hides a small queue only while they
+ * are of packets on trial: what was too much for the path comes later, all of it. */
+static void judge_trial(struct congestion_bql *bql, uint64_t since_ns, uint32_t loss_ppm)
 {
-    if (path->now_ns >= bql->raised_ns + try_ns(bql))
-        bql_set_rate(bql, bql->start_bps);
-    if (path->newest_sent_ns < bql->raised_ns)
+    bool over = since_ns > bql->tried_ns + bql->rtt_ns / 8 && bql->start_bps < bql->tried_bps;
+    bool known = bql->tried_delivered_bps > 0;
+    if (over && known && bql_order_kept_jitter_ns(bql) > 0)
         return;
-    uint64_t since_ns = path->newest_sent_ns - bql->raised_ns;
     uint64_t delivered_bps = rate_within(&bql->rate, since_ns);
-    if (path->queue_ns > path->target_ns) {
-        bql_enter(bql, BQL_TRACK);
-        return;
-    }
-    if (since_ns >= look_ns(bql) && creeping(bql) && bql->raised_acked > 0) {
-        raise(bql, start_gain_ppm(bql), 0, path->now_ns);
-        return;
-    }
-    if (since_ns < look_ns(bql) || bql->raised_acked < DELAY_PACKETS_MIN)
-        return;
-    uint64_t packets = bql->raised_acked + bql->raised_lost;
-    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, BQL_PPM, packets);
-    uint32_t high_ppm = bql_likely_ppm(bql, packets) + BQL_PLAIN_LOSS_PPM;
-    uint64_t tried_ns = MIN(since_ns, try_ns(bql));
+    uint64_t tried_ns = MIN(since_ns, bql->tried_ns);
     uint64_t sent_bps = muldiv64(bql->tried_bps, tried_ns, since_ns) +
                         muldiv64(bql->start_bps, since_ns - tried_ns, since_ns);
     uint64_t passed_bps = muldiv64(sent_bps, BQL_PPM - loss_ppm, BQL_PPM);
     uint64_t hoped_bps = muldiv64(sent_bps, BQL_PPM - bql->base_loss_ppm, BQL_PPM);
-    bool grew = delivered_bps > (bql->raised_from_bps + hoped_bps) / 2;
-    if (path->queue_ns > path->target_ns / 4 + MAX(bql_waiting_ns(bql), delay_jitter_ns(&bql->delay))) {
-        bql_enter(bql, BQL_TRACK);
-    } else if (bql->raised_from_bps == 0 && loss_ppm > high_ppm) {
+    if (!over || !known)
+        bql->tried_delivered_bps = delivered_bps;
+    bql->grown = bql->grown || (delivered_bps > (bql->raised_from_bps + hoped_bps) / 2 &&
+                                delivered_bps > passed_bps / 10 * 9);
+}
+
+static void end_start(struct congestion_bql *bql)
+{
+    bql_enter(bql, BQL_TRACK);
+    bql->plateau_bps = 1;
+}
+
+/* Where deliveries grew with the rate, what got lost was lost by chance. */
+void bql_start(struct congestion_bql *bql, const struct bql_path *path)
+{
+    if (path->now_ns >= bql->raised_ns + bql->tried_ns)
+        bql_set_rate(bql, bql->start_bps);
+    if (path->newest_sent_ns < bql->raised_ns)
+        return;
+    uint64_t since_ns = path->newest_sent_ns - bql->raised_ns;
+    bool may_wait = bql_may_wait(bql, path->queue_ns);
+    bool long_enough = since_ns >= look_ns(bql);
+    bool unknown = bql->raised_from_bps == 0 && !long_enough; /* perhaps no jump was told yet */
+    if (path->queue_ns > path->target_ns && !may_wait && !unknown) {
+        end_start(bql);
+        return;
+    }
+    if (long_enough && creeping(bql) && bql->raised_acked > 0) {
+        raise(bql, start_gain_ppm(bql), 0, path->now_ns);
+        return;
+    }
+    if (!long_enough || bql->raised_acked < DELAY_PACKETS_MIN)
+        return;
+    uint64_t packets = bql->raised_acked + bql->raised_lost;
+    uint32_t loss_ppm = (uint32_t)muldiv64(bql->raised_lost, BQL_PPM, packets);
+    bool plain_loss = loss_ppm > bql_likely_ppm(bql, packets) + BQL_PLAIN_LOSS_PPM;
+    bool queue =
+        path->queue_ns > path->target_ns / 4 + MAX(bql_waiting_ns(bql), delay_jitter_ns(&bql->delay));
+    judge_trial(bql, since_ns, loss_ppm);
+    uint64_t delivered_bps = bql->tried_delivered_bps;
+    /* The queue of a rate slightly too high is gone when what was sent at the rate before has come. */
+    if (queue && may_wait && since_ns < (bql->grown ? 2 : 1) * bql->tried_ns)
+        return;
+    if (queue && !(bql->grown && may_wait)) {
+        end_start(bql);
+    } else if (bql->raised_from_bps == 0 && plain_loss) {
         if (since_ns > path->rtt_ns)
             park_start(bql, path, loss_ppm);
-    } else if (grew && delivered_bps > passed_bps / 10 * 9) {
+    } else if (bql->grown) {
         bql->base_loss_ppm = loss_ppm;
         raise(bql, start_gain_ppm(bql), delivered_bps, path->now_ns);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
-        delay_shift(&bql->delay, bql_waiting_ns(bql));
-    } else if (since_ns > path->rtt_ns && loss_ppm > high_ppm) {
+        delay_shift(&bql->delay, queue ? TIME_NEVER : bql_waiting_ns(bql));
+    } else if (since_ns > path->rtt_ns && plain_loss) {
         park_start(bql, path, loss_ppm);
     } else if (since_ns > path->rtt_ns) {
         bql_set_rate(bql, muldiv64(bql_with_losses_bps(bql, delivered_bps), BQL_PARK_PPM, BQL_PPM));

@@ -103,9 +103,13 @@ struct congestion_bql {
     uint64_t capacity_bps; /* what the path takes from this edge, random loss included; 0: unknown */
     uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */
     uint64_t train_bps;    /* what the first train's dispersion says of the path; 0: nothing */
-    uint64_t train_bytes, train_ns;     /* receiver's count and time at the train's first ack */
-    uint64_t raised_ns;                 /* when the rate was last raised */
-    uint64_t raised_from_bps;           /* delivery rate before that, as measured */
+    uint64_t train_bytes, train_ns; /* receiver's count and time at the train's first ack */
+    uint64_t raised_ns;             /* when the rate was last raised */
+    uint64_t raised_from_bps;       /* delivery rate before that, as measured */
+    uint64_t tried_ns;              /* how long the rate is on trial */
+    uint64_t tried_delivered_bps;   /* meanwhile; 0: not known yet */
+    bool grown;                     /* deliveries grew with it */
+    uint64_t plateau_bps;           /* most that was delivered since the start found a queue; 0: settled */
     uint64_t raised_acked, raised_lost; /* packets since then */
     uint64_t late_ns;
     uint64_t entered_ns;      /* when the phase began */

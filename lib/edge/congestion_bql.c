@@ -19,7 +19,10 @@
  *     TRAIN    20 packets at once; their spread at the receiver bounds the first jump (bql_start.c)
  *     START    doubles the rate, or takes 0.95 of what the train told; a higher rate is tried for
  *              about 0.3 RTT, and kept where deliveries grew with it. Loss of over 10 % in the first
- *              round: PARK tells.
+ *              round: PARK tells. A queue of up to 32 Jo that is still there when what was sent at
+ *              the rate before has come may as well be packets that wait for their predecessors:
+ *              where deliveries grew it becomes part of the base; where they did not, TRACK falls by
+ *              15 % until deliveries are below 92 % of their most, and what stays then does.
  *     TRACK    rate = C (1 + clamp((q* - q')/RTT, +-15 %)), falling up to 1/2 by (q* - q')/2.5 RTT
  *     CALM     a whole RTT with q < 0.4 q*: the rate grows by 2.5 % (at most 10 ms of queue), then
  *              2.5 times as much each 1.125 RTT, at most 50 %
@@ -45,7 +48,7 @@
  * rounds: policers of 20 KB to 2 MB, 0.02 BDP of buffer.
  *
  * Designed for jitter up to RTT/2 where packets overtake and up to 10 ms where order is kept; beyond
- * that the start is slow, because a constant wait for predecessors and a queue look alike. */
+ * that shares are less sure: the wait for predecessors moves by more than q*. */
 #include "edge/bql.h"
 
 #define KNOWN_PPM         995000
@@ -66,6 +69,8 @@
 #define REFRESH_RTTS      20
 #define SHIFT_JITTERS     6
 #define SHIFT_NS          (4 * NS_PER_MS)
+#define WAIT_JITTERS      32
+#define PLATEAU_PPM       920000ULL
 #define BUFFER_HOLD_NS    (2 * NS_PER_S)
 #define ACK_ALLOWANCE_NS  (50 * NS_PER_MS)
 
@@ -145,6 +150,12 @@ uint64_t bql_waiting_ns(const struct congestion_bql *bql)
     return MIN(SHIFT_JITTERS * jitter_ns, jitter_ns + SHIFT_NS);
 }
 
+/* Neighbours jump by much less than they wait: the more of them, the sooner one that is late holds up all. */
+bool bql_may_wait(const struct congestion_bql *bql, uint64_t queue_ns)
+{
+    return queue_ns <= WAIT_JITTERS * bql_order_kept_jitter_ns(bql);
+}
+
 /* q*: falls with the rate, so that among edges that share a queue the only balance is the fair one. */
 uint64_t bql_target_ns(const struct congestion_bql *bql, uint64_t rate_bps)
 {
@@ -220,6 +231,20 @@ void bql_enter(struct congestion_bql *bql, enum bql_phase phase)
 
 /* ---- the law ---- */
 
+/* After the start: a queue that stays although the path delivers less than it can is no queue. */
+static bool settling(struct congestion_bql *bql, const struct bql_path *path)
+{
+    if (bql->plateau_bps == 0 || path->predicted_ns <= path->target_ns || !bql_may_wait(bql, path->queue_ns))
+        return false;
+    bql->plateau_bps = MAX(bql->plateau_bps, path->capacity_bps);
+    if (path->capacity_bps > muldiv64(bql->plateau_bps, PLATEAU_PPM, BQL_PPM))
+        return true;
+    delay_shift(&bql->delay, TIME_NEVER);
+    bql->plateau_bps = 0;
+    bql_enter(bql, BQL_TRACK);
+    return false;
+}
+
 static void track(struct congestion_bql *bql, const struct bql_path *path)
 {
     if (path->queue_ns >= muldiv64(path->target_ns, CALM_PPM, BQL_PPM))
@@ -227,6 +252,7 @@ static void track(struct congestion_bql *bql, const struct bql_path *path)
     if (elapsed_ns(path->now_ns, bql->busy_ns) > path->rtt_ns) {
         bql_enter(bql, BQL_CALM);
         bql->raised_ns = 0;
+        bql->plateau_bps = 0;
         return;
     }
     if (path->capacity_bps == 0 || held(bql, path->now_ns))
@@ -238,6 +264,8 @@ static void track(struct congestion_bql *bql, const struct bql_path *path)
     fall_ppm = MIN(fall_ppm, -GAIN_PPM);
     change_ppm = MIN(change_ppm, GAIN_PPM);
     change_ppm = MAX(change_ppm, fall_ppm);
+    if (settling(bql, path))
+        change_ppm = MIN(change_ppm, -GAIN_PPM);
     uint64_t rate_bps = muldiv64(path->capacity_bps, (uint64_t)((int64_t)BQL_PPM + change_ppm), BQL_PPM);
     bql_set_rate(bql, path->now_ns < bql->held_until_ns ? MIN(rate_bps, bql->rate_bps) : rate_bps);
 }

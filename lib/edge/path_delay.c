@@ -61,7 +61,8 @@ void delay_shift(struct path_delay *delay, uint64_t up_ns_max)
 {
     int64_t least_ns = least_now(delay);
     if (least_ns != DELAY_NONE)
-        delay->base_ns = MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
+        delay->base_ns =
+            up_ns_max == TIME_NEVER ? least_ns : MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
 }
 
 void delay_refresh(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)

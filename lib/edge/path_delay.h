@@ -45,7 +45,7 @@ void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets,
                      uint64_t tolerance_ns, uint64_t now_ns);
 void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns);
 /* The base moves to what comes now, at most so much above the least delay ever: packets are sent at another
- * distance than before. */
+ * distance than before. TIME_NEVER: however much. */
 void delay_shift(struct path_delay *delay, uint64_t up_ns_max);
 /* The queue has run dry: the base is what was seen then. */
 void delay_refresh(struct path_delay *delay, int64_t base_ns, uint64_t now_ns);

@@ -102,6 +102,32 @@ static void bql__fills_paths_without_filling_buffers(void **state)
     }
 }
 
+/* Seeds of which each was a slow start once: the train met packets that waited for their predecessors. */
+static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, seed;
+        uint32_t jitter_ms, loss_permille;
+    } starts[] = {{120, 26, 9, 0}, {120, 52, 9, 0}, {120, 56, 9, 1},
+                  {120, 42, 7, 0}, {60, 8, 8, 1},   {60, 26, 6, 0}};
+    for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
+        const struct cell cell = {.name = "start",
+                                  .rate_mbps = 1000,
+                                  .rtt_ms = starts[index].rtt_ms,
+                                  .buffer_us = 1000 * starts[index].rtt_ms,
+                                  .loss_permille = starts[index].loss_permille,
+                                  .jitter_ms = starts[index].jitter_ms,
+                                  .from_ms = 12 * starts[index].rtt_ms,
+                                  .to_ms = 12 * starts[index].rtt_ms + 2000};
+        struct lab_config config = config_of(&cell);
+        config.seed = starts[index].seed;
+        lab_run(&config, &result);
+        assert_in_range(share_permille(&config, 0), 950, 1010);
+        assert_in_range(result.queue_p50_ns, 0, MS(2 * cell.jitter_ms));
+    }
+}
+
 /* Shares are of the link, of which the policer lets pass a twentieth. */
 static void bql__settles_below_a_policer(void **state)
 {
@@ -234,6 +260,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
+        cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
         cmocka_unit_test(bql__settles_below_a_policer),
         cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),
         cmocka_unit_test(bql__is_back_at_once_after_a_blackout),
