@@ -113,6 +113,20 @@ static void park_start(struct congestion_bql *bql, const struct bql_path *path, 
     bql->parked_starting = bql->raised_from_bps == 0;
 }
 
+/* Chance takes the same share at any rate. What gets lost beyond that, the higher rate loses: it may deliver
+ * more all the same, while it fills a buffer or is more than the path takes by a part of itself only. */
+static void learn_chance(struct congestion_bql *bql, uint64_t packets, uint32_t loss_ppm)
+{
+    uint64_t before = bql->started_packets, all = before + packets;
+    uint64_t mean_ppm = (before * bql->base_loss_ppm + packets * loss_ppm) / all;
+    uint64_t variance = muldiv64(mean_ppm * (BQL_PPM - mean_ppm), all, MAX(before * packets, 1ULL));
+    uint64_t off_ppm = elapsed_ns(loss_ppm, bql->base_loss_ppm);
+    if (before > 0 && off_ppm * off_ppm > 9 * variance)
+        return;
+    bql->base_loss_ppm = (uint32_t)mean_ppm;
+    bql->started_packets = all;
+}
+
 /* How deliveries compare with what was sent since the raise. Where jitter hides a small queue only while they
  * are of packets on trial: what was too much for the path comes later, all of it. */
 static void judge_trial(struct congestion_bql *bql, uint64_t since_ns, uint32_t loss_ppm)
@@ -167,6 +181,8 @@ void bql_start(struct congestion_bql *bql, const struct bql_path *path)
         path->queue_ns > path->target_ns / 4 + MAX(bql_waiting_ns(bql), delay_jitter_ns(&bql->delay));
     judge_trial(bql, since_ns, loss_ppm);
     uint64_t delivered_bps = bql->tried_delivered_bps;
+    if (delivered_bps == 0)
+        return;
     /* The queue of a rate slightly too high is gone when what was sent at the rate before has come. */
     if (queue && may_wait && since_ns < (bql->grown ? 2 : 1) * bql->tried_ns)
         return;
@@ -176,7 +192,7 @@ void bql_start(struct congestion_bql *bql, const struct bql_path *path)
         if (since_ns > path->rtt_ns)
             park_start(bql, path, loss_ppm);
     } else if (bql->grown) {
-        bql->base_loss_ppm = loss_ppm;
+        learn_chance(bql, packets, loss_ppm);
         raise(bql, start_gain_ppm(bql), delivered_bps, path->now_ns);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
         delay_shift(&bql->delay, queue ? TIME_NEVER : bql_waiting_ns(bql));

@@ -131,10 +131,13 @@ struct congestion_bql {
     bool window_limited;           /* … by a window, so long as held */
     uint64_t start_bps, tried_bps; /* rate that the path took, and the one on trial */
     uint32_t trains_lost;
+    uint64_t started_packets;      /* whose loss was by chance: fates known while starting */
     uint32_t loss_swing_ppm;       /* mean distance of rounds' loss by chance from its mean */
     uint32_t unparked_loss_ppm;    /* of the round that led to parking first */
     bool parked_starting;          /* the start goes on where the loss was by chance */
     uint64_t parked_bps;           /* what the path was thought to take then */
+    uint64_t parked_most_bps;      /* deliveries in the first round after parking, 0: none yet */
+    uint64_t settled_bps;          /* … without losses, the last time */
     uint64_t parked_delivered_bps; /* in the round that led to parking */
     uint64_t delivered_ns, round_delivered_ns, round_delivered_bytes;
     uint64_t unparked_bps;

@@ -26,11 +26,12 @@
  *     TRACK    rate = C (1 + clamp((q* - q')/RTT, +-15 %)), falling up to 1/2 by (q* - q')/2.5 RTT
  *     CALM     a whole RTT with q < 0.4 q*: the rate grows by 2.5 % (at most 10 ms of queue), then
  *              2.5 times as much each 1.125 RTT, at most 50 %
- *     PARK     loss above p0 + 3 sigma + 2 s + 0.3 % that came without a long queue: 0.985 C for 10 rounds,
- *              twice as many each time the path turns out to take the same again (a policer), up to 5
- *              s. Loss that stays there is chance when deliveries fell as much as the rate, else the
- *              rate falls further; loss that goes was the buffer's: from then on q* is at most half
- *              of the queue at which it came.
+ *     PARK     loss above p0 + 3 sigma + 2 s + 0.3 % that came without a long queue: 0.985 C, and 0.9 of the
+ *              rate while loss stays. A round without: 0.985 of what was delivered is the rate, for 10
+ *              rounds, twice as many each time it turns out to be the same again (a policer), up to 5 s.
+ *              Loss that stays is chance when deliveries fell as much as the rate; loss that goes was
+ *              the buffer's: from then on q* is at most half of the queue at which it came. p0 does not
+ *              rise while the rate grows from there (CALM), nor in START by what only the higher rate lost.
  *     REFRESH  base unseen for max(10 s, 20 RTT): half the rate for max(RTT, 200 ms) or until it is
  *              seen; edges that see the queue fall join when half of their time is up, so that
  *              together they run it dry
@@ -125,6 +126,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
                                    .busy_ns = now_ns,
                                    .raised_ns = now_ns,
                                    .growth_ppm = GROWTH_MIN_PPM,
+                                   .park_rounds = PARK_ROUNDS,
                                    .target_max_ns = TIME_NEVER,
                                    .train_bps = known ? initial_bps : 0};
     delay_init(&bql->delay, now_ns);
@@ -280,8 +282,10 @@ static void calm(struct congestion_bql *bql, const struct bql_path *path)
         return;
     if (bql->cautious_rounds > 0)
         return;
-    /* Near what the path took when it last lost packets it may take more for a while. */
-    bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / 8;
+    /* Near what the path took when it last lost packets it may take more for a while, and longer where it was
+     * the same before. */
+    bool same = bql->park_rounds > PARK_ROUNDS;
+    bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / (same ? 2 : 8);
     bql->cautious_rounds = near ? 2 : 0;
     bql_set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, BQL_PPM));
     if (!near)
@@ -310,7 +314,6 @@ uint32_t bql_likely_ppm(const struct congestion_bql *bql, uint64_t packets)
     return bql->base_loss_ppm + 3 * sigma_ppm + 2 * bql->loss_swing_ppm;
 }
 
-/* Where the path turns out to take the same again, the next try waits twice as long. */
 void bql_park(struct congestion_bql *bql, const struct bql_round *round)
 {
     bool similar =
@@ -324,18 +327,16 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round)
                                 : bql_with_losses_bps(bql, delivered_bps);
     bool again = bql->phase == BQL_PARK;
     if (!again) {
-        bool same = capacity_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16 &&
-                    bql->parked_bps - MIN(capacity_bps, bql->parked_bps) < capacity_bps / 16;
-        uint64_t rounds_max = PARK_MAX_NS / MAX(bql->rtt_ns, NS_PER_MS);
-        rounds_max = MAX(rounds_max, 2ULL * PARK_ROUNDS);
-        bql->park_rounds = same ? (uint32_t)MIN(2ULL * bql->park_rounds, rounds_max) : PARK_ROUNDS;
         bql->unparked_bps = bql->rate_bps;
         bql->unparked_loss_ppm = round->loss_ppm;
         bql->parked_delivered_bps = 0;
+        bql->parked_most_bps = 0;
     } else if (!similar) {
         bql->parked_loss_ppm = round->loss_ppm;
         bql->parked_delivered_bps = round->delivered_bps;
     }
+    if (again && bql->parked_most_bps == 0)
+        bql->parked_most_bps = round->delivered_bps;
     bql->phase = BQL_PARK;
     bql->entered_ns = bql->now_ns;
     bql->parked_rounds = 0;
@@ -372,6 +373,8 @@ static void excess_loss(struct congestion_bql *bql, const struct bql_path *path,
         /* Not all of what had been lost before was. */
         if (round->loss_ppm < bql->unparked_loss_ppm / 2) {
             bql->parked_starting = false;
+            bql->parked_bps = bql_with_losses_bps(bql, bql->parked_most_bps);
+            bql_set_rate(bql, MAX(bql->rate_bps, muldiv64(bql->parked_bps, BQL_PARK_PPM, BQL_PPM)));
             bql_enter(bql, BQL_CALM);
             return;
         }
@@ -390,6 +393,26 @@ static void excess_loss(struct congestion_bql *bql, const struct bql_path *path,
     bql_park(bql, round);
 }
 
+static bool about(uint64_t a, uint64_t b)
+{
+    return elapsed_ns(a, b) < a / 16 && elapsed_ns(b, a) < a / 16;
+}
+
+/* A lower rate than what the path was thought to take loses nothing. That much it takes, then; where it is
+ * the same again, the next try waits twice as long. */
+static void settle(struct congestion_bql *bql)
+{
+    if (bql->parked_rounds != 1)
+        return;
+    bql_set_rate(bql, MAX(bql->rate_bps, muldiv64(bql->parked_bps, BQL_PARK_PPM, BQL_PPM)));
+    uint64_t rounds_max = PARK_MAX_NS / MAX(bql->rtt_ns, NS_PER_MS);
+    rounds_max = MAX(rounds_max, 2ULL * PARK_ROUNDS);
+    bql->park_rounds = about(bql->parked_bps, bql->settled_bps)
+                           ? (uint32_t)MIN(2ULL * bql->park_rounds, rounds_max)
+                           : PARK_ROUNDS;
+    bql->settled_bps = bql->parked_bps;
+}
+
 /* Below what the path takes nothing gets lost: the queue at which it did is more than the buffer holds. */
 static void learn_buffer(struct congestion_bql *bql, const struct bql_path *path)
 {
@@ -405,6 +428,22 @@ static void learn_buffer(struct congestion_bql *bql, const struct bql_path *path
     bql->target_max_ns = queue_ns / 2;
     bql->target_max_set_ns = path->now_ns;
     bql->target_max_hold_ns = MIN(MAX(2 * bql->target_max_hold_ns, BUFFER_HOLD_NS), 32 * BUFFER_HOLD_NS);
+}
+
+/* Where the rate grows beyond what the path took and more gets lost, that is not by chance, little as it may
+ * be. */
+static void learn_chance(struct congestion_bql *bql, uint32_t loss_ppm, bool few)
+{
+    bool more = loss_ppm > bql->base_loss_ppm;
+    bool near = bql->rate_bps > bql->parked_bps / 100 * 97 && bql->rate_bps < bql->parked_bps / 2 * 3;
+    if (more && near && bql->phase == BQL_CALM)
+        return;
+    int32_t off_ppm = (int32_t)loss_ppm - (int32_t)bql->base_loss_ppm;
+    uint32_t swing_ppm = (uint32_t)(more ? off_ppm : -off_ppm);
+    bql->loss_swing_ppm += ((int32_t)swing_ppm - (int32_t)bql->loss_swing_ppm) / 8;
+    bool empty = bql->phase == BQL_PARK || bql->phase == BQL_CALM;
+    if (!more || (empty && !few))
+        bql->base_loss_ppm = (uint32_t)((int32_t)bql->base_loss_ppm + off_ppm / 4);
 }
 
 static void end_round(struct congestion_bql *bql, const struct bql_path *path)
@@ -441,16 +480,11 @@ static void end_round(struct congestion_bql *bql, const struct bql_path *path)
     bql->parked_rounds += bql->phase == BQL_PARK;
     bql->cautious_rounds -= bql->cautious_rounds > 0;
     if (!excess) {
-        if (bql->phase == BQL_PARK)
+        if (bql->phase == BQL_PARK) {
+            settle(bql);
             learn_buffer(bql, path);
-        int32_t off_ppm = (int32_t)loss_ppm - (int32_t)bql->base_loss_ppm;
-        off_ppm = off_ppm < 0 ? -off_ppm : off_ppm;
-        bql->loss_swing_ppm =
-            (uint32_t)((int32_t)bql->loss_swing_ppm + (off_ppm - (int32_t)bql->loss_swing_ppm) / 8);
-        bool empty = bql->phase == BQL_PARK || bql->phase == BQL_CALM;
-        if (loss_ppm < bql->base_loss_ppm || (empty && !few))
-            bql->base_loss_ppm =
-                (uint32_t)((int64_t)bql->base_loss_ppm + ((int64_t)loss_ppm - bql->base_loss_ppm) / 4);
+        }
+        learn_chance(bql, loss_ppm, few);
         return;
     }
     if (path->now_ns >= bql->held_until_ns && bql->phase != BQL_REFRESH)
