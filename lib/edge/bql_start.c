@@ -52,18 +52,23 @@ void bql_await_train(struct congestion_bql *bql, uint64_t delivered_bytes)
 }
 
 /* The higher rate is only tried: longer than it takes to tell, but no whole round trip. */
-static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
+static void try_rate(struct congestion_bql *bql, uint64_t now_ns)
 {
-    bql->start_bps = bql->tried_bps;
-    bql->tried_bps = MIN(muldiv64(bql->tried_bps, gain_ppm, BQL_PPM), BQL_RATE_MAX_BPS);
     bql_set_rate(bql, bql->tried_bps);
-    bql->raised_from_bps = delivered_bps;
     bql->raised_ns = now_ns;
     bql->tried_ns = try_ns(bql);
     bql->grown = false;
     bql->tried_delivered_bps = 0;
     bql->raised_acked = 0;
     bql->raised_lost = 0;
+}
+
+static void raise(struct congestion_bql *bql, uint64_t gain_ppm, uint64_t delivered_bps, uint64_t now_ns)
+{
+    bql->start_bps = bql->tried_bps;
+    bql->tried_bps = MIN(muldiv64(bql->tried_bps, gain_ppm, BQL_PPM), BQL_RATE_MAX_BPS);
+    bql->raised_from_bps = delivered_bps;
+    try_rate(bql, now_ns);
 }
 
 /* The path spreads a train to the rate that it takes: between two acks on the receiver's clock, or in one
@@ -198,6 +203,8 @@ void bql_start(struct congestion_bql *bql, const struct bql_path *path)
         delay_shift(&bql->delay, queue ? TIME_NEVER : bql_waiting_ns(bql));
     } else if (since_ns > path->rtt_ns && plain_loss) {
         park_start(bql, path, loss_ppm);
+    } else if (since_ns > path->rtt_ns && try_ns(bql) > bql->tried_ns + bql->tried_ns / 4) {
+        try_rate(bql, path->now_ns); /* too short a trial for the jitter that was seen meanwhile */
     } else if (since_ns > path->rtt_ns) {
         bql_set_rate(bql, muldiv64(bql_with_losses_bps(bql, delivered_bps), BQL_PARK_PPM, BQL_PPM));
         bql_enter(bql, BQL_CALM);

@@ -128,6 +128,27 @@ static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
     }
 }
 
+/* Full of packets all the time a small buffer loses ever more of them; once that was taken for chance,
+ * without end. */
+static void bql__takes_loss_that_grows_with_the_rate_for_its_own(void **state)
+{
+    (void)state;
+    const struct cell cell = {.name = "creep",
+                              .rate_mbps = 1545,
+                              .rtt_ms = 1,
+                              .buffer_us = 160,
+                              .loss_permille = 11,
+                              .from_ms = 100,
+                              .to_ms = 1500};
+    struct lab_config config = config_of(&cell);
+    config.seed = 2023;
+    config.edges[0].rtt_ns = 430 * NS_PER_US;
+    config.edges[0].jitter_ns = 180 * NS_PER_US;
+    lab_run(&config, &result);
+    assert_in_range(share_permille(&config, 0), 950, 1010);
+    assert_in_range(muldiv64(result.queue_drops, 1000, result.offered), 0, 100);
+}
+
 /* Shares are of the link, of which the policer lets pass a twentieth: by a bucket that a train overflows, and
  * by ones that let pass more for a while; with loss by chance beside. */
 static void bql__settles_below_a_policer(void **state)
@@ -270,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
+        cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),
         cmocka_unit_test(bql__settles_below_a_policer),
         cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),
         cmocka_unit_test(bql__is_back_at_once_after_a_blackout),
