@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "edge/rtt.h"
 
+#define HURRIED_PER_RTT   64
 #define REORDER_MIN_NS    NS_PER_MS /* as the sender: younger gaps get no verdict yet */
 #define ROTATIONS_PER_RTT 2
 #define REMIND_MAX_NS     (2 * NS_PER_S)
@@ -127,6 +128,13 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
     receiver->last_ns = now_ns;
     set_reminders(receiver, receiver->end <= RECEIVER_BEGINNING ? RECEIVER_REPETITIONS : 0);
     schedule_ack(receiver, idle, now_ns);
+}
+
+void receiver_hurry(struct receiver *receiver)
+{
+    uint64_t wait_ns = MAX(receiver->rtt_ns / HURRIED_PER_RTT, RECEIVER_ACK_INTERVAL_MIN_NS);
+    if (receiver->unacked_packets > 0)
+        receiver->ack_due_ns = MIN(receiver->ack_due_ns, receiver->unacked_ns + wait_ns);
 }
 
 void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns)

@@ -6,8 +6,9 @@
  *
  * When: acks are due once both the interval (RTT/8 within RECEIVER_ACK_INTERVAL_MIN_NS …
  * RECEIVER_ACK_DELAY_MAX_NS) and 16 packets have passed, at once for the first packet after idleness, and at
- * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet. In the beginning, when the sender's strategy waits for
- * what its few first packets tell, an ack that no packet follows is repeated at doubling distances.
+ * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet, RTT/64 where the sender says that it is at the tail.
+ * In the beginning, when the sender's strategy waits for what its few first packets tell, an ack that no
+ * packet follows is repeated at doubling distances.
  *
  * What: one message describes all gaps from the floor on when they fit. Otherwise a group of messages
  * describes slices: the oldest gaps (they hold the sender's floor), then what no ack covered yet together
@@ -109,6 +110,9 @@ enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t n
  * window is only counted. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
+/* The packet just taken says that its sender is at the tail: the ack is due RTT/32 after the first packet
+ * that waits for it. */
+void receiver_hurry(struct receiver *receiver);
 /* The path's RTT as the owner knows it (probes, hellos): sets the ack interval to max(RTT/8, 16 packets). */
 void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns);
 /* The owner has news for a sender that may be waiting (credit grew from nothing): an ack is due now, and

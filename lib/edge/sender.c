@@ -5,6 +5,7 @@
 #include "base/serial.h"
 #include "base/units.h"
 
+#define COVERS_MAX     2
 #define START_RATE_BPS 10000000ULL /* until the owner chooses a strategy */
 
 size_t sender_bytes(const struct sender_config *config)
@@ -139,6 +140,7 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
         if (elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns) {
             sender->rate_window_open = false;
             sender->repeats_fast = sender->repeats_even = 0;
+            sender->repeat_budget = MIN(sender->repeat_budget, 0);
         }
     }
     sender->in_flight_packets++;
@@ -149,11 +151,15 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
     sender->probe_wait_ns = rtt_timeout_ns(&sender->rtt) + SENDER_ACK_SLACK_NS;
     sender->counters.sent_packets++;
     sender->counters.sent_bytes += wire_bytes;
+    sender->covers_left = sender->covering ? sender->covers_left - 1 : COVERS_MAX;
+    sender->covering = false;
     if (repair) {
         sender->counters.repairs++;
         sender->probe_granted = false;
     } else {
         sender->newest_new_ns = depart_ns;
+        sender->repeats_left = 0;
+        sender->repeat_from_ns = 0;
         sender_earn_repeats(sender, lossy(sender) ? SENDER_REPEAT_SHARE_LOSSY : SENDER_REPEAT_SHARE);
     }
     pacer_on_sent(&sender->pacer, wire_bytes, depart_ns);
@@ -200,6 +206,13 @@ void sender_settle(struct sender *sender, uint64_t number)
     sender->repeated_packets -= record->note != SENDER_ONE_COPY;
 }
 
+/* The newest copy of what has come by another one is lost: that other one was no repeat too many. */
+static void settle_moot(struct sender *sender)
+{
+    sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
+    sender->repeat_budget += SENDER_REPEAT;
+}
+
 void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns,
                          const struct sender_events *events)
 {
@@ -212,7 +225,7 @@ void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns
     sender->counters.lost_packets++;
     sender_earn_repeats(sender, lossy(sender) ? SENDER_REPEAT_SHARE_LOSSY_LOST : SENDER_REPEAT_SHARE_LOST);
     if (events != NULL && !events->on_lost(events->owner, record->content, record->tag))
-        sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
+        settle_moot(sender);
 }
 
 /* Whether the lost packet at the floor is still waited for. A window three quarters full cannot afford it. */

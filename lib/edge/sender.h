@@ -9,15 +9,17 @@
  * spurious repair, widens the allowance and is reported through on_acked after all.
  *
  * Tail: once the owner has had nothing to send for RTT/16 or the allowance and more, what is in flight goes
- * out again before its verdict, each content once per verdict, while the budget pays for that and for repeats
- * of what is lost of it: copies of what is missing grow in number as it grows less, so a last lost repair
- * costs no further round trip. The budget is an account of repairs - losses: it grows by a
+ * out again before its verdict, RTT/64 apart, as many times as make it as good as sure that a copy of each
+ * content comes: begun as soon as acks have settled so much that the budget pays for that, so a last lost
+ * repair costs no further round trip. The budget is an account of repairs - losses: it grows by a
  * SENDER_REPEAT_SHARE* of a packet with each new packet and each loss, a repeat costs one packet, given back
- * when the original turns out to be lost. When packets are in flight and the newest was sent rtt_timeout +
- * SENDER_ACK_SLACK_NS ago (from the third in succession on doubling, to at most 2 s, until an ack brings
- * news), the content of the newest one in flight is handed back through on_probe, to be sent again at once as
- * a repair; its ack shows the gaps before it. Where the ack of the very newest packet has come and others are
- * missing, the probe is due after the reorder allowance.
+ * for each copy that turns out to be lost. Repairs leave in groups, as acks come; where none follows within
+ * RTT/32 one more packet leaves, for the verdict on the last of them needs a later one. What leaves at the
+ * tail says so (sender_at_tail), and is acked at shorter intervals. When packets are in flight and the
+ * newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the third in succession on doubling, to at
+ * most 2 s, until an ack brings news), the content of the newest one in flight is handed back through
+ * on_probe, to be sent again at once as a repair; its ack shows the gaps before it. Where the ack of the
+ * very newest packet has come and others are missing, the probe is due after the reorder allowance.
  *
  * Silence: no ack for max(SENDER_SILENCE_MIN_NS, SENDER_SILENCE_RTTS RTT) with packets in flight. From then
  * on, whatever the strategy, one packet leaves per max(RTT/4, what keeps to 1/SENDER_SILENCE_DIVISOR of the
@@ -56,16 +58,16 @@
 #define SENDER_LOST_PER_ACK_MAX  65536 /* what an ack reports beyond that waits for the next one */
 
 /* Budget for repeats at the tail, in units of a packet / SENDER_REPEAT. */
-#define SENDER_REPEAT             4096u
-#define SENDER_REPEAT_SHARE       7u   /* 0.17 % of new packets … */
+#define SENDER_REPEAT             4096
+#define SENDER_REPEAT_SHARE       8u   /* 0.195 % of new packets … */
 #define SENDER_REPEAT_SHARE_SMALL 168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness */
 #define SENDER_REPEAT_SHARE_LOST  80u  /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL      32u
 /* Where more than one packet of SENDER_REPEAT_LOSSY is lost the losses pay for more, the others for less:
  * together below 3 % of those lost. */
 #define SENDER_REPEAT_LOSSY            12u
-#define SENDER_REPEAT_SHARE_LOSSY      2u   /* 0.05 % */
-#define SENDER_REPEAT_SHARE_LOSSY_LOST 100u /* 2.44 % */
+#define SENDER_REPEAT_SHARE_LOSSY      2u  /* 0.05 % */
+#define SENDER_REPEAT_SHARE_LOSSY_LOST 97u /* 2.37 % */
 
 struct sender_config {
     uint32_t window_packets;
@@ -138,12 +140,15 @@ struct sender {
     bool probe_granted;      /* one repair may pass the in-flight limit */
     bool idle;               /* the owner has had nothing to send since the newest packet */
     bool silent;
-    uint64_t untold_end;       /* what left before has no say in the strategy: a silence */
-    uint64_t repeated_packets; /* in flight, and handed out again */
-    uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
-    uint64_t repeat_budget;
+    uint64_t untold_end;                 /* what left before has no say in the strategy: a silence */
+    uint64_t repeated_packets;           /* in flight, and handed out again */
+    uint64_t moot_packets;               /* about as many of the others are copies of what was acked since */
+    int64_t repeat_budget;               /* below zero: more copies came than chance lets expect */
     uint64_t repeats_fast, repeats_even; /* earned since the path was last idle: the greater counts */
+    uint32_t covers_left; /* packets that may be sent after the newest, so that it gets its verdict */
+    bool covering;        /* the owner was asked for one */
     uint64_t repeat_from_ns;
+    uint32_t repeats_left;      /* copies of each content that the budget was found to hold */
     uint64_t interest_until_ns; /* by then nothing declared lost so far is of interest */
     uint64_t delivered_bytes;   /* receiver's count in the newest ack */
     uint32_t delivered_stamp;
@@ -186,6 +191,8 @@ uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool r
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
                         bool repair, uint64_t depart_ns);
 uint64_t sender_floor(const struct sender *sender);
+/* Whether what departs then belongs to the tail: nothing new has left for RTT/16 or the allowance. */
+bool sender_at_tail(const struct sender *sender, uint64_t depart_ns);
 /* The port did not take it: handed back through on_lost without any conclusion about the path. */
 void sender_on_refused(struct sender *sender, uint64_t number, const struct sender_events *events);
 /* The owner had nothing to send (EDGE_LIMIT_application: that is what starts the tail), or something else

@@ -55,7 +55,7 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     sender->counters.acked_packets++;
     if (was_lost) {
         sender->counters.spurious_repairs++;
-        sender->repeat_budget -= MIN(sender->repeat_budget, (uint64_t)SENDER_REPEAT);
+        sender->repeat_budget -= SENDER_REPEAT;
         turn->spurious_bytes += record->wire_bytes;
     } else {
         sender->in_flight_packets--;

@@ -8,7 +8,12 @@
 /* Before the waits double and the strategy hears of it: at 30 % loss both ways every second probe fails. */
 #define PROBES_AT_ONE_PACE 2u
 #define REPEAT_WAIT_MIN_NS NS_PER_MS
-#define REPEATS_OF_LOST    8
+#define REPEAT_WAIT_MAX_NS (20 * NS_PER_MS)
+#define PPM                1000000ULL
+#define LOST_PPM_MIN       10000ULL
+#define LOST_PPM_MAX       500000ULL
+#define SURELY             16
+#define COVER_TRIES        16
 #define SILENT_STEP_MAX_NS (10 * NS_PER_MS)
 
 static uint64_t probe_ns(const struct sender *sender)
@@ -63,10 +68,18 @@ static void probe(struct sender *sender, uint64_t now_ns, const struct sender_ev
         ask_probe(sender, events);
 }
 
-static uint64_t repeat_wait_ns(const struct sender *sender)
+/* The owner has nothing new for so long: this is the tail. */
+static uint64_t quiet_ns(const struct sender *sender)
 {
     uint64_t wait_ns = MAX(sender->rtt.smoothed_ns / 16, REPEAT_WAIT_MIN_NS);
     return MAX(wait_ns, sender->reorder.allowance_ns);
+}
+
+/* Between copies of a content: longer than most bursts of loss. */
+static uint64_t repeat_wait_ns(const struct sender *sender)
+{
+    uint64_t wait_ns = MAX(sender->rtt.smoothed_ns / 64, REPEAT_WAIT_MIN_NS);
+    return MAX(MIN(wait_ns, REPEAT_WAIT_MAX_NS), sender->reorder.allowance_ns);
 }
 
 static uint64_t earned(const struct sender *sender)
@@ -81,7 +94,7 @@ void sender_earn_repeats(struct sender *sender, uint32_t share)
     uint64_t fast = sender->repeats_fast + MAX(share, SENDER_REPEAT_SHARE_SMALL);
     sender->repeats_fast = MIN(fast, (uint64_t)SENDER_REPEATS_SMALL * SENDER_REPEAT);
     sender->repeats_even += share;
-    sender->repeat_budget += earned(sender) - before;
+    sender->repeat_budget += (int64_t)(earned(sender) - before);
 }
 
 /* On a path that has lost nothing so far, only what newer packets have overtaken is worth repeating. */
@@ -92,49 +105,115 @@ static uint64_t repeat_end(const struct sender *sender)
     return lossy ? sender->next_number : MAX(sender->largest_acked, sender->floor);
 }
 
-/* Repeats of this many contents, and of those that are lost in spite of it, in units of the budget: what is
- * left for the latter lets their copies grow in number as they grow fewer. */
-static uint64_t repeats_cost(const struct sender *sender, uint64_t contents)
+static uint64_t lost_ppm(const struct sender *sender)
 {
     const struct sender_counters *counters = &sender->counters;
-    uint64_t share = SENDER_REPEAT + muldiv64(REPEATS_OF_LOST * SENDER_REPEAT, counters->lost_packets,
-                                              MAX(counters->sent_packets, (uint64_t)1));
-    return contents * share;
+    uint64_t ppm = muldiv64(counters->lost_packets, PPM, MAX(counters->sent_packets, (uint64_t)1));
+    return MIN(MAX(ppm, LOST_PPM_MIN), LOST_PPM_MAX);
+}
+
+/* Further copies after which chance takes none of so many contents entirely, as good as surely. */
+static uint32_t copies_wanted(const struct sender *sender, uint64_t contents)
+{
+    uint64_t ppm = lost_ppm(sender);
+    uint32_t copies = 0;
+    for (uint64_t risk = contents * SURELY * ppm; risk > PPM; risk = muldiv64(risk, ppm, PPM))
+        copies++;
+    return MAX(copies, 1U);
+}
+
+/* Repeating begins once the budget holds all copies wanted, but those that chance will take: begun earlier it
+ * spends on what acks settle meanwhile, and is short for the last ones. */
+static bool repeats_pay(const struct sender *sender, uint64_t contents)
+{
+    uint64_t arriving_ppm = (copies_wanted(sender, contents) + 1) * (PPM - lost_ppm(sender));
+    int64_t price = (int64_t)muldiv64(contents * SENDER_REPEAT, arriving_ppm - MIN(arriving_ppm, PPM), PPM);
+    /* What chance takes of the copies under way will be given back. */
+    int64_t returns = (int64_t)muldiv64(sender->repeated_packets * SENDER_REPEAT, lost_ppm(sender), PPM);
+    return sender->repeats_left > 0 ? sender->repeat_budget + returns >= 0
+                                    : price + price / 32 <= sender->repeat_budget;
 }
 
 /* How many copies are moot is known about: copies that the owner dropped count too. */
-static uint64_t repeat_ns(const struct sender *sender)
+static uint64_t open_contents(const struct sender *sender)
 {
     uint64_t newest = sender->in_flight_packets - sender->repeated_packets;
-    uint64_t open = newest - MIN(newest - newest / 8, sender->moot_packets);
-    if (!sender->idle || newest == 0 || repeat_end(sender) == sender->floor ||
-        repeats_cost(sender, open) > sender->repeat_budget)
+    return newest - MIN(newest - newest / 8, sender->moot_packets);
+}
+
+static uint64_t repeat_ns(const struct sender *sender)
+{
+    uint64_t open = open_contents(sender);
+    if (!sender->idle || open == 0 || repeat_end(sender) == sender->floor || !repeats_pay(sender, open))
         return TIME_NEVER;
-    uint64_t quiet_ns = sender->newest_new_ns + repeat_wait_ns(sender);
-    return MAX(sender->repeat_from_ns, quiet_ns);
+    return MAX(sender->repeat_from_ns, sender->newest_new_ns + quiet_ns(sender));
+}
+
+/* False: it was moot. */
+static bool repeat_content(struct sender *sender, struct sender_record *record,
+                           const struct sender_events *events)
+{
+    if (!hand_out(sender, record, events)) {
+        sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
+        return false;
+    }
+    record->note = SENDER_REPEATED;
+    sender->repeat_budget -= SENDER_REPEAT;
+    sender->counters.early_repeats++;
+    return true;
 }
 
 /* Hands out again, once, what left long enough ago that chance rarely strikes both. */
 static void repeat(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
 {
-    uint64_t wait_ns = repeat_wait_ns(sender);
-    sender->repeat_from_ns = now_ns + wait_ns;
+    uint64_t wait_ns = repeat_wait_ns(sender), open = open_contents(sender);
+    sender->repeat_from_ns =
+        now_ns + wait_ns + transmit_ns(open * sender->config.packet_bytes_max, sender_rate_bps(sender));
+    if (sender->repeats_left == 0)
+        sender->repeats_left = copies_wanted(sender, open);
+    sender->repeats_left--;
     uint64_t end = repeat_end(sender);
-    for (uint64_t number = sender->floor;; number++) {
-        number = number_bits_next_set(&sender->in_flight, number, end);
-        if (number == end)
-            return;
+    bool all = true;
+    for (uint64_t number = number_bits_next_set(&sender->in_flight, sender->floor, end); number < end;
+         number = number_bits_next_set(&sender->in_flight, number + 1, end)) {
         struct sender_record *record = sender_record(sender, number);
-        if (record->note != SENDER_ONE_COPY || elapsed_ns(now_ns, record->sent_ns) < wait_ns)
-            continue;
-        if (hand_out(sender, record, events)) {
-            record->note = SENDER_REPEATED;
-            sender->repeat_budget -= MIN(sender->repeat_budget, (uint64_t)SENDER_REPEAT);
-            sender->counters.early_repeats++;
-        } else {
-            sender->moot_packets -= MIN(sender->moot_packets, (uint64_t)1);
-        }
+        bool young = elapsed_ns(now_ns, record->sent_ns) < wait_ns;
+        all &= !young;
+        if (record->note == SENDER_ONE_COPY && !young)
+            repeat_content(sender, record, events);
     }
+    if (all && sender->repeats_left == 0) /* enough, most likely */
+        sender->repeat_from_ns += quiet_ns(sender);
+}
+
+bool sender_at_tail(const struct sender *sender, uint64_t depart_ns)
+{
+    return elapsed_ns(depart_ns, sender->newest_new_ns) > repeat_wait_ns(sender);
+}
+
+/* Repairs leave in groups, as acks come. The last of a group get their verdict by what leaves later: the next
+ * group, or a packet sent for that purpose. */
+static uint64_t cover_ns(const struct sender *sender)
+{
+    if (!sender->idle || sender->covering || sender->covers_left == 0 || open_contents(sender) == 0 ||
+        repeat_end(sender) < sender->next_number || sender->repeat_budget < SENDER_REPEAT)
+        return TIME_NEVER;
+    return sender->newest_sent_ns + quiet_ns(sender) / 2;
+}
+
+static void cover(struct sender *sender, const struct sender_events *events)
+{
+    uint64_t end = sender->next_number;
+    for (uint32_t tries = COVER_TRIES; tries > 0 && !sender->covering; tries--) {
+        uint64_t newest = number_bits_last_set(&sender->in_flight, sender->floor, end);
+        if (newest == end)
+            break;
+        struct sender_record *record = sender_record(sender, newest);
+        sender->covering = record->note == SENDER_ONE_COPY && repeat_content(sender, record, events);
+        end = newest;
+    }
+    if (!sender->covering)
+        sender->covers_left = 0;
 }
 
 static uint64_t silence_ns(const struct sender *sender)
@@ -208,6 +287,7 @@ uint64_t sender_next_ns(const struct sender *sender)
     if (sender->silent)
         return silent_probe_ns(sender);
     uint64_t next_ns = MIN(probe_ns(sender), silence_ns(sender));
+    next_ns = MIN(next_ns, cover_ns(sender));
     return MIN(next_ns, repeat_ns(sender));
 }
 
@@ -227,6 +307,8 @@ void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_
         begin_silence(sender, now_ns);
     else if (now_ns >= probe_ns(sender))
         probe(sender, now_ns, events);
-    else
+    else if (now_ns >= repeat_ns(sender))
         repeat(sender, now_ns, events);
+    else
+        cover(sender, events);
 }

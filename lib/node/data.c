@@ -105,6 +105,8 @@ void data_on_packet(struct node *node, struct peer *peer, const struct wire_head
     uint32_t wire_bytes = packet->length + peer->frame_overhead;
     receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
                        packet->rx_ns);
+    if (header->flags & WIRE_FLAG_TAIL)
+        receiver_hurry(&peer->receiver);
     if (verdict == RECEIVER_NEW)
         node->ports[peer->port].received_bytes += wire_bytes;
     digest_add(&node->digest, view.fixed.content ^ number << 1);
@@ -297,6 +299,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
     struct wire_header header = {.version = WIRE_VERSION,
                                  .type = WIRE_DATA,
+                                 .flags = sender_at_tail(&peer->sender, depart_ns) ? WIRE_FLAG_TAIL : 0,
                                  .session = peer->session_out,
                                  .packet_number = (uint32_t)number,
                                  .stamp = wire_stamp(depart_ns)};

@@ -8,12 +8,14 @@
  * packet number: low 32 bits of the edge's number (data), of the sequence number (message); 0 elsewhere.
  * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
  * delays. key id 0 means unauthenticated: the tag is zero. Other key ids are refused until keys exist.
- * flags, and every field named reserved: sent as 0, not looked at. */
+ * flags: of DATA, WIRE_FLAG_TAIL; all others, and every field named reserved: sent as 0, not looked at. */
 #pragma once
 
 #include "wire/field.h"
 
 #define WIRE_VERSION 1
+
+#define WIRE_FLAG_TAIL 1u /* the sender has only repairs left: acks are wanted soon */
 
 enum wire_type {
     WIRE_HELLO = 1,

@@ -145,6 +145,12 @@ static void receiver__acks_when_they_are_due(void **state)
     assert_int_equal(receiver_next_ns(receiver), start_ns + 1 + 10 * NS_PER_MS);
     assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, start_ns + 11 * NS_PER_MS));
     assert_int_equal(fixture.ack.run_bytes, 1);
+    /* The sender is at its tail: a 64th of it, however few they are. */
+    packet(17, 0, start_ns + 20 * NS_PER_MS);
+    packet(18, 0, start_ns + 21 * NS_PER_MS);
+    receiver_hurry(receiver);
+    assert_int_equal(receiver_next_ns(receiver), start_ns + 20 * NS_PER_MS + 80 * NS_PER_MS / 64);
+    assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, start_ns + 22 * NS_PER_MS));
     /* Idle again: at once; a duplicate too is answered. */
     packet(16, 0, start_ns + 100 * NS_PER_MS);
     assert_int_equal(receiver_next_ns(receiver), start_ns + 100 * NS_PER_MS);

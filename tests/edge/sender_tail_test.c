@@ -153,18 +153,19 @@ static void sender__nothing_in_flight_is_no_silence(void **state)
     assert_int_equal(heard.began, 0);
 }
 
-/* What has been open for RTT/16 goes out again once the owner has nothing else, on a path that loses. */
+/* What has been open for RTT/16 goes out again once the owner has nothing else, on a path that loses; what is
+ * too much for the budget waits for acks, and one packet is sent to get verdicts. */
 static void sender__tail_repeats_what_the_budget_allows(void **state)
 {
     (void)state;
     static const struct {
         uint32_t open, lost, repeats; /* of 1000 new packets: not acked, lost so far */
     } cases[] = {
-        {10, 1, 10},             /* a budget of 32 packets */
-        {32, 0, 0},              /* nothing was ever lost, and no newer packet has come */
-        {31, 1, 31}, {33, 1, 0}, /* too many yet */
-        {6, 500, 6},             /* many of the copies will be lost, too */
-        {7, 500, 0},
+        {5, 1, 5},                 /* a budget of 32 packets: two of each but the last */
+        {32, 0, 0},                /* nothing was ever lost, and no newer packet has come */
+        {31, 1, 31},   {33, 1, 1}, /* too many yet */
+        {10, 500, 10},             /* each seven times, half of which will be lost */
+        {12, 500, 1},
     };
     for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
         struct sender *sender = &fixture.sender;
@@ -185,6 +186,33 @@ static void sender__tail_repeats_what_the_budget_allows(void **state)
         sender_on_tick(sender, 75 * MS, &events);
         assert_int_equal(fixture.probed_count, cases[index].repeats);
     }
+}
+
+/* Repairs leave in groups. Where none follows, packets are sent that get the last ones their verdict. */
+static void sender__a_group_of_repairs_is_covered(void **state)
+{
+    (void)state;
+    struct sender *sender = &fixture.sender;
+    open_kept(RATE_BPS, 80 * MS, 2048);
+    send(1000, 0, 10000);
+    sender->counters.lost_packets = 20;
+    struct told told = {.largest = 899, .runs = {900}};
+    assert_true(ack(&told, 92 * MS));
+    sender_on_limited(sender, EDGE_LIMIT_application);
+    uint32_t covers = 0;
+    for (uint64_t now_ns = 92 * MS; now_ns < 110 * MS; now_ns += MS / 4) {
+        sender_on_tick(sender, now_ns, &events);
+        assert_true(fixture.probed_count - covers <= 1);
+        if (fixture.probed_count == covers)
+            continue;
+        covers++;
+        assert_true(sender_at_tail(sender, now_ns));
+        sender_on_sent(sender, fixture.probed[covers - 1], (uint16_t)(fixture.probed[covers - 1] % 1000),
+                       PACKET_BYTES, true, now_ns);
+        sender_on_limited(sender, EDGE_LIMIT_application);
+    }
+    assert_int_equal(covers, 2);
+    assert_int_equal(sender->counters.early_repeats, 2);
 }
 
 static void sender__repeated_content_has_one_verdict(void **state)
@@ -236,6 +264,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sender__first_ack_ends_silence_at_full_rate, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__nothing_in_flight_is_no_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__tail_repeats_what_the_budget_allows, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__a_group_of_repairs_is_covered, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__repeated_content_has_one_verdict, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__window_follows_the_receivers_room, setup, teardown),
     };
