@@ -141,6 +141,8 @@ struct congestion_bql {
     uint64_t parked_delivered_bps; /* in the round that led to parking */
     uint64_t delivered_ns, round_delivered_ns, round_delivered_bytes;
     uint64_t unparked_bps;
+    bool excess_before;   /* the round before lost more than chance takes */
+    uint64_t unparked_ns; /* when that rate was taken up again */
     uint64_t refresh_start_ns, refresh_end_ns;
     int64_t refresh_owd_ns;         /* least seen meanwhile */
     uint64_t refreshed_bps;         /* rate to go back to */

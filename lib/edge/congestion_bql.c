@@ -32,6 +32,7 @@
  *              Loss that stays is chance when deliveries fell as much as the rate; loss that goes was
  *              the buffer's: from then on q* is at most half of the queue at which it came. p0 does not
  *              rise while the rate grows from there (CALM), nor in START by what only the higher rate lost.
+ *              Where rounds swing more than chance does (bursts), it takes two in a row that lose so much.
  *     REFRESH  base unseen for max(10 s, 20 RTT): half the rate for max(RTT, 200 ms) or until it is
  *              seen; edges that see the queue fall join when half of their time is up, so that
  *              together they run it dry
@@ -306,18 +307,29 @@ static void parked(struct congestion_bql *bql, const struct bql_path *path)
 
 /* ---- loss ---- */
 
+static uint32_t sigma_ppm(const struct congestion_bql *bql, uint64_t packets)
+{
+    uint64_t usual_ppm = MAX(bql->base_loss_ppm, (uint32_t)(BQL_PPM / packets));
+    return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+}
+
 /* Chance rarely takes more than this of so many packets. */
 uint32_t bql_likely_ppm(const struct congestion_bql *bql, uint64_t packets)
 {
-    uint64_t usual_ppm = MAX(bql->base_loss_ppm, (uint32_t)(BQL_PPM / packets));
-    uint32_t sigma_ppm = (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
-    return bql->base_loss_ppm + 3 * sigma_ppm + 2 * bql->loss_swing_ppm;
+    return bql->base_loss_ppm + 3 * sigma_ppm(bql, packets) + 2 * bql->loss_swing_ppm;
+}
+
+/* As lossy as the parked round that others are compared with, but for chance: bursts make rounds differ much.
+ */
+static bool similar_loss(const struct congestion_bql *bql, const struct bql_round *round)
+{
+    return bql->parked_delivered_bps > 0 &&
+           round->loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4;
 }
 
 void bql_park(struct congestion_bql *bql, const struct bql_round *round)
 {
-    bool similar =
-        bql->parked_delivered_bps > 0 && round->loss_ppm >= bql->parked_loss_ppm - bql->parked_loss_ppm / 4;
+    bool similar = similar_loss(bql, round);
     uint64_t delivered_bps = round->delivered_bps;
     if (bql->phase != BQL_PARK)
         delivered_bps =
@@ -350,7 +362,7 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round)
  * pass what it lets pass. */
 static bool by_chance(const struct congestion_bql *bql, const struct bql_round *round)
 {
-    if (bql->parked_delivered_bps == 0 || round->loss_ppm < bql->parked_loss_ppm - bql->parked_loss_ppm / 4)
+    if (!similar_loss(bql, round))
         return false;
     uint64_t sent_bps =
         muldiv64(round->delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)round->loss_ppm, BQL_PPM / 2));
@@ -379,6 +391,7 @@ static void excess_loss(struct congestion_bql *bql, const struct bql_path *path,
             return;
         }
         bql_set_rate(bql, MAX(bql->rate_bps, bql->unparked_bps));
+        bql->unparked_ns = path->now_ns;
         bql_enter(bql, bql->parked_starting ? BQL_START : BQL_CALM);
         bql->tried_bps = bql->rate_bps;
         bql->start_bps = bql->rate_bps;
@@ -446,6 +459,14 @@ static void learn_chance(struct congestion_bql *bql, uint32_t loss_ppm, bool few
         bql->base_loss_ppm = (uint32_t)((int32_t)bql->base_loss_ppm + off_ppm / 4);
 }
 
+/* What it parked for turns out to be what chance takes now and then, at this rate too. */
+static void forgive(struct congestion_bql *bql, uint64_t packets)
+{
+    if (bql->phase != BQL_PARK || bql->unparked_loss_ppm > bql_likely_ppm(bql, packets))
+        return;
+    bql->park_rounds = bql->parked_rounds;
+}
+
 static void end_round(struct congestion_bql *bql, const struct bql_path *path)
 {
     uint64_t packets = bql->round_acked + bql->round_lost;
@@ -475,16 +496,24 @@ static void end_round(struct congestion_bql *bql, const struct bql_path *path)
     /* What was sent before the phase began has no say in it. */
     uint64_t rounds = bql->phase == BQL_TRACK ? 2 : 1;
     uint64_t seen_ns = bql->entered_ns + rounds * path->rtt_ns + bql->late_ns + bql->queue_peak_before_ns;
-    if (frozen || (bql->phase != BQL_CALM && round_ns < seen_ns))
+    if (frozen || (bql->phase != BQL_CALM && round_ns < seen_ns) ||
+        round_ns < bql->unparked_ns + path->rtt_ns)
         return;
     bql->parked_rounds += bql->phase == BQL_PARK;
     bql->cautious_rounds -= bql->cautious_rounds > 0;
-    if (!excess) {
+    /* Where chance strikes in bursts one round says little: a full buffer goes on losing. */
+    bool bursty = bql->loss_swing_ppm > 2 * sigma_ppm(bql, packets);
+    bool lasts = excess && (!bursty || plain || bql->excess_before);
+    bql->excess_before = excess;
+    if (excess && !lasts) /* no higher until the next one tells */
+        bql->cautious_rounds = 2;
+    if (!lasts) {
         if (bql->phase == BQL_PARK) {
             settle(bql);
             learn_buffer(bql, path);
         }
         learn_chance(bql, loss_ppm, few);
+        forgive(bql, packets);
         return;
     }
     if (path->now_ns >= bql->held_until_ns && bql->phase != BQL_REFRESH)

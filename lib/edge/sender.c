@@ -158,6 +158,7 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
         sender->probe_granted = false;
     } else {
         sender->newest_new_ns = depart_ns;
+        sender->drained = false;
         sender->repeats_left = 0;
         sender->repeat_from_ns = 0;
         sender_earn_repeats(sender, lossy(sender) ? SENDER_REPEAT_SHARE_LOSSY : SENDER_REPEAT_SHARE);
@@ -187,6 +188,7 @@ void sender_on_limited(struct sender *sender, enum edge_limit limit)
 {
     sender->limited = limit;
     sender->idle |= limit == EDGE_LIMIT_application;
+    sender->drained |= limit == EDGE_LIMIT_application;
 }
 
 /* Two round trips after its departure a packet is given up for good; at least a quarter after the verdict. */

@@ -139,6 +139,7 @@ struct sender {
     uint64_t probe_wait_ns;  /* this long, before doublings */
     bool probe_granted;      /* one repair may pass the in-flight limit */
     bool idle;               /* the owner has had nothing to send since the newest packet */
+    bool drained;            /* … nothing new since the newest that was no repair */
     bool silent;
     uint64_t untold_end;                 /* what left before has no say in the strategy: a silence */
     uint64_t repeated_packets;           /* in flight, and handed out again */

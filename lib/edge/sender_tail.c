@@ -188,7 +188,7 @@ static void repeat(struct sender *sender, uint64_t now_ns, const struct sender_e
 
 bool sender_at_tail(const struct sender *sender, uint64_t depart_ns)
 {
-    return elapsed_ns(depart_ns, sender->newest_new_ns) > repeat_wait_ns(sender);
+    return sender->drained && elapsed_ns(depart_ns, sender->newest_new_ns) > repeat_wait_ns(sender);
 }
 
 /* Repairs leave in groups, as acks come. The last of a group get their verdict by what leaves later: the next

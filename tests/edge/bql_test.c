@@ -102,6 +102,28 @@ static void bql__fills_paths_without_filling_buffers(void **state)
     }
 }
 
+/* Bursts of 50 packets, 1 % of all: a round trip may lose several times what the one before did. */
+static void bql__bursts_of_loss_are_no_full_buffer(void **state)
+{
+    (void)state;
+    const struct cell cell = {.name = "bursts",
+                              .rate_mbps = 1000,
+                              .rtt_ms = 200,
+                              .buffer_us = 200000,
+                              .from_ms = 2400,
+                              .to_ms = 7400};
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct lab_config config = config_of(&cell);
+        config.bottleneck.burst =
+            (struct netem_burst){.enter_ppb = 202000, .leave_ppb = 20000000, .loss_ppb = NS_PER_S};
+        config.seed = seed;
+        lab_run(&config, &result);
+        print_message("bursts, seed %llu: share %llu per mille\n", (unsigned long long)seed,
+                      (unsigned long long)share_permille(&config, 0));
+        assert_in_range(share_permille(&config, 0), 960, 1010);
+    }
+}
+
 /* Seeds of which each was a slow start once: the train met packets that waited for their predecessors. */
 static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
 {
@@ -290,6 +312,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
+        cmocka_unit_test(bql__bursts_of_loss_are_no_full_buffer),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
         cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),
         cmocka_unit_test(bql__settles_below_a_policer),
