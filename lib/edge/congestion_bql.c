@@ -528,7 +528,7 @@ static bool refresh_due(const struct congestion_bql *bql, const struct bql_path 
     uint64_t due_ns = MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
     uint64_t since_ns = elapsed_ns(path->now_ns, MAX(bql->delay.base_seen_ns, bql->refresh_end_ns));
     uint64_t peak_ns = MAX(bql->queue_peak_ns, bql->queue_peak_before_ns);
-    bool falls = path->queue_ns + path->target_ns / 4 < peak_ns;
+    bool falls = path->queue_ns + path->target_ns / 4 + bql_waiting_ns(bql) < peak_ns;
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(path->now_ns, MAX(bql->fed_ns, bql->refresh_end_ns));
     return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5;
