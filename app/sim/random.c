@@ -61,11 +61,11 @@ struct random_draw random_draw_make(uint64_t seed, uint32_t index)
     return draw;
 }
 
-/* Twice what is on its way at the longest, and a second. */
+/* What six of the longest round trips and a second bring: a block waits in memory for repairs of repairs. */
 static uint64_t buffer_of(const struct random_draw *draw)
 {
     uint64_t longest_ns = draw->rtt_ns + 2 * (draw->queue_ns + draw->jitter_ns);
-    uint64_t bytes = bytes_within(draw->rate_bps, 2 * longest_ns + NS_PER_S);
+    uint64_t bytes = bytes_within(draw->rate_bps, 6 * longest_ns + NS_PER_S);
     return MIN(MAX(bytes, BUFFER_MIN), BUFFER_MAX);
 }
 
