@@ -135,6 +135,7 @@ struct congestion_bql {
     uint32_t loss_swing_ppm;       /* mean distance of rounds' loss by chance from its mean */
     uint32_t unparked_loss_ppm;    /* of the round that led to parking first */
     bool parked_starting;          /* the start goes on where the loss was by chance */
+    uint64_t parked_ns;            /* when it last was, or went lower */
     uint64_t parked_bps;           /* what the path was thought to take then */
     uint64_t parked_most_bps;      /* deliveries in the first round after parking, 0: none yet */
     uint64_t settled_bps;          /* … without losses, the last time */

@@ -64,6 +64,7 @@
 #define GROWTH_MAX_PPM    500000ULL
 #define PARK_ROUNDS       10
 #define PARK_MAX_NS       (5 * NS_PER_S)
+#define PARKED_RTTS       20
 #define EXCESS_PPM        3000ULL
 #define ROUND_PACKETS_MIN 200
 #define REFRESH_NS        (10 * NS_PER_S)
@@ -286,7 +287,8 @@ static void calm(struct congestion_bql *bql, const struct bql_path *path)
     /* Near what the path took when it last lost packets it may take more for a while, and longer where it was
      * the same before. */
     bool same = bql->park_rounds > PARK_ROUNDS;
-    bool near = bql->rate_bps < bql->parked_bps + bql->parked_bps / (same ? 2 : 8);
+    bool long_ago = path->now_ns > bql->parked_ns + PARK_MAX_NS + PARKED_RTTS * path->rtt_ns;
+    bool near = !long_ago && bql->rate_bps < bql->parked_bps + bql->parked_bps / (same ? 2 : 8);
     bql->cautious_rounds = near ? 2 : 0;
     bql_set_rate(bql, bql->rate_bps + muldiv64(bql->rate_bps, bql->growth_ppm, BQL_PPM));
     if (!near)
@@ -351,6 +353,7 @@ void bql_park(struct congestion_bql *bql, const struct bql_round *round)
         bql->parked_most_bps = round->delivered_bps;
     bql->phase = BQL_PARK;
     bql->entered_ns = bql->now_ns;
+    bql->parked_ns = bql->now_ns;
     bql->parked_rounds = 0;
     bql->parked_bps = capacity_bps;
     bql->capacity_bps = capacity_bps;
@@ -502,7 +505,7 @@ static void end_round(struct congestion_bql *bql, const struct bql_path *path)
     bql->parked_rounds += bql->phase == BQL_PARK;
     bql->cautious_rounds -= bql->cautious_rounds > 0;
     /* Where chance strikes in bursts one round says little: a full buffer goes on losing. */
-    bool bursty = bql->loss_swing_ppm > 2 * sigma_ppm(bql, packets);
+    bool bursty = bql->loss_swing_ppm > 3 * sigma_ppm(bql, packets);
     bool lasts = excess && (!bursty || plain || bql->excess_before);
     bql->excess_before = excess;
     if (excess && !lasts) /* no higher until the next one tells */
