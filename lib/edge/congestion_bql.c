@@ -321,8 +321,7 @@ uint32_t bql_likely_ppm(const struct congestion_bql *bql, uint64_t packets)
     return bql->base_loss_ppm + 3 * sigma_ppm(bql, packets) + 2 * bql->loss_swing_ppm;
 }
 
-/* As lossy as the parked round that others are compared with, but for chance: bursts make rounds differ much.
- */
+/* At least three quarters of what the parked round lost that others are compared with. */
 static bool similar_loss(const struct congestion_bql *bql, const struct bql_round *round)
 {
     return bql->parked_delivered_bps > 0 &&

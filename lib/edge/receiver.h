@@ -110,7 +110,7 @@ enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t n
  * window is only counted. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
-/* The packet just taken says that its sender is at the tail: the ack is due RTT/32 after the first packet
+/* The packet just taken says that its sender is at the tail: the ack is due RTT/64 after the first packet
  * that waits for it. */
 void receiver_hurry(struct receiver *receiver);
 /* The path's RTT as the owner knows it (probes, hellos): sets the ack interval to max(RTT/8, 16 packets). */

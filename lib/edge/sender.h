@@ -192,7 +192,8 @@ uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool r
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
                         bool repair, uint64_t depart_ns);
 uint64_t sender_floor(const struct sender *sender);
-/* Whether what departs then belongs to the tail: nothing new has left for RTT/16 or the allowance. */
+/* Whether what departs then belongs to the tail: the owner has nothing new, and nothing new has left for
+ * RTT/64 or the allowance. */
 bool sender_at_tail(const struct sender *sender, uint64_t depart_ns);
 /* The port did not take it: handed back through on_lost without any conclusion about the path. */
 void sender_on_refused(struct sender *sender, uint64_t number, const struct sender_events *events);

@@ -35,9 +35,6 @@ static void run(struct expectation *expect, struct path_result *result)
     assert_true(result->completed);
     /* Repairs: only what the path dropped, and what was repeated or asked for at the tail. */
     uint64_t tail = SENDER_REPEATS_SMALL + 8;
-    /* A full window is a tail each round trip: a failed probe gives back half of it now and then. */
-    if (path->window_packets == SENDER_WINDOW_MIN)
-        tail += SENDER_WINDOW_MIN / 2;
     assert_true(result->repairs <= result->link_lost + result->link_lost / 50 + result->sent / 500 + tail);
     assert_true(result->spurious <= expect->spurious_max);
     assert_true(result->buffer_drops * 1000 <= result->sent * expect->own_loss_permille);
