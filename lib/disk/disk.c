@@ -16,11 +16,12 @@
 #include "base/units.h"
 #include "disk/file.h"
 #include "disk/hash.h"
-#include "disk/live_thread.h"
+#include "disk/stream_thread.h"
 #include "disk/ring.h"
 
 #define SLEEP_NS_MAX                                                                                         \
-    (500 * NS_PER_MS) /* a wake-up is never missed; this only bounds what a bug would cost                   \
+    (500 *                                                                                                   \
+     NS_PER_MS) /* a wake-up is never missed; this only bounds what a bug would cost                   \
                        */
 
 struct worker {
@@ -37,7 +38,7 @@ struct disk {
     struct disk_config config;
     uint32_t started;
     uint32_t collect_next; /* the thread whose replies are collected first */
-    struct live_thread *live;
+    struct stream_thread *stream;
     struct file files[DISK_HANDLES_MAX];
     struct worker workers[DISK_THREADS_MAX];
 };
@@ -132,8 +133,8 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
         }
         disk->started++;
     }
-    disk->live = live_thread_start(config->nice, err);
-    if (disk->live == NULL) {
+    disk->stream = stream_thread_start(config->nice, err);
+    if (disk->stream == NULL) {
         disk_stop(disk);
         return NULL;
     }
@@ -142,8 +143,8 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
 
 void disk_stop(struct disk *disk)
 {
-    if (disk->live != NULL)
-        live_thread_stop(disk->live);
+    if (disk->stream != NULL)
+        stream_thread_stop(disk->stream);
     for (uint32_t number = 0; number < disk->started; number++) {
         atomic_store(&disk->workers[number].stop, true);
         wake(&disk->workers[number]);
@@ -179,8 +180,8 @@ static struct worker *choose(struct disk *disk, const struct disk_request *reque
 bool disk_submit(struct disk *disk, const struct disk_request *request)
 {
     CHECK(request->handle < DISK_HANDLES_MAX);
-    if (live_thread_wants(disk->live, request))
-        return live_thread_submit(disk->live, request);
+    if (stream_thread_wants(disk->stream, request))
+        return stream_thread_submit(disk->stream, request);
     struct worker *worker = choose(disk, request);
     /* Counting keeps the reply queue from overflowing as well. */
     if (worker->under_way == DISK_QUEUE_MAX || !ring_push(&worker->requests, request))
@@ -192,7 +193,7 @@ bool disk_submit(struct disk *disk, const struct disk_request *request)
 
 uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t room)
 {
-    uint16_t count = live_thread_collect(disk->live, replies, room);
+    uint16_t count = stream_thread_collect(disk->stream, replies, room);
     for (uint32_t at = 0; at < disk->started; at++) {
         struct worker *worker = &disk->workers[(disk->collect_next + at) % disk->started];
         while (count < room && ring_pop(&worker->replies, &replies[count])) {

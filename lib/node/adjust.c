@@ -84,7 +84,7 @@ struct job *adjust_next_item(struct node *node, struct peer *peer, bool urgent, 
         if (share >= least || !wants(job) ||
             !feed_peek(job->object, index, child->symbols_per_packet, &found))
             continue;
-        if (job->live.on && !live_may_send(job, index, child->symbols_per_packet, &found))
+        if (job->stream.on && !stream_may_send(job, index, child->symbols_per_packet, &found))
             continue;
         if (urgent && !found.repair && !found.begun)
             continue;

@@ -3,7 +3,7 @@
  * up until the source fails them all. So, while memory is short, a child that holds some of it and takes
  * nothing for half of the stall timeout is dropped. One that answers and says that its own memory is full is
  * waited for: it is a relay with such a child itself, and looks after it. Streams have their own rule
- * (live.h). */
+ * (stream.h). */
 #include "node/internal.h"
 
 /* Something of the job is in memory that the child lacks. */

@@ -112,7 +112,7 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
     uint8_t child = job->child_of_peer[peer->index];
     if (child == UINT8_MAX || job->object == NULL)
         return false;
-    if (job->live.on || blocks.first_block > job->geometry.blocks ||
+    if (job->stream.on || blocks.first_block > job->geometry.blocks ||
         blocks.count > job->geometry.blocks - blocks.first_block)
         return false;
     if (kind == CONTROL_HAVE) {
@@ -150,31 +150,31 @@ static bool on_adjust(struct node *node, struct peer *peer, const uint8_t *body,
     return true;
 }
 
-static bool on_live_room(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
-                         uint64_t now_ns)
+static bool on_stream_room(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                           uint64_t now_ns)
 {
-    struct wire_live_room room;
-    if (control_live_room_decode(body, length, &room) != WIRE_OK)
+    struct wire_stream_room room;
+    if (control_stream_room_decode(body, length, &room) != WIRE_OK)
         return false;
     struct job *job = job_find(node, room.job);
-    if (job == NULL || !job->live.on || job->child_of_peer[peer->index] == UINT8_MAX)
+    if (job == NULL || !job->stream.on || job->child_of_peer[peer->index] == UINT8_MAX)
         return job == NULL;
-    live_on_room(node, job, job->child_of_peer[peer->index], room.blocks, now_ns);
+    stream_on_room(node, job, job->child_of_peer[peer->index], room.blocks, now_ns);
     return true;
 }
 
-static bool on_live_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
-                        uint64_t now_ns)
+static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                          uint64_t now_ns)
 {
-    struct control_live_end end;
-    if (control_live_end_decode(body, length, &end) != WIRE_OK)
+    struct control_stream_end end;
+    if (control_stream_end_decode(body, length, &end) != WIRE_OK)
         return false;
     struct job *job = job_find(node, end.fixed.job);
     if (job == NULL)
         return true;
-    if (!job->live.on || job->is_source || job->parent != peer->index || job->object == NULL)
+    if (!job->stream.on || job->is_source || job->parent != peer->index || job->object == NULL)
         return false;
-    return live_on_end(node, job, &end, now_ns);
+    return stream_on_end(node, job, &end, now_ns);
 }
 
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
@@ -202,22 +202,22 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
         return on_close_job(node, peer, body, length, now_ns);
     case CONTROL_ADJUST:
         return on_adjust(node, peer, body, length, now_ns);
-    case CONTROL_LIVE_ROOM:
-        return on_live_room(node, peer, body, length, now_ns);
-    case CONTROL_LIVE_END:
-        return on_live_end(node, peer, body, length, now_ns);
+    case CONTROL_STREAM_ROOM:
+        return on_stream_room(node, peer, body, length, now_ns);
+    case CONTROL_STREAM_END:
+        return on_stream_end(node, peer, body, length, now_ns);
     case CONTROL_KIND_COUNT:
         break;
     }
     return false;
 }
 
-void control_on_stream(struct node *node, struct peer *peer, uint64_t now_ns)
+void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     uint8_t kind;
     const uint8_t *body;
     size_t length;
-    while (stream_receive(&peer->stream, &kind, &body, &length)) {
+    while (mail_receive(&peer->mail, &kind, &body, &length)) {
         digest_add(&node->digest, (uint64_t)kind << 32 ^ length << 8 ^ peer->index);
         if (!dispatch(node, peer, kind, body, length, now_ns))
             node->counters.messages_refused++;

@@ -41,10 +41,10 @@ static bool store_symbols(struct node *node, struct peer *peer, struct job *job,
     uint64_t symbol = wire_content_symbol(view->fixed.content);
     uint32_t count = wire_content_count(view->fixed.content);
     uint64_t completed = UINT64_MAX;
-    if (job->live.on) {
-        enum live_where where = live_place(&job->live.window, symbol, count, &symbol);
-        if (where != LIVE_INSIDE)
-            return live_refuse(node, where);
+    if (job->stream.on) {
+        enum stream_where where = stream_place(&job->stream.window, symbol, count, &symbol);
+        if (where != STREAM_INSIDE)
+            return stream_refuse(node, where);
     }
     enum put_result result =
         object_put(job->object, symbol, count, view->tags, view->body, view->body_bytes, &completed);
@@ -56,8 +56,8 @@ static bool store_symbols(struct node *node, struct peer *peer, struct job *job,
         peer->ack_class = (uint8_t)(job->controls.dscp << 2);
         if (completed != UINT64_MAX)
             job_on_block_complete(node, job, completed);
-        if (job->live.on)
-            live_on_put(node, job);
+        if (job->stream.on)
+            stream_on_put(node, job);
         if (job->child_count > 0)
             data_wake(node, job);
         return true;
@@ -148,7 +148,7 @@ static bool on_acked(void *owner, uint64_t content, uint16_t tag)
         return false;
     uint64_t symbol = wire_content_symbol(content);
     uint32_t count = wire_content_count(content);
-    if (job->live.on && live_place(&job->live.window, symbol, count, &symbol) != LIVE_INSIDE)
+    if (job->stream.on && stream_place(&job->stream.window, symbol, count, &symbol) != STREAM_INSIDE)
         return false;
     scope->node->peers[scope->peer].acked_payload_bytes += geometry_run_length(&job->geometry, symbol, count);
     return feed_on_acked(job->object, child, symbol, count);
@@ -163,7 +163,7 @@ static bool on_lost(void *owner, uint64_t content, uint16_t tag)
         return false;
     uint64_t symbol = wire_content_symbol(content);
     uint32_t count = wire_content_count(content);
-    if (job->live.on && live_place(&job->live.window, symbol, count, &symbol) != LIVE_INSIDE)
+    if (job->stream.on && stream_place(&job->stream.window, symbol, count, &symbol) != STREAM_INSIDE)
         return false;
     return feed_on_lost(job->object, child, symbol, count);
 }
@@ -287,7 +287,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
                       uint32_t body_bytes, uint64_t depart_ns, struct tx_packet *packet)
 {
     const struct slot *slot = &node->store.slots[item->slot];
-    uint64_t symbol = job->live.on ? live_number(&job->live.window, item->symbol) : item->symbol;
+    uint64_t symbol = job->stream.on ? stream_number(&job->stream.window, item->symbol) : item->symbol;
     uint64_t content = wire_content(symbol, item->count, 0, (uint8_t)job->epoch);
     uint32_t wire_bytes = wire_bytes_of(peer, job, item);
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
@@ -330,7 +330,7 @@ bool data_owed(const struct job *job, uint8_t child)
 static enum edge_limit why_waits(const struct job *job, uint8_t child)
 {
     const struct object *object = job->object;
-    if (job->live.on)
+    if (job->stream.on)
         return EDGE_LIMIT_application;
     if (job->loads_outstanding > 0)
         return EDGE_LIMIT_sender_disk;

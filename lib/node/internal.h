@@ -13,10 +13,10 @@
 #include "base/units.h"
 #include "edge/receiver.h"
 #include "edge/sender.h"
-#include "edge/stream.h"
+#include "edge/mail.h"
 #include "fwd/table.h"
 #include "node/causes.h"
-#include "node/live.h"
+#include "node/stream.h"
 #include "node/node.h"
 #include "node/share.h"
 #include "probe/rtt_probe.h"
@@ -74,7 +74,7 @@ struct peer {
     uint32_t reply_count;
     struct sender sender;
     struct receiver receiver;
-    struct stream stream;
+    struct mail mail;
     uint64_t ready_ns;            /* when the edge may send again; TIME_NEVER: woken by an event */
     uint16_t jobs_out;            /* bit per job slot in which this peer is a child */
     struct share_edge port_share; /* of the port, by the rates of plan and jobs */
@@ -167,7 +167,7 @@ struct job {
     struct control_part part;
     struct geometry geometry;
     struct object *object; /* NULL until opened */
-    struct job_live live;
+    struct job_stream stream;
     uint16_t child_count;
     struct child children[CONTROL_CHILDREN_MAX];
     struct job_controls controls;
@@ -318,7 +318,7 @@ uint32_t data_credit_packets(const struct node *node, const struct peer *peer);
 enum edge_limit data_credit_limit(const struct node *node);
 
 /* ---- control.c: messages between nodes ---- */
-void control_on_stream(struct node *node, struct peer *peer, uint64_t now_ns);
+void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
 
 /* ---- job.c: what source and sites share ---- */
 struct job *job_find(struct node *node, uint32_t id);

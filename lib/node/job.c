@@ -126,13 +126,13 @@ bool job_install(struct node *node, struct job *job, struct err *err)
 
 bool job_open_object(struct node *node, struct job *job, struct err *err)
 {
-    bool live = job->part.fixed.object == PART_OBJECT_STREAM;
+    bool stream = job->part.fixed.object == PART_OBJECT_STREAM;
     bool discard =
-        live || (!job->is_source && (node->config.store == NODE_STORE_NONE || !job->part.fixed.keep));
-    bool source = job->is_source && !live;
+        stream || (!job->is_source && (node->config.store == NODE_STORE_NONE || !job->part.fixed.keep));
+    bool source = job->is_source && !stream;
     job->object = object_open(&node->store, &job->geometry, source, discard, job->child_count, err);
-    if (job->object != NULL && live)
-        live_open(job);
+    if (job->object != NULL && stream)
+        stream_open(job);
     return job->object != NULL;
 }
 
@@ -191,8 +191,8 @@ void job_start_edges(struct node *node, struct job *job, uint64_t now_ns)
         sender_set_cap(&peer->sender, cap_bps);
         peer->ready_ns = 0;
     }
-    if (job->live.on)
-        live_start(node, job, now_ns);
+    if (job->stream.on)
+        stream_start(node, job, now_ns);
 }
 
 static void stop_edge(struct node *node, struct job *job, uint16_t index)
@@ -242,8 +242,8 @@ static bool writes_to_disk(const struct job *job)
 
 void job_on_block_complete(struct node *node, struct job *job, uint64_t block)
 {
-    if (job->live.on) {
-        live_on_block(node, job, block);
+    if (job->stream.on) {
+        stream_on_block(node, job, block);
         return;
     }
     if (!writes_to_disk(job)) {
@@ -309,7 +309,7 @@ void job_send_hashes(struct node *node, struct job *job, uint64_t now_ns)
         bool waited = now_ns >= later_ns(child->hash_sent_ns, interval_ns);
         /* Half of the queue stays free for messages that matter more. */
         while (job->hash_ready > child->hash_next &&
-               stream_room(&node->peers[child->peer].stream) > STREAM_QUEUE / 2 &&
+               mail_room(&node->peers[child->peer].mail) > MAIL_QUEUE / 2 &&
                (waited || job->hash_ready - child->hash_next >= CONTROL_HASHES_MAX)) {
             if (!send_hash_group(node, job, child))
                 break;
@@ -370,8 +370,8 @@ void job_close(struct node *node, struct job *job, uint64_t now_ns)
 
 static void closing_tick(struct node *node, struct job *job)
 {
-    if (job->live.on)
-        live_interrupt(node, job);
+    if (job->stream.on)
+        stream_interrupt(node, job);
     if (job->disk_outstanding > 0)
         return;
     if (job->is_source && !manifest_write(node, job))
@@ -407,8 +407,8 @@ void job_tick(struct node *node, struct job *job, uint64_t now_ns)
         site_tick(node, job, now_ns);
     if (job->phase == PHASE_CLOSING || job->object == NULL || job->state != JOB_RUNNING)
         return;
-    if (job->live.on) {
-        live_tick(node, job, now_ns);
+    if (job->stream.on) {
+        stream_tick(node, job, now_ns);
         return;
     }
     job_leave_behind(node, job, now_ns);

@@ -18,9 +18,9 @@
 static void report_hash(const struct job *job, bool whole, struct report *report)
 {
     char text[2 * WIRE_HASH_BYTES + 1] = "";
-    bool stream = job->live.on;
-    bool known = stream ? job->live.end_known && job->spec.hash != PART_HASH_NONE : job->digest_known;
-    const struct wire_hash *hash = stream ? &job->live.end.chain : &job->digest;
+    bool stream = job->stream.on;
+    bool known = stream ? job->stream.end_known && job->spec.hash != PART_HASH_NONE : job->digest_known;
+    const struct wire_hash *hash = stream ? &job->stream.end.chain : &job->digest;
     for (unsigned index = 0; whole && known && index < WIRE_HASH_BYTES; index++)
         snprintf(text + (size_t)2 * index, 3, "%02x", hash->bytes[index]);
     report_text(report, stream ? CHAIN_NAME : HASH_NAME, text);
@@ -29,15 +29,15 @@ static void report_hash(const struct job *job, bool whole, struct report *report
 /* A stream's size is what came, so far or in all; its geometry is that of the window. */
 static uint64_t size_bytes(const struct job *job)
 {
-    return job->live.on ? job->live.bytes : job->geometry.size_bytes;
+    return job->stream.on ? job->stream.bytes : job->geometry.size_bytes;
 }
 
 static uint64_t blocks(const struct job *job)
 {
-    if (!job->live.on)
+    if (!job->stream.on)
         return job->geometry.blocks;
     uint32_t block_symbols = job->geometry.block_symbols;
-    return (job->live.window.next + block_symbols - 1) / block_symbols;
+    return (job->stream.window.next + block_symbols - 1) / block_symbols;
 }
 
 /* In units of 1 us, so that six decimals of a second are whole. */

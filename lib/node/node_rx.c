@@ -70,12 +70,12 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
         count_error(node, error);
         return;
     }
-    if (!stream_on_datagram(&peer->stream, header->packet_number, header->stamp, &view)) {
+    if (!mail_on_datagram(&peer->mail, header->packet_number, header->stamp, &view)) {
         node->counters.drop_message_window++;
         return;
     }
     node->counters.rx_messages++;
-    control_on_stream(node, peer, now_ns);
+    control_on_mail(node, peer, now_ns);
     node_schedule(node, now_ns);
 }
 

@@ -126,8 +126,7 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     uint32_t number = 0;
     const uint8_t *body = NULL;
     uint64_t depart_ns = MAX(peer_message_ns(peer), now_ns);
-    if (depart_ns > now_ns + TX_HORIZON_NS ||
-        !stream_next(&peer->stream, depart_ns, &message, &number, &body))
+    if (depart_ns > now_ns + TX_HORIZON_NS || !mail_next(&peer->mail, depart_ns, &message, &number, &body))
         return false;
     struct wire_header header = header_for(peer, WIRE_MESSAGE, depart_ns);
     packet->depart_ns = depart_ns;

@@ -50,7 +50,7 @@ static struct sender_config sender_config(const struct node_config *config,
 size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer)
 {
     struct sender_config sender = sender_config(config, peer);
-    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + stream_bytes();
+    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes();
 }
 
 static uint32_t new_session(struct node *node, uint16_t index)
@@ -81,7 +81,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     sender_init(&peer->sender, &sender, arena);
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);
-    stream_init(&peer->stream, arena);
+    mail_init(&peer->mail, arena);
 }
 
 uint16_t peer_find(const struct node *node, const char *name)
@@ -118,7 +118,7 @@ static void edge_reset(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     sender_reset(&peer->sender, now_ns);
     receiver_reset(&peer->receiver);
-    stream_reset(&peer->stream);
+    mail_reset(&peer->mail);
     peer->reply_count = 0;
     peer->ready_ns = TIME_NEVER;
     peer->credit_told = UINT32_MAX;
@@ -209,7 +209,7 @@ void peer_on_rtt(struct node *node, struct peer *peer)
 {
     peer->rtt_min_ns = rtt_watch_min_ns(&peer->watch);
     /* An ack of a message is sent at once: half an RTT is for jitter and hosts. */
-    stream_set_timeout(&peer->stream, peer->watch.smoothed_ns + peer->watch.smoothed_ns / 2);
+    mail_set_timeout(&peer->mail, peer->watch.smoothed_ns + peer->watch.smoothed_ns / 2);
     digest_add(&node->digest, peer->rtt_min_ns);
 }
 
@@ -249,7 +249,7 @@ void peer_tick(struct node *node, struct peer *peer, uint64_t now_ns)
 
 uint64_t peer_message_ns(const struct peer *peer)
 {
-    uint64_t next_ns = stream_next_ns(&peer->stream);
+    uint64_t next_ns = mail_next_ns(&peer->mail);
     return peer->jobs_out == 0 ? next_ns : MAX(next_ns, pacer_next_ns(&peer->sender.pacer));
 }
 
@@ -295,12 +295,12 @@ bool peer_send(struct node *node, uint16_t index, uint8_t kind, const uint8_t *b
     CHECK(index < node->peer_count);
     CHECK(length <= WIRE_MESSAGE_BODY_MAX);
     struct peer *peer = &node->peers[index];
-    if (!stream_push(&peer->stream, kind, body, length)) {
+    if (!mail_push(&peer->mail, kind, body, length)) {
         node->counters.messages_unsent++;
         return false;
     }
     if (kind != CONTROL_STATUS)
-        stream_repeat_newest(&peer->stream);
+        mail_repeat_newest(&peer->mail);
     peer_note_control(node, peer);
     return true;
 }
@@ -361,7 +361,7 @@ static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measu
 static bool report_fits(const struct node *node, uint16_t asker)
 {
     size_t messages = node->peer_count / CONTROL_MEASUREMENTS_MAX + 1;
-    return asker == PEER_SELF || stream_room(&node->peers[asker].stream) >= messages;
+    return asker == PEER_SELF || mail_room(&node->peers[asker].mail) >= messages;
 }
 
 static void report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t now_ns)

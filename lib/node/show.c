@@ -88,7 +88,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->state = job->state;
     view->source = job->is_source;
     view->controls = job->controls;
-    view->size_bytes = job->live.on ? job->live.bytes : job->geometry.size_bytes;
+    view->size_bytes = job->stream.on ? job->stream.bytes : job->geometry.size_bytes;
     view->created_ns = job->created_ns;
     view->running_ns = job->started_ns;
     view->ended_ns = job->ended_ns;
@@ -197,8 +197,8 @@ static void show_peers(const struct node *node, struct report *report, uint64_t 
         report_u64(report, "path_mtu", peer->path_mtu);
         report_fixed(report, "heard_s",
                      peer->heard_ns == 0 ? 0 : elapsed_ns(now_ns, peer->heard_ns) / NS_PER_MS, 3);
-        report_u64(report, "messages_sent", peer->stream.counters.sent);
-        report_u64(report, "messages_resent", peer->stream.counters.resent);
+        report_u64(report, "messages_sent", peer->mail.counters.sent);
+        report_u64(report, "messages_resent", peer->mail.counters.resent);
         report_row_end(report);
     }
     report_table_end(report);

@@ -106,9 +106,9 @@ static void send_status(struct node *node, struct job *job, uint64_t now_ns)
     struct control_status status = {.fixed = {.job = job->id, .state = job->site_state}};
     status.fixed.received_bytes = job->object == NULL ? 0 : job->object->received_bytes;
     status.fixed.verified_bytes = job->object == NULL ? 0 : job->object->verified_bytes;
-    if (job->live.on) {
-        status.fixed.received_bytes = job->live.bytes;
-        status.fixed.verified_bytes = job->live.verified_bytes;
+    if (job->stream.on) {
+        status.fixed.received_bytes = job->stream.bytes;
+        status.fixed.verified_bytes = job->stream.verified_bytes;
     }
     status.fixed.elapsed_ns = job->started_ns == 0 ? 0 : now_ns - job->started_ns;
     name_copy(status.text, sizeof(status.text), job->text);
@@ -119,7 +119,7 @@ static void send_status(struct node *node, struct job *job, uint64_t now_ns)
     job->status_due = !peer_send(node, job->source_peer, CONTROL_STATUS, body, length);
     /* Progress is told again soon anyway, the end only once. */
     if (!job->status_due && job->site_state != SITE_RECEIVING)
-        stream_repeat_newest(&node->peers[job->source_peer].stream);
+        mail_repeat_newest(&node->peers[job->source_peer].mail);
     job->status_ns = now_ns;
     job->status_bytes = status.fixed.received_bytes + status.fixed.verified_bytes;
 }
@@ -141,8 +141,8 @@ void site_fail(struct node *node, struct job *job, uint64_t now_ns, const char *
         object_disk_lost(job->object);
     if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
         job->phase = PHASE_ENDED;
-    if (job->live.on && job->object != NULL)
-        live_on_sink_failed(node, job);
+    if (job->stream.on && job->object != NULL)
+        stream_on_sink_failed(node, job);
     node->counters.jobs_failed++;
     digest_add(&node->digest, (uint64_t)job->id << 8 | SITE_FAILED);
     node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);
@@ -217,10 +217,10 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     if (job->parent >= node->peer_count)
         return err_set(err, "parent '%s' is no peer of %s", part->fixed.parent.text, node->config.name);
     bool stream = part->fixed.object == PART_OBJECT_STREAM;
-    if (stream && !live_fit_part(node, &job->part.fixed, err))
+    if (stream && !stream_fit_part(node, &job->part.fixed, err))
         return false;
     uint64_t bytes =
-        stream ? live_window_bytes(&job->part.fixed, part->fixed.symbol_bytes, part->fixed.block_symbols)
+        stream ? stream_window_bytes(&job->part.fixed, part->fixed.symbol_bytes, part->fixed.block_symbols)
                : part->fixed.size_bytes;
     if (!geometry_init(&job->geometry, bytes, part->fixed.symbol_bytes, part->fixed.block_symbols, err))
         return false;
@@ -357,7 +357,7 @@ void site_verified(struct node *node, struct job *job, const char *text)
 
 static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
 {
-    if (job->live.on || job->phase != PHASE_RUNNING || job->disk_outstanding > 0 ||
+    if (job->stream.on || job->phase != PHASE_RUNNING || job->disk_outstanding > 0 ||
         !object_complete(job->object))
         return;
     node_schedule(node, now_ns);
@@ -413,11 +413,11 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
         return;
     case DISK_FEED:
     case DISK_DRAIN:
-        live_on_disk(node, job, reply, now_ns);
+        stream_on_disk(node, job, reply, now_ns);
         return;
     case DISK_FINISH:
-        if (job->live.on) {
-            live_on_disk(node, job, reply, now_ns);
+        if (job->stream.on) {
+            stream_on_disk(node, job, reply, now_ns);
             return;
         }
         if (job->phase == PHASE_CLOSING)
@@ -438,8 +438,8 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
 
 void site_on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes, uint64_t now_ns)
 {
-    if (job->live.on) {
-        live_on_hashes(node, job, hashes, now_ns);
+    if (job->stream.on) {
+        stream_on_hashes(node, job, hashes, now_ns);
         return;
     }
     uint64_t first = hashes->fixed.first_block;
@@ -476,7 +476,7 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
     for (uint8_t child = 0; child < job->child_count && job->phase == PHASE_ENDED; child++)
         progress = progress || (now_ns >= later_ns(job->status_ns, NS_PER_S) && data_owed(job, child));
     /* Progress is not worth the places that the end of a job needs. */
-    bool room = stream_room(&node->peers[job->source_peer].stream) > STREAM_QUEUE / 2;
+    bool room = mail_room(&node->peers[job->source_peer].mail) > MAIL_QUEUE / 2;
     if (job->status_due || (progress && room))
         send_status(node, job, now_ns);
     /* A source that stays silent will not close the job any more. */

@@ -150,7 +150,7 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
                        spec->target);
     if (!name_valid(spec->directory))
         return err_set(err, "job '%s': directory '%s' is not a valid name", spec->name, spec->directory);
-    if (spec->object == PART_OBJECT_STREAM && !live_check_spec(node, spec, err))
+    if (spec->object == PART_OBJECT_STREAM && !stream_check_spec(node, spec, err))
         return false;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
@@ -480,7 +480,7 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
     unsigned seconds = (unsigned)((now_ns - site->progress_ns) / NS_PER_S);
     const char *parent = silent_parent(node, job, site);
     /* A stream goes on when its input does; who is too slow for it is the window's question. */
-    if (job->live.on && !silent && parent == NULL)
+    if (job->stream.on && !silent && parent == NULL)
         return;
     char text[CONTROL_TEXT_BYTES];
     if (silent)
@@ -625,7 +625,7 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
     case DISK_FEED:
     case DISK_DRAIN:
     case DISK_FINISH:
-        live_on_disk(node, job, reply, now_ns);
+        stream_on_disk(node, job, reply, now_ns);
         return;
     case DISK_OPEN_TARGET:
     case DISK_WRITE:

@@ -135,9 +135,9 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     bool stream = spec->object == PART_OBJECT_STREAM;
     memset(&job->part, 0, sizeof(job->part));
     if (stream)
-        live_fill_part(spec, symbol_bytes, block_symbols, fixed);
+        stream_fill_part(spec, symbol_bytes, block_symbols, fixed);
     uint64_t bytes =
-        stream ? live_window_bytes(fixed, symbol_bytes, block_symbols) : job->geometry.size_bytes;
+        stream ? stream_window_bytes(fixed, symbol_bytes, block_symbols) : job->geometry.size_bytes;
     if (!geometry_init(&job->geometry, bytes, symbol_bytes, block_symbols, err))
         return false;
     fixed->job = job->id;
@@ -154,7 +154,7 @@ static bool fill_manifest(const struct node *node, struct job *job, struct err *
     fixed->durable = spec->durable;
     fixed->exists = spec->exists;
     fixed->congestion = spec->congestion;
-    if (stream && !live_check_paths(job, fixed, err))
+    if (stream && !stream_check_paths(job, fixed, err))
         return false;
     fixed->start_bps = spec->start_bps;
     fill_directory(&job->open, fixed);

@@ -67,11 +67,11 @@ static void grow(struct sim_disk *disk)
 void sim_disk_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
 {
     if (request->op == DISK_FEED || request->op == DISK_DRAIN) {
-        sim_live_submit(disk, request, now_ns);
+        sim_stream_submit(disk, request, now_ns);
         return;
     }
     if (request->op == DISK_ABORT)
-        sim_live_interrupt(disk, request->handle, now_ns);
+        sim_stream_interrupt(disk, request->handle, now_ns);
     if (disk->queue_tail - disk->queue_head == disk->queue_room)
         grow(disk);
     disk->busy_until_ns = MAX(disk->busy_until_ns, now_ns) + transmit_ns(request->length, disk->rate_bps);
@@ -96,7 +96,7 @@ static uint64_t queue_next_ns(const struct sim_disk *disk)
 uint64_t sim_disk_next_ns(const struct sim_disk *disk)
 {
     uint8_t handle;
-    return MIN(queue_next_ns(disk), sim_live_next_ns(disk, &handle));
+    return MIN(queue_next_ns(disk), sim_stream_next_ns(disk, &handle));
 }
 
 static void failed(struct disk_reply *reply, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -152,8 +152,8 @@ static void open_source(struct sim_disk *disk, struct sim_handle *handle, const 
         if (strcmp(disk->sources[source].path, open->file) != 0)
             continue;
         *handle = (struct sim_handle){.open = true, .source = (uint8_t)source, .hash = open->hash};
-        handle->live =
-            (struct sim_live){.on = open->object == PART_OBJECT_STREAM, .flush_ns = open->flush_ns};
+        handle->stream =
+            (struct sim_stream){.on = open->object == PART_OBJECT_STREAM, .flush_ns = open->flush_ns};
         reply->size_bytes = disk->sources[source].content.size_bytes;
         reply->modified_ns = disk->sources[source].modified_ns;
         reply->object = kind_of(&disk->sources[source]);
@@ -206,8 +206,8 @@ static void open_target(struct sim_disk *disk, struct sim_handle *handle, const 
                                   .hash = open->hash,
                                   .exists = open->exists,
                                   .size_bytes = open->size_bytes};
-    handle->live =
-        (struct sim_live){.on = open->object == PART_OBJECT_STREAM, .rate_bps = disk->sink_rate_bps};
+    handle->stream =
+        (struct sim_stream){.on = open->object == PART_OBJECT_STREAM, .rate_bps = disk->sink_rate_bps};
     name_copy(handle->name, sizeof(handle->name), open->file);
     if (open->object == PART_OBJECT_STREAM)
         return;
@@ -276,20 +276,20 @@ static void write_block(struct sim_disk *disk, struct sim_handle *handle, const 
 static void finish_live(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply,
                         uint64_t now_ns)
 {
-    reply->hash = handle->live.chain;
+    reply->hash = handle->stream.chain;
     if (!handle->target)
         return;
     struct sim_copy *copy = &disk->copies[handle->source];
     snprintf(reply->text, sizeof(reply->text), "/incoming/%.160s", handle->name);
     copy->finished_ns = now_ns;
-    copy->verified = handle->live.offset == disk->sources[handle->source].content.size_bytes &&
-                     extent_covers(&handle->right, 0, handle->live.offset);
+    copy->verified = handle->stream.offset == disk->sources[handle->source].content.size_bytes &&
+                     extent_covers(&handle->right, 0, handle->stream.offset);
 }
 
 static void finish(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply,
                    uint64_t now_ns)
 {
-    if (handle->live.on) {
+    if (handle->stream.on) {
         finish_live(disk, handle, reply, now_ns);
         return;
     }
@@ -363,9 +363,9 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
 
 void sim_disk_answer(struct sim_disk *disk, struct disk_reply *reply, uint64_t now_ns)
 {
-    uint8_t live = 0;
-    if (sim_live_next_ns(disk, &live) < queue_next_ns(disk)) {
-        sim_live_answer(disk, live, reply, now_ns);
+    uint8_t stream = 0;
+    if (sim_stream_next_ns(disk, &stream) < queue_next_ns(disk)) {
+        sim_stream_answer(disk, stream, reply, now_ns);
         return;
     }
     CHECK(sim_disk_next_ns(disk) <= now_ns);

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "sim/content.h"
 #include "sim/extent.h"
-#include "sim/live.h"
+#include "sim/stream.h"
 #include "store/disk.h"
 
 #define SIM_SOURCES_MAX   16
@@ -52,7 +52,7 @@ struct sim_handle {
     uint8_t exists;
     uint64_t size_bytes;
     struct extent_set right; /* written as in the source */
-    struct sim_live live;
+    struct sim_stream stream;
     char name[PATH_BYTES];
 };
 

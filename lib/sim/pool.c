@@ -60,14 +60,14 @@ struct sim_packet *pool_take(struct packet_pool *pool, uint32_t stored)
     pool->free[size_class] = packet->next;
     packet->size_class = (uint8_t)size_class;
     packet->stored = (uint16_t)stored;
-    pool->live++;
+    pool->stream++;
     return packet;
 }
 
 void pool_give(struct packet_pool *pool, struct sim_packet *packet)
 {
-    CHECK(pool->live > 0);
+    CHECK(pool->stream > 0);
     packet->next = pool->free[packet->size_class];
     pool->free[packet->size_class] = packet;
-    pool->live--;
+    pool->stream--;
 }

@@ -29,7 +29,7 @@ struct packet_pool {
     struct sim_packet *free[POOL_CLASSES];
     void *chunks; /* list of what was allocated */
     uint64_t allocated_bytes;
-    uint64_t live;
+    uint64_t stream;
 };
 
 /* Longest datagram that is stored in full. */

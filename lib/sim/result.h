@@ -26,7 +26,7 @@ struct result_receiver {
     uint8_t state;        /* enum site_state, as the source knows it */
     char limited_from[NAME_BYTES], limited_to[NAME_BYTES], held_by[NAME_BYTES]; /* as in node_site_view */
     uint8_t limited_by;
-    uint64_t latency_p50_ns, latency_p99_ns; /* of a stream's symbols: sim/live.h */
+    uint64_t latency_p50_ns, latency_p99_ns; /* of a stream's symbols: sim/stream.h */
     char text[CONTROL_TEXT_BYTES];
 };
 

@@ -34,7 +34,7 @@ enum disk_op {
     DISK_DIGEST,   /* of a handle in any state: the SHA-256 of data */
     DISK_MANIFEST, /* the same: data becomes the file open->directory / open->file, whole or not at all */
     DISK_FEED,     /* stream: fill symbols first … first + count - 1 of a block from the input, as records
-                      (store/live.h); answered as soon as one is full, or when the flush time is over */
+                      (store/stream.h); answered as soon as one is full, or when the flush time is over */
     DISK_DRAIN,    /* stream: hand the payload of these symbols out; answered when the sink has taken it */
 };
 

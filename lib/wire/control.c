@@ -205,33 +205,35 @@ enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct
     return valid ? WIRE_OK : WIRE_BAD_VALUE;
 }
 
-size_t control_live_room_encode(uint8_t *out, const struct wire_live_room *message)
+size_t control_stream_room_encode(uint8_t *out, const struct wire_stream_room *message)
 {
-    return (size_t)(wire_live_room_put(out, message) - out);
+    return (size_t)(wire_stream_room_put(out, message) - out);
 }
 
-enum wire_error control_live_room_decode(const uint8_t *body, size_t length, struct wire_live_room *message)
+enum wire_error control_stream_room_decode(const uint8_t *body, size_t length,
+                                           struct wire_stream_room *message)
 {
-    enum wire_error error = exact(length, FIXED(CONTROL_LIVE_ROOM_FIELDS));
+    enum wire_error error = exact(length, FIXED(CONTROL_STREAM_ROOM_FIELDS));
     if (error == WIRE_OK)
-        wire_live_room_get(body, message);
+        wire_stream_room_get(body, message);
     return error;
 }
 
-size_t control_live_end_encode(uint8_t *out, const struct control_live_end *message)
+size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message)
 {
     int text = text_length(message->text, sizeof(message->text));
     if (text < 0)
         return 0;
-    return (size_t)(text_put(wire_live_end_put(out, &message->fixed), message->text, text) - out);
+    return (size_t)(text_put(wire_stream_end_put(out, &message->fixed), message->text, text) - out);
 }
 
-enum wire_error control_live_end_decode(const uint8_t *body, size_t length, struct control_live_end *message)
+enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
+                                          struct control_stream_end *message)
 {
-    if (length < FIXED(CONTROL_LIVE_END_FIELDS))
+    if (length < FIXED(CONTROL_STREAM_END_FIELDS))
         return WIRE_TOO_SHORT;
-    const uint8_t *in = wire_live_end_get(body, &message->fixed);
-    if (message->fixed.reason > LIVE_END_DROPPED)
+    const uint8_t *in = wire_stream_end_get(body, &message->fixed);
+    if (message->fixed.reason > STREAM_END_DROPPED)
         return WIRE_BAD_VALUE;
     return text_last(in, body + length, message->text, sizeof(message->text));
 }

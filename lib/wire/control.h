@@ -3,7 +3,7 @@
  *
  * Who sends what:
  *   source -> site   MEASURE, PART, START, ADJUST, CLOSE_JOB  site -> source  MEASUREMENT, CONFIRM, STATUS
- *   parent -> child  HASHES, LIVE_END                         child -> parent HAVE, RESEND, LIVE_ROOM
+ *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
  * caller's bug or an over-long text. Decoders check every count, length, name and enum; strings are copied
@@ -23,9 +23,9 @@ enum control_kind {
     CONTROL_HAVE,
     CONTROL_RESEND,
     CONTROL_CLOSE_JOB,
-    CONTROL_ADJUST,    /* rate cap, priority, DSCP and pause of a job, from now on */
-    CONTROL_LIVE_ROOM, /* a stream: the blocks that have a place here */
-    CONTROL_LIVE_END,  /* a stream: its end, or the child's */
+    CONTROL_ADJUST,      /* rate cap, priority, DSCP and pause of a job, from now on */
+    CONTROL_STREAM_ROOM, /* a stream: the blocks that have a place here */
+    CONTROL_STREAM_END,  /* a stream: its end, or the child's */
     CONTROL_KIND_COUNT
 };
 
@@ -108,14 +108,14 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u8, congestion) /* enum part_congestion */                                                         \
     FIELD(u8, keep)       /* 1: a receiver; 0: only relays */                                                \
     FIELD(u8, child_count)                                                                                   \
-    FIELD(u8, object)          /* enum part_object */                                                        \
-    FIELD(u8, tree)            /* directory: PART_TREE_… */                                                \
-    FIELD(u64, index_bytes)    /* directory: of the object, its first bytes (pack/pack.h) */                 \
-    FIELD(hash, index_hash)    /* directory: SHA-256 of them */                                              \
-    FIELD(u64, start_bps)      /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */     \
-    FIELD(u8, live_slow)       /* stream: enum part_slow */                                                  \
-    FIELD(u32, live_blocks)    /* stream: retention window, also size_bytes; > 0 */                          \
-    FIELD(u32, live_window_ms) /* stream: and in time; 0: no limit */
+    FIELD(u8, object)            /* enum part_object */                                                      \
+    FIELD(u8, tree)              /* directory: PART_TREE_… */                                              \
+    FIELD(u64, index_bytes)      /* directory: of the object, its first bytes (pack/pack.h) */               \
+    FIELD(hash, index_hash)      /* directory: SHA-256 of them */                                            \
+    FIELD(u64, start_bps)        /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */   \
+    FIELD(u8, stream_slow)       /* stream: enum part_slow */                                                \
+    FIELD(u32, stream_blocks)    /* stream: retention window, also size_bytes; > 0 */                        \
+    FIELD(u32, stream_window_ms) /* stream: and in time; 0: no limit */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;
@@ -204,22 +204,22 @@ struct control_close_job {
     FIELD(u8, paused)        /* 0 or 1 */
 WIRE_DECLARE(adjust, CONTROL_ADJUST_FIELDS)
 
-#define CONTROL_LIVE_ROOM_FIELDS(FIELD)                                                                      \
+#define CONTROL_STREAM_ROOM_FIELDS(FIELD)                                                                    \
     FIELD(u32, job)                                                                                          \
     FIELD(u64, blocks) /* blocks below this number have a place */
-WIRE_DECLARE(live_room, CONTROL_LIVE_ROOM_FIELDS)
+WIRE_DECLARE(stream_room, CONTROL_STREAM_ROOM_FIELDS)
 
 /* WHOLE: the input ended. DROPPED: this child gets no more, the text says why. */
-enum live_end_reason { LIVE_END_WHOLE = 0, LIVE_END_DROPPED = 1 };
-#define CONTROL_LIVE_END_FIELDS(FIELD)                                                                       \
+enum stream_end_reason { STREAM_END_WHOLE = 0, STREAM_END_DROPPED = 1 };
+#define CONTROL_STREAM_END_FIELDS(FIELD)                                                                     \
     FIELD(u32, job)                                                                                          \
-    FIELD(u8, reason) /* enum live_end_reason */                                                             \
+    FIELD(u8, reason) /* enum stream_end_reason */                                                           \
     FIELD(u64, symbols)                                                                                      \
     FIELD(u64, bytes)  /* payload */                                                                         \
     FIELD(hash, chain) /* over the hashes of all blocks: disk.h */
-WIRE_DECLARE(live_end, CONTROL_LIVE_END_FIELDS)
-struct control_live_end {
-    struct wire_live_end fixed;
+WIRE_DECLARE(stream_end, CONTROL_STREAM_END_FIELDS)
+struct control_stream_end {
+    struct wire_stream_end fixed;
     char text[CONTROL_TEXT_BYTES];
 };
 
@@ -235,8 +235,8 @@ size_t control_blocks_encode(uint8_t *out, const struct wire_blocks *message);
 size_t control_close_job_encode(uint8_t *out, const struct control_close_job *message);
 size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message);
 
-size_t control_live_room_encode(uint8_t *out, const struct wire_live_room *message);
-size_t control_live_end_encode(uint8_t *out, const struct control_live_end *message);
+size_t control_stream_room_encode(uint8_t *out, const struct wire_stream_room *message);
+size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message);
 
 enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
@@ -251,5 +251,7 @@ enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
                                          struct control_close_job *message);
 enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct wire_adjust *message);
 
-enum wire_error control_live_room_decode(const uint8_t *body, size_t length, struct wire_live_room *message);
-enum wire_error control_live_end_decode(const uint8_t *body, size_t length, struct control_live_end *message);
+enum wire_error control_stream_room_decode(const uint8_t *body, size_t length,
+                                           struct wire_stream_room *message);
+enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
+                                          struct control_stream_end *message);

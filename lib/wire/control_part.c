@@ -33,9 +33,9 @@ static bool part_values_valid(const struct wire_part *part)
     if (part->index_bytes > part->size_bytes || (!directory && (part->index_bytes != 0 || part->tree != 0)))
         return false;
     bool stream = part->object == PART_OBJECT_STREAM;
-    if (part->live_slow > PART_SLOW_WAIT || stream != (part->live_blocks != 0))
+    if (part->stream_slow > PART_SLOW_WAIT || stream != (part->stream_blocks != 0))
         return false;
-    if (!stream && (part->live_window_ms != 0 || part->live_slow != 0))
+    if (!stream && (part->stream_window_ms != 0 || part->stream_slow != 0))
         return false;
     if (!wire_name_empty(&part->parent) && !wire_name_valid(&part->parent))
         return false;

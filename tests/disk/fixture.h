@@ -52,4 +52,4 @@ int run_place_tests(void);
 int run_error_tests(void);
 int run_tree_tests(void);
 int run_tree_random_tests(void);
-int run_live_tests(void);
+int run_stream_tests(void);

@@ -168,7 +168,7 @@ static void node_job__full_queues_lose_nothing(void **state)
     assert_true(run_until_state(0, "j", JOB_RUNNING, 10 * NS_PER_S));
     world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
     struct node *node = world.nodes[0].node;
-    while (stream_room(&node->peers[0].stream) > 0)
+    while (mail_room(&node->peers[0].mail) > 0)
         peer_send(node, 0, CONTROL_START, NULL, 0);
     assert_true(world_cancel_job(&world, 0, "j"));
     world_run_until(&world, world.now_ns + 3 * NS_PER_S);
@@ -182,7 +182,7 @@ static void fill_queue(uint64_t for_ns)
 {
     struct node *node = world.nodes[1].node;
     world_cut(&world, 0, 1, world.now_ns + for_ns);
-    while (stream_room(&node->peers[0].stream) > 0)
+    while (mail_room(&node->peers[0].mail) > 0)
         peer_send(node, 0, CONTROL_START, NULL, 0);
 }
 
@@ -250,7 +250,7 @@ static void site__have_finds_a_full_queue(void **state)
     /* CONFIRM is under way. */
     world_run_until(&world, world.now_ns + NS_PER_MS / 10);
     struct node *node = world.nodes[1].node;
-    while (stream_room(&node->peers[0].stream) > 0)
+    while (mail_room(&node->peers[0].mail) > 0)
         peer_send(node, 0, CONTROL_START, NULL, 0);
     site_on_start(node, job, world.now_ns);
     assert_true(job->have_due);

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "node/internal.h"
 #include "planner/solve.h"
-#include "store/live.h"
+#include "store/stream.h"
 
 uint8_t world_source_byte(uint64_t offset)
 {
@@ -157,13 +157,13 @@ static void disk_open_target(struct world_node *node, const struct disk_request 
 static void disk_feed(struct world *world, struct world_file *file, const struct disk_request *request,
                       struct disk_reply *reply)
 {
-    uint32_t payload = live_payload_bytes(request->symbol_bytes);
+    uint32_t payload = stream_payload_bytes(request->symbol_bytes);
     while (reply->symbols < request->count && file->place < world->source_bytes) {
         uint8_t *symbol = request->data + (size_t)(request->first + reply->symbols) * request->symbol_bytes;
         uint32_t bytes = (uint32_t)MIN(world->source_bytes - file->place, (uint64_t)payload);
         for (uint32_t index = 0; index < bytes; index++)
-            symbol[LIVE_HEAD_BYTES + index] = world_source_byte(file->place + index);
-        live_record_close(symbol, request->symbol_bytes, bytes);
+            symbol[STREAM_HEAD_BYTES + index] = world_source_byte(file->place + index);
+        stream_record_close(symbol, request->symbol_bytes, bytes);
         file->place += bytes;
         reply->size_bytes += bytes;
         reply->symbols++;
@@ -176,11 +176,11 @@ static void disk_drain(struct world_file *file, const struct disk_request *reque
 {
     for (uint32_t at = 0; at < request->count; at++) {
         const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
-        uint32_t bytes = live_record_bytes(symbol);
-        CHECK(bytes <= live_payload_bytes(request->symbol_bytes));
+        uint32_t bytes = stream_record_bytes(symbol);
+        CHECK(bytes <= stream_payload_bytes(request->symbol_bytes));
         file->data = realloc(file->data, file->place + bytes + 1);
         CHECK(file->data != NULL);
-        memcpy(file->data + file->place, symbol + LIVE_HEAD_BYTES, bytes);
+        memcpy(file->data + file->place, symbol + STREAM_HEAD_BYTES, bytes);
         file->place += bytes;
         reply->size_bytes += bytes;
     }

@@ -96,7 +96,7 @@ static void net_send__three_shapers_in_a_row(void **state)
     assert_int_equal(next_arrival(fixture, &when_ns), 2);
     assert_int_equal(when_ns, 500 + 8000 + 16000 + NS_PER_MS + 64000);
     assert_int_equal(next_arrival(fixture, &when_ns), -1);
-    assert_int_equal(fixture->net.pool.live, 0);
+    assert_int_equal(fixture->net.pool.stream, 0);
     fixture_end(fixture);
 }
 
@@ -189,7 +189,7 @@ static void net_send__accounts_for_every_packet(void **state)
                                                                 counters->corrupt_drops);
     assert_true(counters->lost > 300 && counters->duplicated > 300 && counters->corrupt_drops > 300);
     assert_true(counters->queue_drops > 0);
-    assert_int_equal(fixture->net.pool.live, 0);
+    assert_int_equal(fixture->net.pool.stream, 0);
     fixture_end(fixture);
 }
 

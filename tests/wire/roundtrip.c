@@ -91,10 +91,10 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
         BODY(control_close_job_decode, control_close_job_encode, control_close_job)
     case CONTROL_ADJUST:
         BODY(control_adjust_decode, control_adjust_encode, wire_adjust)
-    case CONTROL_LIVE_ROOM:
-        BODY(control_live_room_decode, control_live_room_encode, wire_live_room)
-    case CONTROL_LIVE_END:
-        BODY(control_live_end_decode, control_live_end_encode, control_live_end)
+    case CONTROL_STREAM_ROOM:
+        BODY(control_stream_room_decode, control_stream_room_encode, wire_stream_room)
+    case CONTROL_STREAM_END:
+        BODY(control_stream_end_decode, control_stream_end_encode, control_stream_end)
     case CONTROL_KIND_COUNT:
         break;
     }

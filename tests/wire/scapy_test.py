@@ -87,12 +87,12 @@ def vectors():
     yield "close-job", message(11, 12, sluice.CloseJob(job=0xdecade01, outcome="cancelled"))
     yield "adjust", message(12, 13, sluice.Adjust(job=0xdecade01, revision=2, rate_cap_bps=200000000, priority=5,
                                                   dscp=46, paused=1))
-    yield "live-room", message(13, 14, sluice.LiveRoom(job=0xdecade01, blocks=0x100000007))
-    yield "live-end", message(14, 15, sluice.LiveEnd(
+    yield "stream-room", message(13, 14, sluice.StreamRoom(job=0xdecade01, blocks=0x100000007))
+    yield "stream-end", message(14, 15, sluice.StreamEnd(
         job=0xdecade01, reason="dropped", symbols=0x123456789, bytes=0x1234567890a,
         chain=b"\xab" + bytes(30) + b"\xcd", text=b"too slow"))
     yield "part-stream", message(15, 16, sluice.Part(
-        file=b"live", object="stream", live_slow="wait", live_blocks=61, live_window_ms=10000,
+        file=b"live", object="stream", stream_slow="wait", stream_blocks=61, stream_window_ms=10000,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "probe", header() / sluice.SluiceProbe(**probe)
     yield "probe-reply", header(type="probe_reply") / sluice.SluiceProbe(

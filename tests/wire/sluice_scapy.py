@@ -16,8 +16,8 @@ HASH_BYTES = 32
 
 TYPES = {1: "hello", 2: "data", 3: "ack", 4: "message", 5: "probe", 6: "probe_reply", 7: "close"}
 KINDS = {0: "ack", 1: "measure", 2: "measurement", 3: "part", 4: "confirm", 5: "start", 6: "status",
-         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust", 12: "live_room",
-         13: "live_end"}
+         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust", 12: "stream_room",
+         13: "stream_end"}
 CLOSE_REASONS = {1: "shutdown", 2: "unknown_session", 3: "wrong_name"}
 HASHES = {0: "none", 1: "sha256"}
 DURABLE = {0: "end", 1: "block", 2: "none"}
@@ -291,9 +291,9 @@ class Part(SluiceLayer):
         LongField("index_bytes", 0),
         StrFixedLenField("index_hash", b"", 32),
         LongField("start_bps", 0),
-        ByteEnumField("live_slow", 0, SLOW),
-        IntField("live_blocks", 0),
-        IntField("live_window_ms", 0),
+        ByteEnumField("stream_slow", 0, SLOW),
+        IntField("stream_blocks", 0),
+        IntField("stream_window_ms", 0),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
         PacketListField("children", [], Child, count_from=lambda pkt: pkt.child_count),
@@ -373,13 +373,13 @@ class Adjust(SluiceLayer):
     ]
 
 
-class LiveRoom(SluiceLayer):
-    name = "live_room"
+class StreamRoom(SluiceLayer):
+    name = "stream_room"
     fields_desc = [IntField("job", 0), LongField("blocks", 0)]
 
 
-class LiveEnd(SluiceLayer):
-    name = "live_end"
+class StreamEnd(SluiceLayer):
+    name = "stream_end"
     fields_desc = [
         IntField("job", 0),
         ByteEnumField("reason", 0, ENDS),
@@ -390,7 +390,7 @@ class LiveEnd(SluiceLayer):
 
 
 BODIES = {0: Gaps, 1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
-          9: Blocks, 10: CloseJob, 11: Adjust, 12: LiveRoom, 13: LiveEnd}
+          9: Blocks, 10: CloseJob, 11: Adjust, 12: StreamRoom, 13: StreamEnd}
 
 # Reversed, so that SluiceProbe and Blocks, used for two values each, build as the lower one by default.
 for number, layer in reversed({1: SluiceHello, 2: SluiceData, 3: SluiceAck, 4: SluiceMessage, 5: SluiceProbe,

@@ -249,23 +249,23 @@ static size_t build_adjust(uint8_t *out)
     return put_message(out, 12, CONTROL_ADJUST, body, control_adjust_encode(body, &adjust));
 }
 
-static size_t build_live_room(uint8_t *out)
+static size_t build_stream_room(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_live_room room = {.job = 0xdecade01, .blocks = 0x100000007};
-    return put_message(out, 13, CONTROL_LIVE_ROOM, body, control_live_room_encode(body, &room));
+    struct wire_stream_room room = {.job = 0xdecade01, .blocks = 0x100000007};
+    return put_message(out, 13, CONTROL_STREAM_ROOM, body, control_stream_room_encode(body, &room));
 }
 
-static size_t build_live_end(uint8_t *out)
+static size_t build_stream_end(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_live_end end = {.fixed = {.job = 0xdecade01,
-                                             .reason = LIVE_END_DROPPED,
-                                             .symbols = 0x123456789,
-                                             .bytes = 0x1234567890a,
-                                             .chain = {.bytes = {0xab, [31] = 0xcd}}},
-                                   .text = "too slow"};
-    return put_message(out, 14, CONTROL_LIVE_END, body, control_live_end_encode(body, &end));
+    struct control_stream_end end = {.fixed = {.job = 0xdecade01,
+                                               .reason = STREAM_END_DROPPED,
+                                               .symbols = 0x123456789,
+                                               .bytes = 0x1234567890a,
+                                               .chain = {.bytes = {0xab, [31] = 0xcd}}},
+                                     .text = "too slow"};
+    return put_message(out, 14, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
 }
 
 static size_t build_part_stream(uint8_t *out)
@@ -276,9 +276,9 @@ static size_t build_part_stream(uint8_t *out)
     part.fixed.tree = 0;
     part.fixed.index_bytes = 0;
     part.fixed.start_bps = 0;
-    part.fixed.live_slow = PART_SLOW_WAIT;
-    part.fixed.live_blocks = 61;
-    part.fixed.live_window_ms = 10000;
+    part.fixed.stream_slow = PART_SLOW_WAIT;
+    part.fixed.stream_blocks = 61;
+    part.fixed.stream_window_ms = 10000;
     return put_message(out, 15, CONTROL_PART, body, control_part_encode(body, &part));
 }
 
@@ -325,8 +325,8 @@ static void encode__golden(void **state)
         {"have", build_have},
         {"close-job", build_close_job},
         {"adjust", build_adjust},
-        {"live-room", build_live_room},
-        {"live-end", build_live_end},
+        {"stream-room", build_stream_room},
+        {"stream-end", build_stream_end},
         {"part-stream", build_part_stream},
         {"probe-reply", build_probe_reply},
         {"close", build_close},
@@ -476,7 +476,7 @@ static const struct {
     {"part", 256, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
     {"part-stream", 256, 2, WIRE_BAD_VALUE},
     {"part-stream", 260, 0, WIRE_BAD_VALUE}, /* no window */
-    {"live-end", 44, 2, WIRE_BAD_VALUE},
+    {"stream-end", 44, 2, WIRE_BAD_VALUE},
     {"part", 208, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
     {"part", 266, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
     {"part", 265, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */

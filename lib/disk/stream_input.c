@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "disk/live_file.h"
-#include "store/live.h"
+#include "disk/stream_file.h"
+#include "store/stream.h"
 
 #define VECTORS_MAX 64 /* a pipe holds 64 KiB as a rule */
 
-static int open_input(struct live_file *file, const char *path, char text[DISK_TEXT_BYTES])
+static int open_input(struct stream_file *file, const char *path, char text[DISK_TEXT_BYTES])
 {
     struct stat stat_of;
     if (stat(path, &stat_of) != 0) {
@@ -24,14 +24,14 @@ static int open_input(struct live_file *file, const char *path, char text[DISK_T
         return -1;
     }
     bool socket = S_ISSOCK(stat_of.st_mode);
-    int fd = socket ? live_connect(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = socket ? stream_connect(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         place_fail(text, socket ? "connect to" : "open", file->place.shown, "");
     return fd;
 }
 
-enum disk_status live_input_open(struct live_file *file, const struct disk_open *open_as,
-                                 char text[DISK_TEXT_BYTES])
+enum disk_status stream_input_open(struct stream_file *file, const struct disk_open *open_as,
+                                   char text[DISK_TEXT_BYTES])
 {
     place_show(file->place.shown, open_as->file);
     file->carry = malloc(UINT16_MAX);
@@ -43,25 +43,25 @@ enum disk_status live_input_open(struct live_file *file, const struct disk_open 
         file->carry = NULL;
         return DISK_FAILED;
     }
-    file->kind = LIVE_INPUT;
+    file->kind = STREAM_INPUT;
     return DISK_OK;
 }
 
 /* A FIFO that nobody has written to yet reads like one at its end; only poll tells them apart. */
-static bool readable(const struct live_file *file)
+static bool readable(const struct stream_file *file)
 {
     struct pollfd wanted = {.fd = file->fd, .events = POLLIN};
     return poll(&wanted, 1, 0) > 0;
 }
 
 /* The free room behind what came, as vectors over the payloads. Returns its bytes. */
-static size_t room(const struct live_file *file, struct iovec vectors[VECTORS_MAX], int *count)
+static size_t room(const struct stream_file *file, struct iovec vectors[VECTORS_MAX], int *count)
 {
-    uint32_t payload = live_payload_bytes(file->request.symbol_bytes), used = file->bytes;
+    uint32_t payload = stream_payload_bytes(file->request.symbol_bytes), used = file->bytes;
     size_t bytes = 0;
     *count = 0;
     for (uint32_t at = file->symbols; at < file->request.count && *count < VECTORS_MAX; at++) {
-        vectors[(*count)++] = (struct iovec){.iov_base = live_symbol(file, at) + LIVE_HEAD_BYTES + used,
+        vectors[(*count)++] = (struct iovec){.iov_base = stream_symbol(file, at) + STREAM_HEAD_BYTES + used,
                                              .iov_len = payload - used};
         bytes += payload - used;
         used = 0;
@@ -69,17 +69,17 @@ static size_t room(const struct live_file *file, struct iovec vectors[VECTORS_MA
     return bytes;
 }
 
-static void close_symbol(struct live_file *file, uint32_t bytes)
+static void close_symbol(struct stream_file *file, uint32_t bytes)
 {
-    live_record_close(live_symbol(file, file->symbols), file->request.symbol_bytes, bytes);
+    stream_record_close(stream_symbol(file, file->symbols), file->request.symbol_bytes, bytes);
     file->symbols++;
     file->payload += bytes;
     file->bytes = 0;
 }
 
-static void take(struct live_file *file, size_t got, uint64_t now_ns)
+static void take(struct stream_file *file, size_t got, uint64_t now_ns)
 {
-    uint32_t payload = live_payload_bytes(file->request.symbol_bytes);
+    uint32_t payload = stream_payload_bytes(file->request.symbol_bytes);
     if (file->bytes == 0)
         file->since_ns = now_ns;
     for (size_t left = file->bytes + got; left > 0;) {
@@ -94,7 +94,7 @@ static void take(struct live_file *file, size_t got, uint64_t now_ns)
 
 enum reading { READ_MORE_LATER, READ_FULL, READ_ENDED, READ_FAILED };
 
-static enum reading read_all(struct live_file *file, uint64_t now_ns)
+static enum reading read_all(struct stream_file *file, uint64_t now_ns)
 {
     struct iovec vectors[VECTORS_MAX];
     int count;
@@ -115,18 +115,18 @@ static enum reading read_all(struct live_file *file, uint64_t now_ns)
 }
 
 /* What came of the next symbol waits for the next request, which may be for another block. */
-static void carry(struct live_file *file)
+static void carry(struct stream_file *file)
 {
-    memcpy(file->carry, live_symbol(file, file->symbols) + LIVE_HEAD_BYTES, file->bytes);
+    memcpy(file->carry, stream_symbol(file, file->symbols) + STREAM_HEAD_BYTES, file->bytes);
     file->carried = file->bytes;
     file->bytes = 0;
 }
 
-bool live_input_feed(struct live_file *file, uint64_t now_ns, struct disk_reply *reply)
+bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply)
 {
     const struct disk_request *request = &file->request;
     if (file->carried > 0) {
-        memcpy(live_symbol(file, 0) + LIVE_HEAD_BYTES, file->carry, file->carried);
+        memcpy(stream_symbol(file, 0) + STREAM_HEAD_BYTES, file->carry, file->carried);
         file->bytes = file->carried;
         file->carried = 0;
     }
@@ -148,6 +148,6 @@ bool live_input_feed(struct live_file *file, uint64_t now_ns, struct disk_reply 
     reply->size_bytes = file->payload;
     uint32_t filled = request->first + file->symbols;
     if (filled == request->block_symbols || (reading == READ_ENDED && filled > 0))
-        live_end_block(file, filled, reply);
+        stream_end_block(file, filled, reply);
     return true;
 }

@@ -1,4 +1,4 @@
-/* Two streams joined by a seeded path that loses, duplicates, delays and reorders. */
+/* Two mail joined by a seeded path that loses, duplicates, delays and reorders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "base/units.h"
-#include "edge/stream.h"
+#include "edge/mail.h"
 
 #define FLIGHT_MAX 4096
 
@@ -21,7 +21,7 @@ struct datagram {
 };
 
 struct pair {
-    struct stream a, b;
+    struct mail a, b;
     void *memory;
     struct rng rng;
     uint64_t loss_ppb, duplicate_ppb, delay_ns, jitter_ns;
@@ -35,16 +35,16 @@ static int setup(void **state)
 {
     static struct pair pair;
     pair = (struct pair){.delay_ns = 25 * NS_PER_MS};
-    size_t bytes = 2 * stream_bytes();
+    size_t bytes = 2 * mail_bytes();
     pair.memory = aligned_alloc(ARENA_ALIGN, bytes);
     pair.flight = calloc(FLIGHT_MAX, sizeof(*pair.flight));
     struct arena arena;
     arena_init(&arena, pair.memory, bytes);
-    stream_init(&pair.a, &arena);
-    stream_init(&pair.b, &arena);
+    mail_init(&pair.a, &arena);
+    mail_init(&pair.b, &arena);
     assert_int_equal(arena.used, bytes);
-    stream_set_timeout(&pair.a, 80 * NS_PER_MS);
-    stream_set_timeout(&pair.b, 80 * NS_PER_MS);
+    mail_set_timeout(&pair.a, 80 * NS_PER_MS);
+    mail_set_timeout(&pair.b, 80 * NS_PER_MS);
     rng_init(&pair.rng, 1);
     *state = &pair;
     return 0;
@@ -69,19 +69,19 @@ static size_t length_of(uint64_t n)
     return n % 11 == 0 ? 0 : n % 13 == 0 ? WIRE_MESSAGE_BODY_MAX : n * 37 % 900;
 }
 
-static bool push(struct stream *stream, uint64_t n)
+static bool push(struct mail *mail, uint64_t n)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     memset(body, (int)(n * 31 & 0xff), sizeof(body));
-    return stream_push(stream, kind_of(n), body, length_of(n));
+    return mail_push(mail, kind_of(n), body, length_of(n));
 }
 
-static void take_all(struct stream *stream, uint64_t *received)
+static void take_all(struct mail *mail, uint64_t *received)
 {
     uint8_t kind;
     const uint8_t *body;
     size_t length;
-    while (stream_receive(stream, &kind, &body, &length)) {
+    while (mail_receive(mail, &kind, &body, &length)) {
         assert_int_equal(kind, kind_of(*received));
         assert_int_equal(length, length_of(*received));
         for (size_t index = 0; index < length; index++)
@@ -109,16 +109,16 @@ static void put(struct pair *pair, const struct wire_message *message, uint32_t 
     }
 }
 
-static void send_all(struct pair *pair, struct stream *stream, bool to_b)
+static void send_all(struct pair *pair, struct mail *mail, bool to_b)
 {
     struct wire_message message;
     uint32_t number;
     const uint8_t *body;
-    for (int sent = 0; stream_next(stream, pair->now_ns, &message, &number, &body); sent++) {
-        assert_true(sent < 3 * STREAM_WINDOW);
+    for (int sent = 0; mail_next(mail, pair->now_ns, &message, &number, &body); sent++) {
+        assert_true(sent < 3 * MAIL_WINDOW);
         put(pair, &message, number, body, to_b);
     }
-    assert_int_not_equal(stream_next_ns(stream), 0);
+    assert_int_not_equal(mail_next_ns(mail), 0);
 }
 
 static void deliver(struct pair *pair)
@@ -130,32 +130,31 @@ static void deliver(struct pair *pair)
             continue;
         }
         struct wire_message_view view = {.fixed = datagram->fixed, .body = datagram->body};
-        struct stream *stream = datagram->to_b ? &pair->b : &pair->a;
-        assert_true(stream_on_datagram(stream, datagram->number, datagram->stamp, &view));
-        take_all(stream, datagram->to_b ? &pair->b_received : &pair->a_received);
+        struct mail *mail = datagram->to_b ? &pair->b : &pair->a;
+        assert_true(mail_on_datagram(mail, datagram->number, datagram->stamp, &view));
+        take_all(mail, datagram->to_b ? &pair->b_received : &pair->a_received);
         pair->flight[index] = pair->flight[--pair->count];
     }
 }
 
 static bool quiet(const struct pair *pair)
 {
-    return pair->count == 0 && stream_next_ns(&pair->a) == TIME_NEVER &&
-           stream_next_ns(&pair->b) == TIME_NEVER;
+    return pair->count == 0 && mail_next_ns(&pair->a) == TIME_NEVER && mail_next_ns(&pair->b) == TIME_NEVER;
 }
 
 /* Until both sides have said everything and heard so. */
 static void run(struct pair *pair, uint64_t a_total, uint64_t b_total, uint64_t limit_ns)
 {
     for (;;) {
-        while (pair->a_pushed < a_total && stream_room(&pair->a) > 0)
+        while (pair->a_pushed < a_total && mail_room(&pair->a) > 0)
             assert_true(push(&pair->a, pair->a_pushed++));
-        while (pair->b_pushed < b_total && stream_room(&pair->b) > 0)
+        while (pair->b_pushed < b_total && mail_room(&pair->b) > 0)
             assert_true(push(&pair->b, pair->b_pushed++));
         send_all(pair, &pair->a, true);
         send_all(pair, &pair->b, false);
         if (quiet(pair))
             break;
-        uint64_t next_ns = MIN(stream_next_ns(&pair->a), stream_next_ns(&pair->b));
+        uint64_t next_ns = MIN(mail_next_ns(&pair->a), mail_next_ns(&pair->b));
         for (uint32_t index = 0; index < pair->count; index++)
             next_ns = MIN(next_ns, pair->flight[index].at_ns);
         assert_true(next_ns > pair->now_ns);
@@ -167,7 +166,7 @@ static void run(struct pair *pair, uint64_t a_total, uint64_t b_total, uint64_t 
     assert_int_equal(pair->a_received, b_total);
 }
 
-static void stream__clean_path_repeats_nothing(void **state)
+static void mail__clean_path_repeats_nothing(void **state)
 {
     struct pair *pair = *state;
     run(pair, 1000, 300, 3 * NS_PER_S);
@@ -177,7 +176,7 @@ static void stream__clean_path_repeats_nothing(void **state)
     assert_int_equal(pair->b.counters.duplicates, 0);
 }
 
-static void stream__hands_out_each_message_once_in_order(void **state)
+static void mail__hands_out_each_message_once_in_order(void **state)
 {
     struct pair *pair = *state;
     static const struct {
@@ -190,8 +189,8 @@ static void stream__hands_out_each_message_once_in_order(void **state)
         {300000000, 100000000, 5000000, 600},
     };
     for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
-        stream_reset(&pair->a);
-        stream_reset(&pair->b);
+        mail_reset(&pair->a);
+        mail_reset(&pair->b);
         pair->a_pushed = pair->b_pushed = pair->a_received = pair->b_received = 0;
         pair->loss_ppb = cases[index].loss_ppb;
         pair->duplicate_ppb = cases[index].duplicate_ppb;
@@ -200,7 +199,7 @@ static void stream__hands_out_each_message_once_in_order(void **state)
     }
 }
 
-static void stream__numbers_wrap_at_32_bits(void **state)
+static void mail__numbers_wrap_at_32_bits(void **state)
 {
     struct pair *pair = *state;
     /* As after 2^32 - 100 messages in one session. */
@@ -213,21 +212,21 @@ static void stream__numbers_wrap_at_32_bits(void **state)
     assert_int_equal(pair->a.out_acked, start + 600);
 }
 
-static void stream__full_queue_is_told(void **state)
+static void mail__full_queue_is_told(void **state)
 {
     struct pair *pair = *state;
     uint64_t n = 0;
     while (push(&pair->a, n))
         n++;
-    assert_int_equal(n, STREAM_QUEUE);
-    assert_int_equal(stream_room(&pair->a), 0);
+    assert_int_equal(n, MAIL_QUEUE);
+    assert_int_equal(mail_room(&pair->a), 0);
     assert_int_equal(pair->a.counters.queue_full, 1);
     pair->a_pushed = n;
-    run(pair, STREAM_QUEUE, 0, 10 * NS_PER_S);
-    assert_int_equal(stream_room(&pair->a), STREAM_QUEUE);
+    run(pair, MAIL_QUEUE, 0, 10 * NS_PER_S);
+    assert_int_equal(mail_room(&pair->a), MAIL_QUEUE);
 }
 
-static void stream__window_bounds_what_is_in_flight(void **state)
+static void mail__window_bounds_what_is_in_flight(void **state)
 {
     struct pair *pair = *state;
     for (uint64_t n = 0; n < 400; n++)
@@ -235,29 +234,29 @@ static void stream__window_bounds_what_is_in_flight(void **state)
     struct wire_message message;
     uint32_t number, sent = 0;
     const uint8_t *body;
-    while (stream_next(&pair->a, 0, &message, &number, &body))
+    while (mail_next(&pair->a, 0, &message, &number, &body))
         assert_int_equal(number, sent++);
-    assert_int_equal(sent, STREAM_WINDOW);
+    assert_int_equal(sent, MAIL_WINDOW);
     /* The far end refuses what lies beyond its window, and keeps what is inside. */
     struct wire_message_view view = {.fixed = {.kind = 1}};
-    assert_false(stream_on_datagram(&pair->b, STREAM_WINDOW, 0, &view));
-    assert_true(stream_on_datagram(&pair->b, STREAM_WINDOW - 1, 0, &view));
+    assert_false(mail_on_datagram(&pair->b, MAIL_WINDOW, 0, &view));
+    assert_true(mail_on_datagram(&pair->b, MAIL_WINDOW - 1, 0, &view));
     assert_int_equal(pair->b.counters.received, 1);
 }
 
 /* An ack with gaps, as the peer would write it. */
-static void tell_gaps(struct stream *stream, uint32_t acked, uint64_t early, uint64_t echo_ns)
+static void tell_gaps(struct mail *mail, uint32_t acked, uint64_t early, uint64_t echo_ns)
 {
     uint8_t body[WIRE_GAPS_BYTES];
     struct wire_gaps gaps = {.echo = wire_stamp(echo_ns), .early_low = early};
     wire_gaps_put(body, &gaps);
     struct wire_message_view ack = {
         .fixed = {.kind = WIRE_MESSAGE_ACK, .ack = acked, .length = WIRE_GAPS_BYTES}, .body = body};
-    assert_true(stream_on_datagram(stream, 0, 0, &ack));
+    assert_true(mail_on_datagram(mail, 0, 0, &ack));
 }
 
 /* What left an allowance before the newest that came is resent at once, each hole once per departure. */
-static void stream__holes_are_resent_at_once(void **state)
+static void mail__holes_are_resent_at_once(void **state)
 {
     struct pair *pair = *state;
     struct wire_message message;
@@ -266,7 +265,7 @@ static void stream__holes_are_resent_at_once(void **state)
     const uint64_t step_ns = NS_PER_MS;
     for (uint64_t n = 0; n < 20; n++) {
         push(&pair->a, n);
-        assert_true(stream_next(&pair->a, n * step_ns, &message, &number, &body));
+        assert_true(mail_next(&pair->a, n * step_ns, &message, &number, &body));
     }
     /* 4, 7 and 15 are missing; the newest that came left at 16 ms, the allowance is 80 ms / 16. */
     uint64_t early = 0xffff & ~(1ULL << 2 | 1ULL << 10 | 0xfULL << 12);
@@ -274,38 +273,38 @@ static void stream__holes_are_resent_at_once(void **state)
     uint64_t now_ns = 30 * NS_PER_MS;
     const uint32_t lost[] = {4, 7};
     for (size_t index = 0; index < 2; index++) {
-        assert_int_equal(stream_next_ns(&pair->a), 0);
-        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(mail_next_ns(&pair->a), 0);
+        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
         assert_int_equal(number, lost[index]);
     }
     /* The same news changes nothing, nor does a stamp of nothing that ever left. */
     tell_gaps(&pair->a, 4, early, 19 * step_ns);
     tell_gaps(&pair->a, 4, early, 60 * step_ns);
-    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
+    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
     /* The copy of 4 came, that of 7 left at the same time; 15 … 19 by now are overdue. */
     tell_gaps(&pair->a, 7, early >> 3, now_ns);
     for (uint32_t expected = 15; expected < 20; expected += expected == 15 ? 2 : 1) {
-        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
         assert_int_equal(number, expected);
     }
-    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
+    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
     assert_int_equal(pair->a.counters.resent, 6);
 }
 
 /* At 30 % loss both ways 128 messages take a few round trips, however many are lost at once. */
-static void stream__many_holes_take_few_round_trips(void **state)
+static void mail__many_holes_take_few_round_trips(void **state)
 {
     struct pair *pair = *state;
     pair->loss_ppb = 300000000;
     pair->delay_ns = NS_PER_S / 2;
-    stream_set_timeout(&pair->a, 1500 * NS_PER_MS);
-    stream_set_timeout(&pair->b, 1500 * NS_PER_MS);
+    mail_set_timeout(&pair->a, 1500 * NS_PER_MS);
+    mail_set_timeout(&pair->b, 1500 * NS_PER_MS);
     uint64_t received = 0;
     uint64_t round_ns = 20 * NS_PER_MS;
     for (; received < 600 && pair->now_ns < 60 * NS_PER_S; received = pair->b_received) {
-        if (pair->a_pushed < 600 && stream_room(&pair->a) > 0) {
+        if (pair->a_pushed < 600 && mail_room(&pair->a) > 0) {
             assert_true(push(&pair->a, pair->a_pushed++));
-            stream_repeat_newest(&pair->a);
+            mail_repeat_newest(&pair->a);
         }
         send_all(pair, &pair->a, true);
         send_all(pair, &pair->b, false);
@@ -316,119 +315,119 @@ static void stream__many_holes_take_few_round_trips(void **state)
     assert_true(pair->now_ns <= 18 * NS_PER_S);
 }
 
-static void stream__silence_doubles_the_wait(void **state)
+static void mail__silence_doubles_the_wait(void **state)
 {
     struct pair *pair = *state;
     push(&pair->a, 0);
     struct wire_message message;
     uint32_t number;
     const uint8_t *body;
-    assert_true(stream_next(&pair->a, 1000, &message, &number, &body));
+    assert_true(mail_next(&pair->a, 1000, &message, &number, &body));
     uint64_t now_ns = 1000;
     const uint64_t waits_ms[] = {80, 80, 80, 160, 320, 640, 1280, 2000, 2000};
     for (size_t index = 0; index < sizeof(waits_ms) / sizeof(waits_ms[0]); index++) {
-        assert_int_equal(stream_next_ns(&pair->a), now_ns + waits_ms[index] * NS_PER_MS);
-        now_ns = stream_next_ns(&pair->a);
-        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(mail_next_ns(&pair->a), now_ns + waits_ms[index] * NS_PER_MS);
+        now_ns = mail_next_ns(&pair->a);
+        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
         assert_int_equal(number, 0);
     }
     /* News ends the doubling. */
     push(&pair->a, 1);
     push(&pair->a, 2);
-    while (stream_next(&pair->a, now_ns, &message, &number, &body))
+    while (mail_next(&pair->a, now_ns, &message, &number, &body))
         continue;
     struct wire_message_view news = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    stream_on_datagram(&pair->a, 0, 0, &news);
-    assert_int_equal(stream_next_ns(&pair->a), now_ns + 80 * NS_PER_MS);
+    mail_on_datagram(&pair->a, 0, 0, &news);
+    assert_int_equal(mail_next_ns(&pair->a), now_ns + 80 * NS_PER_MS);
     /* An ack of what was never sent changes nothing. */
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 4}};
-    stream_on_datagram(&pair->a, 0, 0, &ack);
+    mail_on_datagram(&pair->a, 0, 0, &ack);
     assert_int_equal(pair->a.out_acked, 1);
 }
 
 /* Marked messages go three times, 5 ms apart, in order; those acked by then and unmarked ones do not. */
-static void stream__repeats_marked_messages_early(void **state)
+static void mail__repeats_marked_messages_early(void **state)
 {
     struct pair *pair = *state;
     for (uint64_t n = 0; n < 4; n++) {
         push(&pair->a, n);
         if (n != 1)
-            stream_repeat_newest(&pair->a);
+            mail_repeat_newest(&pair->a);
     }
     struct wire_message message;
     uint32_t number;
     const uint8_t *body;
-    while (stream_next(&pair->a, 1000, &message, &number, &body))
+    while (mail_next(&pair->a, 1000, &message, &number, &body))
         continue;
-    assert_int_equal(stream_next_ns(&pair->a), 1000 + STREAM_REPEAT_NS);
-    assert_false(stream_next(&pair->a, 999 + STREAM_REPEAT_NS, &message, &number, &body));
+    assert_int_equal(mail_next_ns(&pair->a), 1000 + MAIL_REPEAT_NS);
+    assert_false(mail_next(&pair->a, 999 + MAIL_REPEAT_NS, &message, &number, &body));
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    stream_on_datagram(&pair->a, 0, 0, &ack);
-    for (uint64_t turn = 1; turn <= STREAM_REPEATS; turn++) {
-        assert_int_equal(stream_next_ns(&pair->a), 1000 + turn * STREAM_REPEAT_NS);
+    mail_on_datagram(&pair->a, 0, 0, &ack);
+    for (uint64_t turn = 1; turn <= MAIL_REPEATS; turn++) {
+        assert_int_equal(mail_next_ns(&pair->a), 1000 + turn * MAIL_REPEAT_NS);
         for (uint32_t expected = 2; expected < 4; expected++) {
-            assert_true(stream_next(&pair->a, 1000 + turn * STREAM_REPEAT_NS, &message, &number, &body));
+            assert_true(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &number, &body));
             assert_int_equal(number, expected);
         }
-        assert_false(stream_next(&pair->a, 1000 + turn * STREAM_REPEAT_NS, &message, &number, &body));
+        assert_false(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &number, &body));
     }
     assert_int_equal(pair->a.counters.repeated, 4);
     /* Then the timeout of the oldest. */
-    assert_int_equal(stream_next_ns(&pair->a), 1000 + 80 * NS_PER_MS);
+    assert_int_equal(mail_next_ns(&pair->a), 1000 + 80 * NS_PER_MS);
 }
 
 /* One lost message does not hold the resending of the next; a marked one is repeated each time. */
-static void stream__several_losses_are_resent_together(void **state)
+static void mail__several_losses_are_resent_together(void **state)
 {
     struct pair *pair = *state;
-    for (uint64_t n = 0; n < STREAM_RESEND_AHEAD + 4; n++)
+    for (uint64_t n = 0; n < MAIL_RESEND_AHEAD + 4; n++)
         push(&pair->a, n);
-    stream_repeat_newest(&pair->a);
+    mail_repeat_newest(&pair->a);
     struct wire_message message;
     uint32_t number;
     const uint8_t *body;
-    while (stream_next(&pair->a, 1000, &message, &number, &body))
+    while (mail_next(&pair->a, 1000, &message, &number, &body))
         continue;
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 5}};
-    stream_on_datagram(&pair->a, 0, 0, &ack);
+    mail_on_datagram(&pair->a, 0, 0, &ack);
     uint64_t now_ns = 1000;
-    for (int turn = 0; turn < STREAM_REPEATS; turn++) {
-        now_ns += STREAM_REPEAT_NS;
-        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
+    for (int turn = 0; turn < MAIL_REPEATS; turn++) {
+        now_ns += MAIL_REPEAT_NS;
+        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
+        assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
     }
-    now_ns = stream_next_ns(&pair->a);
+    now_ns = mail_next_ns(&pair->a);
     assert_int_equal(now_ns, 1000 + 80 * NS_PER_MS);
-    for (uint32_t expected = 5; expected < STREAM_RESEND_AHEAD + 3; expected++) {
-        assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
+    for (uint32_t expected = 5; expected < MAIL_RESEND_AHEAD + 3; expected++) {
+        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
         assert_int_equal(number, expected);
     }
-    assert_false(stream_next(&pair->a, now_ns, &message, &number, &body));
-    now_ns += STREAM_REPEATS * STREAM_REPEAT_NS; /* its own time came with its last copy */
-    assert_int_equal(stream_next_ns(&pair->a), now_ns);
-    assert_true(stream_next(&pair->a, now_ns, &message, &number, &body));
-    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
-    assert_int_equal(stream_next_ns(&pair->a), now_ns + STREAM_REPEAT_NS);
-    assert_true(stream_next(&pair->a, now_ns + STREAM_REPEAT_NS, &message, &number, &body));
-    assert_int_equal(number, STREAM_RESEND_AHEAD + 3);
-    assert_int_equal(pair->a.counters.resent, STREAM_RESEND_AHEAD - 1);
+    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
+    now_ns += MAIL_REPEATS * MAIL_REPEAT_NS; /* its own time came with its last copy */
+    assert_int_equal(mail_next_ns(&pair->a), now_ns);
+    assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
+    assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
+    assert_int_equal(mail_next_ns(&pair->a), now_ns + MAIL_REPEAT_NS);
+    assert_true(mail_next(&pair->a, now_ns + MAIL_REPEAT_NS, &message, &number, &body));
+    assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
+    assert_int_equal(pair->a.counters.resent, MAIL_RESEND_AHEAD - 1);
 }
 
-#define STREAM_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define MAIL_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STREAM_TEST(stream__clean_path_repeats_nothing),
-        STREAM_TEST(stream__hands_out_each_message_once_in_order),
-        STREAM_TEST(stream__numbers_wrap_at_32_bits),
-        STREAM_TEST(stream__full_queue_is_told),
-        STREAM_TEST(stream__window_bounds_what_is_in_flight),
-        STREAM_TEST(stream__holes_are_resent_at_once),
-        STREAM_TEST(stream__many_holes_take_few_round_trips),
-        STREAM_TEST(stream__silence_doubles_the_wait),
-        STREAM_TEST(stream__repeats_marked_messages_early),
-        STREAM_TEST(stream__several_losses_are_resent_together),
+        MAIL_TEST(mail__clean_path_repeats_nothing),
+        MAIL_TEST(mail__hands_out_each_message_once_in_order),
+        MAIL_TEST(mail__numbers_wrap_at_32_bits),
+        MAIL_TEST(mail__full_queue_is_told),
+        MAIL_TEST(mail__window_bounds_what_is_in_flight),
+        MAIL_TEST(mail__holes_are_resent_at_once),
+        MAIL_TEST(mail__many_holes_take_few_round_trips),
+        MAIL_TEST(mail__silence_doubles_the_wait),
+        MAIL_TEST(mail__repeats_marked_messages_early),
+        MAIL_TEST(mail__several_losses_are_resent_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

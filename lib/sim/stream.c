@@ -1,4 +1,4 @@
-#include "sim/live.h"
+#include "sim/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "disk/hash.h"
 #include "sim/disk.h"
-#include "store/live.h"
+#include "store/stream.h"
 
 /* ---- the pattern ---- */
 
@@ -58,9 +58,9 @@ void sim_input_free(struct sim_input *input)
 
 /* ---- submitting ---- */
 
-static uint64_t feed_due_ns(struct sim_input *input, const struct sim_live *live, uint64_t now_ns)
+static uint64_t feed_due_ns(struct sim_input *input, const struct sim_stream *stream, uint64_t now_ns)
 {
-    uint32_t payload = live_payload_bytes(live->request.symbol_bytes);
+    uint32_t payload = stream_payload_bytes(stream->request.symbol_bytes);
     if (input->start_ns == 0)
         input->start_ns = now_ns;
     uint64_t full = input->read_bytes + SIM_PIPE_BYTES;
@@ -68,7 +68,7 @@ static uint64_t feed_due_ns(struct sim_input *input, const struct sim_live *live
         input->start_ns += now_ns - arrival_ns(input, full);
     uint64_t enough = MIN(input->read_bytes + payload, input->total_bytes);
     uint64_t first_ns = arrival_ns(input, MIN(input->read_bytes + 1, input->total_bytes));
-    uint64_t flush_ns = MAX(now_ns, first_ns + live->flush_ns);
+    uint64_t flush_ns = MAX(now_ns, first_ns + stream->flush_ns);
     return MAX(now_ns, MIN(arrival_ns(input, enough), flush_ns));
 }
 
@@ -76,49 +76,49 @@ static uint64_t drained_bytes(const struct disk_request *request)
 {
     uint64_t bytes = 0;
     for (uint32_t at = 0; at < request->count; at++)
-        bytes += live_record_bytes(request->data + (size_t)(request->first + at) * request->symbol_bytes);
+        bytes += stream_record_bytes(request->data + (size_t)(request->first + at) * request->symbol_bytes);
     return bytes;
 }
 
-void sim_live_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
+void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
 {
     struct sim_handle *handle = &disk->handles[request->handle];
-    struct sim_live *live = &handle->live;
-    CHECK(handle->open && live->on && !live->waiting);
-    live->waiting = true;
-    live->request = *request;
+    struct sim_stream *stream = &handle->stream;
+    CHECK(handle->open && stream->on && !stream->waiting);
+    stream->waiting = true;
+    stream->request = *request;
     if (request->op == DISK_FEED) {
-        live->due_ns = feed_due_ns(&disk->sources[handle->source].input, live, now_ns);
+        stream->due_ns = feed_due_ns(&disk->sources[handle->source].input, stream, now_ns);
         return;
     }
     struct sim_copy *copy = &disk->copies[handle->source];
     uint64_t bytes = drained_bytes(request);
-    live->busy_until_ns = MAX(live->busy_until_ns, now_ns);
-    if (live->rate_bps != 0)
-        live->busy_until_ns += transmit_ns(bytes, live->rate_bps);
-    live->due_ns = live->busy_until_ns;
+    stream->busy_until_ns = MAX(stream->busy_until_ns, now_ns);
+    if (stream->rate_bps != 0)
+        stream->busy_until_ns += transmit_ns(bytes, stream->rate_bps);
+    stream->due_ns = stream->busy_until_ns;
     if (copy->first_ns == 0) {
         copy->first_ns = now_ns;
         copy->first_bytes = (uint32_t)bytes;
     }
 }
 
-void sim_live_interrupt(struct sim_disk *disk, uint8_t handle, uint64_t now_ns)
+void sim_stream_interrupt(struct sim_disk *disk, uint8_t handle, uint64_t now_ns)
 {
-    struct sim_live *live = &disk->handles[handle].live;
-    if (!live->waiting)
+    struct sim_stream *stream = &disk->handles[handle].stream;
+    if (!stream->waiting)
         return;
-    live->interrupted = true;
-    live->due_ns = now_ns;
+    stream->interrupted = true;
+    stream->due_ns = now_ns;
 }
 
-uint64_t sim_live_next_ns(const struct sim_disk *disk, uint8_t *handle)
+uint64_t sim_stream_next_ns(const struct sim_disk *disk, uint8_t *handle)
 {
     uint64_t next_ns = TIME_NEVER;
     for (uint8_t index = 0; index < DISK_HANDLES_MAX; index++) {
-        if (!disk->handles[index].live.waiting || disk->handles[index].live.due_ns >= next_ns)
+        if (!disk->handles[index].stream.waiting || disk->handles[index].stream.due_ns >= next_ns)
             continue;
-        next_ns = disk->handles[index].live.due_ns;
+        next_ns = disk->handles[index].stream.due_ns;
         *handle = index;
     }
     return next_ns;
@@ -126,22 +126,22 @@ uint64_t sim_live_next_ns(const struct sim_disk *disk, uint8_t *handle)
 
 /* ---- answering ---- */
 
-static void end_block(const struct sim_handle *handle, struct sim_live *live, uint32_t symbols,
+static void end_block(const struct sim_handle *handle, struct sim_stream *stream, uint32_t symbols,
                       struct disk_reply *reply)
 {
-    const struct disk_request *request = &live->request;
+    const struct disk_request *request = &stream->request;
     hash_block((enum part_hash)handle->hash, request->data, (size_t)symbols * request->symbol_bytes,
                &reply->hash);
-    hash_chain((enum part_hash)handle->hash, &live->chain, &reply->hash);
+    hash_chain((enum part_hash)handle->hash, &stream->chain, &reply->hash);
 }
 
 static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply, uint64_t now_ns)
 {
-    struct sim_live *live = &handle->live;
+    struct sim_stream *stream = &handle->stream;
     struct sim_source *source = &disk->sources[handle->source];
     struct sim_input *input = &source->input;
-    const struct disk_request *request = &live->request;
-    uint32_t payload = live_payload_bytes(request->symbol_bytes);
+    const struct disk_request *request = &stream->request;
+    uint32_t payload = stream_payload_bytes(request->symbol_bytes);
     uint64_t arrived = arrived_bytes(input, now_ns);
     bool ends = arrived == input->total_bytes;
     while (reply->symbols < request->count && input->read_bytes < arrived) {
@@ -149,8 +149,8 @@ static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_r
         if (bytes < payload && !ends && reply->symbols > 0)
             break;
         uint8_t *symbol = request->data + (size_t)(request->first + reply->symbols) * request->symbol_bytes;
-        content_fill(&source->content, input->read_bytes, symbol + LIVE_HEAD_BYTES, bytes);
-        live_record_close(symbol, request->symbol_bytes, bytes);
+        content_fill(&source->content, input->read_bytes, symbol + STREAM_HEAD_BYTES, bytes);
+        stream_record_close(symbol, request->symbol_bytes, bytes);
         note_symbol(input, arrival_ns(input, input->read_bytes + 1));
         input->read_bytes += bytes;
         reply->size_bytes += bytes;
@@ -160,47 +160,47 @@ static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_r
         reply->status = DISK_ENDED;
     uint32_t filled = request->first + reply->symbols;
     if (filled == request->block_symbols || (reply->status == DISK_ENDED && filled > 0))
-        end_block(handle, live, filled, reply);
+        end_block(handle, stream, filled, reply);
 }
 
 static void drain(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply, uint64_t now_ns)
 {
-    struct sim_live *live = &handle->live;
+    struct sim_stream *stream = &handle->stream;
     struct sim_source *source = &disk->sources[handle->source];
     struct sim_copy *copy = &disk->copies[handle->source];
-    const struct disk_request *request = &live->request;
+    const struct disk_request *request = &stream->request;
     for (uint32_t at = 0; at < request->count; at++) {
         const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
-        uint32_t bytes = live_record_bytes(symbol);
+        uint32_t bytes = stream_record_bytes(symbol);
         bool inside =
-            bytes <= live_payload_bytes(request->symbol_bytes) && live->symbols < source->input.symbols;
-        if (inside && content_equal(&source->content, live->offset, symbol + LIVE_HEAD_BYTES, bytes))
-            extent_add(&handle->right, live->offset, live->offset + bytes);
+            bytes <= stream_payload_bytes(request->symbol_bytes) && stream->symbols < source->input.symbols;
+        if (inside && content_equal(&source->content, stream->offset, symbol + STREAM_HEAD_BYTES, bytes))
+            extent_add(&handle->right, stream->offset, stream->offset + bytes);
         else
             disk->wrong_writes++;
         if (inside)
-            wait_add(&copy->latency, elapsed_ns(now_ns, source->input.came_ns[live->symbols]));
-        live->symbols++;
-        live->offset += bytes;
+            wait_add(&copy->latency, elapsed_ns(now_ns, source->input.came_ns[stream->symbols]));
+        stream->symbols++;
+        stream->offset += bytes;
         reply->size_bytes += bytes;
     }
     copy->right_bytes = extent_bytes(&handle->right);
     disk->writes++;
     if (request->block_symbols != 0)
-        end_block(handle, live, request->block_symbols, reply);
+        end_block(handle, stream, request->block_symbols, reply);
 }
 
-void sim_live_answer(struct sim_disk *disk, uint8_t index, struct disk_reply *reply, uint64_t now_ns)
+void sim_stream_answer(struct sim_disk *disk, uint8_t index, struct disk_reply *reply, uint64_t now_ns)
 {
     struct sim_handle *handle = &disk->handles[index];
-    struct sim_live *live = &handle->live;
-    live->waiting = false;
+    struct sim_stream *stream = &handle->stream;
+    stream->waiting = false;
     *reply = (struct disk_reply){
-        .op = live->request.op, .handle = live->request.handle, .cookie = live->request.cookie};
-    if (live->interrupted) {
+        .op = stream->request.op, .handle = stream->request.handle, .cookie = stream->request.cookie};
+    if (stream->interrupted) {
         reply->status = DISK_FAILED;
         snprintf(reply->text, sizeof(reply->text), "interrupted");
-    } else if (live->request.op == DISK_FEED) {
+    } else if (stream->request.op == DISK_FEED) {
         feed(disk, handle, reply, now_ns);
     } else {
         drain(disk, handle, reply, now_ns);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "disk/live_file.h"
-#include "store/live.h"
+#include "disk/stream_file.h"
+#include "store/stream.h"
 
 #define VECTORS_MAX 64
 
@@ -20,14 +20,14 @@ static bool is_sink(const struct stat *stat)
 }
 
 /* Opens NAME, which is a sink, without waiting for who reads it. */
-static int open_sink(const struct live_file *file)
+static int open_sink(const struct stream_file *file)
 {
     const int flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_APPEND;
     struct stat stat_of;
     if (!file->placed) {
         if (stat(file->place.path, &stat_of) != 0)
             return -1;
-        return S_ISSOCK(stat_of.st_mode) ? live_connect(file->place.path) : open(file->place.path, flags);
+        return S_ISSOCK(stat_of.st_mode) ? stream_connect(file->place.path) : open(file->place.path, flags);
     }
     if (fstatat(file->place.directory_fd, file->place.name, &stat_of, AT_SYMLINK_NOFOLLOW) != 0)
         return -1;
@@ -35,28 +35,28 @@ static int open_sink(const struct live_file *file)
         return openat(file->place.directory_fd, file->place.name, flags | O_NOFOLLOW);
     char path[PATH_BYTES + 64];
     snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", file->place.directory_fd, file->place.name);
-    return live_connect(path);
+    return stream_connect(path);
 }
 
 /* False: it failed. Otherwise fd tells whether somebody reads already. */
-static bool find_reader(struct live_file *file, uint64_t now_ns, char text[DISK_TEXT_BYTES])
+static bool find_reader(struct stream_file *file, uint64_t now_ns, char text[DISK_TEXT_BYTES])
 {
     file->fd = open_sink(file);
-    file->retry_ns = now_ns + LIVE_RETRY_NS;
+    file->retry_ns = now_ns + STREAM_RETRY_NS;
     return file->fd >= 0 || errno == ENXIO || errno == ECONNREFUSED || errno == EAGAIN ||
            place_fail(text, "open", file->place.shown, "");
 }
 
-static enum disk_status open_record(struct live_file *file, char text[DISK_TEXT_BYTES])
+static enum disk_status open_record(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
     file->fd = place_create_part(&file->place, text);
     if (file->fd < 0)
         return DISK_FAILED;
-    file->kind = LIVE_PART;
+    file->kind = STREAM_PART;
     return DISK_OK;
 }
 
-static enum disk_status open_below(struct live_file *file, char text[DISK_TEXT_BYTES])
+static enum disk_status open_below(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
     struct stat stat_of;
     bool there = fstatat(file->place.directory_fd, file->place.name, &stat_of, AT_SYMLINK_NOFOLLOW) == 0;
@@ -71,25 +71,25 @@ static enum disk_status open_below(struct live_file *file, char text[DISK_TEXT_B
                   S_ISREG(stat_of.st_mode) ? "" : " and no FIFO, socket or device");
         return DISK_FAILED;
     }
-    file->kind = LIVE_OUTPUT;
+    file->kind = STREAM_OUTPUT;
     return find_reader(file, 0, text) ? DISK_OK : DISK_FAILED;
 }
 
 /* The permitted place itself is the sink. */
-static enum disk_status open_itself(struct live_file *file, const char *path, char text[DISK_TEXT_BYTES])
+static enum disk_status open_itself(struct stream_file *file, const char *path, char text[DISK_TEXT_BYTES])
 {
     snprintf(file->place.path, sizeof(file->place.path), "%s", path);
     place_show(file->place.shown, path);
-    file->kind = LIVE_OUTPUT;
+    file->kind = STREAM_OUTPUT;
     return find_reader(file, 0, text) ? DISK_OK : DISK_FAILED;
 }
 
-enum disk_status live_output_open(struct live_file *file, const struct disk_open *open_as,
-                                  char text[DISK_TEXT_BYTES])
+enum disk_status stream_output_open(struct stream_file *file, const struct disk_open *open_as,
+                                    char text[DISK_TEXT_BYTES])
 {
     struct stat stat_of;
     if (open_as->memory) {
-        file->kind = LIVE_MEMORY;
+        file->kind = STREAM_MEMORY;
         return DISK_OK;
     }
     enum disk_status status;
@@ -105,7 +105,7 @@ enum disk_status live_output_open(struct live_file *file, const struct disk_open
         if (file->placed)
             place_close(&file->place);
         file->placed = false;
-        file->kind = LIVE_CLOSED;
+        file->kind = STREAM_CLOSED;
     }
     return status;
 }
@@ -113,29 +113,29 @@ enum disk_status live_output_open(struct live_file *file, const struct disk_open
 /* ---- writing ---- */
 
 /* What is still to be written, as vectors over the payloads; -1: a record that cannot be. */
-static int rest(const struct live_file *file, struct iovec vectors[VECTORS_MAX])
+static int rest(const struct stream_file *file, struct iovec vectors[VECTORS_MAX])
 {
-    uint32_t payload = live_payload_bytes(file->request.symbol_bytes), done = file->bytes;
+    uint32_t payload = stream_payload_bytes(file->request.symbol_bytes), done = file->bytes;
     int count = 0;
     for (uint32_t at = file->symbols; at < file->request.count && count < VECTORS_MAX; at++) {
-        uint8_t *symbol = live_symbol(file, at);
-        uint32_t bytes = live_record_bytes(symbol);
+        uint8_t *symbol = stream_symbol(file, at);
+        uint32_t bytes = stream_record_bytes(symbol);
         if (bytes > payload)
             return -1;
         vectors[count++] =
-            (struct iovec){.iov_base = symbol + LIVE_HEAD_BYTES + done, .iov_len = bytes - done};
+            (struct iovec){.iov_base = symbol + STREAM_HEAD_BYTES + done, .iov_len = bytes - done};
         done = 0;
     }
     return count;
 }
 
-static void advance(struct live_file *file, size_t put)
+static void advance(struct stream_file *file, size_t put)
 {
     file->payload += put;
     put += file->bytes;
     file->bytes = 0;
     while (file->symbols < file->request.count) {
-        uint32_t bytes = live_record_bytes(live_symbol(file, file->symbols));
+        uint32_t bytes = stream_record_bytes(stream_symbol(file, file->symbols));
         if (put < bytes) {
             file->bytes = (uint32_t)put;
             return;
@@ -145,23 +145,23 @@ static void advance(struct live_file *file, size_t put)
     }
 }
 
-static bool write_failed(const struct live_file *file, char text[DISK_TEXT_BYTES])
+static bool write_failed(const struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
-    const char *suffix = file->kind == LIVE_PART ? PLACE_PART_SUFFIX : "";
+    const char *suffix = file->kind == STREAM_PART ? PLACE_PART_SUFFIX : "";
     if (errno == EPIPE || errno == ECONNRESET)
         return place_say(text, "write %s: the reader went away", file->place.shown);
     return place_fail(text, "write", file->place.shown, suffix);
 }
 
 /* False: it failed. Otherwise *put tells how much; 0: no more now. */
-static bool write_some(const struct live_file *file, size_t *put, char text[DISK_TEXT_BYTES])
+static bool write_some(const struct stream_file *file, size_t *put, char text[DISK_TEXT_BYTES])
 {
     struct iovec vectors[VECTORS_MAX];
     int count = rest(file, vectors);
     *put = 0;
     if (count < 0)
         return place_say(text, "%s: a symbol claims more than it holds", file->place.shown);
-    if (file->kind == LIVE_MEMORY) {
+    if (file->kind == STREAM_MEMORY) {
         for (int vector = 0; vector < count; vector++)
             *put += vectors[vector].iov_len;
         return true;
@@ -182,11 +182,11 @@ static bool fail_drain(struct disk_reply *reply)
     return true;
 }
 
-bool live_output_drain(struct live_file *file, uint64_t now_ns, struct disk_reply *reply)
+bool stream_output_drain(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply)
 {
     const struct disk_request *request = &file->request;
     advance(file, 0); /* records without a payload */
-    if (file->fd < 0 && file->kind == LIVE_OUTPUT && file->symbols < request->count) {
+    if (file->fd < 0 && file->kind == STREAM_OUTPUT && file->symbols < request->count) {
         if (now_ns < file->retry_ns)
             return false;
         if (!find_reader(file, now_ns, reply->text))
@@ -204,13 +204,13 @@ bool live_output_drain(struct live_file *file, uint64_t now_ns, struct disk_repl
     }
     reply->size_bytes = file->payload;
     if (request->block_symbols != 0)
-        live_end_block(file, request->block_symbols, reply);
+        stream_end_block(file, request->block_symbols, reply);
     return true;
 }
 
 /* ---- the end ---- */
 
-static bool finish_record(struct live_file *file, char text[DISK_TEXT_BYTES])
+static bool finish_record(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
     if (!place_part_is(&file->place, file->fd))
         return place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
@@ -221,11 +221,11 @@ static bool finish_record(struct live_file *file, char text[DISK_TEXT_BYTES])
             place_fail(text, "fsync the directory of", file->place.shown, ""));
 }
 
-enum disk_status live_output_finish(struct live_file *file, char text[DISK_TEXT_BYTES])
+enum disk_status stream_output_finish(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
-    if (file->kind == LIVE_PART && !finish_record(file, text))
+    if (file->kind == STREAM_PART && !finish_record(file, text))
         return DISK_FAILED;
-    if (file->kind != LIVE_PART && file->kind != LIVE_OUTPUT) {
+    if (file->kind != STREAM_PART && file->kind != STREAM_OUTPUT) {
         place_say(text, "%s: not open for this", file->place.shown);
         return DISK_FAILED;
     }
@@ -233,7 +233,7 @@ enum disk_status live_output_finish(struct live_file *file, char text[DISK_TEXT_
     if (file->fd >= 0)
         close(file->fd);
     file->fd = -1;
-    file->kind = LIVE_FINISHED;
+    file->kind = STREAM_FINISHED;
     place_say(text, "%s", strlen(file->place.path) < DISK_TEXT_BYTES ? file->place.path : file->place.shown);
     return DISK_OK;
 }

@@ -1,4 +1,4 @@
-#include "disk/live_thread.h"
+#include "disk/stream_thread.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,12 +15,12 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "disk/hash.h"
-#include "disk/live_file.h"
+#include "disk/stream_file.h"
 #include "disk/ring.h"
 
 #define QUEUE_MAX 256 /* a power of two; each handle has at most three requests under way */
 
-struct live_thread {
+struct stream_thread {
     struct ring requests, replies;
     int wake_fd; /* eventfd */
     int nice;
@@ -29,7 +29,7 @@ struct live_thread {
     pthread_t thread;
     _Alignas(64) _Atomic uint32_t sleeping;
     atomic_bool stop;
-    struct live_file files[DISK_HANDLES_MAX];
+    struct stream_file files[DISK_HANDLES_MAX];
 };
 
 /* ---- the thread ---- */
@@ -41,22 +41,22 @@ static uint64_t clock_now_ns(void)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-static void answer(struct live_thread *thread, const struct disk_reply *reply)
+static void answer(struct stream_thread *thread, const struct disk_reply *reply)
 {
     CHECK(ring_push(&thread->replies, reply));
 }
 
-static void take_requests(struct live_thread *thread)
+static void take_requests(struct stream_thread *thread)
 {
     struct disk_request request;
     struct disk_reply reply;
     while (ring_pop(&thread->requests, &request)) {
-        struct live_file *file = &thread->files[request.handle];
+        struct stream_file *file = &thread->files[request.handle];
         if (request.op == DISK_ABORT && file->waiting) {
-            live_file_interrupt(file, &reply);
+            stream_file_interrupt(file, &reply);
             answer(thread, &reply);
         }
-        if (live_file_serve(file, &request, clock_now_ns(), &reply))
+        if (stream_file_serve(file, &request, clock_now_ns(), &reply))
             answer(thread, &reply);
     }
 }
@@ -69,14 +69,14 @@ static struct timespec time_left(uint64_t due_ns)
 }
 
 /* Sleeps until there is a request or something that waits can go on; wanted[1 + handle] tells which. */
-static void sleep_until_work(struct live_thread *thread, struct pollfd wanted[1 + DISK_HANDLES_MAX])
+static void sleep_until_work(struct stream_thread *thread, struct pollfd wanted[1 + DISK_HANDLES_MAX])
 {
     uint64_t count;
     uint64_t next_ns = UINT64_MAX;
     wanted[0] = (struct pollfd){.fd = thread->wake_fd, .events = POLLIN};
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
         uint64_t due_ns;
-        live_file_wants(&thread->files[handle], &wanted[1 + handle], &due_ns);
+        stream_file_wants(&thread->files[handle], &wanted[1 + handle], &due_ns);
         next_ns = MIN(next_ns, due_ns);
     }
     atomic_store(&thread->sleeping, 1);
@@ -89,28 +89,28 @@ static void sleep_until_work(struct live_thread *thread, struct pollfd wanted[1 
         (void)!read(thread->wake_fd, &count, sizeof(count)); /* only empties it */
 }
 
-static void go_on(struct live_thread *thread, const struct pollfd wanted[1 + DISK_HANDLES_MAX])
+static void go_on(struct stream_thread *thread, const struct pollfd wanted[1 + DISK_HANDLES_MAX])
 {
     struct disk_reply reply;
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
-        struct live_file *file = &thread->files[handle];
+        struct stream_file *file = &thread->files[handle];
         struct pollfd now_wanted;
         uint64_t due_ns;
-        live_file_wants(file, &now_wanted, &due_ns);
+        stream_file_wants(file, &now_wanted, &due_ns);
         uint64_t now_ns = due_ns == UINT64_MAX ? 0 : clock_now_ns();
         if (!file->waiting || (wanted[1 + handle].revents == 0 && due_ns > now_ns))
             continue;
-        if (live_file_try(file, clock_now_ns(), &reply))
+        if (stream_file_try(file, clock_now_ns(), &reply))
             answer(thread, &reply);
     }
 }
 
 static void *run(void *argument)
 {
-    struct live_thread *thread = argument;
+    struct stream_thread *thread = argument;
     struct pollfd wanted[1 + DISK_HANDLES_MAX];
     struct disk_reply reply;
-    pthread_setname_np(pthread_self(), "disk-live");
+    pthread_setname_np(pthread_self(), "disk-stream");
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), thread->nice); /* works on as it is else */
     while (!atomic_load(&thread->stop) || !ring_empty(&thread->requests)) {
         memset(wanted, 0, sizeof(wanted));
@@ -121,14 +121,14 @@ static void *run(void *argument)
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
         if (!thread->files[handle].waiting)
             continue;
-        live_file_interrupt(&thread->files[handle], &reply);
+        stream_file_interrupt(&thread->files[handle], &reply);
         answer(thread, &reply);
     }
     hash_thread_end();
     return NULL;
 }
 
-static int start(struct live_thread *thread)
+static int start(struct stream_thread *thread)
 {
     sigset_t all, before;
     sigfillset(&all); /* SIGPIPE above all: a reader that goes away is an error of the write */
@@ -138,7 +138,7 @@ static int start(struct live_thread *thread)
     return result;
 }
 
-static void release(struct live_thread *thread)
+static void release(struct stream_thread *thread)
 {
     ring_free(&thread->requests);
     ring_free(&thread->replies);
@@ -147,9 +147,9 @@ static void release(struct live_thread *thread)
     free(thread);
 }
 
-struct live_thread *live_thread_start(int nice, struct err *err)
+struct stream_thread *stream_thread_start(int nice, struct err *err)
 {
-    struct live_thread *thread = aligned_alloc(64, (sizeof(*thread) + 63) / 64 * 64);
+    struct stream_thread *thread = aligned_alloc(64, (sizeof(*thread) + 63) / 64 * 64);
     if (thread == NULL) {
         err_set(err, "thread of streams: out of memory");
         return NULL;
@@ -169,7 +169,7 @@ struct live_thread *live_thread_start(int nice, struct err *err)
 
 /* ---- the owner ---- */
 
-static void wake(struct live_thread *thread)
+static void wake(struct stream_thread *thread)
 {
     const uint64_t one = 1;
     if (atomic_load(&thread->sleeping) == 0)
@@ -178,7 +178,7 @@ static void wake(struct live_thread *thread)
     (void)!write(thread->wake_fd, &one, sizeof(one)); /* full: it wakes anyway */
 }
 
-bool live_thread_wants(struct live_thread *thread, const struct disk_request *request)
+bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request)
 {
     bool *of_stream = &thread->of_stream[request->handle];
     switch ((enum disk_op)request->op) {
@@ -201,7 +201,7 @@ bool live_thread_wants(struct live_thread *thread, const struct disk_request *re
     return false;
 }
 
-bool live_thread_submit(struct live_thread *thread, const struct disk_request *request)
+bool stream_thread_submit(struct stream_thread *thread, const struct disk_request *request)
 {
     if (thread->under_way == QUEUE_MAX || !ring_push(&thread->requests, request))
         return false;
@@ -210,7 +210,7 @@ bool live_thread_submit(struct live_thread *thread, const struct disk_request *r
     return true;
 }
 
-uint16_t live_thread_collect(struct live_thread *thread, struct disk_reply *replies, uint16_t room)
+uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room)
 {
     uint16_t count = 0;
     while (count < room && ring_pop(&thread->replies, &replies[count]))
@@ -219,7 +219,7 @@ uint16_t live_thread_collect(struct live_thread *thread, struct disk_reply *repl
     return count;
 }
 
-void live_thread_stop(struct live_thread *thread)
+void stream_thread_stop(struct stream_thread *thread)
 {
     struct disk_reply ignored;
     atomic_store(&thread->stop, true);
@@ -229,6 +229,6 @@ void live_thread_stop(struct live_thread *thread)
         thread->under_way--;
     CHECK(thread->under_way == 0);
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
-        live_file_close(&thread->files[handle]);
+        stream_file_close(&thread->files[handle]);
     release(thread);
 }

@@ -2,7 +2,7 @@
 #include "fixture.h"
 
 #include "base/units.h"
-#include "store/live.h"
+#include "store/stream.h"
 
 #define SYMBOL        1024
 #define BLOCK_SYMBOLS 4
@@ -12,7 +12,7 @@
 struct world {
     struct fixture fixture;
     struct object *object;
-    struct live live;
+    struct stream stream;
 };
 
 static void start(struct world *world, uint32_t children)
@@ -22,7 +22,7 @@ static void start(struct world *world, uint32_t children)
     world->object = open_object(&world->fixture,
                                 geometry_of((uint64_t)BLOCKS * BLOCK_SYMBOLS * SYMBOL, SYMBOL, BLOCK_SYMBOLS),
                                 false, true, children);
-    live_init(&world->live, world->object);
+    stream_init(&world->stream, world->object);
 }
 
 static void stop(struct world *world)
@@ -42,25 +42,25 @@ static struct wire_hash hash_number(uint64_t block)
 static bool fill(struct world *world, uint32_t count)
 {
     uint32_t first;
-    uint32_t slot = live_fill(&world->live, &first);
+    uint32_t slot = stream_fill(&world->stream, &first);
     if (slot == SLOT_NONE)
         return false;
-    assert_int_equal(first, world->live.next % BLOCK_SYMBOLS);
-    uint64_t block = world->live.next / BLOCK_SYMBOLS;
-    uint64_t completed = live_filled(&world->live, count);
+    assert_int_equal(first, world->stream.next % BLOCK_SYMBOLS);
+    uint64_t block = world->stream.next / BLOCK_SYMBOLS;
+    uint64_t completed = stream_filled(&world->stream, count);
     if (completed == UINT64_MAX)
         return true;
     struct wire_hash hash = hash_number(block);
     assert_int_equal(completed, block % BLOCKS);
-    assert_true(live_expect(&world->live, block, &hash));
-    assert_true(live_done(&world->live, completed, &hash));
+    assert_true(stream_expect(&world->stream, block, &hash));
+    assert_true(stream_done(&world->stream, completed, &hash));
     return true;
 }
 
 static uint64_t put(struct world *world, uint64_t number)
 {
     uint64_t place, completed;
-    assert_int_equal(live_place(&world->live, number, 1, &place), LIVE_INSIDE);
+    assert_int_equal(stream_place(&world->stream, number, 1, &place), STREAM_INSIDE);
     assert_int_equal(put_run(world->object, place, 1, &completed), PUT_STORED);
     return completed;
 }
@@ -68,7 +68,7 @@ static uint64_t put(struct world *world, uint64_t number)
 static bool advance(struct world *world)
 {
     uint64_t completed;
-    return live_advance(&world->live, UINT64_MAX, &completed);
+    return stream_advance(&world->stream, UINT64_MAX, &completed);
 }
 
 static void window__slides_over_its_places(void **state)
@@ -81,10 +81,10 @@ static void window__slides_over_its_places(void **state)
     for (uint64_t block = 0; block < LAPS * BLOCKS; block++) {
         while (fill(&world, BLOCK_SYMBOLS)) {
         }
-        assert_true(live_full(&world.live));
-        assert_int_equal(live_behind(&world.live, 0), BLOCKS * BLOCK_SYMBOLS);
+        assert_true(stream_full(&world.stream));
+        assert_int_equal(stream_behind(&world.stream, 0), BLOCKS * BLOCK_SYMBOLS);
         while (feed_peek(world.object, 0, BLOCK_SYMBOLS, &item) && sent < (block + 1) * BLOCK_SYMBOLS) {
-            assert_int_equal(live_number(&world.live, item.symbol), sent);
+            assert_int_equal(stream_number(&world.stream, item.symbol), sent);
             feed_on_sent(world.object, 0, &item);
             store_release(world.object->store, item.slot);
             assert_false(advance(&world));
@@ -92,10 +92,10 @@ static void window__slides_over_its_places(void **state)
             sent += item.count;
         }
         struct wire_hash hash = hash_number(block);
-        assert_memory_equal(live_hash(&world.live, block), &hash, sizeof(hash));
+        assert_memory_equal(stream_hash(&world.stream, block), &hash, sizeof(hash));
         assert_true(advance(&world));
-        assert_int_equal(world.live.first, block + 1);
-        assert_null(live_hash(&world.live, block));
+        assert_int_equal(world.stream.first, block + 1);
+        assert_null(stream_hash(&world.stream, block));
     }
     stop(&world);
 }
@@ -109,29 +109,30 @@ static void place__before_inside_beyond(void **state)
     for (uint64_t number = 0; number < 2 * BLOCK_SYMBOLS; number++) {
         uint64_t completed = put(&world, number);
         if (completed != UINT64_MAX)
-            assert_true(live_done(&world.live, completed, NULL));
+            assert_true(stream_done(&world.stream, completed, NULL));
     }
     assert_true(advance(&world));
-    assert_int_equal(world.live.first, 2);
+    assert_int_equal(world.stream.first, 2);
     const struct {
         uint64_t number;
         uint32_t count;
-        enum live_where where;
+        enum stream_where where;
         uint64_t place;
     } cases[] = {
-        {2 * BLOCK_SYMBOLS - 1, 1, LIVE_BEFORE, 0},
-        {2 * BLOCK_SYMBOLS, 4, LIVE_INSIDE, 2 * BLOCK_SYMBOLS},
-        {2 * BLOCK_SYMBOLS + 1, 4, LIVE_BEYOND, 0}, /* across blocks */
-        {5 * BLOCK_SYMBOLS, 1, LIVE_INSIDE, 0},
-        {7 * BLOCK_SYMBOLS - 1, 1, LIVE_INSIDE, 2 * BLOCK_SYMBOLS - 1},
-        {7 * BLOCK_SYMBOLS, 1, LIVE_BEYOND, 0},
-        {UINT64_MAX / 2, 1, LIVE_BEYOND, 0},
+        {2 * BLOCK_SYMBOLS - 1, 1, STREAM_BEFORE, 0},
+        {2 * BLOCK_SYMBOLS, 4, STREAM_INSIDE, 2 * BLOCK_SYMBOLS},
+        {2 * BLOCK_SYMBOLS + 1, 4, STREAM_BEYOND, 0}, /* across blocks */
+        {5 * BLOCK_SYMBOLS, 1, STREAM_INSIDE, 0},
+        {7 * BLOCK_SYMBOLS - 1, 1, STREAM_INSIDE, 2 * BLOCK_SYMBOLS - 1},
+        {7 * BLOCK_SYMBOLS, 1, STREAM_BEYOND, 0},
+        {UINT64_MAX / 2, 1, STREAM_BEYOND, 0},
     };
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
-        assert_int_equal(live_place(&world.live, cases[at].number, cases[at].count, &place), cases[at].where);
-        if (cases[at].where == LIVE_INSIDE) {
+        assert_int_equal(stream_place(&world.stream, cases[at].number, cases[at].count, &place),
+                         cases[at].where);
+        if (cases[at].where == STREAM_INSIDE) {
             assert_int_equal(place, cases[at].place);
-            assert_int_equal(live_number(&world.live, place), cases[at].number);
+            assert_int_equal(stream_number(&world.stream, place), cases[at].number);
         }
     }
     stop(&world);
@@ -147,21 +148,21 @@ static void run__is_in_order(void **state)
     start(&world, 0);
     put(&world, 5);
     put(&world, 1);
-    assert_false(live_run(&world.live, &slot, &first, &count, &whole));
+    assert_false(stream_run(&world.stream, &slot, &first, &count, &whole));
     put(&world, 0);
-    assert_true(live_run(&world.live, &slot, &first, &count, &whole));
+    assert_true(stream_run(&world.stream, &slot, &first, &count, &whole));
     assert_int_equal(first, 0);
     assert_int_equal(count, 2);
     assert_false(whole);
-    world.live.next += count;
-    assert_int_equal(live_undelivered(&world.live), 1);
+    world.stream.next += count;
+    assert_int_equal(stream_undelivered(&world.stream), 1);
     put(&world, 3);
     assert_int_equal(put(&world, 2), 0);
-    assert_true(live_run(&world.live, &slot, &first, &count, &whole));
+    assert_true(stream_run(&world.stream, &slot, &first, &count, &whole));
     assert_int_equal(first, 2);
     assert_int_equal(count, 2);
     assert_true(whole);
-    assert_int_equal(live_arrived(&world.live), 1);
+    assert_int_equal(stream_arrived(&world.stream), 1);
     stop(&world);
 }
 
@@ -176,15 +177,15 @@ static void end__within_a_block(void **state)
             start(&world, 0);
             for (uint32_t number = 0; number <= symbols; number++) {
                 if (number == told_after) {
-                    assert_true(live_end(&world.live, symbols, &completed));
-                    wholes += completed != UINT64_MAX && live_done(&world.live, completed, NULL);
+                    assert_true(stream_end(&world.stream, symbols, &completed));
+                    wholes += completed != UINT64_MAX && stream_done(&world.stream, completed, NULL);
                 }
                 completed = number < symbols ? put(&world, number) : UINT64_MAX;
-                wholes += completed != UINT64_MAX && live_done(&world.live, completed, NULL);
+                wholes += completed != UINT64_MAX && stream_done(&world.stream, completed, NULL);
             }
             assert_int_equal(wholes, (symbols + BLOCK_SYMBOLS - 1) / BLOCK_SYMBOLS);
             advance(&world);
-            assert_true(live_over(&world.live));
+            assert_true(stream_over(&world.stream));
             stop(&world);
         }
 }
@@ -196,12 +197,12 @@ static void end__contradictions(void **state)
     (void)state;
     start(&world, 0);
     put(&world, 6);
-    assert_false(live_end(&world.live, 6, &completed)); /* 6 is behind it */
-    assert_false(live_end(&world.live, 2, &completed));
-    assert_true(live_end(&world.live, 7, &completed));
-    assert_true(live_end(&world.live, 7, &completed));
-    assert_false(live_end(&world.live, 8, &completed));
-    assert_int_equal(live_place(&world.live, 7, 1, &place), LIVE_BEYOND);
+    assert_false(stream_end(&world.stream, 6, &completed)); /* 6 is behind it */
+    assert_false(stream_end(&world.stream, 2, &completed));
+    assert_true(stream_end(&world.stream, 7, &completed));
+    assert_true(stream_end(&world.stream, 7, &completed));
+    assert_false(stream_end(&world.stream, 8, &completed));
+    assert_int_equal(stream_place(&world.stream, 7, 1, &place), STREAM_BEYOND);
     stop(&world);
 }
 
@@ -217,13 +218,13 @@ static void hash__whichever_comes_first(void **state)
             for (uint64_t number = 0; number < BLOCK_SYMBOLS; number++)
                 put(&world, number);
             if (expected_first)
-                agrees &= live_expect(&world.live, 0, &right);
-            agrees &= live_done(&world.live, 0, good ? &right : &wrong);
-            assert_int_equal(live_verified(&world.live, 0), expected_first);
+                agrees &= stream_expect(&world.stream, 0, &right);
+            agrees &= stream_done(&world.stream, 0, good ? &right : &wrong);
+            assert_int_equal(stream_verified(&world.stream, 0), expected_first);
             if (!expected_first)
-                agrees &= live_expect(&world.live, 0, &right);
+                agrees &= stream_expect(&world.stream, 0, &right);
             assert_int_equal(agrees, good);
-            assert_true(live_verified(&world.live, 0)); /* the children are to get on all the same */
+            assert_true(stream_verified(&world.stream, 0)); /* the children are to get on all the same */
             stop(&world);
         }
 }
@@ -238,13 +239,13 @@ static void slow__child_is_known(void **state)
     }
     serve(world.object, 0, BLOCKS);
     assert_false(advance(&world));
-    assert_int_equal(live_behind(&world.live, 0), 0);
-    assert_int_equal(live_behind(&world.live, 1), BLOCKS * BLOCK_SYMBOLS);
-    assert_false(live_lacks_first(&world.live, 0));
-    assert_true(live_lacks_first(&world.live, 1));
+    assert_int_equal(stream_behind(&world.stream, 0), 0);
+    assert_int_equal(stream_behind(&world.stream, 1), BLOCKS * BLOCK_SYMBOLS);
+    assert_false(stream_lacks_first(&world.stream, 0));
+    assert_true(stream_lacks_first(&world.stream, 1));
     feed_drop(world.object, 1);
     assert_true(advance(&world));
-    assert_int_equal(world.live.first, BLOCKS);
+    assert_int_equal(world.stream.first, BLOCKS);
     stop(&world);
 }
 

@@ -27,7 +27,7 @@ struct sim_input {
 };
 
 /* One handle's stream, of either direction. */
-struct sim_live {
+struct sim_stream {
     bool on;
     bool waiting; /* a FEED or DRAIN */
     bool interrupted;
@@ -44,8 +44,8 @@ struct sim_live {
 /* How much an input of this pattern produces in all. */
 uint64_t sim_input_bytes(uint64_t rate_bps, uint64_t on_ns, uint64_t off_ns, uint64_t duration_ns);
 void sim_input_free(struct sim_input *input);
-void sim_live_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns);
+void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns);
 /* An ABORT was submitted: what waits is answered now. */
-void sim_live_interrupt(struct sim_disk *disk, uint8_t handle, uint64_t now_ns);
-uint64_t sim_live_next_ns(const struct sim_disk *disk, uint8_t *handle); /* TIME_NEVER: none */
-void sim_live_answer(struct sim_disk *disk, uint8_t handle, struct disk_reply *reply, uint64_t now_ns);
+void sim_stream_interrupt(struct sim_disk *disk, uint8_t handle, uint64_t now_ns);
+uint64_t sim_stream_next_ns(const struct sim_disk *disk, uint8_t *handle); /* TIME_NEVER: none */
+void sim_stream_answer(struct sim_disk *disk, uint8_t handle, struct disk_reply *reply, uint64_t now_ns);

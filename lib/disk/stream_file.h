@@ -1,5 +1,5 @@
 /* One end of a stream at a node: what FEED and DRAIN (store/disk.h) do to a FIFO, a unix socket, a device or
- * a file. Nothing here waits: a request that cannot be answered yet stays, live_file_wants says what for.
+ * a file. Nothing here waits: a request that cannot be answered yet stays, stream_file_wants says what for.
  *
  *   input   a FIFO is opened before its writer has come, a socket is connected to (who feeds it listens); its
  *           end, when the last writer has closed, is the end of the stream. A regular file ends where it
@@ -8,7 +8,7 @@
  *           verified end. A permitted "directory" that is itself a FIFO, socket or device (/dev/stdout) is
  * the sink, whatever the job calls its object. A reader that goes away is an error.
  *
- * Thread: the one of live_thread.c. */
+ * Thread: the one of stream_thread.c. */
 #pragma once
 
 #include <poll.h>
@@ -16,19 +16,19 @@
 
 #include "disk/place.h"
 
-#define LIVE_RETRY_NS (20 * NS_PER_MS) /* how often somebody who reads is looked for */
+#define STREAM_RETRY_NS (20 * NS_PER_MS) /* how often somebody who reads is looked for */
 
-enum live_kind {
-    LIVE_CLOSED = 0,
-    LIVE_INPUT,
-    LIVE_MEMORY,   /* hashes and discards */
-    LIVE_OUTPUT,   /* FIFO, socket, device */
-    LIVE_PART,     /* NAME.part of a recording */
-    LIVE_FINISHED, /* nothing more will come */
+enum stream_kind {
+    STREAM_CLOSED = 0,
+    STREAM_INPUT,
+    STREAM_MEMORY,   /* hashes and discards */
+    STREAM_OUTPUT,   /* FIFO, socket, device */
+    STREAM_PART,     /* NAME.part of a recording */
+    STREAM_FINISHED, /* nothing more will come */
 };
 
-struct live_file {
-    uint8_t kind;                  /* enum live_kind */
+struct stream_file {
+    uint8_t kind;                  /* enum stream_kind */
     uint8_t exists, durable, hash; /* of the struct disk_open */
     bool waiting;                  /* `request`, a FEED or DRAIN, is not answered yet */
     bool placed;                   /* `place` is open */
@@ -47,28 +47,28 @@ struct live_file {
 };
 
 /* Takes any request of a stream. True: *reply is the answer. */
-bool live_file_serve(struct live_file *file, const struct disk_request *request, uint64_t now_ns,
-                     struct disk_reply *reply);
+bool stream_file_serve(struct stream_file *file, const struct disk_request *request, uint64_t now_ns,
+                       struct disk_reply *reply);
 /* Goes on with what waits. True: *reply is the answer. */
-bool live_file_try(struct live_file *file, uint64_t now_ns, struct disk_reply *reply);
+bool stream_file_try(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
 /* What an unanswered request waits for: the descriptor (fd -1: none) and the time (UINT64_MAX: none). */
-void live_file_wants(const struct live_file *file, struct pollfd *wanted, uint64_t *due_ns);
+void stream_file_wants(const struct stream_file *file, struct pollfd *wanted, uint64_t *due_ns);
 /* The request that waits is answered as failed. */
-void live_file_interrupt(struct live_file *file, struct disk_reply *reply);
-void live_file_close(struct live_file *file); /* an unfinished recording goes */
+void stream_file_interrupt(struct stream_file *file, struct disk_reply *reply);
+void stream_file_close(struct stream_file *file); /* an unfinished recording goes */
 
-/* ---- live_input.c, live_output.c: the two directions ---- */
-enum disk_status live_input_open(struct live_file *file, const struct disk_open *open_as,
-                                 char text[DISK_TEXT_BYTES]);
-bool live_input_feed(struct live_file *file, uint64_t now_ns, struct disk_reply *reply);
-enum disk_status live_output_open(struct live_file *file, const struct disk_open *open_as,
-                                  char text[DISK_TEXT_BYTES]);
-bool live_output_drain(struct live_file *file, uint64_t now_ns, struct disk_reply *reply);
-enum disk_status live_output_finish(struct live_file *file, char text[DISK_TEXT_BYTES]);
+/* ---- stream_input.c, stream_output.c: the two directions ---- */
+enum disk_status stream_input_open(struct stream_file *file, const struct disk_open *open_as,
+                                   char text[DISK_TEXT_BYTES]);
+bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
+enum disk_status stream_output_open(struct stream_file *file, const struct disk_open *open_as,
+                                    char text[DISK_TEXT_BYTES]);
+bool stream_output_drain(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
+enum disk_status stream_output_finish(struct stream_file *file, char text[DISK_TEXT_BYTES]);
 
 /* The payload of symbol `at` of the request. */
-uint8_t *live_symbol(const struct live_file *file, uint32_t at);
+uint8_t *stream_symbol(const struct stream_file *file, uint32_t at);
 /* Connects a new socket. -1: errno. */
-int live_connect(const char *path);
+int stream_connect(const char *path);
 /* The block that the request belongs to is whole: its hash and the chain. */
-void live_end_block(struct live_file *file, uint32_t symbols, struct disk_reply *reply);
+void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_reply *reply);

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "disk/hash.h"
-#include "store/live.h"
+#include "store/stream.h"
 
 #define SYMBOL        102 /* 100 bytes of payload */
 #define BLOCK_SYMBOLS 8
@@ -80,9 +80,9 @@ static const char *digits(void)
 static void assert_record(uint32_t at, const char *bytes, uint32_t length)
 {
     const uint8_t *symbol = block + (size_t)at * SYMBOL;
-    assert_int_equal(live_record_bytes(symbol), length);
-    assert_memory_equal(symbol + LIVE_HEAD_BYTES, bytes, length);
-    for (uint32_t rest = LIVE_HEAD_BYTES + length; rest < SYMBOL; rest++)
+    assert_int_equal(stream_record_bytes(symbol), length);
+    assert_memory_equal(symbol + STREAM_HEAD_BYTES, bytes, length);
+    for (uint32_t rest = STREAM_HEAD_BYTES + length; rest < SYMBOL; rest++)
         assert_int_equal(symbol[rest], 0);
 }
 
@@ -194,8 +194,8 @@ static void make_records(const uint32_t lengths[BLOCK_SYMBOLS])
     const char *text = digits();
     for (uint32_t at = 0; at < BLOCK_SYMBOLS; at++) {
         uint8_t *symbol = block + (size_t)at * SYMBOL;
-        memcpy(symbol + LIVE_HEAD_BYTES, text, lengths[at]);
-        live_record_close(symbol, SYMBOL, lengths[at]);
+        memcpy(symbol + STREAM_HEAD_BYTES, text, lengths[at]);
+        stream_record_close(symbol, SYMBOL, lengths[at]);
         text += lengths[at];
     }
 }
@@ -309,7 +309,7 @@ static void stop__with_requests_that_wait(void **state)
     fixture_stop(&fixture);
 }
 
-int run_live_tests(void)
+int run_stream_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(feed__carries_what_is_behind_a_full_symbol),
@@ -324,5 +324,5 @@ int run_live_tests(void)
         cmocka_unit_test(open__what_is_no_end_of_a_stream),
         cmocka_unit_test(stop__with_requests_that_wait),
     };
-    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("stream", tests, NULL, NULL);
 }

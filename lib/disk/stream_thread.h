@@ -1,7 +1,7 @@
 /* The thread of all streams of a node: their requests may wait for hours, for somebody who writes or reads,
  * and so must not hold a thread that serves files. It sleeps in poll.
  *
- * live_thread_submit and live_thread_collect belong to one thread; neither waits. */
+ * stream_thread_submit and stream_thread_collect belong to one thread; neither waits. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,14 +10,14 @@
 #include "base/err.h"
 #include "store/disk.h"
 
-struct live_thread;
+struct stream_thread;
 
 /* NULL and err when there is no memory, descriptor or thread for it. */
-struct live_thread *live_thread_start(int nice, struct err *err);
+struct stream_thread *stream_thread_start(int nice, struct err *err);
 /* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each handle.
  */
-bool live_thread_wants(struct live_thread *thread, const struct disk_request *request);
-bool live_thread_submit(struct live_thread *thread, const struct disk_request *request); /* false: full */
-uint16_t live_thread_collect(struct live_thread *thread, struct disk_reply *replies, uint16_t room);
+bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request);
+bool stream_thread_submit(struct stream_thread *thread, const struct disk_request *request); /* false: full */
+uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room);
 /* Answers what waits as interrupted, ends the thread, closes all. */
-void live_thread_stop(struct live_thread *thread);
+void stream_thread_stop(struct stream_thread *thread);
