@@ -1,18 +1,18 @@
 /* Control messages between nodes: decode, check that this peer may say it, hand on. What makes no sense here
- * is counted and forgotten; the stream goes on. */
-#include "base/check.h"
-#include "node/internal.h"
+ * is counted and forgotten; the mail goes on. */
+#include "node/flow/flow.h"
+#include "node/job/object_kind.h"
+#include "node/kind/stream.h"
+#include "node/peer/measure.h"
+#include "node/role/controls.h"
+#include "node/role/site.h"
+#include "node/role/source.h"
+#include "node/top.h"
 
 static struct job *job_from_source(struct node *node, const struct peer *peer, uint32_t id)
 {
     struct job *job = job_find(node, id);
-    return job != NULL && !job->is_source && job->source_peer == peer->index ? job : NULL;
-}
-
-static struct job *job_of_mine(struct node *node, uint32_t id)
-{
-    struct job *job = job_find(node, id);
-    return job != NULL && job->is_source ? job : NULL;
+    return job != NULL && job->source == NULL && job->source_peer == peer->index ? job : NULL;
 }
 
 static bool on_measure(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
@@ -31,7 +31,7 @@ static bool on_measurement(struct node *node, struct peer *peer, const uint8_t *
     struct control_measurement report;
     if (control_measurement_decode(body, length, &report) != WIRE_OK)
         return false;
-    struct job *job = job_of_mine(node, report.fixed.job);
+    struct job *job = job_of_source(node, report.fixed.job);
     if (job != NULL)
         source_on_measurement(node, job, peer->index, &report, now_ns);
     return true;
@@ -54,7 +54,7 @@ static bool on_confirm(struct node *node, struct peer *peer, const uint8_t *body
     struct control_confirm confirm;
     if (control_confirm_decode(body, length, &confirm) != WIRE_OK)
         return false;
-    struct job *job = job_of_mine(node, confirm.fixed.job);
+    struct job *job = job_of_source(node, confirm.fixed.job);
     if (job != NULL)
         source_on_confirm(node, job, peer->index, &confirm, now_ns);
     return true;
@@ -79,7 +79,7 @@ static bool on_status(struct node *node, struct peer *peer, const uint8_t *body,
     struct control_status status;
     if (control_status_decode(body, length, &status) != WIRE_OK)
         return false;
-    struct job *job = job_of_mine(node, status.fixed.job);
+    struct job *job = job_of_source(node, status.fixed.job);
     if (job != NULL)
         source_on_status(node, job, peer->index, &status, now_ns);
     return true;
@@ -94,9 +94,9 @@ static bool on_hashes(struct node *node, struct peer *peer, const uint8_t *body,
     struct job *job = job_find(node, hashes.fixed.job);
     if (job == NULL)
         return true;
-    if (job->is_source || job->parent != peer->index)
+    if (job->source != NULL || job->parent != peer->index)
         return false;
-    site_on_hashes(node, job, &hashes, now_ns);
+    job->kind->on_hashes(node, job, &hashes, now_ns);
     return true;
 }
 
@@ -109,10 +109,10 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
     struct job *job = job_find(node, blocks.job);
     if (job == NULL)
         return true;
-    uint8_t child = job->child_of_peer[peer->index];
-    if (child == UINT8_MAX || job->object == NULL)
+    uint8_t child = job->children.of_peer[peer->index];
+    if (child == CHILD_NONE || job->object == NULL)
         return false;
-    if (job->stream.on || blocks.first_block > job->geometry.blocks ||
+    if (job->kind->endless || blocks.first_block > job->geometry.blocks ||
         blocks.count > job->geometry.blocks - blocks.first_block)
         return false;
     if (kind == CONTROL_HAVE) {
@@ -122,7 +122,7 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
     if (!feed_on_resend(job->object, child, blocks.first_block, blocks.count))
         return false;
     node->counters.blocks_resent += blocks.count;
-    data_wake(node, job);
+    flow_wake_children(node, job);
     return true;
 }
 
@@ -146,7 +146,7 @@ static bool on_adjust(struct node *node, struct peer *peer, const uint8_t *body,
         return false;
     struct job *job = job_from_source(node, peer, adjust.job);
     if (job != NULL)
-        adjust_on_message(node, job, &adjust, now_ns);
+        controls_on_message(node, job, &adjust, now_ns);
     return true;
 }
 
@@ -157,9 +157,11 @@ static bool on_stream_room(struct node *node, struct peer *peer, const uint8_t *
     if (control_stream_room_decode(body, length, &room) != WIRE_OK)
         return false;
     struct job *job = job_find(node, room.job);
-    if (job == NULL || !job->stream.on || job->child_of_peer[peer->index] == UINT8_MAX)
+    if (job == NULL || job->stream == NULL || job->children.of_peer[peer->index] == CHILD_NONE)
         return job == NULL;
-    stream_on_room(node, job, job->child_of_peer[peer->index], room.blocks, now_ns);
+    stream_on_room(node, job, job->children.of_peer[peer->index], room.blocks, now_ns);
+    if (job->source != NULL)
+        source_take_dropped(job, now_ns);
     return true;
 }
 
@@ -172,7 +174,7 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     struct job *job = job_find(node, end.fixed.job);
     if (job == NULL)
         return true;
-    if (!job->stream.on || job->is_source || job->parent != peer->index || job->object == NULL)
+    if (job->stream == NULL || job->source != NULL || job->parent != peer->index || job->object == NULL)
         return false;
     return stream_on_end(node, job, &end, now_ns);
 }
@@ -223,6 +225,6 @@ void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns)
             node->counters.messages_refused++;
     }
     /* Messages change what is due: let the next tick look at the jobs. */
-    node->jobs_tick_ns = MIN(node->jobs_tick_ns, now_ns);
-    node_schedule(node, now_ns);
+    core_wake_jobs(node, now_ns);
+    core_schedule(node, now_ns);
 }

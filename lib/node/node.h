@@ -10,6 +10,7 @@
 #include "base/report.h"
 #include "ctl/ctl.h"
 #include "edge/limit.h"
+#include "node/job_state.h"
 #include "node/node_config.h"
 #include "node/packet.h"
 #include "store/disk.h"
@@ -45,20 +46,6 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
 void node_shutdown(struct node *node, uint64_t now_ns);
 
 /* ---- looking in: tests, simulator, final reports ---- */
-
-enum job_state {
-    JOB_ACCEPTED = 0,
-    JOB_MEASURING,
-    JOB_PLANNING,
-    JOB_DISTRIBUTING,
-    JOB_RUNNING,
-    JOB_DONE,
-    JOB_FAILED,
-    JOB_CANCELLED,
-    JOB_STATE_COUNT
-};
-const char *job_state_name(unsigned state);
-const char *site_state_name(unsigned state);
 
 struct node_site_view {
     char name[NAME_BYTES];

@@ -1,7 +1,12 @@
 /* Datagrams in: a validation ladder, then one switch. Each datagram that is not used increments exactly one
  * drop counter. */
 #include "base/check.h"
-#include "node/internal.h"
+#include "node/flow/arrive.h"
+#include "node/flow/feedback.h"
+#include "node/node.h"
+#include "node/peer/measure.h"
+#include "node/role/role.h"
+#include "node/top.h"
 
 static void count_error(struct node *node, enum wire_error error)
 {
@@ -29,6 +34,13 @@ static void count_error(struct node *node, enum wire_error error)
     }
 }
 
+/* The peer has forgotten everything: so does this node of what was between them. */
+static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    flow_on_reset(flow_of(node, peer));
+    role_on_peer_lost(node, peer->index, true, now_ns);
+}
+
 static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
@@ -46,7 +58,10 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
         return;
     }
     node->counters.rx_hellos++;
-    peer_on_hello(node, peer, &hello, now_ns);
+    if (session_on_hello(node, peer, &hello, now_ns))
+        on_state_lost(node, peer, now_ns);
+    if (session_greet(node, peer, &hello, now_ns))
+        flow_on_up(flow_of(node, peer));
 }
 
 static void on_close(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
@@ -58,7 +73,8 @@ static void on_close(struct node *node, struct peer *peer, const struct rx_packe
         return;
     }
     node->counters.rx_closes++;
-    peer_on_close(node, peer, &close, now_ns);
+    if (session_on_close(node, peer, &close, now_ns))
+        on_state_lost(node, peer, now_ns);
 }
 
 static void on_message(struct node *node, struct peer *peer, const struct wire_header *header,
@@ -76,7 +92,7 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
     }
     node->counters.rx_messages++;
     control_on_mail(node, peer, now_ns);
-    node_schedule(node, now_ns);
+    core_schedule(node, now_ns);
 }
 
 static void on_probe(struct node *node, struct peer *peer, const struct wire_header *header,
@@ -90,13 +106,13 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
     }
     if (header->type == WIRE_PROBE_REPLY) {
         if (rtt_watch_on_reply(&peer->watch, &probe, packet->length, packet->rx_ns)) {
-            peer_on_rtt(node, peer);
+            measure_on_reply(node, peer);
         } else if (!rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
             node->counters.drop_probe_reply++;
             return;
         }
         node->counters.rx_probe_replies++;
-        node_schedule(node, now_ns);
+        core_schedule(node, now_ns);
         return;
     }
     if (peer->reply_count == PROBE_REPLIES_MAX) {
@@ -152,13 +168,14 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     struct peer *peer = find_peer(node, &header, packet);
     if (peer == NULL)
         return;
-    peer_on_packet(node, peer, &header, now_ns);
+    if (session_on_packet(node, peer, &header, now_ns))
+        flow_on_up(flow_of(node, peer));
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
-        data_on_packet(node, peer, &header, packet, now_ns);
+        arrive_on_packet(node, peer, &header, packet, now_ns);
         break;
     case WIRE_ACK:
-        ack_on_packet(node, peer, packet, now_ns);
+        feedback_on_ack(node, peer, packet, now_ns);
         break;
     case WIRE_MESSAGE:
         on_message(node, peer, &header, packet, now_ns);

@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "node/internal.h"
-#include "wire/probe.h"
-
-#define ACKS_PER_CALL 8
+#include "node/flow/credit.h"
+#include "node/flow/depart.h"
+#include "node/flow/feedback.h"
+#include "node/node.h"
+#include "node/top.h"
+#include "wire/ack.h"
 
 static const uint8_t zeros[9216];
 
@@ -54,7 +56,7 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
     header.session = 0;
     packet->head_bytes = (uint16_t)wire_hello_encode(packet->head, &header, &hello);
     /* A little irregular, so that hellos of many nodes do not stay in step. */
-    uint64_t interval_ns = peer_hello_interval_ns(node, peer, now_ns);
+    uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
     node->counters.tx_control++;
 }
@@ -89,33 +91,22 @@ static void split(struct tx_packet *packet, const uint8_t *datagram, size_t leng
     packet->body_bytes = (uint16_t)(length - head);
 }
 
-/* What came in through the port by all its edges, in kbit/s: over the last whole interval. */
-static uint32_t own_rate_kbps(struct node_port *port, uint64_t now_ns)
-{
-    uint64_t passed_ns = elapsed_ns(now_ns, port->rate_ns);
-    if (passed_ns >= OWN_RATE_INTERVAL_NS) {
-        port->in_rate_bps = muldiv64(port->received_bytes - port->rate_bytes, 8 * NS_PER_S, passed_ns);
-        port->rate_bytes = port->received_bytes;
-        port->rate_ns = now_ns;
-    }
-    return (uint32_t)MIN((port->in_rate_bps + 999) / 1000, (uint64_t)UINT32_MAX);
-}
-
 static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
+    struct flow *flow = flow_of(node, peer);
     struct wire_ack ack = {0};
     uint8_t runs[WIRE_ACK_RUNS_MAX];
     if (!receiver_ack(&peer->receiver, &ack, runs, now_ns))
         return false;
-    ack.credit = data_credit_packets(node, peer);
-    peer->credit_told = ack.credit;
-    ack.own_rate_kbps = own_rate_kbps(&node->ports[peer->port], now_ns);
-    ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? data_credit_limit(node) : EDGE_LIMIT_none);
-    packet->traffic_class = peer->ack_class;
+    ack.credit = credit_packets(node, peer);
+    flow->credit_told = ack.credit;
+    ack.own_rate_kbps = port_in_rate_kbps(&node->ports[peer->port], now_ns);
+    ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? credit_limit(node) : EDGE_LIMIT_none);
+    packet->traffic_class = flow->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
-    uint8_t *scratch = node->scratch[node->scratch_used++];
+    uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
     split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs));
-    peer->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
+    flow->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
     node->counters.tx_acks++;
     return true;
 }
@@ -131,7 +122,7 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     struct wire_header header = header_for(peer, WIRE_MESSAGE, depart_ns);
     packet->depart_ns = depart_ns;
     header.packet_number = number;
-    uint8_t *scratch = node->scratch[node->scratch_used++];
+    uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
     split(packet, scratch, wire_message_encode(scratch, &header, &message, body));
     node->counters.tx_control++;
     return true;
@@ -160,7 +151,7 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
     }
     if (peer->state != PEER_UP)
         return false;
-    if (node->scratch_used < SCRATCH_COUNT &&
+    if (node->scratch->used < SCRATCH_COUNT &&
         (fill_ack(node, peer, packet, now_ns) || fill_message(node, peer, packet, now_ns)))
         return true;
     struct wire_probe probe;
@@ -188,9 +179,9 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
             if (more)
                 account(node, peer, &packets[count++]);
         }
-        if (!more && !(node->scratch_used == SCRATCH_COUNT && peer_control_due(peer, now_ns)))
+        if (!more && !(node->scratch->used == SCRATCH_COUNT && peer_control_due(peer, now_ns)))
             node->ports[port].control_mask &= ~(1ULL << index);
-        node_schedule(node, peer_next_ns(peer));
+        core_schedule(node, peer_next_ns(peer));
     }
     return count;
 }
@@ -199,13 +190,19 @@ uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, ui
 {
     CHECK(port < node->config.port_count);
     node_advance(node, now_ns);
-    node->scratch_used = 0;
+    node->scratch->used = 0;
     uint16_t count = 0;
     if (node->ports[port].control_mask != 0)
         count = control_tx(node, port, packets, room, now_ns);
     if (node->shutting_down)
         return count;
-    while (count < room && data_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
+    while (count < room && depart_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
         count++;
     return count;
+}
+
+void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < count; index++)
+        feedback_on_report(node, &reports[index], now_ns);
 }

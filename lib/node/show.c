@@ -1,180 +1,11 @@
-/* What a node tells of itself: views for programs, reports for operators. One description serves text and
- * JSON. */
+/* What a node tells operators of itself: one description serves text and JSON. */
 #include <stdio.h>
 #include <string.h>
 
-#include "node/internal.h"
-
-static const char *const job_state_names[JOB_STATE_COUNT] = {
-    [JOB_ACCEPTED] = "accepted", [JOB_MEASURING] = "measuring",
-    [JOB_PLANNING] = "planning", [JOB_DISTRIBUTING] = "distributing",
-    [JOB_RUNNING] = "running",   [JOB_DONE] = "done",
-    [JOB_FAILED] = "failed",     [JOB_CANCELLED] = "cancelled"};
-
-static const char *const site_state_names[SITE_STATE_COUNT] = {[SITE_RECEIVING] = "receiving",
-                                                               [SITE_VERIFIED] = "verified",
-                                                               [SITE_SKIPPED] = "skipped",
-                                                               [SITE_FAILED] = "failed"};
-
-const char *job_state_name(unsigned state)
-{
-    return state < JOB_STATE_COUNT ? job_state_names[state] : "unknown";
-}
-
-const char *site_state_name(unsigned state)
-{
-    return state < SITE_STATE_COUNT ? site_state_names[state] : "unknown";
-}
-
-#define COUNTER(name, help) {#name, offsetof(struct node_counters, name)},
-static const struct {
-    const char *name;
-    size_t offset;
-} counter_rows[] = {
-#include "node/counters.def"
-};
-#undef COUNTER
-
-const char *node_counter(const struct node *node, uint32_t index, uint64_t *value)
-{
-    if (index >= sizeof(counter_rows) / sizeof(counter_rows[0]))
-        return NULL;
-    memcpy(value, (const uint8_t *)&node->counters + counter_rows[index].offset, sizeof(*value));
-    return counter_rows[index].name;
-}
-
-/* ---- views ---- */
-
-uint32_t node_job_count(const struct node *node)
-{
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        count += node->jobs[slot].in_use;
-    return count;
-}
-
-static const struct job *job_at(const struct node *node, uint32_t index)
-{
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        if (node->jobs[slot].in_use && index-- == 0)
-            return &node->jobs[slot];
-    return NULL;
-}
-
-static void view_limit(const struct node *node, const struct job *job, const struct site *site,
-                       struct node_site_view *view)
-{
-    struct site_limit limit = source_site_limit(node, job, site);
-    if (limit.cause == EDGE_LIMIT_none)
-        return;
-    const struct plan_node *nodes = job->request.nodes;
-    view->limited_by = limit.cause;
-    view->limited_rate_bps = limit.rate_bps;
-    name_copy(view->limited_from, NAME_BYTES, nodes[limit.from].name);
-    name_copy(view->limited_to, NAME_BYTES, nodes[limit.to].name);
-    if (limit.held_by != PEER_NONE)
-        name_copy(view->held_by, NAME_BYTES, nodes[limit.held_by].name);
-}
-
-bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view)
-{
-    const struct job *job = job_at(node, index);
-    if (job == NULL)
-        return false;
-    memset(view, 0, sizeof(*view));
-    name_copy(view->name, sizeof(view->name),
-              job->is_source ? job->spec.name : job->part.fixed.job_name.text);
-    view->id = job->id;
-    view->state = job->state;
-    view->source = job->is_source;
-    view->controls = job->controls;
-    view->size_bytes = job->stream.on ? job->stream.bytes : job->geometry.size_bytes;
-    view->created_ns = job->created_ns;
-    view->running_ns = job->started_ns;
-    view->ended_ns = job->ended_ns;
-    view->first_data_ns = job->first_data_ns;
-    name_copy(view->text, sizeof(view->text), job->text);
-    name_copy(view->note, sizeof(view->note), job->note);
-    if (!job->is_source)
-        return true;
-    view->plan = job->plan;
-    view->request = job->request;
-    for (uint16_t site = 0; site < job->site_count; site++) {
-        if (!job->sites[site].receiver)
-            continue;
-        struct node_site_view *target = &view->sites[view->site_count++];
-        name_copy(target->name, sizeof(target->name), job->sites[site].name);
-        target->state = job->sites[site].state;
-        target->received_bytes = job->sites[site].received_bytes;
-        target->verified_bytes = job->sites[site].verified_bytes;
-        target->complete_ns = job->sites[site].complete_ns;
-        name_copy(target->text, sizeof(target->text), job->sites[site].text);
-        view_limit(node, job, &job->sites[site], target);
-    }
-    return true;
-}
-
-uint32_t node_edge_count(const struct node *node)
-{
-    return node->peer_count;
-}
-
-static uint64_t running_ns_of_edge(const struct node *node, const struct peer *peer)
-{
-    uint64_t first_ns = TIME_NEVER, last_ns = 0;
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
-        const struct job *job = &node->jobs[slot];
-        if (!job->in_use || job->started_ns == 0 || job->child_of_peer[peer->index] == UINT8_MAX)
-            continue;
-        first_ns = MIN(first_ns, job->started_ns);
-        last_ns = MAX(last_ns, job->ended_ns == 0 ? node->now_ns : job->ended_ns);
-    }
-    return last_ns > first_ns ? last_ns - first_ns : 0;
-}
-
-static uint64_t competitive_ns(const struct congestion *congestion)
-{
-    struct congestion_view view = {0};
-    if (congestion->type != NULL && congestion->type->view != NULL)
-        congestion->type->view(congestion, &view);
-    return view.competitive_ns;
-}
-
-bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view)
-{
-    if (index >= node->peer_count)
-        return false;
-    const struct peer *peer = &node->peers[index];
-    const struct sender_counters *sent = &peer->sender.counters;
-    uint64_t running_ns = running_ns_of_edge(node, peer);
-    *view = (struct node_edge_view){
-        .sent_packets = sent->sent_packets,
-        .sent_bytes = sent->sent_bytes,
-        .acked_packets = sent->acked_packets,
-        .lost_packets = sent->lost_packets,
-        .repairs = sent->repairs,
-        .spurious_repairs = sent->spurious_repairs,
-        .received_packets = peer->receiver.counters.packets,
-        .received_bytes = peer->receiver.counters.bytes,
-        .duplicates = peer->receiver.counters.duplicates,
-        .feedback_bytes = peer->feedback_bytes,
-        .goodput_bps = running_ns == 0 ? 0 : muldiv64(peer->acked_payload_bytes * 8, NS_PER_S, running_ns),
-        .rate_bps = sender_rate_bps(&peer->sender),
-        .rtt_smoothed_ns = peer->sender.rtt.smoothed_ns,
-        .rtt_min_ns = peer->sender.rtt.sampled ? rtt_min_ns(&peer->sender.rtt) : peer->rtt_min_ns,
-        .in_flight_packets = peer->sender.in_flight_packets,
-        .limited_by = (uint8_t)causes_dominant(&peer->causes, node->now_ns),
-        .limited_now = (uint8_t)causes_recent(&peer->causes, node->now_ns),
-        .competitive_ns = competitive_ns(&peer->sender.congestion),
-        .up = peer->state == PEER_UP,
-    };
-    name_copy(view->peer, sizeof(view->peer), peer->config->name);
-    for (unsigned cause = 0; cause < EDGE_LIMIT_COUNT; cause++)
-        view->limited_ppm[cause] = causes_share_ppm(&peer->causes, (enum edge_limit)cause, node->now_ns);
-    return true;
-}
-
-/* ---- reports ---- */
+#include "node/flow/flow.h"
+#include "node/node.h"
+#include "node/role/manifest.h"
+#include "node/top.h"
 
 /* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
 static bool wants_all(const struct report *report)
@@ -399,7 +230,7 @@ static void show_config(const struct node *node, struct report *report)
     report_table_end(report);
 }
 
-bool show(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
+bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     struct report report;
     report_begin(&report, msg->body.show.form, reply->text, reply->room);

@@ -9,15 +9,15 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "node/causes.h"
-#include "node/share.h"
+#include "node/core/fair_queue.h"
+#include "node/flow/causes.h"
 
 #define EDGES_MAX 64
 #define MBPS      1000000ULL
 
 struct bench {
-    struct share_port port;
-    struct share_edge edges[EDGES_MAX];
+    struct fair_clock port;
+    struct fair_user edges[EDGES_MAX];
     uint64_t weights[EDGES_MAX];
     uint64_t bytes[EDGES_MAX];
     bool idle[EDGES_MAX];
@@ -28,11 +28,11 @@ static void send_one(struct bench *bench, uint32_t wire_bytes)
 {
     unsigned best = EDGES_MAX;
     for (unsigned edge = 0; edge < bench->count; edge++)
-        if (!bench->idle[edge] && (best == EDGES_MAX || share_tag(&bench->port, &bench->edges[edge]) <
-                                                            share_tag(&bench->port, &bench->edges[best])))
+        if (!bench->idle[edge] && (best == EDGES_MAX || fair_tag(&bench->port, &bench->edges[edge]) <
+                                                            fair_tag(&bench->port, &bench->edges[best])))
             best = edge;
     assert_true(best < EDGES_MAX);
-    share_on_sent(&bench->port, &bench->edges[best], wire_bytes, bench->weights[best]);
+    fair_on_sent(&bench->port, &bench->edges[best], fair_rate_cost(wire_bytes, bench->weights[best]));
     bench->bytes[best] += wire_bytes;
 }
 

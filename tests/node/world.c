@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "node/internal.h"
+#include "node/job/job.h"
 #include "planner/solve.h"
 #include "store/stream.h"
 
@@ -467,7 +467,7 @@ static uint64_t wake_ns(const struct world_node *node)
     if (!node->alive)
         return TIME_NEVER;
     uint64_t next_ns = node_next_ns(node->node);
-    if (node->disk_stuck && node->node->disk_head != node->node->disk_tail)
+    if (node->disk_stuck && !disk_queue_empty(&node->node->disk_queue))
         next_ns = MIN(node->node->tick_ns, node->node->now_ns + NS_PER_MS);
     if (node->reply_count > 0)
         next_ns = MIN(next_ns, node->replies[0].at_ns);
@@ -580,8 +580,8 @@ bool world_is_clean(const struct world *world, uint16_t index)
     const struct node *node = world->nodes[index].node;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
-        if (world->nodes[index].files[slot].open || job->disk_outstanding > 0 || job->object != NULL ||
-            (job->in_use && (job->state < JOB_DONE || job->phase != PHASE_CLOSING || job->disk_open)))
+        if (world->nodes[index].files[slot].open || job->disk.outstanding > 0 || job->object != NULL ||
+            (job_is_known(job) && job->phase != PHASE_CLOSED))
             return false;
     }
     for (uint16_t peer = 0; peer < node->peer_count; peer++)

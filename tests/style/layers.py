@@ -11,9 +11,14 @@ import os
 import re
 import sys
 
-CORE = ["base", "pack", "wire", "netem", "edge", "store", "fwd", "plan", "probe", "ctl", "node"]
+CORE = ["base", "pack", "wire", "netem", "edge", "store", "plan", "probe", "ctl", "node"]
 ORDER = CORE + ["disk", "sim", "shm", "conf", "planner", "dpdk"]
 TOP = {"probe": "probe", "planner": "planner"}
+
+# Rooms of a layer, from the ground up: a room includes its own and lower ones; what stands beside the folders of
+# rooms may include all of them, and be included by them only where it is named here.
+ROOMS = {"node": ["core", "peer", "job", "flow", "kind", "role"]}
+ROOMS_GROUND = {"node/node_config.h", "node/packet.h", "node/job_state.h"}
 
 # What folders above the core may include when they state no list of their own.
 UPPER = {
@@ -132,6 +137,18 @@ def check_project_include(path, number, target, lists, problems):
         problems.append(f"{path}:{number}: {layer} may not include {target}")
 
 
+def check_room_include(path, number, target, problems):
+    parts = path.split("/")
+    rooms = ROOMS.get(layer_of(path))
+    if rooms is None or len(parts) < 4 or target.split("/")[0] != layer_of(path) or target in ROOMS_GROUND:
+        return
+    other = target.split("/")[1]
+    if target.endswith(".def"):
+        return
+    if other not in rooms[: rooms.index(parts[2]) + 1]:
+        problems.append(f"{path}:{number}: room {parts[2]} stands below {target}")
+
+
 def check_system_include(path, number, target, problems):
     layer = layer_of(path)
     folder = "/".join(path.split("/")[:2])
@@ -168,6 +185,7 @@ def check_file(root, path, lists, problems):
             check_system_include(path, number, match.group(2), problems)
         else:
             check_project_include(path, number, match.group(2), lists, problems)
+            check_room_include(path, number, match.group(2), problems)
     if layer_of(path) in CORE and path != "lib/base/check.h":
         check_sans_io(path, text, problems)
 

@@ -1,0 +1,82 @@
+/* The ground of a node: configuration, time, deadlines, counters, digest, generator and the disk queue.
+ * Every room above gets `struct node` and finds its own part there; a room knows the types of the rooms
+ * below it only, so the parts of upper rooms are pointers that lower ones can't follow.
+ *
+ * Rooms, from the ground up: core, peer, job, flow, kind, role; on top of them the seam (node.c, node_rx.c,
+ * node_tx.c), the dispatch of messages (control.c) and the views (views.c, show.c). Calls go downwards only
+ * (tests/style/cycles.py); what an upper room has to know travels upwards as data: a return value, a bit, an
+ * event. The one exception is the table of an object's kind (job/object_kind.h), whose hooks the flow calls. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "node/core/disk_queue.h"
+#include "node/node_config.h"
+#include "store/store.h"
+
+/* A node commits packets to a port so far ahead at most. */
+#define TX_HORIZON_NS 50000ULL
+/* Jobs look at what they can't be woken for this often. */
+#define JOB_TICK_NS 5000000ULL
+
+#define COUNTER(name, help) uint64_t name;
+struct node_counters {
+#include "node/counters.def"
+};
+#undef COUNTER
+
+struct node {
+    struct node_config config;
+    struct rng rng;
+    struct digest digest; /* over everything the node does */
+    struct node_counters counters;
+    uint64_t now_ns;       /* newest time seen: checks that it never runs back */
+    uint64_t tick_ns;      /* when node_tick has something to do */
+    uint64_t jobs_tick_ns; /* … for the jobs */
+    bool shutting_down;
+    struct disk_queue disk_queue;
+    /* room peer */
+    uint16_t peer_count;
+    struct peer *peers;
+    struct node_port *ports; /* NODE_PORTS_MAX */
+    struct measure *measure;
+    /* room job: NODE_JOBS_MAX slots; the ids once more, side by side, for the way of a data packet */
+    struct job *jobs;
+    uint32_t job_ids[NODE_JOBS_MAX];
+    struct store store;
+    /* room flow: one per peer */
+    struct flow *flows;
+    /* room kind: one per job slot */
+    struct job_stream *streams;
+    /* room role: one source per job slot, the one manifest that is being written, the planner */
+    struct source *sources;
+    struct manifest_file *manifest;
+    bool planner_attached;
+    uint32_t plan_requests_due; /* bit per job slot */
+    /* on top */
+    struct scratch *scratch;
+};
+
+/* node_tick is wanted at that time, or before. */
+static inline void core_schedule(struct node *node, uint64_t at_ns)
+{
+    if (at_ns < node->tick_ns)
+        node->tick_ns = at_ns;
+}
+
+/* Something changed that jobs have to look at. */
+static inline void core_wake_jobs(struct node *node, uint64_t now_ns)
+{
+    if (now_ns < node->jobs_tick_ns)
+        node->jobs_tick_ns = now_ns;
+}
+
+/* A job's or a site's new state, into the digest. */
+static inline void core_note_state(struct node *node, uint32_t job, unsigned state)
+{
+    digest_add(&node->digest, (uint64_t)job << 8 | state);
+}

@@ -1,0 +1,91 @@
+/* A node's memory and its start. */
+#include "base/check.h"
+#include "edge/sender.h"
+#include "node/flow/flow.h"
+#include "node/kind/stream.h"
+#include "node/node.h"
+#include "node/peer/measure.h"
+#include "node/role/manifest.h"
+#include "node/role/source.h"
+#include "node/top.h"
+#include "wire/ethernet.h"
+
+static struct store_config store_config(const struct node_config *config)
+{
+    return (struct store_config){
+        .memory_bytes = config->buffer_bytes,
+        .blocks_max = config->blocks_max,
+        .objects_max = NODE_JOBS_MAX,
+        .bodies_shared = config->bodies_shared,
+    };
+}
+
+size_t node_bytes(const struct node_config *config)
+{
+    struct store_config store = store_config(config);
+    size_t bytes = arena_need(sizeof(struct node));
+    bytes += arena_need(NODE_PORTS_MAX * sizeof(struct node_port));
+    bytes += arena_need(config->peer_count * sizeof(struct peer));
+    bytes += arena_need(config->peer_count * sizeof(struct flow));
+    bytes += arena_need(sizeof(struct measure));
+    bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
+    bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
+    bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
+    bytes += arena_need(sizeof(struct manifest_file));
+    bytes += arena_need(MANIFEST_BYTES);
+    bytes += arena_need(sizeof(struct scratch));
+    bytes += store_bytes(&store);
+    for (uint16_t index = 0; index < config->peer_count; index++)
+        bytes += peer_bytes(config, &config->peers[index]);
+    return bytes;
+}
+
+static void allocate(struct node *node, struct arena *arena)
+{
+    node->ports = arena_alloc(arena, NODE_PORTS_MAX * sizeof(struct node_port));
+    node->peers = arena_alloc(arena, node->peer_count * sizeof(struct peer));
+    node->flows = arena_alloc(arena, node->peer_count * sizeof(struct flow));
+    node->measure = arena_alloc(arena, sizeof(struct measure));
+    node->jobs = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job));
+    node->streams = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job_stream));
+    node->sources = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct source));
+    node->manifest = arena_alloc(arena, sizeof(struct manifest_file));
+    node->manifest->text = arena_alloc(arena, MANIFEST_BYTES);
+    node->scratch = arena_alloc(arena, sizeof(struct scratch));
+}
+
+static void init_ports(struct node *node, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < node->config.port_count; index++) {
+        struct node_port_config *port = &node->config.ports[index];
+        if (port->down_bps == 0)
+            port->down_bps = port->rate_bps;
+        uint32_t frame_bytes = port->mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES;
+        pacer_init(&node->ports[index].pacer, port->rate_bps, SENDER_BURST_PACKETS * frame_bytes, now_ns);
+    }
+}
+
+struct node *node_create(const struct node_config *config, void *memory, size_t bytes, uint64_t now_ns)
+{
+    struct err err;
+    CHECK(node_config_check(config, &err));
+    CHECK(bytes >= node_bytes(config));
+    struct arena arena;
+    arena_init(&arena, memory, bytes);
+    struct node *node = arena_alloc(&arena, sizeof(*node));
+    node->config = *config;
+    node->peer_count = config->peer_count;
+    node->now_ns = now_ns;
+    node->jobs_tick_ns = now_ns;
+    rng_init(&node->rng, config->seed ^ config->incarnation * 0x9e3779b97f4a7c15ULL);
+    digest_init(&node->digest);
+    allocate(node, &arena);
+    init_ports(node, now_ns);
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        peer_init(node, index, &arena, now_ns);
+        flow_init(&node->flows[index]);
+    }
+    struct store_config store = store_config(config);
+    store_init(&node->store, &store, &arena);
+    return node;
+}

@@ -1,0 +1,120 @@
+#include "node/flow/arrive.h"
+
+#include "node/job/object_kind.h"
+#include "wire/data.h"
+
+/* Whether this node takes data of the job at all; the source of one takes none of it. */
+static bool takes_data(const struct job *job)
+{
+    return job != NULL && job->source == NULL && job->object != NULL &&
+           (job->phase == PHASE_READY || phase_runs(job->phase));
+}
+
+/* The job of the packet, or NULL with a drop counted. */
+static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
+{
+    struct job *job = job_find(node, data->job);
+    if (!takes_data(job) || wire_content_stripe(data->content) != 0) {
+        node->counters.drop_data_job++;
+        return NULL;
+    }
+    if (job->parent != peer->index) {
+        node->counters.drop_data_parent++;
+        return NULL;
+    }
+    return job;
+}
+
+static void on_stored(struct node *node, struct flow *flow, struct job *job, uint32_t count,
+                      uint64_t completed)
+{
+    node->counters.rx_data++;
+    flow->credit_symbols = job->geometry.block_symbols;
+    flow->run_symbols = MAX(flow->run_symbols, count);
+    flow->ack_class = (uint8_t)(job->controls.dscp << 2);
+    if (completed != UINT64_MAX)
+        job->kind->on_block(node, job, completed);
+    if (job->kind->on_put != NULL)
+        job->kind->on_put(node, job);
+    if (job->children.count > 0)
+        flow_wake_children(node, job);
+}
+
+/* True when the packet number is to be acked: stored, known already, or of no use to anybody. */
+static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
+                          const struct wire_data_view *view)
+{
+    uint64_t symbol = wire_content_symbol(view->fixed.content);
+    uint32_t count = wire_content_count(view->fixed.content);
+    uint64_t completed = UINT64_MAX;
+    switch (kind_place(job, count, &symbol)) {
+    case PLACE_INSIDE:
+        break;
+    case PLACE_KNOWN:
+        node->counters.symbols_repeated++;
+        return true;
+    case PLACE_REFUSED:
+        node->counters.drop_data_memory++;
+        return false;
+    }
+    enum put_result result =
+        object_put(job->object, symbol, count, view->tags, view->body, view->body_bytes, &completed);
+    switch (result) {
+    case PUT_STORED:
+        on_stored(node, flow, job, count, completed);
+        return true;
+    case PUT_DUPLICATE:
+        node->counters.symbols_repeated++;
+        return true;
+    case PUT_NO_SLOT:
+        node->counters.drop_data_memory++;
+        return false;
+    case PUT_BAD_LENGTH:
+    case PUT_OUTSIDE:
+        node->counters.drop_data_symbol++;
+        return false;
+    }
+    return false;
+}
+
+void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                      const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_data_view view;
+    enum wire_error error = wire_data_decode(packet->data, packet->length, &view);
+    if (error == WIRE_TOO_SHORT) {
+        node->counters.drop_short++;
+        return;
+    }
+    if (error != WIRE_OK) {
+        node->counters.drop_length++;
+        return;
+    }
+    uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
+    uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);
+    enum receiver_verdict verdict = receiver_check(&peer->receiver, number, floor);
+    if (verdict == RECEIVER_BEYOND_WINDOW) {
+        node->counters.drop_data_window++;
+        return;
+    }
+    if (verdict == RECEIVER_DUPLICATE) {
+        node->counters.drop_data_duplicate++;
+    } else {
+        struct job *job = admit(node, peer, &view.fixed);
+        if (job != NULL && !store_symbols(node, flow_of(node, peer), job, &view))
+            return;
+    }
+    uint32_t wire_bytes = packet->length + peer->frame_overhead;
+    receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
+                       packet->rx_ns);
+    if (header->flags & WIRE_FLAG_TAIL)
+        receiver_hurry(&peer->receiver);
+    if (verdict == RECEIVER_NEW)
+        node->ports[peer->port].received_bytes += wire_bytes;
+    digest_add(&node->digest, view.fixed.content ^ number << 1);
+    uint64_t due_ns = receiver_next_ns(&peer->receiver);
+    if (now_ns >= due_ns)
+        peer_note_control(node, peer);
+    else
+        core_schedule(node, due_ns);
+}

@@ -1,0 +1,13 @@
+/* Credit: room in the symbol buffer, told to parents in acks. */
+#pragma once
+
+#include "edge/limit.h"
+#include "node/flow/flow.h"
+
+/* In packets of this edge, shared among the peers that are parents now. As long as one slot is left, some
+ * room is told: many jobs in a small buffer must not wait for each other. */
+uint32_t credit_packets(const struct node *node, const struct peer *peer);
+/* What keeps credit short: blocks that wait for this node's disk, or children that have not acked. */
+enum edge_limit credit_limit(const struct node *node);
+/* A sender that was told of no room waits for the news that there is some: true when that has come. */
+bool credit_has_news(const struct node *node, struct peer *peer);

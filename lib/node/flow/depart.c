@@ -1,0 +1,229 @@
+#include "node/flow/depart.h"
+
+#include "base/check.h"
+#include "node/flow/feedback.h"
+#include "node/flow/turn.h"
+#include "node/job/object_kind.h"
+#include "wire/data.h"
+
+#define ECT_0 2 /* congestion may be marked instead of dropped (RFC 3168) */
+
+static uint32_t body_bytes_of(const struct job *job, const struct feed_item *item)
+{
+    return (uint32_t)geometry_run_length(&job->geometry, item->symbol, item->count);
+}
+
+static uint32_t wire_bytes_of(const struct peer *peer, const struct job *job, const struct feed_item *item)
+{
+    return WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + body_bytes_of(job, item) + peer->frame_overhead;
+}
+
+static void fill_data(struct node *node, struct peer *peer, struct job *job, const struct feed_item *item,
+                      uint32_t body_bytes, uint64_t depart_ns, struct tx_packet *packet)
+{
+    const struct slot *slot = &node->store.slots[item->slot];
+    uint64_t symbol = kind_number(job, item->symbol);
+    uint64_t content = wire_content(symbol, item->count, 0, (uint8_t)job->epoch);
+    uint32_t wire_bytes = wire_bytes_of(peer, job, item);
+    uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
+    uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
+    struct child *child = &job->children.of[job->children.of_peer[peer->index]];
+    feed_on_sent(job->object, job->children.of_peer[peer->index], item);
+    turn_on_sent(flow_of(node, peer), job, child, wire_bytes, depart_ns);
+    uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
+    struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
+    struct wire_header header = {.version = WIRE_VERSION,
+                                 .type = WIRE_DATA,
+                                 .flags = sender_at_tail(&peer->sender, depart_ns) ? WIRE_FLAG_TAIL : 0,
+                                 .session = peer->session_out,
+                                 .packet_number = (uint32_t)number,
+                                 .stamp = wire_stamp(depart_ns)};
+    packet->port = peer->port;
+    packet->peer = peer->index;
+    packet->to = peer->config->address;
+    packet->depart_ns = depart_ns;
+    packet->traffic_class = (uint8_t)(job->controls.dscp << 2 | ECT_0);
+    packet->cookie = feedback_cookie(item->slot, peer->index, number);
+    packet->head_bytes = (uint16_t)wire_data_encode(packet->head, &header, &data,
+                                                    slot_tags(slot, &job->geometry, item->symbol));
+    packet->body = slot_symbol(slot, &job->geometry, item->symbol);
+    packet->body_bytes = (uint16_t)body_bytes;
+    pacer_on_sent(&node->ports[peer->port].pacer, wire_bytes, depart_ns);
+    digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
+    node->counters.tx_data++;
+}
+
+/* Why no job has anything for this peer. */
+static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
+{
+    enum edge_limit why = EDGE_LIMIT_none;
+    for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
+        const struct job *job = &node->jobs[__builtin_ctz(mask)];
+        uint8_t child = job->children.of_peer[peer->index];
+        if (job->controls.paused || !flow_owes(job, child))
+            continue;
+        enum edge_limit this_one = job->kind->why_waits(job, child);
+        if (this_one > why)
+            why = this_one; /* one's own disk and memory before what others do not bring */
+    }
+    return why;
+}
+
+/* The edge waits for `limit` from now on. Where credit is short, the receiver has said why. */
+static void edge_waits(const struct node *node, struct peer *peer, enum edge_limit limit)
+{
+    enum edge_limit told = peer->sender.receiver_limit;
+    bool receivers = limit == EDGE_LIMIT_credit && told != EDGE_LIMIT_none;
+    sender_on_limited(&peer->sender, limit == EDGE_LIMIT_none ? EDGE_LIMIT_application : limit);
+    causes_set(&flow_of(node, peer)->causes, receivers ? told : limit, node->now_ns);
+}
+
+/* When the item may leave; TIME_NEVER with *limit. Credit is asked for to begin a block, never to complete
+ * one: else parent and child could each wait for the other to let go of a block that is not whole. */
+static uint64_t item_send_ns(const struct peer *peer, const struct job *job, const struct feed_item *item,
+                             enum edge_limit *limit)
+{
+    uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes_of(peer, job, item), item->repair, limit);
+    if (at_ns == TIME_NEVER && *limit == EDGE_LIMIT_credit && item->begun)
+        return pacer_next_ns(&peer->sender.pacer);
+    /* The strategy would allow no more than the cap: a higher cap is what would help. */
+    if (at_ns != TIME_NEVER && *limit == EDGE_LIMIT_congestion &&
+        peer->sender.rate_cap_bps <= peer->sender.congestion.rate_bps)
+        *limit = EDGE_LIMIT_cap;
+    return at_ns;
+}
+
+/* The item to be sent, when, and what decides that time: what is next, or, where that is held, what may pass.
+ */
+static struct job *choose_item(struct node *node, struct peer *peer, uint64_t horizon_ns,
+                               struct feed_item *item, uint64_t *at_ns, enum edge_limit *limit)
+{
+    struct flow *flow = flow_of(node, peer);
+    uint64_t held_ns;
+    struct job *job = turn_next_item(node, peer, false, horizon_ns, item, &held_ns);
+    flow->job_held = job == NULL && held_ns != TIME_NEVER;
+    *at_ns = held_ns;
+    if (job == NULL) {
+        edge_waits(node, peer, flow->job_held ? EDGE_LIMIT_cap : why_nothing(node, peer));
+        return NULL;
+    }
+    *at_ns = item_send_ns(peer, job, item, limit);
+    if (*at_ns != TIME_NEVER)
+        return job;
+    edge_waits(node, peer, *limit);
+    if (item->repair || item->begun)
+        return NULL;
+    job = turn_next_item(node, peer, true, horizon_ns, item, &held_ns);
+    if (job != NULL)
+        *at_ns = item_send_ns(peer, job, item, limit);
+    return job == NULL || *at_ns == TIME_NEVER ? NULL : job;
+}
+
+/* What held a packet that leaves lag_ns behind its edge's pacer. One behind by more than the catch-up has
+ * lost that time for good: the port was busy with others, or this node was not called in time. That ends when
+ * it has caught up by a quarter: packets of several edges do not come at even distances. */
+static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_ns, bool port_busy,
+                       enum edge_limit limit)
+{
+    struct flow *flow = flow_of(node, peer);
+    bool behind = flow->causes.holds == EDGE_LIMIT_uplink || flow->causes.holds == EDGE_LIMIT_cpu;
+    uint64_t burst_ns = peer->sender.pacer.burst_ns;
+    if (lag_ns <= (behind ? burst_ns - burst_ns / 4 : burst_ns)) {
+        causes_set(&flow->causes, limit, node->now_ns);
+        return;
+    }
+    enum edge_limit cause = port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu;
+    if (!behind)
+        causes_lost(&flow->causes, cause, elapsed_ns(lag_ns, burst_ns), node->now_ns);
+    edge_waits(node, peer, cause);
+}
+
+/* Tries one edge: true when its packet was filled. Else ready_ns says when to try again; it is later than
+ * before. */
+static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns, struct tx_packet *packet,
+                      uint64_t now_ns)
+{
+    struct flow *flow = flow_of(node, peer);
+    struct feed_item item;
+    uint64_t at_ns = TIME_NEVER, before_ns = flow->ready_ns;
+    enum edge_limit limit = EDGE_LIMIT_none;
+    struct job *job = choose_item(node, peer, horizon_ns, &item, &at_ns, &limit);
+    flow->ready_ns = at_ns;
+    if (job == NULL)
+        return false;
+    struct node_port *port = &node->ports[peer->port];
+    uint64_t port_ns = pacer_next_ns(&port->pacer);
+    uint64_t due_ns = MAX(port_ns, now_ns);
+    if (at_ns > MAX(due_ns, before_ns))
+        return false; /* another edge may be due before */
+    uint64_t depart_ns = MAX(at_ns, due_ns);
+    CHECK(depart_ns <= horizon_ns);
+    /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
+    uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(at_ns, before_ns));
+    note_limit(node, peer, lag_ns, port_ns >= now_ns, limit);
+    uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
+    fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);
+    fair_on_sent(&port->share, &flow->port_share, fair_rate_cost(wire_bytes, peer->sender.rate_cap_bps));
+    flow->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
+    if (flow->ready_ns == TIME_NEVER)
+        flow->ready_ns = 0; /* found out, and counted, by the next try */
+    core_schedule(node, sender_next_ns(&peer->sender));
+    return true;
+}
+
+/* Whose packet is next on the port. Of the edges that are due when the port is free again, the one whose
+ * share it is; else the one that is due first. NULL: none before the horizon. */
+static struct peer *choose_edge(struct node *node, uint16_t port, uint64_t due_ns, uint64_t horizon_ns)
+{
+    const struct node_port *from = &node->ports[port];
+    struct peer *best = NULL;
+    uint64_t best_tag = UINT64_MAX, best_ns = horizon_ns;
+    for (uint16_t step = 0; step < node->peer_count; step++) {
+        uint16_t index = (uint16_t)(from->turn + step);
+        if (index >= node->peer_count)
+            index = (uint16_t)(index - node->peer_count);
+        struct peer *peer = &node->peers[index];
+        const struct flow *flow = &node->flows[index];
+        if (peer->jobs_out == 0 || peer->port != port || peer->state != PEER_UP || flow->ready_ns > best_ns)
+            continue;
+        bool due = flow->ready_ns <= due_ns;
+        uint64_t tag = due ? fair_tag(&from->share, &flow->port_share) : UINT64_MAX;
+        if (best != NULL && (due ? tag >= best_tag : flow->ready_ns >= best_ns))
+            continue;
+        best = peer;
+        best_tag = tag;
+        best_ns = MAX(flow->ready_ns, due_ns);
+    }
+    return best;
+}
+
+bool depart_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
+                 uint64_t now_ns)
+{
+    uint64_t due_ns = MAX(pacer_next_ns(&node->ports[port].pacer), now_ns);
+    if (due_ns > horizon_ns)
+        return false;
+    for (;;) {
+        struct peer *peer = choose_edge(node, port, due_ns, horizon_ns);
+        if (peer == NULL)
+            return false;
+        if (!edge_send(node, peer, horizon_ns, packet, now_ns))
+            continue;
+        node->ports[port].turn = (uint16_t)((peer->index + 1) % node->peer_count);
+        return true;
+    }
+}
+
+uint64_t depart_next_ns(const struct node *node)
+{
+    uint64_t next_ns = TIME_NEVER;
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct peer *peer = &node->peers[index];
+        const struct flow *flow = &node->flows[index];
+        if (peer->jobs_out == 0 || flow->ready_ns == TIME_NEVER || peer->state != PEER_UP)
+            continue;
+        uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&node->ports[peer->port].pacer));
+        next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
+    }
+    return next_ns;
+}

@@ -1,0 +1,12 @@
+/* Symbols out: among the edges of a port the one that may send earliest; of its jobs, in turn, what the feed
+ * offers; the packet points into the symbol buffer and holds its slot until the port reports it. */
+#pragma once
+
+#include "node/flow/flow.h"
+#include "node/packet.h"
+
+/* The next data packet of a port; false: none may leave before the horizon. */
+bool depart_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct tx_packet *packet,
+                 uint64_t now_ns);
+/* When the next one may be asked for; TIME_NEVER: woken by an event. */
+uint64_t depart_next_ns(const struct node *node);

@@ -1,0 +1,100 @@
+#include "node/flow/edges.h"
+
+#include "node/flow/cap.h"
+#include "node/job/object_kind.h"
+
+/* An edge begins with so much per round trip where no rate is known. */
+#define START_BYTES      (32 * 1500ULL)
+#define START_RTT_NS_MIN NS_PER_MS
+
+static const char *congestion_name(enum part_congestion congestion)
+{
+    switch (congestion) {
+    case PART_CONGESTION_FIXED:
+        return "fixed";
+    case PART_CONGESTION_DELAY:
+        return "delay";
+    case PART_CONGESTION_BQL:
+        return "bql";
+    case PART_CONGESTION_SCAVENGER:
+        return "scavenger";
+    }
+    return "";
+}
+
+/* A strategy that this node does not have is replaced by one that also yields to what it meets. */
+static const struct congestion_type *congestion_of(const struct job *job)
+{
+    const struct congestion_type *type = congestion_find(congestion_name(job->part.fixed.congestion));
+    return type != NULL ? type : &congestion_delay_type;
+}
+
+/* At the rate that the job knows for its path, else at a few packets per round trip: the strategy looks for
+ * more. */
+static void start_edge(struct node *node, struct peer *peer, const struct job *job, uint64_t cap_bps,
+                       uint64_t now_ns)
+{
+    flow_of(node, peer)->causes = (struct causes){.holds = EDGE_LIMIT_application, .since_ns = now_ns};
+    uint64_t start_bps = job->part.fixed.start_bps;
+    bool known = start_bps != UINT64_MAX;
+    if (start_bps == 0)
+        start_bps = cap_bps;
+    if (!known) {
+        uint64_t rtt_ns = MAX(peer->sender.rtt.smoothed_ns, START_RTT_NS_MIN);
+        start_bps = muldiv64(START_BYTES * 8, NS_PER_S, rtt_ns);
+    }
+    sender_set_congestion(&peer->sender, congestion_of(job), MIN(start_bps, cap_bps), known, now_ns);
+}
+
+void edges_start(struct node *node, struct job *job, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < job->children.count; index++) {
+        struct child *child = &job->children.of[index];
+        struct peer *peer = &node->peers[child->peer];
+        bool idle = peer->jobs_out == 0;
+        /* At least one, as planned: a later measurement may have lost its large probes. */
+        child->symbols_per_packet = MAX(job_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
+        peer->jobs_out |= (uint16_t)(1u << job->slot);
+        cap_start(node, job, child, now_ns);
+        child->acked_ns = now_ns;
+        uint64_t cap_bps = cap_edge_bps(node, child->peer);
+        if (idle)
+            start_edge(node, peer, job, cap_bps, now_ns);
+        sender_set_cap(&peer->sender, cap_bps);
+        flow_of(node, peer)->ready_ns = 0;
+    }
+}
+
+static void stop_edge(struct node *node, struct job *job, uint16_t index)
+{
+    struct peer *peer = &node->peers[job->children.of[index].peer];
+    if ((peer->jobs_out & 1u << job->slot) == 0)
+        return;
+    peer->jobs_out &= (uint16_t) ~(1u << job->slot);
+    if (peer->jobs_out == 0)
+        causes_set(&flow_of(node, peer)->causes, EDGE_LIMIT_none, node->now_ns);
+    else
+        sender_set_cap(&peer->sender, cap_edge_bps(node, peer->index));
+}
+
+static void stop_child(struct node *node, struct job *job, uint16_t index)
+{
+    struct child *child = &job->children.of[index];
+    stop_edge(node, job, index);
+    if (job->object != NULL && !child->gone)
+        feed_drop(job->object, index);
+    child->gone = true;
+}
+
+void edges_drop(struct node *node, struct job *job, uint16_t peer)
+{
+    uint8_t index = job->children.of_peer[peer];
+    if (index != CHILD_NONE && !job->children.of[index].gone)
+        stop_child(node, job, index);
+}
+
+void edges_stop(struct node *node, struct job *job)
+{
+    for (uint16_t index = 0; index < job->children.count; index++)
+        stop_child(node, job, index);
+}

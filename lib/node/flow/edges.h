@@ -1,0 +1,12 @@
+/* The edges of a job begin and end to carry it. */
+#pragma once
+
+#include "node/flow/flow.h"
+
+/* The job runs from now on: an edge that carried none starts at the rate that the job knows for its path,
+ * else at a few packets per round trip. */
+void edges_start(struct node *node, struct job *job, uint64_t now_ns);
+/* The child gets no more of the job; nothing happens to one that is gone, or no child. */
+void edges_drop(struct node *node, struct job *job, uint16_t peer);
+/* All of them, at the job's end. */
+void edges_stop(struct node *node, struct job *job);

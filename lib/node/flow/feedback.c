@@ -1,0 +1,121 @@
+#include "node/flow/feedback.h"
+
+#include "base/check.h"
+#include "base/serial.h"
+#include "edge/receiver.h"
+#include "node/flow/credit.h"
+#include "node/job/object_kind.h"
+#include "wire/ack.h"
+#include "wire/data.h"
+
+static struct job *job_of_tag(struct node *node, uint16_t tag)
+{
+    struct job *job = &node->jobs[(tag & 0xff) % NODE_JOBS_MAX];
+    return job->object != NULL && job->generation == tag >> 8 ? job : NULL;
+}
+
+/* The events of a sender carry no peer: the one whose ack is being processed is kept here for the time of the
+ * call. */
+struct event_scope {
+    struct node *node;
+    uint16_t peer;
+};
+
+/* The record's job, child and place in the object; NULL: they are gone. */
+static struct job *event_job(const struct event_scope *scope, uint64_t content, uint16_t tag, uint32_t *child,
+                             uint64_t *symbol)
+{
+    struct job *job = job_of_tag(scope->node, tag);
+    if (job == NULL || job->children.of_peer[scope->peer] == CHILD_NONE)
+        return NULL;
+    *child = job->children.of_peer[scope->peer];
+    if (job->children.of[*child].gone)
+        return NULL;
+    *symbol = wire_content_symbol(content);
+    return kind_place(job, wire_content_count(content), symbol) == PLACE_INSIDE ? job : NULL;
+}
+
+static bool on_acked(void *owner, uint64_t content, uint16_t tag)
+{
+    const struct event_scope *scope = owner;
+    uint32_t child, count = wire_content_count(content);
+    uint64_t symbol;
+    struct job *job = event_job(scope, content, tag, &child, &symbol);
+    if (job == NULL)
+        return false;
+    scope->node->flows[scope->peer].acked_payload_bytes += geometry_run_length(&job->geometry, symbol, count);
+    return feed_on_acked(job->object, child, symbol, count);
+}
+
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
+{
+    uint32_t child;
+    uint64_t symbol;
+    struct job *job = event_job(owner, content, tag, &child, &symbol);
+    return job != NULL && feed_on_lost(job->object, child, symbol, wire_content_count(content));
+}
+
+static struct sender_events events_for(struct event_scope *scope)
+{
+    return (struct sender_events){
+        .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_lost, .owner = scope};
+}
+
+void feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_ack_view view;
+    enum wire_error error = wire_ack_decode(packet->data, packet->length, &view);
+    if (error == WIRE_TOO_SHORT) {
+        node->counters.drop_short++;
+        return;
+    }
+    if (error != WIRE_OK) {
+        node->counters.drop_length++;
+        return;
+    }
+    struct event_scope scope = {.node = node, .peer = peer->index};
+    struct sender_events events = events_for(&scope);
+    if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {
+        node->counters.drop_ack++;
+        return;
+    }
+    node->counters.rx_acks++;
+    if (peer->jobs_out != 0)
+        flow_wake(flow_of(node, peer), now_ns);
+    core_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
+}
+
+static void on_refused(struct node *node, struct peer *peer, uint64_t cookie, uint64_t now_ns)
+{
+    struct event_scope scope = {.node = node, .peer = peer->index};
+    struct sender_events events = events_for(&scope);
+    uint64_t number = serial_expand32(peer->sender.next_number, (uint32_t)cookie);
+    sender_on_refused(&peer->sender, number, &events);
+    sender_on_limited(&peer->sender, EDGE_LIMIT_port);
+    /* The port is full: try again when it may have drained, not at once. */
+    flow_of(node, peer)->ready_ns = now_ns + TX_HORIZON_NS;
+    node->counters.tx_refused++;
+}
+
+void feedback_on_report(struct node *node, const struct tx_report *report, uint64_t now_ns)
+{
+    CHECK(report->cookie != TX_COOKIE_NONE);
+    if (report->status == TX_REFUSED)
+        on_refused(node, &node->peers[report->cookie >> 32 & 0xff], report->cookie, now_ns);
+    if (report->released)
+        store_release(&node->store, (uint32_t)(report->cookie >> 40));
+}
+
+void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct flow *flow = flow_of(node, peer);
+    if (now_ns >= sender_next_ns(&peer->sender)) {
+        struct event_scope scope = {.node = node, .peer = peer->index};
+        struct sender_events events = events_for(&scope);
+        sender_on_tick(&peer->sender, now_ns, &events);
+    }
+    if (credit_has_news(node, peer))
+        receiver_remind(&peer->receiver, now_ns);
+    if (peer->jobs_out != 0 && flow->ready_ns == TIME_NEVER)
+        flow->ready_ns = 0; /* a tail probe may have given something back, or the window may have opened */
+}

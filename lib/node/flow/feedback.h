@@ -1,0 +1,15 @@
+/* What comes back for symbols that were sent: acks, losses, reports of ports. */
+#pragma once
+
+#include "node/flow/flow.h"
+#include "node/packet.h"
+
+void feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
+void feedback_on_report(struct node *node, const struct tx_report *report, uint64_t now_ns);
+/* Tail probes, silence, credit: of a peer that is up. */
+void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns);
+/* Cookie of a data packet: slot of the symbol buffer (24 bits), peer (8), packet number (32). */
+static inline uint64_t feedback_cookie(uint32_t slot, uint16_t peer, uint64_t number)
+{
+    return (uint64_t)slot << 40 | (uint64_t)peer << 32 | (uint32_t)number;
+}

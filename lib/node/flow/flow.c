@@ -1,0 +1,27 @@
+#include "node/flow/flow.h"
+
+void flow_init(struct flow *flow)
+{
+    flow->ready_ns = TIME_NEVER;
+    flow->credit_symbols = BLOCK_BYTES_TARGET / SYMBOL_BYTES_MAX;
+    flow->run_symbols = 1;
+    flow->credit_told = UINT32_MAX;
+}
+
+void flow_on_reset(struct flow *flow)
+{
+    flow->ready_ns = TIME_NEVER;
+    flow->credit_told = UINT32_MAX;
+}
+
+void flow_wake_children(struct node *node, const struct job *job)
+{
+    for (uint16_t child = 0; child < job->children.count; child++)
+        flow_wake(&node->flows[job->children.of[child].peer], node->now_ns);
+}
+
+bool flow_owes(const struct job *job, uint8_t child)
+{
+    return job->object != NULL && !phase_ends(job->phase) && !job->children.of[child].gone &&
+           !feed_done(job->object, child);
+}

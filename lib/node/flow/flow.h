@@ -1,0 +1,45 @@
+/* The flow of one edge: when it may send, what it waits for, whose turn it is, what its receiver has room
+ * for. One per peer, in a compact array: choosing the next edge of a port walks over it. */
+#pragma once
+
+#include "node/flow/causes.h"
+#include "node/job/job.h"
+
+struct flow {
+    uint64_t ready_ns;           /* when the edge may send again; TIME_NEVER: woken by an event */
+    struct fair_user port_share; /* of the port, by the rates of plan and jobs */
+    struct fair_clock turns;     /* of its jobs, see turn.h */
+    bool job_held;               /* ready_ns is the time of a job's pacer: another job may come earlier */
+    uint8_t ack_class;           /* traffic class of acks: that of the data which came last */
+    uint32_t credit_symbols;     /* block symbols of the job last received … */
+    uint32_t run_symbols;        /* … and the most that came in one packet: turn slots into packets */
+    uint32_t credit_told;        /* in the last ack; UINT32_MAX: never short */
+    uint64_t feedback_bytes;     /* wire bytes of acks sent */
+    uint64_t acked_payload_bytes;
+    struct causes causes; /* what it waited for since its first job came */
+};
+
+static inline struct flow *flow_of(const struct node *node, const struct peer *peer)
+{
+    return &node->flows[peer->index];
+}
+
+/* An edge that waits for its pacer finds out by itself, one that is due already keeps the time since when. */
+static inline void flow_wake(struct flow *flow, uint64_t now_ns)
+{
+    if (flow->ready_ns == TIME_NEVER || (flow->job_held && flow->ready_ns > now_ns))
+        flow->ready_ns = 0;
+}
+
+void flow_init(struct flow *flow);
+/* Its peer lost its state. */
+void flow_on_reset(struct flow *flow);
+/* Its peer came up. */
+static inline void flow_on_up(struct flow *flow)
+{
+    flow->ready_ns = 0;
+}
+/* Children of the job have something new to be sent. */
+void flow_wake_children(struct node *node, const struct job *job);
+/* There is something left that the child lacks. */
+bool flow_owes(const struct job *job, uint8_t child);

@@ -1,0 +1,120 @@
+/* What source and sites of a job share: phase and result, the edges of its part, requests to the disk. */
+#include "node/job/job.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/job/object_kind.h"
+#include "node/job_state.h"
+
+/* Sums over all jobs stay far below 2^64. */
+#define CHILD_RATE_BPS_MAX 100000000000000ULL
+
+void job_enter(struct job *job, enum job_phase phase)
+{
+    CHECK(phase_may_follow(job->phase, phase));
+    job->phase = phase;
+}
+
+enum job_state job_state(const struct job *job)
+{
+    return (enum job_state)(phase_ends(job->phase) ? job->outcome : phase_state(job->phase));
+}
+
+bool job_sink_lost(const struct job *job)
+{
+    return job->result == SITE_FAILED;
+}
+
+void job_request(struct node *node, struct job *job, const struct disk_request *request)
+{
+    struct disk_request whole = *request;
+    whole.handle = job->slot;
+    disk_queue_push(&node->disk_queue, &whole);
+    job->disk.outstanding++;
+}
+
+uint32_t job_ip_overhead(const struct node *node)
+{
+    uint32_t overhead = address_overhead_bytes(ADDRESS_IPV4);
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        overhead = MAX(overhead, address_overhead_bytes(node->config.peers[index].address.family));
+    return overhead;
+}
+
+uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer, uint32_t mtu)
+{
+    uint32_t overhead = address_overhead_bytes(node->peers[peer].config->address.family);
+    return geometry_symbols_per_packet(mtu, overhead, job->geometry.symbol_bytes);
+}
+
+static bool check_child(const struct node *node, const struct job *job, const struct wire_child *wanted,
+                        uint16_t peer, struct err *err)
+{
+    if (peer >= node->peer_count)
+        return err_set(err, "child '%s' is no peer of %s", wanted->name.text, node->config.name);
+    if (job->children.of_peer[peer] != CHILD_NONE)
+        return err_set(err, "child '%s' is there twice", wanted->name.text);
+    if (peer == job->parent || peer == job->source_peer)
+        return err_set(err, "child '%s' is also the %s", wanted->name.text,
+                       peer == job->parent ? "parent" : "source");
+    if (wanted->rate_bps == 0 || wanted->rate_bps > CHILD_RATE_BPS_MAX)
+        return err_set(err, "child '%s' has no rate that makes sense", wanted->name.text);
+    uint32_t mtu = node->config.ports[node->peers[peer].port].mtu;
+    if (job_symbols_per_packet(node, job, peer, mtu) == 0)
+        return err_set(err, "symbols of %u bytes do not fit the MTU %u towards %s",
+                       job->geometry.symbol_bytes, mtu, wanted->name.text);
+    return true;
+}
+
+bool job_install(struct node *node, struct job *job, struct err *err)
+{
+    struct job_children *children = &job->children;
+    memset(children->of_peer, CHILD_NONE, sizeof(children->of_peer));
+    children->count = 0;
+    for (uint8_t index = 0; index < job->part.fixed.child_count; index++) {
+        const struct wire_child *wanted = &job->part.children[index];
+        uint16_t peer = peer_find(node, wanted->name.text);
+        if (!check_child(node, job, wanted, peer, err))
+            return false;
+        children->of[index] = (struct child){.peer = peer, .rate_bps = wanted->rate_bps};
+        children->of_peer[peer] = index;
+        children->count++;
+    }
+    return true;
+}
+
+void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+{
+    if (job->result != SITE_RECEIVING)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(job->text, sizeof(job->text), format, arguments);
+    va_end(arguments);
+    job->result = SITE_FAILED;
+    job->news.status_due = true;
+    /* From now on blocks live in memory until every child has them. A child that needs one which is only on
+     * the lost disk cannot be served: it will be named by the source's stall check. */
+    if (job->object != NULL)
+        object_disk_lost(job->object);
+    if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
+        job_enter(job, PHASE_SERVING);
+    if (job->object != NULL && job->kind->on_sink_lost != NULL)
+        job->kind->on_sink_lost(node, job);
+    node->counters.jobs_failed++;
+    core_note_state(node, job->id, SITE_FAILED);
+    core_wake_jobs(node, now_ns);
+    core_schedule(node, now_ns);
+}
+
+void job_verified(struct node *node, struct job *job, const char *text)
+{
+    job_enter(job, PHASE_SERVING);
+    job->result = SITE_VERIFIED;
+    name_copy(job->text, sizeof(job->text), text);
+    job->news.status_due = true;
+    core_note_state(node, job->id, SITE_VERIFIED);
+}

@@ -1,0 +1,132 @@
+/* A job as one node has it: what is moved, over which edges, and how far this node's part of it has come.
+ * What only its source knows is in struct source (role/source.h), what only a stream has in struct
+ * job_stream (kind/stream.h).
+ *
+ * A job owns an object of the store and names peers by index. Feeds link the object to a peer's sender: the
+ * record's tag leads from an ack back to the job (slot and generation), the content word to the symbols. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "ctl/job_spec.h"
+#include "edge/pacer.h"
+#include "node/core/core.h"
+#include "node/core/fair_queue.h"
+#include "node/job/phase.h"
+#include "node/job_state.h"
+#include "node/peer/peer.h"
+#include "store/disk.h"
+#include "store/store.h"
+#include "wire/control.h"
+
+#define CHILD_NONE UINT8_MAX
+
+/* An edge of the tree from this node to one that it feeds. */
+struct child {
+    uint16_t peer;
+    bool gone; /* fed no more */
+    uint32_t symbols_per_packet;
+    uint64_t rate_bps;      /* by the plan, wire rate */
+    struct pacer pacer;     /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
+    struct fair_user share; /* of the edge, among its jobs */
+    uint64_t hash_next;     /* next block whose hash it is to be told */
+    uint64_t hash_sent_ns;
+    uint64_t room_blocks;           /* stream: blocks below have a place there */
+    uint64_t acked_bytes, acked_ns; /* its peer's count, and when that last grew; see flow/behind.h */
+};
+
+struct job_children {
+    uint16_t count;
+    struct child of[CONTROL_CHILDREN_MAX];
+    uint8_t of_peer[NODE_PEERS_MAX]; /* index into `of`, CHILD_NONE: none */
+};
+
+/* The file, directory, input or output behind the job on this node's disk. */
+enum job_sink {
+    SINK_CLOSED, /* not open yet, or no more */
+    SINK_OPEN,
+    SINK_ENDED /* FINISH or ABORT was sent, or there is nothing to finish */
+};
+
+struct job_disk {
+    struct disk_open open;
+    enum job_sink sink;
+    uint32_t outstanding; /* requests that are not answered */
+    uint32_t loads;       /* of them READs */
+    bool writes_waiting;  /* whole blocks stay in memory until the disk queue has room */
+};
+
+/* As a site: what others are still to be told. What found a queue full stays due. */
+struct job_news {
+    bool status_due;
+    bool confirm_due;
+    bool have_due;
+    uint8_t confirm_answer; /* enum confirm_answer */
+    uint64_t status_ns;     /* the newest STATUS … */
+    uint64_t status_bytes;  /* … and what it told */
+};
+
+/* Blocks among [first, end) are to be asked for again; end 0: none. */
+struct job_resend {
+    uint64_t first, end;
+};
+
+struct job {
+    enum job_phase phase;
+    uint8_t slot;
+    uint8_t generation;
+    uint8_t outcome; /* enum job_state once the phase is CLOSING */
+    uint8_t result;  /* enum site_state: this node's own copy, as a site */
+    uint32_t id;
+    uint32_t epoch;
+    uint16_t source_peer;           /* PEER_SELF at the source */
+    uint16_t parent;                /* PEER_NONE at the source */
+    const struct object_kind *kind; /* of the object; set with the part */
+    struct object *object;          /* NULL until opened and once it is let go */
+    struct geometry geometry;
+    struct control_part part;
+    struct job_children children;
+    struct job_controls controls;
+    uint32_t revision; /* of the controls; 0: the defaults */
+    struct job_disk disk;
+    struct job_news news;
+    struct job_resend resend;
+    uint64_t hash_ready;       /* hashes of blocks below are known */
+    struct source *source;     /* NULL at a site */
+    struct job_stream *stream; /* NULL: no stream, or not opened yet */
+    uint64_t created_ns, started_ns, ended_ns;
+    uint64_t first_data_ns;        /* departure of the first data packet; 0: none yet */
+    char text[CONTROL_TEXT_BYTES]; /* why it failed; at a site whose copy is whole, where that is */
+    char note[DISK_TEXT_BYTES];    /* what of a directory is not kept; empty: nothing to tell */
+};
+
+/* ---- table.c: the slots ---- */
+struct job *job_find(struct node *node, uint32_t id);
+/* The running job of that name whose source is here; NULL: none. */
+struct job *job_of_source(struct node *node, uint32_t id);
+/* A job whose resources are gone stays for `show jobs` until its slot is needed: the one that ended first
+ * goes first. It is given the phase `first`. NULL: all slots are in use. */
+struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, uint64_t now_ns);
+void job_free(struct node *node, struct job *job);
+static inline bool job_is_known(const struct job *job)
+{
+    return job->phase != PHASE_FREE;
+}
+
+/* ---- job.c ---- */
+void job_enter(struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
+enum job_state job_state(const struct job *job);       /* as others see it */
+/* This node's own copy can't be kept: it relays from memory only. */
+bool job_sink_lost(const struct job *job);
+void job_request(struct node *node, struct job *job, const struct disk_request *request);
+/* Children and parent out of job->part. */
+bool job_install(struct node *node, struct job *job, struct err *err);
+uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer, uint32_t mtu);
+uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers */
+/* The job's own copy failed: as a site. It goes on relaying what still comes, so that its children do not
+ * suffer. Only the first failure counts. */
+void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void job_verified(struct node *node, struct job *job, const char *text);

@@ -1,0 +1,75 @@
+/* What ends each phase. The source:
+ *   ACCEPTED      the source file is open, or can't be opened
+ *   MEASURING     every site has reported; measure_timeout names the first that has not
+ *   PLANNING      a valid plan came; plan_timeout, or the planner's refusal
+ *   DISTRIBUTING  every site has confirmed; a site that refuses is left out and the rest is planned anew;
+ *                 distribute_timeout names the first that is silent
+ *   RUNNING       every site has ended: verified, skipped or failed. A site that makes no progress for
+ *                 stall_timeout, or restarts, has failed; the others go on
+ * A site:
+ *   OPENING       the disk has answered
+ *   READY         START
+ *   RUNNING       its copy is whole, or can't be had
+ *   FINISHING     the disk has answered
+ *   SERVING       CLOSE_JOB
+ *   all of them   CLOSE_JOB; the source restarted, or is silent for stall_timeout
+ * Both:
+ *   CLOSING       the disk has answered everything, the ports have let go of the object, the sites are told
+ *   CLOSED        another job needs the slot */
+#include "node/job/phase.h"
+
+#include <stdint.h>
+
+#include "node/job_state.h"
+#include "wire/control.h"
+
+#define TO(phase) (1u << PHASE_##phase)
+
+static const struct phase_rule {
+    uint8_t state; /* enum job_state */
+    uint16_t next; /* bit per phase */
+} rules[PHASE_COUNT] = {
+    [PHASE_FREE] = {JOB_ACCEPTED, TO(ACCEPTED) | TO(OPENING)},
+    [PHASE_ACCEPTED] = {JOB_ACCEPTED, TO(MEASURING) | TO(CLOSING) | TO(FREE)},
+    [PHASE_MEASURING] = {JOB_MEASURING, TO(PLANNING) | TO(CLOSING)},
+    [PHASE_PLANNING] = {JOB_PLANNING, TO(DISTRIBUTING) | TO(CLOSING)},
+    [PHASE_DISTRIBUTING] = {JOB_DISTRIBUTING, TO(PLANNING) | TO(RUNNING) | TO(CLOSING)},
+    [PHASE_OPENING] = {JOB_DISTRIBUTING, TO(READY) | TO(CLOSING)},
+    [PHASE_READY] = {JOB_DISTRIBUTING, TO(READY) | TO(RUNNING) | TO(CLOSING)},
+    [PHASE_RUNNING] = {JOB_RUNNING, TO(FINISHING) | TO(SERVING) | TO(CLOSING)},
+    [PHASE_FINISHING] = {JOB_RUNNING, TO(SERVING) | TO(CLOSING)},
+    [PHASE_SERVING] = {JOB_RUNNING, TO(CLOSING)},
+    [PHASE_CLOSING] = {JOB_DONE, TO(CLOSED)},
+    [PHASE_CLOSED] = {JOB_DONE, TO(FREE)},
+};
+
+bool phase_may_follow(enum job_phase from, enum job_phase to)
+{
+    return (rules[from].next >> to & 1) != 0;
+}
+
+unsigned phase_state(enum job_phase phase)
+{
+    return rules[phase].state;
+}
+
+static const char *const job_state_names[JOB_STATE_COUNT] = {
+    [JOB_ACCEPTED] = "accepted", [JOB_MEASURING] = "measuring",
+    [JOB_PLANNING] = "planning", [JOB_DISTRIBUTING] = "distributing",
+    [JOB_RUNNING] = "running",   [JOB_DONE] = "done",
+    [JOB_FAILED] = "failed",     [JOB_CANCELLED] = "cancelled"};
+
+static const char *const site_state_names[SITE_STATE_COUNT] = {[SITE_RECEIVING] = "receiving",
+                                                               [SITE_VERIFIED] = "verified",
+                                                               [SITE_SKIPPED] = "skipped",
+                                                               [SITE_FAILED] = "failed"};
+
+const char *job_state_name(unsigned state)
+{
+    return state < JOB_STATE_COUNT ? job_state_names[state] : "unknown";
+}
+
+const char *site_state_name(unsigned state)
+{
+    return state < SITE_STATE_COUNT ? site_state_names[state] : "unknown";
+}

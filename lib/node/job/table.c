@@ -1,0 +1,59 @@
+/* The slots of jobs. */
+#include <string.h>
+
+#include "node/job/job.h"
+
+struct job *job_find(struct node *node, uint32_t id)
+{
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (node->job_ids[slot] == id && node->jobs[slot].phase != PHASE_FREE)
+            return &node->jobs[slot];
+    return NULL;
+}
+
+struct job *job_of_source(struct node *node, uint32_t id)
+{
+    struct job *job = job_find(node, id);
+    return job != NULL && job->source != NULL ? job : NULL;
+}
+
+/* A free one, else the one that ended first. */
+static struct job *choose_slot(struct node *node)
+{
+    struct job *chosen = NULL;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *job = &node->jobs[slot];
+        if (job->phase == PHASE_FREE)
+            return job;
+        if (job->phase == PHASE_CLOSED && (chosen == NULL || job->ended_ns < chosen->ended_ns))
+            chosen = job;
+    }
+    return chosen;
+}
+
+struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, uint64_t now_ns)
+{
+    struct job *job = choose_slot(node);
+    if (job == NULL)
+        return NULL;
+    uint8_t generation = (uint8_t)(job->generation + 1);
+    memset(job, 0, sizeof(*job));
+    memset(job->children.of_peer, CHILD_NONE, sizeof(job->children.of_peer));
+    job->slot = (uint8_t)(job - node->jobs);
+    job->generation = generation;
+    job->id = id;
+    job->created_ns = now_ns;
+    job->parent = PEER_NONE;
+    job->source_peer = PEER_NONE;
+    job->controls.priority = JOB_PRIORITY_NORMAL;
+    job_enter(job, first);
+    node->job_ids[job->slot] = id;
+    node->counters.jobs_started++;
+    return job;
+}
+
+void job_free(struct node *node, struct job *job)
+{
+    job_enter(job, PHASE_FREE);
+    node->job_ids[job->slot] = 0;
+}

@@ -1,0 +1,284 @@
+#include "node/flow/flow.h"
+#include "node/kind/file.h"
+
+#include "node/flow/behind.h"
+#include "node/flow/hashes.h"
+#include "node/peer/post.h"
+
+/* ---- to the disk ---- */
+
+static void write_block(struct node *node, struct job *job, uint64_t block)
+{
+    uint32_t slot = object_write_begin(job->object, block);
+    struct disk_request request = {.op = DISK_WRITE,
+                                   .length = geometry_block_length(&job->geometry, block),
+                                   .offset = geometry_block_offset(&job->geometry, block),
+                                   .cookie = block,
+                                   .data = node->store.slots[slot].data};
+    job_request(node, job, &request);
+}
+
+static bool writes_to_disk(const struct job *job)
+{
+    return job->part.fixed.keep && !job_sink_lost(job) && job->disk.sink != SINK_CLOSED;
+}
+
+static void on_block(struct node *node, struct job *job, uint64_t block)
+{
+    if (!writes_to_disk(job)) {
+        /* A pure relay, or one whose disk failed: the block lives in memory until every child has it. */
+        object_write_begin(job->object, block);
+        object_write_done(job->object, block, false, NULL);
+        core_schedule(node, node->now_ns);
+        return;
+    }
+    if (disk_queue_takes_write(&node->disk_queue))
+        write_block(node, job, block);
+    else
+        job->disk.writes_waiting = true;
+}
+
+static void write_waiting(struct node *node, struct job *job)
+{
+    if (!job->disk.writes_waiting || !disk_queue_takes_write(&node->disk_queue))
+        return;
+    job->disk.writes_waiting = false;
+    for (uint32_t index = 0; index < node->store.slot_count; index++) {
+        const struct slot *slot = &node->store.slots[index];
+        if (slot->object != job->object || slot->retired || slot->have_count != slot->symbols ||
+            job->object->state[slot->block] != BLOCK_FILLING)
+            continue;
+        on_block(node, job, slot->block);
+    }
+}
+
+/* ---- from the disk: read-ahead at the source, slow children anywhere ---- */
+
+/* Own jobs must not fill the memory that blocks of others pass through. */
+static bool leaves_room(const struct node *node, const struct job *job)
+{
+    if (job->source == NULL || store_available(&node->store) > node->store.slot_count / 4)
+        return true;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (node->jobs[slot].source == NULL && node->jobs[slot].object != NULL)
+            return false;
+    return true;
+}
+
+static void load(struct node *node, struct job *job)
+{
+    uint64_t block;
+    uint32_t slot;
+    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4);
+    while (job->disk.outstanding < READ_AHEAD_BLOCKS && leaves_room(node, job) &&
+           object_load_begin(job->object, ahead, &block, &slot)) {
+        struct disk_request request = {.op = DISK_READ,
+                                       .length = geometry_block_length(&job->geometry, block),
+                                       .offset = geometry_block_offset(&job->geometry, block),
+                                       .cookie = block,
+                                       .data = node->store.slots[slot].data};
+        job_request(node, job, &request);
+        job->disk.loads++;
+    }
+}
+
+static enum edge_limit why_waits(const struct job *job, uint8_t child)
+{
+    const struct object *object = job->object;
+    if (job->disk.loads > 0)
+        return EDGE_LIMIT_sender_disk;
+    bool unread = job->source != NULL && object->read_next < object->geometry.blocks;
+    if (unread || object->feeds[child].backlog_count > 0)
+        return EDGE_LIMIT_sender_memory;
+    return object->received_bytes < object->geometry.size_bytes && job->source == NULL
+               ? EDGE_LIMIT_application
+               : EDGE_LIMIT_none;
+}
+
+/* ---- blocks that are not what the source has ---- */
+
+bool file_post_blocks(struct node *node, const struct job *job, enum control_kind kind, uint64_t first,
+                      uint64_t count)
+{
+    struct wire_blocks blocks = {.job = job->id, .first_block = first, .count = count};
+    return post(node, job->parent, kind, &blocks);
+}
+
+/* The parent takes the block for one that was acked: until it is asked it will not send it again. */
+static void block_bad(struct node *node, struct job *job, uint64_t block)
+{
+    node->counters.blocks_bad++;
+    if (job->parent >= node->peer_count || file_post_blocks(node, job, CONTROL_RESEND, block, 1))
+        return;
+    bool first = job->resend.end == 0;
+    job->resend.first = first ? block : MIN(job->resend.first, block);
+    job->resend.end = MAX(job->resend.end, block + 1);
+}
+
+static bool lacks(const struct job *job, uint64_t block)
+{
+    switch ((enum block_state)job->object->state[block]) {
+    case BLOCK_ABSENT:
+    case BLOCK_FILLING:
+    case BLOCK_READING:
+        return true;
+    case BLOCK_WRITING:
+    case BLOCK_HELD:
+    case BLOCK_VERIFIED:
+        return false;
+    }
+    return false;
+}
+
+void file_resend_again(struct node *node, struct job *job)
+{
+    struct job_resend *resend = &job->resend;
+    bool over = job->object == NULL || phase_ends(job->phase);
+    for (; !over && resend->first < resend->end; resend->first++)
+        if (lacks(job, resend->first) && !file_post_blocks(node, job, CONTROL_RESEND, resend->first, 1))
+            return;
+    resend->first = resend->end = 0;
+}
+
+static void on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
+                      uint64_t now_ns)
+{
+    uint64_t first = hashes->fixed.first_block;
+    bool inside = first <= job->geometry.blocks && hashes->fixed.count <= job->geometry.blocks - first;
+    if (job->object == NULL || phase_ends(job->phase) || !inside || job->part.fixed.hash == PART_HASH_NONE) {
+        node->counters.messages_refused++;
+        return;
+    }
+    for (uint16_t index = 0; index < hashes->fixed.count; index++)
+        if (!object_expect(job->object, first + index, &hashes->hashes[index]))
+            block_bad(node, job, first + index);
+    hashes_send(node, job, now_ns);
+}
+
+/* ---- what the disk answers ---- */
+
+static void on_written(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    uint64_t block = reply->cookie;
+    if (reply->status != DISK_OK) {
+        job_fail(node, job, now_ns, "%s", reply->text);
+        object_write_done(job->object, block, false, NULL);
+        return;
+    }
+    bool hashed = job->part.fixed.hash != PART_HASH_NONE;
+    if (!object_write_done(job->object, block, hashed, &reply->hash)) {
+        block_bad(node, job, block);
+        return;
+    }
+    node->counters.blocks_verified++;
+}
+
+/* What was read is the source's own content: its hash is what every site compares with. */
+static bool read_at_source(struct job *job, const struct disk_reply *reply, char *failure)
+{
+    uint64_t block = reply->cookie;
+    bool read = reply->status == DISK_OK;
+    bool same =
+        read && (job->part.fixed.hash == PART_HASH_NONE || object_expect(job->object, block, &reply->hash));
+    if (same) {
+        object_load_done(job->object, block);
+        return true;
+    }
+    object_load_failed(job->object, block);
+    name_copy(failure, DISK_TEXT_BYTES, read ? "its content changed during the job" : reply->text);
+    return false;
+}
+
+static bool read_back(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    if (reply->status == DISK_OK) {
+        object_load_done(job->object, reply->cookie);
+        return true;
+    }
+    object_load_failed(job->object, reply->cookie);
+    job_fail(node, job, now_ns, "%s", reply->text);
+    return false;
+}
+
+static void on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    if (phase_ends(job->phase))
+        return;
+    if (reply->status == DISK_OK)
+        job_verified(node, job, reply->text);
+    else
+        job_fail(node, job, now_ns, "%s", reply->text);
+}
+
+static bool on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns,
+                    char *failure)
+{
+    if (reply->op == DISK_WRITE)
+        on_written(node, job, reply, now_ns);
+    if (reply->op == DISK_FINISH)
+        on_finished(node, job, reply, now_ns);
+    if (reply->op != DISK_READ)
+        return true;
+    bool source = job->source != NULL;
+    bool here = source ? read_at_source(job, reply, failure) : read_back(node, job, reply, now_ns);
+    if (here && !phase_ends(job->phase))
+        flow_wake_children(node, job);
+    return here || !source;
+}
+
+/* ---- in time ---- */
+
+static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->phase != PHASE_RUNNING || job->disk.outstanding > 0 || !object_complete(job->object))
+        return;
+    core_schedule(node, now_ns);
+    if (!job->part.fixed.keep) {
+        job_verified(node, job, "relayed");
+        return;
+    }
+    job_enter(job, PHASE_FINISHING);
+    job->disk.sink = SINK_ENDED;
+    job_request(node, job, &(struct disk_request){.op = DISK_FINISH});
+}
+
+static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    behind_tick(node, job, now_ns);
+    bool site = job->source == NULL;
+    bool finish_first = site && job->phase == PHASE_RUNNING && object_complete(job->object);
+    if (site)
+        write_waiting(node, job);
+    if (job->disk.sink != SINK_CLOSED && !finish_first)
+        load(node, job);
+    hashes_send(node, job, now_ns);
+}
+
+static uint64_t size_bytes(const struct job *job)
+{
+    return job->geometry.size_bytes;
+}
+
+static uint64_t received_bytes(const struct job *job)
+{
+    return job->object == NULL ? 0 : job->object->received_bytes;
+}
+
+static uint64_t verified_bytes(const struct job *job)
+{
+    return job->object == NULL ? 0 : job->object->verified_bytes;
+}
+
+const struct object_kind file_kind = {
+    .name = "file",
+    .input_name = "source file",
+    .on_tick = on_tick,
+    .check_complete = check_complete,
+    .on_block = on_block,
+    .why_waits = why_waits,
+    .on_hashes = on_hashes,
+    .on_disk = on_disk,
+    .size_bytes = size_bytes,
+    .received_bytes = received_bytes,
+    .verified_bytes = verified_bytes,
+};

@@ -1,0 +1,217 @@
+/* A stream, at source and sites: what happens to it, and what follows from that. */
+#include "node/kind/stream.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/flow/flow.h"
+#include "node/kind/stream_parts.h"
+
+static void on_open(struct node *node, struct job *job)
+{
+    job->stream = &node->streams[job->slot];
+    memset(job->stream, 0, sizeof(*job->stream));
+    stream_init(&job->stream->window, job->object);
+    job->stream->room_told = STREAM_BLOCKS_MIN;
+    for (uint16_t child = 0; child < job->children.count; child++)
+        job->children.of[child].room_blocks = STREAM_BLOCKS_MIN;
+}
+
+/* Lets go of what nobody needs, and of all that follows from it. */
+static void settle(struct node *node, struct job *job)
+{
+    bool again = true;
+    while (again) {
+        uint64_t completed;
+        again = stream_advance(&job->stream->window, stream_send_hashes(node, job), &completed);
+        if (completed != UINT64_MAX && job->source == NULL && !stream_has_sink(job))
+            again |= stream_done(&job->stream->window, completed, NULL);
+    }
+    if (job->source != NULL) {
+        stream_feed(node, job);
+        return;
+    }
+    stream_tell_room(node, job);
+    stream_drain(node, job);
+    stream_check_complete(node, job);
+}
+
+static void on_start(struct node *node, struct job *job, uint64_t now_ns)
+{
+    job->stream->marks[0] = (struct stream_mark){.at_ns = now_ns};
+    job->stream->mark_next = 1;
+    if (job->source != NULL)
+        stream_feed(node, job);
+    else
+        settle(node, job);
+}
+
+static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->stream->end_due != 0)
+        stream_tell_end(node, job);
+    if (job->stream->drop_due != 0)
+        stream_tell_dropped(node, job);
+    stream_judge_slow(node, job, now_ns);
+    settle(node, job);
+}
+
+static enum object_place place(const struct job *job, uint32_t count, uint64_t *symbol)
+{
+    switch (stream_place(&job->stream->window, *symbol, count, symbol)) {
+    case STREAM_INSIDE:
+        return PLACE_INSIDE;
+    case STREAM_BEFORE:
+        return PLACE_KNOWN;
+    case STREAM_BEYOND:
+        break;
+    }
+    return PLACE_REFUSED;
+}
+
+static uint64_t number(const struct job *job, uint64_t symbol)
+{
+    return stream_number(&job->stream->window, symbol);
+}
+
+/* One with a sink is handed out first. */
+static void on_block(struct node *node, struct job *job, uint64_t block)
+{
+    if (stream_has_sink(job))
+        return;
+    stream_done(&job->stream->window, block, NULL);
+    core_schedule(node, node->now_ns);
+}
+
+/* Its own parent, or the input, has not brought more yet. */
+static enum edge_limit why_waits(const struct job *job, uint8_t child)
+{
+    (void)job;
+    (void)child;
+    return EDGE_LIMIT_application;
+}
+
+static void on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
+                      uint64_t now_ns)
+{
+    if (job->object == NULL || phase_ends(job->phase) || job->part.fixed.hash == PART_HASH_NONE ||
+        hashes->fixed.first_block > stream_limit(&job->stream->window)) {
+        node->counters.messages_refused++;
+        return;
+    }
+    stream_take_hashes(node, job, hashes, now_ns);
+    if (phase_runs(job->phase))
+        settle(node, job);
+}
+
+static bool on_fed(struct node *node, struct job *job, const struct disk_reply *reply)
+{
+    if (!stream_take_fed(node, job, reply))
+        return false;
+    flow_wake_children(node, job);
+    settle(node, job);
+    return true;
+}
+
+static bool on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns,
+                    char *failure)
+{
+    struct job_stream *stream = job->stream;
+    if (reply->op == DISK_FEED || reply->op == DISK_DRAIN) {
+        CHECK(stream->busy);
+        stream->busy = false;
+        store_release(&node->store, stream->slot);
+    }
+    if (phase_ends(job->phase))
+        return true;
+    bool good = true;
+    if (reply->op == DISK_FEED)
+        good = on_fed(node, job, reply);
+    else if (reply->op == DISK_DRAIN && stream_take_drained(node, job, reply, now_ns))
+        settle(node, job);
+    else if (reply->op == DISK_FINISH && job->source != NULL)
+        good = stream_take_input_end(node, job, reply);
+    else if (reply->op == DISK_FINISH)
+        stream_on_finished(node, job, reply, now_ns);
+    if (!good)
+        name_copy(failure, DISK_TEXT_BYTES, reply->text);
+    return good;
+}
+
+void stream_on_room(struct node *node, struct job *job, uint32_t child, uint64_t blocks, uint64_t now_ns)
+{
+    uint64_t *room_blocks = &job->children.of[child].room_blocks;
+    *room_blocks = MAX(*room_blocks, blocks);
+    if (!phase_runs(job->phase))
+        return;
+    flow_wake_children(node, job);
+    on_tick(node, job, now_ns);
+}
+
+static void on_dropped(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+{
+    struct job_stream *stream = job->stream;
+    job_fail(node, job, now_ns, "%s", text);
+    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s was %.200s", node->config.name,
+             text);
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if (!job->children.of[child].gone)
+            stream->drop_due |= 1u << child;
+    on_tick(node, job, now_ns);
+}
+
+bool stream_on_end(struct node *node, struct job *job, const struct control_stream_end *end, uint64_t now_ns)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t completed;
+    if (phase_ends(job->phase))
+        return true;
+    if (end->fixed.reason == STREAM_END_DROPPED) {
+        on_dropped(node, job, end->text, now_ns);
+        return true;
+    }
+    if (stream->end_known || !stream_end(&stream->window, end->fixed.symbols, &completed))
+        return false;
+    stream->end_known = true;
+    stream->end = end->fixed;
+    stream->end_due = (1u << job->children.count) - 1;
+    stream_tell_end(node, job);
+    if (completed != UINT64_MAX)
+        on_block(node, job, completed);
+    if (phase_runs(job->phase))
+        settle(node, job);
+    return true;
+}
+
+static uint64_t bytes(const struct job *job)
+{
+    return job->stream == NULL ? 0 : job->stream->bytes;
+}
+
+static uint64_t verified_bytes(const struct job *job)
+{
+    return job->stream == NULL ? 0 : job->stream->verified_bytes;
+}
+
+const struct object_kind stream_kind = {
+    .name = "stream",
+    .input_name = "input",
+    .endless = true,
+    .on_open = on_open,
+    .on_start = on_start,
+    .on_tick = on_tick,
+    .place = place,
+    .number = number,
+    .on_block = on_block,
+    .on_put = stream_drain,
+    .may_send = stream_may_send,
+    .why_waits = why_waits,
+    .on_hashes = on_hashes,
+    .on_disk = on_disk,
+    .on_sink_lost = stream_on_sink_lost,
+    .on_closing = stream_interrupt,
+    .size_bytes = bytes,
+    .received_bytes = bytes,
+    .verified_bytes = verified_bytes,
+};

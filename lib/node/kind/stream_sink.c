@@ -1,0 +1,173 @@
+/* A stream at a site: what came in order goes to the sink at once, its hash is checked when its block is
+ * whole, and the end says whether that was all. A site whose sink fails, or is too slow, goes on for its
+ * children. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "node/kind/stream_parts.h"
+#include "node/peer/post.h"
+
+bool stream_has_sink(const struct job *job)
+{
+    return job->source == NULL && job->part.fixed.keep && !job_sink_lost(job) && job->phase <= PHASE_RUNNING;
+}
+
+bool stream_drains(const struct job *job)
+{
+    return stream_has_sink(job) && job->disk.sink != SINK_CLOSED && job->phase == PHASE_RUNNING;
+}
+
+void stream_tell_room(struct node *node, struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t limit = stream_limit(&stream->window);
+    /* One message per block is little, unless the path is so long that they pile up. */
+    bool piled = post_room(node, job->parent) < MAIL_QUEUE / 2;
+    uint64_t step = piled ? job->geometry.blocks / 4 : 1;
+    if (phase_ends(job->phase) || limit < stream->room_told + step)
+        return;
+    struct wire_stream_room room = {.job = job->id, .blocks = limit};
+    if (post(node, job->parent, CONTROL_STREAM_ROOM, &room))
+        stream->room_told = limit;
+}
+
+void stream_drain(struct node *node, struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    uint32_t slot, first, count;
+    bool whole;
+    if (stream->busy || !stream_drains(job) || !stream_run(&stream->window, &slot, &first, &count, &whole))
+        return;
+    store_hold(&node->store, slot);
+    stream->busy = true;
+    stream->slot = slot;
+    stream->count = count;
+    stream->whole = whole;
+    job_request(node, job,
+                &(struct disk_request){.op = DISK_DRAIN,
+                                       .data = node->store.slots[slot].data,
+                                       .symbol_bytes = (uint16_t)job->geometry.symbol_bytes,
+                                       .first = (uint16_t)first,
+                                       .count = (uint16_t)count,
+                                       .block_symbols = (uint16_t)(whole ? first + count : 0)});
+}
+
+void stream_interrupt(struct node *node, struct job *job)
+{
+    if (job->stream == NULL || !job->stream->busy || job->stream->interrupted)
+        return;
+    job->stream->interrupted = true;
+    job->disk.sink = SINK_ENDED;
+    job_request(node, job, &(struct disk_request){.op = DISK_ABORT});
+}
+
+/* What is whole and was not handed out is only there for the children from now on. */
+void stream_on_sink_lost(struct node *node, struct job *job)
+{
+    struct stream *window = &job->stream->window;
+    for (uint64_t place = stream_complete(window, 0); place != UINT64_MAX;
+         place = stream_complete(window, place + 1))
+        stream_done(window, place, NULL);
+    stream_interrupt(node, job);
+}
+
+static void bad_block(struct node *node, struct job *job, uint64_t block, uint64_t now_ns)
+{
+    node->counters.blocks_bad++;
+    job_fail(node, job, now_ns, "block %" PRIu64 " of the stream is not what the source read", block);
+}
+
+static void count_verified(struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    if (stream->whole_blocks > 0 && stream_verified(&stream->window, stream->whole_blocks - 1))
+        stream->verified_bytes = stream->whole_bytes;
+}
+
+static const struct wire_hash *hash_of(const struct job *job, const struct disk_reply *reply)
+{
+    return job->part.fixed.hash == PART_HASH_NONE ? NULL : &reply->hash;
+}
+
+bool stream_take_drained(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    struct job_stream *stream = job->stream;
+    if (job_sink_lost(job))
+        return false;
+    if (reply->status != DISK_OK) {
+        job_fail(node, job, now_ns, "%s", reply->text);
+        return true;
+    }
+    uint64_t block = stream->window.next / job->geometry.block_symbols;
+    stream->bytes += reply->size_bytes;
+    stream->window.next += stream->count;
+    if (stream->whole) {
+        uint64_t place = block % job->geometry.blocks;
+        stream->whole_bytes = stream->bytes;
+        stream->whole_blocks = block + 1;
+        if (!stream_done(&stream->window, place, hash_of(job, reply)))
+            bad_block(node, job, block, now_ns);
+        else
+            node->counters.blocks_verified++;
+        count_verified(job);
+    }
+    return true;
+}
+
+void stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
+                        uint64_t now_ns)
+{
+    if (job->object == NULL || phase_ends(job->phase) || job->part.fixed.hash == PART_HASH_NONE ||
+        hashes->fixed.first_block > stream_limit(&job->stream->window)) {
+        node->counters.messages_refused++;
+        return;
+    }
+    for (uint16_t index = 0; index < hashes->fixed.count; index++) {
+        uint64_t block = hashes->fixed.first_block + index;
+        if (!stream_expect(&job->stream->window, block, &hashes->hashes[index]))
+            bad_block(node, job, block, now_ns);
+    }
+    count_verified(job);
+}
+
+static bool all_verified(const struct job *job)
+{
+    const struct stream *window = &job->stream->window;
+    uint64_t blocks = (window->symbols + job->geometry.block_symbols - 1) / job->geometry.block_symbols;
+    for (uint64_t block = window->first; block < blocks; block++)
+        if (!stream_verified(window, block))
+            return false;
+    return true;
+}
+
+void stream_check_complete(struct node *node, struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    if (!stream->end_known || job->phase != PHASE_RUNNING || stream->busy || !all_verified(job))
+        return;
+    if (!job->part.fixed.keep) {
+        job_verified(node, job, "relayed");
+        return;
+    }
+    if (job->result != SITE_RECEIVING || stream->window.next != stream->window.symbols)
+        return;
+    stream->verified_bytes = stream->bytes;
+    job_enter(job, PHASE_FINISHING);
+    job->disk.sink = SINK_ENDED;
+    job_request(node, job, &(struct disk_request){.op = DISK_FINISH});
+}
+
+void stream_on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    const struct wire_stream_end *end = &job->stream->end;
+    const struct wire_hash *chain = hash_of(job, reply);
+    if (reply->status != DISK_OK)
+        job_fail(node, job, now_ns, "%s", reply->text);
+    else if (job->stream->bytes != end->bytes)
+        job_fail(node, job, now_ns, "%" PRIu64 " bytes were handed out, the source read %" PRIu64,
+                 job->stream->bytes, end->bytes);
+    else if (chain != NULL && memcmp(chain, &end->chain, sizeof(*chain)) != 0)
+        job_fail(node, job, now_ns, "the hash over all blocks is not the source's");
+    else
+        job_verified(node, job, reply->text);
+}

@@ -1,0 +1,108 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "node/flow/edges.h"
+#include "node/kind/stream_parts.h"
+
+#define WINDOW_TEXT_BYTES 64
+
+static uint64_t payload_bytes(const struct job *job, uint64_t symbols)
+{
+    return symbols * stream_payload_bytes(job->geometry.symbol_bytes);
+}
+
+static uint64_t window_symbols(const struct job *job)
+{
+    return job->geometry.symbols;
+}
+
+/* The stream's oldest block has been here for longer than the job's window in time. */
+static bool too_old(struct job *job, uint64_t now_ns)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t window_ns = job->part.fixed.stream_window_ms * NS_PER_MS;
+    if (window_ns == 0)
+        return false;
+    const struct stream_mark *newest = &stream->marks[(stream->mark_next + STREAM_MARKS - 1) % STREAM_MARKS];
+    if (now_ns >= later_ns(newest->at_ns, window_ns / (STREAM_MARKS - 2))) {
+        uint64_t block = stream_arrived(&stream->window);
+        stream->marks[stream->mark_next++ % STREAM_MARKS] = (struct stream_mark){now_ns, block};
+    }
+    for (uint32_t mark = 0; mark < STREAM_MARKS; mark++)
+        if (stream->marks[mark].at_ns != 0 && now_ns >= later_ns(stream->marks[mark].at_ns, window_ns) &&
+            stream->window.first < stream->marks[mark].block)
+            return true;
+    return false;
+}
+
+static void say_slow(const struct job *job, uint64_t behind_symbols, char text[CONTROL_TEXT_BYTES])
+{
+    const struct wire_part *part = &job->part.fixed;
+    char window[WINDOW_TEXT_BYTES];
+    int length =
+        snprintf(window, sizeof(window), "%" PRIu64 " MB", payload_bytes(job, window_symbols(job)) / 1000000);
+    if (part->stream_window_ms != 0)
+        snprintf(window + length, sizeof(window) - (size_t)length, " and %u.%03u s",
+                 part->stream_window_ms / 1000, part->stream_window_ms % 1000);
+    snprintf(text, CONTROL_TEXT_BYTES, "too slow for the retention window of %s, %" PRIu64 " bytes behind",
+             window, payload_bytes(job, behind_symbols));
+}
+
+static void drop(struct node *node, struct job *job, uint16_t index, uint64_t behind_symbols)
+{
+    struct job_stream *stream = job->stream;
+    say_slow(job, behind_symbols, stream->drop_text);
+    stream->behind_symbols[index] = behind_symbols;
+    stream->dropped |= 1u << index;
+    stream->drop_due |= 1u << index;
+    node->counters.live_dropped++;
+    edges_drop(node, job, job->children.of[index].peer);
+    stream_tell_dropped(node, job);
+}
+
+uint8_t stream_take_dropped(struct job *job, char text[CONTROL_TEXT_BYTES])
+{
+    struct job_stream *stream = job->stream;
+    if (stream->dropped == 0)
+        return CHILD_NONE;
+    uint8_t index = (uint8_t)__builtin_ctz(stream->dropped);
+    stream->dropped &= ~(1u << index);
+    say_slow(job, stream->behind_symbols[index], text);
+    return index;
+}
+
+static bool sink_lacks_first(const struct job *job)
+{
+    return job->stream->window.next < (job->stream->window.first + 1) * job->geometry.block_symbols;
+}
+
+/* Someone here has nearly all: it will stand still for the slow ones. */
+static bool someone_keeps_up(const struct job *job)
+{
+    uint64_t little = window_symbols(job) / 4;
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if (!job->children.of[child].gone && stream_behind(&job->stream->window, child) <= little)
+            return true;
+    return stream_drains(job) && stream_undelivered(&job->stream->window) <= little;
+}
+
+void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
+{
+    bool old = too_old(job, now_ns);
+    bool edge = old || stream_full(&job->stream->window);
+    if (!edge || job->part.fixed.stream_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
+        return;
+    uint64_t much = old ? 0 : window_symbols(job) / 2;
+    for (uint16_t child = 0; child < job->children.count; child++) {
+        uint64_t behind = stream_behind(&job->stream->window, child);
+        if (!job->children.of[child].gone && behind > much && stream_lacks_first(&job->stream->window, child))
+            drop(node, job, (uint16_t)child, behind);
+    }
+    uint64_t undelivered = stream_undelivered(&job->stream->window);
+    if (stream_drains(job) && undelivered > much && sink_lacks_first(job)) {
+        char text[CONTROL_TEXT_BYTES];
+        say_slow(job, undelivered, text);
+        node->counters.live_dropped++;
+        job_fail(node, job, now_ns, "%s", text);
+    }
+}

@@ -1,0 +1,157 @@
+#include "node/peer/measure.h"
+
+#include <string.h>
+
+#include "node/peer/post.h"
+
+#define FIRST_MEASURE_NS (200 * NS_PER_MS)
+/* What is older is not known: as the longest age that jobs may name. */
+#define MEASURE_AGE_MAX_NS (600 * NS_PER_S)
+
+static void start_probe(struct node *node, struct peer *peer, uint64_t duration_ns, uint64_t now_ns)
+{
+    rtt_probe_start(&peer->probe, node->config.ports[peer->port].mtu,
+                    address_overhead_bytes(peer->config->address.family), duration_ns, now_ns);
+    core_schedule(node, now_ns);
+}
+
+void measure_first(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    if (peer->rtt_min_ns == 0 && !peer->probe.active)
+        start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+}
+
+void measure_on_reply(struct node *node, struct peer *peer)
+{
+    peer->rtt_min_ns = rtt_watch_min_ns(&peer->watch);
+    /* An ack of a message is sent at once: half an RTT is for jitter and hosts. */
+    mail_set_timeout(&peer->mail, peer->watch.smoothed_ns + peer->watch.smoothed_ns / 2);
+    digest_add(&node->digest, peer->rtt_min_ns);
+}
+
+static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    peer->probe.active = false;
+    if (peer->probe.answered == 0)
+        return;
+    rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
+    rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
+    if (peer->probe.mtu_answered != 0)
+        peer->path_mtu = peer->probe.mtu_answered;
+    measure_on_reply(node, peer);
+    receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
+    /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
+    sender_set_rtt(&peer->sender, peer->rtt_min_ns);
+}
+
+void measure_tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    if (peer->probe.active && rtt_probe_finished(&peer->probe, now_ns))
+        finish_probe(node, peer, now_ns);
+}
+
+static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
+{
+    return age_ns > 0 && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
+}
+
+/* Measurements that are under way, for another job or since the peer came up, are waited for. */
+static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
+{
+    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, 10 * NS_PER_S);
+    uint64_t age_ns = wanted->age_ms * NS_PER_MS;
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        struct peer *peer = &node->peers[index];
+        if (peer->state != PEER_UP || is_fresh(peer, age_ns, now_ns) || (age_ns > 0 && peer->probe.active))
+            continue;
+        start_probe(node, peer, duration_ns, now_ns);
+    }
+}
+
+void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns)
+{
+    struct measure *measure = node->measure;
+    for (uint16_t index = 0; index < measure->asker_count; index++)
+        if (measure->askers[index].peer == asker && measure->askers[index].job == wanted->job)
+            return;
+    if (measure->asker_count == MEASURE_ASKERS_MAX) {
+        node->counters.messages_refused++;
+        return;
+    }
+    measure->askers[measure->asker_count].peer = asker;
+    measure->askers[measure->asker_count].job = wanted->job;
+    measure->asker_count++;
+    if (!measure->running) {
+        measure->running = true;
+        start_measuring(node, wanted, now_ns);
+    }
+    core_schedule(node, now_ns);
+}
+
+static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measured *entry)
+{
+    memset(entry, 0, sizeof(*entry));
+    name_copy(entry->peer.text, sizeof(entry->peer.text), peer->config->name);
+    bool known = peer->state == PEER_UP && rtt_watch_fresh(&peer->watch, MEASURE_AGE_MAX_NS, now_ns);
+    entry->rtt_min_us = known ? (uint32_t)MAX(peer->rtt_min_ns / NS_PER_US, 1ULL) : UINT32_MAX;
+    entry->rtt_smoothed_us = known ? (uint32_t)(peer->watch.smoothed_ns / NS_PER_US) : UINT32_MAX;
+    entry->answered = peer->state == PEER_UP ? peer->probe.answered : 0;
+    entry->sent = peer->probe.sent;
+    entry->mtu = (uint16_t)peer->path_mtu;
+}
+
+bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint16_t *next,
+                    struct control_measurement *report)
+{
+    memset(report, 0, sizeof(*report));
+    report->fixed.job = job;
+    report->fixed.total = node->peer_count;
+    report->fixed.up_bps = node->config.ports[0].rate_bps;
+    report->fixed.down_bps = node->config.ports[0].down_bps;
+    while (*next < node->peer_count && report->fixed.count < CONTROL_MEASUREMENTS_MAX)
+        measured(&node->peers[(*next)++], now_ns, &report->peers[report->fixed.count++]);
+    return *next < node->peer_count;
+}
+
+/* All messages of a report, or none for now. */
+static bool report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t now_ns)
+{
+    if (post_room(node, asker) < node->peer_count / CONTROL_MEASUREMENTS_MAX + 1u)
+        return false;
+    struct control_measurement report;
+    uint16_t next = 0;
+    bool more = true;
+    while (more) {
+        more = measure_report(node, job, now_ns, &next, &report);
+        post(node, asker, CONTROL_MEASUREMENT, &report);
+    }
+    return true;
+}
+
+static bool is_measuring(const struct node *node)
+{
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        if (node->peers[index].probe.active)
+            return true;
+    return false;
+}
+
+uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEASURE_ASKERS_MAX])
+{
+    struct measure *measure = node->measure;
+    if (!measure->running || is_measuring(node))
+        return 0;
+    uint16_t count = measure->asker_count, own = 0;
+    measure->asker_count = 0;
+    for (uint16_t index = 0; index < count; index++) {
+        uint16_t peer = measure->askers[index].peer;
+        if (peer == PEER_SELF)
+            own_jobs[own++] = measure->askers[index].job;
+        else if (!report_to(node, peer, measure->askers[index].job, now_ns))
+            measure->askers[measure->asker_count++] = measure->askers[index];
+    }
+    measure->running = measure->asker_count > 0;
+    if (measure->running)
+        core_schedule(node, now_ns + JOB_TICK_NS);
+    return own;
+}

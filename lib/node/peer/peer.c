@@ -1,0 +1,148 @@
+/* Who is who, and what a peer has to say when. Its timers are listed in session.c. */
+#include "node/peer/peer.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "wire/ethernet.h"
+
+static uint32_t window_packets(const struct node_config *config, const struct node_peer_config *peer)
+{
+    if (peer->window_packets != 0)
+        return peer->window_packets;
+    /* Twice what the port's rate puts on the path within the largest RTT: repairs and acks take their time.
+     */
+    const struct node_port_config *port = &config->ports[peer->port];
+    uint64_t rate_bps = MAX(port->rate_bps, port->down_bps);
+    uint64_t packets = 9 * bytes_within(rate_bps, config->rtt_max_ns) / 4 /
+                       (port->mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES);
+    uint64_t window = 4096;
+    while (window < packets && window < SENDER_WINDOW_MAX)
+        window *= 2;
+    return (uint32_t)window;
+}
+
+static struct sender_config sender_config(const struct node_config *config,
+                                          const struct node_peer_config *peer)
+{
+    return (struct sender_config){
+        .window_packets = window_packets(config, peer),
+        .packet_bytes_max = config->ports[peer->port].mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES,
+    };
+}
+
+size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer)
+{
+    struct sender_config sender = sender_config(config, peer);
+    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes();
+}
+
+uint32_t peer_new_session(struct node *node, uint16_t index)
+{
+    /* The low byte finds the peer; the rest is random, never 0. */
+    return ((uint32_t)rng_next(&node->rng) | 0x100) << 8 | index;
+}
+
+void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns)
+{
+    struct peer *peer = &node->peers[index];
+    const struct node_peer_config *config = &node->config.peers[index];
+    struct sender_config sender = sender_config(&node->config, config);
+    peer->config = config;
+    peer->index = index;
+    peer->port = config->port;
+    peer->frame_overhead =
+        address_overhead_bytes(config->address.family) + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES;
+    peer->session_in = peer_new_session(node, index);
+    peer->down_since_ns = now_ns;
+    peer->path_mtu = node->config.ports[config->port].mtu;
+    /* Spread over the interval, so that many nodes started together do not beat in step. */
+    peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    sender_init(&peer->sender, &sender, arena);
+    sender_reset(&peer->sender, now_ns);
+    receiver_init(&peer->receiver, sender.window_packets, arena);
+    mail_init(&peer->mail, arena);
+}
+
+uint16_t peer_find(const struct node *node, const char *name)
+{
+    if (strcmp(name, node->config.name) == 0)
+        return PEER_SELF;
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        if (strcmp(name, node->config.peers[index].name) == 0)
+            return index;
+    return PEER_NONE;
+}
+
+uint16_t peer_by_address(const struct node *node, const struct net_address *address)
+{
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        if (address_equal(&node->config.peers[index].address, address))
+            return index;
+    return PEER_NONE;
+}
+
+const char *peer_name(const struct node *node, uint16_t peer)
+{
+    return peer < node->peer_count ? node->config.peers[peer].name : node->config.name;
+}
+
+uint64_t peer_message_ns(const struct peer *peer)
+{
+    uint64_t next_ns = mail_next_ns(&peer->mail);
+    return peer->jobs_out == 0 ? next_ns : MAX(next_ns, pacer_next_ns(&peer->sender.pacer));
+}
+
+/* … and when that may be handed to the port. */
+static uint64_t message_due_ns(const struct peer *peer)
+{
+    uint64_t at_ns = peer_message_ns(peer);
+    return at_ns == TIME_NEVER ? TIME_NEVER : elapsed_ns(at_ns, TX_HORIZON_NS);
+}
+
+bool peer_control_due(const struct peer *peer, uint64_t now_ns)
+{
+    if (now_ns >= peer->hello_due_ns || peer->close_due || peer->reply_count > 0)
+        return true;
+    if (peer->state != PEER_UP)
+        return false;
+    return now_ns >= receiver_next_ns(&peer->receiver) || now_ns >= message_due_ns(peer) ||
+           (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) || now_ns >= peer->watch.next_ns;
+}
+
+uint64_t peer_next_ns(const struct peer *peer)
+{
+    uint64_t next_ns = peer->hello_due_ns;
+    /* A peer that is down is sent no probes: only the measurement's end is still to come. */
+    if (peer->probe.active)
+        next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);
+    if (peer->state != PEER_UP)
+        return next_ns;
+    next_ns = MIN(next_ns, later_ns(peer->heard_ns, peer->silence_ns));
+    next_ns = MIN(next_ns, peer->watch.next_ns);
+    next_ns = MIN(next_ns, receiver_next_ns(&peer->receiver));
+    next_ns = MIN(next_ns, message_due_ns(peer));
+    return MIN(next_ns, sender_next_ns(&peer->sender));
+}
+
+void peer_note_control(struct node *node, const struct peer *peer)
+{
+    node->ports[peer->port].control_mask |= 1ULL << peer->index;
+}
+
+static void shift(uint64_t *time_ns, uint64_t gap_ns)
+{
+    if (*time_ns != 0 && *time_ns != TIME_NEVER)
+        *time_ns += gap_ns;
+}
+
+void peer_on_standstill(struct peer *peer, uint64_t gap_ns)
+{
+    shift(&peer->heard_ns, gap_ns);
+    shift(&peer->down_since_ns, gap_ns);
+    sender_on_standstill(&peer->sender, gap_ns);
+    if (peer->probe.active) {
+        shift(&peer->probe.next_ns, gap_ns);
+        shift(&peer->probe.end_ns, gap_ns);
+    }
+}

@@ -1,0 +1,89 @@
+/* A peer: who it is, its session, whether it is there, its mail, and what was measured of the path to it.
+ * What happens to a peer that others must hear of is returned, never called: it came up, it lost its state. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "edge/mail.h"
+#include "edge/receiver.h"
+#include "edge/sender.h"
+#include "node/core/core.h"
+#include "node/peer/port.h"
+#include "probe/rtt_probe.h"
+#include "probe/rtt_watch.h"
+#include "wire/close.h"
+#include "wire/control.h"
+#include "wire/header.h"
+#include "wire/hello.h"
+#include "wire/probe.h"
+
+#define PEER_NONE         UINT16_MAX
+#define PEER_SELF         (UINT16_MAX - 1)
+#define PROBE_REPLIES_MAX 16
+
+enum peer_state { PEER_DOWN, PEER_UP };
+
+struct peer {
+    const struct node_peer_config *config;
+    uint16_t index;
+    uint16_t port;
+    uint32_t frame_overhead; /* wire bytes around a datagram */
+    enum peer_state state;
+    bool known;           /* a hello of it was seen: session_out is valid */
+    bool session_used;    /* something came under session_in, or the peer came up with it */
+    uint64_t incarnation; /* of the peer */
+    uint32_t session_in;  /* packets to us carry this */
+    uint32_t session_out; /* packets to it carry this */
+    uint64_t silence_ns;  /* this long without a packet means that it is gone */
+    uint64_t heard_ns;
+    uint64_t down_since_ns;
+    uint64_t hello_due_ns;
+    bool close_due;
+    uint8_t close_reason;
+    uint16_t jobs_out;   /* bit per job slot in which this peer is a child; written by the flow */
+    uint32_t path_mtu;   /* as measured; the port's MTU before */
+    uint64_t rtt_min_ns; /* of recent samples; 0: none yet */
+    struct rtt_probe probe;
+    struct rtt_watch watch;
+    struct wire_probe replies[PROBE_REPLIES_MAX]; /* probes to be answered */
+    uint32_t reply_count;
+    struct sender sender;
+    struct receiver receiver;
+    struct mail mail;
+};
+
+/* ---- peer.c: who is who; what is due ---- */
+void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns);
+size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer);
+uint16_t peer_find(const struct node *node, const char *name); /* PEER_NONE; PEER_SELF for the node itself */
+uint16_t peer_by_address(const struct node *node, const struct net_address *address);
+const char *peer_name(const struct node *node, uint16_t peer); /* the node's own for PEER_SELF */
+/* It has something to say: its port asks it at the next node_tx. */
+void peer_note_control(struct node *node, const struct peer *peer);
+bool peer_control_due(const struct peer *peer, uint64_t now_ns);
+uint64_t peer_next_ns(const struct peer *peer); /* when the next of that, or of its timers, is due */
+/* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
+ * way is as kind to it. */
+uint64_t peer_message_ns(const struct peer *peer);
+/* A standstill of this process of gap_ns is not held against the peer. */
+void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
+uint32_t peer_new_session(struct node *node, uint16_t index);
+
+/* ---- session.c: sessions and liveness ---- */
+/* Something came under our session: as good as a hello that echoes it. True: the peer came up by it. */
+bool session_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                       uint64_t now_ns);
+/* A hello is taken in two steps. Meeting: is it still the same session? True: it is not, and the peer has
+ * lost what it knew; whoever keeps something of it lets go of that before … */
+bool session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* … the greeting, which answers it. True: the peer came up. */
+bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* True: it was the peer, and it has lost what it knew. */
+bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
+/* True: the peer fell silent now. */
+bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
+uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns);
+/* Says farewell at the next node_tx. */
+void session_part(struct node *node, struct peer *peer, enum wire_close_reason reason);

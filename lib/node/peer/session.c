@@ -1,0 +1,125 @@
+/* Sessions and liveness of a peer.
+ *
+ * Timers of a peer, all in ns:
+ *   hello_due   every hello interval, at once when its hello does not echo our session; to a peer just lost
+ *               HELLO_LOST_NS, later an eighth of the time that it has been down
+ *   silence     SILENT_HELLOS of its own intervals + 1 s without a packet: down, until it is heard again
+ *   probe       while a measurement runs; a first one starts when the peer comes up
+ *   watch       one bare probe every hello interval while the peer is up
+ *   their own   mail, receiver (acks), sender (tail probes, silence)
+ *
+ * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
+ * new session of ours, so that late packets of the old one are refused, and jobs are told. A session of ours
+ * that nothing came under yet stays as it is: both sides renewing theirs in answer to each other, while older
+ * hellos are on their way, would never agree. */
+#include "node/peer/measure.h"
+#include "node/peer/peer.h"
+
+#define HELLO_LOST_NS (25 * NS_PER_MS)
+#define SILENT_HELLOS 4
+
+static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    sender_reset(&peer->sender, now_ns);
+    receiver_reset(&peer->receiver);
+    mail_reset(&peer->mail);
+    peer->reply_count = 0;
+    peer->session_in = peer_new_session(node, peer->index);
+    peer->session_used = false;
+    node->counters.peers_reset++;
+}
+
+static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    peer->state = PEER_UP;
+    peer->session_used = true;
+    peer->down_since_ns = 0;
+    digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
+    measure_first(node, peer, now_ns);
+}
+
+bool session_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                       uint64_t now_ns)
+{
+    bool ours = header->type != WIRE_HELLO && header->type != WIRE_CLOSE;
+    bool comes_up = peer->state == PEER_DOWN && ours;
+    if (comes_up)
+        come_up(node, peer, now_ns);
+    if (peer->state == PEER_UP)
+        peer->heard_ns = now_ns;
+    return comes_up;
+}
+
+bool session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
+{
+    bool restarted = hello->incarnation != peer->incarnation;
+    if (!restarted && hello->session == peer->session_out)
+        return false;
+    bool had_state = peer->known && (peer->session_used || restarted);
+    peer->known = true;
+    peer->incarnation = hello->incarnation;
+    peer->session_out = hello->session;
+    peer->state = PEER_DOWN;
+    peer->down_since_ns = now_ns;
+    peer->hello_due_ns = now_ns;
+    if (had_state)
+        forget_state(node, peer, now_ns);
+    return had_state;
+}
+
+bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
+{
+    peer->heard_ns = now_ns;
+    sender_set_window_limit(&peer->sender, hello->window);
+    peer->silence_ns = (uint64_t)hello->interval_ms * SILENT_HELLOS * NS_PER_MS + NS_PER_S;
+    bool echoed = hello->echo_session == peer->session_in;
+    if (!echoed)
+        peer->hello_due_ns = now_ns;
+    bool comes_up = echoed && peer->state == PEER_DOWN;
+    if (comes_up)
+        come_up(node, peer, now_ns);
+    core_schedule(node, now_ns);
+    return comes_up;
+}
+
+bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns)
+{
+    if (!peer->known || close->incarnation != peer->incarnation)
+        return false;
+    peer->state = PEER_DOWN;
+    peer->down_since_ns = now_ns;
+    peer->known = false;
+    peer->session_out = 0;
+    peer->incarnation = 0;
+    forget_state(node, peer, now_ns);
+    return true;
+}
+
+/* A path that was dark comes back any time; its edges wait for the first hello. */
+uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    uint64_t interval_ns = node->config.hello_interval_ns;
+    if (peer->state == PEER_UP || !peer->known)
+        return interval_ns;
+    uint64_t lost_ns = MAX(elapsed_ns(now_ns, peer->down_since_ns) / 8, HELLO_LOST_NS);
+    return MIN(interval_ns, lost_ns);
+}
+
+bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    if (peer->state != PEER_UP || now_ns < later_ns(peer->heard_ns, peer->silence_ns))
+        return false;
+    peer->state = PEER_DOWN;
+    peer->down_since_ns = now_ns;
+    peer->hello_due_ns = MIN(peer->hello_due_ns, now_ns + HELLO_LOST_NS);
+    node->counters.peers_lost++;
+    digest_add(&node->digest, 0x646e ^ (uint64_t)peer->index << 32);
+    return true;
+}
+
+void session_part(struct node *node, struct peer *peer, enum wire_close_reason reason)
+{
+    peer->close_due = true;
+    peer->close_reason = (uint8_t)reason;
+    peer_note_control(node, peer);
+}

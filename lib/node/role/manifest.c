@@ -1,0 +1,153 @@
+#include "node/role/manifest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "node/job/object_kind.h"
+#include "node/kind/stream.h"
+#include "node/job_state.h"
+
+#define MANIFEST_VERSION 1
+#define HASH_NAME        "sha256_of_block_sha256s"
+#define CHAIN_NAME       "sha256_chain_of_block_sha256s" /* store/disk.h */
+
+static void report_hash(const struct job *job, bool whole, struct report *report)
+{
+    char text[2 * WIRE_HASH_BYTES + 1] = "";
+    bool stream = job->stream != NULL;
+    bool known = stream ? job->stream->end_known && job->source->spec.hash != PART_HASH_NONE
+                        : job->source->digest_known;
+    const struct wire_hash *hash = stream ? &job->stream->end.chain : &job->source->digest;
+    for (unsigned index = 0; whole && known && index < WIRE_HASH_BYTES; index++)
+        snprintf(text + (size_t)2 * index, 3, "%02x", hash->bytes[index]);
+    report_text(report, stream ? CHAIN_NAME : HASH_NAME, text);
+}
+
+static uint64_t blocks(const struct job *job)
+{
+    if (job->stream == NULL)
+        return job->geometry.blocks;
+    uint32_t block_symbols = job->geometry.block_symbols;
+    return (job->stream->window.next + block_symbols - 1) / block_symbols;
+}
+
+/* In units of 1 us, so that six decimals of a second are whole. */
+static uint64_t since_us(const struct job *job, uint64_t at_ns)
+{
+    return at_ns == 0 ? 0 : elapsed_ns(at_ns, job->created_ns) / NS_PER_US;
+}
+
+static void report_site(const struct job *job, const struct site *site, struct report *report)
+{
+    bool whole = site->state == SITE_VERIFIED || site->state == SITE_SKIPPED;
+    report_row(report);
+    report_text(report, "name", site->name);
+    report_text(report, "state", site_state_name(site->state));
+    report_u64(report, "size_bytes", whole ? job->kind->size_bytes(job) : site->verified_bytes);
+    report_fixed(report, "complete_s", since_us(job, site->complete_ns), 6);
+    report_hash(job, whole, report);
+    report_text(report, "path", whole ? site->text : "");
+    report_text(report, "error", whole ? "" : site->text);
+    report_row_end(report);
+}
+
+static void report_manifest(const struct node *node, const struct job *job, struct report *report)
+{
+    report_u64(report, "manifest", MANIFEST_VERSION);
+    report_text(report, "job", job->source->spec.name);
+    report_text(report, "state", job_state_name(job_state(job)));
+    report_text(report, "error", job->text);
+    report_text(report, "note", job->note);
+    report_text(report, "source", node->config.name);
+    report_text(report, "source_path", job->source->spec.file);
+    report_text(report, "directory", job->source->spec.directory);
+    report_text(report, "file", job->part.file);
+    report_u64(report, "size_bytes", job->kind->size_bytes(job));
+    report_u64(report, "modified_ns", job->source->modified_ns);
+    report_u64(report, "block_bytes", (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes);
+    report_u64(report, "blocks", blocks(job));
+    report_text(report, "block_hash", job->source->spec.hash == PART_HASH_SHA256 ? "sha256" : "none");
+    report_hash(job, true, report);
+    report_fixed(report, "first_data_s", since_us(job, job->first_data_ns), 6);
+    report_fixed(report, "ended_s", since_us(job, job->ended_ns), 6);
+    report_text(report, "manifest_path", job->source->manifest_path);
+    report_table(report, "sites");
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (job->source->sites[index].receiver)
+            report_site(job, &job->source->sites[index], report);
+    report_table_end(report);
+}
+
+bool manifest_show(const struct node *node, const char *name, struct report *report)
+{
+    const struct job *newest = NULL;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        if (job_is_known(job) && job->source != NULL &&
+            (name[0] == '\0' || strcmp(job->source->spec.name, name) == 0) &&
+            (newest == NULL || job->created_ns >= newest->created_ns))
+            newest = job;
+    }
+    if (newest != NULL)
+        report_manifest(node, newest, report);
+    return newest != NULL;
+}
+
+/* As soon as the last block was read at the source, so that the hash is known when the last site is done. */
+void manifest_tick(struct node *node, struct job *job)
+{
+    if (job->source->digest_asked || job->object == NULL || !phase_runs(job->phase) ||
+        job->part.fixed.hash == PART_HASH_NONE || job->hash_ready < job->geometry.blocks)
+        return;
+    uint64_t bytes = job->geometry.blocks * sizeof(job->object->hash[0]);
+    if (bytes > UINT32_MAX)
+        return;
+    job->source->digest_asked = true;
+    job_request(node, job,
+                &(struct disk_request){
+                    .op = DISK_DIGEST, .length = (uint32_t)bytes, .data = (uint8_t *)job->object->hash});
+}
+
+bool manifest_write(struct node *node, struct job *job)
+{
+    const char *directory =
+        job->source->spec.manifest[0] != '\0' ? job->source->spec.manifest : node->config.manifests;
+    struct manifest_file *file = node->manifest;
+    if (directory[0] == '\0' || job->started_ns == 0 || job->source->manifest_asked)
+        return true;
+    if (file->busy)
+        return false;
+    job->source->manifest_asked = true;
+    struct report report;
+    report_begin(&report, REPORT_JSON, file->text, MANIFEST_BYTES);
+    report_manifest(node, job, &report);
+    if (!report_end(&report)) {
+        node->counters.manifests_failed++;
+        return true;
+    }
+    file->busy = true;
+    file->open = (struct disk_open){.durable = job->source->spec.durable};
+    name_copy(file->open.directory, sizeof(file->open.directory), directory);
+    snprintf(file->open.file, sizeof(file->open.file), "%s.manifest.json", job->source->spec.name);
+    job_request(node, job,
+                &(struct disk_request){.op = DISK_MANIFEST,
+                                       .length = (uint32_t)report.length,
+                                       .data = (uint8_t *)file->text,
+                                       .open = &file->open});
+    return false;
+}
+
+void manifest_on_disk(struct node *node, struct job *job, const struct disk_reply *reply)
+{
+    bool done = reply->status == DISK_OK;
+    if (reply->op == DISK_DIGEST) {
+        job->source->digest_known = done;
+        job->source->digest = reply->hash;
+        return;
+    }
+    node->manifest->busy = false;
+    if (done)
+        name_copy(job->source->manifest_path, sizeof(job->source->manifest_path), reply->text);
+    else
+        node->counters.manifests_failed++;
+}

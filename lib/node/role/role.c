@@ -1,0 +1,102 @@
+#include "node/role/role.h"
+
+#include "node/flow/edges.h"
+#include "node/job/object_kind.h"
+#include "node/role/manifest.h"
+#include "node/role/site.h"
+#include "node/role/source.h"
+
+/* Nothing more is to come: neither answers, nor packets that point into the object, nor anything to be told. */
+static void closing_tick(struct node *node, struct job *job)
+{
+    if (job->kind->on_closing != NULL)
+        job->kind->on_closing(node, job);
+    if (job->disk.outstanding > 0)
+        return;
+    if (job->source != NULL && !manifest_write(node, job))
+        return;
+    if (job->disk.sink != SINK_CLOSED) {
+        bool abort = job->source == NULL && job->disk.sink != SINK_ENDED;
+        job_request(node, job, &(struct disk_request){.op = abort ? DISK_ABORT : DISK_CLOSE});
+        job->disk.sink = abort ? SINK_ENDED : SINK_CLOSED;
+        return;
+    }
+    if (job->source != NULL && !source_tell_sites(node, job))
+        return;
+    if (job->object != NULL && object_idle(job->object)) {
+        object_close(job->object);
+        job->object = NULL;
+    }
+    if (job->object == NULL && !job->news.confirm_due)
+        job_enter(job, PHASE_CLOSED);
+}
+
+static void open_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->source != NULL)
+        source_tick(node, job, now_ns);
+    else
+        site_tick(node, job, now_ns);
+    if (job->object == NULL || !phase_runs(job->phase))
+        return;
+    job->kind->on_tick(node, job, now_ns);
+    if (job->source == NULL)
+        return;
+    source_take_dropped(job, now_ns);
+    manifest_tick(node, job);
+}
+
+void role_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->phase == PHASE_CLOSED)
+        return;
+    if (job->source == NULL)
+        site_tell_again(node, job);
+    if (phase_ends(job->phase))
+        closing_tick(node, job);
+    else
+        open_tick(node, job, now_ns);
+}
+
+void role_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    job->disk.outstanding--;
+    if (reply->op == DISK_READ)
+        job->disk.loads--;
+    if (job->source != NULL)
+        source_on_disk(node, job, reply, now_ns);
+    else
+        site_on_disk(node, job, reply, now_ns);
+}
+
+void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns)
+{
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *job = &node->jobs[slot];
+        if (!job_is_known(job) || phase_ends(job->phase))
+            continue;
+        if (restarted)
+            edges_drop(node, job, peer);
+        if (job->source != NULL)
+            source_on_peer_lost(node, job, peer, restarted, now_ns);
+        else if (restarted && peer == job->source_peer)
+            site_on_source_lost(node, job, now_ns);
+        else if (restarted && peer == job->parent)
+            job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, peer));
+    }
+}
+
+static void shift(uint64_t *time_ns, uint64_t gap_ns)
+{
+    if (*time_ns != 0 && *time_ns != TIME_NEVER)
+        *time_ns += gap_ns;
+}
+
+void role_on_standstill(struct job *job, uint64_t gap_ns)
+{
+    if (!job_is_known(job) || phase_ends(job->phase) || job->source == NULL)
+        return;
+    shift(&job->source->deadline_ns, gap_ns);
+    for (uint16_t site = 0; site < job->source->site_count; site++)
+        shift(&job->source->sites[site].progress_ns, gap_ns);
+}

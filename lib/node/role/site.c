@@ -1,0 +1,102 @@
+#include "node/role/site.h"
+
+#include "node/flow/edges.h"
+#include "node/job/object_kind.h"
+#include "node/peer/post.h"
+#include "node/role/close.h"
+
+#define STATUS_INTERVAL_NS (100 * NS_PER_MS)
+
+/* The file is there, whatever becomes of the others. */
+static bool is_whole(const struct job *job)
+{
+    return job->result == SITE_VERIFIED || job->result == SITE_SKIPPED;
+}
+
+static void close_as_it_is(struct node *node, struct job *job, uint64_t now_ns)
+{
+    close_begin(node, job, is_whole(job) ? JOB_DONE : JOB_FAILED, now_ns);
+}
+
+void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->phase != PHASE_READY)
+        return;
+    job_enter(job, PHASE_RUNNING);
+    job->started_ns = now_ns;
+    edges_start(node, job, now_ns);
+    if (job->kind->on_start != NULL)
+        job->kind->on_start(node, job, now_ns);
+    if (job->result != SITE_SKIPPED)
+        return;
+    if (job->geometry.blocks > 0)
+        site_tell_have(node, job);
+    job_enter(job, PHASE_SERVING);
+}
+
+void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    char failure[DISK_TEXT_BYTES];
+    switch ((enum disk_op)reply->op) {
+    case DISK_OPEN_TARGET:
+        site_on_opened(node, job, reply, now_ns);
+        return;
+    case DISK_WRITE:
+    case DISK_READ:
+    case DISK_FEED:
+    case DISK_DRAIN:
+    case DISK_FINISH:
+        job->kind->on_disk(node, job, reply, now_ns, failure);
+        return;
+    case DISK_OPEN_SOURCE:
+    case DISK_ABORT:
+    case DISK_CLOSE:
+    case DISK_DIGEST:
+    case DISK_MANIFEST:
+        return;
+    }
+}
+
+void site_on_close(struct node *node, struct job *job, const struct control_close_job *close, uint64_t now_ns)
+{
+    if (phase_ends(job->phase))
+        return;
+    bool whole = is_whole(job);
+    if (!whole && job->text[0] == '\0')
+        name_copy(job->text, sizeof(job->text), close->text);
+    bool cancelled = close->fixed.outcome == CLOSE_CANCELLED;
+    close_begin(node, job, whole ? JOB_DONE : cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
+}
+
+/* Whether the source is to hear how far this site is, now. */
+static bool has_news(const struct node *node, const struct job *job, uint64_t now_ns)
+{
+    uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
+    bool progress = job->phase == PHASE_RUNNING && bytes != job->news.status_bytes &&
+                    now_ns >= later_ns(job->news.status_ns, STATUS_INTERVAL_NS);
+    /* It has everything, but the source does not know from others what its children wait for. */
+    for (uint8_t child = 0; child < job->children.count && job->phase == PHASE_SERVING; child++)
+        progress = progress || (now_ns >= later_ns(job->news.status_ns, NS_PER_S) && flow_owes(job, child));
+    /* Progress is not worth the places that the end of a job needs. */
+    return job->news.status_due || (progress && post_has_ample_room(node, job->source_peer));
+}
+
+void site_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->kind->check_complete != NULL)
+        job->kind->check_complete(node, job, now_ns);
+    if (has_news(node, job, now_ns))
+        site_send_status(node, job, now_ns);
+    /* A source that stays silent will not close the job any more. */
+    const struct peer *source = &node->peers[job->source_peer];
+    if (source->state == PEER_UP || now_ns < later_ns(source->down_since_ns, node->config.stall_timeout_ns))
+        return;
+    job_fail(node, job, now_ns, "the source %s does not answer", peer_name(node, job->source_peer));
+    close_as_it_is(node, job, now_ns);
+}
+
+void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)
+{
+    job_fail(node, job, now_ns, "the source %s restarted", peer_name(node, job->source_peer));
+    close_as_it_is(node, job, now_ns);
+}

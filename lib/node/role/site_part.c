@@ -1,0 +1,192 @@
+#include <string.h>
+
+#include "node/flow/flow.h"
+#include "node/kind/file.h"
+#include "node/kind/stream.h"
+#include "node/role/close.h"
+#include "node/role/site.h"
+
+static const struct node_directory *permitted_directory(const struct node *node,
+                                                        const struct control_part *part, struct err *err)
+{
+    for (uint16_t index = 0; index < node->config.directory_count; index++) {
+        const struct node_directory *directory = &node->config.directories[index];
+        if (strcmp(directory->name, part->fixed.directory.text) != 0)
+            continue;
+        if (directory->any_source)
+            return directory;
+        for (uint16_t source = 0; source < directory->source_count; source++)
+            if (strcmp(directory->sources[source], part->fixed.source.text) == 0)
+                return directory;
+        err_set(err, "source %s may not write into directory '%s'", part->fixed.source.text, directory->name);
+        return NULL;
+    }
+    err_set(err, "there is no directory '%s' for jobs", part->fixed.directory.text);
+    return NULL;
+}
+
+static bool fill_open(struct node *node, struct job *job, struct err *err)
+{
+    const struct control_part *part = &job->part;
+    if (!path_stays_below(part->file))
+        return err_set(err, "file name '%.80s' leaves the directory", part->file);
+    job->disk.open.memory = node->config.store == NODE_STORE_NONE;
+    if (!job->disk.open.memory) {
+        const struct node_directory *directory = permitted_directory(node, part, err);
+        if (directory == NULL)
+            return false;
+        name_copy(job->disk.open.directory, sizeof(job->disk.open.directory), directory->path);
+    }
+    name_copy(job->disk.open.file, sizeof(job->disk.open.file), part->file);
+    job->disk.open.size_bytes = part->fixed.size_bytes;
+    job->disk.open.modified_ns = part->fixed.modified_ns;
+    job->disk.open.exists = part->fixed.exists;
+    job->disk.open.durable = part->fixed.durable;
+    job->disk.open.hash = part->fixed.hash;
+    job->disk.open.object = part->fixed.object;
+    job->disk.open.tree = part->fixed.tree;
+    job->disk.open.index_bytes = part->fixed.index_bytes;
+    job->disk.open.index_hash = part->fixed.index_hash;
+    return true;
+}
+
+static bool open_object(struct node *node, struct job *job, struct err *err)
+{
+    bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !job->part.fixed.keep;
+    job->object = object_open(&node->store, &job->geometry, false, discard, job->children.count, err);
+    if (job->object != NULL && job->kind->on_open != NULL)
+        job->kind->on_open(node, job);
+    return job->object != NULL;
+}
+
+/* Everything about the part that does not need the disk. */
+static bool take_part(struct node *node, struct job *job, const struct control_part *part, struct err *err)
+{
+    struct wire_part *fixed = &job->part.fixed;
+    job->part = *part;
+    job->epoch = fixed->epoch;
+    job->kind = fixed->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
+    job->parent = peer_find(node, fixed->parent.text);
+    if (job->parent >= node->peer_count)
+        return err_set(err, "parent '%s' is no peer of %s", fixed->parent.text, node->config.name);
+    uint64_t bytes = fixed->size_bytes;
+    if (job->kind->endless) {
+        if (!stream_fit_part(node, fixed, err))
+            return false;
+        bytes = stream_window_bytes(fixed);
+    }
+    if (!geometry_init(&job->geometry, bytes, fixed->symbol_bytes, fixed->block_symbols, err))
+        return false;
+    if (!job_install(node, job, err) || !open_object(node, job, err))
+        return false;
+    struct flow *flow = &node->flows[job->parent];
+    flow->credit_symbols = job->geometry.block_symbols;
+    flow->run_symbols = 1;
+    return true;
+}
+
+static void refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+{
+    name_copy(job->text, sizeof(job->text), text);
+    site_confirm(node, job, CONFIRM_REFUSED);
+    job->result = SITE_FAILED;
+    node->counters.jobs_failed++;
+    close_begin(node, job, JOB_FAILED, now_ns);
+}
+
+static void confirm_ready(struct node *node, struct job *job)
+{
+    job_enter(job, PHASE_READY);
+    bool skipped = job->result == SITE_SKIPPED;
+    if (skipped)
+        object_mark_held(job->object);
+    site_confirm(node, job, skipped ? CONFIRM_COMPLETE : CONFIRM_READY);
+}
+
+/* A newer plan before the start: other parent, children or symbol size; what the disk did stays valid. */
+static void replace_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
+{
+    bool acceptable = part->fixed.epoch > job->epoch &&
+                      (job->phase == PHASE_OPENING || job->phase == PHASE_READY) &&
+                      part->fixed.size_bytes == job->part.fixed.size_bytes &&
+                      part->fixed.object == job->part.fixed.object &&
+                      part->fixed.hash == job->part.fixed.hash && part->fixed.keep == job->part.fixed.keep &&
+                      strcmp(part->file, job->part.file) == 0 && object_idle(job->object);
+    if (!acceptable) {
+        node->counters.messages_refused++;
+        return;
+    }
+    object_close(job->object);
+    job->object = NULL;
+    struct err err;
+    if (!take_part(node, job, part, &err)) {
+        refuse(node, job, err.text, now_ns);
+        return;
+    }
+    if (job->phase == PHASE_READY)
+        confirm_ready(node, job);
+}
+
+/* The job is known here; false: refused by `text`. */
+static bool check_known(const struct job *job, uint16_t peer, const char **text)
+{
+    if (job->source != NULL || job->source_peer != peer) {
+        *text = "job id is in use";
+        return false;
+    }
+    if (phase_ends(job->phase)) {
+        /* Refused before, but the source has left another site out first and asks again. */
+        *text = job->text[0] != '\0' ? job->text : "the job has ended here";
+        return false;
+    }
+    return true;
+}
+
+static void on_new_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
+{
+    struct err err;
+    if (!take_part(node, job, part, &err) || (part->fixed.keep && !fill_open(node, job, &err))) {
+        refuse(node, job, err.text, now_ns);
+        return;
+    }
+    if (part->fixed.keep)
+        job_request(node, job, &(struct disk_request){.op = DISK_OPEN_TARGET, .open = &job->disk.open});
+    else
+        confirm_ready(node, job);
+}
+
+void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns)
+{
+    const char *refusal = "too many jobs at once";
+    struct job *job = job_find(node, part->fixed.job);
+    bool known = job != NULL;
+    if (known && check_known(job, peer, &refusal)) {
+        replace_part(node, job, part, now_ns);
+        return;
+    }
+    if (!known && (job = job_allocate(node, part->fixed.job, PHASE_OPENING, now_ns)) != NULL) {
+        job->source_peer = peer;
+        on_new_part(node, job, part, now_ns);
+        return;
+    }
+    site_post_confirm(node, peer, part->fixed.job, part->fixed.epoch, CONFIRM_REFUSED, refusal);
+}
+
+void site_on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
+{
+    bool there = reply->status == DISK_ALREADY_THERE; /* there is nothing to finish or to abort */
+    job->disk.sink = there ? SINK_ENDED : reply->status == DISK_OK ? SINK_OPEN : SINK_CLOSED;
+    if (phase_ends(job->phase))
+        return;
+    if (job->disk.sink == SINK_CLOSED) {
+        refuse(node, job, reply->text, now_ns);
+        return;
+    }
+    if (there) {
+        job->result = SITE_SKIPPED;
+        name_copy(job->text, sizeof(job->text), reply->text);
+    } else {
+        name_copy(job->note, sizeof(job->note), reply->text);
+    }
+    confirm_ready(node, job);
+}

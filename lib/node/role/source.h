@@ -1,0 +1,126 @@
+/* What only the source of a job has: the specification, its sites, what was measured, the plan. */
+#pragma once
+
+#include "ctl/job_spec.h"
+#include "node/job/job.h"
+#include "plan/plan.h"
+
+/* What limits the rate at which a site gets the object; nodes by index into the request's. */
+struct site_limit {
+    uint16_t from, to; /* the limiting edge */
+    uint16_t
+        held_by;   /* cause "credit": the child that the relay `to` keeps its memory for; PEER_NONE: none */
+    uint8_t cause; /* enum edge_limit; none: nothing is known */
+    uint64_t rate_bps; /* delivered over that edge lately, wire rate */
+};
+
+/* For how long each of them was it: the longest few, and when the last one was noted. */
+#define SITE_LIMITS 4
+struct site_limits {
+    struct site_limit limits[SITE_LIMITS];
+    uint64_t held_ns[SITE_LIMITS]; /* 0: the place is free */
+    uint64_t noted_ns;
+};
+
+/* The source's view of one site. */
+struct site {
+    char name[NAME_BYTES];
+    uint16_t peer;
+    bool receiver; /* else it only relays, on a given tree */
+    bool included; /* still part of the plan */
+    bool asked;    /* MEASURE was sent */
+    bool measured;
+    bool has_part; /* PART was sent */
+    bool confirmed;
+    uint8_t state; /* enum site_state */
+    bool ended;
+    uint32_t adjusted; /* revision of the controls that it was told */
+    uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
+    uint16_t reports;  /* measured peers so far */
+    uint64_t received_bytes, verified_bytes;
+    uint8_t edge_count; /* its edges to its children, and who lacks most, by its newest STATUS */
+    uint8_t laggard;
+    struct wire_edge edges[CONTROL_CHILDREN_MAX];
+    struct site_limits limits; /* until it ended */
+    uint64_t progress_ns;
+    uint64_t complete_ns;
+    char text[CONTROL_TEXT_BYTES];
+};
+
+struct source {
+    struct job_spec spec;
+    uint8_t outcome; /* enum close_outcome, told to the sites */
+    uint64_t modified_ns;
+    uint64_t deadline_ns; /* of the phase; TIME_NEVER: none */
+    uint16_t site_count;
+    struct site sites[PLAN_NODES_MAX];
+    struct plan_request request;
+    struct plan plan;
+    uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → index into the matrices below */
+    /* What was measured: 0 is the source, site i stands at i + 1. */
+    uint32_t rtt_us[PLAN_NODES_MAX][PLAN_NODES_MAX];
+    uint16_t path_mtu[PLAN_NODES_MAX][PLAN_NODES_MAX];
+    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX];
+    uint16_t source_reports;
+    bool source_measured;
+    bool digest_asked, digest_known; /* of all block hashes, see manifest.h */
+    struct wire_hash digest;
+    bool manifest_asked;
+    char manifest_path[DISK_TEXT_BYTES]; /* once it is written */
+};
+
+/* ---- source_end.c: the sites, and the end of a job ---- */
+struct site *source_site(struct job *job, uint16_t peer); /* NULL: none of its sites */
+void source_site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns);
+/* The job running here under that name; NULL: none. */
+struct job *source_by_name(struct node *node, const char *name);
+void source_enter(struct node *node, struct job *job, enum job_phase phase, uint64_t deadline_ns);
+/* START and CLOSE_JOB, again where they found queues full; true: nothing is left. */
+bool source_tell_sites(struct node *node, struct job *job);
+void source_end(struct node *node, struct job *job, enum job_state state, enum close_outcome outcome,
+                uint64_t now_ns);
+/* The job fails as a whole; nothing happens to one that has ended. */
+void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- source_parts.c: from measurements to a request, and from a validated plan to parts ---- */
+bool source_make_request(struct job *job, struct err *err);
+bool source_distribute(struct node *node, struct job *job, struct err *err);
+
+/* ---- source_plan.c: planning and distributing ---- */
+void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns);
+void source_on_plan(struct node *node, struct job *job, const struct plan *plan, uint64_t now_ns);
+void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns);
+void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
+                       const struct control_confirm *confirm, uint64_t now_ns);
+void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns);
+void source_distributing_tick(struct node *node, struct job *job, uint64_t now_ns);
+
+/* ---- source_measure.c ---- */
+void source_start_measuring(struct node *node, struct job *job, uint64_t now_ns);
+void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
+                           const struct control_measurement *report, uint64_t now_ns);
+/* This node's own measurement is there. */
+void source_on_own_measurement(struct node *node, struct job *job, uint64_t now_ns);
+void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns);
+
+/* ---- source_limit.c: which edge limits a site, and why ---- */
+void source_take_edges(struct site *site, const struct control_status *status);
+/* What has limited the site since the last time, before its new counts are taken. */
+void source_note_limit(const struct node *node, const struct job *job, struct site *site, uint64_t now_ns);
+/* Of late; once the site has ended: most of the time. */
+struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site);
+
+/* ---- source_running.c ---- */
+void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
+                      uint64_t now_ns);
+void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);
+/* Children whom this node's stream has dropped. */
+void source_take_dropped(struct job *job, uint64_t now_ns);
+
+/* ---- source.c: begins, and hands on what happens ---- */
+bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);
+bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err);
+void source_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
+void source_tick(struct node *node, struct job *job, uint64_t now_ns);

@@ -1,0 +1,94 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node/peer/post.h"
+#include "node/role/close.h"
+#include "node/role/source.h"
+
+struct site *source_site(struct job *job, uint16_t peer)
+{
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (job->source->sites[index].peer == peer)
+            return &job->source->sites[index];
+    return NULL;
+}
+
+void source_site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns)
+{
+    site->state = (uint8_t)state;
+    site->ended = true;
+    site->complete_ns = now_ns;
+    name_copy(site->text, sizeof(site->text), text);
+}
+
+struct job *source_by_name(struct node *node, const char *name)
+{
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *job = &node->jobs[slot];
+        if (job_is_known(job) && job->source != NULL && !phase_ends(job->phase) &&
+            strcmp(job->source->spec.name, name) == 0)
+            return job;
+    }
+    return NULL;
+}
+
+void source_enter(struct node *node, struct job *job, enum job_phase phase, uint64_t deadline_ns)
+{
+    job_enter(job, phase);
+    job->source->deadline_ns = deadline_ns;
+    core_note_state(node, job->id, job_state(job));
+}
+
+static bool tell_site(struct node *node, const struct job *job, const struct site *site)
+{
+    if (site->unsent == CONTROL_START) {
+        struct wire_start start = {.job = job->id, .epoch = job->epoch};
+        return post(node, site->peer, CONTROL_START, &start);
+    }
+    struct control_close_job close = {.fixed = {.job = job->id, .outcome = job->source->outcome}};
+    name_copy(close.text, sizeof(close.text), job->text);
+    return post(node, site->peer, CONTROL_CLOSE_JOB, &close);
+}
+
+bool source_tell_sites(struct node *node, struct job *job)
+{
+    bool all = true;
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        const struct peer *peer = &node->peers[site->peer];
+        /* One that is silent for so long has given the job up by itself. */
+        bool gone = peer->state != PEER_UP &&
+                    node->now_ns >= later_ns(peer->down_since_ns, node->config.stall_timeout_ns);
+        if (site->unsent != 0 && (gone || tell_site(node, job, site)))
+            site->unsent = 0;
+        all = all && site->unsent == 0;
+    }
+    return all;
+}
+
+void source_end(struct node *node, struct job *job, enum job_state state, enum close_outcome outcome,
+                uint64_t now_ns)
+{
+    struct source *source = job->source;
+    source->outcome = (uint8_t)outcome;
+    source->deadline_ns = TIME_NEVER;
+    core_note_state(node, job->id, state);
+    if (state == JOB_FAILED)
+        node->counters.jobs_failed++;
+    for (uint16_t index = 0; index < source->site_count; index++)
+        source->sites[index].unsent = CONTROL_CLOSE_JOB;
+    source_tell_sites(node, job);
+    close_begin(node, job, state, now_ns);
+}
+
+void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+{
+    if (phase_ends(job->phase))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(job->text, sizeof(job->text), format, arguments);
+    va_end(arguments);
+    source_end(node, job, JOB_FAILED, CLOSE_FAILED, now_ns);
+}

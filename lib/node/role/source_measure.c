@@ -1,0 +1,120 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "node/peer/measure.h"
+#include "node/peer/post.h"
+#include "node/role/source.h"
+
+static struct wire_measure measure_wanted(const struct job *job)
+{
+    return (struct wire_measure){.job = job->id,
+                                 .duration_ms = (uint32_t)(job->source->spec.measure_ns / NS_PER_MS),
+                                 .age_ms = (uint32_t)(job->source->spec.measure_age_ns / NS_PER_MS)};
+}
+
+static void ask_sites(struct node *node, struct job *job)
+{
+    struct wire_measure measure = measure_wanted(job);
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        if (!site->asked && node->peers[site->peer].state == PEER_UP)
+            site->asked = post(node, site->peer, CONTROL_MEASURE, &measure);
+    }
+}
+
+void source_start_measuring(struct node *node, struct job *job, uint64_t now_ns)
+{
+    source_enter(node, job, PHASE_MEASURING, now_ns + node->config.measure_timeout_ns);
+    ask_sites(node, job);
+}
+
+static uint16_t matrix_index(const struct node *node, struct job *job, const char *name)
+{
+    if (strcmp(name, node->config.name) == 0)
+        return 0;
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (strcmp(name, job->source->sites[index].name) == 0)
+            return (uint16_t)(index + 1);
+    return UINT16_MAX;
+}
+
+void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
+                           const struct control_measurement *report, uint64_t now_ns)
+{
+    struct site *site = peer == PEER_SELF ? NULL : source_site(job, peer);
+    if (job->phase != PHASE_MEASURING || (peer != PEER_SELF && site == NULL))
+        return;
+    uint16_t from = site == NULL ? 0 : (uint16_t)(site - job->source->sites + 1);
+    for (uint16_t index = 0; index < report->fixed.count; index++) {
+        const struct wire_measured *entry = &report->peers[index];
+        uint16_t to = matrix_index(node, job, entry->peer.text);
+        if (to == UINT16_MAX)
+            continue;
+        job->source->rtt_us[from][to] = entry->rtt_min_us;
+        job->source->path_mtu[from][to] = entry->mtu;
+    }
+    job->source->up_bps[from] = report->fixed.up_bps;
+    job->source->down_bps[from] = report->fixed.down_bps;
+    uint16_t *reports = site == NULL ? &job->source->source_reports : &site->reports;
+    *reports = (uint16_t)(*reports + report->fixed.count);
+    bool whole = *reports >= report->fixed.total;
+    if (site == NULL)
+        job->source->source_measured = whole;
+    else
+        site->measured = whole;
+    core_wake_jobs(node, now_ns);
+}
+
+void source_on_own_measurement(struct node *node, struct job *job, uint64_t now_ns)
+{
+    struct control_measurement report;
+    uint16_t next = 0;
+    bool more = true;
+    while (more) {
+        more = measure_report(node, job->id, now_ns, &next, &report);
+        source_on_measurement(node, job, PEER_SELF, &report, now_ns);
+    }
+}
+
+static void mark_silent(const struct node *node, struct job *job, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        char text[CONTROL_TEXT_BYTES];
+        snprintf(text, sizeof(text), "does not answer: no %s within %u s",
+                 site->asked ? "measurements" : "hello",
+                 (unsigned)(node->config.measure_timeout_ns / NS_PER_S));
+        if (!site->measured)
+            source_site_ended(site, SITE_FAILED, text, now_ns);
+    }
+}
+
+void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    struct source *source = job->source;
+    ask_sites(node, job);
+    const struct site *missing = NULL;
+    bool all_asked = true;
+    for (uint16_t index = 0; index < source->site_count; index++) {
+        if (!source->sites[index].measured && missing == NULL)
+            missing = &source->sites[index];
+        all_asked = all_asked && source->sites[index].asked;
+    }
+    /* The source measures last: when all peers have been up for a moment. */
+    struct wire_measure wanted = measure_wanted(job);
+    if (all_asked && !source->source_measured)
+        measure_ask(node, PEER_SELF, &wanted, now_ns);
+    if (missing == NULL && source->source_measured) {
+        source_ask_planner(node, job, now_ns);
+        return;
+    }
+    if (now_ns < source->deadline_ns)
+        return;
+    if (missing == NULL) {
+        source_fail(node, job, now_ns, "own measurements did not end within %u s",
+                    (unsigned)(node->config.measure_timeout_ns / NS_PER_S));
+        return;
+    }
+    mark_silent(node, job, now_ns);
+    source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
+}

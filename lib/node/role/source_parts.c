@@ -1,0 +1,243 @@
+#include <string.h>
+
+#include "node/kind/file.h"
+#include "node/kind/stream.h"
+#include "node/peer/post.h"
+#include "node/role/controls.h"
+#include "node/role/source.h"
+
+static uint16_t request_index(const struct plan_request *request, const char *name)
+{
+    for (uint16_t index = 0; index < request->node_count; index++)
+        if (strcmp(request->nodes[index].name, name) == 0)
+            return index;
+    return UINT16_MAX;
+}
+
+/* The operator's tree in the order that plans want: parents before children. Edges to sites left out are
+ * dropped. */
+static bool order_given(struct job *job, struct err *err)
+{
+    struct plan_request *request = &job->source->request;
+    bool reached[PLAN_NODES_MAX] = {[0] = true};
+    bool progress = true;
+    request->given.weight_ppm = 1000000;
+    while (progress) {
+        progress = false;
+        for (uint16_t index = 0; index < job->source->spec.given_count; index++) {
+            uint16_t from = request_index(request, job->source->spec.given[index][0]);
+            uint16_t to = request_index(request, job->source->spec.given[index][1]);
+            if (from == UINT16_MAX || to == UINT16_MAX || !reached[from] || reached[to])
+                continue;
+            reached[to] = true;
+            request->given.edges[request->given.edge_count++] = (struct plan_edge){.from = from, .to = to};
+            progress = true;
+        }
+    }
+    for (uint16_t index = 0; index < request->node_count; index++)
+        if (request->nodes[index].receiver && !reached[index])
+            return err_set(err, "the given tree does not reach %s", request->nodes[index].name);
+    return true;
+}
+
+static void add_node(struct job *job, const char *name, uint16_t matrix, bool receiver)
+{
+    struct plan_request *request = &job->source->request;
+    job->source->request_site[request->node_count] = matrix;
+    struct plan_node *node = &request->nodes[request->node_count++];
+    name_copy(node->name, sizeof(node->name), name);
+    node->up_bps = job->source->up_bps[matrix];
+    node->down_bps = job->source->down_bps[matrix];
+    node->receiver = receiver;
+}
+
+bool source_make_request(struct job *job, struct err *err)
+{
+    struct plan_request *request = &job->source->request;
+    memset(request, 0, sizeof(*request));
+    request->job = job->id;
+    request->epoch = job->epoch;
+    request->metric = job->source->spec.metric;
+    request->trees_max = 1;
+    request->children_max = job->source->spec.children_max;
+    request->size_bytes = job->source->spec.object == PART_OBJECT_STREAM ? 0 : job->geometry.size_bytes;
+    request->rate_cap_bps = job->source->spec.plan_rate_bps;
+    add_node(job, job->source->spec.source, 0, false);
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (job->source->sites[index].included)
+            add_node(job, job->source->sites[index].name, (uint16_t)(index + 1),
+                     job->source->sites[index].receiver);
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            request->rtt_us[from][to] =
+                job->source->rtt_us[job->source->request_site[from]][job->source->request_site[to]];
+    if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
+        return false;
+    return plan_request_validate(request, err);
+}
+
+/* The smallest measured path MTU of the tree's edges gives the symbol size. */
+static uint32_t tree_mtu(const struct job *job)
+{
+    uint32_t mtu = UINT16_MAX;
+    const struct plan_tree *tree = &job->source->plan.trees[0];
+    for (uint16_t index = 0; index < tree->edge_count; index++) {
+        uint16_t from = job->source->request_site[tree->edges[index].from];
+        uint16_t to = job->source->request_site[tree->edges[index].to];
+        if (job->source->path_mtu[from][to] != 0)
+            mtu = MIN(mtu, (uint32_t)job->source->path_mtu[from][to]);
+    }
+    return mtu;
+}
+
+static void fill_part(const struct job *job, uint16_t node, struct control_part *part)
+{
+    const struct plan_request *request = &job->source->request;
+    const struct plan_tree *tree = &job->source->plan.trees[0];
+    *part = job->part;
+    int parent = plan_parent(tree, node);
+    memset(&part->fixed.parent, 0, sizeof(part->fixed.parent));
+    if (parent >= 0)
+        name_copy(part->fixed.parent.text, NAME_BYTES, request->nodes[parent].name);
+    part->fixed.keep = request->nodes[node].receiver;
+    uint16_t children[PLAN_CHILDREN_MAX];
+    uint16_t count = plan_children(tree, node, children);
+    part->fixed.child_count = (uint8_t)count;
+    memset(part->children, 0, sizeof(part->children));
+    for (uint16_t index = 0; index < count; index++) {
+        name_copy(part->children[index].name.text, NAME_BYTES, request->nodes[children[index]].name);
+        part->children[index].rate_bps = plan_edge_rate_bps(&job->source->plan, 0, children[index]);
+    }
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* What the disk found where the job's path leads. */
+static void fill_directory(const struct disk_open *open, struct wire_part *fixed)
+{
+    if (open->object != PART_OBJECT_DIRECTORY)
+        return;
+    fixed->object = PART_OBJECT_DIRECTORY;
+    fixed->tree = open->tree;
+    fixed->index_bytes = open->index_bytes;
+    fixed->index_hash = open->index_hash;
+}
+
+/* The window outlasts a round trip of every edge of the tree. */
+static bool check_paths(const struct job *job, const struct wire_part *part, struct err *err)
+{
+    const struct source *source = job->source;
+    const struct plan_tree *tree = &source->plan.trees[0];
+    for (uint16_t index = 0; index < tree->edge_count; index++) {
+        uint16_t from = tree->edges[index].from, to = tree->edges[index].to;
+        uint32_t rtt_us = source->request.rtt_us[from][to];
+        uint64_t held_ns;
+        if (rtt_us == UINT32_MAX ||
+            stream_outlasts(part, job->controls.rate_cap_bps, rtt_us * NS_PER_US, &held_ns))
+            continue;
+        return err_set(err, "a window of %llu ms is shorter than the RTT from %s to %s, %u ms",
+                       (unsigned long long)(held_ns / NS_PER_MS), source->request.nodes[from].name,
+                       source->request.nodes[to].name, (unsigned)((rtt_us + 999) / 1000));
+    }
+    return true;
+}
+
+/* What the sites are to do with the object, by the job's specification. */
+static void fill_wishes(const struct job *job, struct wire_part *fixed)
+{
+    const struct job_spec *spec = &job->source->spec;
+    name_copy(fixed->directory.text, NAME_BYTES, spec->directory);
+    name_copy(fixed->job_name.text, NAME_BYTES, spec->name);
+    fixed->object = spec->object;
+    fixed->hash = spec->hash;
+    fixed->durable = spec->durable;
+    fixed->exists = spec->exists;
+    fixed->congestion = spec->congestion;
+    fixed->start_bps = spec->start_bps;
+}
+
+/* The name under which the sites keep it. */
+static bool fill_file(struct job *job, struct err *err)
+{
+    const struct job_spec *spec = &job->source->spec;
+    const char *file = spec->target[0] != '\0' ? spec->target : base_name(spec->file);
+    return (path_stays_below(file) && name_copy(job->part.file, sizeof(job->part.file), file)) ||
+           err_set(err, "'%.100s' is no file name for the sites: give one with 'as:'", file);
+}
+
+/* What all parts have in common. */
+static bool fill_common(const struct node *node, struct job *job, struct err *err)
+{
+    struct wire_part *fixed = &job->part.fixed;
+    uint32_t mtu = tree_mtu(job);
+    uint64_t size_bytes = job->geometry.size_bytes;
+    memset(&job->part, 0, sizeof(job->part));
+    fixed->symbol_bytes = geometry_symbol_bytes_for(mtu, job_ip_overhead(node));
+    if (fixed->symbol_bytes == 0)
+        return err_set(err, "a path of the tree is too narrow: MTU %u", mtu);
+    fixed->block_symbols = geometry_block_symbols_for(fixed->symbol_bytes);
+    fixed->job = job->id;
+    fixed->epoch = job->epoch;
+    fixed->modified_ns = job->source->modified_ns;
+    name_copy(fixed->source.text, NAME_BYTES, node->config.name);
+    fill_wishes(job, fixed);
+    if (job->kind->endless) {
+        stream_fill_part(&job->source->spec, fixed->symbol_bytes, fixed->block_symbols, fixed);
+        if (!check_paths(job, fixed, err))
+            return false;
+        size_bytes = stream_window_bytes(fixed);
+    } else {
+        fixed->size_bytes = size_bytes;
+    }
+    fill_directory(&job->disk.open, fixed);
+    return geometry_init(&job->geometry, size_bytes, fixed->symbol_bytes, fixed->block_symbols, err) &&
+           fill_file(job, err);
+}
+
+static bool open_object(struct node *node, struct job *job, struct err *err)
+{
+    bool endless = job->kind->endless;
+    job->object = object_open(&node->store, &job->geometry, !endless, endless, job->children.count, err);
+    if (job->object != NULL && job->kind->on_open != NULL)
+        job->kind->on_open(node, job);
+    return job->object != NULL;
+}
+
+static bool send_part(struct node *node, struct job *job, uint16_t index, struct err *err)
+{
+    struct source *source = job->source;
+    struct control_part part;
+    fill_part(job, index, &part);
+    if (!post_fits(CONTROL_PART, &part))
+        return err_set(err, "the part of %s does not fit one message", source->request.nodes[index].name);
+    struct site *site = &source->sites[source->request_site[index] - 1];
+    if (!post(node, site->peer, CONTROL_PART, &part))
+        return err_set(err, "the message queue to %s is full", site->name);
+    site->has_part = true;
+    return true;
+}
+
+bool source_distribute(struct node *node, struct job *job, struct err *err)
+{
+    struct source *source = job->source;
+    if (source->plan.tree_count != 1)
+        return err_set(err, "the plan has %u trees, this node sends one", source->plan.tree_count);
+    if (!fill_common(node, job, err))
+        return false;
+    struct control_part own, common = job->part;
+    fill_part(job, 0, &own);
+    job->part = own;
+    if (!job_install(node, job, err) || !open_object(node, job, err))
+        return false;
+    job->part = common;
+    for (uint16_t index = 1; index < source->request.node_count; index++)
+        if (!send_part(node, job, index, err))
+            return false;
+    job->part = own;
+    controls_tell_sites(node, job);
+    return true;
+}

@@ -1,0 +1,135 @@
+#include <stdio.h>
+
+#include "node/flow/edges.h"
+#include "node/job/object_kind.h"
+#include "node/role/source.h"
+
+void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
+{
+    struct err err;
+    job->epoch++;
+    if (!source_make_request(job, &err)) {
+        source_fail(node, job, now_ns, "%s", err.text);
+        return;
+    }
+    source_enter(node, job, PHASE_PLANNING, now_ns + node->config.plan_timeout_ns);
+    node->plan_requests_due |= 1u << job->slot;
+}
+
+void source_on_plan(struct node *node, struct job *job, const struct plan *plan, uint64_t now_ns)
+{
+    if (job->phase != PHASE_PLANNING || plan->job != job->id || plan->epoch != job->epoch)
+        return;
+    struct err err;
+    if (!plan_validate(plan, &job->source->request, &err)) {
+        source_fail(node, job, now_ns, "the planner's plan is not valid: %s", err.text);
+        return;
+    }
+    job->source->plan = *plan;
+    source_enter(node, job, PHASE_DISTRIBUTING, now_ns + node->config.distribute_timeout_ns);
+    if (!source_distribute(node, job, &err))
+        source_fail(node, job, now_ns, "%s", err.text);
+}
+
+void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+{
+    if (job->phase == PHASE_PLANNING)
+        source_fail(node, job, now_ns, "planner: %s", text);
+}
+
+void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (now_ns >= job->source->deadline_ns)
+        source_fail(node, job, now_ns, "%s within %u s",
+                    node->planner_attached ? "the planner gave no plan"
+                                           : "no planner is attached to this node",
+                    (unsigned)(node->config.plan_timeout_ns / NS_PER_S));
+}
+
+static void start_sites(struct node *node, struct job *job, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        site->progress_ns = now_ns;
+        if (site->included)
+            site->unsent = CONTROL_START;
+    }
+    source_tell_sites(node, job);
+    source_enter(node, job, PHASE_RUNNING, TIME_NEVER);
+    job->started_ns = now_ns;
+    edges_start(node, job, now_ns);
+    if (job->kind->on_start != NULL)
+        job->kind->on_start(node, job, now_ns);
+}
+
+static bool receivers_left(const struct job *job)
+{
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (job->source->sites[index].included && job->source->sites[index].receiver)
+            return true;
+    return false;
+}
+
+static void leave_out(struct node *node, struct job *job, struct site *site, const char *text,
+                      uint64_t now_ns)
+{
+    site->included = false;
+    source_site_ended(site, SITE_FAILED, text, now_ns);
+    if (!receivers_left(job)) {
+        source_fail(node, job, now_ns, "%s: %s", site->name, text);
+        return;
+    }
+    if (job->object != NULL) {
+        object_close(job->object);
+        job->object = NULL;
+    }
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        job->source->sites[index].confirmed = false;
+    source_ask_planner(node, job, now_ns);
+}
+
+void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
+                       const struct control_confirm *confirm, uint64_t now_ns)
+{
+    struct site *site = source_site(job, peer);
+    if (site == NULL || !site->included || job->phase != PHASE_DISTRIBUTING ||
+        confirm->fixed.epoch != job->epoch)
+        return;
+    switch ((enum confirm_answer)confirm->fixed.answer) {
+    case CONFIRM_REFUSED:
+        leave_out(node, job, site, confirm->text, now_ns);
+        return;
+    case CONFIRM_COMPLETE:
+        site->state = SITE_SKIPPED;
+        site->ended = true;
+        site->complete_ns = now_ns;
+        name_copy(site->text, sizeof(site->text), confirm->text);
+        break;
+    case CONFIRM_READY:
+        break;
+    }
+    site->confirmed = true;
+    for (uint16_t index = 0; index < job->source->site_count; index++)
+        if (job->source->sites[index].included && !job->source->sites[index].confirmed)
+            return;
+    start_sites(node, job, now_ns);
+}
+
+void source_distributing_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (now_ns < job->source->deadline_ns)
+        return;
+    const struct site *missing = NULL;
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        char text[CONTROL_TEXT_BYTES];
+        snprintf(text, sizeof(text), "did not confirm its part of the plan within %u s",
+                 (unsigned)(node->config.distribute_timeout_ns / NS_PER_S));
+        if (!site->included || site->confirmed)
+            continue;
+        source_site_ended(site, SITE_FAILED, text, now_ns);
+        missing = missing == NULL ? site : missing;
+    }
+    if (missing != NULL)
+        source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
+}

@@ -1,0 +1,26 @@
+/* Between the files on top of the rooms. */
+#pragma once
+
+#include "ctl/ctl.h"
+#include "edge/receiver.h"
+#include "node/flow/flow.h"
+#include "wire/ack.h"
+#include "wire/message.h"
+
+#define SCRATCH_COUNT 32
+#define SCRATCH_BYTES (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_MESSAGE_BODY_MAX)
+
+/* Datagrams made for one call of node_tx. */
+struct scratch {
+    uint8_t datagrams[SCRATCH_COUNT][SCRATCH_BYTES];
+    uint32_t used;
+};
+
+/* Every call into the node begins with it. Hellos alone make a node be called once per hello interval: when
+ * it was not, the process stood still, and by that time nobody is judged. */
+void node_advance(struct node *node, uint64_t now_ns);
+/* control.c: hands on what the peer's mail has brought. */
+void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
+/* show.c: answers a `show`; false with reply->err. */
+bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
+                 uint64_t now_ns);
