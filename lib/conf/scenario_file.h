@@ -7,7 +7,7 @@
 
 #define SCENARIO_NO_NODE UINT16_MAX
 
-/* Index of a node by name; an unknown one is an error at `node` and gives SCENARIO_NO_NODE. */
+/* scenario_names.c: index of a node by name; an unknown one is an error at `node` and gives SCENARIO_NO_NODE. */
 uint16_t scenario_node_find(struct conf_reader *reader, const yaml_node_t *node);
 /* Index of a node by name, SCENARIO_NO_NODE without an error. */
 uint16_t scenario_node_index(const struct scenario *scenario, const char *name);
@@ -21,9 +21,10 @@ extern const struct conf_option scenario_cross_options[];
 void scenario_check_crosses(struct conf_reader *reader);
 
 /* scenario_links.c: fill scenario->links. */
-extern const struct conf_option scenario_link_options[]; /* of one struct netem_config */
-extern const struct conf_option
-    scenario_set_options[]; /* those that a fault may set, in the order of enum netem_change */
+/* Of one struct netem_config. */
+extern const struct conf_option scenario_link_options[];
+/* Those that a fault may set, in the order of enum netem_change. */
+extern const struct conf_option scenario_set_options[];
 extern const struct conf_option scenario_links_options[];
 extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */
