@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/cross.h"
+#include "sim/cross_flow.h"
 
 #define COMPETITOR_WINDOW_FIRST 10
 #define COMPETITOR_RECEIPTS     10 /* listed in an ack */
@@ -97,8 +97,8 @@ struct competitor_type {
     const char *name;
     bool sets_window; /* by itself, in every state: no proportional rate reduction */
     void (*init)(struct competitor *competitor, uint64_t now_ns);
-    /* A loss episode begins, or a timeout has struck: sets slow_start_end; called before the state changes.
-     */
+    /* A loss episode begins, or a timeout has struck: sets slow_start_end; called before the state
+     * changes. */
     void (*on_loss)(struct competitor *competitor, bool timeout, uint64_t now_ns);
     void (*on_ack)(struct competitor *competitor, const struct competitor_sample *sample);
 };

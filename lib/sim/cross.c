@@ -1,4 +1,4 @@
-/* The flows: setting up, what comes in, open loops, counting. */
+/* The flows: setting up, what comes in, open loops. */
 #include "sim/cross.h"
 
 #include <stdlib.h>
@@ -11,58 +11,6 @@
 
 #define OPEN_HEADER_BYTES 28            /* IPv4, UDP */
 #define LN2_32            2977044472ULL /* ln 2 in 1/2^32 */
-
-const char *cross_kind_name(unsigned kind)
-{
-    switch ((enum scenario_cross_kind)kind) {
-    case CROSS_CBR:
-        return "cbr";
-    case CROSS_POISSON:
-        return "poisson";
-    case CROSS_ONOFF:
-        return "onoff";
-    case CROSS_CUBIC:
-        return "cubic";
-    case CROSS_BBR1:
-        return "bbr1";
-    case CROSS_BQL:
-        return "bql";
-    case CROSS_SCAVENGER:
-        return "scavenger";
-    case CROSS_FIXED:
-        return "fixed";
-    case CROSS_DELAY:
-        return "delay";
-    }
-    return "unknown";
-}
-
-/* ---- sending and counting ---- */
-
-void cross_send(struct cross_flow *flow, bool back, uint32_t ip_bytes, const void *data, uint32_t bytes,
-                uint64_t now_ns)
-{
-    struct net *net = flow->cross->net;
-    uint16_t from = back ? flow->config->to : flow->config->from;
-    uint16_t to = back ? flow->config->from : flow->config->to;
-    struct sim_packet *packet = net_packet(net, from, to, ip_bytes, bytes);
-    packet->flow = (uint16_t)(flow->index + 1);
-    memcpy(packet->data, data, bytes);
-    if (!back) {
-        flow->total.sent_packets++;
-        flow->total.sent_bytes += packet->wire_bytes;
-    }
-    net_launch(net, packet, now_ns);
-}
-
-void cross_delivered(struct cross_flow *flow, uint64_t packets, uint64_t now_ns)
-{
-    uint64_t second = now_ns / NS_PER_S;
-    flow->total.delivered_packets += packets;
-    flow->total.delivered_bytes += packets * flow->payload_bytes;
-    if (second < flow->cross->seconds_count)
-        flow->seconds[second] += packets * flow->wire_bytes;
-}
 
 /* ---- open loops ---- */
 
@@ -173,7 +121,11 @@ static bool check(const struct scenario *scenario, const struct scenario_cross *
 static void set_up(struct cross *cross, const struct scenario_cross *config, uint64_t seed)
 {
     struct cross_flow *flow = &cross->flows[cross->count];
-    *flow = (struct cross_flow){.cross = cross, .config = config, .index = cross->count};
+    *flow = (struct cross_flow){.net = cross->net,
+                                .heap = cross->heap,
+                                .seconds_count = cross->seconds_count,
+                                .config = config,
+                                .index = cross->count};
     flow->packet_bytes = config->packet_bytes != 0 ? config->packet_bytes : CROSS_PACKET_BYTES;
     flow->wire_bytes = flow->packet_bytes + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES;
     flow->payload_bytes = flow->packet_bytes - OPEN_HEADER_BYTES;
@@ -253,7 +205,7 @@ static void run(struct cross_flow *flow, uint64_t now_ns)
     if (next_ns >= flow->wake_ns)
         return;
     flow->wake_ns = next_ns;
-    event_add(flow->cross->heap, next_ns, EVENT_CROSS, flow->index, NULL);
+    event_add(flow->heap, next_ns, EVENT_CROSS, flow->index, NULL);
 }
 
 void cross_on_wake(struct cross *cross, uint32_t index, uint64_t now_ns)

@@ -106,7 +106,7 @@ static uint64_t local_ns(uint64_t now_ns)
 struct cross_edge *cross_edge_new(struct cross_flow *flow, uint64_t now_ns)
 {
     const struct scenario_cross *config = flow->config;
-    struct net *net = flow->cross->net;
+    struct net *net = flow->net;
     struct cross_edge *edge = calloc(1, sizeof(*edge));
     CHECK(edge != NULL);
     edge->flow = flow;

@@ -4,7 +4,7 @@
  * a rate knows it, as an edge of a plan does, and never exceeds it. */
 #pragma once
 
-#include "sim/cross.h"
+#include "sim/cross_flow.h"
 
 struct cross_edge;
 

@@ -7,6 +7,18 @@
 #include "sim/competitor.h"
 #include "sim/run.h"
 
+bool job_look(struct sim *sim, const struct sim_job *job)
+{
+    const struct node *node = sim->hosts[job->host].node;
+    if (node == NULL || !job->started || job->lost)
+        return false;
+    for (uint32_t index = 0; index < node_job_count(node); index++)
+        if (node_job_view(node, index, &sim->job_view) && sim->job_view.source &&
+            strcmp(sim->job_view.name, job->spec.name) == 0)
+            return true;
+    return false;
+}
+
 static bool is_receiver(const struct sim *sim, const struct sim_job *job, uint16_t node)
 {
     const struct job_spec *spec = &job->spec;

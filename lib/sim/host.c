@@ -173,8 +173,10 @@ void host_start(struct sim *sim, uint16_t index)
     host->node =
         node_create(&host->config, host->memory, host->memory_bytes, clock_local(&host->clock, sim->now_ns));
     CHECK(host->node != NULL);
-    if (host->planner && host->planner_alive)
+    if (host->planner && host->planner_alive) {
         planner_attach(sim, index);
+        host_ctl(sim, index, &sim->message, NULL);
+    }
     host_drain(sim, index);
 }
 

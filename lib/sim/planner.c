@@ -31,11 +31,8 @@ static void schedule(struct sim *sim, uint16_t index, enum planner_act act, uint
 
 void planner_attach(struct sim *sim, uint16_t index)
 {
-    struct ctl_msg *msg = &sim->message;
     sim->hosts[index].planner_alive = true;
-    *msg = (struct ctl_msg){.type = CTL_PLANNER_HELLO};
-    if (sim->hosts[index].node != NULL)
-        host_ctl(sim, index, msg, NULL);
+    sim->message = (struct ctl_msg){.type = CTL_PLANNER_HELLO};
 }
 
 void planner_kill(struct sim *sim, uint16_t index, uint64_t back_after_ns)
@@ -57,7 +54,7 @@ void planner_ask(struct sim *sim, uint16_t index, const struct ctl_msg *request)
         schedule(sim, index, PLANNER_ANSWERS, SIM_PLANNER_NS, request);
 }
 
-static void answer(struct sim *sim, uint16_t index, const struct planner_event *event)
+static void answer(struct sim *sim, const struct planner_event *event)
 {
     struct ctl_msg *msg = &sim->message;
     struct err err = {.text = "no planner in this program"};
@@ -68,28 +65,32 @@ static void answer(struct sim *sim, uint16_t index, const struct planner_event *
         msg->body.plan_failed.epoch = event->request.epoch;
         name_copy(msg->body.plan_failed.text, sizeof(msg->body.plan_failed.text), err.text);
     }
-    host_ctl(sim, index, msg, NULL);
 }
 
-void planner_on_event(struct sim *sim, uint16_t index, void *object)
+/* False: the event belongs to a planner that is gone. */
+static bool speak(struct sim *sim, uint16_t index, const struct planner_event *event)
+{
+    if (event->life != sim->hosts[index].planner_life)
+        return false;
+    switch (event->act) {
+    case PLANNER_ANSWERS:
+        answer(sim, event);
+        return true;
+    case PLANNER_GONE:
+        sim->message = (struct ctl_msg){.type = CTL_PLANNER_GONE};
+        return !sim->hosts[index].planner_alive;
+    case PLANNER_BACK:
+        planner_attach(sim, index);
+        return true;
+    }
+    return false;
+}
+
+bool planner_on_event(struct sim *sim, uint16_t index, void *object)
 {
     struct planner_event *event = object;
-    struct sim_host *host = &sim->hosts[index];
-    if (event->life == host->planner_life) {
-        switch (event->act) {
-        case PLANNER_ANSWERS:
-            if (host->node != NULL)
-                answer(sim, index, event);
-            break;
-        case PLANNER_GONE:
-            sim->message = (struct ctl_msg){.type = CTL_PLANNER_GONE};
-            if (host->node != NULL && !host->planner_alive)
-                host_ctl(sim, index, &sim->message, NULL);
-            break;
-        case PLANNER_BACK:
-            planner_attach(sim, index);
-            break;
-        }
-    }
+    bool dead = sim->hosts[index].node == NULL;
+    bool said = (!dead || event->act == PLANNER_BACK) && speak(sim, index, event) && !dead;
     free(event);
+    return said;
 }

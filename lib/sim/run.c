@@ -7,9 +7,8 @@
 #include "sim/run.h"
 #include "sim/tree.h"
 
-#define SOURCE_MODIFIED_NS                                                                                   \
-    1700000000000000000ULL /* of the first job's file; the others follow by a second                         \
-                            */
+/* Of the first job's file; the others follow by a second. */
+#define SOURCE_MODIFIED_NS 1700000000000000000ULL
 
 /* ---- setting up ---- */
 
@@ -176,18 +175,6 @@ static void start_job(struct sim *sim, uint16_t index)
     name_copy(job->text, sizeof(job->text), err.text);
 }
 
-bool job_look(struct sim *sim, const struct sim_job *job)
-{
-    const struct node *node = sim->hosts[job->host].node;
-    if (node == NULL || !job->started || job->lost)
-        return false;
-    for (uint32_t index = 0; index < node_job_count(node); index++)
-        if (node_job_view(node, index, &sim->job_view) && sim->job_view.source &&
-            strcmp(sim->job_view.name, job->spec.name) == 0)
-            return true;
-    return false;
-}
-
 /* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
 static void watch(struct sim *sim)
 {
@@ -234,7 +221,8 @@ static void handle(struct sim *sim, const struct event *event)
         cross_on_wake(&sim->cross, event->index, sim->now_ns);
         break;
     case EVENT_PLANNER:
-        planner_on_event(sim, (uint16_t)event->index, event->object);
+        if (planner_on_event(sim, (uint16_t)event->index, event->object))
+            host_ctl(sim, (uint16_t)event->index, &sim->message, NULL);
         break;
     case EVENT_WATCH:
         watch(sim);

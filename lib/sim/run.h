@@ -87,11 +87,12 @@ bool host_ctl(struct sim *sim, uint16_t index, const struct ctl_msg *msg, struct
 void host_drain(struct sim *sim, uint16_t index);
 void host_count(struct sim *sim, const struct sim_host *host); /* adds its counters to the totals */
 
-/* planner.c */
-void planner_attach(struct sim *sim, uint16_t index);
+/* planner.c: what the planner says to the node is left in sim->message, for the caller to hand on. */
+void planner_attach(struct sim *sim, uint16_t index); /* from now on it is there, and says hello */
 void planner_kill(struct sim *sim, uint16_t index, uint64_t back_after_ns); /* 0: for good */
 void planner_ask(struct sim *sim, uint16_t index, const struct ctl_msg *request);
-void planner_on_event(struct sim *sim, uint16_t index, void *object);
+/* True: it says something, and the node is alive. */
+bool planner_on_event(struct sim *sim, uint16_t index, void *object);
 
 /* fault.c */
 void fault_apply(struct sim *sim, uint16_t index);

@@ -1,0 +1,56 @@
+/* A flow's packets and counts. */
+#include "sim/cross_flow.h"
+
+#include <string.h>
+
+#include "base/units.h"
+
+const char *cross_kind_name(unsigned kind)
+{
+    switch ((enum scenario_cross_kind)kind) {
+    case CROSS_CBR:
+        return "cbr";
+    case CROSS_POISSON:
+        return "poisson";
+    case CROSS_ONOFF:
+        return "onoff";
+    case CROSS_CUBIC:
+        return "cubic";
+    case CROSS_BBR1:
+        return "bbr1";
+    case CROSS_BQL:
+        return "bql";
+    case CROSS_SCAVENGER:
+        return "scavenger";
+    case CROSS_FIXED:
+        return "fixed";
+    case CROSS_DELAY:
+        return "delay";
+    }
+    return "unknown";
+}
+
+void cross_send(struct cross_flow *flow, bool back, uint32_t ip_bytes, const void *data, uint32_t bytes,
+                uint64_t now_ns)
+{
+    struct net *net = flow->net;
+    uint16_t from = back ? flow->config->to : flow->config->from;
+    uint16_t to = back ? flow->config->from : flow->config->to;
+    struct sim_packet *packet = net_packet(net, from, to, ip_bytes, bytes);
+    packet->flow = (uint16_t)(flow->index + 1);
+    memcpy(packet->data, data, bytes);
+    if (!back) {
+        flow->total.sent_packets++;
+        flow->total.sent_bytes += packet->wire_bytes;
+    }
+    net_launch(net, packet, now_ns);
+}
+
+void cross_delivered(struct cross_flow *flow, uint64_t packets, uint64_t now_ns)
+{
+    uint64_t second = now_ns / NS_PER_S;
+    flow->total.delivered_packets += packets;
+    flow->total.delivered_bytes += packets * flow->payload_bytes;
+    if (second < flow->seconds_count)
+        flow->seconds[second] += packets * flow->wire_bytes;
+}
