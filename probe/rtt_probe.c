@@ -28,9 +28,11 @@ static void choose_candidates(struct rtt_probe *probe)
     probe->candidate_count = 0;
     if (probe->mtu > bare_bytes)
         probe->candidates[probe->candidate_count++] = (uint16_t)MIN(probe->mtu, (uint32_t)UINT16_MAX);
-    for (const uint16_t *mtu = rtt_probe_mtus; *mtu != 0; mtu++)
-        if (*mtu<probe->mtu && * mtu> bare_bytes)
-            probe->candidates[probe->candidate_count++] = *mtu;
+    for (unsigned place = 0; rtt_probe_mtus[place] != 0; place++) {
+        uint16_t mtu = rtt_probe_mtus[place];
+        if (bare_bytes < mtu && mtu < probe->mtu)
+            probe->candidates[probe->candidate_count++] = mtu;
+    }
 }
 
 void rtt_probe_start(struct rtt_probe *probe, uint32_t mtu, uint32_t ip_overhead, uint64_t duration_ns,

@@ -15,8 +15,8 @@
 #include "wire/probe.h"
 
 #define RTT_PROBE_ROUNDS 10
-#define RTT_PROBE_WAIT_NS                                                                                    \
-    1500000000ULL /* after the last probe, for stragglers: paths up to this RTT are measured */
+/* After the last probe, for stragglers: paths up to this RTT are measured … */
+#define RTT_PROBE_WAIT_NS 1500000000ULL
 /* … once every bare probe has come back only this and four smoothed RTT: what is missing then is too long. */
 #define RTT_PROBE_WAIT_PADDED_NS 100000000ULL
 #define RTT_PROBE_CANDIDATES_MAX 5

@@ -17,9 +17,14 @@
  *     report_begin(&r, REPORT_JSON, buffer, sizeof(buffer));
  *     report_u64(&r, "jobs", 2);
  *     report_table(&r, "edges");
- *     for (…) { report_row(&r); report_text(&r, "to", "oregon"); report_u64(&r, "packets", 9);
- * report_row_end(&r); } report_table_end(&r); report_end(&r);
- */
+ *     for (…) {
+ *         report_row(&r);
+ *         report_text(&r, "to", "oregon");
+ *         report_u64(&r, "packets", 9);
+ *         report_row_end(&r);
+ *     }
+ *     report_table_end(&r);
+ *     report_end(&r); */
 #pragma once
 
 #include <stdbool.h>

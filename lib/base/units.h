@@ -28,8 +28,8 @@ static inline uint64_t muldiv64_up(uint64_t a, uint64_t b, uint64_t c)
     return (uint64_t)(((unsigned __int128)a * b + c - 1) / c);
 }
 
-/* Time that `bytes` occupy a link of `rate_bps`, rounded down; the carried remainder is the pacer's affair.
- */
+/* Time that `bytes` occupy a link of `rate_bps`, rounded down; the carried remainder is the pacer's
+ * affair. */
 static inline uint64_t transmit_ns(uint64_t bytes, uint64_t rate_bps)
 {
     return muldiv64(bytes * 8, NS_PER_S, rate_bps);

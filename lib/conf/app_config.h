@@ -14,12 +14,12 @@
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 
 struct app_port_config {
-    char device[APP_DEVICE_BYTES]; /* PCI address or vdev with arguments: "net_memif0,role=client,…",
-                                      "0000:3b:02.0" */
-    uint8_t prefix_length;         /* of the address: which peers are on the link */
-    struct net_address gateway;    /* family 0: none */
-    uint16_t vlan;                 /* 0: untagged */
-    bool static_mac;               /* gateway_mac is given: no ARP/ND */
+    /* PCI address, or vdev with arguments: "0000:3b:02.0", "net_memif0,role=client,…" */
+    char device[APP_DEVICE_BYTES];
+    uint8_t prefix_length;      /* of the address: which peers are on the link */
+    struct net_address gateway; /* family 0: none */
+    uint16_t vlan;              /* 0: untagged */
+    bool static_mac;            /* gateway_mac is given: no ARP/ND */
     uint8_t gateway_mac[MAC_BYTES];
     uint32_t frame_bytes_max; /* mtu + 14 (+ 4 with VLAN) */
 };

@@ -10,8 +10,8 @@ enum value_kind { VALUE_RATE, VALUE_TIME, VALUE_SIZE, VALUE_SHARE, VALUE_SKEW };
 
 #define VALUE_TEXT_BYTES 32
 
-/* A number, decimals allowed, and a unit of the kind. Without a unit only 0 and sizes (bytes) are accepted.
- */
+/* A number, decimals allowed, and a unit of the kind. Without a unit only 0 and sizes (bytes) are
+ * accepted. */
 bool value_parse(enum value_kind kind, const char *text, uint64_t *value);
 /* A number without unit, times 10^decimals: ("13.4", 3) is 13400. */
 bool value_parse_decimal(const char *text, unsigned decimals, uint64_t *value);

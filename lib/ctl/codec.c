@@ -1,7 +1,7 @@
 /* Control records between a node and its planner, little-endian:
  *
- *  0 length u32 (of the whole record) | 4 type u32 | 8 correlation u64 | 16 sequence u32 | 20 crc32c u32 |
- * body
+ *   0 length u32 (of the whole record) | 4 type u32 | 8 correlation u64
+ *  16 sequence u32 | 20 crc32c u32 | 24 body
  *
  * The checksum covers everything but itself. */
 #include "ctl/ctl.h"

@@ -99,8 +99,8 @@ static uint64_t occupy(struct netem_link *link, uint32_t wire_bytes, uint64_t no
         link->busy_remainder = share % rate_bps;
     }
     if (link->departures != NULL) {
-        /* A change of units can leave more packets waiting than there is room to remember: forget the oldest.
-         */
+        /* A change of units can leave more packets waiting than there is room to remember: forget the
+         * oldest. */
         if (link->departures_head - link->departures_tail > link->departures_mask)
             link->departures_tail++;
         link->departures[link->departures_head++ & link->departures_mask] = link->busy_until_ns;

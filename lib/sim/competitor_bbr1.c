@@ -1,8 +1,8 @@
 /* BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00): pacing at gain x the largest delivery rate
  * of ten rounds, window of two bandwidth-delay products, least RTT of ten seconds, four packets in flight for
  * 200 ms when that was not seen again. What is sent at once is the draft's send quantum (1 ms, at most 64
- * KB). Left out, as in the draft: the token-bucket (policer) model and extra_acked of later Linux versions.
- */
+ * KB). Left out, as in the draft: the token-bucket (policer) model and extra_acked of later Linux
+ * versions. */
 #include "base/units.h"
 #include "sim/competitor.h"
 

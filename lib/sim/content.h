@@ -11,8 +11,8 @@ struct content {
     bool sparse;          /* all zeros */
     const uint8_t *index; /* a directory's: the first bytes, in place of the function's; the owner's */
     uint64_t index_bytes;
-    bool shared; /* sparse, and so is the memory that it is read into and written from, whatever was done
-                    there */
+    /* Sparse, and so is the memory that it is read into and written from, whatever was done there. */
+    bool shared;
 };
 
 void content_fill(const struct content *content, uint64_t offset, uint8_t *out, uint32_t length);

@@ -1,5 +1,5 @@
-/* Simulated disk of one node: serves the requests of store/disk.h in virtual time, one after another at a
- * rate.
+/* Simulated disk of one node: serves the requests of store/disk.h in virtual time, one after another, at
+ * a rate.
  *
  * Nothing is kept of a file but its name, its source and which of its bytes were written right: content is a
  * function of the source, so a WRITE is compared with it and a READ makes it anew. That comparison, not the

@@ -88,8 +88,8 @@ uint64_t meter_feedback_bytes(const struct meter_table *table, uint16_t from, ui
 uint64_t meter_steady_ns(const struct meter *meter);
 uint64_t meter_steady_bps(const struct meter *meter);
 
-/* What a link or a port decided about a datagram, `head` its first bytes (all headers), `length` its length.
- */
+/* What a link or a port decided about a datagram, `head` its first bytes (all headers), `length` its
+ * length. */
 struct meter_packet {
     uint16_t from, to;
     const uint8_t *head;

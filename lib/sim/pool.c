@@ -7,8 +7,8 @@
 
 #define CHUNK_BYTES (2u << 20) /* a huge page: those under way on a long path are too many for the TLB */
 
-/* A header alone (data of zeros, short acks), with several gaps, small messages, 1500- and 9000-byte packets.
- */
+/* A header alone (data of zeros, short acks), with several gaps, small messages, 1500- and 9000-byte
+ * packets. */
 static const uint32_t class_bytes[POOL_CLASSES] = {128, 256, 576, 1600, 10240};
 _Static_assert(10240 - sizeof(struct sim_packet) >= POOL_DATA_MAX, "the largest class holds a jumbo packet");
 

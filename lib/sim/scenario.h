@@ -1,5 +1,5 @@
-/* A scenario as the simulator, the emulator and the lab read it (YAML: lib/conf). Fixed limits, no pointers.
- */
+/* A scenario as the simulator, the emulator and the lab read it (YAML: lib/conf). Fixed limits, no
+ * pointers. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* CLOSE: the sender leaves or refuses the session; the peer forgets it and says hello again when it wants to.
- */
+/* CLOSE: the sender leaves or refuses the session; the peer forgets it and says hello again when it wants
+ * to. */
 #pragma once
 
 #include "wire/header.h"

@@ -1,7 +1,7 @@
 /* The 32 bytes that begin every Sluice datagram (UDP payload).
  *
- *  0 version u8 | 1 type u8 | 2 key id u8 | 3 flags u8 | 4 session u32 | 8 packet number u32 | 12 stamp u32 |
- * 16 tag[16]
+ *   0 version u8 | 1 type u8 | 2 key id u8 | 3 flags u8
+ *   4 session u32 | 8 packet number u32 | 12 stamp u32 | 16 tag[16]
  *
  * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello, and in
  * a close by a node that does not know the peer's session.
@@ -59,6 +59,6 @@ enum wire_error {
     WIRE_BAD_VALUE   /* a field outside its range */
 };
 
-/* Decodes and validates the common header; the type's own decoder then reads from data + WIRE_HEADER_BYTES.
- */
+/* Decodes and validates the common header; the type's own decoder then reads from data +
+ * WIRE_HEADER_BYTES. */
 enum wire_error wire_header_decode(const uint8_t *data, size_t length, struct wire_header *header);

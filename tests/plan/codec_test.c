@@ -140,8 +140,8 @@ static void plan_codec__refuses_bad_counts(void **state)
     assert_true(request_length > 0);
 }
 
-/* Random bytes, and good records with random bytes in them: decoding ends, and what it accepts is in bounds.
- */
+/* Random bytes, and good records with random bytes in them: decoding ends, and what it accepts is in
+ * bounds. */
 static void plan_codec__random_bytes(void **state)
 {
     (void)state;

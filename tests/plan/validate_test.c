@@ -6,8 +6,8 @@
 
 #include "example.h"
 
-/* Each case spoils one thing of a good request or plan; `expected` is part of the message, NULL: still good.
- */
+/* Each case spoils one thing of a good request or plan; `expected` is part of the message, NULL: still
+ * good. */
 static void expect(bool valid, const struct err *err, const char *expected, int place)
 {
     if (expected == NULL && !valid)

@@ -733,8 +733,8 @@ static void control_decode__text_room(void **state)
     }
 }
 
-/* One element more than there is room for, in a body that is consistent otherwise: only the limit refuses it.
- */
+/* One element more than there is room for, in a body that is consistent otherwise: only the limit refuses
+ * it. */
 static void control_decode__one_too_many(void **state)
 {
     static uint8_t body[2048];
