@@ -5,6 +5,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cycles  # noqa: E402
 import layers  # noqa: E402
 import tidy  # noqa: E402
 
@@ -26,8 +27,11 @@ CASES = [
     (layers, "lib/node/job/a.c", '#include "node/node.h"\n', "room job stands below"),
     (layers, "lib/plan/meson.build", "layer_plan = ['base', 'node']\n", "does not come before"),
     (layers, "lib/plan/meson.build", "\n", "states no layer_plan"),
-    (tidy, "lib/wire/a.c", "int x;\n" * 801, "801 lines"),
-    (tidy, "lib/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 71 + "}\n", "71 lines"),
+    (tidy, "lib/wire/a.c", "int x;\n" * 601, "601 lines"),
+    (tidy, "lib/edge/congestion_bql.c", "int x;\n", "LONG_FILES"),
+    (tidy, "tests/wire/a.c", "int x;\n" * 801, "801 lines"),
+    (tidy, "lib/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 61 + "}\n", "61 lines"),
+    (tidy, "tests/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 71 + "}\n", "71 lines"),
     (tidy, "lib/wire/a.c", "#if 0\n#endif\n", "dead code"),
     (tidy, "lib/wire/a.c", "/* TODO */\n", "TODO"),
     (tidy, "lib/wire/a.c", "\tint x;\n", "tab"),
@@ -40,6 +44,17 @@ CLEAN = [
     ("lib/edge/a.c", '#include <stdint.h>\n\n#include "base/x.h"\n\nint f(struct s *s)\n{\n    return s->free(s);\n}\n'),
     ("app/wanem/a.c", '#include <rte_mbuf.h>\n\n#include "netem/link.h"\n'),
     ("lib/base/a.c", "/* malloc(3), a double and time() in a comment */\n"),
+]
+
+# files of one layer with what they define and need, the layers still to be mended, what must be found in this order
+CIRCLES = [
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, [], []),
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"a", "puts"})}, [],
+     ["2 files in a circle: a.c, b.c", "a.c needs of b.c: b", "b.c needs of a.c: a"]),
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"c"}), "sub/c.c": ({"c"}, {"a"})}, [],
+     ["3 files in a circle: a.c, b.c, c.c", "b.c needs of sub/c.c: c"]),
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"a"})}, ["lib/x"], []),
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, ["lib/x"], ["no circle any more"]),
 ]
 
 
@@ -75,7 +90,13 @@ def main():
             if found:
                 print(f"FAIL {path}: expected nothing, found {found}")
                 failures += 1
-    print(f"{len(CASES) + len(CLEAN) - failures} of {len(CASES) + len(CLEAN)} cases")
+    for table, not_yet, expected in CIRCLES:
+        found = cycles.check({"lib/x": table}, not_yet)
+        if bool(found) != bool(expected) or not all(any(part in line for line in found) for part in expected):
+            print(f"FAIL {table}: expected {expected}, found {found}")
+            failures += 1
+    count = len(CASES) + len(CLEAN) + len(CIRCLES)
+    print(f"{count - failures} of {count} cases")
     return 1 if failures else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rules of form that a reader would otherwise have to ask for in review.
 
-Files of at most 800 lines, functions of at most 70, no tabs, no trailing blanks, no `#if 0`, no TODO, FIXME or
+Files of at most 600 lines and functions of at most 60 in lib, app, planner and probe (800 and 70 elsewhere), no tabs, no trailing blanks, no `#if 0`, no TODO, FIXME or
 XXX, clang-format (version 14, as Debian 12 has it) agrees, nothing built is committed, and only the folders that
 the layout knows lie at the top.
 """
@@ -11,8 +11,11 @@ import shutil
 import subprocess
 import sys
 
-FILE_LINES_MAX = 800
-FUNCTION_LINES_MAX = 70
+PRODUCT = ("lib/", "app/", "planner/", "probe/")
+FILE_LINES_MAX, FUNCTION_LINES_MAX = 600, 60
+OTHER_FILE_LINES_MAX, OTHER_FUNCTION_LINES_MAX = 800, 70
+# Files of the product that are still longer. To be emptied: one that has become short enough is an error as well.
+LONG_FILES = ["lib/edge/congestion_bql.c", "lib/node/source.c"]
 TOP = {"meson.build", "meson_options.txt", "lib", "app", "probe", "planner", "conf", "tests", "scripts", "README.md",
        "LICENSE"}
 TEXT = (".c", ".h", ".py", ".sh", ".md", ".yaml", ".json", ".build", ".txt", ".def", ".list", ".lua")
@@ -39,8 +42,12 @@ def walked_files(root):
 
 
 def check_lines(path, lines, problems):
-    if len(lines) > FILE_LINES_MAX and not path.endswith((".json", ".csv")):
-        problems.append(f"{path}: {len(lines)} lines, {FILE_LINES_MAX} are allowed")
+    allowed = FILE_LINES_MAX if path.startswith(PRODUCT) else OTHER_FILE_LINES_MAX
+    if path in LONG_FILES:
+        if len(lines) <= allowed:
+            problems.append(f"{path}: {len(lines)} lines: take it from the list LONG_FILES")
+    elif len(lines) > allowed and not path.endswith((".json", ".csv")):
+        problems.append(f"{path}: {len(lines)} lines, {allowed} are allowed")
     for number, line in enumerate(lines, 1):
         if "\t" in line:
             problems.append(f"{path}:{number}: tab")
@@ -56,14 +63,15 @@ def check_lines(path, lines, problems):
 
 def check_functions(path, lines, problems):
     """With braces as clang-format puts them, a function's are the only ones alone in column 0."""
+    allowed = FUNCTION_LINES_MAX if path.startswith(PRODUCT) else OTHER_FUNCTION_LINES_MAX
     start = None
     for number, line in enumerate(lines, 1):
         if line == "{":
             start = number
         elif line == "}" and start is not None:
             length = number - start - 1
-            if length > FUNCTION_LINES_MAX:
-                problems.append(f"{path}:{start}: a function of {length} lines, {FUNCTION_LINES_MAX} are allowed")
+            if length > allowed:
+                problems.append(f"{path}:{start}: a function of {length} lines, {allowed} are allowed")
             start = None
 
 
