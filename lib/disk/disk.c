@@ -19,10 +19,8 @@
 #include "disk/stream_thread.h"
 #include "disk/ring.h"
 
-#define SLEEP_NS_MAX                                                                                         \
-    (500 *                                                                                                   \
-     NS_PER_MS) /* a wake-up is never missed; this only bounds what a bug would cost                   \
-                       */
+/* A wake-up is never missed; this only bounds what a bug would cost. */
+#define SLEEP_NS_MAX (500 * NS_PER_MS)
 
 struct worker {
     struct ring requests, replies;

@@ -20,7 +20,8 @@
 struct disk_config {
     uint32_t threads; /* 1 … DISK_THREADS_MAX */
     int nice;         /* of the threads; 19 leaves the cores to whoever polls */
-    bool sparse; /* targets get their length only, no space is reserved: for filesystems where that is dear */
+    /* Targets get their length only, no space is reserved: for filesystems where that is dear. */
+    bool sparse;
 };
 
 struct disk;
@@ -29,6 +30,7 @@ struct disk;
 struct disk *disk_start(const struct disk_config *config, struct err *err);
 /* Copies the request; request->data and request->open must stay until the reply. False: try again later. */
 bool disk_submit(struct disk *disk, const struct disk_request *request);
+/* Up to `room` replies that are there, in any order; returns how many. */
 uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t room);
 /* Serves what was submitted, ends the threads, closes all files; a NAME.part not finished stays. */
 void disk_stop(struct disk *disk);

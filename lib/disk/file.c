@@ -293,8 +293,7 @@ static enum disk_status write_block(struct file *file, const struct disk_request
     }
     if (file->durable == PART_DURABLE_BLOCK)
         return sync_file(file, fdatasync(file->fd), reply->text) ? DISK_OK : DISK_FAILED;
-    /* Starts the write-back now, so that FINISH need not wait for the whole file. A hint like the one above.
-     */
+    /* Starts the write-back now, so that FINISH need not wait for the whole file; a hint. */
     if (file->durable == PART_DURABLE_END)
         (void)sync_file_range(file->fd, (off_t)request->offset, request->length, SYNC_FILE_RANGE_WRITE);
     return DISK_OK;
@@ -303,8 +302,8 @@ static enum disk_status write_block(struct file *file, const struct disk_request
 /* ---- the end ---- */
 
 /* The kernel may drop what a failed fsync could not write and call it clean, so a second fsync that succeeds
- * proves nothing (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): the first is final.
- */
+ * proves nothing (Rebello et al., "Can Applications Recover from fsync Failures?", 2020): the first is
+ * final. */
 static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
 {
     bool durable = file->durable != PART_DURABLE_NONE;
@@ -318,8 +317,8 @@ static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
     }
     if (!set_modified(file->fd, file->modified_ns))
         return place_fail(text, "set the time of", file->place.shown, PLACE_PART_SUFFIX);
-    if (durable &&
-        !sync_file(file, fsync(file->fd), text)) /* not fdatasync: the time counts for skip-if-same */
+    /* Not fdatasync: the time counts for skip-if-same. */
+    if (durable && !sync_file(file, fsync(file->fd), text))
         return false;
     if (!place_rename(&file->place, file->exists != PART_EXISTS_FAIL, text))
         return false;

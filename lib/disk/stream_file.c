@@ -40,20 +40,6 @@ void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_re
     hash_chain(file->hash, &file->chain, &reply->hash);
 }
 
-static enum disk_status open_file(struct stream_file *file, const struct disk_request *request,
-                                  char text[DISK_TEXT_BYTES])
-{
-    const struct disk_open *open_as = request->open;
-    CHECK(file->kind == STREAM_CLOSED);
-    *file = (struct stream_file){.fd = -1,
-                                 .hash = open_as->hash,
-                                 .exists = open_as->exists,
-                                 .durable = open_as->durable,
-                                 .flush_ns = open_as->flush_ns};
-    return request->op == DISK_OPEN_SOURCE ? stream_input_open(file, open_as, text)
-                                           : stream_output_open(file, open_as, text);
-}
-
 void stream_file_close(struct stream_file *file)
 {
     if (file->kind == STREAM_PART)
@@ -64,68 +50,6 @@ void stream_file_close(struct stream_file *file)
         place_close(&file->place);
     free(file->carry);
     *file = (struct stream_file){.fd = -1};
-}
-
-static enum disk_status finish(struct stream_file *file, struct disk_reply *reply)
-{
-    reply->hash = file->chain;
-    if (file->kind != STREAM_INPUT && file->kind != STREAM_MEMORY)
-        return stream_output_finish(file, reply->text);
-    if (file->kind == STREAM_MEMORY)
-        place_say(reply->text, "hashed only: nothing is stored here");
-    file->kind = STREAM_FINISHED;
-    return DISK_OK;
-}
-
-bool stream_file_serve(struct stream_file *file, const struct disk_request *request, uint64_t now_ns,
-                       struct disk_reply *reply)
-{
-    *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
-    switch ((enum disk_op)request->op) {
-    case DISK_OPEN_SOURCE:
-    case DISK_OPEN_TARGET:
-        reply->object = PART_OBJECT_STREAM;
-        reply->status = (uint8_t)open_file(file, request, reply->text);
-        return true;
-    case DISK_FEED:
-    case DISK_DRAIN:
-        CHECK(!file->waiting);
-        file->request = *request;
-        file->waiting = true;
-        file->symbols = file->bytes = 0;
-        file->payload = 0;
-        return stream_file_try(file, now_ns, reply);
-    case DISK_FINISH:
-        reply->status = (uint8_t)finish(file, reply);
-        return true;
-    case DISK_ABORT:
-    case DISK_CLOSE:
-        stream_file_close(file);
-        return true;
-    case DISK_READ:
-    case DISK_WRITE:
-    case DISK_DIGEST:
-    case DISK_MANIFEST:
-        break;
-    }
-    CHECK(false);
-    return false;
-}
-
-bool stream_file_try(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply)
-{
-    *reply = (struct disk_reply){
-        .op = file->request.op, .handle = file->request.handle, .cookie = file->request.cookie};
-    bool input = file->request.op == DISK_FEED;
-    if (input ? file->kind != STREAM_INPUT : file->kind == STREAM_CLOSED || file->kind == STREAM_FINISHED) {
-        place_say(reply->text, "%s: not open for this", file->place.shown);
-        reply->status = DISK_FAILED;
-        file->waiting = false;
-        return true;
-    }
-    file->waiting =
-        !(input ? stream_input_feed(file, now_ns, reply) : stream_output_drain(file, now_ns, reply));
-    return !file->waiting;
 }
 
 void stream_file_wants(const struct stream_file *file, struct pollfd *wanted, uint64_t *due_ns)

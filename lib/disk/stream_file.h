@@ -1,13 +1,15 @@
-/* One end of a stream at a node: what FEED and DRAIN (store/disk.h) do to a FIFO, a unix socket, a device or
- * a file. Nothing here waits: a request that cannot be answered yet stays, stream_file_wants says what for.
+/* One end of a stream at a node, between OPEN and CLOSE: what FEED and DRAIN (store/disk.h) go on from.
  *
- *   input   a FIFO is opened before its writer has come, a socket is connected to (who feeds it listens); its
- *           end, when the last writer has closed, is the end of the stream. A regular file ends where it
- * ends. output  NAME in the permitted directory: a FIFO that is there is written to as soon as somebody reads
- * it, a socket as soon as somebody listens; where nothing is, NAME.part is written and becomes NAME at the
- *           verified end. A permitted "directory" that is itself a FIFO, socket or device (/dev/stdout) is
- * the sink, whatever the job calls its object. A reader that goes away is an error.
+ *   input   A FIFO is opened before its writer has come, a socket is connected to (who feeds it listens);
+ *           its end, when the last writer has closed, is the end of the stream. A regular file ends where
+ *           it ends.
+ *   output  NAME in the permitted directory: a FIFO that is there is written to as soon as somebody reads
+ *           it, a socket as soon as somebody listens; where nothing is, NAME.part is written and becomes
+ *           NAME at the verified end. A permitted "directory" that is itself a FIFO, socket or device
+ *           (/dev/stdout) is the sink, whatever the job calls its object. A reader that goes away is an
+ *           error.
  *
+ * A request that cannot be answered yet stays here; stream_file_wants says what it waits for.
  * Thread: the one of stream_thread.c. */
 #pragma once
 
@@ -46,29 +48,16 @@ struct stream_file {
     struct wire_hash chain;
 };
 
-/* Takes any request of a stream. True: *reply is the answer. */
-bool stream_file_serve(struct stream_file *file, const struct disk_request *request, uint64_t now_ns,
-                       struct disk_reply *reply);
-/* Goes on with what waits. True: *reply is the answer. */
-bool stream_file_try(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
 /* What an unanswered request waits for: the descriptor (fd -1: none) and the time (UINT64_MAX: none). */
 void stream_file_wants(const struct stream_file *file, struct pollfd *wanted, uint64_t *due_ns);
 /* The request that waits is answered as failed. */
 void stream_file_interrupt(struct stream_file *file, struct disk_reply *reply);
-void stream_file_close(struct stream_file *file); /* an unfinished recording goes */
-
-/* ---- stream_input.c, stream_output.c: the two directions ---- */
-enum disk_status stream_input_open(struct stream_file *file, const struct disk_open *open_as,
-                                   char text[DISK_TEXT_BYTES]);
-bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
-enum disk_status stream_output_open(struct stream_file *file, const struct disk_open *open_as,
-                                    char text[DISK_TEXT_BYTES]);
-bool stream_output_drain(struct stream_file *file, uint64_t now_ns, struct disk_reply *reply);
-enum disk_status stream_output_finish(struct stream_file *file, char text[DISK_TEXT_BYTES]);
+/* Closes what is open; an unfinished recording goes. */
+void stream_file_close(struct stream_file *file);
 
 /* The payload of symbol `at` of the request. */
 uint8_t *stream_symbol(const struct stream_file *file, uint32_t at);
-/* Connects a new socket. -1: errno. */
-int stream_connect(const char *path);
 /* The block that the request belongs to is whole: its hash and the chain. */
 void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_reply *reply);
+/* Connects a new socket, without waiting. -1: errno. */
+int stream_connect(const char *path);

@@ -1,4 +1,5 @@
-/* What comes into a stream: bytes as they are there, in symbols that are full or old enough. */
+#include "disk/stream_input.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "disk/stream_file.h"
 #include "store/stream.h"
 
 #define VECTORS_MAX 64 /* a pipe holds 64 KiB as a rule */
@@ -55,7 +55,7 @@ static bool readable(const struct stream_file *file)
 }
 
 /* The free room behind what came, as vectors over the payloads. Returns its bytes. */
-static size_t room(const struct stream_file *file, struct iovec vectors[VECTORS_MAX], int *count)
+static size_t free_payloads(const struct stream_file *file, struct iovec vectors[VECTORS_MAX], int *count)
 {
     uint32_t payload = stream_payload_bytes(file->request.symbol_bytes), used = file->bytes;
     size_t bytes = 0;
@@ -77,7 +77,7 @@ static void close_symbol(struct stream_file *file, uint32_t bytes)
     file->bytes = 0;
 }
 
-static void take(struct stream_file *file, size_t got, uint64_t now_ns)
+static void note_read(struct stream_file *file, size_t got, uint64_t now_ns)
 {
     uint32_t payload = stream_payload_bytes(file->request.symbol_bytes);
     if (file->bytes == 0)
@@ -99,7 +99,7 @@ static enum reading read_all(struct stream_file *file, uint64_t now_ns)
     struct iovec vectors[VECTORS_MAX];
     int count;
     while (file->symbols < file->request.count) {
-        size_t wanted = room(file, vectors, &count);
+        size_t wanted = free_payloads(file, vectors, &count);
         ssize_t got = readv(file->fd, vectors, count);
         if (got == 0)
             return READ_ENDED;
@@ -107,7 +107,7 @@ static enum reading read_all(struct stream_file *file, uint64_t now_ns)
             continue;
         if (got < 0)
             return errno == EAGAIN ? READ_MORE_LATER : READ_FAILED;
-        take(file, (size_t)got, now_ns);
+        note_read(file, (size_t)got, now_ns);
         if ((size_t)got < wanted && file->symbols > 0)
             return READ_MORE_LATER;
     }
@@ -115,7 +115,7 @@ static enum reading read_all(struct stream_file *file, uint64_t now_ns)
 }
 
 /* What came of the next symbol waits for the next request, which may be for another block. */
-static void carry(struct stream_file *file)
+static void carry_over(struct stream_file *file)
 {
     memcpy(file->carry, stream_symbol(file, file->symbols) + STREAM_HEAD_BYTES, file->bytes);
     file->carried = file->bytes;
@@ -142,7 +142,7 @@ bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_re
     if (file->symbols == 0 && reading != READ_ENDED)
         return false;
     if (file->bytes > 0)
-        carry(file);
+        carry_over(file);
     reply->status = reading == READ_ENDED ? DISK_ENDED : DISK_OK;
     reply->symbols = file->symbols;
     reply->size_bytes = file->payload;

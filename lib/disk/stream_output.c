@@ -1,4 +1,5 @@
-/* Where a stream goes at a site: the payloads in order, as fast as somebody takes them. */
+#include "disk/stream_output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "disk/stream_file.h"
 #include "store/stream.h"
 
 #define VECTORS_MAX 64
@@ -113,7 +113,7 @@ enum disk_status stream_output_open(struct stream_file *file, const struct disk_
 /* ---- writing ---- */
 
 /* What is still to be written, as vectors over the payloads; -1: a record that cannot be. */
-static int rest(const struct stream_file *file, struct iovec vectors[VECTORS_MAX])
+static int payloads_left(const struct stream_file *file, struct iovec vectors[VECTORS_MAX])
 {
     uint32_t payload = stream_payload_bytes(file->request.symbol_bytes), done = file->bytes;
     int count = 0;
@@ -157,7 +157,7 @@ static bool write_failed(const struct stream_file *file, char text[DISK_TEXT_BYT
 static bool write_some(const struct stream_file *file, size_t *put, char text[DISK_TEXT_BYTES])
 {
     struct iovec vectors[VECTORS_MAX];
-    int count = rest(file, vectors);
+    int count = payloads_left(file, vectors);
     *put = 0;
     if (count < 0)
         return place_say(text, "%s: a symbol claims more than it holds", file->place.shown);

@@ -15,7 +15,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "disk/hash.h"
-#include "disk/stream_file.h"
+#include "disk/stream_serve.h"
 #include "disk/ring.h"
 
 #define QUEUE_MAX 256 /* a power of two; each handle has at most three requests under way */
@@ -56,7 +56,7 @@ static void take_requests(struct stream_thread *thread)
             stream_file_interrupt(file, &reply);
             answer(thread, &reply);
         }
-        if (stream_file_serve(file, &request, clock_now_ns(), &reply))
+        if (stream_serve(file, &request, clock_now_ns(), &reply))
             answer(thread, &reply);
     }
 }
@@ -100,7 +100,7 @@ static void go_on(struct stream_thread *thread, const struct pollfd wanted[1 + D
         uint64_t now_ns = due_ns == UINT64_MAX ? 0 : clock_now_ns();
         if (!file->waiting || (wanted[1 + handle].revents == 0 && due_ns > now_ns))
             continue;
-        if (stream_file_try(file, clock_now_ns(), &reply))
+        if (stream_try(file, clock_now_ns(), &reply))
             answer(thread, &reply);
     }
 }

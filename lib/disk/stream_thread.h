@@ -14,8 +14,8 @@ struct stream_thread;
 
 /* NULL and err when there is no memory, descriptor or thread for it. */
 struct stream_thread *stream_thread_start(int nice, struct err *err);
-/* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each handle.
- */
+/* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each
+ * handle. */
 bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request);
 bool stream_thread_submit(struct stream_thread *thread, const struct disk_request *request); /* false: full */
 uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room);

@@ -1,6 +1,6 @@
 /* What the two ends of a directory share: ways down a tree, reading of pieces, removal. All by descriptors,
- * one component at a time and never through a symbolic link. Blocking calls, made by the disk threads only.
- */
+ * one component at a time and never through a symbolic link. Blocking calls, made by the disk threads
+ * only. */
 #pragma once
 
 #include "disk/place.h"

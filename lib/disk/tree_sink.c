@@ -45,7 +45,8 @@ struct tree_sink {
     struct pack pack;
     struct unpack unpack;
     struct flush flush;
-    atomic_bool ready; /* the index is whole and right, its directories are made, early blocks are unpacked */
+    /* The index is whole and right, its directories are made, early blocks are unpacked. */
+    atomic_bool ready;
     pthread_mutex_t lock; /* until it is ready: all below */
     struct ranges index_parts, early;
     int early_fd;                  /* -1: none yet */
@@ -267,8 +268,8 @@ static bool unpack_early(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
     return good;
 }
 
-/* All bytes of the index are here. A hash that differs is no failure: a block of it was bad and comes again.
- */
+/* All bytes of the index are here. A hash that differs is no failure: a block of it was bad and comes
+ * again. */
 static bool believe_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
     struct wire_hash hash;
@@ -376,8 +377,8 @@ enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_reque
         good = write_before_ready(sink, request, &unpack, text);
         pthread_mutex_unlock(&sink->lock);
     }
-    /* An end of the index at the end of a block is the start of content as well: of none, or of empty files.
-     */
+    /* An end of the index at the end of a block is the start of content as well: of none, or of empty
+     * files. */
     if (good && unpack && end >= sink->index_bytes)
         good = unpack_range(&sink->unpack, content, end, request->data + (content - request->offset), text);
     if (good && unpack)

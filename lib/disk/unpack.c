@@ -239,21 +239,25 @@ bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uin
 
 /* ---- before and after ---- */
 
-/* Calls `what` for every entry, from the first or from the last on. */
-static bool
-for_entries(const struct unpack *unpack, bool backwards, const char *doing, char text[DISK_TEXT_BYTES],
-            bool (*what)(const struct unpack *, struct tree_chain *, uint32_t, const struct pack_entry *))
+/* Something that is done to every entry, from the first or from the last on. */
+struct pass {
+    const char *doing; /* for texts */
+    bool backwards;
+    bool (*step)(const struct unpack *, struct tree_chain *, uint32_t, const struct pack_entry *);
+};
+
+static bool run_pass(const struct unpack *unpack, struct pass pass, char text[DISK_TEXT_BYTES])
 {
     struct tree_chain chain;
     bool good = true;
     tree_chain_begin(&chain, tree_names_of(unpack->pack), unpack->root_fd);
     for (uint32_t step = 0; good && step < unpack->pack->entries; step++) {
-        uint32_t number = backwards ? unpack->pack->entries - 1 - step : step;
+        uint32_t number = pass.backwards ? unpack->pack->entries - 1 - step : step;
         struct pack_entry entry;
         pack_entry(unpack->pack, number, &entry);
-        good = what(unpack, &chain, number, &entry);
+        good = pass.step(unpack, &chain, number, &entry);
         if (!good)
-            tree_fail(text, doing, unpack->pack, number);
+            tree_fail(text, pass.doing, unpack->pack, number);
     }
     tree_chain_end(&chain);
     return good;
@@ -271,7 +275,7 @@ static bool make_directory(const struct unpack *unpack, struct tree_chain *chain
 
 bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
 {
-    return for_entries(unpack, false, "make", text, make_directory);
+    return run_pass(unpack, (struct pass){.doing = "make", .step = make_directory}, text);
 }
 
 static bool finish_split(const struct unpack *unpack, struct tree_chain *chain,
@@ -324,6 +328,7 @@ static bool finish_directory(const struct unpack *unpack, struct tree_chain *cha
 /* Directories from the last to the first, hence each after what lies in it, which would change its time. */
 bool unpack_finish(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
 {
-    return for_entries(unpack, false, "finish", text, finish_file) &&
-           for_entries(unpack, true, "finish", text, finish_directory);
+    const struct pass files = {.doing = "finish", .step = finish_file};
+    const struct pass directories = {.doing = "finish", .backwards = true, .step = finish_directory};
+    return run_pass(unpack, files, text) && run_pass(unpack, directories, text);
 }

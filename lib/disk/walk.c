@@ -349,9 +349,8 @@ static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t
         struct stat stat;
         if (fstatat(fd, names.names[at], &stat, AT_SYMLINK_NOFOLLOW) == 0)
             good = add_entry(walk, number, fd, names.names[at], &stat);
-        else
-            good =
-                errno == ENOENT || walk_fail(walk, "look at", names.names[at]); /* just removed: not there */
+        else /* ENOENT: just removed, not there */
+            good = errno == ENOENT || walk_fail(walk, "look at", names.names[at]);
     }
     free_names(&names);
     return good;

@@ -10,8 +10,7 @@
  *           (removes NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes;
  *           both return the hash
  *   stream: OPEN_SOURCE or OPEN_TARGET of such an object, then FEEDs or DRAINs one at a time, then FINISH or
- *           ABORT (which also ends the FEED or DRAIN that waits), then CLOSE
- */
+ *           ABORT (which also ends the FEED or DRAIN that waits), then CLOSE */
 #pragma once
 
 #include <stdbool.h>
@@ -33,18 +32,18 @@ enum disk_op {
     DISK_CLOSE,
     DISK_DIGEST,   /* of a handle in any state: the SHA-256 of data */
     DISK_MANIFEST, /* the same: data becomes the file open->directory / open->file, whole or not at all */
-    DISK_FEED,     /* stream: fill symbols first … first + count - 1 of a block from the input, as records
-                      (store/stream.h); answered as soon as one is full, or when the flush time is over */
-    DISK_DRAIN,    /* stream: hand the payload of these symbols out; answered when the sink has taken it */
+    /* Stream: fill symbols first … first + count - 1 of a block from the input, as records (store/stream.h);
+     * answered as soon as one is full, or when the flush time is over. */
+    DISK_FEED,
+    DISK_DRAIN, /* stream: hand the payload of these symbols out; answered when the sink has taken it */
 };
 
 enum disk_status {
     DISK_OK = 0,
-    DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: size and modification time are equal; READs may
-                           follow */
-    DISK_FAILED, /* text says what and why: "no space left: 12 GB needed, 3 GB free", "Permission denied" … */
-    DISK_ENDED,   /* FEED: the input ended behind these symbols */
-    DISK_CHANGED, /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
+    DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: it is there as it would become; READs may follow */
+    DISK_FAILED,        /* text says what and why: "no space left: 12 GB needed, 3 GB free" … */
+    DISK_ENDED,         /* FEED: the input ended behind these symbols */
+    DISK_CHANGED,       /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
 };
 
 /* What OPEN_* needs; lives in the node until the answer came. */
@@ -69,11 +68,12 @@ struct disk_request {
     uint8_t handle;  /* the node's job slot, < DISK_HANDLES_MAX */
     uint32_t length; /* READ, WRITE */
     uint64_t offset;
-    uint64_t cookie; /* returned as it is */
-    uint8_t *data;   /* FEED, DRAIN: of the block */
-    uint16_t symbol_bytes, first, count;
-    uint16_t block_symbols; /* FEED: of a whole block. DRAIN: of this one, if it ends with this run; else 0.
-                               The block's hash is wanted when it ends */
+    uint64_t cookie;                     /* returned as it is */
+    uint8_t *data;                       /* FEED, DRAIN: of the block */
+    uint16_t symbol_bytes, first, count; /* FEED, DRAIN */
+    /* FEED: of a whole block. DRAIN: of this one, if it ends with this run; else 0. The block's hash is
+     * wanted when it ends. */
+    uint16_t block_symbols;
     const struct disk_open *open; /* OPEN_* and MANIFEST only */
 };
 
@@ -88,9 +88,10 @@ struct disk_reply {
     uint8_t object;       /* OPEN_SOURCE: enum part_object */
     uint64_t index_bytes; /* OPEN_SOURCE of a directory */
     struct wire_hash index_hash;
-    struct wire_hash
-        hash; /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of
-                 a stream: the chain SHA-256(chain so far, hash of the block) over all blocks */
-    char text[DISK_TEXT_BYTES]; /* failed: the cause; FINISH, MANIFEST: the final path; OPEN_*: a note, what
-                                   of a directory is not kept, or empty */
+    /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of a stream: the
+     * chain SHA-256(chain so far, hash of the block) over all blocks. */
+    struct wire_hash hash;
+    /* Failed: the cause. FINISH, MANIFEST: the final path. OPEN_*: a note, what of a directory is not kept,
+     * or empty. */
+    char text[DISK_TEXT_BYTES];
 };

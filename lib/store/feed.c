@@ -3,50 +3,6 @@
 #include "base/units.h"
 #include "store/slots.h"
 
-void feed_link_ready(struct object *object, uint32_t index, uint32_t children)
-{
-    struct slot *slot = &object->store->slots[index];
-    for (uint32_t left = children & ~slot->ready; left != 0; left &= left - 1) {
-        uint32_t child = child_first(left);
-        /* What completes a block goes first: it lets go of memory here and at the child. */
-        if ((slot->touched >> child & 1) != 0)
-            list_prepend(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
-        else
-            list_append(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
-    }
-    slot->ready |= children;
-}
-
-void feed_link_repair(struct object *object, uint32_t index, uint32_t child)
-{
-    struct slot *slot = &object->store->slots[index];
-    if ((slot->repair >> child & 1) != 0)
-        return;
-    list_append(object->store, &object->feeds[child].repair, SLOT_REPAIR(child), index);
-    slot->repair |= 1u << child;
-}
-
-static void unlink_ready(struct object *object, uint32_t index, uint32_t child)
-{
-    list_remove(object->store, &object->feeds[child].ready, SLOT_READY(child), index);
-    object->store->slots[index].ready &= ~(1u << child);
-}
-
-static void unlink_repair(struct object *object, uint32_t index, uint32_t child)
-{
-    list_remove(object->store, &object->feeds[child].repair, SLOT_REPAIR(child), index);
-    object->store->slots[index].repair &= ~(1u << child);
-}
-
-void feed_unlink(struct object *object, uint32_t index, uint32_t children)
-{
-    struct slot *slot = &object->store->slots[index];
-    for (uint32_t left = children & slot->ready; left != 0; left &= left - 1)
-        unlink_ready(object, index, child_first(left));
-    for (uint32_t left = children & slot->repair; left != 0; left &= left - 1)
-        unlink_repair(object, index, child_first(left));
-}
-
 /* ---- sending ---- */
 
 /* The first run of set bits at or after the first non-empty word from *word, going round; it stays within
@@ -141,9 +97,9 @@ void feed_on_sent(struct object *object, uint32_t child, const struct feed_item 
         slot_unpin(store, index, 1u << child);
     mark_sent(state, first, item->count);
     if (state->lost_count == 0 && (slot->repair >> child & 1) != 0)
-        unlink_repair(object, index, child);
+        feed_unlink_repair(object, index, child);
     if (state->sched_count == slot->have_count && (slot->ready >> child & 1) != 0)
-        unlink_ready(object, index, child);
+        feed_unlink_ready(object, index, child);
     if (state->sched_count == slot->symbols)
         slot_end_ahead(slot);
     store_hold(store, index);
@@ -205,7 +161,7 @@ bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint3
         state->lost_count -= (uint16_t)__builtin_popcountll(spared);
     }
     if (state->lost_count == 0 && (slot->repair >> child & 1) != 0)
-        unlink_repair(object, index, child);
+        feed_unlink_repair(object, index, child);
     if (state->acked_count == slot->symbols) {
         slot->served = true;
         set_done(object, child, slot->block);

@@ -1,6 +1,6 @@
 /* Reading blocks back into slots. What keeps it live and fair:
  *  - A slot loaded for a child's backlog is pinned until that child was sent some of it, so that loads for
- * one child can't undo those for another before they were of use. At most half of all slots are pinned.
+ *    one child can't undo those for another before they were of use. At most half of all slots are pinned.
  *  - A child gets loads only while few slots wait for it: a stalled one stops asking, its pins stay few.
  *  - Loads take CLEAN and SERVED slots. WAITING ones, which the fast children are about to be sent, are taken
  *    only for an object with less than its share of the slots, which could otherwise wait for ever. */
@@ -141,27 +141,6 @@ void object_load_failed(struct object *object, uint64_t block)
     end_loading(object, block);
     slot_retire(object->store, index);
     store_release(object->store, index);
-}
-
-/* It had a slot, so it lies below read_next: only there does backlog_count count. */
-void object_set_loadable(struct object *object, uint64_t block)
-{
-    if (object->discard)
-        return;
-    bitmap_set(object->loadable, block);
-    for (uint32_t child = 0; child < object->child_count; child++)
-        if (!bitmap_test(object->done[child], block))
-            object->feeds[child].backlog_count++;
-}
-
-void object_clear_loadable(struct object *object, uint64_t block)
-{
-    if (!bitmap_test(object->loadable, block))
-        return;
-    bitmap_clear(object->loadable, block);
-    for (uint32_t child = 0; child < object->child_count; child++)
-        if (block < object->read_next && !bitmap_test(object->done[child], block))
-            object->feeds[child].backlog_count--;
 }
 
 bool object_disk_lost(struct object *object)

@@ -250,15 +250,15 @@ static void count_verified(struct object *object, uint64_t block)
 
 /* The content of the block is bad. Its children learn that from the hash themselves: those that acked all of
  * it are not sent more before they ask (RESEND), the others get all of it anew. */
-static void reject(struct object *object, uint64_t block)
+static void reject_block(struct object *object, uint64_t block)
 {
     struct store *store = object->store;
     uint32_t length = geometry_block_length(&object->geometry, block);
     uint32_t index = object->slot_of[block];
     bool reading = object->state[block] == BLOCK_READING;
-    uint8_t held = reading ? store->slots[index].loaded : object->state[block];
+    uint8_t state = reading ? store->slots[index].loaded : object->state[block];
     object->received_bytes -= length;
-    if (held == BLOCK_VERIFIED) {
+    if (state == BLOCK_VERIFIED) {
         object->blocks_verified--;
         object->verified_bytes -= length;
     }
@@ -283,7 +283,7 @@ bool object_write_done(struct object *object, uint64_t block, bool hashed, const
     if (hashed && expected)
         agrees = memcmp(&object->hash[block], hash, sizeof(*hash)) == 0;
     if (!agrees) {
-        reject(object, block);
+        reject_block(object, block);
         store_release(store, index);
         return false;
     }
@@ -330,15 +330,15 @@ bool object_expect(struct object *object, uint64_t block, const struct wire_hash
     if (memcmp(&object->hash[block], hash, sizeof(*hash)) != 0) {
         object->hash[block] = *hash;
         object->hash_known[block] = HASH_EXPECTED;
-        reject(object, block);
+        reject_block(object, block);
         return false;
     }
     object->hash_known[block] |= HASH_EXPECTED;
-    uint8_t *held = &object->state[block];
-    if (*held == BLOCK_READING)
-        held = &object->store->slots[object->slot_of[block]].loaded;
-    if (*held == BLOCK_HELD) {
-        *held = BLOCK_VERIFIED;
+    uint8_t *state = &object->state[block];
+    if (*state == BLOCK_READING)
+        state = &object->store->slots[object->slot_of[block]].loaded;
+    if (*state == BLOCK_HELD) {
+        *state = BLOCK_VERIFIED;
         count_verified(object, block);
     }
     return true;

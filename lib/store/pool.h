@@ -3,9 +3,12 @@
  *
  * A slot is free or holds one block of one object, and is then in one of these classes:
  *   BUSY     filling, with the disk, held, partly sent to some child, or loaded for a child that has not
- * begun CLEAN    on disk (or discarded by a memory sink) and acked by every child SERVED   on disk; some
- * child has acked it, the others were not sent any of it WAITING  on disk; no child was sent any of it A
- * block that needs a slot takes a free one, else the oldest CLEAN, SERVED, WAITING one, in this order. The
+ *            begun
+ *   CLEAN    on disk (or discarded by a memory sink) and acked by every child
+ *   SERVED   on disk; some child has acked it, the others were not sent any of it
+ *   WAITING  on disk; no child was sent any of it
+ *
+ * A block that needs a slot takes a free one, else the oldest CLEAN, SERVED, WAITING one, in this order. The
  * children of a SERVED or WAITING slot get its block later, from disk. A BUSY slot is never recycled.
  *
  * Memory: store_bytes(); everything is taken from the arena at start. Thread: one. */
@@ -78,13 +81,16 @@ struct store_config {
     uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping */
     uint64_t blocks_max;   /* over all jobs at once: have-maps and hashes */
     uint32_t objects_max;
-    bool bodies_shared; /* all slots share one block's memory: where every object is all zeros, as in
-                           simulations of the network alone */
+    /* All slots share one block's memory: where every object is all zeros, as in simulations of the network
+     * alone. */
+    bool bodies_shared;
 };
 
 struct store_counters {
-    uint64_t slots_taken, slots_recycled, slots_evicted /* recycled with a backlog left to a child */,
-        no_slot;
+    uint64_t slots_taken;
+    uint64_t slots_recycled;
+    uint64_t slots_evicted; /* recycled with a backlog left to a child */
+    uint64_t no_slot;
 };
 
 struct store {
@@ -108,11 +114,14 @@ struct store {
     struct store_counters counters;
 };
 
+/* What store_init takes from the arena. */
 size_t store_bytes(const struct store_config *config);
 /* At least SLOTS_MIN slots must fit config->memory_bytes (CHECK; the configuration check says it first). */
 uint32_t store_slots_for(uint64_t memory_bytes);
+/* Everything is taken from the arena, which must outlive the store. */
 void store_init(struct store *store, const struct store_config *config, struct arena *arena);
 
+/* Where a symbol of the slot's block lies, and its tag. */
 static inline const uint8_t *slot_symbol(const struct slot *slot, const struct geometry *geometry,
                                          uint64_t symbol)
 {
@@ -125,6 +134,7 @@ static inline const uint8_t *slot_tags(const struct slot *slot, const struct geo
     return slot->tags + (size_t)geometry_index_of(geometry, symbol) * WIRE_TAG_BYTES;
 }
 
+/* The slot's memory is in use until the release, whatever becomes of its block. */
 void store_hold(struct store *store, uint32_t slot);
 void store_release(struct store *store, uint32_t slot);
 /* Slots that are free or could be recycled now: what credit is computed from. O(1). */

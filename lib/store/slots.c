@@ -2,51 +2,7 @@
 
 #include <string.h>
 
-static struct slot_link *link_of(struct store *store, size_t link_offset, uint32_t index)
-{
-    return (struct slot_link *)(void *)((uint8_t *)&store->slots[index] + link_offset);
-}
-
-void list_init(struct slot_list *list)
-{
-    *list = (struct slot_list){.head = SLOT_NONE, .tail = SLOT_NONE};
-}
-
-void list_append(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
-{
-    *link_of(store, link_offset, index) = (struct slot_link){.previous = list->tail, .next = SLOT_NONE};
-    if (list->tail == SLOT_NONE)
-        list->head = index;
-    else
-        link_of(store, link_offset, list->tail)->next = index;
-    list->tail = index;
-    list->count++;
-}
-
-void list_prepend(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
-{
-    *link_of(store, link_offset, index) = (struct slot_link){.previous = SLOT_NONE, .next = list->head};
-    if (list->head == SLOT_NONE)
-        list->tail = index;
-    else
-        link_of(store, link_offset, list->head)->previous = index;
-    list->head = index;
-    list->count++;
-}
-
-void list_remove(struct store *store, struct slot_list *list, size_t link_offset, uint32_t index)
-{
-    struct slot_link link = *link_of(store, link_offset, index);
-    if (link.previous == SLOT_NONE)
-        list->head = link.next;
-    else
-        link_of(store, link_offset, link.previous)->next = link.next;
-    if (link.next == SLOT_NONE)
-        list->tail = link.previous;
-    else
-        link_of(store, link_offset, link.next)->previous = link.previous;
-    list->count--;
-}
+/* ---- classes ---- */
 
 static enum slot_class class_of(const struct slot *slot)
 {
@@ -84,7 +40,30 @@ void slot_reclass(struct store *store, uint32_t index)
     slot->class = class;
 }
 
-static void start(struct object *object, uint64_t block, uint32_t index)
+/* ---- which block lies where ---- */
+
+/* It had a slot, so it lies below read_next: only there does backlog_count count. */
+void object_set_loadable(struct object *object, uint64_t block)
+{
+    if (object->discard)
+        return;
+    bitmap_set(object->loadable, block);
+    for (uint32_t child = 0; child < object->child_count; child++)
+        if (!bitmap_test(object->done[child], block))
+            object->feeds[child].backlog_count++;
+}
+
+void object_clear_loadable(struct object *object, uint64_t block)
+{
+    if (!bitmap_test(object->loadable, block))
+        return;
+    bitmap_clear(object->loadable, block);
+    for (uint32_t child = 0; child < object->child_count; child++)
+        if (block < object->read_next && !bitmap_test(object->done[child], block))
+            object->feeds[child].backlog_count--;
+}
+
+static void begin_block(struct object *object, uint64_t block, uint32_t index)
 {
     struct slot *slot = &object->store->slots[index];
     slot->object = object;
@@ -123,7 +102,7 @@ uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
         list_remove(store, &store->classes[SLOT_FREE], SLOT_LINK, index);
         list_append(store, &store->classes[SLOT_BUSY], SLOT_LINK, index);
         store->slots[index].class = SLOT_BUSY;
-        start(object, block, index);
+        begin_block(object, block, index);
         store->counters.slots_taken++;
         return index;
     }
@@ -170,6 +149,32 @@ void slot_retire(struct store *store, uint32_t index)
     detach(store, index);
     slot->retired = true;
     if (slot->holds == 0)
+        slot_return(store, index);
+    else
+        slot_reclass(store, index);
+}
+
+/* ---- holds ---- */
+
+void store_hold(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    CHECK(slot->object != NULL);
+    slot->holds++;
+    slot->object->holds++;
+    if (slot->class != SLOT_BUSY)
+        slot_reclass(store, index);
+}
+
+void store_release(struct store *store, uint32_t index)
+{
+    struct slot *slot = &store->slots[index];
+    CHECK(slot->holds != 0);
+    slot->holds--;
+    slot->object->holds--;
+    if (slot->holds != 0)
+        return;
+    if (slot->retired)
         slot_return(store, index);
     else
         slot_reclass(store, index);

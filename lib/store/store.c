@@ -69,30 +69,6 @@ void store_init(struct store *store, const struct store_config *config, struct a
     store->pool_done = arena_alloc(arena, blocks / 8 * STORE_CHILDREN_MAX);
 }
 
-void store_hold(struct store *store, uint32_t index)
-{
-    struct slot *slot = &store->slots[index];
-    CHECK(slot->object != NULL);
-    slot->holds++;
-    slot->object->holds++;
-    if (slot->class != SLOT_BUSY)
-        slot_reclass(store, index);
-}
-
-void store_release(struct store *store, uint32_t index)
-{
-    struct slot *slot = &store->slots[index];
-    CHECK(slot->holds != 0);
-    slot->holds--;
-    slot->object->holds--;
-    if (slot->holds != 0)
-        return;
-    if (slot->retired)
-        slot_return(store, index);
-    else
-        slot_reclass(store, index);
-}
-
 uint32_t store_available(const struct store *store)
 {
     return store->classes[SLOT_FREE].count + store->classes[SLOT_CLEAN].count +

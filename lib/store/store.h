@@ -103,8 +103,8 @@ uint32_t object_write_begin(struct object *object, uint64_t block);
  * VERIFIED at once). Returns false when the hash contradicts the source's: the block is ABSENT again and must
  * be asked for again (RESEND). */
 bool object_write_done(struct object *object, uint64_t block, bool hashed, const struct wire_hash *hash);
-/* The disk could not take it; the hold ends. The block is complete in memory: object_write_begin may follow.
- */
+/* The disk could not take it; the hold ends. The block is complete in memory: object_write_begin may
+ * follow. */
 void object_write_failed(struct object *object, uint64_t block);
 /* The source's hash of a block, from HASHES or, at the source, from its own disk. Returns false when it
  * contradicts what was computed here: the block is ABSENT again, or at the source: the file has changed and
@@ -131,8 +131,7 @@ bool object_complete(const struct object *object); /* every block VERIFIED */
 /* ---- children ---- */
 
 /* The next symbols for this child: repairs first, then blocks begun before others, then by arrival of their
- * blocks; at most count_max
- * consecutive ones of one block. Marks nothing. False: nothing to send now. */
+ * blocks; at most count_max consecutive ones of one block. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
 /* What feed_peek offers, repairs excepted, goes behind all others. */
 void feed_defer(struct object *object, uint32_t child);

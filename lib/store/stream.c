@@ -102,10 +102,10 @@ bool stream_run(const struct stream *stream, uint32_t *slot, uint32_t *first, ui
     if (object->state[place] != BLOCK_FILLING)
         return false;
     *slot = object->slot_of[place];
-    const struct slot *held = &object->store->slots[*slot];
+    const struct slot *filling = &object->store->slots[*slot];
     *first = (uint32_t)(stream->next % object->geometry.block_symbols);
-    *count = (uint32_t)bitmap_next_clear(held->have, held->symbols, *first) - *first;
-    *whole = *first + *count == held->symbols;
+    *count = (uint32_t)bitmap_next_clear(filling->have, filling->symbols, *first) - *first;
+    *whole = *first + *count == filling->symbols;
     return *count > 0 || *whole;
 }
 

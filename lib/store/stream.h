@@ -8,9 +8,9 @@
  * translate.
  *
  * Records: a stream comes in pieces of any length and must not wait for more, so each symbol begins with the
- * length of its payload (big-endian, STREAM_HEAD_BYTES); the rest of the symbol is zero. All symbols thus have
- * the same size on the wire and in memory, and hashes cover them as they travel. A flush costs at most one
- * padded symbol.
+ * length of its payload (big-endian, STREAM_HEAD_BYTES); the rest of the symbol is zero. All symbols thus
+ * have the same size on the wire and in memory, and hashes cover them as they travel. A flush costs at most
+ * one padded symbol.
  *
  * The end: the number of symbols is told (STREAM_END); the last block may be short.
  * No IO, no time. Thread: one. */
@@ -60,8 +60,8 @@ uint64_t stream_number(const struct stream *stream, uint64_t place);
 
 /* ---- at the source ---- */
 
-/* The slot that takes the next symbols, *first of it on; SLOT_NONE: the window is full or there is no memory.
- */
+/* The slot that takes the next symbols, *first of it on; SLOT_NONE: the window is full or there is no
+ * memory. */
 uint32_t stream_fill(struct stream *stream, uint32_t *first);
 /* `count` symbols behind `next` were filled in place: children are to get them. Returns the place of the
  * block that they completed, or UINT64_MAX. */
@@ -103,6 +103,6 @@ uint64_t stream_behind(const struct stream *stream, uint32_t child);
 /* Symbols that lie here and were not handed out. */
 uint64_t stream_undelivered(const struct stream *stream);
 bool stream_lacks_first(const struct stream *stream, uint32_t child); /* some of the oldest block */
-/* The first place at or after `from` with a whole block that stream_done was not called for; UINT64_MAX: none.
- */
+/* The first place at or after `from` with a whole block that stream_done was not called for; UINT64_MAX:
+ * none. */
 uint64_t stream_complete(const struct stream *stream, uint64_t from);
