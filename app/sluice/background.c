@@ -1,5 +1,5 @@
-/* The background thread: carries records between the node and its planner, and prints what the worker noted.
- */
+/* The background thread: carries records between the node and its planner, and prints what the worker
+ * noted. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>

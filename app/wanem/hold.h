@@ -1,7 +1,7 @@
 /* A time-ordered hold queue: what is put in comes out in order of its time, and in order of arrival where
  * times are equal. A 4-ary heap: flat, no limit on how far ahead a time may lie, about log4(n) cache lines an
- * operation. Capacity is fixed at start; hold_put into a full one is a bug of the caller, who asks hold_room.
- */
+ * operation. Capacity is fixed at start; hold_put into a full one is a bug of the caller, who asks
+ * hold_room. */
 #pragma once
 
 #include <stdbool.h>

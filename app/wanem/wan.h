@@ -85,8 +85,8 @@ uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_v
 /* Applies the faults of links that are due: they count from the first packet. To be called before wan_rx.
  * Returns how many. */
 unsigned wan_play_faults(struct wan *wan, uint64_t now_ns);
-/* Moves on what has come out of the links by now_ns. Returns how many packets downlinks refused (released).
- */
+/* Moves on what has come out of the links by now_ns. Returns how many packets downlinks refused; they were
+ * released. */
 uint32_t wan_run(struct wan *wan, uint64_t now_ns);
 /* The packets that are due at the site, at most `room`, in order; they stay. */
 uint16_t wan_due(const struct wan *wan, uint16_t site, void **packets, uint16_t room, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* Histogram of durations: buckets of 1/8 octave, so that a percentile is right to 12.5 % from 1 ns to hours.
- * Free-running: readers take percentiles of all that was ever recorded, or of the difference of two copies.
- */
+ * Free-running: readers take percentiles of all that was ever recorded, or of the difference of two
+ * copies. */
 #pragma once
 
 #include <stdint.h>

@@ -30,6 +30,6 @@ struct idle {
 };
 
 void idle_init(struct idle *idle, uint8_t mode, uint64_t now_ns);
-/* After each turn; IDLE_SLEEP: sleep for idle->sleep_ns. `next_ns`: the earliest thing due, TIME_NEVER: none.
- */
+/* After each turn; IDLE_SLEEP: sleep for idle->sleep_ns. `next_ns`: the earliest thing due; TIME_NEVER:
+ * none. */
 enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint64_t next_ns);

@@ -1,6 +1,6 @@
 /* Opening, configuring, starting and looking after a device. The traps of DPDK 22.11's drivers that are dealt
  * with here are listed in README.md. */
-#include "dpdk/port.h"
+#include "dpdk/port_link.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -179,33 +179,12 @@ bool port_open_rings(struct port *port, const struct port_config *config, struct
     return port_setup(port, err);
 }
 
-static void port_set_link(struct port *port, bool up, uint64_t now_ns)
-{
-    if (up == port->link_up)
-        return;
-    __atomic_store_n(&port->link_up, up, __ATOMIC_RELAXED);
-    port->link_since_ns = now_ns;
-    port->counters.link_changes++;
-}
-
-static bool port_read_link(const struct port *port)
-{
-    struct rte_eth_link link;
-    return port->started && rte_eth_link_get_nowait(port->id, &link) == 0 &&
-           link.link_status == RTE_ETH_LINK_UP;
-}
-
-void port_link_refresh(struct port *port)
-{
-    port_set_link(port, port_read_link(port), port->link_since_ns);
-}
-
 bool port_start(struct port *port, uint64_t now_ns)
 {
     port->started = rte_eth_dev_start(port->id) == 0;
     port->redial_ns = now_ns;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
-    port_set_link(port, port_read_link(port), now_ns);
+    port_link_poll(port, now_ns);
     return port->started;
 }
 
@@ -270,77 +249,10 @@ bool port_service(struct port *port, uint64_t now_ns)
     if (now_ns < port->link_poll_ns)
         return false;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
-    port_set_link(port, port_read_link(port), now_ns);
+    port_link_poll(port, now_ns);
     port_redial(port, now_ns);
     if (port->link_up)
         for (uint16_t asked = 0; asked < PORT_BURST; asked++)
             port_ask(port, now_ns);
     return true;
-}
-
-/* ---- looking in ---- */
-
-#define COUNTER(name, help) {#name, help, offsetof(struct port_counters, name)},
-static const struct {
-    const char *name, *help;
-    size_t offset;
-} counter_table[] = {
-#include "dpdk/port_counters.def"
-};
-#undef COUNTER
-
-#define COUNTER_COUNT (sizeof(counter_table) / sizeof(counter_table[0]))
-
-const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value)
-{
-    if (index >= COUNTER_COUNT)
-        return NULL;
-    memcpy(value, (const uint8_t *)counters + counter_table[index].offset, sizeof(*value));
-    return counter_table[index].name;
-}
-
-const char *port_counter_help(uint32_t index)
-{
-    return index < COUNTER_COUNT ? counter_table[index].help : NULL;
-}
-
-static void report_lane(const struct port *port, struct report *report)
-{
-    const struct histogram *error = &port->lane.error_ns;
-    report_u64(report, "late_ns_p50", histogram_percentile(error, 500000));
-    report_u64(report, "late_ns_p99", histogram_percentile(error, 990000));
-    report_u64(report, "late_ns_p999", histogram_percentile(error, 999000));
-    report_u64(report, "late_ns_max", error->largest);
-    report_u64(report, "late_bursts_avoided", port->lane.reanchored);
-}
-
-static void report_device(const struct port *port, struct report *report)
-{
-    struct rte_eth_stats stats;
-    if (rte_eth_stats_get(port->id, &stats) != 0)
-        return;
-    report_u64(report, "device_rx_missed", stats.imissed);
-    report_u64(report, "device_rx_no_mbuf", stats.rx_nombuf);
-    report_u64(report, "device_rx_errors", stats.ierrors);
-    report_u64(report, "device_tx_errors", stats.oerrors);
-}
-
-void port_report(const struct port *port, struct report *report)
-{
-    char mac[18];
-    const uint8_t *m = port->mac;
-    snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-    report_text(report, "device", port->device.name);
-    report_text(report, "mac", mac);
-    report_text(report, "link", !port->started ? "stopped" : port_link_up(port) ? "up" : "down");
-    report_u64(report, "frame_bytes_max", port->config.frame_bytes_max);
-    report_bool(report, "chains", port->chains);
-    uint64_t value;
-    for (uint32_t index = 0; index < COUNTER_COUNT; index++) {
-        const char *name = port_counter(&port->counters, index, &value);
-        if (value != 0 || report->form == REPORT_JSON)
-            report_u64(report, name, value);
-    }
-    report_lane(port, report);
-    report_device(port, report);
 }

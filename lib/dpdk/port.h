@@ -109,8 +109,6 @@ void port_close(struct port *port);
 /* Link state, redialling, questions for neighbours. Cheap when called early: call it every turn. True: did
  * something. */
 bool port_service(struct port *port, uint64_t now_ns);
-/* Reads the link state now: for a frame that comes while the link counts as down. */
-void port_link_refresh(struct port *port);
 static inline bool port_link_up(const struct port *port)
 {
     return __atomic_load_n(&port->link_up, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* Receiving: frames in one piece, then views of datagrams; what the link itself asks (ARP, ND, echo) is
  * answered on the way. */
-#include "dpdk/port.h"
+#include "dpdk/port_link.h"
 
 #include <rte_ethdev.h>
 

@@ -187,8 +187,8 @@ static void send_one(struct port *port, const struct tx_packet *packet, struct r
     lane_push(&port->lane, mbuf, packet->cookie, chained, packet->depart_ns);
 }
 
-/* Each packet in the lane, each chained body and each report not yet fetched may need a place for a report.
- */
+/* Each packet in the lane, each chained body and each report not yet fetched may need a place for a
+ * report. */
 uint16_t port_send_room(const struct port *port)
 {
     uint32_t owed = port->report_tail - port->report_head + lane_count(&port->lane) + port->chain.in_use;

@@ -4,8 +4,8 @@
  *
  * Guarantee: an answer is never longer than the question plus the 8 bytes that an advertisement's address
  * option takes, and only goes back to where the question came from; whatever is malformed, wrongly
- * checksummed or not for us gets no answer. ND is only believed with hop limit 255, that is, from the link.
- */
+ * checksummed or not for us gets no answer. ND is only believed with hop limit 255, that is, from the
+ * link. */
 #pragma once
 
 #include <stdbool.h>

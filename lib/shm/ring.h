@@ -37,15 +37,15 @@ void shm_ring_close(struct shm_ring *ring);
 bool shm_ring_stale(const struct shm_ring *ring);
 
 /* Sequence number that the next record to be pushed must carry (see ctl_encode): its place in the stream, in
- * units of 8 bytes. It is unique over both sides' restarts, so that an old record can't pass for a new one.
- */
+ * units of 8 bytes. It is unique over both sides' restarts, so that an old record can't pass for a new
+ * one. */
 uint32_t shm_ring_sequence(const struct shm_ring *ring);
 /* A record of ctl_encode with that number. False: full (counted) or too long. */
 bool shm_ring_push(struct shm_ring *ring, const uint8_t *record, size_t length);
 /* Copies the next record out: its length, 0 when there is none. A bad record (length, sequence number or
  * checksum) resynchronises the ring at the producer's position and is counted. `room` >=
- * CTL_RECORD_BYTES_MAX. A peer may push as fast as this is called: take a bounded number of records per turn.
- */
+ * CTL_RECORD_BYTES_MAX. A peer may push as fast as this is called: take a bounded number of records per
+ * turn. */
 size_t shm_ring_pop(struct shm_ring *ring, uint8_t *record, size_t room);
 
 /* Own heartbeat: increments the counter that the other side watches. */
