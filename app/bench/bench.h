@@ -1,5 +1,5 @@
-/* What the parts of sluice-bench share. Each part prints one JSON object on stdout and returns the exit
- * status. */
+/* What the parts of sluice-bench share; main.c only chooses among them. Each part prints one JSON object on
+ * stdout and returns the exit status. */
 #pragma once
 
 #include <stdbool.h>
@@ -36,8 +36,8 @@ int bench_pacer(const struct bench_options *options);
 void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes);
 /* Ends the process with a message. */
 void bench_fail(const char *what, const struct err *err) __attribute__((noreturn));
-/* One object n0 → n1 (a star over all others, or through n1 when `relayed`), content not hashed unless asked.
- */
+/* One object n0 → n1 (a star over all others, or through n1 when `relayed`), content not hashed unless
+ * asked. */
 struct job_spec bench_job(const struct bench_options *options, uint16_t sites, bool relayed);
 
 struct bench_print {
