@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "app/unix_socket.h"
 #include "base/check.h"
 
 #define REPLY_BYTES_MAX (4u << 20)
@@ -50,20 +51,6 @@ void client_close(struct client *client)
         close(client->fd);
     free(client->line);
     *client = (struct client){.path = client->path, .fd = -1};
-}
-
-static bool send_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        bytes += sent;
-        length -= (size_t)sent;
-    }
-    return true;
 }
 
 /* Why the connection failed; NULL: a whole line is there. */
@@ -110,7 +97,7 @@ int client_ask(struct client *client, json_t *request, char **text)
     char *line = json_dumps(request, JSON_COMPACT);
     json_decref(request);
     CHECK(line != NULL);
-    bool sent = send_all(client->fd, line, strlen(line)) && send_all(client->fd, "\n", 1);
+    bool sent = unix_socket_send(client->fd, line, strlen(line)) && unix_socket_send(client->fd, "\n", 1);
     free(line);
     if (!sent)
         return unreachable(client, strerror(errno));

@@ -10,22 +10,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PASS_BYTES 65536
+#include "app/unix_socket.h"
 
-/* False: nobody takes it any more; the job says why. */
-static bool send_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        bytes += sent;
-        length -= (size_t)sent;
-    }
-    return true;
-}
+#define PASS_BYTES 65536
 
 static void *pass(void *argument)
 {
@@ -39,7 +26,7 @@ static void *pass(void *argument)
         ssize_t length = read(STDIN_FILENO, bytes, sizeof(bytes));
         if (length < 0 && errno == EINTR)
             continue;
-        if (length <= 0 || !send_all(fd, bytes, (size_t)length))
+        if (length <= 0 || !unix_socket_send(fd, bytes, (size_t)length))
             break;
     }
     close(fd);

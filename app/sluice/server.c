@@ -13,6 +13,7 @@
 
 #include <jansson.h>
 
+#include "app/unix_socket.h"
 #include "command.h"
 
 #define CLIENTS_MAX       16
@@ -88,20 +89,6 @@ static bool request_parse(const json_t *object, struct command *command)
     return request_fail("unknown command");
 }
 
-static bool send_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        bytes += sent;
-        length -= (size_t)sent;
-    }
-    return true;
-}
-
 static bool reply_send(int fd)
 {
     json_t *object = json_pack("{s:b, s:s}", "ok", reply.ok, reply.ok ? "text" : "error", reply.text);
@@ -109,7 +96,7 @@ static bool reply_send(int fd)
     json_decref(object);
     if (line == NULL)
         return false;
-    bool sent = send_all(fd, line, strlen(line)) && send_all(fd, "\n", 1);
+    bool sent = unix_socket_send(fd, line, strlen(line)) && unix_socket_send(fd, "\n", 1);
     free(line);
     return sent;
 }

@@ -129,7 +129,8 @@ def check_project_include(path, number, target, lists, problems):
         if not layer.startswith("app/"):  # a program's own headers may stand without the folder
             problems.append(f'{path}:{number}: "{target}": include as "folder/header.h"')
     elif target.startswith("app/"):
-        if "/".join(target.split("/")[:2]) != layer:
+        # What lies directly in app/ is shared by the programs.
+        if target.count("/") > 1 and "/".join(target.split("/")[:2]) != layer:
             problems.append(f"{path}:{number}: {layer} includes another program's {target}")
     elif other not in ORDER:
         problems.append(f"{path}:{number}: {target}: no layer of this project")
