@@ -15,7 +15,7 @@ PRODUCT = ("lib/", "app/", "planner/", "probe/")
 FILE_LINES_MAX, FUNCTION_LINES_MAX = 600, 60
 OTHER_FILE_LINES_MAX, OTHER_FUNCTION_LINES_MAX = 800, 70
 # Files of the product that are still longer. To be emptied: one that has become short enough is an error as well.
-LONG_FILES = ["lib/edge/congestion_bql.c", "lib/node/source.c"]
+LONG_FILES = ["lib/edge/congestion_bql.c"]
 TOP = {"meson.build", "meson_options.txt", "lib", "app", "probe", "planner", "conf", "tests", "scripts", "README.md",
        "LICENSE"}
 TEXT = (".c", ".h", ".py", ".sh", ".md", ".yaml", ".json", ".build", ".txt", ".def", ".list", ".lua")
