@@ -79,6 +79,17 @@ static const char *argument_find(const char *args, const char *key)
     return NULL;
 }
 
+bool device_argument(const struct device *device, const char *key, char *value, size_t room)
+{
+    const char *found = argument_find(device->args, key);
+    size_t length = found != NULL ? strcspn(found, ",") : room;
+    if (length >= room)
+        return false;
+    memcpy(value, found, length);
+    value[length] = '\0';
+    return true;
+}
+
 static bool argument_add(struct device *device, const char *key, uint64_t value, struct err *err)
 {
     size_t length = strlen(device->args);

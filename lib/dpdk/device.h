@@ -34,6 +34,8 @@ struct device {
  * framesz and blocksz for frames beyond 2 KiB. False: malformed, or a given bsize or framesz is too small. */
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err);
+/* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
+bool device_argument(const struct device *device, const char *key, char *value, size_t room);
 /* The buffer behind each frame: what memif's bsize and every pool's data room must be. */
 uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
 /* The longest frame the device carries, from its own statement where that is true. */

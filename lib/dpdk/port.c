@@ -2,6 +2,7 @@
  * with here are listed in README.md. */
 #include "dpdk/port_link.h"
 
+#include <net/if.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <rte_ethdev.h>
 
 #include "base/units.h"
+#include "dpdk/fanout.h"
 
 #define POOL_CACHE     256
 #define POOL_BASE      2047 /* bursts, lane, caches, answers */
@@ -150,15 +152,27 @@ static bool port_prepare(struct port *port, const struct port_config *config, st
     return device_parse(&port->device, config->device, config->frame_bytes_max, config->rate_bps, err);
 }
 
+/* Makes a virtual device. The drivers say why not on their log alone. */
+static bool port_make_device(const struct device *device, struct err *err)
+{
+    char interface[IF_NAMESIZE];
+    if (rte_vdev_init(device->name, device->args) == 0)
+        return true;
+    int error = rte_errno;
+    if (device->kind == DEVICE_AF_PACKET && device_argument(device, "iface", interface, sizeof(interface)) &&
+        fanout_is_taken(interface))
+        return err_set(err, "device %s: " FANOUT_TAKEN, device->name);
+    return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args,
+                   rte_strerror(error),
+                   device->kind == DEVICE_MEMIF ? "; is another process listening on its socket?" : "");
+}
+
 bool port_open(struct port *port, const struct port_config *config, struct err *err)
 {
     if (!port_prepare(port, config, err))
         return false;
-    if (port->device.vdev && rte_vdev_init(port->device.name, port->device.args) != 0)
-        return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", port->device.name,
-                       port->device.args, rte_strerror(rte_errno),
-                       port->device.kind == DEVICE_MEMIF ? "; is another process listening on its socket?"
-                                                         : "");
+    if (port->device.vdev && !port_make_device(&port->device, err))
+        return false;
     if (rte_eth_dev_get_port_by_name(port->device.name, &port->id) != 0)
         return err_set(err, "device %s: not found%s", port->device.name,
                        port->device.vdev ? "" : "; is it bound to vfio-pci?");

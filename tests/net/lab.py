@@ -1,9 +1,15 @@
-"""A network namespace with appliances in it: what the tests of this folder stand on.
+"""Network namespaces with appliances in them: what the tests of this folder stand on.
 
-Every test runs in a namespace of its own (enter_namespace), talks to real `sluice` processes over veth and
-af_packet, and asks their control sockets for counters. Processes are ended by their own pid on every way out."""
+Every test runs in a namespace of its own (enter_namespace), and every appliance on af_packet in another one, as on a
+machine of its own; a veth pair joins the two. The test asks the appliances' control sockets for counters. Processes
+are ended by their own pid on every way out.
+
+A namespace per appliance, because af_packet's fanout groups have ids made of process id and interface index that must
+differ within one: two appliances in one namespace now and then can't start (lib/dpdk/fanout.h)."""
 
 import atexit
+import contextlib
+import ctypes
 import json
 import os
 import shutil
@@ -15,8 +21,11 @@ import tempfile
 import time
 
 ETH_P_ALL = 3
+CLONE_NEWNET = 0x40000000
 SKIPPED = 77
-WAIT_S = 20.0
+WAIT_S = 60.0  # for what happens within milliseconds: only a fault waits as long
+FANOUT_TAKEN = "the kernel refused its fanout group"
+STARTS_MAX = 5
 
 
 def enter_namespace():
@@ -48,11 +57,58 @@ def quiet(interface):
     run("ip", "link", "set", interface, "arp", "off", "multicast", "off")
 
 
-def veth(one, other, mtu=1500):
-    run("ip", "link", "add", one, "type", "veth", "peer", "name", other)
-    for interface in (one, other):
-        quiet(interface)
-        run("ip", "link", "set", interface, "mtu", str(mtu), "up")
+def setns(file):
+    if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+class Namespace:
+    """A new network namespace. It lasts as long as this object, or a process in it."""
+
+    def __init__(self):
+        self.home = open("/proc/thread-self/ns/net", "rb")
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "unshare")
+        self.file = open("/proc/thread-self/ns/net", "rb")
+        setns(self.home)
+
+    @contextlib.contextmanager
+    def inside(self):
+        """This thread, and what it starts meanwhile, is in the namespace."""
+        setns(self.file)
+        try:
+            yield
+        finally:
+            setns(self.home)
+
+
+def veth(inner, outer, mtu=1500):
+    """A pair of interfaces, `outer` here and `inner` in a new namespace, which it returns."""
+    namespace = Namespace()
+    run("ip", "link", "add", outer, "type", "veth", "peer", "name", inner)
+    run("ip", "link", "set", inner, "netns", f"/proc/{os.getpid()}/fd/{namespace.file.fileno()}")
+    quiet(outer)
+    run("ip", "link", "set", outer, "mtu", str(mtu), "up")
+    with namespace.inside():
+        quiet(inner)
+        run("ip", "link", "set", inner, "mtu", str(mtu), "up")
+    return namespace
+
+
+class Bridge:
+    """A switch. NAME0 is what an appliance gets, in a namespace of its own, NAME1 the end at the switch. The switch
+    drops frames that are shorter than their IP header says; what is sent out of NAME1 does not pass it."""
+
+    def __init__(self, mtu=1500):
+        self.mtu = mtu
+        run("ip", "link", "add", "bridge0", "type", "bridge")
+        quiet("bridge0")
+        run("ip", "link", "set", "bridge0", "mtu", str(mtu), "up")
+
+    def plug(self, name):
+        namespace = veth(f"{name}0", f"{name}1", self.mtu)
+        run("ip", "link", "set", f"{name}1", "master", "bridge0")
+        return namespace
 
 
 def wait_until(what, condition, seconds=WAIT_S):
@@ -75,7 +131,7 @@ class Wire:
     def send(self, frame):
         self.socket.send(bytes(frame))
 
-    def receive(self, wanted, seconds=5.0):
+    def receive(self, wanted, seconds=WAIT_S):
         """The first incoming frame for which wanted(frame) is true; None after so many seconds."""
         limit = time.monotonic() + seconds
         while (left := limit - time.monotonic()) > 0:
@@ -100,14 +156,14 @@ class Wire:
 class Process:
     """A program whose output goes to a log; ends with this one."""
 
-    def __init__(self, command, log, ready=None):
+    def __init__(self, command, log):
         self.log = log
         with open(log, "w", encoding="utf-8") as file:
-            self.process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+            self.process = self.launch(command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
         atexit.register(self.stop)
-        if ready is not None:
-            wait_until(f"{command[0]} ready", lambda: self.says(ready) or self.ended())
-            assert not self.ended(), f"{' '.join(command)} ended at once:\n{self.text()[-2000:]}"
+
+    def launch(self, command, **options):
+        return subprocess.Popen(command, **options)
 
     def text(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -120,19 +176,30 @@ class Process:
         return self.process.poll() is not None
 
     def stop(self):
-        """Exit status; a process that does not end within 5 s is killed."""
+        """Exit status; a process that does not end by itself is killed."""
         if not self.ended():
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(5)
+                self.process.wait(WAIT_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
         return self.process.returncode
 
 
+class StartFailed(AssertionError):
+    def __init__(self, appliance):
+        super().__init__(f"{' '.join(appliance.process.args)} ended at once, start {appliance.starts}:\n"
+                         f"{appliance.text()[-2000:]}")
+        self.status = appliance.process.returncode
+
+
 class Appliance(Process):
-    def __init__(self, program, directory, name, config):
+    """A `sluice` that is ready; in the namespace given, else in this one."""
+
+    def __init__(self, program, directory, name, config, namespace=None):
+        self.namespace = namespace
+        self.starts = 0
         self.home = os.path.join(directory, name)
         self.incoming = os.path.join(self.home, "incoming")
         self.ring = os.path.join(self.home, "ring")
@@ -148,7 +215,18 @@ class Appliance(Process):
         path = os.path.join(self.home, "node.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)  # JSON is YAML
-        super().__init__([program, "-c", path], os.path.join(self.home, "log"), f"sluice: {name} ready")
+        while True:
+            self.starts += 1
+            super().__init__([program, "-c", path], os.path.join(self.home, "log"))
+            wait_until(f"{name} ready", lambda: self.says(f"sluice: {name} ready") or self.ended())
+            if not self.ended():
+                return
+            if not self.says(FANOUT_TAKEN) or self.starts >= STARTS_MAX:
+                raise StartFailed(self)
+
+    def launch(self, command, **options):
+        with self.namespace.inside() if self.namespace else contextlib.nullcontext():
+            return super().launch(command, **options)
 
     def ask(self, **request):
         with socket.socket(socket.AF_UNIX) as connection:

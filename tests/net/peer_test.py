@@ -43,7 +43,7 @@ class Peer:
     def send(self, datagram, **arguments):
         self.wire.send(self.frame(datagram, **arguments))
 
-    def expect(self, layer, seconds=5.0, condition=lambda packet: True):
+    def expect(self, layer, seconds=lab.WAIT_S, condition=lambda packet: True):
         """The next datagram of the appliance that has the layer."""
         found = self.wire.receive(lambda frame: layer in Ether(frame) and condition(Ether(frame)), seconds)
         assert found is not None, f"no {layer.__name__} within {seconds} s"
@@ -70,7 +70,7 @@ def arp_is_answered(peer, appliance):
 
 def arp_is_asked_and_our_answer_believed(peer, appliance):
     del appliance
-    question = peer.expect(ARP, 15, lambda packet: packet[ARP].op == 1 and packet[ARP].pdst == TESTER_IP)
+    question = peer.expect(ARP, condition=lambda packet: packet[ARP].op == 1 and packet[ARP].pdst == TESTER_IP)
     peer.wire.send(Ether(src=TESTER_MAC, dst=question[ARP].hwsrc) /
                    ARP(op=2, hwsrc=TESTER_MAC, psrc=TESTER_IP, hwdst=question[ARP].hwsrc, pdst=APPLIANCE_IP))
     hello = peer.expect(SluiceHello)
@@ -277,11 +277,11 @@ CASES = [
 
 def main():
     program = sys.argv[1]
-    lab.veth("sluice0", "tester0", mtu=2000)
+    namespace = lab.veth("sluice0", "tester0", mtu=2000)
     appliance = lab.Appliance(program, lab.temporary_directory(), "appliance", {
         "ports": [{"device": "net_af_packet0,iface=sluice0", "address": APPLIANCE_IP + "/24", "rate": "100Mbps"}],
         "peers": [{"name": "tester", "address": TESTER_IP}],
-    })
+    }, namespace)
     return lab.run_cases(CASES, Peer(lab.Wire("tester0")), appliance)
 
 

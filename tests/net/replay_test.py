@@ -27,17 +27,6 @@ SEED = 20240817
 SITES = {"source": "10.9.0.1", "target": "10.9.0.2"}
 
 
-def bridge():
-    """source and target on a bridge. Replayed is at the bridge's end of the target's veth: the bridge itself
-    drops frames that are shorter than their IP header says."""
-    lab.run("ip", "link", "add", "bridge0", "type", "bridge")
-    lab.quiet("bridge0")
-    lab.run("ip", "link", "set", "bridge0", "up")
-    for name in SITES:
-        lab.veth(f"{name}0", f"{name}1")
-        lab.run("ip", "link", "set", f"{name}1", "master", "bridge0")
-
-
 class Capture:
     """Everything that the source sends, until stopped."""
 
@@ -97,13 +86,13 @@ def spoiled(frames):
 class World:
     def __init__(self, program, planner):
         self.directory = lab.temporary_directory()
-        bridge()
+        bridge = lab.Bridge()
         self.sites = {}
         for name, address in SITES.items():
             self.sites[name] = lab.Appliance(program, self.directory, name, {
                 "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "30Mbps"}],
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
-            })
+            }, bridge.plug(name))
         self.source, self.target = self.sites["source"], self.sites["target"]
         self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
         self.capture = os.path.join(self.directory, "spoiled.pcap")

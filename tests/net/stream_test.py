@@ -58,13 +58,8 @@ class World:
     def __init__(self, program, planner, sluicectl):
         self.sluicectl = sluicectl
         self.directory = lab.temporary_directory()
-        lab.run("ip", "link", "add", "bridge0", "type", "bridge")
-        lab.quiet("bridge0")
-        lab.run("ip", "link", "set", "bridge0", "up")
+        bridge = lab.Bridge()
         self.sites = {}
-        for name in SITES:
-            lab.veth(f"{name}0", f"{name}1")
-            lab.run("ip", "link", "set", f"{name}1", "master", "bridge0")
         screen = os.path.join(self.directory, "screen")
         os.mkfifo(screen)
         for name, address in SITES.items():
@@ -74,7 +69,7 @@ class World:
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
                 "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"},
                                 {"name": "screen", "path": screen, "sources": "any"}],
-            })
+            }, bridge.plug(name))
         self.source = self.sites["source"]
         self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
         self.fifo = os.path.join(self.directory, "in.fifo")
