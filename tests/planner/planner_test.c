@@ -1,5 +1,6 @@
-/* The real planner program on a ring whose node is the test. Waits for events with a deadline that only a
- * fault meets; silence is passed with made-up time, not by waiting. */
+/* The real planner program on a ring whose node is the test. Waits, for room as for answers, with a deadline
+ * that only a fault meets; silence is passed with made-up time, not by waiting. What a case that failed left
+ * behind, planners and rings, its teardown ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +15,18 @@
 #include <unistd.h>
 
 #include "../plan/example.h"
+#include "../shm/open_rings.h"
 #include "shm/shm_control.h"
 
-#define DEADLINE_TURNS 20000 /* of 1 ms */
+#define DEADLINE_TURNS 60000 /* of 1 ms */
 #define BURST          60
+#define FLOOD          200 /* requests of the largest size; the ring holds some 60 */
+#define PLANNERS_MAX   4
 
 static const char *program;
 static char path[64];
 static struct ctl_msg msg;
+static pid_t planners[PLANNERS_MAX]; /* that run; 0: a free place */
 
 struct site {
     struct shm_ring *ring;
@@ -29,21 +34,33 @@ struct site {
     uint64_t now_ns;
 };
 
+static pid_t *place_of(pid_t planner)
+{
+    for (unsigned i = 0; i < PLANNERS_MAX; i++)
+        if (planners[i] == planner)
+            return &planners[i];
+    fail_msg("%s", planner == 0 ? "too many planners" : "no such planner");
+    return NULL;
+}
+
 static pid_t start_planner(void)
 {
+    pid_t *place = place_of(0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no planner outlives a test that failed */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* no planner outlives the test program */
         execl(program, program, "--ring", path, NULL);
         _exit(127);
     }
+    *place = child;
     return child;
 }
 
 static int end_of(pid_t child)
 {
     int status = -1;
+    *place_of(child) = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     return status;
 }
@@ -55,12 +72,18 @@ static void kill_hard(pid_t child)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
+static int teardown(void **state)
+{
+    for (unsigned i = 0; i < PLANNERS_MAX; i++)
+        if (planners[i] != 0)
+            kill_hard(planners[i]);
+    return rings_teardown(state);
+}
+
 static void open_site(struct site *site)
 {
     struct err err;
-    site->ring = shm_ring_create(path, &err);
-    if (site->ring == NULL)
-        fail_msg("%s", err.text);
+    site->ring = ring_opened(shm_ring_create(path, &err), &err);
     site->now_ns = NS_PER_S;
     shm_control_init(&site->control, site->ring, site->now_ns);
 }
@@ -86,13 +109,24 @@ static void expect_hello(struct site *site, uint64_t generation)
     assert_int_equal(msg.correlation, generation);
 }
 
-static void ask(struct site *site, const struct plan_request *request, uint64_t correlation)
+static bool room_for(struct site *site, const struct plan_request *request, uint64_t correlation)
 {
     static struct ctl_msg question;
     question.type = CTL_PLAN_REQUEST;
     question.correlation = correlation;
     question.body.plan_request = *request;
-    assert_true(shm_control_send(site->ring, &question));
+    return shm_control_send(site->ring, &question);
+}
+
+/* A slow planner leaves the ring full for a while. Its answers have room whatever is asked here. */
+static void ask(struct site *site, const struct plan_request *request, uint64_t correlation)
+{
+    for (unsigned turn = 0; turn < DEADLINE_TURNS; turn++) {
+        if (room_for(site, request, correlation))
+            return;
+        usleep(1000);
+    }
+    fail_msg("the planner takes no requests");
 }
 
 static struct plan expect_plan(struct site *site, const struct plan_request *request, uint64_t correlation)
@@ -130,7 +164,30 @@ static void planner__answers(void **state)
     assert_non_null(strstr(msg.body.plan_failed.text, "a star gives n0 19 children"));
     kill(planner, SIGTERM);
     assert_int_equal(end_of(planner), 0);
-    shm_ring_close(site.ring);
+    ring_close(site.ring);
+}
+
+/* More than the ring holds: what finds no room comes later, and every answer arrives, in order. */
+static void planner__asked_faster_than_it_answers(void **state)
+{
+    (void)state;
+    struct site site;
+    open_site(&site);
+    struct plan_request request = example_request(PLAN_NODES_MAX);
+    pid_t planner = start_planner();
+    expect_hello(&site, 1);
+    kill(planner, SIGSTOP);
+    assert_int_equal(waitpid(planner, NULL, WUNTRACED), planner);
+    unsigned asked = 0;
+    while (room_for(&site, &request, asked))
+        asked++;
+    assert_in_range(asked, 10, FLOOD - 1);
+    kill(planner, SIGCONT);
+    for (; asked < FLOOD; asked++)
+        ask(&site, &request, asked);
+    for (unsigned i = 0; i < FLOOD; i++)
+        expect_plan(&site, &request, i);
+    assert_int_equal(shm_ring_counters(site.ring).bad, 0);
 }
 
 /* kill -9 with requests open; the next planner is greeted, what is open is asked again, all get answers. */
@@ -149,6 +206,8 @@ static void planner__killed_with_open_requests(void **state)
             ask(&site, &request, i);
         for (unsigned answers = 0; answers < 2 + 5 * kills; answers++) {
             assert_true(wait_message(&site));
+            assert_int_equal(msg.type, CTL_PLAN);
+            assert_in_range(msg.correlation, 0, BURST - 1);
             answered[msg.correlation] = true;
         }
         kill_hard(planner);
@@ -176,7 +235,7 @@ static void planner__killed_with_open_requests(void **state)
         site.now_ns += NS_PER_S;
     }
     assert_int_equal(shm_ring_counters(site.ring).bad, 0);
-    shm_ring_close(site.ring);
+    ring_close(site.ring);
 }
 
 static void planner__gone_and_back(void **state)
@@ -194,7 +253,7 @@ static void planner__gone_and_back(void **state)
     planner = start_planner();
     expect_hello(&site, 2);
     kill_hard(planner);
-    shm_ring_close(site.ring);
+    ring_close(site.ring);
 }
 
 static void planner__follows_a_restarted_node(void **state)
@@ -206,14 +265,14 @@ static void planner__follows_a_restarted_node(void **state)
     pid_t planner = start_planner();
     expect_hello(&site, 1);
     for (unsigned restarts = 0; restarts < 3; restarts++) {
-        shm_ring_close(site.ring);
+        ring_close(site.ring);
         open_site(&site);
         expect_hello(&site, 1);
         ask(&site, &request, restarts);
         expect_plan(&site, &request, restarts);
     }
     kill_hard(planner);
-    shm_ring_close(site.ring);
+    ring_close(site.ring);
 }
 
 static void planner__second_one_stands_by(void **state)
@@ -233,7 +292,7 @@ static void planner__second_one_stands_by(void **state)
     ask(&site, &request, 2);
     expect_plan(&site, &request, 2);
     kill_hard(second);
-    shm_ring_close(site.ring);
+    ring_close(site.ring);
 }
 
 int main(int argc, char **argv)
@@ -245,11 +304,12 @@ int main(int argc, char **argv)
     program = argv[1];
     snprintf(path, sizeof(path), "/dev/shm/sluice-planner-test-%d", (int)getpid());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planner__answers),
-        cmocka_unit_test(planner__killed_with_open_requests),
-        cmocka_unit_test(planner__gone_and_back),
-        cmocka_unit_test(planner__follows_a_restarted_node),
-        cmocka_unit_test(planner__second_one_stands_by),
+        cmocka_unit_test_teardown(planner__answers, teardown),
+        cmocka_unit_test_teardown(planner__asked_faster_than_it_answers, teardown),
+        cmocka_unit_test_teardown(planner__killed_with_open_requests, teardown),
+        cmocka_unit_test_teardown(planner__gone_and_back, teardown),
+        cmocka_unit_test_teardown(planner__follows_a_restarted_node, teardown),
+        cmocka_unit_test_teardown(planner__second_one_stands_by, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

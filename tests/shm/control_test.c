@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "open_rings.h"
 #include "record.h"
 #include "shm/shm_control.h"
 
@@ -21,8 +22,7 @@ struct pair {
 static void setup(struct pair *pair)
 {
     struct err err;
-    pair->node = shm_ring_create(path, &err);
-    assert_non_null(pair->node);
+    pair->node = ring_opened(shm_ring_create(path, &err), &err);
     pair->planner = NULL;
     shm_control_init(&pair->control, pair->node, 0);
 }
@@ -30,15 +30,8 @@ static void setup(struct pair *pair)
 static void attach(struct pair *pair)
 {
     struct err err;
-    shm_ring_close(pair->planner);
-    pair->planner = shm_ring_attach(path, &err);
-    assert_non_null(pair->planner);
-}
-
-static void teardown(struct pair *pair)
-{
-    shm_ring_close(pair->planner);
-    shm_ring_close(pair->node);
+    ring_close(pair->planner);
+    pair->planner = ring_opened(shm_ring_attach(path, &err), &err);
 }
 
 static void expect(struct pair *pair, uint64_t now_ms, enum ctl_type type, uint64_t correlation)
@@ -74,7 +67,6 @@ static void shm_control_poll__life_of_planners(void **state)
     }
     attach(&pair);
     expect(&pair, 30000, CTL_PLANNER_HELLO, 2);
-    teardown(&pair);
 }
 
 static void shm_control_poll__quick_attaches_are_spaced(void **state)
@@ -90,7 +82,6 @@ static void shm_control_poll__quick_attaches_are_spaced(void **state)
     expect_none(&pair, 1099);
     expect(&pair, 1100, CTL_PLANNER_HELLO, 3);
     expect_none(&pair, 1300);
-    teardown(&pair);
 }
 
 static void shm_control_poll__lets_only_answers_through(void **state)
@@ -116,7 +107,6 @@ static void shm_control_poll__lets_only_answers_through(void **state)
     assert_string_equal(msg.body.plan_failed.text, "why");
     assert_int_equal(pair.control.refused, 3);
     expect_none(&pair, 3);
-    teardown(&pair);
 }
 
 static void shm_control_poll__refusals_per_call_are_bounded(void **state)
@@ -131,7 +121,6 @@ static void shm_control_poll__refusals_per_call_are_bounded(void **state)
         assert_true(shm_control_send(pair.planner, &sent));
     expect_none(&pair, 2);
     assert_in_range(pair.control.refused, 1, 99);
-    teardown(&pair);
 }
 
 static void shm_control__requests_and_heartbeat_reach_the_planner(void **state)
@@ -151,18 +140,17 @@ static void shm_control__requests_and_heartbeat_reach_the_planner(void **state)
     assert_int_equal(msg.correlation, 77);
     assert_int_equal(msg.body.plan_request.node_count, PLAN_NODES_MAX);
     assert_int_equal(shm_control_receive(pair.planner, &msg, &err), SHM_NOTHING);
-    teardown(&pair);
 }
 
 int main(void)
 {
     snprintf(path, sizeof(path), "/dev/shm/sluice-control-test-%d", (int)getpid());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_control_poll__life_of_planners),
-        cmocka_unit_test(shm_control_poll__quick_attaches_are_spaced),
-        cmocka_unit_test(shm_control_poll__lets_only_answers_through),
-        cmocka_unit_test(shm_control_poll__refusals_per_call_are_bounded),
-        cmocka_unit_test(shm_control__requests_and_heartbeat_reach_the_planner),
+        cmocka_unit_test_teardown(shm_control_poll__life_of_planners, rings_teardown),
+        cmocka_unit_test_teardown(shm_control_poll__quick_attaches_are_spaced, rings_teardown),
+        cmocka_unit_test_teardown(shm_control_poll__lets_only_answers_through, rings_teardown),
+        cmocka_unit_test_teardown(shm_control_poll__refusals_per_call_are_bounded, rings_teardown),
+        cmocka_unit_test_teardown(shm_control__requests_and_heartbeat_reach_the_planner, rings_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
+#include "open_rings.h"
 #include "record.h"
 #include "shm/layout.h"
 #include "shm/ring.h"
@@ -23,19 +24,13 @@ static uint8_t record[CTL_RECORD_BYTES_MAX];
 static struct shm_ring *node(void)
 {
     struct err err;
-    struct shm_ring *ring = shm_ring_create(path, &err);
-    if (ring == NULL)
-        fail_msg("%s", err.text);
-    return ring;
+    return ring_opened(shm_ring_create(path, &err), &err);
 }
 
 static struct shm_ring *planner(void)
 {
     struct err err;
-    struct shm_ring *ring = shm_ring_attach(path, &err);
-    if (ring == NULL)
-        fail_msg("%s", err.text);
-    return ring;
+    return ring_opened(shm_ring_attach(path, &err), &err);
 }
 
 static void expect_no_attach(const char *expected)
@@ -94,8 +89,8 @@ static void shm_ring__both_directions(void **state)
     assert_int_equal(shm_ring_counters(a).pushed, 2000);
     assert_int_equal(shm_ring_counters(a).popped, 2000);
     assert_int_equal(shm_ring_counters(a).bad, 0);
-    shm_ring_close(b);
-    shm_ring_close(a);
+    ring_close(b);
+    ring_close(a);
 }
 
 static void shm_ring_push__full_is_refused_and_counted(void **state)
@@ -115,8 +110,8 @@ static void shm_ring_push__full_is_refused_and_counted(void **state)
     }
     static uint8_t large[CTL_RECORD_BYTES_MAX + 8];
     assert_false(shm_ring_push(a, large, sizeof(large)));
-    shm_ring_close(b);
-    shm_ring_close(a);
+    ring_close(b);
+    ring_close(a);
 }
 
 static void shm_ring_attach__conditions(void **state)
@@ -129,7 +124,7 @@ static void shm_ring_attach__conditions(void **state)
     assert_null(shm_ring_create(path, &err));
     assert_non_null(strstr(err.text, "another node"));
     assert_int_equal(shm_ring_generation(a), 1);
-    shm_ring_close(b);
+    ring_close(b);
     b = planner();
     assert_int_equal(shm_ring_generation(a), 2);
     assert_int_equal(shm_ring_generation(b), 2);
@@ -138,10 +133,10 @@ static void shm_ring_attach__conditions(void **state)
     assert_int_equal(shm_ring_peer_beats(a), 2);
     assert_int_equal(shm_ring_peer_beats(b), 0);
     assert_false(shm_ring_stale(b));
-    shm_ring_close(a);
+    ring_close(a);
     assert_true(shm_ring_stale(b));
     expect_no_attach("No such file");
-    shm_ring_close(b);
+    ring_close(b);
 }
 
 static void shm_ring_attach__refuses_other_files(void **state)
@@ -163,14 +158,14 @@ static void shm_ring_attach__refuses_other_files(void **state)
     SPOILT(up->instance, 1, "just starting");
 #undef SPOILT
     struct shm_ring *b = planner();
-    shm_ring_close(b);
+    ring_close(b);
     char file_path[80];
     snprintf(file_path, sizeof(file_path), "%s.up", path);
     munmap(up, SHM_FILE_BYTES);
     munmap(down, SHM_FILE_BYTES);
     assert_int_equal(truncate(file_path, 100), 0); /* the node does not touch it any more */
     expect_no_attach("no control ring");
-    shm_ring_close(a);
+    ring_close(a);
 }
 
 static void shm_ring_create__mode_and_no_leftovers(void **state)
@@ -186,7 +181,7 @@ static void shm_ring_create__mode_and_no_leftovers(void **state)
         strcat(file_path, ".new");
         assert_int_not_equal(stat(file_path, &status), 0);
     }
-    shm_ring_close(a);
+    ring_close(a);
     struct err err;
     char missing[96];
     snprintf(missing, sizeof(missing), "%s.d/ring", path);
@@ -210,13 +205,13 @@ static void shm_ring_create__replaces_a_dead_nodes_files(void **state)
     struct shm_ring *b = planner();
     struct shm_ring *a = node();
     assert_true(shm_ring_stale(b));
-    shm_ring_close(b);
+    ring_close(b);
     b = planner();
     expect_empty(b);
     assert_true(push(a, 1, 0));
     expect_pop(b, 1, 0);
-    shm_ring_close(b);
-    shm_ring_close(a);
+    ring_close(b);
+    ring_close(a);
 }
 
 static void shm_ring_attach__goes_on_where_the_last_one_stopped(void **state)
@@ -227,7 +222,7 @@ static void shm_ring_attach__goes_on_where_the_last_one_stopped(void **state)
         assert_true(push(a, 1, index) && push(b, 2, index));
     for (uint32_t index = 0; index < 4; index++)
         expect_pop(b, 1, index);
-    shm_ring_close(b);
+    ring_close(b);
     b = planner();
     for (uint32_t index = 4; index < 10; index++)
         expect_pop(b, 1, index);
@@ -236,8 +231,8 @@ static void shm_ring_attach__goes_on_where_the_last_one_stopped(void **state)
         expect_pop(a, 2, index);
     expect_pop(a, 3, 0);
     expect_empty(a);
-    shm_ring_close(b);
-    shm_ring_close(a);
+    ring_close(b);
+    ring_close(a);
 }
 
 /* An old record that is still in the ring, checksum and all, is not taken for a new one. */
@@ -255,8 +250,8 @@ static void shm_ring_pop__no_replay(void **state)
     expect_empty(a);
     assert_int_equal(shm_ring_counters(a).bad, 1);
     munmap(up, SHM_FILE_BYTES);
-    shm_ring_close(b);
-    shm_ring_close(a);
+    ring_close(b);
+    ring_close(a);
 }
 
 /* Each way to spoil the own file costs at most what was under way; the next planner works again. */
@@ -298,7 +293,7 @@ static void shm_ring_pop__table_of_lies(void **state)
         assert_int_equal(shm_ring_counters(a).bad, cases[i].bad);
         bool room = push(a, 5, 0);
         assert_int_equal(room, cases[i].consumed_xor == 0);
-        shm_ring_close(b);
+        ring_close(b);
         b = planner();
         shm_ring_pop(a, record, sizeof(record));
         assert_true(push(b, 1, 7) && push(a, 1, 7));
@@ -307,8 +302,8 @@ static void shm_ring_pop__table_of_lies(void **state)
             expect_pop(b, 5, 0);
         expect_pop(b, 1, 7);
         munmap(up, SHM_FILE_BYTES);
-        shm_ring_close(b);
-        shm_ring_close(a);
+        ring_close(b);
+        ring_close(a);
     }
 }
 
@@ -316,15 +311,15 @@ int main(void)
 {
     snprintf(path, sizeof(path), "/dev/shm/sluice-ring-test-%d", (int)getpid());
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shm_ring__both_directions),
-        cmocka_unit_test(shm_ring_push__full_is_refused_and_counted),
-        cmocka_unit_test(shm_ring_attach__conditions),
-        cmocka_unit_test(shm_ring_attach__refuses_other_files),
-        cmocka_unit_test(shm_ring_create__mode_and_no_leftovers),
-        cmocka_unit_test(shm_ring_create__replaces_a_dead_nodes_files),
-        cmocka_unit_test(shm_ring_attach__goes_on_where_the_last_one_stopped),
-        cmocka_unit_test(shm_ring_pop__no_replay),
-        cmocka_unit_test(shm_ring_pop__table_of_lies),
+        cmocka_unit_test_teardown(shm_ring__both_directions, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_push__full_is_refused_and_counted, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_attach__conditions, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_attach__refuses_other_files, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_create__mode_and_no_leftovers, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_create__replaces_a_dead_nodes_files, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_attach__goes_on_where_the_last_one_stopped, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_pop__no_replay, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_pop__table_of_lies, rings_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
