@@ -22,16 +22,15 @@ struct console_words {
     cmdline_multi_string_t argument;
 };
 
-/* What cmdline_parse_inst_t is, with room for its tokens. */
 struct console_entry {
-    union {
-        cmdline_parse_inst_t instance;
-        uint8_t room[sizeof(cmdline_parse_inst_t) + (TOKENS_MAX + 1) * sizeof(void *)];
-    };
     struct cmdline_token_string tokens[TOKENS_MAX];
     char choices[512];
     struct app *app;
     const struct command_row *row;
+    union { /* what cmdline_parse_inst_t is, with room for its tokens, which come last in it */
+        cmdline_parse_inst_t instance;
+        uint8_t room[sizeof(cmdline_parse_inst_t) + (TOKENS_MAX + 1) * sizeof(void *)];
+    };
 };
 
 static struct console_entry entries[COMMAND_COUNT];

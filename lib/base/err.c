@@ -13,15 +13,22 @@ bool err_set(struct err *err, const char *format, ...)
     return false;
 }
 
+/* Appends what there is room for; the new length. */
+static size_t append(char *text, size_t length, const char *more)
+{
+    size_t bytes = strnlen(more, ERR_TEXT_BYTES - 1 - length);
+    memcpy(text + length, more, bytes);
+    text[length + bytes] = '\0';
+    return length + bytes;
+}
+
 bool err_context(struct err *err, const char *format, ...)
 {
-    char inner[ERR_TEXT_BYTES];
-    memcpy(inner, err->text, sizeof(inner));
+    struct err inner = *err;
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(err->text, sizeof(err->text), format, arguments);
+    vsnprintf(err->text, sizeof(err->text), format, arguments);
     va_end(arguments);
-    if (length >= 0 && (size_t)length < sizeof(err->text))
-        snprintf(err->text + length, sizeof(err->text) - (size_t)length, ": %s", inner);
+    append(err->text, append(err->text, strlen(err->text), ": "), inner.text);
     return false;
 }

@@ -118,23 +118,28 @@ static bool has_unsent(const struct mail *mail)
     return mail->out_unsent < mail->out_next && mail->out_unsent - mail->out_acked < MAIL_WINDOW;
 }
 
-/* When the next of the marked messages in flight is to be repeated early, and for which time; TIME_NEVER:
- * none is. Each repetition goes through them in order, behind the one before it. */
-static uint64_t repeat_ns(const struct mail *mail, uint64_t *number, unsigned *turn)
+/* A marked message in flight that is to be repeated early. */
+struct repeat {
+    uint64_t due_ns; /* TIME_NEVER: none is */
+    uint64_t number;
+    unsigned pass; /* for which time, from 0 */
+};
+
+/* The one that comes next. Each repetition goes through the marked messages in order, behind the one before
+ * it. */
+static struct repeat next_repeat(const struct mail *mail)
 {
-    uint64_t due_ns = TIME_NEVER, end = mail->out_unsent;
+    struct repeat next = {.due_ns = TIME_NEVER};
+    uint64_t end = mail->out_unsent;
     for (unsigned pass = 0; pass < MAIL_REPEATS; pass++) {
         uint64_t found = MAX(mail->out_repeated[pass], mail->out_acked);
         while (found < end && out_slot(mail, found)->repeats != MAIL_REPEATS - pass)
             found++;
-        if (found < end && out_slot(mail, found)->sent_ns + MAIL_REPEAT_NS < due_ns) {
-            due_ns = out_slot(mail, found)->sent_ns + MAIL_REPEAT_NS;
-            *number = found;
-            *turn = pass;
-        }
+        if (found < end && out_slot(mail, found)->sent_ns + MAIL_REPEAT_NS < next.due_ns)
+            next = (struct repeat){out_slot(mail, found)->sent_ns + MAIL_REPEAT_NS, found, pass};
         end = MIN(end, found);
     }
-    return due_ns;
+    return next;
 }
 
 static void repeat_anew(struct mail *mail, uint64_t number)
@@ -171,7 +176,6 @@ static void resend(struct mail *mail, uint64_t number)
 /* Chooses the message that goes now; false: none, but perhaps a bare ack. */
 static bool choose(struct mail *mail, uint64_t now_ns, uint64_t *number)
 {
-    unsigned turn;
     if (mail->lost_count > 0) {
         *number = first_lost(mail);
         resend(mail, *number);
@@ -183,8 +187,10 @@ static bool choose(struct mail *mail, uint64_t now_ns, uint64_t *number)
         resend(mail, *number);
         return true;
     }
-    if (now_ns >= repeat_ns(mail, number, &turn)) {
-        mail->out_repeated[turn] = *number + 1;
+    struct repeat repeat = next_repeat(mail);
+    if (now_ns >= repeat.due_ns) {
+        *number = repeat.number;
+        mail->out_repeated[repeat.pass] = *number + 1;
         out_slot(mail, *number)->repeats--;
         mail->counters.repeated++;
         return true;
@@ -339,7 +345,5 @@ uint64_t mail_next_ns(const struct mail *mail)
 {
     if (mail->lost_count > 0 || mail->ack_due || has_unsent(mail))
         return 0;
-    uint64_t number;
-    unsigned turn;
-    return MIN(mail->resend_at_ns, repeat_ns(mail, &number, &turn));
+    return MIN(mail->resend_at_ns, next_repeat(mail).due_ns);
 }

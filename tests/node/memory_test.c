@@ -33,7 +33,7 @@ static void node_job__slow_child_of_a_small_relay(void **state)
         world_run_until(&world, 2 * NS_PER_S);
         int jobs = 1 + row / 2;
         for (int job = 0; job < jobs; job++) {
-            char name[8];
+            char name[16];
             snprintf(name, sizeof(name), "j%d", job);
             struct job_spec spec = world_job(&world, name);
             give_tree(&spec, tree, 3);
