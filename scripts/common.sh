@@ -51,3 +51,47 @@ wait_for() {
     done
     return 1
 }
+
+# ---- tests ----
+
+# How the two build directories of the tests are made; nothing else may build them otherwise.
+test_options=(--buildtype=debugoptimized -Dwerror=true)
+asan_options=(-Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false)
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:${ASAN_OPTIONS:-}
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}
+
+passed=0 failed=0 skipped=0
+
+# run DIRECTORY LOGNAME SUITE…: the suites, their results added to the sums. What failed is printed with the end of
+# its output; all of that is in DIRECTORY/meson-logs/LOGNAME.txt. False: something failed.
+run() {
+    local directory=$1 log=$2 suites=() suite result
+    shift 2
+    for suite in "$@"; do suites+=(--suite "$suite"); done
+    rm -f "$directory/meson-logs/$log.json"
+    meson test -C "$directory" --no-rebuild --timeout-multiplier 4 --print-errorlogs --logbase "$log" "${suites[@]}" \
+        >"$directory/meson-logs/$log.out" 2>&1 || grep -v '  OK  \|^ *$' "$directory/meson-logs/$log.out" | tail -n 80
+    result=$(scripts/count-results "$directory/meson-logs/$log.json") || exit 1
+    # shellcheck disable=SC2086 # three numbers
+    set -- $result
+    say "$log: $1 passed, $2 failed, $3 skipped"
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+    [ "$2" -eq 0 ]
+}
+
+# A build that fails is one failed test; what depends on it is not run.
+build_or_count() {
+    say "building $1"
+    build "$@" && return 0
+    failed=$((failed + 1))
+    return 1
+}
+
+# The last lines, and the exit status.
+conclude() {
+    if [ "$skipped" -gt 0 ]; then
+        say "$skipped skipped: see 'SKIP' in build*/meson-logs/*.out; they want permissions or devices that are not here"
+    fi
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
