@@ -30,6 +30,7 @@
  */
 #include "base/units.h"
 #include "edge/congestion.h"
+#include "edge/roots.h"
 
 #define PPM              1000000ULL
 #define RATE_MIN_BPS     100000ULL
@@ -47,15 +48,43 @@
 #define PACKET_BYTES     1500
 #define TIMEOUT_FALL_MAX 8
 
+struct delay {
+    uint64_t rate_bps;
+    uint64_t round_start_ns;   /* decisions are made once per round trip */
+    uint64_t round_rtt_min_ns; /* least RTT sample within the round: jitter cannot lower it */
+    uint64_t round_acked_bytes;
+    uint64_t round_lost_bytes;
+    uint64_t delivery_rate_bps; /* newest within the round */
+    uint32_t base_loss_ppm;     /* random loss as learnt: no reason to slow down */
+    uint32_t parked_loss_ppm;   /* loss of the round that led to parking */
+    uint32_t parked_rounds;     /* left before the rate may grow again */
+    uint64_t unparked_bps;      /* rate before parking, restored when that did not help */
+    uint64_t drained_bps;       /* rate to go back to once the queue is gone; 0: none */
+    uint32_t calm_rounds;
+    uint64_t timeout_bps; /* rate before the path went silent; 0: it has not */
+    bool starting;
+    bool settling;        /* the samples of this round stem from before the newest change */
+    bool parked_starting; /* parked while starting: goes on when the loss was random */
+    bool round_limited;   /* the round was limited by something else: estimates stay */
+    bool round_capped;    /* … by the cap of plan or job: the rate does not grow */
+};
+
+_Static_assert(sizeof(struct delay) <= CONGESTION_STATE_BYTES, "the state fits its room");
+
+static struct delay *delay_of(struct congestion *congestion)
+{
+    return (struct delay *)(void *)congestion->state;
+}
+
 static void set_rate(struct congestion *congestion, uint64_t rate_bps)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     rate_bps = MAX(rate_bps, RATE_MIN_BPS);
     delay->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
     congestion->rate_bps = delay->rate_bps;
 }
 
-static void start_round(struct congestion_delay *delay, uint64_t now_ns)
+static void start_round(struct delay *delay, uint64_t now_ns)
 {
     delay->round_start_ns = now_ns;
     delay->round_rtt_min_ns = TIME_NEVER;
@@ -68,30 +97,21 @@ static void start_round(struct congestion_delay *delay, uint64_t now_ns)
 static void strategy_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
                           uint64_t now_ns)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
-    *delay = (struct congestion_delay){.starting = !known};
+    struct delay *delay = delay_of(congestion);
+    *delay = (struct delay){.starting = !known};
     start_round(delay, now_ns);
     set_rate(congestion, initial_bps);
     congestion->in_flight_max_bytes = 2 * bytes_within(congestion->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
 }
 
-static uint64_t square_root(uint64_t value)
-{
-    uint64_t root = 0;
-    for (uint64_t bit = 1ULL << 31; bit != 0; bit >>= 1)
-        if ((root + bit) * (root + bit) <= value)
-            root += bit;
-    return root;
-}
-
-static uint32_t loss_ppm(const struct congestion_delay *delay)
+static uint32_t loss_ppm(const struct delay *delay)
 {
     uint64_t bytes = delay->round_acked_bytes + delay->round_lost_bytes;
     return bytes == 0 ? 0 : (uint32_t)muldiv64(delay->round_lost_bytes, PPM, bytes);
 }
 
 /* The loss that chance alone may show in this round, given the base loss. */
-static uint32_t loss_bound_ppm(const struct congestion_delay *delay, uint32_t now_ppm)
+static uint32_t loss_bound_ppm(const struct delay *delay, uint32_t now_ppm)
 {
     uint64_t ppm = MAX(now_ppm, delay->base_loss_ppm);
     uint64_t bytes = delay->round_acked_bytes + delay->round_lost_bytes;
@@ -101,14 +121,14 @@ static uint32_t loss_bound_ppm(const struct congestion_delay *delay, uint32_t no
 }
 
 /* What the path takes at the sender's end: deliveries plus the random loss that is no congestion. */
-static uint64_t capacity_bps(const struct congestion_delay *delay, uint32_t random_loss_ppm)
+static uint64_t capacity_bps(const struct delay *delay, uint32_t random_loss_ppm)
 {
     return muldiv64(delay->delivery_rate_bps, PPM, PPM - MIN(random_loss_ppm, (uint32_t)PPM / 2));
 }
 
 static void reduce(struct congestion *congestion, uint64_t to_bps)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (delay->delivery_rate_bps > 0)
         set_rate(congestion, MIN(to_bps, delay->rate_bps));
     delay->starting = false;
@@ -118,7 +138,7 @@ static void reduce(struct congestion *congestion, uint64_t to_bps)
 
 static void drain(struct congestion *congestion, uint64_t queue_ns, uint64_t rtt_ns, uint32_t loss)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     uint64_t fall_ppm = muldiv64(queue_ns, PPM, 2 * rtt_ns);
     fall_ppm = MAX(fall_ppm, DRAIN_MIN_PPM);
     fall_ppm = MIN(fall_ppm, DRAIN_MAX_PPM);
@@ -131,7 +151,7 @@ static void drain(struct congestion *congestion, uint64_t queue_ns, uint64_t rtt
 
 static void grow(struct congestion *congestion)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     uint64_t drained_bps = delay->drained_bps;
     delay->drained_bps = 0;
     if (drained_bps > delay->rate_bps) {
@@ -151,7 +171,7 @@ static void grow(struct congestion *congestion)
 /* Returns true when parking is over because the loss turned out to be random. */
 static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (loss < delay->base_loss_ppm)
         delay->base_loss_ppm = loss;
     if (delay->parked_rounds == 0 || loss < delay->parked_loss_ppm - delay->parked_loss_ppm / 4)
@@ -166,7 +186,7 @@ static bool learn_random_loss(struct congestion *congestion, uint32_t loss)
 
 static void park(struct congestion *congestion, uint32_t loss)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (delay->parked_rounds == 0) {
         delay->unparked_bps = delay->rate_bps;
         delay->parked_starting = delay->starting;
@@ -178,7 +198,7 @@ static void park(struct congestion *congestion, uint32_t loss)
 
 static void decide(struct congestion *congestion, const struct congestion_sample *sample)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (delay->round_limited)
         return;
     uint64_t queue_ns = 0;
@@ -203,7 +223,7 @@ static void decide(struct congestion *congestion, const struct congestion_sample
 
 static void after_silence(struct congestion *congestion)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     set_rate(congestion, delay->timeout_bps / 4 * 3);
     delay->timeout_bps = 0;
     delay->settling = true;
@@ -212,7 +232,7 @@ static void after_silence(struct congestion *congestion)
 /* After a change one round trip, queue included, passes unheeded: its samples stem from before. */
 static void end_round(struct congestion *congestion, const struct congestion_sample *sample)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     uint64_t round_ns = delay->settling ? sample->rtt_smoothed_ns : sample->rtt_min_ns;
     if (elapsed_ns(sample->now_ns, delay->round_start_ns) < round_ns ||
         delay->round_acked_bytes + delay->round_lost_bytes < ROUND_BYTES_MIN)
@@ -226,7 +246,7 @@ static void end_round(struct congestion *congestion, const struct congestion_sam
 
 static void delay_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (delay->timeout_bps > 0)
         after_silence(congestion);
     if (sample->rtt_ns > 0)
@@ -246,7 +266,7 @@ static void delay_on_ack(struct congestion *congestion, const struct congestion_
 
 static void delay_on_timeout(struct congestion *congestion, uint64_t now_ns)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     (void)now_ns;
     if (delay->timeout_bps == 0)
         delay->timeout_bps = delay->rate_bps;
@@ -257,7 +277,7 @@ static void delay_on_timeout(struct congestion *congestion, uint64_t now_ns)
 /* Nothing is known of the path while it is silent, so what was known before holds again after it. */
 static void delay_on_silence(struct congestion *congestion, bool silent, uint64_t now_ns)
 {
-    struct congestion_delay *delay = &congestion->state.delay;
+    struct delay *delay = delay_of(congestion);
     if (silent)
         return;
     if (delay->timeout_bps > 0)
@@ -267,8 +287,17 @@ static void delay_on_silence(struct congestion *congestion, bool silent, uint64_
     start_round(delay, now_ns);
 }
 
+static void delay_view(const struct congestion *congestion, struct congestion_view *view)
+{
+    const struct delay *delay = (const struct delay *)(const void *)congestion->state;
+    *view = (struct congestion_view){.phase = delay->parked_rounds > 0 ? "park" : "delay",
+                                     .buffer_ns = TIME_NEVER,
+                                     .base_loss_ppm = delay->base_loss_ppm};
+}
+
 const struct congestion_type congestion_delay_type = {.name = "delay",
                                                       .init = strategy_init,
                                                       .on_ack = delay_on_ack,
                                                       .on_timeout = delay_on_timeout,
-                                                      .on_silence = delay_on_silence};
+                                                      .on_silence = delay_on_silence,
+                                                      .view = delay_view};

@@ -15,7 +15,6 @@ static void fixed_init(struct congestion *congestion, uint64_t initial_bps, bool
 {
     (void)known;
     (void)now_ns;
-    congestion->state.fixed.rate_bps = initial_bps;
     congestion->rate_bps = initial_bps;
     set_in_flight_max(congestion, rtt_ns);
 }

@@ -21,6 +21,8 @@
 #include "edge/congestion.h"
 
 #include "base/units.h"
+#include "edge/path_delay.h"
+#include "edge/path_rate.h"
 
 #define PPM           1000000ULL
 #define PACKET_BYTES  1538
@@ -40,7 +42,30 @@
 #define STILL_RTTS    20
 #define ALLOWANCE_NS  (50 * NS_PER_MS)
 
-static void set_rate(struct congestion_scavenger *scavenger, uint64_t rate_bps)
+struct scavenger {
+    struct path_delay delay;
+    struct path_rate rate;
+    uint64_t rate_bps;
+    uint64_t rtt_ns;
+    uint64_t changed_ns;   /* beginning of the round */
+    uint64_t acked, lost;  /* packets of the round */
+    uint32_t loss_ppm;     /* usual */
+    uint64_t full_bps;     /* deliveries when a queue came up last */
+    uint64_t most_bps;     /* the most of these of late */
+    bool others;           /* were present in the round before */
+    uint32_t calm_rounds;  /* in a row */
+    uint64_t still_end_ns; /* until then it keeps still to see the base */
+    uint64_t stilled_bps;  /* rate to go back to; 0: it does not */
+    bool limited;          /* the round was limited by something else */
+};
+_Static_assert(sizeof(struct scavenger) <= CONGESTION_STATE_BYTES, "the state fits its room");
+
+static struct scavenger *scavenger_of(struct congestion *congestion)
+{
+    return (struct scavenger *)(void *)congestion->state;
+}
+
+static void set_rate(struct scavenger *scavenger, uint64_t rate_bps)
 {
     uint64_t floor_bps =
         muldiv64(FLOOR_PACKETS * PACKET_BYTES, 8 * NS_PER_S, MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
@@ -49,14 +74,14 @@ static void set_rate(struct congestion_scavenger *scavenger, uint64_t rate_bps)
     scavenger->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
 }
 
-static void publish(struct congestion *congestion)
+static void publish_rate(struct congestion *congestion)
 {
-    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    struct scavenger *scavenger = scavenger_of(congestion);
     congestion->rate_bps = scavenger->rate_bps;
     congestion->in_flight_max_bytes = 2 * bytes_within(scavenger->rate_bps, scavenger->rtt_ns + ALLOWANCE_NS);
 }
 
-static void start_round(struct congestion_scavenger *scavenger, uint64_t now_ns)
+static void start_round(struct scavenger *scavenger, uint64_t now_ns)
 {
     scavenger->changed_ns = now_ns;
     scavenger->acked = 0;
@@ -67,43 +92,44 @@ static void start_round(struct congestion_scavenger *scavenger, uint64_t now_ns)
 static void scavenger_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,
                            uint64_t now_ns)
 {
-    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
-    *scavenger = (struct congestion_scavenger){.rtt_ns = rtt_ns, .still_end_ns = now_ns};
-    delay_init(&scavenger->delay, now_ns);
-    rate_init(&scavenger->rate);
+    struct scavenger *scavenger = scavenger_of(congestion);
+    *scavenger = (struct scavenger){.rtt_ns = rtt_ns, .still_end_ns = now_ns};
+    path_delay_init(&scavenger->delay, now_ns);
+    path_rate_init(&scavenger->rate);
     start_round(scavenger, now_ns);
     set_rate(scavenger, known ? initial_bps / 16 : 0);
-    publish(congestion);
+    publish_rate(congestion);
 }
 
-static uint64_t target_ns(const struct congestion_scavenger *scavenger)
+static uint64_t target_ns(const struct scavenger *scavenger)
 {
-    uint64_t jitter_ns = delay_jitter_ns(&scavenger->delay);
-    if (scavenger->late_ns * 4 > jitter_ns)
+    uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
+    if (!path_delay_keeps_order(&scavenger->delay))
         jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
     uint64_t packets_ns = transmit_ns(5 * PACKET_BYTES / 2, scavenger->rate_bps);
     return MAX(TARGET_NS, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
 }
 
-static void take(struct congestion_scavenger *scavenger, const struct congestion_sample *sample)
+static void note_sample(struct scavenger *scavenger, const struct congestion_sample *sample)
 {
     if (sample->rtt_min_ns > 0)
         scavenger->rtt_ns = sample->rtt_min_ns;
     uint64_t packets =
         (sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->rate.bytes)) / PACKET_BYTES;
     if (sample->owd_known)
-        delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
-                        target_ns(scavenger) / 4, sample->now_ns);
-    delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
-    rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, scavenger->rtt_ns);
-    scavenger->late_ns = sample->late_ns;
+        path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
+                             target_ns(scavenger) / 4, sample->now_ns);
+    path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
+    path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns,
+                           scavenger->rtt_ns);
+    path_delay_on_late(&scavenger->delay, sample->late_ns);
     scavenger->acked += sample->acked_packets;
     scavenger->lost += sample->lost_packets;
     scavenger->limited |= sample->limited != EDGE_LIMIT_congestion;
 }
 
 /* The usual loss is chance: learnt slowly, and only from rounds that are not far above it. */
-static bool lossy(struct congestion_scavenger *scavenger)
+static bool lossy(struct scavenger *scavenger)
 {
     uint64_t packets = MAX(scavenger->acked + scavenger->lost, 1ULL);
     uint32_t loss_ppm = (uint32_t)muldiv64(scavenger->lost, PPM, packets);
@@ -113,7 +139,7 @@ static bool lossy(struct congestion_scavenger *scavenger)
     return above;
 }
 
-static bool others_present(struct congestion_scavenger *scavenger, uint64_t delivered_bps, uint64_t own_bps,
+static bool others_present(struct scavenger *scavenger, uint64_t delivered_bps, uint64_t own_bps,
                            uint64_t queue_ns)
 {
     bool loses = lossy(scavenger);
@@ -122,14 +148,14 @@ static bool others_present(struct congestion_scavenger *scavenger, uint64_t deli
 }
 
 /* What the path gave when a queue came up last; beside others it says nothing. */
-static void learn_full(struct congestion_scavenger *scavenger, uint64_t delivered_bps)
+static void learn_full(struct scavenger *scavenger, uint64_t delivered_bps)
 {
     scavenger->most_bps = MAX(delivered_bps, scavenger->most_bps - scavenger->most_bps / 256);
     if (delivered_bps > scavenger->most_bps / 2)
         scavenger->full_bps = delivered_bps;
 }
 
-static uint64_t risen_bps(struct congestion_scavenger *scavenger)
+static uint64_t risen_bps(struct scavenger *scavenger)
 {
     uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
     if (rate_bps > full_bps / 100 * NEAR_PERCENT && rate_bps < full_bps + full_bps / 20)
@@ -139,10 +165,10 @@ static uint64_t risen_bps(struct congestion_scavenger *scavenger)
     return rate_bps < full_bps ? MIN(next_bps, full_bps / 100 * (NEAR_PERCENT + 1)) : next_bps;
 }
 
-static void decide(struct congestion_scavenger *scavenger, const struct congestion_sample *sample)
+static void choose_rate(struct scavenger *scavenger, const struct congestion_sample *sample)
 {
-    uint64_t queue_ns = delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
-    uint64_t delivered_bps = rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
+    uint64_t queue_ns = path_delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
+    uint64_t delivered_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
     bool others = others_present(scavenger, delivered_bps, sample->own_rate_bps, queue_ns);
     bool sudden = others && !scavenger->others;
     uint64_t rate_bps = scavenger->rate_bps;
@@ -165,7 +191,7 @@ static void decide(struct congestion_scavenger *scavenger, const struct congesti
 }
 
 /* Keeps still when the base was not seen for long. True while it does. */
-static bool keep_still(struct congestion_scavenger *scavenger, uint64_t now_ns)
+static bool keep_still(struct scavenger *scavenger, uint64_t now_ns)
 {
     if (now_ns < scavenger->still_end_ns)
         return true;
@@ -186,32 +212,32 @@ static bool keep_still(struct congestion_scavenger *scavenger, uint64_t now_ns)
 
 static void scavenger_on_ack(struct congestion *congestion, const struct congestion_sample *sample)
 {
-    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
-    take(scavenger, sample);
+    struct scavenger *scavenger = scavenger_of(congestion);
+    note_sample(scavenger, sample);
     if (!keep_still(scavenger, sample->now_ns) && sample->newest_sent_ns >= scavenger->changed_ns &&
         scavenger->acked + scavenger->lost > 0) {
-        decide(scavenger, sample);
+        choose_rate(scavenger, sample);
         start_round(scavenger, sample->now_ns);
     }
-    publish(congestion);
+    publish_rate(congestion);
 }
 
 static void scavenger_on_timeout(struct congestion *congestion, uint64_t now_ns)
 {
-    struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    struct scavenger *scavenger = scavenger_of(congestion);
     set_rate(scavenger, scavenger->rate_bps / 2);
-    rate_restart(&scavenger->rate);
+    path_rate_restart(&scavenger->rate);
     start_round(scavenger, now_ns);
-    publish(congestion);
+    publish_rate(congestion);
 }
 
 static void scavenger_view(const struct congestion *congestion, struct congestion_view *view)
 {
-    const struct congestion_scavenger *scavenger = &congestion->state.scavenger;
+    const struct scavenger *scavenger = (const struct scavenger *)(const void *)congestion->state;
     *view = (struct congestion_view){.phase = scavenger->stilled_bps > 0 ? "still" : "scavenge",
-                                     .queue_ns = delay_queue_ns(&scavenger->delay),
+                                     .queue_ns = path_delay_queue_ns(&scavenger->delay),
                                      .target_ns = target_ns(scavenger),
-                                     .jitter_ns = delay_jitter_ns(&scavenger->delay),
+                                     .jitter_ns = path_delay_jitter_ns(&scavenger->delay),
                                      .buffer_ns = TIME_NEVER,
                                      .base_loss_ppm = scavenger->loss_ppm};
 }

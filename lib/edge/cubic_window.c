@@ -2,6 +2,7 @@
 #include "edge/cubic_window.h"
 
 #include "base/units.h"
+#include "edge/roots.h"
 
 #define PACKET_BYTES  1538
 #define PACKETS_MIN   4
@@ -10,17 +11,6 @@
 #define BETA_PERCENT  80
 #define CONVERGE_PCT  90  /* (1 + beta) / 2 */
 #define RENO_PER_MILL 333 /* 3 (1 - beta) / (1 + beta) */
-
-static uint64_t cube_root(uint64_t value)
-{
-    uint64_t root = 0;
-    for (uint64_t bit = 1ULL << 20; bit != 0; bit >>= 1) {
-        uint64_t next = root + bit;
-        if (next * next * next <= value)
-            root = next;
-    }
-    return root;
-}
 
 static uint64_t inflect_ms(uint64_t below_bytes)
 {

@@ -16,6 +16,7 @@ struct cubic_window {
     uint64_t inflect_ms; /* K */
 };
 
+/* The window as it is now counts as the largest so far. */
 void cubic_init(struct cubic_window *window, uint64_t bytes, uint64_t now_ns);
 /* Packets came: the window grows. rtt_ns: as it is now, queue included. */
 void cubic_on_acked(struct cubic_window *window, uint64_t acked_bytes, uint64_t rtt_ns, uint64_t now_ns);

@@ -5,14 +5,14 @@
 
 #define DELAY_NONE INT64_MAX
 
-void delay_init(struct path_delay *delay, uint64_t now_ns)
+void path_delay_init(struct path_delay *delay, uint64_t now_ns)
 {
     *delay = (struct path_delay){.base_ns = DELAY_NONE,
                                  .floor_ns = DELAY_NONE,
                                  .base_seen_ns = now_ns,
                                  .bucket_start_ns = now_ns,
                                  .jump_start_ns = now_ns};
-    for (unsigned bucket = 0; bucket < DELAY_BUCKETS; bucket++)
+    for (unsigned bucket = 0; bucket < PATH_DELAY_BUCKETS; bucket++)
         delay->buckets[bucket].least_ns = DELAY_NONE;
 }
 
@@ -20,25 +20,25 @@ static int64_t least_now(const struct path_delay *delay)
 {
     int64_t least_ns = DELAY_NONE;
     uint32_t packets = 0;
-    for (uint32_t back = 0; back < DELAY_BUCKETS && packets < DELAY_PACKETS_MIN; back++) {
-        uint32_t index = (delay->bucket - back) % DELAY_BUCKETS;
+    for (uint32_t back = 0; back < PATH_DELAY_BUCKETS && packets < PATH_DELAY_PACKETS_MIN; back++) {
+        uint32_t index = (delay->bucket - back) % PATH_DELAY_BUCKETS;
         least_ns = MIN(least_ns, delay->buckets[index].least_ns);
         packets += delay->buckets[index].packets;
     }
     return least_ns;
 }
 
-void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets, uint64_t rtt_ns,
-                     uint64_t tolerance_ns, uint64_t now_ns)
+void path_delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets, uint64_t rtt_ns,
+                          uint64_t tolerance_ns, uint64_t now_ns)
 {
     delay->known = true;
     if (elapsed_ns(now_ns, delay->bucket_start_ns) >= rtt_ns / 8) {
         delay->bucket++;
-        delay->buckets[delay->bucket % DELAY_BUCKETS].least_ns = DELAY_NONE;
-        delay->buckets[delay->bucket % DELAY_BUCKETS].packets = 0;
+        delay->buckets[delay->bucket % PATH_DELAY_BUCKETS].least_ns = DELAY_NONE;
+        delay->buckets[delay->bucket % PATH_DELAY_BUCKETS].packets = 0;
         delay->bucket_start_ns = now_ns;
     }
-    uint32_t index = delay->bucket % DELAY_BUCKETS;
+    uint32_t index = delay->bucket % PATH_DELAY_BUCKETS;
     delay->buckets[index].packets += (uint32_t)MIN(packets, (uint64_t)UINT16_MAX);
     delay->buckets[index].least_ns = MIN(delay->buckets[index].least_ns, owd_ns);
     delay->base_ns = MIN(delay->base_ns, owd_ns);
@@ -47,9 +47,9 @@ void delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t packets,
         delay->base_seen_ns = now_ns;
 }
 
-void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns)
+void path_delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns)
 {
-    if (elapsed_ns(now_ns, delay->jump_start_ns) >= DELAY_JITTER_HOLD_NS) {
+    if (elapsed_ns(now_ns, delay->jump_start_ns) >= PATH_DELAY_JITTER_HOLD_NS) {
         delay->jump_before_ns = delay->jump_ns;
         delay->jump_ns = 0;
         delay->jump_start_ns = now_ns;
@@ -57,7 +57,12 @@ void delay_on_jump(struct path_delay *delay, uint64_t jump_ns, uint64_t now_ns)
     delay->jump_ns = MAX(delay->jump_ns, jump_ns);
 }
 
-void delay_shift(struct path_delay *delay, uint64_t up_ns_max)
+void path_delay_on_late(struct path_delay *delay, uint64_t late_ns)
+{
+    delay->late_ns = late_ns;
+}
+
+void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max)
 {
     int64_t least_ns = least_now(delay);
     if (least_ns != DELAY_NONE)
@@ -65,20 +70,25 @@ void delay_shift(struct path_delay *delay, uint64_t up_ns_max)
             up_ns_max == TIME_NEVER ? least_ns : MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
 }
 
-void delay_refresh(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)
+void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)
 {
     delay->base_ns = base_ns;
     delay->floor_ns = base_ns;
     delay->base_seen_ns = now_ns;
 }
 
-uint64_t delay_queue_ns(const struct path_delay *delay)
+uint64_t path_delay_queue_ns(const struct path_delay *delay)
 {
     int64_t least_ns = least_now(delay);
     return least_ns == DELAY_NONE ? 0 : (uint64_t)(least_ns - delay->base_ns);
 }
 
-uint64_t delay_jitter_ns(const struct path_delay *delay)
+uint64_t path_delay_jitter_ns(const struct path_delay *delay)
 {
     return MAX(delay->jump_ns, delay->jump_before_ns);
+}
+
+bool path_delay_keeps_order(const struct path_delay *delay)
+{
+    return delay->late_ns * 4 <= path_delay_jitter_ns(delay);
 }

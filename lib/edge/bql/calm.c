@@ -1,0 +1,33 @@
+#include "edge/bql/calm.h"
+
+#include "base/units.h"
+
+#define GROWTH_MIN_PPM    25000ULL
+#define GROWTH_MAX_PPM    500000ULL
+#define GROWTH_UNSURE_PPM 200000
+#define PROBE_QUEUE_NS    (10 * NS_PER_MS)
+
+void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns)
+{
+    uint64_t growth_ppm = MIN(GROWTH_MIN_PPM, muldiv64(PROBE_QUEUE_NS, BQL_PPM, MAX(rtt_ns, 1ULL)));
+    *calm = (struct bql_calm){.raised_ns = raised_ns,
+                              .growth_ppm = unsure ? GROWTH_UNSURE_PPM : (uint32_t)growth_ppm};
+}
+
+struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
+                              struct bql_rounds *rounds, const struct bql_path *path,
+                              const struct bql_view *view, uint64_t rate_bps)
+{
+    if (view->newest_ns >= muldiv64(view->target_ns, BQL_CALM_PPM, BQL_PPM))
+        return bql_to_phase(BQL_TRACK);
+    if (view->newest_sent_ns < calm->raised_ns + view->rtt_ns / 8 || view->now_ns < path->limited_until_ns ||
+        rounds->cautious > 0)
+        return bql_stay();
+    bool near = bql_ceiling_near(ceiling, view, rate_bps);
+    rounds->cautious = near ? 2 : 0;
+    uint64_t raised_bps = rate_bps + muldiv64(rate_bps, calm->growth_ppm, BQL_PPM);
+    if (!near)
+        calm->growth_ppm = (uint32_t)MIN(5ULL * calm->growth_ppm / 2, GROWTH_MAX_PPM);
+    calm->raised_ns = view->now_ns;
+    return bql_at_rate(raised_bps);
+}

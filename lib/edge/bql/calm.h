@@ -1,0 +1,22 @@
+/* CALM: there is hardly a queue, so the path may take more than is known: the rate grows by 2.5 % (at most 10
+ * ms of queue), then 2.5 times as much each 1.125 RTT, at most 50 %. Ends where a queue shows. */
+#pragma once
+
+#include "edge/bql/move.h"
+#include "edge/bql/park.h"
+#include "edge/bql/path.h"
+#include "edge/bql/round.h"
+
+#define BQL_CALM_PPM 400000ULL /* of q*: a queue shorter than that is hardly one */
+
+struct bql_calm {
+    uint64_t raised_ns;  /* when the rate was last raised */
+    uint32_t growth_ppm; /* of the next step */
+};
+
+/* raised_ns: the rate does not grow before what left then is acked. unsure: it grows in larger steps. */
+void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns);
+/* Raises the rate, now and then. */
+struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
+                              struct bql_rounds *rounds, const struct bql_path *path,
+                              const struct bql_view *view, uint64_t rate_bps);

@@ -1,0 +1,38 @@
+#include "edge/bql/chance.h"
+
+#include "base/units.h"
+#include "edge/bql/move.h"
+#include "edge/roots.h"
+
+uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
+{
+    uint64_t usual_ppm = MAX(chance->base_ppm, (uint32_t)(BQL_PPM / packets));
+    return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+}
+
+uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets)
+{
+    return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + 2 * chance->swing_ppm;
+}
+
+void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise)
+{
+    bool more = loss_ppm > chance->base_ppm;
+    int32_t off_ppm = (int32_t)loss_ppm - (int32_t)chance->base_ppm;
+    uint32_t swing_ppm = (uint32_t)(more ? off_ppm : -off_ppm);
+    chance->swing_ppm += ((int32_t)swing_ppm - (int32_t)chance->swing_ppm) / 8;
+    if (!more || may_rise)
+        chance->base_ppm = (uint32_t)((int32_t)chance->base_ppm + off_ppm / 4);
+}
+
+void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm)
+{
+    uint32_t swing_ppm = (uint32_t)elapsed_ns(loss_ppm, chance->base_ppm) / 2;
+    chance->swing_ppm = MAX(chance->swing_ppm, swing_ppm);
+    chance->base_ppm = loss_ppm;
+}
+
+uint64_t bql_chance_sent_bps(const struct bql_chance *chance, uint64_t delivered_bps)
+{
+    return muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN(chance->base_ppm, (uint32_t)(BQL_PPM / 2)));
+}

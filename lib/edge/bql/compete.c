@@ -1,0 +1,117 @@
+#include "edge/bql/compete.h"
+
+#include "base/units.h"
+
+#define CONTEST_NS       (3 * NS_PER_S / 2)
+#define CONTEST_QUEUE_NS (20 * NS_PER_MS)
+#define CONTEST_RTTS     15
+#define OWN_PERCENT      85
+#define OWN_HOLD_NS      (30 * NS_PER_S)
+#define DEAF_FALL_PPM    950000
+#define DEAF_RISE_PPM    1030000
+#define DRAIN_NS         (10 * NS_PER_S)
+#define DRAIN_RTTS       50
+#define DRAIN_PPM        300000ULL
+
+void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *path,
+                           const struct congestion_sample *sample)
+{
+    contest->own_bps = MAX(sample->own_rate_bps, path->delivered_bps);
+    if (elapsed_ns(sample->now_ns, contest->own_most_from_ns) > OWN_HOLD_NS) {
+        contest->own_most_before_bps = contest->own_most_now_bps;
+        contest->own_most_now_bps = 0;
+        contest->own_most_from_ns = sample->now_ns;
+    }
+    contest->own_most_now_bps = MAX(contest->own_most_now_bps, contest->own_bps);
+    contest->own_most_bps = MAX(contest->own_most_now_bps, contest->own_most_before_bps);
+}
+
+bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view)
+{
+    /* A rate that has given way already has a long target. */
+    uint64_t long_ns = MAX(bql_path_target_ns(path, contest->own_most_bps) * 5 / 2, view->target_ns * 5 / 2);
+    long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
+    bool stays =
+        view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
+    if (!stays) {
+        contest->since_ns = view->now_ns;
+        contest->queue_ns = view->queue_ns;
+    }
+    uint64_t wait_ns = MAX(CONTEST_NS, CONTEST_RTTS * view->rtt_ns);
+    return elapsed_ns(view->now_ns, contest->since_ns) > wait_ns &&
+           contest->own_bps < contest->own_most_bps / 100 * OWN_PERCENT;
+}
+
+void bql_contest_over(struct bql_contest *contest)
+{
+    contest->queue_ns = 0;
+}
+
+static uint64_t next_drain_ns(const struct bql_view *view)
+{
+    return view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
+}
+
+void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
+                       const struct bql_view *view, uint64_t rate_bps)
+{
+    rate_bps = MAX(rate_bps, contest->own_most_bps / 2);
+    *compete = (struct bql_compete){.drain_due_ns = next_drain_ns(view)};
+    cubic_init(&compete->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), view->now_ns);
+}
+
+/* Now and then it gives way for two round trips: where the queue falls as if the edge had it for its own, the
+ * others are gone. */
+static struct bql_move drain(struct bql_compete *compete, const struct bql_view *view)
+{
+    uint64_t lasts_ns = 2 * view->rtt_ns;
+    compete->drain_least_ns = MIN(compete->drain_least_ns, view->queue_ns);
+    if (view->newest_sent_ns < compete->draining_ns + lasts_ns)
+        return bql_stay();
+    uint64_t hoped_ns = MIN(muldiv64(lasts_ns, DRAIN_PPM, BQL_PPM), compete->drain_queue_ns);
+    bool alone = elapsed_ns(compete->drain_queue_ns, compete->drain_least_ns) > hoped_ns / 10 * 7;
+    compete->draining_ns = 0;
+    compete->drain_due_ns = next_drain_ns(view);
+    return alone ? bql_to_phase(BQL_TRACK) : bql_stay();
+}
+
+struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
+                                 const struct bql_view *view, const struct congestion_sample *sample)
+{
+    if (compete->draining_ns > 0)
+        return drain(compete, view);
+    uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
+    compete->deaf_least_ns = MIN(compete->deaf_least_ns, view->queue_ns);
+    cubic_on_acked(&compete->window, sample->acked_bytes, rtt_ns, view->now_ns);
+    if (view->now_ns < compete->drain_due_ns)
+        return bql_at_rate(muldiv64(compete->window.bytes, 8 * NS_PER_S / 5 * 6, rtt_ns));
+    compete->draining_ns = view->now_ns;
+    compete->drain_queue_ns = view->queue_ns;
+    compete->drain_least_ns = view->queue_ns;
+    uint64_t sent_bps = bql_chance_sent_bps(&path->chance, path->delivered_bps);
+    return bql_at_rate(muldiv64(sent_bps, BQL_PPM - DRAIN_PPM, BQL_PPM));
+}
+
+/* Where the queue stays full after losses the others don't care for them (BBR): then neither does the edge,
+ * much. */
+void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *view, bool lossy)
+{
+    uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
+    if (compete->deaf_from_ns > 0 && elapsed_ns(view->now_ns, compete->deaf_from_ns) > 3 * rtt_ns) {
+        bool stays = compete->deaf_least_ns > compete->deaf_queue_ns / 100 * 55;
+        compete->deaf_events = stays ? MIN(compete->deaf_events + 1, 4U) : 0;
+        compete->deaf_from_ns = 0;
+    }
+    bool deaf = compete->deaf_events >= 2;
+    if (lossy && compete->deaf_from_ns == 0) {
+        compete->deaf_from_ns = view->now_ns;
+        compete->deaf_queue_ns = view->queue_ns;
+        compete->deaf_least_ns = view->queue_ns;
+    }
+    if (lossy && !deaf)
+        cubic_on_loss(&compete->window, rtt_ns, view->now_ns);
+    else if (deaf)
+        cubic_init(&compete->window,
+                   muldiv64(compete->window.bytes, lossy ? DEAF_FALL_PPM : DEAF_RISE_PPM, BQL_PPM),
+                   view->now_ns);
+}

@@ -1,0 +1,40 @@
+/* COMPETE: beside senders that fill the buffer the edge holds its own with CUBIC's window, until giving way
+ * for a moment shows that they are gone. */
+#pragma once
+
+#include "edge/bql/move.h"
+#include "edge/bql/path.h"
+#include "edge/bql/round.h"
+#include "edge/cubic_window.h"
+
+/* Whether others have what this edge gives way to. Outlives the phase. */
+struct bql_contest {
+    uint64_t own_bps, own_most_bps; /* of all edges into the receiver's port: now, and the most of late */
+    uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
+    uint64_t since_ns, queue_ns; /* since when the queue stays, and how long it was */
+};
+
+struct bql_compete {
+    struct cubic_window window;
+    uint64_t deaf_from_ns, deaf_queue_ns, deaf_least_ns; /* after losses: does the queue fall? */
+    uint32_t deaf_events;                                /* so often in a row it did not */
+    uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
+};
+
+/* Notes what all edges into the receiver's port have. */
+void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *path,
+                           const struct congestion_sample *sample);
+/* The queue stays above 2.5 q* for max(1.5 s, 15 RTT) although this edge keeps giving way, and the receiver's
+ * edges together have less than 85 % of the most they had of late. To be asked at each sample. */
+bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view);
+/* The others are gone. */
+void bql_contest_over(struct bql_contest *contest);
+
+/* The window begins with what the rate had in flight, or half of the most of late. */
+void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
+                       const struct bql_view *view, uint64_t rate_bps);
+/* Ends in TRACK when the others are gone. */
+struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
+                                 const struct bql_view *view, const struct congestion_sample *sample);
+/* A round; lossy: it lost more than chance takes. */
+void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *view, bool lossy);

@@ -1,0 +1,62 @@
+/* PARK: more gets lost than by chance, without a long queue: a lower rate will tell why.
+ *
+ * 0.985 C, and 0.9 of the rate while loss stays. A round without: 0.985 of what was delivered is the rate,
+ * for 10 rounds, twice as many each time it turns out to be the same again (a policer), up to 5 s. Loss that
+ * stays is chance when deliveries fell as much as the rate; loss that goes was the buffer's: from then on q*
+ * is at most half of the queue at which it came. p0 does not rise while the rate grows from there (CALM).
+ * Where rounds swing more than chance does (bursts), it takes two in a row that lose so much. */
+#pragma once
+
+#include "edge/bql/move.h"
+#include "edge/bql/path.h"
+#include "edge/bql/round.h"
+#include "edge/bql/start.h"
+
+/* What parking has taught of the most that the path takes. Outlives the phase. */
+struct bql_ceiling {
+    uint64_t bps;         /* what it was thought to take when it parked last; 0: nothing known */
+    uint64_t parked_ns;   /* when that was, or it went lower */
+    uint64_t settled_bps; /* … without losses, the last time */
+    uint32_t rounds;      /* until the rate may grow again */
+};
+
+struct bql_park {
+    uint32_t rounds;         /* since it began, or went lower */
+    uint64_t before_bps;     /* rate before */
+    struct bql_loss worst;   /* of the rounds compared with; delivered_bps 0: none yet */
+    uint32_t first_loss_ppm; /* of the round that led to parking first */
+    uint64_t most_bps;       /* deliveries in the first round after parking, 0: none yet */
+    uint64_t queue_ns;       /* at the loss that led to it */
+    bool starting;           /* the start goes on where the loss was by chance … */
+    struct bql_start start;  /* … from here */
+};
+
+/* Nothing is known. */
+void bql_ceiling_init(struct bql_ceiling *ceiling);
+/* Near what the path took when it last lost packets it may take more for a while, and longer where it was the
+ * same before. */
+bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *view, uint64_t rate_bps);
+/* A rate about that of the ceiling or above: what gets lost there is not by chance, little as it may be. */
+bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps);
+
+/* Parks, at the rate returned. capacity_bps: what the path takes, where a queue shows it; 0: deliveries tell.
+ * start: interrupted by it; NULL: none. */
+uint64_t bql_park_begin(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
+                        const struct bql_loss *loss, uint64_t capacity_bps, const struct bql_start *start,
+                        uint64_t rate_bps);
+/* Loss stays: goes lower, to the rate returned. */
+uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
+                        const struct bql_loss *loss, uint64_t rate_bps);
+/* Ends when it has told enough, or a queue says that it was that. */
+struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *ceiling,
+                              const struct bql_view *view);
+/* A round without excess loss. */
+struct bql_move bql_park_on_quiet_round(struct bql_park *park, struct bql_ceiling *ceiling,
+                                        struct bql_path *path, const struct bql_view *view,
+                                        uint64_t rate_bps);
+/* … and nothing but what chance takes now and then, at this rate too, led here: that is long enough. */
+void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
+                      const struct bql_chance *chance, uint64_t packets);
+/* A round with excess loss: by chance, as it turns out, or a reason to go lower. */
+struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
+                                 const struct bql_loss *loss, uint64_t rate_bps);

@@ -1,0 +1,173 @@
+#include "edge/bql/path.h"
+
+#include "base/units.h"
+#include "edge/bql/move.h"
+#include "edge/roots.h"
+
+#define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
+#define TARGET_JITTER_PPM 800000ULL
+#define TARGET_ROOT_NS    (40 * NS_PER_MS)
+#define SHIFT_JITTERS     6
+#define SHIFT_NS          (4 * NS_PER_MS)
+#define WAIT_JITTERS      32
+#define BUFFER_HOLD_NS    (2 * NS_PER_S)
+
+void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns, bool trained,
+                   uint64_t now_ns)
+{
+    *path = (struct bql_path){.now_ns = now_ns,
+                              .rtt_ns = rtt_ns,
+                              .packet_bytes = packet_bytes,
+                              .train_end_ns = trained ? 0 : TIME_NEVER,
+                              .queue_max_ns = TIME_NEVER};
+    path_delay_init(&path->delay, now_ns);
+    path_rate_init(&path->rate);
+}
+
+uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
+{
+    return path_delay_keeps_order(&path->delay) ? path_delay_jitter_ns(&path->delay) : 0;
+}
+
+/* More than they jump where they are close together. */
+uint64_t bql_path_waiting_ns(const struct bql_path *path)
+{
+    uint64_t jitter_ns = bql_path_kept_jitter_ns(path);
+    return MIN(SHIFT_JITTERS * jitter_ns, jitter_ns + SHIFT_NS);
+}
+
+/* Neighbours jump by much less than they wait: the more of them, the sooner one that is late holds up all. */
+bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns)
+{
+    return queue_ns <= WAIT_JITTERS * bql_path_kept_jitter_ns(path);
+}
+
+uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps)
+{
+    uint64_t jitter_ns = muldiv64(path_delay_jitter_ns(&path->delay), TARGET_JITTER_PPM, BQL_PPM);
+    if (!path_delay_keeps_order(&path->delay))
+        jitter_ns /= 8;
+    uint64_t root_millis = square_root(muldiv64(NS_PER_S, BQL_PPM, MAX(rate_bps, BQL_RATE_MIN_BPS)));
+    uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
+    uint64_t target_ns = MIN(root_ns, TARGET_ROOT_NS) + jitter_ns;
+    return MIN(target_ns, path->queue_max_ns);
+}
+
+bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps)
+{
+    return path->now_ns < path->limited_until_ns && !path->window_limited &&
+           bql_chance_sent_bps(&path->chance, path->delivered_bps) < rate_bps / 10 * 8;
+}
+
+static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+{
+    /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
+    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->rate.bytes);
+    if (sample->owd_known)
+        path_delay_on_sample(&path->delay, sample->owd_ns, bytes / path->packet_bytes, path->rtt_ns,
+                             bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
+    /* Neighbours in a train jump by the queue that they are. */
+    if (path->newest_sent_ns > path->train_end_ns)
+        path_delay_on_jump(&path->delay, sample->jump_ns, sample->now_ns);
+    path_delay_on_late(&path->delay, sample->late_ns);
+}
+
+/* What limits the edge, and how long that has its after-effects. */
+static void note_limit(struct bql_path *path, const struct congestion_sample *sample)
+{
+    if (sample->limited == EDGE_LIMIT_congestion || sample->limited == EDGE_LIMIT_cap)
+        return;
+    path->limited_until_ns = sample->now_ns + 2 * path->rtt_ns;
+    path->window_limited = sample->limited == EDGE_LIMIT_window || sample->limited == EDGE_LIMIT_credit;
+}
+
+/* A buffer may have become larger. */
+static void try_more_buffer(struct bql_path *path)
+{
+    if (path->queue_max_ns == TIME_NEVER ||
+        elapsed_ns(path->now_ns, path->queue_max_set_ns) <= path->queue_max_hold_ns)
+        return;
+    path->queue_max_ns += path->queue_max_ns / 4;
+    path->queue_max_set_ns = path->now_ns;
+}
+
+void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+{
+    path->before_ns = path->now_ns;
+    path->now_ns = sample->now_ns;
+    if (sample->rtt_min_ns > 0)
+        path->rtt_ns = sample->rtt_min_ns;
+    if (sample->acked_packets > 0)
+        path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
+    note_delays(path, sample, rate_bps);
+    path->newest_sent_ns = sample->newest_sent_ns;
+    path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, path->rtt_ns);
+    path->delivered_ns = sample->delivered_ns;
+    path->delivered_bps =
+        path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+    note_limit(path, sample);
+    try_more_buffer(path);
+}
+
+void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps)
+{
+    uint64_t small_ns = MAX(bql_path_target_ns(path, rate_bps) / 8, path_delay_jitter_ns(&path->delay) / 16);
+    small_ns += bql_path_kept_jitter_ns(path);
+    if (bql_path_says_nothing(path, rate_bps))
+        return;
+    /* Deliveries measure what the path takes only while there is a queue; else they are a lower bound. */
+    if (path_delay_queue_ns(&path->delay) <= small_ns) {
+        path->standing_ns = 0;
+        path->capacity_bps = MAX(path->capacity_bps, bql_chance_sent_bps(&path->chance, path->delivered_bps));
+        return;
+    }
+    if (path->standing_ns == 0)
+        path->standing_ns = path->delivered_ns;
+    uint64_t stood_ns = elapsed_ns(path->delivered_ns, path->standing_ns);
+    if (stood_ns < path->rtt_ns / 4)
+        return;
+    uint64_t delivered_bps = path->delivered_bps;
+    if (stood_ns < path->rtt_ns)
+        delivered_bps = path_rate_over(&path->rate, stood_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+    path->capacity_bps = bql_chance_sent_bps(&path->chance, delivered_bps);
+}
+
+void bql_path_view(const struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps,
+                   bool predicts, struct bql_view *view)
+{
+    uint64_t queue_ns = path_delay_queue_ns(&path->delay);
+    *view = (struct bql_view){.now_ns = path->now_ns,
+                              .rtt_ns = path->rtt_ns,
+                              .capacity_bps = path->capacity_bps,
+                              .queue_ns = queue_ns,
+                              .predicted_ns = queue_ns,
+                              .newest_sent_ns = path->newest_sent_ns};
+    view->target_ns = bql_path_target_ns(path, view->capacity_bps > 0 ? view->capacity_bps : rate_bps);
+    view->newest_ns = queue_ns + elapsed_ns(sample->spread_ns, 2 * path_delay_jitter_ns(&path->delay));
+    if (predicts && view->capacity_bps > 0) {
+        uint64_t coming_ns = queue_ns + transmit_ns(sample->after_bytes, view->capacity_bps);
+        view->predicted_ns = elapsed_ns(coming_ns, elapsed_ns(sample->now_ns, sample->newest_sent_ns));
+    }
+}
+
+void bql_path_end_train(struct bql_path *path)
+{
+    path->train_end_ns = path->now_ns;
+    path_rate_restart(&path->rate);
+}
+
+void bql_path_interrupt(struct bql_path *path, uint64_t now_ns)
+{
+    path->limited_until_ns = now_ns + 2 * path->rtt_ns;
+    path_rate_restart(&path->rate);
+}
+
+void bql_path_learn_buffer(struct bql_path *path, uint64_t queue_ns)
+{
+    uint64_t packets_ns = transmit_ns(16 * path->packet_bytes, MAX(path->capacity_bps, BQL_RATE_MIN_BPS));
+    if (queue_ns < packets_ns + path_delay_jitter_ns(&path->delay) || queue_ns > path->queue_max_ns)
+        return;
+    path->queue_max_ns = queue_ns / 2;
+    path->queue_max_set_ns = path->now_ns;
+    path->queue_max_hold_ns = MIN(MAX(2 * path->queue_max_hold_ns, BUFFER_HOLD_NS), 32 * BUFFER_HOLD_NS);
+}

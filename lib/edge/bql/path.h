@@ -1,0 +1,81 @@
+/* The path as the samples show it: delays, deliveries, and the most that it takes. Knows neither phase nor
+ * rate; what depends on the rate gets it as an argument.
+ *
+ *     q    least one-way delay over the newest RTT/8 (at least 32 packets) above the base, the least ever
+ *     J    peak of delay jumps between neighbouring packets; Jo = J where packets keep their order, else 0
+ *     C    what the path takes from this edge: deliveries over one RTT on the receiver's clock / (1 - p0)
+ *          while a queue stands, or over as long as it has stood, at least RTT/4; a lower bound without one
+ *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)) + 0.8 J', at most half of what the buffer
+ *          holds; J' = J where packets keep their order, J/8 where they overtake (the least delay then is
+ *          that of the queue)
+ *
+ * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
+#pragma once
+
+#include "edge/bql/chance.h"
+#include "edge/congestion.h"
+#include "edge/path_delay.h"
+#include "edge/path_rate.h"
+
+struct bql_path {
+    struct path_delay delay;
+    struct path_rate rate;
+    struct bql_chance chance;
+    uint64_t now_ns, before_ns; /* of this sample and the one before */
+    uint64_t rtt_ns;            /* least */
+    uint64_t packet_bytes;      /* on the wire */
+    uint64_t newest_sent_ns;    /* departure of the newest packet known to have come */
+    uint64_t delivered_ns;      /* the receiver's clock at the newest sample */
+    uint64_t delivered_bps;     /* over about one RTT */
+    uint64_t capacity_bps;      /* C; 0: unknown */
+    uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */
+    uint64_t train_end_ns; /* when the first train had told; TIME_NEVER: it has not */
+    /* Limited by something else: until then deliveries stem from a time that says nothing. */
+    uint64_t limited_until_ns;
+    bool window_limited; /* … by a window, for so long */
+    uint64_t
+        queue_max_ns; /* the queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen */
+    uint64_t queue_max_set_ns;
+    uint64_t queue_max_hold_ns; /* so long it holds before it is tried anew */
+};
+
+/* What a sample makes of the path: one for all that is decided upon it. */
+struct bql_view {
+    uint64_t now_ns;
+    uint64_t rtt_ns;
+    uint64_t capacity_bps; /* C */
+    uint64_t queue_ns;     /* q */
+    uint64_t newest_ns;    /* q as the newest packet tells, beyond jitter */
+    uint64_t predicted_ns; /* q when what is under way will have arrived */
+    uint64_t target_ns;    /* q* */
+    uint64_t newest_sent_ns;
+};
+
+/* trained: no train is to come. */
+void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns, bool trained,
+                   uint64_t now_ns);
+/* Feeds the filters. */
+void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps);
+/* … and then C, from deliveries: not while a train is under way. */
+void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps);
+/* predicts: what is under way counts. */
+void bql_path_view(const struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps,
+                   bool predicts, struct bql_view *view);
+/* The first train has told: what it did to delays and deliveries says nothing from now on. */
+void bql_path_end_train(struct bql_path *path);
+/* Deliveries before now_ns say nothing of those after it. */
+void bql_path_interrupt(struct bql_path *path, uint64_t now_ns);
+
+/* q* at this rate. Falls with it, so that among edges that share a queue the only balance is the fair one. */
+uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps);
+/* Jo: jitter that the least delay shows, because packets wait for their predecessors. */
+uint64_t bql_path_kept_jitter_ns(const struct bql_path *path);
+/* How long packets wait for their predecessors on an idle path, at most. */
+uint64_t bql_path_waiting_ns(const struct bql_path *path);
+/* Whether what looks like a queue may as well be packets that wait for their predecessors. */
+bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns);
+/* Limited by something else the rate says nothing of the path, nor do deliveries; but what is limited by a
+ * window only, or delivers what it is to all the same, may have itself to blame. */
+bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps);
+/* The buffer lost packets at this queue, and loses none below. */
+void bql_path_learn_buffer(struct bql_path *path, uint64_t queue_ns);

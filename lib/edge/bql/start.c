@@ -1,0 +1,205 @@
+#include "edge/bql/start.h"
+
+#include "base/units.h"
+
+#define CREEPING_PACKETS 64
+#define START_RTT_MIN_NS (20 * NS_PER_MS)
+
+/* So few packets in a round trip that their losses tell nothing, nor harm others. */
+static bool creeping(const struct bql_start *start, const struct bql_path *path)
+{
+    uint64_t rtt_ns = MAX(path->rtt_ns, START_RTT_MIN_NS);
+    return start->tried_bps < start->train_bps / 10 * 9 &&
+           bytes_within(start->tried_bps, rtt_ns) < CREEPING_PACKETS * path->packet_bytes;
+}
+
+/* Jitter spreads a train more than a slow path does: then its dispersion is worth nothing. */
+static uint64_t gain_ppm(const struct bql_start *start, const struct bql_path *path)
+{
+    uint64_t train_bps = start->train_bps;
+    uint64_t unsure_ns = MAX(4 * path_delay_jitter_ns(&path->delay), 16 * bql_path_kept_jitter_ns(path));
+    if (transmit_ns(BQL_TRAIN_PACKETS * path->packet_bytes, MAX(train_bps, 1ULL)) < unsure_ns)
+        return 2 * BQL_PPM;
+    if (start->tried_bps < train_bps / 10 * 9) {
+        uint64_t up_ppm = muldiv64(train_bps, 950000, start->tried_bps);
+        return MIN(2 * BQL_PPM, up_ppm);
+    }
+    return start->tried_bps > train_bps / 10 * 12 ? 2 * BQL_PPM : 1100000;
+}
+
+/* So long a trial takes until it tells. */
+static uint64_t telling_ns(const struct bql_start *start, const struct bql_path *path)
+{
+    uint64_t jitter_ns = MIN(4 * path_delay_jitter_ns(&path->delay), path->rtt_ns / 2);
+    if (creeping(start, path))
+        return path->rtt_ns / 4 + jitter_ns;
+    uint64_t packets_ns =
+        transmit_ns(PATH_DELAY_PACKETS_MIN * path->packet_bytes, MAX(start->tried_bps, BQL_RATE_MIN_BPS));
+    return MAX(path->rtt_ns / 6 + jitter_ns, packets_ns);
+}
+
+/* The higher rate is only tried: longer than it takes to tell, but no whole round trip. */
+static uint64_t trial_ns(const struct bql_start *start, const struct bql_path *path)
+{
+    return telling_ns(start, path) + path->rtt_ns / 8 + NS_PER_MS;
+}
+
+static struct bql_move begin_trial(struct bql_start *start, const struct bql_path *path)
+{
+    start->raised_ns = path->now_ns;
+    start->tried_ns = trial_ns(start, path);
+    start->grown = false;
+    start->delivered_bps = 0;
+    start->acked = 0;
+    start->lost = 0;
+    return bql_at_rate(start->tried_bps);
+}
+
+static struct bql_move raise_rate(struct bql_start *start, const struct bql_path *path, uint64_t by_ppm,
+                                  uint64_t delivered_bps)
+{
+    start->proven_bps = start->tried_bps;
+    start->tried_bps = MIN(muldiv64(start->tried_bps, by_ppm, BQL_PPM), BQL_RATE_MAX_BPS);
+    start->before_bps = delivered_bps;
+    return begin_trial(start, path);
+}
+
+struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *path,
+                                struct bql_train_verdict verdict)
+{
+    /* As much as other transports start with does no harm. */
+    uint64_t least_bps = muldiv64(10 * path->packet_bytes, 8 * NS_PER_S, MAX(path->rtt_ns, START_RTT_MIN_NS));
+    *start = (struct bql_start){.train_bps = verdict.tells ? verdict.spread_bps : BQL_TRAIN_BPS,
+                                .tried_bps = MAX(verdict.spread_bps / 2, least_bps)};
+    return raise_rate(start, path, BQL_PPM, 0);
+}
+
+void bql_start_resume(struct bql_start *start, uint64_t rate_bps, uint64_t delivered_bps, uint64_t now_ns)
+{
+    start->tried_bps = rate_bps;
+    start->proven_bps = rate_bps;
+    start->before_bps = delivered_bps / 2;
+    start->acked = 0;
+    start->lost = 0;
+    start->raised_ns = now_ns;
+}
+
+void bql_start_on_sample(struct bql_start *start, const struct bql_path *path,
+                         const struct congestion_sample *sample)
+{
+    if (path->newest_sent_ns <= path->train_end_ns + path->rtt_ns / 4)
+        return;
+    start->acked += sample->acked_packets;
+    start->lost += sample->lost_packets;
+}
+
+/* Either the rate is too high or the path loses many packets by chance: a lower rate will tell. */
+static struct bql_move park(struct bql_move move, const struct bql_path *path, uint32_t loss_ppm)
+{
+    move.enters = true;
+    move.phase = BQL_PARK;
+    move.loss = (struct bql_loss){loss_ppm, path_rate_over(&path->rate, path->rtt_ns / 2, 0)};
+    return move;
+}
+
+/* Chance takes the same share at any rate. What gets lost beyond that, the higher rate loses: it may deliver
+ * more all the same, while it fills a buffer or is more than the path takes by a part of itself only. */
+static void learn_chance(struct bql_start *start, struct bql_chance *chance, uint64_t packets,
+                         uint32_t loss_ppm)
+{
+    uint64_t before = start->chance_packets, all = before + packets;
+    uint64_t mean_ppm = (before * chance->base_ppm + packets * loss_ppm) / all;
+    uint64_t variance = muldiv64(mean_ppm * (BQL_PPM - mean_ppm), all, MAX(before * packets, 1ULL));
+    uint64_t off_ppm = elapsed_ns(loss_ppm, chance->base_ppm);
+    if (before > 0 && off_ppm * off_ppm > 9 * variance)
+        return;
+    chance->base_ppm = (uint32_t)mean_ppm;
+    start->chance_packets = all;
+}
+
+/* How deliveries compare with what was sent since the raise. Where jitter hides a small queue only while they
+ * are of packets on trial: what was too much for the path comes later, all of it. */
+static void judge_trial(struct bql_start *start, const struct bql_path *path, uint64_t since_ns,
+                        uint32_t loss_ppm)
+{
+    bool over = since_ns > start->tried_ns + path->rtt_ns / 8 && start->proven_bps < start->tried_bps;
+    bool known = start->delivered_bps > 0;
+    if (over && known && bql_path_kept_jitter_ns(path) > 0)
+        return;
+    uint64_t delivered_bps = path_rate_within(&path->rate, since_ns);
+    uint64_t tried_ns = MIN(since_ns, start->tried_ns);
+    uint64_t sent_bps = muldiv64(start->tried_bps, tried_ns, since_ns) +
+                        muldiv64(start->proven_bps, since_ns - tried_ns, since_ns);
+    uint64_t passed_bps = muldiv64(sent_bps, BQL_PPM - loss_ppm, BQL_PPM);
+    uint64_t hoped_bps = muldiv64(sent_bps, BQL_PPM - path->chance.base_ppm, BQL_PPM);
+    if (!over || !known)
+        start->delivered_bps = delivered_bps;
+    start->grown = start->grown || (delivered_bps > (start->before_bps + hoped_bps) / 2 &&
+                                    delivered_bps > passed_bps / 10 * 9);
+}
+
+static struct bql_move end_start(struct bql_move move, enum bql_phase phase)
+{
+    move.enters = true;
+    move.phase = phase;
+    move.unsure = true;
+    return move;
+}
+
+/* Enough of the trial is known. Where deliveries grew with the rate, what got lost was lost by chance.
+ * move: what is to be done anyway. */
+static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *path,
+                                      const struct bql_view *view, struct bql_move move)
+{
+    uint64_t since_ns = view->newest_sent_ns - start->raised_ns;
+    uint64_t packets = start->acked + start->lost;
+    uint32_t loss_ppm = (uint32_t)muldiv64(start->lost, BQL_PPM, packets);
+    bool plain_loss = loss_ppm > bql_chance_likely_ppm(&path->chance, packets) + BQL_PLAIN_LOSS_PPM;
+    bool over = since_ns > view->rtt_ns;
+    bool may_wait = bql_path_may_wait(path, view->queue_ns);
+    uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
+    bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
+    judge_trial(start, path, since_ns, loss_ppm);
+    if (start->delivered_bps == 0)
+        return move;
+    /* The queue of a rate slightly too high is gone when what was sent at the rate before has come. */
+    if (queue && may_wait && since_ns < (start->grown ? 2 : 1) * start->tried_ns)
+        return move;
+    if (queue && !(start->grown && may_wait))
+        return end_start(move, BQL_TRACK);
+    if (start->before_bps == 0 && plain_loss)
+        return over ? park(move, path, loss_ppm) : move;
+    if (start->grown) {
+        learn_chance(start, &path->chance, packets, loss_ppm);
+        move = raise_rate(start, path, gain_ppm(start, path), start->delivered_bps);
+        /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
+        path_delay_shift_base(&path->delay, queue ? TIME_NEVER : bql_path_waiting_ns(path));
+        return move;
+    }
+    if (!over)
+        return move;
+    if (plain_loss)
+        return park(move, path, loss_ppm);
+    if (trial_ns(start, path) > start->tried_ns + start->tried_ns / 4)
+        return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
+    uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
+    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), BQL_CALM);
+}
+
+struct bql_move bql_start_step(struct bql_start *start, struct bql_path *path, const struct bql_view *view)
+{
+    bool tried = view->now_ns >= start->raised_ns + start->tried_ns;
+    struct bql_move move = tried ? bql_at_rate(start->proven_bps) : bql_stay();
+    if (view->newest_sent_ns < start->raised_ns)
+        return move;
+    uint64_t since_ns = view->newest_sent_ns - start->raised_ns;
+    bool long_enough = since_ns >= telling_ns(start, path);
+    bool unknown = start->before_bps == 0 && !long_enough; /* perhaps no jump was told yet */
+    if (view->queue_ns > view->target_ns && !bql_path_may_wait(path, view->queue_ns) && !unknown)
+        return end_start(move, BQL_TRACK);
+    if (long_enough && creeping(start, path) && start->acked > 0)
+        return raise_rate(start, path, gain_ppm(start, path), 0);
+    if (!long_enough || start->acked < PATH_DELAY_PACKETS_MIN)
+        return move;
+    return conclude_trial(start, path, view, move);
+}

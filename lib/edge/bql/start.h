@@ -1,0 +1,36 @@
+/* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
+ * and kept where deliveries grew with it.
+ *
+ * Loss of over 10 % in the first round: PARK tells. A queue of up to 32 Jo that is still there when what was
+ * sent at the rate before has come may as well be packets that wait for their predecessors: where
+ * deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 % until deliveries are
+ * below 92 % of their most, and what stays then does. p0 does not rise by what only the higher rate lost. */
+#pragma once
+
+#include "edge/bql/move.h"
+#include "edge/bql/path.h"
+#include "edge/bql/train.h"
+
+struct bql_start {
+    uint64_t train_bps;      /* what the first train's dispersion says of the path */
+    uint64_t proven_bps;     /* the path took it */
+    uint64_t tried_bps;      /* on trial */
+    uint64_t tried_ns;       /* how long it is */
+    uint64_t raised_ns;      /* when the trial began */
+    uint64_t delivered_bps;  /* meanwhile; 0: not known yet */
+    uint64_t before_bps;     /* delivered before; 0: the first trial */
+    bool grown;              /* deliveries grew with the rate */
+    uint64_t acked, lost;    /* packets since then */
+    uint64_t chance_packets; /* fates known so far: what was lost of them was lost by chance */
+};
+
+/* The first trial: half of what the train told. */
+struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *path,
+                                struct bql_train_verdict verdict);
+/* Goes on at rate_bps: what was lost turned out to be chance. delivered_bps: at the rate that lost it. */
+void bql_start_resume(struct bql_start *start, uint64_t rate_bps, uint64_t delivered_bps, uint64_t now_ns);
+/* Counts the fates that a sample tells of. */
+void bql_start_on_sample(struct bql_start *start, const struct bql_path *path,
+                         const struct congestion_sample *sample);
+/* Judges the trial under way and begins the next one, or ends the start. */
+struct bql_move bql_start_step(struct bql_start *start, struct bql_path *path, const struct bql_view *view);

@@ -1,0 +1,20 @@
+/* TRACK: the rate that keeps the queue at q*.
+ *
+ *     rate = C (1 + clamp((q* - q')/RTT, +-15 %)), falling up to 1/2 by (q* - q')/2.5 RTT
+ *
+ * q' is the queue to come: q + (bytes sent after the newest acked packet) / C - its age. */
+#pragma once
+
+#include "edge/bql/move.h"
+#include "edge/bql/path.h"
+
+struct bql_track {
+    uint64_t busy_ns;     /* when the queue was last more than a little */
+    uint64_t plateau_bps; /* most that was delivered since the start found a queue; 0: settled */
+};
+
+/* settled: what the path takes is known; else a queue may as well be packets that wait. */
+void bql_track_begin(struct bql_track *track, bool settled, uint64_t now_ns);
+/* Ends when there was no queue for a whole RTT. */
+struct bql_move bql_track_step(struct bql_track *track, struct bql_path *path, const struct bql_view *view,
+                               uint64_t rate_bps);

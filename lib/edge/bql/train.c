@@ -1,0 +1,42 @@
+#include "edge/bql/train.h"
+
+#include "base/units.h"
+
+#define TRAINS_LOST_MAX   2
+#define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
+#define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
+
+void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
+{
+    train->first_ns = 0;
+    train->first_bytes = delivered_bytes;
+}
+
+/* Between two acks on the receiver's clock, or in one ack, where all came between two looks of the receiver
+ * at its port or an ack was lost, by how much longer the last packet was under way. Shorter than a look takes
+ * it measures only that the path is fast. */
+struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
+                                             const struct congestion_sample *sample)
+{
+    uint64_t bytes = sample->delivered_bytes - MIN(train->first_bytes, sample->delivered_bytes);
+    bool first = train->first_ns == 0;
+    uint64_t span_ns = first ? sample->spread_ns : elapsed_ns(sample->delivered_ns, train->first_ns);
+    if (bytes == 0)
+        return (struct bql_train_verdict){.known = false};
+    if (bytes < (first ? 8 : 3) * path->packet_bytes) {
+        train->first_ns = first ? sample->delivered_ns : train->first_ns;
+        train->first_bytes = first ? sample->delivered_bytes : train->first_bytes;
+        return (struct bql_train_verdict){.known = false};
+    }
+    /* The ack in between was lost: the next train may tell. */
+    uint64_t told_ns = MAX(path->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
+    if (span_ns > told_ns && train->lost < TRAINS_LOST_MAX) {
+        train->lost++;
+        bql_train_await(train, sample->delivered_bytes);
+        return (struct bql_train_verdict){.known = false};
+    }
+    uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
+    return (struct bql_train_verdict){.known = true,
+                                      .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
+                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && span_ns <= told_ns};
+}

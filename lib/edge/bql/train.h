@@ -1,0 +1,25 @@
+/* TRAIN: twenty packets at once; their spread at the receiver tells what the path takes. */
+#pragma once
+
+#include "edge/bql/path.h"
+
+#define BQL_TRAIN_BPS     40000000000ULL
+#define BQL_TRAIN_PACKETS 20
+
+struct bql_train {
+    uint64_t first_ns, first_bytes; /* receiver's time (0: none yet) and count at the train's first ack */
+    uint32_t lost;                  /* trains that told nothing */
+};
+
+/* What the train told: the rate that the path spread it to. */
+struct bql_train_verdict {
+    bool known;
+    uint64_t spread_bps; /* at most BQL_TRAIN_BPS */
+    bool tells;          /* false: only that the path is fast, or that acks were lost */
+};
+
+/* The next packets are the train: what was delivered before has no part in it. */
+void bql_train_await(struct bql_train *train, uint64_t delivered_bytes);
+/* The verdict is known once enough of the train has come. */
+struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
+                                             const struct congestion_sample *sample);
