@@ -6,8 +6,7 @@ void jump_init(struct jump *jump)
 {
     jump->shift = 0;
     jump->peak = 0;
-    /* The complement of a slot's index never belongs into that slot, whatever the shift: it matches nothing.
-     */
+    /* The complement of a slot's index never belongs into that slot: it matches nothing. */
     for (uint32_t index = 0; index < JUMP_RING; index++)
         jump->ring[index] = (struct jump_entry){.number = ~index};
 }
@@ -21,7 +20,7 @@ void jump_set_span(struct jump *jump, uint64_t numbers)
         jump->shift++;
 }
 
-uint32_t jump_take(struct jump *jump)
+uint32_t jump_read_peak(struct jump *jump)
 {
     uint32_t peak = jump->peak;
     jump->peak = 0;

@@ -30,10 +30,12 @@ struct jump {
     uint32_t peak;  /* since the owner took it */
 };
 
+/* No packet is remembered. */
 void jump_init(struct jump *jump);
 /* Chooses the shift so that the ring spans this many packet numbers. */
 void jump_set_span(struct jump *jump, uint64_t numbers);
-uint32_t jump_take(struct jump *jump);
+/* The largest jump since it was read last. */
+uint32_t jump_read_peak(struct jump *jump);
 
 static inline struct jump_entry *jump_slot(struct jump *jump, uint32_t number)
 {

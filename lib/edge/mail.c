@@ -165,7 +165,7 @@ static void forget_lost(struct mail *mail, struct mail_slot *slot)
     slot->lost = false;
 }
 
-static void resend(struct mail *mail, uint64_t number)
+static void note_resend(struct mail *mail, uint64_t number)
 {
     struct mail_slot *slot = out_slot(mail, number);
     forget_lost(mail, slot);
@@ -174,17 +174,17 @@ static void resend(struct mail *mail, uint64_t number)
 }
 
 /* Chooses the message that goes now; false: none, but perhaps a bare ack. */
-static bool choose(struct mail *mail, uint64_t now_ns, uint64_t *number)
+static bool choose_message(struct mail *mail, uint64_t now_ns, uint64_t *number)
 {
     if (mail->lost_count > 0) {
         *number = first_lost(mail);
-        resend(mail, *number);
+        note_resend(mail, *number);
         return true;
     }
     if (now_ns >= mail->resend_at_ns) {
         *number = next_resend(mail);
         mail->backoff += *number == mail->out_acked;
-        resend(mail, *number);
+        note_resend(mail, *number);
         return true;
     }
     struct repeat repeat = next_repeat(mail);
@@ -228,7 +228,7 @@ bool mail_next(struct mail *mail, uint64_t now_ns, struct wire_message *message,
     *message = (struct wire_message){.ack = (uint32_t)mail->in_next, .kind = WIRE_MESSAGE_ACK};
     *number = 0;
     *body = NULL;
-    if (choose(mail, now_ns, &chosen)) {
+    if (choose_message(mail, now_ns, &chosen)) {
         struct mail_slot *slot = out_slot(mail, chosen);
         slot->sent_ns = mail->newest_sent_ns = now_ns;
         message->kind = slot->kind;

@@ -5,12 +5,10 @@
  * max(MAIL_REORDER_MIN_NS, rtt_timeout/16) before that and is still missing is lost, and resent at once
  * (RACK's rule, RFC 8985; a stamp leaves no doubt which copy came). Where acks stay out, each of the oldest
  * MAIL_RESEND_AHEAD missing is resent after rtt_timeout (at least 20 ms), from the oldest's third time on
- * doubling up to 2 s. A message marked by mail_repeat_newest is repeated MAIL_REPEATS times,
- * MAIL_REPEAT_NS apart, unless its ack has come: what a whole job waits for must not cost a timeout when a
- * packet or two are lost. Receiving: in order;
- * messages that came early are kept (MAIL_WINDOW of them). Guarantee: mail_receive hands out each message
- * of a session once, in order. Memory: mail_bytes() from the arena.
- */
+ * doubling up to 2 s. A message marked by mail_repeat_newest is repeated MAIL_REPEATS times, MAIL_REPEAT_NS
+ * apart, unless its ack has come: what a whole job waits for must not cost a timeout when a packet or two are
+ * lost. Receiving: in order; messages that came early are kept (MAIL_WINDOW of them). Guarantee: mail_receive
+ * hands out each message of a session once, in order. Memory: mail_bytes() from the arena. */
 #pragma once
 
 #include <stdbool.h>
@@ -64,9 +62,12 @@ struct mail {
     struct mail_counters counters;
 };
 
+/* Memory that mail_init takes from the arena. */
 size_t mail_bytes(void);
 void mail_init(struct mail *mail, struct arena *arena);
+/* A new session: what was queued is forgotten, counters run on. */
 void mail_reset(struct mail *mail);
+/* How long an answer may take. */
 void mail_set_timeout(struct mail *mail, uint64_t rtt_timeout_ns);
 /* False: the queue is full (counted); the caller keeps the message and tries again later. */
 bool mail_push(struct mail *mail, uint8_t kind, const uint8_t *body, size_t length);
@@ -83,4 +84,5 @@ bool mail_on_datagram(struct mail *mail, uint32_t number, uint32_t stamp,
                       const struct wire_message_view *message);
 /* The next message in order, valid until the next call on this mail; false: none. */
 bool mail_receive(struct mail *mail, uint8_t *kind, const uint8_t **body, size_t *length);
-uint64_t mail_next_ns(const struct mail *mail); /* 0: something can go now */
+/* When mail_next has something to send; 0: now. */
+uint64_t mail_next_ns(const struct mail *mail);

@@ -3,9 +3,9 @@
  * Guarantee, for any rate and packet sizes: packet k departs no earlier than
  *     t0 + floor(8e9 * (b_0 + … + b_{k-1}) / rate)  ns
  * while the schedule is not re-anchored: sub-nanosecond remainders are carried, so the error never
- * accumulates. Over any window of W ns at most rate * (W + 1) / 8e9 + burst_bytes + one packet leave (the 1
- * ns is the floor above), burst_bytes being the catch-up allowed after a stall: a sender that comes late may
- * send that much at once, never more (DESIGN: <= 8 packets). Bytes are wire bytes (base/units.h). */
+ * accumulates. Over any window of W ns at most rate * (W + 1) / 8e9 + burst_bytes + one packet leave (the
+ * 1 ns is the floor above), burst_bytes being the catch-up allowed after a stall: a sender that comes late
+ * may send that much at once, never more (at most 8 packets). Bytes are wire bytes (base/units.h). */
 #pragma once
 
 #include <stdint.h>
@@ -18,6 +18,7 @@ struct pacer {
     uint32_t burst_bytes; /* catch-up allowed after a stall */
 };
 
+/* The first packet may depart at now_ns; rate_bps > 0. */
 void pacer_init(struct pacer *pacer, uint64_t rate_bps, uint32_t burst_bytes, uint64_t now_ns);
 /* The new rate counts from the next departure on; rate_bps > 0. */
 void pacer_set_rate(struct pacer *pacer, uint64_t rate_bps);

@@ -170,7 +170,7 @@ static uint64_t young_numbers(const struct receiver *receiver, uint64_t span_ns)
 
 /* A lost ack must not cost half an RTT, the rotation's turn: what the groups before were the first to tell is
  * told again, unless the newest of them had no room for all of its own. */
-static void tell_again(struct receiver *receiver)
+static void widen_fresh_slice(struct receiver *receiver)
 {
     uint64_t oldest = MAX(receiver->fresh_of[RECEIVER_FRESH_GROUPS - 1], receiver->floor);
     if (receiver->fresh == receiver->group_end)
@@ -181,10 +181,10 @@ static void tell_again(struct receiver *receiver)
 }
 
 /* The ring of jumps is to span a time, at the rate since the last group. */
-static void take_jump(struct receiver *receiver, uint64_t span_ns)
+static void note_jumps(struct receiver *receiver, uint64_t span_ns)
 {
     uint64_t time_ns = MAX(receiver->rtt_ns / 2, RECEIVER_JUMP_SPAN_MIN_NS);
-    receiver->jump_peak = jump_take(&receiver->jump);
+    receiver->jump_peak = jump_read_peak(&receiver->jump);
     jump_set_span(&receiver->jump, muldiv64(receiver->end - receiver->group_end, time_ns, span_ns));
 }
 
@@ -193,12 +193,12 @@ static void group_start(struct receiver *receiver, uint64_t now_ns)
     uint64_t span_ns = elapsed_ns(now_ns, receiver->group_ns);
     span_ns = MAX(span_ns, (uint64_t)1);
     if (receiver->owd_known) /* else it repeats what the one before told */
-        take_jump(receiver, span_ns);
+        note_jumps(receiver, span_ns);
     uint64_t window = receiver->end - receiver->floor;
     receiver->fresh = MAX(receiver->fresh, receiver->floor);
     uint64_t known = receiver->fresh - receiver->floor;
     receiver->fresh_start = receiver->fresh - MIN(young_numbers(receiver, span_ns), known);
-    tell_again(receiver);
+    widen_fresh_slice(receiver);
     uint64_t owed = muldiv64(window, ROTATIONS_PER_RTT * MIN(span_ns, receiver->rtt_ns), receiver->rtt_ns);
     receiver->rotation_left = MIN(receiver->rotation_left + owed, window);
     receiver->stage = RECEIVER_OLDEST;
@@ -228,7 +228,7 @@ static void group_finish(struct receiver *receiver, uint64_t now_ns)
 }
 
 /* Sets the slice where the rotation goes on; false when it owes nothing. */
-static bool rotate(struct receiver *receiver)
+static bool start_rotation(struct receiver *receiver)
 {
     uint64_t from = receiver->oldest_end;
     uint64_t to = receiver->fresh_start;
@@ -271,9 +271,9 @@ static bool next_slice(struct receiver *receiver, uint64_t reached)
     case RECEIVER_ROTATION:
         receiver->rotation_left -= reached - receiver->slice;
         receiver->rotation = reached;
-        return rotate(receiver);
+        return start_rotation(receiver);
     }
-    return receiver->slice < receiver->end || rotate(receiver);
+    return receiver->slice < receiver->end || start_rotation(receiver);
 }
 
 /* Writes the runs of [from, to) as far as they fit; returns where they end. */

@@ -96,6 +96,7 @@ struct receiver {
     struct receiver_counters counters;
 };
 
+/* Memory that receiver_init takes from the arena. */
 size_t receiver_bytes(uint32_t window_packets);
 void receiver_init(struct receiver *receiver, uint32_t window_packets, struct arena *arena);
 /* A new session; counters run on, the delivered count too. */
@@ -118,6 +119,7 @@ void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns);
 /* The owner has news for a sender that may be waiting (credit grew from nothing): an ack is due now, and
  * again up to RECEIVER_REMINDERS times at doubling distances until a packet comes. */
 void receiver_remind(struct receiver *receiver, uint64_t now_ns);
+/* When the next ack is due; TIME_NEVER: none is. */
 uint64_t receiver_next_ns(const struct receiver *receiver);
 /* Fills one ack when one is due: fixed part but credit, own_rate_kbps and limited_by (the owner's), and runs
  * (WIRE_ACK_RUNS_MAX bytes of room). Call again until it returns false. */

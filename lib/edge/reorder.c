@@ -9,7 +9,7 @@ void reorder_init(struct reorder *reorder)
     *reorder = (struct reorder){.allowance_ns = REORDER_MIN_NS, .margin = REORDER_MARGIN};
 }
 
-static void apply(struct reorder *reorder, uint64_t rtt_ns)
+static void set_allowance(struct reorder *reorder, uint64_t rtt_ns)
 {
     uint64_t allowance_ns = reorder->late_ns + reorder->late_ns / 64 * reorder->margin;
     if (reorder->watched_ns < rtt_ns / 2)
@@ -18,7 +18,7 @@ static void apply(struct reorder *reorder, uint64_t rtt_ns)
     reorder->allowance_ns = MIN(allowance_ns, MAX(rtt_ns, REORDER_CEILING_NS));
 }
 
-static void fade(struct reorder *reorder, uint64_t rtt_ns, uint64_t now_ns)
+static void fade_lateness(struct reorder *reorder, uint64_t rtt_ns, uint64_t now_ns)
 {
     uint64_t passed_ns = MIN(elapsed_ns(now_ns, reorder->fresh_ns), rtt_ns);
     reorder->fresh_ns = now_ns;
@@ -34,7 +34,7 @@ void reorder_on_ack(struct reorder *reorder, uint64_t late_ns, uint64_t newest_s
                     uint64_t now_ns)
 {
     rtt_ns = MAX(rtt_ns, (uint64_t)1);
-    fade(reorder, rtt_ns, now_ns);
+    fade_lateness(reorder, rtt_ns, now_ns);
     if (newest_sent_ns > reorder->newest_sent_ns) {
         /* A pause between departures is no time of watching. */
         uint64_t step_ns = newest_sent_ns - reorder->newest_sent_ns;
@@ -43,12 +43,12 @@ void reorder_on_ack(struct reorder *reorder, uint64_t late_ns, uint64_t newest_s
         reorder->newest_sent_ns = newest_sent_ns;
     }
     reorder->late_ns = MAX(reorder->late_ns, late_ns);
-    apply(reorder, rtt_ns);
+    set_allowance(reorder, rtt_ns);
 }
 
 void reorder_on_spurious(struct reorder *reorder, uint64_t rtt_ns)
 {
     reorder->margin = MIN(reorder->margin + MARGIN_STEP, REORDER_MARGIN_MAX);
     reorder->calm_ns = 0;
-    apply(reorder, rtt_ns);
+    set_allowance(reorder, rtt_ns);
 }

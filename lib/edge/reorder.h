@@ -28,6 +28,7 @@ struct reorder {
     uint32_t margin;
 };
 
+/* Nothing is known of the path. */
 void reorder_init(struct reorder *reorder);
 /* An ack at now_ns: its lateness, and the departure of the newest packet it knows of. */
 void reorder_on_ack(struct reorder *reorder, uint64_t late_ns, uint64_t newest_sent_ns, uint64_t rtt_ns,

@@ -1,6 +1,5 @@
 /* RTT of one edge: smoothed and variation (RFC 6298 gains 1/8, 1/4), latest, and the minimum over a sliding
- * window of RTT_MIN_WINDOW_NS kept by three buckets. All in ns; samples are free of the receiver's ack delay.
- */
+ * window of RTT_MIN_WINDOW_NS kept by three buckets. All in ns; samples are free of the receiver's delay. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +17,9 @@ struct rtt {
     bool sampled;
 };
 
+/* No sample yet: RTT_INITIAL_NS. */
 void rtt_init(struct rtt *rtt, uint64_t now_ns);
+/* A packet and its ack took sample_ns > 0. */
 void rtt_on_sample(struct rtt *rtt, uint64_t sample_ns, uint64_t now_ns);
 uint64_t rtt_min_ns(const struct rtt *rtt); /* RTT_INITIAL_NS before the first sample */
 /* smoothed + 4 * variation, at least 1 ms: how long an answer may take before its absence means something. */

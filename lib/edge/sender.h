@@ -10,16 +10,14 @@
  *
  * Tail: once the owner has had nothing to send for RTT/16 or the allowance and more, what is in flight goes
  * out again before its verdict, RTT/64 apart, as many times as make it as good as sure that a copy of each
- * content comes: begun as soon as acks have settled so much that the budget pays for that, so a last lost
- * repair costs no further round trip. The budget is an account of repairs - losses: it grows by a
- * SENDER_REPEAT_SHARE* of a packet with each new packet and each loss, a repeat costs one packet, given back
- * for each copy that turns out to be lost. Repairs leave in groups, as acks come; where none follows within
- * RTT/32 one more packet leaves, for the verdict on the last of them needs a later one. What leaves at the
- * tail says so (sender_at_tail), and is acked at shorter intervals. When packets are in flight and the
- * newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the third in succession on doubling, to at
- * most 2 s, until an ack brings news), the content of the newest one in flight is handed back through
- * on_probe, to be sent again at once as a repair; its ack shows the gaps before it. Where the ack of the
- * very newest packet has come and others are missing, the probe is due after the reorder allowance.
+ * content comes: begun as soon as acks have settled so much that the budget (edge/repeat_budget.h) pays for
+ * that, so a last lost repair costs no further round trip. Repairs leave in groups, as acks come; where none
+ * follows within RTT/32 one more packet leaves, for the verdict on the last of them needs a later one. What
+ * leaves at the tail says so (sender_at_tail), and is acked at shorter intervals. When packets are in flight
+ * and the newest was sent rtt_timeout + SENDER_ACK_SLACK_NS ago (from the third in succession on doubling, to
+ * at most 2 s, until an ack brings news), the content of the newest one in flight is handed back through
+ * on_probe, to be sent again at once as a repair; its ack shows the gaps before it. Where the ack of the very
+ * newest packet has come and others are missing, the probe is due after the reorder allowance.
  *
  * Silence: no ack for max(SENDER_SILENCE_MIN_NS, SENDER_SILENCE_RTTS RTT) with packets in flight. From then
  * on, whatever the strategy, one packet leaves per max(RTT/4, what keeps to 1/SENDER_SILENCE_DIVISOR of the
@@ -42,6 +40,7 @@
 #include "edge/congestion.h"
 #include "edge/number_bits.h"
 #include "edge/pacer.h"
+#include "edge/repeat_budget.h"
 #include "edge/reorder.h"
 #include "edge/rtt.h"
 #include "wire/ack.h"
@@ -56,18 +55,6 @@
 #define SENDER_SILENCE_RTTS      4
 #define SENDER_SILENCE_DIVISOR   200
 #define SENDER_LOST_PER_ACK_MAX  65536 /* what an ack reports beyond that waits for the next one */
-
-/* Budget for repeats at the tail, in units of a packet / SENDER_REPEAT. */
-#define SENDER_REPEAT             4096
-#define SENDER_REPEAT_SHARE       8u   /* 0.195 % of new packets … */
-#define SENDER_REPEAT_SHARE_SMALL 168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness */
-#define SENDER_REPEAT_SHARE_LOST  80u  /* 1.95 % of those lost */
-#define SENDER_REPEATS_SMALL      32u
-/* Where more than one packet of SENDER_REPEAT_LOSSY is lost the losses pay for more, the others for less:
- * together below 3 % of those lost. */
-#define SENDER_REPEAT_LOSSY            12u
-#define SENDER_REPEAT_SHARE_LOSSY      2u  /* 0.05 % */
-#define SENDER_REPEAT_SHARE_LOSSY_LOST 97u /* 2.37 % */
 
 struct sender_config {
     uint32_t window_packets;
@@ -141,11 +128,10 @@ struct sender {
     bool idle;               /* the owner has had nothing to send since the newest packet */
     bool drained;            /* … nothing new since the newest that was no repair */
     bool silent;
-    uint64_t untold_end;                 /* what left before has no say in the strategy: a silence */
-    uint64_t repeated_packets;           /* in flight, and handed out again */
-    uint64_t moot_packets;               /* about as many of the others are copies of what was acked since */
-    int64_t repeat_budget;               /* below zero: more copies came than chance lets expect */
-    uint64_t repeats_fast, repeats_even; /* earned since the path was last idle: the greater counts */
+    uint64_t untold_end;       /* what left before has no say in the strategy: a silence */
+    uint64_t repeated_packets; /* in flight, and handed out again */
+    uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
+    struct repeat_budget repeat_budget;
     uint32_t covers_left; /* packets that may be sent after the newest, so that it gets its verdict */
     bool covering;        /* the owner was asked for one */
     uint64_t repeat_from_ns;
@@ -168,6 +154,7 @@ struct sender {
     struct sender_counters counters;
 };
 
+/* Memory that sender_init takes from the arena. */
 size_t sender_bytes(const struct sender_config *config);
 void sender_init(struct sender *sender, const struct sender_config *config, struct arena *arena);
 /* A new session: forgets all packets without events (the owner has reset its feeds); what was learnt about
@@ -178,6 +165,7 @@ void sender_set_rtt(struct sender *sender, uint64_t rtt_ns);
 /* Chooses the strategy and the start rate. Called when the first job of an idle edge starts. */
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns);
+/* Of plan and job; UINT64_MAX: none. */
 void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps);
 /* What the receiver has room for, in packets from the floor on (its hello says). */
 void sender_set_window_limit(struct sender *sender, uint32_t window_packets);
@@ -191,6 +179,7 @@ uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool r
  * send with it. */
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,
                         bool repair, uint64_t depart_ns);
+/* The oldest number still of interest. */
 uint64_t sender_floor(const struct sender *sender);
 /* Whether what departs then belongs to the tail: the owner has nothing new, and nothing new has left for
  * RTT/64 or the allowance. */
@@ -206,6 +195,7 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
 /* This host stood still for gap_ns: what is in flight gives no RTT samples (its acks may have waited here),
  * the tail timer starts anew. */
 void sender_on_standstill(struct sender *sender, uint64_t gap_ns);
+/* Does what is due by sender_next_ns; early calls do nothing. */
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
 /* Next probe, repeat or silence, or the end of a lost packet's interest; TIME_NEVER when there is neither. */
 uint64_t sender_next_ns(const struct sender *sender);

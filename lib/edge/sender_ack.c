@@ -23,8 +23,8 @@ struct ack_turn {
 };
 
 /* The full numbers behind the ack's 32-bit ones; false when they were never sent. */
-static bool expand(const struct sender *sender, const struct wire_ack_view *ack, uint64_t *base,
-                   uint64_t *largest)
+static bool expand_numbers(const struct sender *sender, const struct wire_ack_view *ack, uint64_t *base,
+                           uint64_t *largest)
 {
     *largest = serial_expand32(sender->next_number, ack->fixed.largest);
     if (*largest >= sender->next_number)
@@ -55,7 +55,7 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     sender->counters.acked_packets++;
     if (was_lost) {
         sender->counters.spurious_repairs++;
-        sender->repeat_budget -= SENDER_REPEAT;
+        repeat_budget_spend(&sender->repeat_budget);
         turn->spurious_bytes += record->wire_bytes;
     } else {
         sender->in_flight_packets--;
@@ -102,7 +102,7 @@ static void declare_lost(struct ack_turn *turn, uint64_t number)
     bool alone = note == SENDER_ONE_COPY;
     sender_declare_lost(turn->sender, number, turn->now_ns, alone ? turn->events : NULL);
     if (note == SENDER_REPEATED)
-        turn->sender->repeat_budget += SENDER_REPEAT; /* that copy is the repair due now */
+        repeat_budget_give_back(&turn->sender->repeat_budget); /* that copy is the repair due now */
 }
 
 /* [from, to) was missing when the newest packet there had left at largest_sent_ns. */
@@ -140,7 +140,7 @@ static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ac
 
 /* The newest packet is settled first: its RTT counts only when it is newly acked, for its delay is known from
  * its own receipt on. */
-static void take_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
+static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
 {
     struct sender *sender = turn->sender;
     turn->largest_sent_ns = sender_record(sender, turn->largest)->sent_ns;
@@ -173,7 +173,7 @@ static void measure_delivery(struct sender *sender, const struct wire_ack *ack)
 
 /* The receiver's clock when its count was reached. It ran on about as long as this host's since then,
  * which tells how often the stamp has wrapped. */
-static void take_delivered_time(struct sender *sender, uint32_t stamp, uint64_t now_ns)
+static void note_delivered_time(struct sender *sender, uint32_t stamp, uint64_t now_ns)
 {
     if (!sender->delivered_known) {
         sender->delivered_ns += NS_PER_S; /* a new session's clock goes on after the old one's */
@@ -188,7 +188,7 @@ static void take_delivered_time(struct sender *sender, uint32_t stamp, uint64_t 
     sender->delivered_told_ns = now_ns;
 }
 
-static void take_owd(struct sender *sender, uint32_t owd)
+static void note_owd(struct sender *sender, uint32_t owd)
 {
     if (sender->owd_known)
         sender->owd_ns += (int64_t)serial_distance32(owd, sender->owd_raw) * WIRE_STAMP_UNIT_NS;
@@ -197,7 +197,7 @@ static void take_owd(struct sender *sender, uint32_t owd)
 }
 
 /* Acks overtake each other: counts, credit and cause are taken from the newest only. */
-static void take_counts(struct ack_turn *turn, const struct wire_ack *ack)
+static void note_counts(struct ack_turn *turn, const struct wire_ack *ack)
 {
     struct sender *sender = turn->sender;
     if (ack->delivered_bytes < sender->delivered_bytes ||
@@ -207,9 +207,9 @@ static void take_counts(struct ack_turn *turn, const struct wire_ack *ack)
     }
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
     if (turn->more_delivered || !sender->delivered_known)
-        take_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
+        note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
     if (turn->more_delivered)
-        take_owd(sender, ack->owd_min);
+        note_owd(sender, ack->owd_min);
     sender->delivered_bytes = ack->delivered_bytes;
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
@@ -286,7 +286,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
 }
 
 /* With the newest packet acked nothing will overtake what is missing: only a probe's ack can judge it. */
-static void arm_probe(struct sender *sender, const struct ack_turn *turn, bool newest_before)
+static void restart_probe_timer(struct sender *sender, const struct ack_turn *turn, bool newest_before)
 {
     if (turn->news) {
         sender->probe_backoff = 0;
@@ -304,23 +304,23 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     struct ack_turn turn = {
         .sender = sender, .events = events, .now_ns = now_ns, .lost_room = SENDER_LOST_PER_ACK_MAX};
     uint64_t base;
-    if (!expand(sender, ack, &base, &turn.largest))
+    if (!expand_numbers(sender, ack, &base, &turn.largest))
         return false;
     uint64_t rtt_ns = 0;
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;
-    take_counts(&turn, &ack->fixed);
+    note_counts(&turn, &ack->fixed);
     sender_end_silence(sender, now_ns);
     sender->quiet_from_ns = now_ns;
     /* Below the floor everything is settled: such an ack has nothing to say about packets. */
     if (turn.largest >= sender->floor) {
-        take_largest(&turn, ack, &rtt_ns);
+        settle_largest(&turn, ack, &rtt_ns);
         reorder_on_ack(&sender->reorder, ack->fixed.late_us * NS_PER_US, turn.largest_sent_ns,
                        sender->rtt.smoothed_ns, now_ns);
         walk_runs(&turn, base, ack);
         if (turn.spurious_bytes > 0)
             reorder_on_spurious(&sender->reorder, sender->rtt.smoothed_ns);
-        arm_probe(sender, &turn, newest_open);
+        restart_probe_timer(sender, &turn, newest_open);
     }
     sender_advance_floor(sender, now_ns);
     feed_strategy(&turn, rtt_ns, &ack->fixed);

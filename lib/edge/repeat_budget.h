@@ -1,0 +1,38 @@
+/* What a sender may spend on repeats at its tail: an account of repairs - losses, in packets / REPEAT_PACKET.
+ * It grows by a share of a packet with each new packet and each loss; a repeat costs one packet, given back
+ * for each copy that turns out to be lost.
+ *
+ * Guarantee: from one idleness to the next no more is earned than SENDER_REPEATS_SMALL packets, or
+ * REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones where that is more. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REPEAT_PACKET 4096
+#define REPEAT_SHARE  8u /* 0.195 % of new packets … */
+#define REPEAT_SHARE_FAST                                                                                    \
+    168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness: small objects need it most */
+#define REPEAT_SHARE_LOST    80u /* 1.95 % of those lost */
+#define SENDER_REPEATS_SMALL 32u
+/* Where more than one packet of REPEAT_LOSSY is lost the losses pay for more, the others for less: together
+ * below 3 % of those lost. */
+#define REPEAT_LOSSY            12u
+#define REPEAT_SHARE_LOSSY      2u  /* 0.05 % */
+#define REPEAT_SHARE_LOSSY_LOST 97u /* 2.37 % */
+
+struct repeat_budget {
+    int64_t left;        /* below zero: more copies came than chance lets expect */
+    uint64_t fast, even; /* earned since the path was last idle: the greater counts */
+};
+
+/* A new packet left, on a path that loses many (lossy) or few. */
+void repeat_budget_on_new(struct repeat_budget *budget, bool lossy);
+/* A packet was lost. */
+void repeat_budget_on_lost(struct repeat_budget *budget, bool lossy);
+/* The path was idle: what was earned for its tail is gone, debts are not. */
+void repeat_budget_on_idle(struct repeat_budget *budget);
+/* A repeat leaves. */
+void repeat_budget_spend(struct repeat_budget *budget);
+/* A copy was lost: the other one was no repeat too many. */
+void repeat_budget_give_back(struct repeat_budget *budget);

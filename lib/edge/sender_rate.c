@@ -1,0 +1,29 @@
+/* The rate of the sender: what the strategy says, under the cap. */
+#include "edge/sender_internal.h"
+
+#include "base/units.h"
+
+void sender_apply_rate(struct sender *sender)
+{
+    pacer_set_rate(&sender->pacer, MIN(sender->congestion.rate_bps, sender->rate_cap_bps));
+}
+
+void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
+                           bool known, uint64_t now_ns)
+{
+    sender->congestion = (struct congestion){.type = type, .packet_bytes = sender->config.packet_bytes_max};
+    type->init(&sender->congestion, initial_bps, known, sender->rtt.smoothed_ns, now_ns);
+    sender_apply_rate(sender);
+}
+
+void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps)
+{
+    CHECK(rate_cap_bps > 0);
+    sender->rate_cap_bps = rate_cap_bps;
+    sender_apply_rate(sender);
+}
+
+uint64_t sender_rate_bps(const struct sender *sender)
+{
+    return sender->pacer.rate_bps;
+}
