@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "base/units.h"
 
 static void put(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -22,31 +23,6 @@ static void put(struct report *report, const char *format, ...)
         report->truncated = true;
     else
         report->length += (size_t)length;
-}
-
-/* Bytes of the well-formed UTF-8 sequence that begins here (RFC 3629: no overlong forms, no surrogates), 0
- * when there is none. The terminating zero ends any sequence, so nothing behind it is read. */
-static int utf8_bytes(const unsigned char *c)
-{
-    static const struct {
-        unsigned char first_min, first_max, second_min, second_max;
-        int bytes;
-    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-    if (c[0] < 0x80)
-        return 1;
-    for (size_t form = 0; form < sizeof(forms) / sizeof(forms[0]); form++) {
-        if (c[0] < forms[form].first_min || c[0] > forms[form].first_max)
-            continue;
-        if (c[1] < forms[form].second_min || c[1] > forms[form].second_max)
-            return 0;
-        for (int index = 2; index < forms[form].bytes; index++)
-            if (c[index] < 0x80 || c[index] > 0xbf)
-                return 0;
-        return forms[form].bytes;
-    }
-    return 0;
 }
 
 /* A character as JSON writes it, or as a terminal may have it: no control character of C0 or C1. */
@@ -71,7 +47,7 @@ static void put_characters(struct report *report, const char *text, const char *
 {
     int bytes;
     for (const char *c = text; c < end; c += bytes == 0 ? 1 : bytes) {
-        bytes = utf8_bytes((const unsigned char *)c);
+        bytes = text_utf8_bytes((const unsigned char *)c);
         put_character(report, c, bytes);
     }
 }

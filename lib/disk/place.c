@@ -10,6 +10,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 #define CREATE_ATTEMPTS_MAX 8
 
 void place_show(char shown[PLACE_SHOWN_BYTES], const char *path)
@@ -29,6 +31,7 @@ bool place_say(char text[DISK_TEXT_BYTES], const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, DISK_TEXT_BYTES, format, arguments);
     va_end(arguments);
+    text_make_printable(text);
     return false;
 }
 

@@ -22,7 +22,8 @@ struct place {
 
 /* The path, or "..." and its end where it is too long. */
 void place_show(char shown[PLACE_SHOWN_BYTES], const char *path);
-/* Formats a reply's text, cut at its end where it is too long. Always false. */
+/* Formats a reply's text, cut at its end where it is too long; names of files are bytes, so what a terminal
+ * must not have becomes "?". Always false. */
 bool place_say(char text[DISK_TEXT_BYTES], const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "WHAT PATHsuffix: CAUSE"; the cause is errno's. Always false. */
 bool place_fail(char text[DISK_TEXT_BYTES], const char *what, const char *shown, const char *suffix);

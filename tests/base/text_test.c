@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/name.h"
+#include "base/text.h"
 
 static void name_valid__rows(void **state)
 {
@@ -120,11 +121,38 @@ static void bytes__big_endian_at_any_alignment(void **state)
     }
 }
 
+static void text_make_printable__rows(void **state)
+{
+    static const struct {
+        const char *text, *printable;
+    } rows[] = {
+        {"", ""},
+        {"plain ~", "plain ~"},
+        {"\x1b[31m", "?[31m"},
+        {"a\nb\tc\x7f", "a?b?c?"},
+        {"caf\xc3\xa9 \xf0\x9f\x99\x82", "caf\xc3\xa9 \xf0\x9f\x99\x82"},
+        {"\xc2\x9b"
+         "2J",
+         "?2J"},                           /* CSI of C1, one character */
+        {"\xe9t\xe9", "?t?"},              /* Latin-1 */
+        {"cut \xe2\x82", "cut ??"},        /* in the midst of a character */
+        {"\xc0\x8a\xed\xa0\x80", "?????"}, /* overlong, surrogate */
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        char text[32];
+        strcpy(text, rows[index].text);
+        text_make_printable(text);
+        assert_string_equal(text, rows[index].printable);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(name_valid__rows),
         cmocka_unit_test(path_stays_below__rows),
+        cmocka_unit_test(text_make_printable__rows),
         cmocka_unit_test(path_stays_below__length),
         cmocka_unit_test(name_copy__truncates_and_says_so),
         cmocka_unit_test(err__gathers_context),
