@@ -32,13 +32,21 @@ struct worker {
     atomic_bool stop;
 };
 
+/* The requests of one handle that may take long: they stay in order by staying with one thread. */
+struct order {
+    uint32_t under_way;
+    uint32_t worker; /* while there are some */
+};
+
 struct disk {
     struct disk_config config;
     uint32_t started;
     uint32_t collect_next; /* the thread whose replies are collected first */
     struct stream_thread *stream;
     struct file files[DISK_HANDLES_MAX];
-    struct worker workers[DISK_THREADS_MAX];
+    struct order orders[DISK_HANDLES_MAX]; /* of the submitting thread */
+    /* First config.threads of them for blocks, then DISK_SLOW_THREADS for what may take long. */
+    struct worker workers[DISK_THREADS_MAX + DISK_SLOW_THREADS];
 };
 
 /* ---- the threads ---- */
@@ -65,8 +73,10 @@ static void *run(void *argument)
     struct worker *worker = argument;
     struct disk_request request;
     struct disk_reply reply;
-    char name[16];
-    snprintf(name, sizeof(name), "disk-%u", worker->number % DISK_THREADS_MAX);
+    char name[32]; /* the kernel keeps 15 characters */
+    bool slow = worker->number >= worker->disk->config.threads;
+    snprintf(name, sizeof(name), "disk-%s%u", slow ? "slow-" : "",
+             slow ? worker->number - worker->disk->config.threads : worker->number);
     pthread_setname_np(pthread_self(), name);
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), worker->disk->config.nice); /* works on as it is else */
     for (;;) {
@@ -124,7 +134,7 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
     disk->config = *config;
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
         disk->files[handle].sparse = config->sparse;
-    while (disk->started < config->threads) {
+    while (disk->started < config->threads + DISK_SLOW_THREADS) {
         if (!start_worker(disk, disk->started, err)) {
             disk_stop(disk);
             return NULL;
@@ -164,15 +174,39 @@ void disk_stop(struct disk *disk)
 
 /* ---- the owner ---- */
 
+/* An fsync, the walk of a tree, its removal: minutes are possible, and blocks of other jobs must not wait for
+ * that. */
+static bool may_take_long(uint8_t op)
+{
+    return op != DISK_READ && op != DISK_WRITE && op != DISK_DIGEST;
+}
+
+/* The thread with the fewest requests under way. */
+static uint32_t least_busy(const struct disk *disk, uint32_t first, uint32_t end)
+{
+    uint32_t best = first;
+    for (uint32_t number = first + 1; number < end; number++)
+        if (disk->workers[number].under_way < disk->workers[best].under_way)
+            best = number;
+    return best;
+}
+
 static struct worker *choose(struct disk *disk, const struct disk_request *request)
 {
-    if (request->op != DISK_READ && request->op != DISK_WRITE)
-        return &disk->workers[request->handle % disk->started];
-    struct worker *best = &disk->workers[0];
-    for (uint32_t number = 1; number < disk->started; number++)
-        if (disk->workers[number].under_way < best->under_way)
-            best = &disk->workers[number];
-    return best;
+    struct order *order = &disk->orders[request->handle];
+    uint32_t threads = disk->config.threads;
+    if (!may_take_long(request->op))
+        return &disk->workers[least_busy(disk, 0, threads)];
+    if (order->under_way == 0)
+        order->worker = least_busy(disk, threads, disk->started);
+    return &disk->workers[order->worker];
+}
+
+static void count_collected(struct disk *disk, struct worker *worker, const struct disk_reply *reply)
+{
+    worker->under_way--;
+    if (may_take_long(reply->op))
+        disk->orders[reply->handle].under_way--;
 }
 
 bool disk_submit(struct disk *disk, const struct disk_request *request)
@@ -185,6 +219,8 @@ bool disk_submit(struct disk *disk, const struct disk_request *request)
     if (worker->under_way == DISK_QUEUE_MAX || !ring_push(&worker->requests, request))
         return false;
     worker->under_way++;
+    if (may_take_long(request->op))
+        disk->orders[request->handle].under_way++;
     wake(worker);
     return true;
 }
@@ -195,7 +231,7 @@ uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t ro
     for (uint32_t at = 0; at < disk->started; at++) {
         struct worker *worker = &disk->workers[(disk->collect_next + at) % disk->started];
         while (count < room && ring_pop(&worker->replies, &replies[count])) {
-            worker->under_way--;
+            count_collected(disk, worker, &replies[count]);
             count++;
         }
     }

@@ -3,6 +3,8 @@
  * READs and WRITEs of one handle run side by side and in any order; the other requests of a handle run in the
  * order in which they were submitted. The owner has no READ or WRITE of a handle outstanding when it submits
  * FINISH, ABORT or CLOSE, and nothing at all when it submits OPEN_*. Every request gets exactly one reply.
+ * READ, WRITE and DIGEST never wait behind a request that may take long (OPEN_*, FINISH, ABORT, CLOSE,
+ * MANIFEST), and those of one handle wait for another's only where more than DISK_SLOW_THREADS are under way.
  *
  * Threads: disk_submit and disk_collect belong to one thread; neither waits. Submitting makes a system call
  * only when the chosen disk thread sleeps. */
@@ -14,11 +16,12 @@
 #include "base/err.h"
 #include "store/disk.h"
 
-#define DISK_THREADS_MAX 16
-#define DISK_QUEUE_MAX   256 /* requests under way in one thread */
+#define DISK_THREADS_MAX  16  /* for blocks */
+#define DISK_SLOW_THREADS 8   /* for what may take long; as good as always asleep */
+#define DISK_QUEUE_MAX    256 /* requests under way in one thread */
 
 struct disk_config {
-    uint32_t threads; /* 1 … DISK_THREADS_MAX */
+    uint32_t threads; /* for blocks: 1 … DISK_THREADS_MAX */
     int nice;         /* of the threads; 19 leaves the cores to whoever polls */
     /* Targets get their length only, no space is reserved: for filesystems where that is dear. */
     bool sparse;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "disk/fully.h"
 #include "disk/hash.h"
 #include "disk/manifest.h"
 #include "disk/tree_sink.h"
@@ -185,21 +186,6 @@ static const char *suffix_of(const struct file *file)
     return file->kind == FILE_PART ? PLACE_PART_SUFFIX : "";
 }
 
-/* The bytes read; fewer at the end of the file; -1: errno. */
-static int64_t read_fully(int fd, uint8_t *data, uint32_t length, uint64_t offset)
-{
-    uint32_t got = 0;
-    while (got < length) {
-        ssize_t part = pread(fd, data + got, length - got, (off_t)(offset + got));
-        if (part == 0)
-            break;
-        if (part < 0 && errno != EINTR)
-            return -1;
-        got += part < 0 ? 0 : (uint32_t)part;
-    }
-    return got;
-}
-
 static bool source_changed(const struct file *file)
 {
     struct stat stat;
@@ -245,18 +231,6 @@ static enum disk_status read_block(struct file *file, const struct disk_request 
 static bool all_zero(const uint8_t *data, uint32_t length)
 {
     return data[0] == 0 && memcmp(data, data + 1, length - 1) == 0;
-}
-
-static bool write_fully(int fd, const uint8_t *data, uint32_t length, uint64_t offset)
-{
-    uint32_t put = 0;
-    while (put < length) {
-        ssize_t part = pwrite(fd, data + put, length - put, (off_t)(offset + put));
-        if (part < 0 && errno != EINTR)
-            return false;
-        put += part < 0 ? 0 : (uint32_t)part;
-    }
-    return true;
 }
 
 /* A block of zeros becomes a hole: the target is about as sparse as the source. */
@@ -349,7 +323,7 @@ static enum disk_status abort_file(struct file *file, struct disk_reply *reply)
     if (file->kind == FILE_TREE)
         return tree_sink_abort(file->sink, reply->text);
     if (file->kind != FILE_PART)
-        return DISK_OK;
+        return file->kind == FILE_FINISHED ? DISK_ALREADY_THERE : DISK_OK;
     file->kind = FILE_ABORTED;
     if (!place_part_is(&file->place, file->fd) ||
         unlinkat(file->place.directory_fd, file->place.part, 0) == 0)

@@ -51,6 +51,9 @@ bool stream_serve(struct stream_file *file, const struct disk_request *request, 
         reply->status = (uint8_t)finish(file, reply);
         return true;
     case DISK_ABORT:
+        reply->status = file->kind == STREAM_FINISHED ? DISK_ALREADY_THERE : DISK_OK;
+        stream_file_close(file);
+        return true;
     case DISK_CLOSE:
         stream_file_close(file);
         return true;

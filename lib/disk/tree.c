@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "disk/fully.h"
 
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -85,21 +86,6 @@ static bool unchanged(const struct pack_entry *entry, uint64_t inode, const stru
 {
     return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size == entry->size_bytes && stat->st_ino == inode &&
            stat->st_mtim.tv_sec == entry->modified_s && stat->st_mtim.tv_nsec == (long)entry->modified_ns;
-}
-
-/* The bytes read; fewer at the end of the file; -1: errno. */
-static int64_t read_fully(int fd, uint8_t *data, uint64_t length, uint64_t offset)
-{
-    uint64_t got = 0;
-    while (got < length) {
-        ssize_t part = pread(fd, data + got, length - got, (off_t)(offset + got));
-        if (part == 0)
-            break;
-        if (part < 0 && errno != EINTR)
-            return -1;
-        got += part < 0 ? 0 : (uint64_t)part;
-    }
-    return (int64_t)got;
 }
 
 static enum disk_status changed(const struct pack *pack, uint32_t number, char text[DISK_TEXT_BYTES])

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "disk/flush.h"
+#include "disk/fully.h"
 #include "disk/hash.h"
 #include "disk/unpack.h"
 #include "disk/walk.h"
@@ -36,9 +37,10 @@ struct tree_sink {
     struct place *place;
     int root_fd;
     uint8_t exists, durable, tree;
-    bool sparse;  /* no space is asked for beforehand */
-    bool there;   /* NAME was the same tree already */
-    bool renamed; /* NAME.part has become NAME */
+    bool sparse;   /* no space is asked for beforehand */
+    bool there;    /* NAME was the same tree already */
+    bool renamed;  /* NAME.part has become NAME */
+    bool unsynced; /* a syncfs has failed: nothing tells any more what is on the disk */
     uint64_t index_bytes, object_bytes;
     struct wire_hash index_hash;
     uint8_t *index;
@@ -251,6 +253,17 @@ static bool check_space(const struct tree_sink *sink, char text[DISK_TEXT_BYTES]
                      sink->place->shown, bytes / 1000000 + 1, free_bytes / 1000000);
 }
 
+/* False: text says why. What was never written, or lies behind the last of it, is no content. */
+static bool read_early(const struct tree_sink *sink, uint8_t *data, uint64_t length, uint64_t offset,
+                       char text[DISK_TEXT_BYTES])
+{
+    int64_t got = read_fully(sink->early_fd, data, length, offset);
+    if (got >= 0 && (uint64_t)got < length)
+        return place_say(text, "read early blocks of %s%s: end at byte %" PRIu64, sink->place->shown,
+                         PLACE_PART_SUFFIX, offset + (uint64_t)got);
+    return got >= 0 || place_fail(text, "read early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
+}
+
 static bool unpack_early(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
     bool good = true;
@@ -259,10 +272,9 @@ static bool unpack_early(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
         uint8_t *data = malloc(range->length + 1);
         if (data == NULL)
             good = place_say(text, "%s: out of memory", sink->place->shown);
-        else if (pread(sink->early_fd, data, range->length, (off_t)range->offset) != (ssize_t)range->length)
-            good = place_fail(text, "read early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
         else
-            good = unpack_range(&sink->unpack, range->offset, range->offset + range->length, data, text);
+            good = read_early(sink, data, range->length, range->offset, text) &&
+                   unpack_range(&sink->unpack, range->offset, range->offset + range->length, data, text);
         free(data);
     }
     return good;
@@ -319,8 +331,7 @@ static bool open_early(struct tree_sink *sink)
 static bool put_early(struct tree_sink *sink, uint64_t offset, uint64_t length, const uint8_t *data,
                       char text[DISK_TEXT_BYTES])
 {
-    if (open_early(sink) &&
-        (length == 0 || pwrite(sink->early_fd, data, length, (off_t)offset) == (ssize_t)length))
+    if (open_early(sink) && write_fully(sink->early_fd, data, length, offset))
         return add_range(&sink->early, offset, length) ||
                place_say(text, "%s: out of memory", sink->place->shown);
     return place_fail(text, "write early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
@@ -400,10 +411,8 @@ enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_reques
         memcpy(request->data, sink->index + request->offset, content - request->offset);
     uint8_t *data = request->data + (content - request->offset);
     bool early = !ready && !atomic_load(&sink->ready);
-    if (early && content < end && pread(sink->early_fd, data, end - content, (off_t)content) < 0) {
-        place_fail(text, "read early blocks of", sink->place->shown, PLACE_PART_SUFFIX);
+    if (early && content < end && !read_early(sink, data, end - content, content, text))
         status = DISK_FAILED;
-    }
     if (!ready)
         pthread_mutex_unlock(&sink->lock);
     if (!early && content < end)
@@ -429,8 +438,9 @@ static bool rename_new(const struct place *place)
 
 /* What was NAME is removed afterwards. Where two names can't change places in one step, NAME is not there for
  * a moment, and a crash then leaves it as NAME.old. */
-static bool swap(const struct place *place, char text[DISK_TEXT_BYTES])
+static bool swap(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
+    const struct place *place = sink->place;
     int fd = place->directory_fd;
     char old[sizeof(place->name) + sizeof(OLD_SUFFIX)];
     const char *aside = place->part;
@@ -440,6 +450,7 @@ static bool swap(const struct place *place, char text[DISK_TEXT_BYTES])
         if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0 || !rename_new(place))
             return place_fail(text, "rename to", place->shown, "");
     }
+    sink->renamed = true;
     return tree_remove(fd, aside) || place_fail(text, "remove the old", place->shown, "");
 }
 
@@ -451,15 +462,26 @@ static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
     if (!place_part_is(place, sink->root_fd))
         return place_say(text, "%s%s: was removed or replaced", place->shown, PLACE_PART_SUFFIX);
     if (sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat)) {
-        sink->renamed = swap(place, text);
-        return sink->renamed;
+        return swap(sink, text);
     }
     sink->renamed = rename_new(place);
     return sink->renamed || place_fail(text, "rename to", place->shown, "");
 }
 
 /* syncfs, not an fsync per file: one journal commit in place of as many as there are files. It writes back
- * what others have written to that filesystem as well, and since Linux 5.8 tells of write errors. */
+ * what others have written to that filesystem as well, and since Linux 5.8 tells of write errors. The first
+ * that fails is final, as in file.c. */
+static bool sync_tree(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    if (sink->durable == PART_DURABLE_NONE)
+        return true;
+    if (sink->unsynced)
+        return place_say(text, "%s%s: an earlier syncfs failed", sink->place->shown, PLACE_PART_SUFFIX);
+    errno = flush_stop(&sink->flush);
+    sink->unsynced = errno != 0 || syncfs(sink->root_fd) != 0;
+    return !sink->unsynced || place_fail(text, "syncfs", sink->place->shown, PLACE_PART_SUFFIX);
+}
+
 enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
     bool durable = sink->durable != PART_DURABLE_NONE;
@@ -469,15 +491,7 @@ enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BY
         place_say(text, "%s: its index never came whole", sink->place->shown);
         return DISK_FAILED;
     }
-    bool finished = unpack_finish(&sink->unpack, text);
-    errno = flush_stop(&sink->flush);
-    if (!finished)
-        return DISK_FAILED;
-    if (durable && (errno != 0 || syncfs(sink->root_fd) != 0)) {
-        place_fail(text, "syncfs", sink->place->shown, PLACE_PART_SUFFIX);
-        return DISK_FAILED;
-    }
-    if (!rename_part(sink, text))
+    if (!unpack_finish(&sink->unpack, text) || !sync_tree(sink, text) || !rename_part(sink, text))
         return DISK_FAILED;
     if (!durable || fsync(sink->place->directory_fd) == 0)
         return DISK_OK;
@@ -488,8 +502,9 @@ enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BY
 enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
     const struct place *place = sink->place;
-    if (sink->there || sink->renamed || !place_part_is(place, sink->root_fd) ||
-        tree_remove(place->directory_fd, place->part))
+    if (sink->there || sink->renamed)
+        return DISK_ALREADY_THERE;
+    if (!place_part_is(place, sink->root_fd) || tree_remove(place->directory_fd, place->part))
         return DISK_OK;
     place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
     return DISK_FAILED;

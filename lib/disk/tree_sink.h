@@ -20,8 +20,8 @@ enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_reque
                                  char text[DISK_TEXT_BYTES]);
 enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_request *request,
                                 char text[DISK_TEXT_BYTES]);
-/* Hard links, what split files and directories lack, syncfs, rename. */
+/* Hard links, what split files and directories lack, syncfs, rename. Failed: abort may follow. */
 enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BYTES]);
-/* Removes NAME.part, unless it has become NAME or was there. */
+/* Removes NAME.part. DISK_ALREADY_THERE: it has become NAME, or was there; nothing is removed. */
 enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES]);
 void tree_sink_close(struct tree_sink *sink);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "disk/fully.h"
 
 #define PRIVATE_DIRECTORY 0700
 #define PRIVATE_FILE      0600
@@ -70,18 +71,6 @@ static bool set_rest(const struct unpack *unpack, int fd, const struct pack_entr
 }
 
 /* ---- content ---- */
-
-static bool write_fully(int fd, const uint8_t *data, uint64_t length, uint64_t offset)
-{
-    uint64_t put = 0;
-    while (put < length) {
-        ssize_t part = pwrite(fd, data + put, length - put, (off_t)(offset + put));
-        if (part < 0 && errno != EINTR)
-            return false;
-        put += part < 0 ? 0 : (uint64_t)part;
-    }
-    return true;
-}
 
 static bool all_zero(const uint8_t *data, uint64_t length)
 {

@@ -25,7 +25,7 @@ void sim_disk_init(struct sim_disk *disk, uint64_t rate_bps, uint64_t free_bytes
     CHECK(disk->queue != NULL);
 }
 
-/* ABORT, or CLOSE: what was not finished is removed and its space is free again. */
+/* ABORT, or CLOSE: what was not finished, or failed to, is removed and its space is free again. */
 static void close_handle(struct sim_disk *disk, struct sim_handle *handle)
 {
     bool had_space = handle->target && !handle->discards && !handle->whole && !handle->finished;
@@ -297,17 +297,18 @@ static void finish(struct sim_disk *disk, struct sim_handle *handle, struct disk
     struct sim_file *file = file_find(disk, handle->name);
     struct sim_copy *copy = &disk->copies[handle->source];
     snprintf(reply->text, sizeof(reply->text), "/incoming/%.160s", handle->name);
-    handle->finished = true;
-    copy->finished_ns = now_ns;
-    copy->right_bytes = extent_bytes(&handle->right);
-    copy->verified = right;
-    if (handle->discards || handle->whole)
-        return;
-    if (file != NULL && handle->exists != PART_EXISTS_REPLACE) {
+    bool stored = !handle->discards && !handle->whole;
+    if (stored && file != NULL && handle->exists != PART_EXISTS_REPLACE) {
         failed(reply, "%.150s: File exists", handle->name);
         *copy = (struct sim_copy){0};
         return;
     }
+    handle->finished = true;
+    copy->finished_ns = now_ns;
+    copy->right_bytes = extent_bytes(&handle->right);
+    copy->verified = right;
+    if (!stored)
+        return;
     if (file == NULL) {
         CHECK(disk->file_count < SIM_FILES_MAX);
         file = &disk->files[disk->file_count++];
@@ -348,6 +349,10 @@ static void carry_out(struct sim_disk *disk, const struct disk_request *request,
     case DISK_DRAIN:
         break; /* not of this queue */
     case DISK_ABORT:
+        if (handle->target && !handle->discards && (handle->finished || handle->whole))
+            reply->status = DISK_ALREADY_THERE;
+        close_handle(disk, handle);
+        break;
     case DISK_CLOSE:
         close_handle(disk, handle);
         break;

@@ -9,6 +9,12 @@
  *           of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT
  *           (removes NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes;
  *           both return the hash
+ *
+ *           A FINISH that is answered with DISK_OK is the truth: NAME is there, whole, and on the disk as the
+ *           job's durability asks; an ABORT behind it, even one submitted before the answer came, is answered
+ *           with DISK_ALREADY_THERE and undoes nothing. A FINISH that failed leaves NAME.part: ABORT removes
+ *           it, CLOSE alone leaves it. What was NAME before is as it was, unless the text says otherwise (the
+ *           rename was done, and what comes behind it failed); ABORT then is answered as after success
  *   stream: OPEN_SOURCE or OPEN_TARGET of such an object, then FEEDs or DRAINs one at a time, then FINISH or
  *           ABORT (which also ends the FEED or DRAIN that waits), then CLOSE */
 #pragma once
@@ -40,7 +46,8 @@ enum disk_op {
 
 enum disk_status {
     DISK_OK = 0,
-    DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: it is there as it would become; READs may follow */
+    DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: it is there as it would become; READs may follow.
+                           ABORT: NAME is there and stays: FINISH was done, or there was nothing to do */
     DISK_FAILED,        /* text says what and why: "no space left: 12 GB needed, 3 GB free" … */
     DISK_ENDED,         /* FEED: the input ended behind these symbols */
     DISK_CHANGED,       /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */

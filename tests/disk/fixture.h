@@ -53,3 +53,4 @@ int run_error_tests(void);
 int run_tree_tests(void);
 int run_tree_random_tests(void);
 int run_stream_tests(void);
+int run_long_tests(void);

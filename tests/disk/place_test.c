@@ -51,7 +51,7 @@ static void open_target__existing_name_by_policy(void **state)
         case DISK_ALREADY_THERE:
             assert_int_equal(ask_read(&fixture, 0, got, 3, 0).status, DISK_OK);
             assert_memory_equal(got, "old", 3);
-            assert_int_equal(ask_op(&fixture, DISK_ABORT, 0).status, DISK_OK);
+            assert_int_equal(ask_op(&fixture, DISK_ABORT, 0).status, DISK_ALREADY_THERE);
             assert_content(&fixture, "file", "old", 3);
             break;
         case DISK_OK:

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/units.h"
 #include "disk/hash.h"
+#include "faults.h"
 #include "pack/pack.h"
 
 #define SOURCE 1
@@ -224,6 +225,42 @@ static void tree__blocks_come_again_after_bad_ones(void **state)
     finish(&fixture, "to");
     assert_tree_kept(&fixture, "to", true);
     fixture_stop(&fixture);
+}
+
+/* The kernel may do less than it is asked for, which is no error: blocks before the index, and after it. */
+static void tree__short_reads_and_writes_go_on(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    fixture_start(&fixture, 1, false);
+    make_tree(&fixture);
+    fixture.open.tree = PART_TREE_HARDLINKS;
+    faults_cut(1000);
+    copy_tree(&fixture, "to", true);
+    faults_reset();
+    assert_tree_kept(&fixture, "to", true);
+    fixture_stop(&fixture);
+}
+
+/* Names are bytes; a terminal gets neither an escape sequence nor a line that a name has made up. */
+static void tree__names_in_texts_are_printable(void **state)
+{
+    (void)state;
+    const char *const names[] = {"\x1b[2Jred", "two\nlines", "c1\xc2\x9b", "caf\xe9", "caf\xc3\xa9"};
+    const char *const shown[] = {"?[2Jred", "two?lines", "c1?", "caf?", "caf\xc3\xa9"};
+    for (size_t at = 0; at < sizeof(names) / sizeof(names[0]); at++) {
+        struct fixture fixture;
+        char path[64];
+        fixture_start(&fixture, 1, false);
+        make_directory(&fixture, "from");
+        snprintf(path, sizeof(path), "from/%s", names[at]);
+        assert_int_equal(mkfifo(path_of(&fixture, path), 0600), 0);
+        struct disk_reply reply = open_source(&fixture);
+        assert_failed(&reply, shown[at]);
+        reply = ask_source(&fixture, SOURCE, names[at]);
+        assert_failed(&reply, shown[at]);
+        fixture_stop(&fixture);
+    }
 }
 
 static void tree__empty_ones(void **state)
@@ -586,6 +623,8 @@ int run_tree_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tree__is_kept_whatever_the_order),
         cmocka_unit_test(tree__blocks_come_again_after_bad_ones),
+        cmocka_unit_test(tree__short_reads_and_writes_go_on),
+        cmocka_unit_test(tree__names_in_texts_are_printable),
         cmocka_unit_test(tree__empty_ones),
         cmocka_unit_test(tree__holes_stay_holes),
         cmocka_unit_test(tree__xattrs_only_on_request),
