@@ -112,12 +112,12 @@ static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES]
 
 static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
 {
-    int fd = place_create_part(&file->place, text);
+    int fd = part_create(&file->place, 0644, text);
     if (fd < 0)
         return DISK_FAILED;
     if ((!file->sparse && !place_check_space(&file->place, fd, file->size_bytes, text)) ||
         !allocate(file, fd, text)) {
-        (void)unlinkat(file->place.directory_fd, file->place.part, 0); /* the first failure is what counts */
+        (void)part_remove(&file->place, fd); /* the first failure is what counts */
         close(fd);
         return DISK_FAILED;
     }
@@ -131,7 +131,7 @@ static enum disk_status open_tree_target(struct file *file, const struct disk_op
 {
     file->sink = tree_sink_open(&file->place, open_as, file->sparse, reply);
     if (file->sink == NULL) {
-        place_close(&file->place);
+        place_undo(&file->place);
         return DISK_FAILED;
     }
     file->kind = FILE_TREE;
@@ -159,7 +159,7 @@ static enum disk_status open_target(struct file *file, const struct disk_open *o
     else if (status == DISK_ALREADY_THERE)
         file->kind = FILE_FINISHED;
     if (status == DISK_FAILED)
-        place_close(&file->place);
+        place_undo(&file->place);
     return status;
 }
 
@@ -285,7 +285,7 @@ static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
         place_say(text, "%s%s: an earlier fsync failed", file->place.shown, PLACE_PART_SUFFIX);
         return false;
     }
-    if (!place_part_is(&file->place, file->fd)) {
+    if (!part_is(&file->place, file->fd)) {
         place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
         return false;
     }
@@ -294,11 +294,10 @@ static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
     /* Not fdatasync: the time counts for skip-if-same. */
     if (durable && !sync_file(file, fsync(file->fd), text))
         return false;
-    if (!place_rename(&file->place, file->exists != PART_EXISTS_FAIL, text))
+    if (!part_rename(&file->place, file->fd, file->exists != PART_EXISTS_FAIL, text))
         return false;
     file->kind = FILE_FINISHED;
-    return !durable || fsync(file->place.directory_fd) == 0 ||
-           place_fail(text, "fsync of the directory of", file->place.shown, "");
+    return !durable || place_sync(&file->place, text);
 }
 
 static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
@@ -325,8 +324,7 @@ static enum disk_status abort_file(struct file *file, struct disk_reply *reply)
     if (file->kind != FILE_PART)
         return file->kind == FILE_FINISHED ? DISK_ALREADY_THERE : DISK_OK;
     file->kind = FILE_ABORTED;
-    if (!place_part_is(&file->place, file->fd) ||
-        unlinkat(file->place.directory_fd, file->place.part, 0) == 0)
+    if (part_remove(&file->place, file->fd))
         return DISK_OK;
     place_fail(reply->text, "remove", file->place.shown, PLACE_PART_SUFFIX);
     return DISK_FAILED;

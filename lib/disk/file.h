@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "disk/place.h"
+#include "disk/part.h"
 
 enum file_kind {
     FILE_CLOSED = 0,

@@ -1,5 +1,5 @@
-/* pread and pwrite that go on until all is done: the kernel may do less than it was asked for (a signal, a full
- * disk, 2 GiB at once), and then sets no errno. Blocking calls, made by the disk threads only. */
+/* pread and pwrite that go on until all is done: the kernel may do less than it was asked for (a signal, a
+ * full disk, 2 GiB at once), and then sets no errno. Blocking calls, made by the disk threads only. */
 #pragma once
 
 #include <stdbool.h>

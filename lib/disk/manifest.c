@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "disk/place.h"
+#include "disk/part.h"
 
 static bool write_text(const struct place *place, int fd, const struct disk_request *request,
                        char text[DISK_TEXT_BYTES])
@@ -18,7 +18,7 @@ static bool write_text(const struct place *place, int fd, const struct disk_requ
     }
     if (request->open->durable != PART_DURABLE_NONE && fsync(fd) != 0)
         return place_fail(text, "fsync", place->shown, PLACE_PART_SUFFIX);
-    return place_rename(place, true, text);
+    return part_rename(place, fd, true, text);
 }
 
 enum disk_status manifest_serve(const struct disk_request *request, struct disk_reply *reply)
@@ -26,14 +26,17 @@ enum disk_status manifest_serve(const struct disk_request *request, struct disk_
     struct place place;
     if (!place_open(&place, request->open->directory, request->open->file, reply->text))
         return DISK_FAILED;
-    int fd = place_create_part(&place, reply->text);
+    int fd = part_create(&place, 0644, reply->text);
     bool written = fd >= 0 && write_text(&place, fd, request, reply->text);
     if (fd >= 0 && !written)
-        (void)unlinkat(place.directory_fd, place.part, 0); /* the first failure is what counts */
+        (void)part_remove(&place, fd); /* the first failure is what counts */
     if (fd >= 0)
         close(fd);
     if (written)
         place_say(reply->text, "%s", strlen(place.path) < sizeof(reply->text) ? place.path : place.shown);
-    place_close(&place);
+    if (written)
+        place_close(&place);
+    else
+        place_undo(&place);
     return written ? DISK_OK : DISK_FAILED;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 
 #include "base/text.h"
 
-#define CREATE_ATTEMPTS_MAX 8
+#define OPEN_DIRECTORY    (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define OPEN_ATTEMPTS_MAX 8
 
 void place_show(char shown[PLACE_SHOWN_BYTES], const char *path)
 {
@@ -40,38 +42,85 @@ bool place_fail(char text[DISK_TEXT_BYTES], const char *what, const char *shown,
     return place_say(text, "%s %s%s: %s", what, shown, suffix, strerrordesc_np(errno));
 }
 
-/* Opens, after making it where it is missing, one directory below fd. */
-static int descend(int fd, const char *name)
+/* ---- the way to NAME ---- */
+
+static bool is_same(int directory_fd, const char *name, int fd)
 {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    int below = openat(fd, name, flags);
-    if (below >= 0 || errno != ENOENT)
-        return below;
-    if (mkdirat(fd, name, 0755) != 0 && errno != EEXIST)
-        return -1;
-    return openat(fd, name, flags);
+    struct stat there, here;
+    return fstat(fd, &here) == 0 && fstatat(directory_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-static bool open_parent(struct place *place, const char *file, char text[DISK_TEXT_BYTES])
+/* Opens one directory further down, after making it where it is missing. As long as its descriptor is open a
+ * shared lock tells other places that somebody is in it, see remove_made. -1: errno. */
+static int descend(struct place *place, const char *name)
+{
+    struct stat stat;
+    bool made = false;
+    int fd = openat(place->directory_fd, name, OPEN_DIRECTORY);
+    if (fd < 0 && errno == ENOENT) {
+        made = mkdirat(place->directory_fd, name, 0755) == 0;
+        if (!made && errno != EEXIST)
+            return -1;
+        fd = openat(place->directory_fd, name, OPEN_DIRECTORY);
+    }
+    if (fd < 0)
+        return -1;
+    bool locked = flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some filesystems can't */
+    if (locked && fstat(fd, &stat) == 0 && stat.st_nlink != 0) {
+        place->made = made ? place->made + 1 : 0; /* above one that was there nothing is ours alone */
+        return fd;
+    }
+    close(fd);
+    errno = ESTALE; /* another place is removing it, or has */
+    return -1;
+}
+
+static void go_to(struct place *place, int fd)
+{
+    close(place->directory_fd);
+    place->directory_fd = fd;
+}
+
+/* False: errno. */
+static bool open_way(struct place *place, const char *file)
 {
     const char *rest = file;
     for (const char *slash = strchr(rest, '/'); slash != NULL; slash = strchr(rest, '/')) {
         char name[PATH_BYTES];
         snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-        int below = descend(place->directory_fd, name);
-        if (below < 0) {
-            place_say(text, "%s: a directory on the way: %s", place->shown,
-                      errno == ELOOP || errno == ENOTDIR ? "Not a directory, or a symbolic link"
-                                                         : strerrordesc_np(errno));
+        int fd = descend(place, name);
+        if (fd < 0)
             return false;
-        }
-        close(place->directory_fd);
-        place->directory_fd = below;
+        go_to(place, fd);
+        place->depth++;
         rest = slash + 1;
+        snprintf(place->way, sizeof(place->way), "%.*s", (int)(slash - file), file);
     }
     snprintf(place->name, sizeof(place->name), "%s", rest);
     snprintf(place->part, sizeof(place->part), "%s%s", rest, PLACE_PART_SUFFIX);
     return true;
+}
+
+/* Goes up again through the directories that were made on the way and removes them, as far as they are empty
+ * and nobody else is in them. */
+static void remove_made(struct place *place)
+{
+    char path[sizeof(place->path)];
+    snprintf(path, sizeof(path), "%s", place->way);
+    for (bool gone = true; gone && place->made > 0; place->made--) {
+        char *slash = strrchr(path, '/');
+        const char *name = slash == NULL ? path : slash + 1;
+        int above_fd = openat(place->directory_fd, "..", OPEN_DIRECTORY);
+        if (above_fd < 0)
+            return;
+        gone = is_same(above_fd, name, place->directory_fd) &&
+               flock(place->directory_fd, LOCK_EX | LOCK_NB) == 0 &&
+               unlinkat(above_fd, name, AT_REMOVEDIR) == 0;
+        go_to(place, above_fd);
+        if (slash != NULL)
+            *slash = '\0';
+    }
 }
 
 bool place_open(struct place *place, const char *directory, const char *file, char text[DISK_TEXT_BYTES])
@@ -80,18 +129,54 @@ bool place_open(struct place *place, const char *directory, const char *file, ch
     place_show(place->shown, place->path);
     if (!path_stays_below(file))
         return place_say(text, "%s: not a path below the directory", place->shown);
-    place->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (place->directory_fd < 0)
-        return place_say(text, "%s: its directory: %s", place->shown, strerrordesc_np(errno));
-    if (open_parent(place, file, text))
-        return true;
-    close(place->directory_fd);
-    return false;
+    for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
+        place->made = place->depth = 0;
+        place->way[0] = '\0';
+        place->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (place->directory_fd < 0)
+            return place_say(text, "%s: its directory: %s", place->shown, strerrordesc_np(errno));
+        if (open_way(place, file))
+            return true;
+        int cause = errno;
+        place_undo(place);
+        errno = cause;
+        if (cause != ESTALE)
+            break;
+        sched_yield();
+    }
+    return place_say(text, "%s: a directory on the way: %s", place->shown,
+                     errno == ELOOP || errno == ENOTDIR ? "Not a directory, or a symbolic link"
+                                                        : strerrordesc_np(errno));
 }
 
 void place_close(struct place *place)
 {
     close(place->directory_fd);
+}
+
+void place_undo(struct place *place)
+{
+    remove_made(place);
+    place_close(place);
+}
+
+bool place_sync(const struct place *place, char text[DISK_TEXT_BYTES])
+{
+    int fd = place->directory_fd;
+    bool good = fsync(fd) == 0;
+    for (uint32_t above = 0; good && above < place->depth; above++) {
+        int above_fd = openat(fd, "..", OPEN_DIRECTORY);
+        if (fd != place->directory_fd)
+            close(fd);
+        fd = above_fd;
+        good = fd >= 0 && fsync(fd) == 0;
+    }
+    int cause = errno;
+    if (fd >= 0 && fd != place->directory_fd)
+        close(fd);
+    errno = cause;
+    return good || place_say(text, "%s is there, but fsync of its directory: %s", place->shown,
+                             strerrordesc_np(errno));
 }
 
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES])
@@ -104,74 +189,4 @@ bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, c
         return true;
     return place_say(text, "no space left for %s: %" PRIu64 " MB needed, %" PRIu64 " MB free", place->shown,
                      size_bytes / 1000000 + 1, free_bytes / 1000000);
-}
-
-bool place_part_is(const struct place *place, int fd)
-{
-    struct stat mine, there;
-    if (fstat(fd, &mine) != 0 || fstatat(place->directory_fd, place->part, &there, AT_SYMLINK_NOFOLLOW) != 0)
-        return false;
-    return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-}
-
-/* What a writer that is no more has left behind. False: it is no such thing, or is being written. */
-static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES])
-{
-    struct stat there;
-    if (fstatat(place->directory_fd, place->part, &there, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT || place_fail(text, "open", place->shown, PLACE_PART_SUFFIX);
-    if (!S_ISREG(there.st_mode))
-        return place_say(text, "%s%s: is in the way and not a regular file", place->shown, PLACE_PART_SUFFIX);
-    int fd = openat(place->directory_fd, place->part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT || place_fail(text, "open", place->shown, PLACE_PART_SUFFIX);
-    bool removed = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (!removed)
-        place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
-    else if (place_part_is(place, fd) && unlinkat(place->directory_fd, place->part, 0) != 0 &&
-             errno != ENOENT)
-        removed = place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
-    close(fd);
-    return removed;
-}
-
-/* Another job may take the new file for a leftover until the lock is ours: then begin again. */
-int place_create_part(const struct place *place, char text[DISK_TEXT_BYTES])
-{
-    for (int attempt = 0; attempt < CREATE_ATTEMPTS_MAX; attempt++) {
-        int fd = openat(place->directory_fd, place->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                        0644);
-        if (fd >= 0) {
-            if (flock(fd, LOCK_EX | LOCK_NB) == 0 && place_part_is(place, fd))
-                return fd;
-            close(fd);
-        } else if (errno != EEXIST) {
-            place_fail(text, "create", place->shown, PLACE_PART_SUFFIX);
-            return -1;
-        } else if (!remove_leftover(place, text)) {
-            return -1;
-        }
-    }
-    place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
-    return -1;
-}
-
-/* A hard link never replaces either, and is known to more filesystems than RENAME_NOREPLACE. */
-static int rename_noreplace(const struct place *place)
-{
-    int fd = place->directory_fd;
-    if (renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0)
-        return 0;
-    if (errno != EINVAL && errno != ENOSYS)
-        return -1;
-    if (linkat(fd, place->part, fd, place->name, 0) != 0)
-        return -1;
-    return unlinkat(fd, place->part, 0);
-}
-
-bool place_rename(const struct place *place, bool replace, char text[DISK_TEXT_BYTES])
-{
-    int fd = place->directory_fd;
-    int result = replace ? renameat(fd, place->part, fd, place->name) : rename_noreplace(place);
-    return result == 0 || place_fail(text, "rename to", place->shown, "");
 }

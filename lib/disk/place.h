@@ -1,6 +1,6 @@
-/* Where a target lies: the permitted directory, directories below it, NAME and NAME.part. Resolved one
- * component at a time from the permitted directory's descriptor, never through a symbolic link, so that no
- * name and no link made meanwhile leads out of it. */
+/* Where a target lies: the permitted directory, directories below it, NAME. Resolved one component at a time
+ * from the permitted directory's descriptor, never through a symbolic link, so that no name and no link made
+ * meanwhile leads out of it. What becomes of NAME.part is part.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,8 +14,11 @@
 
 struct place {
     int directory_fd; /* of the directory that NAME lies in */
+    uint32_t depth;   /* directories from the permitted one down to that; 0: NAME lies in the permitted one */
+    uint32_t made;    /* so many of them, the last ones, were missing */
     char name[PATH_BYTES];
     char part[PATH_BYTES + sizeof(PLACE_PART_SUFFIX)];
+    char way[PATH_BYTES];          /* from the permitted directory to that of NAME */
     char path[2 * PATH_BYTES];     /* the whole path */
     char shown[PLACE_SHOWN_BYTES]; /* its end, for texts */
 };
@@ -28,14 +31,13 @@ bool place_say(char text[DISK_TEXT_BYTES], const char *format, ...) __attribute_
 /* "WHAT PATHsuffix: CAUSE"; the cause is errno's. Always false. */
 bool place_fail(char text[DISK_TEXT_BYTES], const char *what, const char *shown, const char *suffix);
 
-/* Makes missing directories below the permitted one. False: text says why, nothing is open. */
+/* Makes missing directories below the permitted one. False: text says why, nothing is open, nothing made. */
 bool place_open(struct place *place, const char *directory, const char *file, char text[DISK_TEXT_BYTES]);
 void place_close(struct place *place);
-/* Creates NAME.part, empty and locked (flock); replaces one that nobody holds. -1: text says why. */
-int place_create_part(const struct place *place, char text[DISK_TEXT_BYTES]);
+/* Closes, and removes the directories that place_open made, unless there is something or somebody in them. */
+void place_undo(struct place *place);
+/* fsync of the directory of NAME and of those above it, up to the permitted one: NAME outlasts a power loss
+ * only if they do, and whoever made them need not have asked for that. False: text says why. */
+bool place_sync(const struct place *place, char text[DISK_TEXT_BYTES]);
 /* False: text says how much is needed and how much is free. */
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES]);
-/* NAME.part is still the file behind fd. */
-bool place_part_is(const struct place *place, int fd);
-/* NAME.part becomes NAME; unless `replace`, only where no NAME is. */
-bool place_rename(const struct place *place, bool replace, char text[DISK_TEXT_BYTES]);

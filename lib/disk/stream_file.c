@@ -43,7 +43,7 @@ void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_re
 void stream_file_close(struct stream_file *file)
 {
     if (file->kind == STREAM_PART)
-        (void)unlinkat(file->place.directory_fd, file->place.part, 0); /* nobody is left to be told */
+        (void)part_remove(&file->place, file->fd); /* nobody is left to be told */
     if (file->fd >= 0 && file->kind != STREAM_CLOSED)
         close(file->fd);
     if (file->placed)

@@ -16,7 +16,7 @@
 #include <poll.h>
 #include <stdint.h>
 
-#include "disk/place.h"
+#include "disk/part.h"
 
 #define STREAM_RETRY_NS (20 * NS_PER_MS) /* how often somebody who reads is looked for */
 

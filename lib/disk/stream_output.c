@@ -49,7 +49,7 @@ static bool find_reader(struct stream_file *file, uint64_t now_ns, char text[DIS
 
 static enum disk_status open_record(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
-    file->fd = place_create_part(&file->place, text);
+    file->fd = part_create(&file->place, 0644, text);
     if (file->fd < 0)
         return DISK_FAILED;
     file->kind = STREAM_PART;
@@ -103,7 +103,7 @@ enum disk_status stream_output_open(struct stream_file *file, const struct disk_
     }
     if (status == DISK_FAILED) {
         if (file->placed)
-            place_close(&file->place);
+            place_undo(&file->place);
         file->placed = false;
         file->kind = STREAM_CLOSED;
     }
@@ -212,23 +212,24 @@ bool stream_output_drain(struct stream_file *file, uint64_t now_ns, struct disk_
 
 static bool finish_record(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
-    if (!place_part_is(&file->place, file->fd))
+    if (!part_is(&file->place, file->fd))
         return place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
     if (file->durable != PART_DURABLE_NONE && fsync(file->fd) != 0)
         return place_fail(text, "fsync", file->place.shown, PLACE_PART_SUFFIX);
-    return place_rename(&file->place, file->exists == PART_EXISTS_REPLACE, text) &&
-           (file->durable == PART_DURABLE_NONE || fsync(file->place.directory_fd) == 0 ||
-            place_fail(text, "fsync the directory of", file->place.shown, ""));
+    if (!part_rename(&file->place, file->fd, file->exists == PART_EXISTS_REPLACE, text))
+        return false;
+    file->kind = STREAM_FINISHED; /* NAME is there, whatever comes */
+    return file->durable == PART_DURABLE_NONE || place_sync(&file->place, text);
 }
 
 enum disk_status stream_output_finish(struct stream_file *file, char text[DISK_TEXT_BYTES])
 {
-    if (file->kind == STREAM_PART && !finish_record(file, text))
-        return DISK_FAILED;
     if (file->kind != STREAM_PART && file->kind != STREAM_OUTPUT) {
         place_say(text, "%s: not open for this", file->place.shown);
         return DISK_FAILED;
     }
+    if (file->kind == STREAM_PART && !finish_record(file, text))
+        return DISK_FAILED;
     /* Closed now, so that the reader sees the end when it is known to be the right one. */
     if (file->fd >= 0)
         close(file->fd);

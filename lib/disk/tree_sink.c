@@ -15,6 +15,7 @@
 #include "disk/flush.h"
 #include "disk/fully.h"
 #include "disk/hash.h"
+#include "disk/part.h"
 #include "disk/unpack.h"
 #include "disk/walk.h"
 
@@ -123,11 +124,9 @@ static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES
     int fd = open_directory(place->directory_fd, place->part);
     if (fd < 0)
         return errno == ENOENT || place_fail(text, "open", place->shown, PLACE_PART_SUFFIX);
-    bool removed = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    if (!removed)
-        place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
-    else if (!tree_remove(place->directory_fd, place->part))
-        removed = place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
+    bool removed =
+        part_is_leftover(place, fd, text) && (tree_remove(place->directory_fd, place->part) ||
+                                              place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX));
     close(fd);
     return removed;
 }
@@ -138,7 +137,7 @@ static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
     for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
         if (mkdirat(place->directory_fd, place->part, 0700) == 0) {
             int fd = open_directory(place->directory_fd, place->part);
-            if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && place_part_is(place, fd))
+            if (fd >= 0 && part_claim(place, fd))
                 return fd;
             if (fd >= 0)
                 close(fd);
@@ -436,6 +435,16 @@ static bool rename_new(const struct place *place)
            (flags_unknown() && renameat(fd, place->part, fd, place->name) == 0);
 }
 
+/* The old tree stands at NAME.part: should its removal be cut short, the rest is a leftover. */
+static void mark_old(const struct place *place)
+{
+    int old_fd = open_directory(place->directory_fd, place->part);
+    if (old_fd < 0)
+        return;
+    (void)part_claim(place, old_fd);
+    close(old_fd);
+}
+
 /* What was NAME is removed afterwards. Where two names can't change places in one step, NAME is not there for
  * a moment, and a crash then leaves it as NAME.old. */
 static bool swap(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
@@ -444,14 +453,22 @@ static bool swap(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
     int fd = place->directory_fd;
     char old[sizeof(place->name) + sizeof(OLD_SUFFIX)];
     const char *aside = place->part;
-    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) != 0) {
+    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) == 0) {
+        mark_old(place);
+    } else {
         aside = old;
         snprintf(old, sizeof(old), "%s" OLD_SUFFIX, place->name);
-        if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0 || !rename_new(place))
+        if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0)
             return place_fail(text, "rename to", place->shown, "");
+        if (!rename_new(place)) {
+            place_fail(text, "rename to", place->shown, "");
+            (void)renameat(fd, old, fd, place->name); /* the first failure is what counts */
+            return false;
+        }
     }
     sink->renamed = true;
-    return tree_remove(fd, aside) || place_fail(text, "remove the old", place->shown, "");
+    return tree_remove(fd, aside) || place_say(text, "%s is there, but removing the one before: %s",
+                                               place->shown, strerrordesc_np(errno));
 }
 
 static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
@@ -459,13 +476,16 @@ static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
     const struct place *place = sink->place;
     int fd = place->directory_fd;
     struct stat stat;
-    if (!place_part_is(place, sink->root_fd))
+    if (!part_is(place, sink->root_fd))
         return place_say(text, "%s%s: was removed or replaced", place->shown, PLACE_PART_SUFFIX);
-    if (sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat)) {
-        return swap(sink, text);
-    }
-    sink->renamed = rename_new(place);
-    return sink->renamed || place_fail(text, "rename to", place->shown, "");
+    bool replaces = sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat);
+    bool good = replaces ? swap(sink, text) : rename_new(place);
+    if (!replaces && !good)
+        place_fail(text, "rename to", place->shown, "");
+    sink->renamed = sink->renamed || good;
+    if (sink->renamed)
+        part_unmark(sink->root_fd);
+    return good;
 }
 
 /* syncfs, not an fsync per file: one journal commit in place of as many as there are files. It writes back
@@ -493,10 +513,7 @@ enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BY
     }
     if (!unpack_finish(&sink->unpack, text) || !sync_tree(sink, text) || !rename_part(sink, text))
         return DISK_FAILED;
-    if (!durable || fsync(sink->place->directory_fd) == 0)
-        return DISK_OK;
-    place_fail(text, "fsync of the directory of", sink->place->shown, "");
-    return DISK_FAILED;
+    return !durable || place_sync(sink->place, text) ? DISK_OK : DISK_FAILED;
 }
 
 enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
@@ -504,7 +521,7 @@ enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYT
     const struct place *place = sink->place;
     if (sink->there || sink->renamed)
         return DISK_ALREADY_THERE;
-    if (!place_part_is(place, sink->root_fd) || tree_remove(place->directory_fd, place->part))
+    if (!part_is(place, sink->root_fd) || tree_remove(place->directory_fd, place->part))
         return DISK_OK;
     place_fail(text, "remove", place->shown, PLACE_PART_SUFFIX);
     return DISK_FAILED;

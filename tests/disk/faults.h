@@ -1,5 +1,5 @@
-/* The kernel's faults at will: fsync, syncfs, pread and pwrite of the whole program go through here (the linker's
- * --wrap). All is off until a test sets it; faults_reset at its end. */
+/* The kernel's faults at will: fsync, syncfs, pread and pwrite of the whole program go through here (the
+ * linker's --wrap). All is off until a test sets it; faults_reset at its end. */
 #pragma once
 
 #include <stdbool.h>

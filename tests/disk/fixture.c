@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -119,6 +120,11 @@ void assert_content(const struct fixture *fixture, const char *file, const void 
     assert_memory_equal(content, data, length);
     close(fd);
     free(content);
+}
+
+bool knows_attributes(const struct fixture *fixture)
+{
+    return setxattr(fixture->directory, "user.sluice.test", "1", 1, 0) == 0;
 }
 
 void assert_failed(const struct disk_reply *reply, const char *text_part)

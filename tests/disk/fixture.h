@@ -45,6 +45,8 @@ void make_file(const struct fixture *fixture, const char *file, const void *data
                uint64_t modified_ns);
 bool file_exists(const struct fixture *fixture, const char *file);
 void assert_content(const struct fixture *fixture, const char *file, const void *data, size_t length);
+/* Whether the filesystem of the fixture has attributes of the user, by which leftovers are known. */
+bool knows_attributes(const struct fixture *fixture);
 void assert_failed(const struct disk_reply *reply, const char *text_part);
 
 int run_disk_tests(void);

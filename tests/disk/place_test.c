@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#include "faults.h"
 
 static struct fixture fixture;
 
@@ -135,14 +138,116 @@ static void open_target__one_writer_per_part(void **state)
 static void open_target__replaces_a_leftover(void **state)
 {
     (void)state;
-    make_file(&fixture, "file.part", "left from before", 16, 0);
+    if (!knows_attributes(&fixture))
+        skip();
     assert_int_equal(ask_target(&fixture, 0, "file", 2).status, DISK_OK);
-    assert_content(&fixture, "file.part", "\0\0", 2);
+    assert_int_equal(ask_write(&fixture, 0, (uint8_t[]){'a', 'b'}, 2, 0).status, DISK_OK);
     /* Closed without FINISH or ABORT, as when the node stops: the part stays, and is a leftover next time. */
     assert_int_equal(ask_op(&fixture, DISK_CLOSE, 0).status, DISK_OK);
-    assert_true(file_exists(&fixture, "file.part"));
+    assert_content(&fixture, "file.part", "ab", 2);
     assert_int_equal(ask_target(&fixture, 0, "file", 3).status, DISK_OK);
     assert_content(&fixture, "file.part", "\0\0\0", 3);
+    assert_int_equal(ask_op(&fixture, DISK_FINISH, 0).status, DISK_OK);
+    assert_int_equal(ask_op(&fixture, DISK_CLOSE, 0).status, DISK_OK);
+    /* What was whole once is no leftover, whatever it is called. */
+    char from[PATH_ROOM];
+    snprintf(from, sizeof(from), "%s", path_of(&fixture, "file"));
+    assert_int_equal(rename(from, path_of(&fixture, "file.part")), 0);
+    struct disk_reply reply = ask_target(&fixture, 0, "file", 1);
+    assert_failed(&reply, "file.part: is in the way and not of a job");
+}
+
+/* What others have put at NAME.part stays, whatever the policy and the object. */
+static void open_target__removes_nothing_foreign(void **state)
+{
+    (void)state;
+    const enum part_object objects[] = {PART_OBJECT_FILE, PART_OBJECT_DIRECTORY, PART_OBJECT_STREAM};
+    const enum part_exists policies[] = {PART_EXISTS_FAIL, PART_EXISTS_REPLACE, PART_EXISTS_SKIP_IF_SAME};
+    make_file(&fixture, "file.part", "foreign", 7, 0);
+    assert_int_equal(mkdir(path_of(&fixture, "tree.part"), 0755), 0);
+    make_file(&fixture, "tree.part/file", "foreign", 7, 0);
+    fixture.open.index_bytes = 32;
+    for (size_t object = 0; object < 3; object++)
+        for (size_t policy = 0; policy < 3; policy++)
+            for (size_t name = 0; name < 2; name++) {
+                fixture.open.object = (uint8_t)objects[object];
+                fixture.open.exists = (uint8_t)policies[policy];
+                struct disk_reply reply = ask_target(&fixture, 0, name == 0 ? "file" : "tree", 32);
+                assert_failed(&reply, ".part: is in the way and not ");
+                assert_content(&fixture, "file.part", "foreign", 7);
+                assert_content(&fixture, "tree.part/file", "foreign", 7);
+            }
+}
+
+/* A copy of a part, attributes and all, is not the part. */
+static void open_target__a_copied_part_is_foreign(void **state)
+{
+    (void)state;
+    char command[3 * PATH_ROOM];
+    assert_int_equal(ask_target(&fixture, 0, "file", 2).status, DISK_OK);
+    snprintf(command, sizeof(command), "cp -a %s/file.part %s/copy.part", fixture.directory,
+             fixture.directory);
+    assert_int_equal(system(command), 0);
+    struct disk_reply reply = ask_target(&fixture, 1, "copy", 1);
+    assert_failed(&reply, "copy.part: is in the way and not of a job");
+    assert_int_equal(ask_op(&fixture, DISK_FINISH, 0).status, DISK_OK);
+    assert_true(listxattr(path_of(&fixture, "file"), NULL, 0) <= 0);
+}
+
+static void open_target__refused_leaves_no_directories(void **state)
+{
+    (void)state;
+    const uint64_t too_much = 1ULL << 50;
+    struct disk_reply reply = ask_target(&fixture, 0, "a/b/c/file", too_much);
+    assert_failed(&reply, "no space left");
+    assert_false(file_exists(&fixture, "a"));
+    assert_int_equal(mkdir(path_of(&fixture, "a"), 0755), 0);
+    assert_int_equal(ask_target(&fixture, 0, "a/b/c/file", too_much).status, DISK_FAILED);
+    assert_true(file_exists(&fixture, "a"));
+    assert_false(file_exists(&fixture, "a/b"));
+    /* A file where a directory ought to be, after some were made. */
+    make_file(&fixture, "plain", "", 0, 0);
+    assert_int_equal(ask_target(&fixture, 0, "plain/b/file", 1).status, DISK_FAILED);
+    memset(fixture.open.file, 0, sizeof(fixture.open.file));
+    char deep[300] = "x/y/";
+    memset(deep + 4, 'n', 270);
+    strcpy(deep + 274, "/file");
+    reply = ask_target(&fixture, 0, deep, 1);
+    assert_failed(&reply, "File name too long");
+    assert_false(file_exists(&fixture, "x"));
+    /* Somebody else is on the way, with nothing to show for it yet but his directory. */
+    assert_int_equal(ask_target(&fixture, 1, "a/b/other", 1).status, DISK_OK);
+    assert_int_equal(ask_target(&fixture, 0, "a/b/c/file", too_much).status, DISK_FAILED);
+    assert_false(file_exists(&fixture, "a/b/c"));
+    assert_true(file_exists(&fixture, "a/b/other.part"));
+    fixture.open.object = PART_OBJECT_DIRECTORY;
+    fixture.open.index_bytes = 1;
+    assert_int_equal(ask_target(&fixture, 0, "d/tree", 1).status, DISK_FAILED);
+    assert_false(file_exists(&fixture, "d"));
+}
+
+/* NAME is as durable as the least durable directory above it, whoever made that. */
+static void finish__syncs_the_directories_above(void **state)
+{
+    (void)state;
+    const struct {
+        enum part_durable durable;
+        bool synced;
+    } cases[] = {{PART_DURABLE_NONE, false}, {PART_DURABLE_END, true}, {PART_DURABLE_BLOCK, true}};
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%zu/b/c/file", at);
+        fixture.open.durable = (uint8_t)cases[at].durable;
+        faults_reset();
+        assert_int_equal(ask_target(&fixture, 0, name, 1).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, 0).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_CLOSE, 0).status, DISK_OK);
+        for (char *slash = strrchr(name, '/'); slash != NULL; slash = strrchr(name, '/')) {
+            *slash = '\0';
+            assert_int_equal(faults_synced(path_of(&fixture, name)), cases[at].synced);
+        }
+        assert_int_equal(faults_synced(fixture.directory), cases[at].synced);
+    }
 }
 
 static void finish__refuses_what_came_in_between(void **state)
@@ -171,6 +276,10 @@ int run_place_tests(void)
         cmocka_unit_test_setup_teardown(open_target__makes_directories_but_not_over_files, start, stop),
         cmocka_unit_test_setup_teardown(open_target__one_writer_per_part, start, stop),
         cmocka_unit_test_setup_teardown(open_target__replaces_a_leftover, start, stop),
+        cmocka_unit_test_setup_teardown(open_target__removes_nothing_foreign, start, stop),
+        cmocka_unit_test_setup_teardown(open_target__a_copied_part_is_foreign, start, stop),
+        cmocka_unit_test_setup_teardown(open_target__refused_leaves_no_directories, start, stop),
+        cmocka_unit_test_setup_teardown(finish__syncs_the_directories_above, start, stop),
         cmocka_unit_test_setup_teardown(finish__refuses_what_came_in_between, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

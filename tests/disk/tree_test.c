@@ -399,8 +399,11 @@ static void tree__abort_and_leftovers(void **state)
     ask_op(&fixture, DISK_CLOSE, TARGET); /* as after a crash */
     assert_true(file_exists(&fixture, "to.part/script"));
     ask_op(&fixture, DISK_CLOSE, SOURCE);
-    copy_tree(&fixture, "to", false);
-    assert_int_equal(compare(&fixture, "from", "to"), 0);
+    if (knows_attributes(&fixture)) {
+        copy_tree(&fixture, "to", false);
+        assert_int_equal(compare(&fixture, "from", "to"), 0);
+        assert_true(listxattr(path_of(&fixture, "to"), NULL, 0) <= 0);
+    }
     fixture_stop(&fixture);
 }
 
