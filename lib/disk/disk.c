@@ -43,6 +43,7 @@ struct disk {
     uint32_t started;
     uint32_t collect_next; /* the thread whose replies are collected first */
     struct stream_thread *stream;
+    struct file_common common;
     struct file files[DISK_HANDLES_MAX];
     struct order orders[DISK_HANDLES_MAX]; /* of the submitting thread */
     /* First config.threads of them for blocks, then DISK_SLOW_THREADS for what may take long. */
@@ -132,8 +133,11 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
     }
     memset(disk, 0, sizeof(*disk));
     disk->config = *config;
+    disk->common.sparse = config->sparse;
+    disk->common.index_memory.limit_bytes =
+        config->index_bytes_max != 0 ? config->index_bytes_max : DISK_INDEX_BYTES;
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
-        disk->files[handle].sparse = config->sparse;
+        disk->files[handle].common = &disk->common;
     while (disk->started < config->threads + DISK_SLOW_THREADS) {
         if (!start_worker(disk, disk->started, err)) {
             disk_stop(disk);

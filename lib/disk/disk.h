@@ -16,15 +16,19 @@
 #include "base/err.h"
 #include "store/disk.h"
 
-#define DISK_THREADS_MAX  16  /* for blocks */
-#define DISK_SLOW_THREADS 8   /* for what may take long; as good as always asleep */
-#define DISK_QUEUE_MAX    256 /* requests under way in one thread */
+#define DISK_THREADS_MAX  16             /* for blocks */
+#define DISK_SLOW_THREADS 8              /* for what may take long; as good as always asleep */
+#define DISK_QUEUE_MAX    256            /* requests under way in one thread */
+#define DISK_INDEX_BYTES  (256ULL << 20) /* some 3.5 million files */
 
 struct disk_config {
     uint32_t threads; /* for blocks: 1 … DISK_THREADS_MAX */
     int nice;         /* of the threads; 19 leaves the cores to whoever polls */
     /* Targets get their length only, no space is reserved: for filesystems where that is dear. */
     bool sparse;
+    /* For the indexes of all directories that arrive at once; 0: DISK_INDEX_BYTES. A job whose index does not
+     * fit what the others leave of it is refused. */
+    uint64_t index_bytes_max;
 };
 
 struct disk;

@@ -101,7 +101,7 @@ static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES]
 {
     if (file->size_bytes == 0)
         return true;
-    bool reserve = !file->sparse;
+    bool reserve = !file->common->sparse;
     if (reserve && fallocate(fd, 0, 0, (off_t)file->size_bytes) == 0)
         return true;
     if (reserve && errno != EOPNOTSUPP && errno != ENOSYS)
@@ -115,7 +115,7 @@ static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
     int fd = part_create(&file->place, 0644, text);
     if (fd < 0)
         return DISK_FAILED;
-    if ((!file->sparse && !place_check_space(&file->place, fd, file->size_bytes, text)) ||
+    if ((!file->common->sparse && !place_check_space(&file->place, fd, file->size_bytes, text)) ||
         !allocate(file, fd, text)) {
         (void)part_remove(&file->place, fd); /* the first failure is what counts */
         close(fd);
@@ -129,7 +129,8 @@ static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
 static enum disk_status open_tree_target(struct file *file, const struct disk_open *open_as,
                                          struct disk_reply *reply)
 {
-    file->sink = tree_sink_open(&file->place, open_as, file->sparse, reply);
+    file->sink =
+        tree_sink_open(&file->place, open_as, &file->common->index_memory, file->common->sparse, reply);
     if (file->sink == NULL) {
         place_undo(&file->place);
         return DISK_FAILED;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "disk/budget.h"
 #include "disk/part.h"
 
 enum file_kind {
@@ -18,13 +19,19 @@ enum file_kind {
     FILE_TREE         /* a directory, being unpacked or finished */
 };
 
+/* What all files of a disk share. */
+struct file_common {
+    bool sparse; /* no space is asked for beforehand, nor reserved */
+    struct budget index_memory;
+};
+
 struct tree_source;
 struct tree_sink;
 
 struct file {
     uint8_t kind;                  /* enum file_kind */
     uint8_t exists, durable, hash; /* of the struct disk_open */
-    bool sparse;
+    struct file_common *common;
     int fd;
     struct tree_source *source; /* FILE_TREE_SOURCE */
     struct tree_sink *sink;     /* FILE_TREE */

@@ -32,7 +32,8 @@ void tree_chain_end(struct tree_chain *chain);
 bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *pack, uint32_t number);
 
 /* Fills `data` with bytes start … end - 1 of the object's content, from files below root_fd. With `inodes` (a
- * source) every file must still be what it was when the index was made, else DISK_CHANGED. */
+ * source) every file must still be what it was when the index was made, else DISK_CHANGED; without (a target)
+ * a file is read even where its mode forbids that, as long as it is ours. */
 enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
                            uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES]);
 

@@ -43,6 +43,8 @@ struct tree_sink {
     bool renamed;  /* NAME.part has become NAME */
     bool unsynced; /* a syncfs has failed: nothing tells any more what is on the disk */
     uint64_t index_bytes, object_bytes;
+    struct budget *index_memory;
+    uint64_t taken_bytes; /* of it */
     struct wire_hash index_hash;
     uint8_t *index;
     struct pack pack;
@@ -152,14 +154,26 @@ static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
     return -1;
 }
 
+/* The sender says how long the index is. What he does not send costs no memory but the right to it. */
+static bool reserve_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    struct budget *memory = sink->index_memory;
+    if (!budget_take(memory, sink->index_bytes))
+        return place_say(text,
+                         "%s: an index of %" PRIu64 " bytes; for all indexes there are %" PRIu64 ", %" PRIu64
+                         " in use",
+                         sink->place->shown, sink->index_bytes, memory->limit_bytes,
+                         (uint64_t)atomic_load(&memory->used_bytes));
+    sink->taken_bytes = sink->index_bytes;
+    sink->index = malloc(sink->index_bytes);
+    return sink->index != NULL || place_say(text, "%s: no memory for an index of %" PRIu64 " bytes",
+                                            sink->place->shown, sink->index_bytes);
+}
+
 static enum disk_status open_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
-    sink->index = malloc(sink->index_bytes);
-    if (sink->index == NULL) {
-        place_say(text, "%s: no memory for an index of %" PRIu64 " bytes", sink->place->shown,
-                  sink->index_bytes);
+    if (!reserve_index(sink, text))
         return DISK_FAILED;
-    }
     sink->root_fd = create_part(sink->place, text);
     if (sink->root_fd < 0)
         return DISK_FAILED;
@@ -180,8 +194,8 @@ static enum disk_status open_sink(struct tree_sink *sink, char text[DISK_TEXT_BY
     return status == DISK_OK ? open_part(sink, text) : status;
 }
 
-struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open, bool sparse,
-                                 struct disk_reply *reply)
+struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open,
+                                 struct budget *index_memory, bool sparse, struct disk_reply *reply)
 {
     struct tree_sink *sink = calloc(1, sizeof(*sink));
     if (sink == NULL) {
@@ -189,6 +203,7 @@ struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *op
         return NULL;
     }
     sink->place = place;
+    sink->index_memory = index_memory;
     sink->root_fd = sink->early_fd = -1;
     sink->exists = open->exists;
     sink->durable = open->durable;
@@ -539,5 +554,6 @@ void tree_sink_close(struct tree_sink *sink)
     free(sink->index_parts.at);
     free(sink->early.at);
     free(sink->index);
+    budget_give_back(sink->index_memory, sink->taken_bytes);
     free(sink);
 }

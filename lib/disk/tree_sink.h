@@ -7,15 +7,16 @@
  * and READs run side by side. */
 #pragma once
 
+#include "disk/budget.h"
 #include "disk/place.h"
 
 struct tree_sink;
 
 /* Checks policy and space and makes NAME.part, locked as long as it is open; with DISK_ALREADY_THERE the tree
- * at NAME is open for READs. `place` (open) stays the caller's and must outlive the sink. NULL: reply->text
- * says why. */
-struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open, bool sparse,
-                                 struct disk_reply *reply);
+ * at NAME is open for READs. `place` (open) and `index_memory` stay the caller's and must outlive the sink.
+ * NULL: reply->text says why. */
+struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open,
+                                 struct budget *index_memory, bool sparse, struct disk_reply *reply);
 enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_request *request,
                                  char text[DISK_TEXT_BYTES]);
 enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_request *request,

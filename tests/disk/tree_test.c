@@ -19,6 +19,7 @@
 #define SOURCE 1
 #define TARGET 2
 #define PART   (4 * KB)
+#define NOBODY 65534
 
 static const char *in(const struct fixture *fixture, const char *file)
 {
@@ -510,6 +511,76 @@ static void tree__what_is_not_kept_is_counted(void **state)
     fixture_stop(&fixture);
 }
 
+/* The sender's word for the length of an index costs memory: all jobs together get so much, and no more. */
+static void tree__indexes_share_a_budget(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct err err;
+    fixture_start(&fixture, 1, false);
+    disk_stop(fixture.disk);
+    fixture.disk = disk_start(&(struct disk_config){.threads = 1, .index_bytes_max = 1000}, &err);
+    fixture.open.object = PART_OBJECT_DIRECTORY;
+    const struct {
+        uint8_t handle;
+        uint64_t index_bytes;
+        enum disk_status status;
+    } cases[] = {{0, 1001, DISK_FAILED},
+                 {0, 600, DISK_OK},
+                 {1, 401, DISK_FAILED},
+                 {1, 400, DISK_OK},
+                 {2, 32, DISK_FAILED}};
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        char name[16];
+        snprintf(name, sizeof(name), "to-%u", cases[at].handle);
+        fixture.open.index_bytes = cases[at].index_bytes;
+        struct disk_reply reply = ask_target(&fixture, cases[at].handle, name, 2000);
+        assert_int_equal(reply.status, cases[at].status);
+        if (reply.status == DISK_FAILED)
+            assert_failed(&reply, "for all indexes there are 1000, ");
+    }
+    assert_int_equal(ask_op(&fixture, DISK_ABORT, 0).status, DISK_OK);
+    assert_int_equal(ask_op(&fixture, DISK_CLOSE, 0).status, DISK_OK);
+    assert_int_equal(ask_target(&fixture, 2, "to-2", 2000).status, DISK_OK);
+    fixture_stop(&fixture);
+}
+
+/* A relay that is not root reads back what it has unpacked, for slow children: before the end and after. */
+static void tree__unreadable_files_are_read_back(void **state)
+{
+    (void)state;
+    static uint8_t object[8 * KB], back[8 * KB];
+    struct fixture fixture;
+    if (geteuid() != 0)
+        skip();
+    fixture_start(&fixture, 2, false);
+    make_directory(&fixture, "from");
+    make_file(&fixture, "from/nobody", "secret", 6, FIXED_NS);
+    assert_int_equal(chmod(path_of(&fixture, "from/nobody"), 0), 0);
+    make_directory(&fixture, "in");
+    assert_int_equal(chmod(fixture.directory, 0755), 0);
+    assert_int_equal(chown(path_of(&fixture, "in"), NOBODY, NOBODY), 0);
+    assert_int_equal(open_source(&fixture).status, DISK_OK);
+    uint32_t length = (uint32_t)fixture.open.size_bytes;
+    assert_int_equal(ask_read(&fixture, SOURCE, object, length, 0).status, DISK_OK);
+    assert_int_equal(seteuid(NOBODY), 0);
+    struct disk_reply opened = ask_target(&fixture, TARGET, "in/to", length);
+    struct disk_reply written = ask_write(&fixture, TARGET, object, length, 0);
+    struct disk_reply before = ask_read(&fixture, TARGET, back, length, 0);
+    struct disk_reply finished = ask_op(&fixture, DISK_FINISH, TARGET);
+    struct disk_reply after = ask_read(&fixture, TARGET, back, length, 0);
+    assert_int_equal(seteuid(0), 0);
+    if (opened.status != DISK_OK || finished.status != DISK_OK)
+        fail_msg("%s, %s", opened.text, finished.text);
+    assert_int_equal(written.status, DISK_OK);
+    assert_int_equal(before.status, DISK_OK);
+    assert_int_equal(finished.status, DISK_OK);
+    assert_int_equal(after.status, DISK_OK);
+    assert_memory_equal(back, object, length);
+    assert_int_equal(look(&fixture, "in/to/nobody").st_mode & 07777, 0);
+    fixture_stop(&fixture);
+}
+
 /* Into tmpfs of several sizes, in a mount namespace of this test. */
 static void tree__disk_full(void **state)
 {
@@ -638,6 +709,8 @@ int run_tree_tests(void)
         cmocka_unit_test(tree__what_is_no_file_is_refused),
         cmocka_unit_test(tree__hostile_index_makes_nothing),
         cmocka_unit_test(tree__what_is_not_kept_is_counted),
+        cmocka_unit_test(tree__indexes_share_a_budget),
+        cmocka_unit_test(tree__unreadable_files_are_read_back),
         cmocka_unit_test(tree__disk_full),
         cmocka_unit_test(tree__names_taken_for_one_are_told),
         cmocka_unit_test(tree__many_files_on_many_threads),
