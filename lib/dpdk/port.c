@@ -237,17 +237,21 @@ static void port_redial(struct port *port, uint64_t now_ns)
     port_start(port, now_ns);
 }
 
-static void port_ask(struct port *port, uint64_t now_ns)
+/* Asks for one neighbour; false: none is to be asked for. */
+static bool port_ask(struct port *port, uint64_t now_ns)
 {
-    uint16_t index = neighbour_next(&port->neighbours, now_ns);
+    const uint8_t *holder;
+    uint16_t index = neighbour_next(&port->neighbours, now_ns, &holder);
+    port->counters.neighbour_conflicts = port->neighbours.conflicts;
+    port->counters.neighbour_moves = port->neighbours.moves;
     if (index == NEIGHBOUR_NONE)
-        return;
+        return false;
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
     if (mbuf == NULL) {
         port->counters.tx_drop_no_mbuf++;
-        return;
+        return true;
     }
-    size_t length = responder_ask(&port->responder, &port->neighbours.entries[index].address,
+    size_t length = responder_ask(&port->responder, &port->neighbours.entries[index].address, holder,
                                   rte_pktmbuf_mtod(mbuf, uint8_t *));
     mbuf->data_len = (uint16_t)length;
     mbuf->pkt_len = (uint32_t)length;
@@ -256,6 +260,7 @@ static void port_ask(struct port *port, uint64_t now_ns)
         port->counters.tx_drop_full++;
         rte_pktmbuf_free(mbuf);
     }
+    return true;
 }
 
 bool port_service(struct port *port, uint64_t now_ns)
@@ -265,8 +270,7 @@ bool port_service(struct port *port, uint64_t now_ns)
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
     port_redial(port, now_ns);
-    if (port->link_up)
-        for (uint16_t asked = 0; asked < PORT_BURST; asked++)
-            port_ask(port, now_ns);
+    for (uint16_t asked = 0; port->link_up && asked < PORT_BURST && port_ask(port, now_ns);)
+        asked++;
     return true;
 }

@@ -19,6 +19,7 @@
 #include <rte_ring.h>
 
 #include "base/report.h"
+#include "dpdk/answer_budget.h"
 #include "dpdk/chain.h"
 #include "dpdk/device.h"
 #include "dpdk/lane.h"
@@ -33,7 +34,6 @@
 #define PORT_LINK_POLL_NS 100000000ULL
 #define PORT_REDIAL_NS    1000000000ULL
 #define PORT_STUCK_NS     1000000000ULL
-#define PORT_ANSWERS_MAX  1000 /* per second */
 
 struct port_config {
     const char *device;       /* as operators write it (device.h) */
@@ -78,8 +78,7 @@ struct port {
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;
     uint64_t stuck_since_ns; /* the device takes nothing; 0: it does */
-    uint64_t answers_from_ns;
-    uint32_t answers;
+    struct answer_budget answers;
     struct port_counters counters;
     struct responder responder;
     struct neighbour_table neighbours;

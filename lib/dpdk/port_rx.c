@@ -40,15 +40,6 @@ uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room
     return kept;
 }
 
-static bool answer_permitted(struct port *port, uint64_t now_ns)
-{
-    if (elapsed_ns(now_ns, port->answers_from_ns) >= NS_PER_S) {
-        port->answers_from_ns = now_ns;
-        port->answers = 0;
-    }
-    return port->answers++ < PORT_ANSWERS_MAX;
-}
-
 static void answer_send(struct port *port, struct rte_mbuf *answer, size_t length)
 {
     answer->data_len = (uint16_t)length;
@@ -59,6 +50,13 @@ static void answer_send(struct port *port, struct rte_mbuf *answer, size_t lengt
     }
     port->counters.tx_drop_full++;
     rte_pktmbuf_free(answer);
+}
+
+static uint64_t *limit_counter(struct port_counters *counters, enum responder_kind kind)
+{
+    return kind == RESPONDER_ARP  ? &counters->rx_drop_arp_limit
+           : kind == RESPONDER_ND ? &counters->rx_drop_nd_limit
+                                  : &counters->rx_drop_echo_limit;
 }
 
 /* A frame that is no datagram for us: the link's own protocols, or a drop counted at *reason. */
@@ -72,10 +70,12 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     }
     struct responder_result result = responder_answer(
         &port->responder, frame, length, rte_pktmbuf_mtod(answer, uint8_t *), rte_pktmbuf_tailroom(answer));
+    port->counters.address_conflicts += result.conflict;
     if (result.learnt)
-        neighbour_learn(&port->neighbours, &result.address, result.mac, now_ns);
+        neighbour_learn(&port->neighbours, &result.address, result.mac, !result.weak, now_ns);
     switch (result.kind) {
     case RESPONDER_IGNORED:
+    case RESPONDER_KINDS:
         (*reason)++;
         break;
     case RESPONDER_BAD:
@@ -86,8 +86,8 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     case RESPONDER_ECHO:
         if (result.length == 0) {
             port->counters.rx_neighbours++;
-        } else if (!answer_permitted(port, now_ns)) {
-            port->counters.rx_drop_echo_limit++;
+        } else if (!answer_budget_take(&port->answers, result.kind, now_ns)) {
+            (*limit_counter(&port->counters, result.kind))++;
         } else {
             answer_send(port, answer, result.length);
             return;

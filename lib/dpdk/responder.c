@@ -20,7 +20,7 @@
 #define ND_OPTION_SOURCE   1
 #define ND_OPTION_TARGET   2
 #define ND_FLAGS_SOLICITED 0x60000000u /* solicited, override */
-#define ND_FLAGS_OVERRIDE  0x20000000u
+#define ND_FLAG_OVERRIDE   0x20000000u
 #define HOP_LIMIT_ANSWER   64
 #define HOP_LIMIT_ND       255
 
@@ -98,6 +98,12 @@ static bool mac_usable(const uint8_t mac[MAC_BYTES])
     return (mac[0] & 1) == 0 && memcmp(mac, zeros, MAC_BYTES) != 0;
 }
 
+/* Not a frame of ours that came back; NULL: the sender does not say. */
+static bool mac_foreign(const struct responder *responder, const uint8_t *mac)
+{
+    return mac == NULL || memcmp(mac, responder->mac, MAC_BYTES) != 0;
+}
+
 static void result_learn(struct responder_result *result, uint8_t family, const uint8_t *ip,
                          const uint8_t mac[MAC_BYTES])
 {
@@ -116,13 +122,17 @@ static struct responder_result arp_answer(const struct responder *responder, con
         return result;
     result.kind = RESPONDER_IGNORED;
     uint16_t operation = load_be16(arp + 6);
-    if (memcmp(arp + 24, responder->address.ip, 4) != 0 || responder->address.family != ADDRESS_IPV4)
+    bool announced = memcmp(arp + 24, arp + 14, 4) == 0; /* gratuitous: sender and target are the same */
+    bool ours = memcmp(arp + 24, responder->address.ip, 4) == 0;
+    if ((!ours && !announced) || responder->address.family != ADDRESS_IPV4)
         return result;
     result.kind = RESPONDER_ARP;
-    if (load_be32(arp + 14) != 0) /* a probe (RFC 5227) has no address yet */
+    result.conflict = memcmp(arp + 14, responder->address.ip, 4) == 0 && mac_foreign(responder, arp + 8);
+    bool probe = load_be32(arp + 14) == 0; /* RFC 5227: has no address yet */
+    if (!probe && memcmp(arp + 14, responder->address.ip, 4) != 0)
         result_learn(&result, ADDRESS_IPV4, arp + 14, arp + 8);
     size_t answer_bytes = ethernet_bytes(responder) + ARP_BYTES;
-    if (operation != 1 || room < answer_bytes)
+    if (operation != 1 || announced || room < answer_bytes)
         return result;
     size_t at = ethernet_write(responder, out, arp + 8, ETHERTYPE_ARP);
     arp_write(responder, out + at, 2, arp + 8, arp + 14);
@@ -187,7 +197,7 @@ static size_t advertise_write(const struct responder *responder, uint8_t *out, c
     ipv6_write(responder, ip, target, length, HOP_LIMIT_ND);
     memset(nd, 0, length);
     nd[0] = ND_ADVERTISE;
-    store_be32(nd + 4, solicited ? ND_FLAGS_SOLICITED : ND_FLAGS_OVERRIDE);
+    store_be32(nd + 4, solicited ? ND_FLAGS_SOLICITED : ND_FLAG_OVERRIDE);
     memcpy(nd + 8, responder->address.ip, 16);
     nd[ND_BYTES] = ND_OPTION_TARGET;
     nd[ND_BYTES + 1] = 1;
@@ -208,7 +218,9 @@ static struct responder_result nd_answer(const struct responder *responder, cons
     result.kind = RESPONDER_ND;
     if (nd[0] == ND_ADVERTISE) {
         const uint8_t *mac = nd_option(nd, length, ND_OPTION_TARGET);
-        if (mac != NULL)
+        result.conflict = memcmp(nd + 8, responder->address.ip, 16) == 0 && mac_foreign(responder, mac);
+        result.weak = (load_be32(nd + 4) & ND_FLAG_OVERRIDE) == 0;
+        if (mac != NULL && !result.conflict)
             result_learn(&result, ADDRESS_IPV6, nd + 8, mac);
         return result;
     }
@@ -287,15 +299,15 @@ struct responder_result responder_answer(const struct responder *responder, cons
 }
 
 static size_t solicit_write(const struct responder *responder, const struct net_address *address,
-                            uint8_t *out)
+                            const uint8_t *holder, uint8_t *out)
 {
     uint8_t group_mac[MAC_BYTES] = {0x33, 0x33, 0xff, address->ip[13], address->ip[14], address->ip[15]};
     uint8_t group_ip[16] = {0xff, 2, [11] = 1, [12] = 0xff};
     memcpy(group_ip + 13, address->ip + 13, 3);
-    uint8_t *ip = out + ethernet_write(responder, out, group_mac, ETHERTYPE_IPV6);
+    uint8_t *ip = out + ethernet_write(responder, out, holder != NULL ? holder : group_mac, ETHERTYPE_IPV6);
     uint8_t *nd = ip + IPV6_BYTES;
     size_t length = ND_BYTES + ND_OPTION_BYTES;
-    ipv6_write(responder, ip, group_ip, length, HOP_LIMIT_ND);
+    ipv6_write(responder, ip, holder != NULL ? address->ip : group_ip, length, HOP_LIMIT_ND);
     memset(nd, 0, length);
     nd[0] = ND_SOLICIT;
     memcpy(nd + 8, address->ip, 16);
@@ -307,12 +319,12 @@ static size_t solicit_write(const struct responder *responder, const struct net_
 }
 
 size_t responder_ask(const struct responder *responder, const struct net_address *address,
-                     uint8_t out[RESPONDER_FRAME_BYTES_MIN])
+                     const uint8_t *holder, uint8_t out[RESPONDER_FRAME_BYTES_MIN])
 {
     static const uint8_t unknown_mac[MAC_BYTES];
     if (address->family == ADDRESS_IPV6)
-        return solicit_write(responder, address, out);
-    size_t at = ethernet_write(responder, out, broadcast_mac, ETHERTYPE_ARP);
+        return solicit_write(responder, address, holder, out);
+    size_t at = ethernet_write(responder, out, holder != NULL ? holder : broadcast_mac, ETHERTYPE_ARP);
     arp_write(responder, out + at, 1, unknown_mac, address->ip);
     return at + ARP_BYTES;
 }

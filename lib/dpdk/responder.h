@@ -1,6 +1,8 @@
 /* What keeps a host reachable on its link, as pure functions from frame to frame: ARP (RFC 826), IPv6
- * neighbour discovery (RFC 4861: solicitation and advertisement for our own address), ICMP and ICMPv6 echo
- * (RFC 792, RFC 4443).
+ * neighbour discovery (RFC 4861: solicitation for our own address, advertisements), ICMP and ICMPv6 echo (RFC
+ * 792, RFC 4443). An announcement (gratuitous ARP, unsolicited advertisement) is learnt from like an answer;
+ * what it may change is for the neighbour table to say. Who announces our own address is not answered (RFC
+ * 5227: told, not fought).
  *
  * Guarantee: an answer is never longer than the question plus the 8 bytes that an advertisement's address
  * option takes, and only goes back to where the question came from; whatever is malformed, wrongly
@@ -28,13 +30,16 @@ enum responder_kind {
     RESPONDER_ARP,
     RESPONDER_ND,
     RESPONDER_ECHO,
-    RESPONDER_BAD /* ARP, ND or echo, but malformed */
+    RESPONDER_BAD, /* ARP, ND or echo, but malformed */
+    RESPONDER_KINDS
 };
 
 struct responder_result {
     enum responder_kind kind;
     size_t length; /* of the answer in `out`; 0: none */
     bool learnt;   /* the sender's addresses below are known now */
+    bool weak;     /* but do not replace others: an advertisement without the override flag */
+    bool conflict; /* the sender says that our own address is its */
     struct net_address address;
     uint8_t mac[MAC_BYTES];
 };
@@ -42,6 +47,7 @@ struct responder_result {
 /* `out` has room for `room` bytes; a longer answer is not given. */
 struct responder_result responder_answer(const struct responder *responder, const uint8_t *frame,
                                          size_t length, uint8_t *out, size_t room);
-/* The question for the MAC of `address` (ARP request or neighbour solicitation): its length. */
+/* The question for the MAC of `address` (ARP request or neighbour solicitation) to all who may know it, or to
+ * `holder` alone: its length. */
 size_t responder_ask(const struct responder *responder, const struct net_address *address,
-                     uint8_t out[RESPONDER_FRAME_BYTES_MIN]);
+                     const uint8_t *holder, uint8_t out[RESPONDER_FRAME_BYTES_MIN]);
