@@ -31,7 +31,7 @@ bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         struct port_config port;
         port_config_fill(app, index, &port);
-        need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port.frame_bytes_max);
+        need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
     }
     struct memory_host host;
     memory_host_read(&host);

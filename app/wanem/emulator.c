@@ -43,6 +43,16 @@ uint32_t emulator_mbufs(const struct emulator_config *config)
     return count;
 }
 
+uint32_t emulator_buffer_bytes(const struct emulator_config *config)
+{
+    uint32_t bytes = 0;
+    for (uint16_t site = 0; site < config->scenario->node_count; site++) {
+        struct port_config port = port_config_of(config, site);
+        bytes = MAX(bytes, port_buffer_bytes(&port));
+    }
+    return bytes;
+}
+
 static void packet_release(void *packet)
 {
     rte_pktmbuf_free(packet);
@@ -66,7 +76,7 @@ static bool open_ports(struct emulator *emulator, const struct emulator_config *
 bool emulator_open(struct emulator *emulator, const struct emulator_config *config, struct err *err)
 {
     uint32_t mbufs = emulator_mbufs(config);
-    uint32_t room = RTE_PKTMBUF_HEADROOM + device_buffer_bytes(config->frame_bytes_max);
+    uint32_t room = RTE_PKTMBUF_HEADROOM + emulator_buffer_bytes(config);
     *emulator = (struct emulator){.scenario = config->scenario};
     tsc_clock_start(&emulator->clock);
     idle_init(&emulator->idle, config->idle, tsc_now_ns(&emulator->clock));

@@ -50,6 +50,8 @@ struct emulator_config {
 
 /* Buffers needed: packets on their way and what the ports use themselves. */
 uint32_t emulator_mbufs(const struct emulator_config *config);
+/* Data room of each: what the most demanding of the devices needs. */
+uint32_t emulator_buffer_bytes(const struct emulator_config *config);
 /* After the EAL started; ports are open and started when it returns. Aborts on a lack of memory for its own
  * tables (they are small beside the packets, which were checked). */
 bool emulator_open(struct emulator *emulator, const struct emulator_config *config, struct err *err);

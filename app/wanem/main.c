@@ -253,7 +253,7 @@ static bool start_eal(struct eal *eal, const struct emulator_config *config, con
                       struct err *err)
 {
     struct memory_need need = {
-        .packet_bytes = memory_pool_bytes(emulator_mbufs(config), config->frame_bytes_max),
+        .packet_bytes = memory_pool_bytes(emulator_mbufs(config), emulator_buffer_bytes(config)),
         .node_bytes = (uint64_t)config->packets * TABLE_ENTRY_BYTES,
         .overhead_bytes = MEMORY_OVERHEAD_BYTES,
     };

@@ -7,7 +7,10 @@
 #include "base/units.h"
 #include "dpdk/compat.h"
 
-#define AF_PACKET_RESERVE 96 /* its frame header and alignment inside framesz */
+#define AF_PACKET_RESERVE     96    /* its frame header and alignment inside framesz */
+#define AF_PACKET_FRAME_BYTES 2048  /* framesz, where none is given */
+#define AF_PACKET_BLOCK_BYTES 65536 /* blocksz, where frames are longer than that */
+#define BUFFER_BYTES_MAX      65024 /* a pool's data room has 16 bits, headroom included */
 
 static const struct {
     const char *prefix;
@@ -126,12 +129,35 @@ static bool memif_complete(struct device *device, uint32_t frame_bytes_max, uint
     return argument_add(device, "rsize", ring_log2, err);
 }
 
+static uint64_t argument_value(const struct device *device, const char *key, uint64_t otherwise)
+{
+    const char *given = argument_find(device->args, key);
+    return given != NULL ? strtoull(given, NULL, 0) : otherwise;
+}
+
+/* The driver finds frame number N of its ring at N * framesz: right only where a block holds a whole number
+ * of frames. */
 static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, struct err *err)
 {
-    if (frame_bytes_max + AF_PACKET_RESERVE <= 2048)
+    uint64_t needed = frame_bytes_max + AF_PACKET_RESERVE, frame = AF_PACKET_FRAME_BYTES;
+    while (frame < needed)
+        frame *= 2;
+    frame = argument_value(device, "framesz", frame);
+    if (frame < needed)
+        return err_set(err, "device %s: framesz=%llu is too small for this MTU, at least %llu expected",
+                       device->name, (unsigned long long)frame, (unsigned long long)needed);
+    if (frame > BUFFER_BYTES_MAX)
+        return err_set(err, "device %s: framesz=%llu is too large, at most %u expected", device->name,
+                       (unsigned long long)frame, BUFFER_BYTES_MAX);
+    device->buffer_bytes = MAX(device->buffer_bytes, (uint32_t)frame);
+    if (frame == AF_PACKET_FRAME_BYTES)
         return true;
-    return argument_at_least(device, "framesz", 16384, err) &&
-           argument_at_least(device, "blocksz", 65536, err);
+    uint64_t block = argument_value(device, "blocksz", AF_PACKET_BLOCK_BYTES);
+    if (block % frame != 0)
+        return err_set(err, "device %s: framesz=%llu is no fraction of blocksz=%llu", device->name,
+                       (unsigned long long)frame, (unsigned long long)block);
+    return argument_at_least(device, "framesz", frame, err) &&
+           argument_at_least(device, "blocksz", block, err);
 }
 
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
@@ -154,6 +180,7 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
     if (frame_bytes_max > device_frame_bytes_max(device->kind, UINT32_MAX))
         return err_set(err, "device %s: carries frames up to %u bytes, %u needed for this MTU", device->name,
                        device_frame_bytes_max(device->kind, UINT32_MAX), frame_bytes_max);
+    device->buffer_bytes = device_buffer_bytes(frame_bytes_max);
     if (device->kind == DEVICE_MEMIF)
         return memif_complete(device, frame_bytes_max, rate_bps, err);
     if (device->kind == DEVICE_AF_PACKET)

@@ -27,16 +27,20 @@ struct device {
     char args[DEVICE_ARGS_BYTES]; /* "role=client,…", completed */
     bool vdev;
     bool redials; /* a memif client: starts over when its server went away */
+    /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit one,
+     * however short the frames of the link are. */
+    uint32_t buffer_bytes;
 };
 
 /* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
  * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, af_packet gets
- * framesz and blocksz for frames beyond 2 KiB. False: malformed, or a given bsize or framesz is too small. */
+ * framesz (the next power of two) and blocksz for frames beyond 2 KiB. False: malformed, or a given bsize or
+ * framesz is too small, too large, or no fraction of blocksz. */
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
 bool device_argument(const struct device *device, const char *key, char *value, size_t room);
-/* The buffer behind each frame: what memif's bsize and every pool's data room must be. */
+/* What memif's bsize and the data room of every pool must be at least. */
 uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
 /* The longest frame the device carries, from its own statement where that is true. */
 uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);

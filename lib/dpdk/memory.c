@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "base/units.h"
-#include "dpdk/device.h"
 
 #define MIB(bytes)          ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
 #define POOL_OBJECT_BYTES   192 /* mempool header and trailer, padding between channels */
@@ -21,10 +20,10 @@
 #define ORDINARY_PAGE_BYTES 4096
 #define HUGEPAGE_FOLDER     "/sys/kernel/mm/hugepages"
 
-uint64_t memory_pool_bytes(uint32_t count, uint32_t frame_bytes_max)
+uint64_t memory_pool_bytes(uint32_t count, uint32_t buffer_bytes)
 {
-    uint64_t each = sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + device_buffer_bytes(frame_bytes_max) +
-                    POOL_OBJECT_BYTES + sizeof(void *) * 2;
+    uint64_t each = sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + buffer_bytes + POOL_OBJECT_BYTES +
+                    sizeof(void *) * 2;
     /* On ordinary pages a mempool object never crosses one: 2.4 KiB take 4. */
     return count * ((each + ORDINARY_PAGE_BYTES - 1) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES) +
            POOL_OVERHEAD_BYTES;

@@ -16,8 +16,8 @@ struct memory_need {
 
 #define MEMORY_OVERHEAD_BYTES (24ULL << 20)
 
-/* A pool of `count` mbufs for frames up to frame_bytes_max. */
-uint64_t memory_pool_bytes(uint32_t count, uint32_t frame_bytes_max);
+/* A pool of `count` mbufs with buffer_bytes for data each. */
+uint64_t memory_pool_bytes(uint32_t count, uint32_t buffer_bytes);
 uint64_t memory_need_total(const struct memory_need *need);
 
 struct memory_host {

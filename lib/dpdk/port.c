@@ -20,15 +20,25 @@
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 1024
 
+/* False: malformed; port_open says so. */
+static bool config_device(const struct port_config *config, struct device *device)
+{
+    struct err err;
+    return device_parse(device, config->device, config->frame_bytes_max, config->rate_bps, &err);
+}
+
 uint32_t port_mbufs(const struct port_config *config)
 {
     struct device device;
-    struct err err;
-    /* A device string that is malformed is reported by port_open. */
-    uint32_t queues = device_parse(&device, config->device, config->frame_bytes_max, config->rate_bps, &err)
-                          ? device_mbufs(device.kind)
-                          : 0;
+    uint32_t queues = config_device(config, &device) ? device_mbufs(device.kind) : 0;
     return POOL_BASE + queues + config->extra_mbufs;
+}
+
+uint32_t port_buffer_bytes(const struct port_config *config)
+{
+    struct device device;
+    return config_device(config, &device) ? device.buffer_bytes
+                                          : device_buffer_bytes(config->frame_bytes_max);
 }
 
 /* The pool is used round and round: its first round would pay a page fault of 1-2 us for each packet. */
@@ -51,7 +61,7 @@ static bool port_make_pool(struct port *port, struct err *err)
     }
     char name[RTE_MEMPOOL_NAMESIZE];
     snprintf(name, sizeof(name), "port%u", port->id);
-    uint32_t data_room = RTE_PKTMBUF_HEADROOM + device_buffer_bytes(port->config.frame_bytes_max);
+    uint32_t data_room = RTE_PKTMBUF_HEADROOM + port->device.buffer_bytes;
     uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
     port->pool =
         rte_pktmbuf_pool_create(name, count, POOL_CACHE, 0, (uint16_t)data_room, (int)rte_socket_id());

@@ -92,8 +92,10 @@ struct port {
     struct tx_report reports[PORT_REPORTS];
 };
 
-/* mbufs of the port's own pool: for the memory need, before the EAL starts. */
+/* Of the port's own pool: for the memory need, before the EAL starts. */
 uint32_t port_mbufs(const struct port_config *config);
+/* Data room of each of them; config->pool has that much at least. */
+uint32_t port_buffer_bytes(const struct port_config *config);
 
 /* After the EAL started. Opens and configures; port_start lets packets flow. */
 bool port_open(struct port *port, const struct port_config *config, struct err *err);

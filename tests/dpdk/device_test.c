@@ -33,6 +33,10 @@ static void device__parse_completes_arguments(void **state)
         {"net_af_packet0,iface=v0", 1514, GBPS, "net_af_packet0", "iface=v0", DEVICE_AF_PACKET, false},
         {"net_af_packet0,iface=v0", 9014, GBPS, "net_af_packet0", "iface=v0,framesz=16384,blocksz=65536",
          DEVICE_AF_PACKET, false},
+        {"net_af_packet0,iface=v0", 3014, GBPS, "net_af_packet0", "iface=v0,framesz=4096,blocksz=65536",
+         DEVICE_AF_PACKET, false},
+        {"net_af_packet0,iface=v0,framesz=8192,blocksz=8192", 1514, GBPS, "net_af_packet0",
+         "iface=v0,framesz=8192,blocksz=8192", DEVICE_AF_PACKET, false},
         {"net_tap0,iface=t0", 1514, GBPS, "net_tap0", "iface=t0", DEVICE_TAP, false},
         {"net_ring0", 9014, GBPS, "net_ring0", "", DEVICE_RING, false},
         {"0000:3b:02.0", 9014, GBPS, "0000:3b:02.0", "", DEVICE_NIC, false},
@@ -61,12 +65,40 @@ static void device__parse_refuses(void **state)
         {",role=client", 1514, "expected"},
         {"net_memif0,bsize=2048", 9014, "bsize=2048 is too small"},
         {"net_af_packet0,iface=v0,framesz=4096", 9014, "framesz=4096 is too small"},
+        {"net_af_packet0,iface=v0,framesz=10000", 9014, "framesz=10000 is no fraction of blocksz=65536"},
+        {"net_af_packet0,iface=v0,framesz=131072,blocksz=131072", 1514, "framesz=131072 is too large"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct device device;
         struct err err;
         assert_false(device_parse(&device, rows[row].text, rows[row].frame_bytes, GBPS, &err));
         assert_non_null(strstr(err.text, rows[row].says));
+    }
+}
+
+/* The pool behind a device holds its frames, and af_packet's whole ring frames. */
+static void device__buffers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t frame_bytes, buffer_bytes;
+    } rows[] = {
+        {"net_memif0", 1514, 2048},
+        {"net_memif0", 9014, 9216},
+        {"net_ring0", 9014, 9216},
+        {"net_af_packet0,iface=v0", 1514, 2048},
+        {"net_af_packet0,iface=v0", 1952, 2048},
+        {"net_af_packet0,iface=v0", 1953, 4096},
+        {"net_af_packet0,iface=v0", 9014, 16384},
+        {"net_af_packet0,iface=v0,framesz=16384", 1514, 16384},
+        {"net_af_packet0,iface=v0,framesz=32768", 9014, 32768},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct device device;
+        struct err err;
+        assert_true(device_parse(&device, rows[row].text, rows[row].frame_bytes, GBPS, &err));
+        assert_int_equal(device.buffer_bytes, rows[row].buffer_bytes);
     }
 }
 
@@ -138,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(device__parse_completes_arguments),
         cmocka_unit_test(device__parse_refuses),
+        cmocka_unit_test(device__buffers),
         cmocka_unit_test(memory__choice),
         cmocka_unit_test(eal__arguments),
     };

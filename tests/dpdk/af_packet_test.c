@@ -1,0 +1,132 @@
+/* af_packet on the loopback interface of a network namespace of its own: a port opens whatever its MTU, and
+ * frames of that size come back unharmed. Skipped (77) where no namespace may be made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/units.h"
+#include "dpdk/port.h"
+#include "dpdk/tsc.h"
+#include "eal_fixture.h"
+
+#define SKIPPED   77
+#define FRAMES    2000 /* several rounds of the ring */
+#define WAIT_NS   (20 * NS_PER_S)
+#define ETHERTYPE 0x88b5 /* for experiments: the kernel has no use for it */
+
+static struct port port;
+static struct tsc_clock tsc;
+
+static bool write_file(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool good = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    close(fd);
+    return good;
+}
+
+/* Alone on a network whose only interface is lo, up. */
+static bool enter_namespace(void)
+{
+    char map[32];
+    snprintf(map, sizeof(map), "0 %u 1", getuid());
+    if (unshare(CLONE_NEWNET) != 0 &&
+        (unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0 || !write_file("/proc/self/uid_map", map)))
+        return false;
+    struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+    close(fd);
+    return up;
+}
+
+static struct rte_mbuf *frame_make(uint32_t number, uint16_t length)
+{
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port.pool);
+    assert_non_null(mbuf);
+    uint8_t *frame = (uint8_t *)rte_pktmbuf_append(mbuf, length);
+    assert_non_null(frame);
+    for (uint16_t at = 0; at < length; at++)
+        frame[at] = (uint8_t)(number * 31 + at);
+    memset(frame, 0, 2 * MAC_BYTES);
+    store_be16(frame + 12, ETHERTYPE);
+    store_be32(frame + 14, number);
+    return mbuf;
+}
+
+/* How often the frame of that number came now. An interface may give a frame to its sockets on the way out,
+ * too: the copy of an earlier one is looked at, but not counted. */
+static uint32_t frames_check(uint32_t number, uint16_t length)
+{
+    struct rte_mbuf *mbufs[PORT_BURST];
+    uint16_t count = port_rx_burst(&port, mbufs, PORT_BURST);
+    uint32_t good = 0;
+    for (uint16_t index = 0; index < count; index++) {
+        const uint8_t *frame = rte_pktmbuf_mtod(mbufs[index], const uint8_t *);
+        if (load_be16(frame + 12) != ETHERTYPE)
+            continue;
+        assert_int_equal(mbufs[index]->pkt_len, length);
+        for (uint16_t at = 18; at < length; at++)
+            assert_int_equal(frame[at], (uint8_t)(load_be32(frame + 14) * 31 + at));
+        good += load_be32(frame + 14) == number;
+    }
+    rte_pktmbuf_free_bulk(mbufs, count);
+    return good;
+}
+
+static void round_trips(const char *device, uint32_t frame_bytes)
+{
+    struct port_config config = {.device = device, .frame_bytes_max = frame_bytes, .rate_bps = NS_PER_S};
+    struct err err;
+    if (!port_open(&port, &config, &err))
+        fail_msg("%s", err.text);
+    assert_true(port_start(&port, tsc_now_ns(&tsc)));
+    uint64_t limit_ns = tsc_now_ns(&tsc) + WAIT_NS;
+    for (uint32_t number = 0; number < FRAMES; number++) {
+        struct rte_mbuf *mbuf = frame_make(number, (uint16_t)frame_bytes);
+        while (port_tx_burst(&port, &mbuf, 1) == 0)
+            assert_true(tsc_now_ns(&tsc) < limit_ns);
+        while (frames_check(number, (uint16_t)frame_bytes) == 0) {
+            assert_true(tsc_now_ns(&tsc) < limit_ns);
+            sched_yield();
+        }
+    }
+    assert_int_equal(port.counters.tx_drop_link_down, 0);
+    port_close(&port);
+}
+
+static void af_packet__frames_of_every_size(void **state)
+{
+    (void)state;
+    /* What is given keeps the ring within the memory that may be locked without privilege. */
+    round_trips("net_af_packet0,iface=lo", 1514);
+    round_trips("net_af_packet1,iface=lo,framecnt=64", 3014);
+    round_trips("net_af_packet2,iface=lo,framecnt=64", 9014);
+    round_trips("net_af_packet3,iface=lo,framecnt=64", 9234);
+    round_trips("net_af_packet4,iface=lo,framecnt=64,framesz=16384,blocksz=65536", 1514);
+}
+
+int main(void)
+{
+    if (!enter_namespace()) {
+        printf("skipped: no permission to make a network namespace\n");
+        return SKIPPED;
+    }
+    if (!fixture_eal_start("af_packet_test"))
+        return 1;
+    tsc_clock_start(&tsc);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(af_packet__frames_of_every_size)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
