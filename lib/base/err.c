@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 bool err_set(struct err *err, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(err->text, sizeof(err->text), format, arguments);
     va_end(arguments);
+    text_make_printable(err->text);
     return false;
 }
 
@@ -30,5 +33,6 @@ bool err_context(struct err *err, const char *format, ...)
     vsnprintf(err->text, sizeof(err->text), format, arguments);
     va_end(arguments);
     append(err->text, append(err->text, strlen(err->text), ": "), inner.text);
+    text_make_printable(err->text);
     return false;
 }

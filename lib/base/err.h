@@ -1,4 +1,5 @@
-/* An operator-facing error: one line of text that gathers context on its way up. Cold path only. */
+/* An operator-facing error: one line of text that gathers context on its way up. Names of files and
+ * words of others are quoted in it, so what may steer a terminal becomes '?' (text.h). Cold path only. */
 #pragma once
 
 #include <stdbool.h>

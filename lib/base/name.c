@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#include "base/text.h"
+
 bool name_valid(const char *name)
 {
     size_t length = strnlen(name, NAME_BYTES);
@@ -24,15 +26,12 @@ bool name_copy(char *target, size_t room, const char *source)
 
 bool path_stays_below(const char *path)
 {
-    if (strnlen(path, PATH_BYTES) >= PATH_BYTES)
+    if (strnlen(path, PATH_BYTES) >= PATH_BYTES || !text_printable(path))
         return false;
     const char *component = path;
     for (const char *c = path;; c++) {
-        if (*c != '/' && *c != '\0') {
-            if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                return false;
+        if (*c != '/' && *c != '\0')
             continue;
-        }
         size_t length = (size_t)(c - component);
         bool here = length == 1 && component[0] == '.';
         bool above = length == 2 && component[0] == '.' && component[1] == '.';

@@ -36,7 +36,7 @@ static void put_character(struct report *report, const char *c, int bytes)
         put(report, "\\%c", first);
     else if (json && first < 0x20)
         put(report, "\\u%04x", first);
-    else if (!json && (first < 0x20 || first == 0x7f || (first == 0xc2 && (unsigned char)c[1] < 0xa0)))
+    else if (!json && text_is_control(c, bytes))
         put(report, "?");
     else
         put(report, "%.*s", bytes, c);
@@ -47,7 +47,7 @@ static void put_characters(struct report *report, const char *text, const char *
 {
     int bytes;
     for (const char *c = text; c < end; c += bytes == 0 ? 1 : bytes) {
-        bytes = text_utf8_bytes((const unsigned char *)c);
+        bytes = text_utf8_bytes(c);
         put_character(report, c, bytes);
     }
 }

@@ -1,9 +1,15 @@
-/* Texts that others made (names of files, what peers and clients send) on their way to a terminal or a log. */
+/* Texts that others wrote, on their way to a terminal, a log or a report: which characters may be shown. */
 #pragma once
 
-/* Bytes of the well-formed UTF-8 sequence that begins here (RFC 3629: no overlong forms, no surrogates), 0 when
- * there is none. Zero ends any sequence, so nothing behind it is read. */
-int text_utf8_bytes(const unsigned char *text);
-/* Replaces, in place, each control character of C0 and C1 and each byte that is no UTF-8 by '?': no escape
- * sequence, no forged line of a log. */
+#include <stdbool.h>
+
+/* Bytes of the well-formed UTF-8 sequence that begins at `text` (RFC 3629: no overlong forms, no surrogates),
+ * 0 when there is none. The terminating zero ends any sequence, so nothing behind it is read. */
+int text_utf8_bytes(const char *text);
+/* Whether the sequence of so many bytes is a control character: C0, DEL, or C1 (U+0080 to U+009F). */
+bool text_is_control(const char *text, int bytes);
+
+/* Nothing but well-formed UTF-8 without control characters: no line ends, nothing that steers a terminal. */
+bool text_printable(const char *text);
+/* Puts '?' in the place of every byte of a control character and of every byte that is no UTF-8. */
 void text_make_printable(char *text);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/name.h"
+#include "base/text.h"
 #include "conf/value.h"
 
 static enum value_kind kind_of(enum option_type type)
@@ -52,9 +53,8 @@ static bool parse_number(const struct conf_option *option, const char *text, voi
 
 static bool parse_text(const struct conf_option *option, const char *text, void *field)
 {
-    for (const char *c = text; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return false;
+    if (!text_printable(text))
+        return false;
     if (option->type == OPTION_NAME && !name_valid(text))
         return false;
     if (option->type == OPTION_PATH && text[0] != '/')

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/text.h"
 
 #define FORM_BYTES 200
 
@@ -41,9 +42,7 @@ static void add_error(struct conf_reader *reader, int line, const char *where, c
         snprintf(text, sizeof(text), "%s:%d: %s%s", reader->path, line, where, where[0] != '\0' ? ": " : "");
     if (length > 0 && (size_t)length < sizeof(text))
         vsnprintf(text + length, sizeof(text) - (size_t)length, format, arguments);
-    for (char *c = text; *c != '\0'; c++) /* values are quoted in messages: nothing may steer a terminal */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    text_make_printable(text); /* values are quoted in messages: nothing may steer a terminal */
     keep_error(reader, line, text);
 }
 

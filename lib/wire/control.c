@@ -12,15 +12,6 @@ _Static_assert(WIRE_FIXED_BYTES(CONTROL_HASHES_FIELDS) + CONTROL_HASHES_MAX * WI
                    WIRE_MESSAGE_BODY_MAX,
                "a full set of hashes fits one message");
 
-/* The text that ends a body. */
-static enum wire_error text_last(const uint8_t *in, const uint8_t *end, char *text, size_t room)
-{
-    enum wire_error error = text_get(&in, end, text, room);
-    if (error == WIRE_OK && in != end)
-        return WIRE_BAD_LENGTH;
-    return error;
-}
-
 /* A body that is its fixed part and nothing more. */
 static enum wire_error exact(size_t length, size_t expected)
 {
@@ -87,7 +78,7 @@ enum wire_error control_confirm_decode(const uint8_t *body, size_t length, struc
     const uint8_t *in = wire_confirm_get(body, &message->fixed);
     if (message->fixed.answer > CONFIRM_REFUSED)
         return WIRE_BAD_VALUE;
-    return text_last(in, body + length, message->text, sizeof(message->text));
+    return text_get_last(in, body + length, message->text, sizeof(message->text));
 }
 
 size_t control_start_encode(uint8_t *out, const struct wire_start *message)
@@ -128,7 +119,7 @@ enum wire_error control_status_decode(const uint8_t *body, size_t length, struct
         return WIRE_TOO_SHORT;
     for (unsigned index = 0; index < child_count; index++)
         in = wire_edge_get(in, &message->edges[index]);
-    return text_last(in, body + length, message->text, sizeof(message->text));
+    return text_get_last(in, body + length, message->text, sizeof(message->text));
 }
 
 size_t control_hashes_encode(uint8_t *out, const struct control_hashes *message)
@@ -186,7 +177,7 @@ enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
     const uint8_t *in = wire_close_job_get(body, &message->fixed);
     if (message->fixed.outcome > CLOSE_CANCELLED)
         return WIRE_BAD_VALUE;
-    return text_last(in, body + length, message->text, sizeof(message->text));
+    return text_get_last(in, body + length, message->text, sizeof(message->text));
 }
 
 size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message)
@@ -235,5 +226,5 @@ enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
     const uint8_t *in = wire_stream_end_get(body, &message->fixed);
     if (message->fixed.reason > STREAM_END_DROPPED)
         return WIRE_BAD_VALUE;
-    return text_last(in, body + length, message->text, sizeof(message->text));
+    return text_get_last(in, body + length, message->text, sizeof(message->text));
 }

@@ -7,7 +7,7 @@
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
  * caller's bug or an over-long text. Decoders check every count, length, name and enum; strings are copied
- * and zero terminated. */
+ * and zero terminated, and in those for people (all but a part's file) what may steer a terminal becomes '?'. */
 #pragma once
 
 #include "wire/message.h"

@@ -1,6 +1,7 @@
 /* Length-prefixed texts in message bodies: u16 length, bytes, no zero. Internal to lib/wire. */
 #pragma once
 
+#include "base/text.h"
 #include "wire/header.h"
 
 /* Length of the zero-terminated text in `room` bytes, or -1 when it does not end there. */
@@ -17,7 +18,8 @@ static inline uint8_t *text_put(uint8_t *out, const char *text, int length)
     return out + length;
 }
 
-/* Reads a text of at most room - 1 bytes, none of them zero, and terminates it; *in moves behind it. */
+/* Reads a text of at most room - 1 bytes, none of them zero, and terminates it; *in moves behind it. What was
+ * said is kept as it is: a path must not become another one. */
 static inline enum wire_error text_get(const uint8_t **in, const uint8_t *end, char *text, size_t room)
 {
     uint16_t length;
@@ -32,4 +34,15 @@ static inline enum wire_error text_get(const uint8_t **in, const uint8_t *end, c
     text[length] = '\0';
     *in += length;
     return WIRE_OK;
+}
+
+/* The same for words to be read by people, the last of a body: they reach terminals and logs, so what may
+ * steer those becomes '?'. */
+static inline enum wire_error text_get_last(const uint8_t *in, const uint8_t *end, char *text, size_t room)
+{
+    enum wire_error error = text_get(&in, end, text, room);
+    if (error != WIRE_OK)
+        return error;
+    text_make_printable(text);
+    return in == end ? WIRE_OK : WIRE_BAD_LENGTH;
 }

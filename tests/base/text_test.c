@@ -1,10 +1,41 @@
-/* name.h, err.h, bytes.h. */
+/* text.h, name.h, err.h, bytes.h. */
 #include "include.h"
 
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/name.h"
 #include "base/text.h"
+
+static void text_make_printable__rows(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        {"", ""},
+        {"plain text, caf\xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80",
+         "plain text, caf\xc3\xa9 \xe2\x9c\x93 \xf0\x9f\x98\x80"},
+        {"red \x1b[31m", "red ?[31m"},
+        {"one\nNode gone\r\t\b", "one?Node gone???"},
+        {"\x7f", "?"},
+        {"\xc2\x9b"
+         "2J",
+         "??2J"}, /* CSI of C1 */
+        {"\xc2\xa0", "\xc2\xa0"},
+        {"\x9b\xff", "??"},
+        {"cut \xe2\x9c", "cut ??"},
+        {"overlong \xc0\xaf", "overlong ??"},
+        {"surrogate \xed\xa0\x80", "surrogate ???"},
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        char text[64];
+        name_copy(text, sizeof(text), rows[index].text);
+        text_make_printable(text);
+        assert_string_equal(text, rows[index].expected);
+        assert_true(text_printable(text));
+        assert_int_equal(text_printable(rows[index].text), strcmp(rows[index].text, text) == 0);
+    }
+}
 
 static void name_valid__rows(void **state)
 {
@@ -50,6 +81,7 @@ static void path_stays_below__rows(void **state)
         {"..", false},     {"../a", false},      {"a/..", false},
         {"a/../b", false}, {"a/./b", false},     {"./a", false},
         {"a\nb", false},   {"a/\x1b[2J", false}, {"a\x7f", false},
+        {"a\x9b", false},  {"a\xc2\x9b", false}, {"a\xff/b", false},
     };
     (void)state;
     for (unsigned index = 0; index < ROWS(rows); index++)
@@ -89,6 +121,17 @@ static void err__gathers_context(void **state)
     assert_string_equal(err.text, "node.yaml:7: expected 5");
 }
 
+/* File names and the words of peers are quoted in errors, which go to terminals and logs. */
+static void err__steers_no_terminal(void **state)
+{
+    struct err err;
+    (void)state;
+    err_set(&err, "can't open %s", "a\x1b]0;title\x07\nforged");
+    assert_string_equal(err.text, "can't open a?]0;title??forged");
+    err_context(&err, "%s", "x\xc2\x9b");
+    assert_string_equal(err.text, "x??: can't open a?]0;title??forged");
+}
+
 static void err__too_long_is_cut(void **state)
 {
     struct err err;
@@ -121,41 +164,16 @@ static void bytes__big_endian_at_any_alignment(void **state)
     }
 }
 
-static void text_make_printable__rows(void **state)
-{
-    static const struct {
-        const char *text, *printable;
-    } rows[] = {
-        {"", ""},
-        {"plain ~", "plain ~"},
-        {"\x1b[31m", "?[31m"},
-        {"a\nb\tc\x7f", "a?b?c?"},
-        {"caf\xc3\xa9 \xf0\x9f\x99\x82", "caf\xc3\xa9 \xf0\x9f\x99\x82"},
-        {"\xc2\x9b"
-         "2J",
-         "?2J"},                           /* CSI of C1, one character */
-        {"\xe9t\xe9", "?t?"},              /* Latin-1 */
-        {"cut \xe2\x82", "cut ??"},        /* in the midst of a character */
-        {"\xc0\x8a\xed\xa0\x80", "?????"}, /* overlong, surrogate */
-    };
-    (void)state;
-    for (unsigned index = 0; index < ROWS(rows); index++) {
-        char text[32];
-        strcpy(text, rows[index].text);
-        text_make_printable(text);
-        assert_string_equal(text, rows[index].printable);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_make_printable__rows),
         cmocka_unit_test(name_valid__rows),
         cmocka_unit_test(path_stays_below__rows),
-        cmocka_unit_test(text_make_printable__rows),
         cmocka_unit_test(path_stays_below__length),
         cmocka_unit_test(name_copy__truncates_and_says_so),
         cmocka_unit_test(err__gathers_context),
+        cmocka_unit_test(err__steers_no_terminal),
         cmocka_unit_test(err__too_long_is_cut),
         cmocka_unit_test(bytes__big_endian_at_any_alignment),
     };

@@ -56,7 +56,15 @@ static enum wire_error ack(const struct wire_header *header, const uint8_t *data
     return error;
 }
 
-#define BODY(decode, encode, type)                                                                           \
+/* A body whose texts are for people: where it comes back otherwise, a byte has become '?'. */
+static void same_but_unprintable(const uint8_t *in, size_t in_length, const uint8_t *out, size_t out_length)
+{
+    CHECK(in_length == out_length);
+    for (size_t index = 0; index < in_length; index++)
+        CHECK(in[index] == out[index] || (out[index] == '?' && (in[index] < 0x20 || in[index] >= 0x7f)));
+}
+
+#define BODY(same, decode, encode, type)                                                                     \
     {                                                                                                        \
         struct type message;                                                                                 \
         error = decode(body, length, &message);                                                              \
@@ -71,30 +79,30 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
     uint8_t out[WIRE_MESSAGE_BODY_MAX];
     switch (kind) {
     case CONTROL_MEASURE:
-        BODY(control_measure_decode, control_measure_encode, wire_measure)
+        BODY(same, control_measure_decode, control_measure_encode, wire_measure)
     case CONTROL_MEASUREMENT:
-        BODY(control_measurement_decode, control_measurement_encode, control_measurement)
+        BODY(same, control_measurement_decode, control_measurement_encode, control_measurement)
     case CONTROL_PART:
-        BODY(control_part_decode, control_part_encode, control_part)
+        BODY(same, control_part_decode, control_part_encode, control_part)
     case CONTROL_CONFIRM:
-        BODY(control_confirm_decode, control_confirm_encode, control_confirm)
+        BODY(same_but_unprintable, control_confirm_decode, control_confirm_encode, control_confirm)
     case CONTROL_START:
-        BODY(control_start_decode, control_start_encode, wire_start)
+        BODY(same, control_start_decode, control_start_encode, wire_start)
     case CONTROL_STATUS:
-        BODY(control_status_decode, control_status_encode, control_status)
+        BODY(same_but_unprintable, control_status_decode, control_status_encode, control_status)
     case CONTROL_HASHES:
-        BODY(control_hashes_decode, control_hashes_encode, control_hashes)
+        BODY(same, control_hashes_decode, control_hashes_encode, control_hashes)
     case CONTROL_HAVE:
     case CONTROL_RESEND:
-        BODY(control_blocks_decode, control_blocks_encode, wire_blocks)
+        BODY(same, control_blocks_decode, control_blocks_encode, wire_blocks)
     case CONTROL_CLOSE_JOB:
-        BODY(control_close_job_decode, control_close_job_encode, control_close_job)
+        BODY(same_but_unprintable, control_close_job_decode, control_close_job_encode, control_close_job)
     case CONTROL_ADJUST:
-        BODY(control_adjust_decode, control_adjust_encode, wire_adjust)
+        BODY(same, control_adjust_decode, control_adjust_encode, wire_adjust)
     case CONTROL_STREAM_ROOM:
-        BODY(control_stream_room_decode, control_stream_room_encode, wire_stream_room)
+        BODY(same, control_stream_room_decode, control_stream_room_encode, wire_stream_room)
     case CONTROL_STREAM_END:
-        BODY(control_stream_end_decode, control_stream_end_encode, control_stream_end)
+        BODY(same_but_unprintable, control_stream_end_decode, control_stream_end_encode, control_stream_end)
     case CONTROL_KIND_COUNT:
         break;
     }
