@@ -27,6 +27,7 @@ bool conf_read_node(const char *path, const char *text, struct app_config *confi
                     struct conf_errors *errors);
 /* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
 #define CONF_JOB_STDIN "-"
+/* A text is taken for one that came through the control socket: at most 64 KiB (reader.h). */
 bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors);
 /* Matrices named in a scenario are searched beside it, then in conf/data of the installation. */
 bool conf_read_scenario(const char *path, const char *text, struct scenario *scenario,

@@ -417,7 +417,8 @@ bool conf_read_job(const char *path, const char *text, struct job_spec *spec, st
 {
     struct conf_reader reader;
     struct job_file job = {.spec = {.trees = 1}};
-    if (!conf_load(&reader, path, text, errors))
+    if (text != NULL ? !conf_load_foreign(&reader, path, text, errors)
+                     : !conf_load(&reader, path, NULL, errors))
         return false;
     if (conf_read_document(&reader, job_file_options, &job)) {
         resolve_object(&reader, &job);

@@ -254,6 +254,24 @@ bool conf_load(struct conf_reader *reader, const char *path, const char *text, s
     return loaded;
 }
 
+bool conf_load_foreign(struct conf_reader *reader, const char *path, const char *text,
+                       struct conf_errors *errors)
+{
+    size_t length = strlen(text), openings = 0;
+    for (const char *c = strpbrk(text, "[{&"); c != NULL; c = strpbrk(c + 1, "[{&"))
+        openings++;
+    if (length <= CONF_FOREIGN_BYTES_MAX && openings <= CONF_FOREIGN_OPENINGS_MAX)
+        return conf_load(reader, path, text, errors);
+    *reader = (struct conf_reader){.path = path, .errors = errors};
+    errors->count = 0;
+    if (length > CONF_FOREIGN_BYTES_MAX)
+        conf_error_line(reader, 1, "%zu bytes, at most %u", length, CONF_FOREIGN_BYTES_MAX);
+    else
+        conf_error_line(reader, 1, "%zu of the characters [ { &, at most %u", openings,
+                        CONF_FOREIGN_OPENINGS_MAX);
+    return false;
+}
+
 void conf_unload(struct conf_reader *reader)
 {
     yaml_document_delete(&reader->document);
@@ -362,25 +380,37 @@ static void list_keys(const struct conf_option *options, char *text, size_t room
     }
 }
 
-static void check_keys(struct conf_reader *reader, const struct conf_option *options, yaml_node_t *map)
+static void check_unknown(struct conf_reader *reader, const struct conf_option *options, yaml_node_t *map)
 {
-    const char *key, *earlier;
-    yaml_node_t *key_node, *earlier_node, *value;
-    for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++) {
-        if (key == NULL || !knows(options, key)) {
-            char keys[FORM_BYTES] = "";
-            list_keys(options, keys, sizeof(keys));
+    const char *key;
+    yaml_node_t *key_node, *value;
+    char keys[FORM_BYTES] = "";
+    list_keys(options, keys, sizeof(keys));
+    for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++)
+        if (key == NULL || !knows(options, key))
             conf_error(reader, key_node, "unknown key \"%s\", expected one of %s", key != NULL ? key : "?",
                        keys);
+}
+
+/* Row by row, so that the work grows with the keys of the map, not with their square. */
+static void check_twice(struct conf_reader *reader, const struct conf_option *options, yaml_node_t *map)
+{
+    const char *key;
+    yaml_node_t *key_node, *value;
+    for (const struct conf_option *option = options; option->type != OPTION_END; option++) {
+        const yaml_node_t *first = NULL;
+        if (option->type == OPTION_INCLUDE) {
+            check_twice(reader, option->options, map);
             continue;
         }
-        for (size_t before = 0; before < index; before++) {
-            conf_pair(reader, map, before, &earlier, &earlier_node, &value);
-            if (earlier != NULL && strcmp(earlier, key) == 0) {
+        for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++) {
+            if (key == NULL || strcmp(key, option->key) != 0)
+                continue;
+            if (first != NULL)
                 conf_error(reader, key_node, "\"%s\" is given twice, first in line %d", key,
-                           conf_line(earlier_node));
-                break;
-            }
+                           conf_line(first));
+            else
+                first = key_node;
         }
     }
 }
@@ -411,7 +441,8 @@ void conf_read_map(struct conf_reader *reader, const struct conf_option *options
         conf_error(reader, map, "expected a map (key: value)");
         return;
     }
-    check_keys(reader, options, map);
+    check_unknown(reader, options, map);
+    check_twice(reader, options, map);
     read_rows(reader, options, map, base);
 }
 

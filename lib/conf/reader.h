@@ -11,6 +11,9 @@
 
 #define CONF_FILE_BYTES_MAX (4u << 20)
 #define CONF_WHERE_BYTES    160
+/* Of a text that others sent. A job of 64 nodes with a given tree takes 5 KB and 70 openings. */
+#define CONF_FOREIGN_BYTES_MAX    (64u << 10)
+#define CONF_FOREIGN_OPENINGS_MAX 256u
 
 struct conf_reader {
     const char *path; /* in messages */
@@ -23,6 +26,10 @@ struct conf_reader {
 
 /* Reads `path`, or `text` under that name. False: an error was added and there is no document. */
 bool conf_load(struct conf_reader *reader, const char *path, const char *text, struct conf_errors *errors);
+/* The same for a text that others sent. The time that libyaml takes grows with the square of nested brackets
+ * and of anchors (100 s for 128 KiB of "["), so the number of characters that open one is bounded. */
+bool conf_load_foreign(struct conf_reader *reader, const char *path, const char *text,
+                       struct conf_errors *errors);
 void conf_unload(struct conf_reader *reader);
 /* The whole of `path` as a fresh, zero-terminated string; NULL with errno. */
 char *conf_slurp(const char *path);
