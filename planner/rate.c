@@ -61,8 +61,8 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
     bool capped = cap_bps != 0 && cap_bps < payload_bps(wire_bps);
     *edge_rate_bps = capped ? muldiv64_up(cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES) : wire_bps;
     *rate_bps = capped ? cap_bps : payload_bps(wire_bps);
-    if (*rate_bps == 0)
-        return err_set(err, "the slowest interface leaves no rate for this tree");
+    if (*edge_rate_bps < SEND_RATE_MIN_BPS)
+        return err_set(err, "the slowest interface leaves less than 1 kbit/s for an edge of this tree");
     if (info != NULL) {
         info->limit_count = 0;
         if (capped)

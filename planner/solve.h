@@ -71,7 +71,7 @@ bool solve_star(const struct plan_request *request, struct plan_tree *tree, stru
 /* The operator's tree, parents before children. */
 bool solve_given(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 
-/* The one model, on a tree that fulfils plan_validate. False: the rate would be 0. `info` may be NULL. */
+/* The one model, on a tree that fulfils plan_validate. False: an edge would get less than SEND_RATE_MIN_BPS. `info` may be NULL. */
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
                 uint64_t *rate_bps, struct solve_info *info, struct err *err);
 /* The rate of each edge, into the plan; its tree and edge rate are there already. */

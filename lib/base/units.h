@@ -11,6 +11,11 @@
 #define NS_PER_S   1000000000ULL
 #define TIME_NEVER UINT64_MAX
 
+/* The least rate that data is sent at. One packet of 9 KB takes 74 s at it; what is slower holds an interface
+ * for hours, control messages included, and nobody wants it. Files, plans and messages keep to it; 0 in them
+ * means that there is none. */
+#define SEND_RATE_MIN_BPS 1000ULL
+
 #define ETHERNET_HEADER_BYTES   14
 #define ETHERNET_OVERHEAD_BYTES 24 /* preamble 8, FCS 4, inter-frame gap 12 */
 

@@ -94,7 +94,7 @@ static bool parse_start(const struct conf_option *option, const char *text, void
     uint64_t rate_bps = strcmp(text, "unknown") == 0 ? UINT64_MAX : 0;
     (void)option;
     if (rate_bps == 0 && strcmp(text, "plan") != 0 &&
-        (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < 1000))
+        (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < SEND_RATE_MIN_BPS))
         return false;
     memcpy(field, &rate_bps, sizeof(rate_bps));
     return true;
@@ -109,7 +109,7 @@ static const struct conf_option plan_options[] = {
      .initial = "0", .help = "children that a node may have at most; 0: as many as the planner likes"},
     {"tree", OPTION_CUSTOM, .form = "a list of [from, to]", .read = read_tree,
      .help = "a given tree from the source to all receivers, in place of metric, trees and max_children"},
-    {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = 1000,
+    {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = SEND_RATE_MIN_BPS,
      .help = "payload rate of the given tree; without it the planner computes one"},
     {"start", OPTION_SCALAR, FIELD(struct job_spec, start_bps),
      .form = "plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "plan",
@@ -123,7 +123,8 @@ static bool parse_cap(const struct conf_option *option, const char *text, void *
 {
     uint64_t rate_bps = 0;
     (void)option;
-    if (strcmp(text, "none") != 0 && (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < 1000))
+    if (strcmp(text, "none") != 0 &&
+        (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < SEND_RATE_MIN_BPS))
         return false;
     memcpy(field, &rate_bps, sizeof(rate_bps));
     return true;

@@ -69,8 +69,8 @@ bool plan_request_validate(const struct plan_request *request, struct err *err);
 
 /* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
  * parents before children, each node entered at most once, no node with more children than allowed, only
- * relays that lead somewhere; weights add up; rates > 0 and no uplink or downlink overbooked by the rates of
- * its edges. */
+ * relays that lead somewhere; weights add up; edges get at least SEND_RATE_MIN_BPS and no uplink or downlink
+ * is overbooked by the rates of its edges. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
 
 /* Wire rate of the tree's edge that enters `node`. */

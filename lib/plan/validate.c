@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/units.h"
+
 #define WEIGHT_WHOLE_PPM 1000000
 
 _Static_assert(PLAN_NODES_MAX == 64, "sets of nodes are kept in 64-bit words");
@@ -118,6 +120,9 @@ static bool check_load(const struct plan *plan, const struct plan_request *reque
         for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
             uint16_t from = plan->trees[tree].edges[edge].from, to = plan->trees[tree].edges[edge].to;
             uint64_t rate_bps = plan_edge_rate_bps(plan, tree, to);
+            if (rate_bps < SEND_RATE_MIN_BPS)
+                return err_set(err, "the edge from %s to %s is given less than 1 kbit/s",
+                               request->nodes[from].name, request->nodes[to].name);
             if (!book(&up_bps[from], rate_bps))
                 return err_set(err, "the uplink of %s is overbooked", request->nodes[from].name);
             if (!book(&down_bps[to], rate_bps))

@@ -7,9 +7,7 @@ enum wire_error wire_close_decode(const uint8_t *data, size_t length, struct wir
     if (length > WIRE_CLOSE_BYTES)
         return WIRE_BAD_LENGTH;
     wire_close_get(data + WIRE_HEADER_BYTES, close);
-    if (close->reason < WIRE_CLOSE_SHUTDOWN || close->reason > WIRE_CLOSE_WRONG_NAME)
-        return WIRE_BAD_VALUE;
-    return WIRE_OK;
+    return close->reason == WIRE_CLOSE_SHUTDOWN ? WIRE_OK : WIRE_BAD_VALUE;
 }
 
 size_t wire_close_encode(uint8_t *out, const struct wire_header *header, const struct wire_close *close)

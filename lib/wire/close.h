@@ -1,10 +1,11 @@
-/* CLOSE: the sender leaves or refuses the session; the peer forgets it and says hello again when it wants
- * to. */
+/* CLOSE: the sender leaves; the peer forgets the session and says hello again when it wants to. It carries the
+ * peer's session, like all but a hello: who does not know that has no session to close, and anybody could
+ * claim to be him. */
 #pragma once
 
 #include "wire/header.h"
 
-enum wire_close_reason { WIRE_CLOSE_SHUTDOWN = 1, WIRE_CLOSE_UNKNOWN_SESSION = 2, WIRE_CLOSE_WRONG_NAME = 3 };
+enum wire_close_reason { WIRE_CLOSE_SHUTDOWN = 1 };
 
 #define WIRE_CLOSE_FIELDS(FIELD)                                                                             \
     FIELD(u64, incarnation) /* of the sender */                                                              \

@@ -191,8 +191,8 @@ enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct
     if (error != WIRE_OK)
         return error;
     wire_adjust_get(body, message);
-    bool valid = message->priority <= CONTROL_PRIORITY_MAX && message->dscp <= CONTROL_DSCP_MAX &&
-                 message->paused <= 1;
+    bool valid = wire_rate_valid(message->rate_cap_bps) && message->priority <= CONTROL_PRIORITY_MAX &&
+                 message->dscp <= CONTROL_DSCP_MAX && message->paused <= 1;
     return valid ? WIRE_OK : WIRE_BAD_VALUE;
 }
 

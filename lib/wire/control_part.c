@@ -37,6 +37,8 @@ static bool part_values_valid(const struct wire_part *part)
         return false;
     if (!stream && (part->stream_window_ms != 0 || part->stream_slow != 0))
         return false;
+    if (!wire_rate_valid(part->start_bps))
+        return false;
     if (!wire_name_empty(&part->parent) && !wire_name_valid(&part->parent))
         return false;
     if (!wire_name_empty(&part->directory) && !wire_name_valid(&part->directory))
@@ -60,7 +62,8 @@ enum wire_error control_part_decode(const uint8_t *body, size_t length, struct c
         return WIRE_BAD_LENGTH;
     for (unsigned index = 0; index < count; index++) {
         in = wire_child_get(in, &message->children[index]);
-        if (!wire_name_valid(&message->children[index].name))
+        if (!wire_name_valid(&message->children[index].name) ||
+            !wire_rate_valid(message->children[index].rate_bps))
             return WIRE_BAD_VALUE;
     }
     return WIRE_OK;

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/name.h"
+#include "base/units.h"
 
 #define WIRE_TAG_BYTES  16
 #define WIRE_HASH_BYTES 32
@@ -151,6 +152,12 @@ static inline bool wire_name_valid(const struct wire_name *name)
         if (name->text[index] != '\0')
             return false;
     return true;
+}
+
+/* A rate that somebody is to send at: none, or not below the floor. */
+static inline bool wire_rate_valid(uint64_t bps)
+{
+    return bps == 0 || bps >= SEND_RATE_MIN_BPS;
 }
 
 static inline bool wire_name_empty(const struct wire_name *name)

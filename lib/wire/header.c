@@ -11,7 +11,7 @@ enum wire_error wire_header_decode(const uint8_t *data, size_t length, struct wi
         return WIRE_BAD_KEY;
     if (header->type == 0 || header->type >= WIRE_TYPE_COUNT)
         return WIRE_BAD_TYPE;
-    if (header->session == 0 && header->type != WIRE_HELLO && header->type != WIRE_CLOSE)
+    if (header->session == 0 && header->type != WIRE_HELLO)
         return WIRE_BAD_VALUE;
     if ((load_be64(header->tag.bytes) | load_be64(header->tag.bytes + 8)) != 0)
         return WIRE_BAD_VALUE;

@@ -3,8 +3,7 @@
  *   0 version u8 | 1 type u8 | 2 key id u8 | 3 flags u8
  *   4 session u32 | 8 packet number u32 | 12 stamp u32 | 16 tag[16]
  *
- * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello, and in
- * a close by a node that does not know the peer's session.
+ * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello.
  * packet number: low 32 bits of the edge's number (data), of the sequence number (message); 0 elsewhere.
  * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
  * delays. key id 0 means unauthenticated: the tag is zero. Other key ids are refused until keys exist.

@@ -98,7 +98,9 @@ static void plan_validate__table(void **state)
     CASE("0-1 0-2 2-3", (p.into_rate_bps[0][1] = 700000000, p.into_rate_bps[0][2] = 300000000), NULL);
     CASE("0-1 0-2 2-3", (p.into_rate_bps[0][1] = 700000001, p.into_rate_bps[0][2] = 300000000),
          "uplink of n0");
-    CASE("0-1 0-2 2-3", (p.into_rate_bps[0][3] = 2, r.nodes[3].down_bps = 1), "downlink of n3");
+    CASE("0-1 0-2 2-3", (p.into_rate_bps[0][3] = 2000, r.nodes[3].down_bps = 1999), "downlink of n3");
+    CASE("0-1 0-2 2-3", p.into_rate_bps[0][3] = 1000, NULL);
+    CASE("0-1 0-2 2-3", p.into_rate_bps[0][3] = 999, "the edge from n2 to n3 is given less than 1 kbit/s");
 #define SECOND(tree, rate)                                                                                   \
     (r.trees_max = 2, p.tree_count = 2, p.trees[1] = example_tree(tree), p.edge_rate_bps[1] = (rate),        \
      p.trees[0].weight_ppm = 400000, p.trees[1].weight_ppm = 600000)

@@ -241,8 +241,8 @@ static void solve__rate_too_small(void **state)
 {
     (void)state;
     struct plan_request request = example_request(3);
-    request.nodes[0].up_bps = 1;
-    expect_error(&request, "leaves no rate");
+    request.nodes[0].up_bps = 2000; /* two children */
+    expect_error(&request, "leaves less than 1 kbit/s");
 }
 
 static void solve__refuses_invalid_requests(void **state)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/units.h"
+#include "wire/close.h"
 #include "wire/control.h"
 
 static const char hostile[] = "gone\x1b[2J\r\nall jobs done \xc2\x9b"
@@ -37,10 +39,52 @@ static void control_decode__texts_steer_no_terminal(void **state)
     assert_string_equal(stream_end.text, harmless);
 }
 
+static void control_decode__rates_have_a_floor(void **state)
+{
+    static const struct {
+        uint64_t bps;
+        enum wire_error expected;
+    } rows[] = {{0, WIRE_OK},
+                {1, WIRE_BAD_VALUE},
+                {999, WIRE_BAD_VALUE},
+                {SEND_RATE_MIN_BPS, WIRE_OK},
+                {UINT64_MAX, WIRE_OK}};
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    (void)state;
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct wire_adjust adjust = {.rate_cap_bps = rows[row].bps};
+        size_t length = control_adjust_encode(body, &adjust);
+        assert_int_equal(control_adjust_decode(body, length, &adjust), rows[row].expected);
+        struct control_part part = {
+            .fixed = {.source = {"a"}, .job_name = {"j"}, .start_bps = rows[row].bps}};
+        length = control_part_encode(body, &part);
+        assert_int_equal(control_part_decode(body, length, &part), rows[row].expected);
+        part = (struct control_part){.fixed = {.source = {"a"}, .job_name = {"j"}, .child_count = 1},
+                                     .children = {{.name = {"b"}, .rate_bps = rows[row].bps}}};
+        length = control_part_encode(body, &part);
+        assert_int_equal(control_part_decode(body, length, &part), rows[row].expected);
+    }
+}
+
+/* A close names the session that it ends: without one it would be anybody's. */
+static void header_decode__close_has_a_session(void **state)
+{
+    uint8_t out[WIRE_CLOSE_BYTES];
+    struct wire_close close = {.incarnation = 1, .reason = WIRE_CLOSE_SHUTDOWN};
+    (void)state;
+    for (uint32_t session = 0; session < 2; session++) {
+        struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_CLOSE, .session = session};
+        size_t length = wire_close_encode(out, &header, &close);
+        assert_int_equal(wire_header_decode(out, length, &header), session == 0 ? WIRE_BAD_VALUE : WIRE_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_decode__texts_steer_no_terminal),
+        cmocka_unit_test(control_decode__rates_have_a_floor),
+        cmocka_unit_test(header_decode__close_has_a_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ def vectors():
     part = dict(job=0xdecade01, epoch=3, source="london", directory="incoming", job_name="demo",
                 size_bytes=64 << 20, modified_ns=0x16d6ba3c12345678, symbol_bytes=1408, block_symbols=744,
                 durable="block", exists="skip_if_same", congestion="delay")
-    close = header(session=0) / sluice.SluiceClose(incarnation=0x0102030405060708, reason="unknown_session")
+    close = header() / sluice.SluiceClose(incarnation=0x0102030405060708, reason="shutdown")
     data = header(0x01020304) / sluice.SluiceData(floor_delta=5, job=0xdecade01, symbol=0x0123456789, stripe=2,
                                                   epoch=7, body=b"symbol")
     ipv4 = IP(src="10.1.2.3", dst="10.1.2.4", id=0, flags="DF", ttl=64, tos=0xb9)
@@ -69,7 +69,7 @@ def vectors():
     yield "measurement", message(2, 3, sluice.Measurement(
         job=0xdecade01, up_bps=1000000000, down_bps=10000000000, total=2, peers=measured))
     yield "part", message(3, 4, sluice.Part(parent="london", file=b"sub dir/file.iso", children=[
-        sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1)],
+        sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1000)],
         object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "part-source", message(4, 5, sluice.Part(

@@ -18,7 +18,7 @@ TYPES = {1: "hello", 2: "data", 3: "ack", 4: "message", 5: "probe", 6: "probe_re
 KINDS = {0: "ack", 1: "measure", 2: "measurement", 3: "part", 4: "confirm", 5: "start", 6: "status",
          7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust", 12: "stream_room",
          13: "stream_end"}
-CLOSE_REASONS = {1: "shutdown", 2: "unknown_session", 3: "wrong_name"}
+CLOSE_REASONS = {1: "shutdown"}
 HASHES = {0: "none", 1: "sha256"}
 DURABLE = {0: "end", 1: "block", 2: "none"}
 EXISTS = {0: "fail", 1: "replace", 2: "skip_if_same"}

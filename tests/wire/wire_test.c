@@ -169,7 +169,7 @@ static size_t build_part(uint8_t *out)
     struct control_part part = {
         .fixed = part_fixed(),
         .file = "sub dir/file.iso",
-        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1}}};
+        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1000}}};
     part.fixed.parent = (struct wire_name){"london"};
     part.fixed.child_count = 2;
     return put_message(out, 3, CONTROL_PART, body, control_part_encode(body, &part));
@@ -298,8 +298,7 @@ static size_t build_probe_reply(uint8_t *out)
 static size_t build_close(uint8_t *out)
 {
     struct wire_header header = header_of(WIRE_CLOSE, 0);
-    header.session = 0;
-    struct wire_close close = {.incarnation = 0x0102030405060708, .reason = WIRE_CLOSE_UNKNOWN_SESSION};
+    struct wire_close close = {.incarnation = 0x0102030405060708, .reason = WIRE_CLOSE_SHUTDOWN};
     return wire_close_encode(out, &header, &close);
 }
 
@@ -498,7 +497,7 @@ static const struct {
     {"probe", 37, 1, WIRE_BAD_LENGTH},
     {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
     {"close", 40, 0, WIRE_BAD_VALUE},
-    {"close", 40, 4, WIRE_BAD_VALUE},
+    {"close", 40, 2, WIRE_BAD_VALUE},
 };
 
 static void decode__refusals(void **state)
