@@ -107,7 +107,9 @@ static bool start_node(struct app *app, struct err *err)
 
 static bool start_disk(struct app *app, struct err *err)
 {
-    struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1), .nice = 19};
+    struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1),
+                                 .nice = 19,
+                                 .index_bytes_max = app->config.disk_index_bytes};
     app->disk = disk_start(&config, err);
     return app->disk != NULL;
 }

@@ -38,6 +38,7 @@ struct app_config {
     char control_socket[PATH_BYTES]; /* for sluicectl */
     char control_ring[PATH_BYTES];   /* for sluice-planner; empty: none */
     uint16_t disk_threads;
+    uint64_t disk_index_bytes; /* for the indexes of all directories that arrive at once */
     char source_path[PATH_BYTES]; /* the file it was read from */
 };
 

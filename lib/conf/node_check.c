@@ -143,6 +143,9 @@ static void check_directory(struct conf_reader *reader, const struct node_file *
             strcmp(directories[index].name, directories[other].name) == 0)
             conf_fault(reader, where, "\"%s\" is also the name of directories[%u]", directories[index].name,
                        other);
+    snprintf(where, sizeof(where), "directories[%u].accept.setid", index);
+    if (directories[index].accept.set_id && !directories[index].accept.owner)
+        conf_fault(reader, where, "means nothing without owner: true: the bits would be those of another user");
     snprintf(where, sizeof(where), "directories[%u].sources", index);
     for (unsigned source = 0; source < directories[index].source_count; source++)
         if (!is_peer(file, directories[index].sources[source]))

@@ -159,12 +159,23 @@ static const struct conf_option peer_options[] = {
      .help = "packets tracked in each direction, a power of two; 0: from rate and timeouts.rtt_max"},
     {.type = OPTION_END}};
 
+static const struct conf_option accept_options[] = {
+    {"owner", OPTION_BOOL, FIELD(struct node_directory, accept.owner), .initial = "false",
+     .help = "user and group ids, where the appliance runs as root"},
+    {"setid", OPTION_BOOL, FIELD(struct node_directory, accept.set_id), .initial = "false",
+     .help = "set-user-id and set-group-id bits, and files' sticky bits; only together with owner"},
+    {"xattrs", OPTION_BOOL, FIELD(struct node_directory, accept.xattrs), .initial = "false",
+     .help = "extended attributes in user.*"},
+    {.type = OPTION_END}};
+
 static const struct conf_option directory_options[] = {
     {"name", OPTION_NAME, FIELD(struct node_directory, name), .required = true,
      .help = "what jobs call it (directory: NAME)"},
     {"path", OPTION_PATH, FIELD(struct node_directory, path), .required = true, .help = "where it is"},
     {"sources", OPTION_CUSTOM, .form = "any | list of peers", .read = read_sources, .required = true,
      .help = "the peers whose jobs may write below it; all others are refused"},
+    {"accept", OPTION_MAP, .options = accept_options,
+     .help = "what it keeps of the directories that jobs send with owner: keep or xattrs: keep"},
     {.type = OPTION_END}};
 
 static const struct conf_option memory_options[] = {
@@ -204,6 +215,9 @@ static const struct conf_option timeout_options[] = {
 static const struct conf_option disk_options[] = {
     {"threads", OPTION_UINT, FIELD(struct node_file, config.disk_threads), .min = 1, .max = 16,
      .initial = "1", .help = "threads that read, write and hash"},
+    {"index", OPTION_SIZE, FIELD(struct node_file, config.disk_index_bytes), .min = 1ULL << 20,
+     .max = 1ULL << 36, .initial = "256MiB",
+     .help = "memory for the lists of files of all directories that arrive at once, about 72 bytes a file"},
     {.type = OPTION_END}};
 
 static const struct conf_option lcore_item = {"lcore", OPTION_UINT, .bytes = sizeof(uint16_t), .max = 1023,

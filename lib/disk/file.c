@@ -311,6 +311,8 @@ static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
         return not_open(file, reply->text);
     if (file->kind == FILE_TREE && tree_sink_finish(file->sink, reply->text) != DISK_OK)
         return DISK_FAILED;
+    if (file->kind == FILE_TREE)
+        tree_sink_tell_lost(file->sink, reply->note);
     if (file->kind == FILE_PART && !finish_part(file, reply->text))
         return DISK_FAILED;
     bool fits = strlen(file->place.path) < sizeof(reply->text);

@@ -38,9 +38,11 @@ struct tree_sink {
     struct place *place;
     int root_fd;
     uint8_t exists, durable, tree;
-    bool sparse;   /* no space is asked for beforehand */
-    bool there;    /* NAME was the same tree already */
-    bool renamed;  /* NAME.part has become NAME */
+    struct disk_accept keep;              /* of what the job asks for, so much is done here */
+    const char *refuser[LOST_KIND_COUNT]; /* who does not keep the rest */
+    bool sparse;                          /* no space is asked for beforehand */
+    bool there;                           /* NAME was the same tree already */
+    bool renamed;                         /* NAME.part has become NAME */
     bool unsynced; /* a syncfs has failed: nothing tells any more what is on the disk */
     uint64_t index_bytes, object_bytes;
     struct budget *index_memory;
@@ -194,6 +196,32 @@ static enum disk_status open_sink(struct tree_sink *sink, char text[DISK_TEXT_BY
     return status == DISK_OK ? open_part(sink, text) : status;
 }
 
+/* The job's keys say what the sender would like; the directory's owner says what comes of it. Set-id bits
+ * without the owner would be somebody else's rights. */
+static void decide_what_is_kept(struct tree_sink *sink, struct disk_accept accept)
+{
+    bool owner = (sink->tree & PART_TREE_OWNER) != 0, xattrs = (sink->tree & PART_TREE_XATTR) != 0;
+    bool root = geteuid() == 0;
+    sink->keep.owner = owner && accept.owner && root;
+    sink->keep.set_id = sink->keep.owner && accept.set_id;
+    sink->keep.xattrs = xattrs && accept.xattrs;
+    const char *no_owner = !owner ? "owner" : accept.owner ? "only root can" : "accept.owner";
+    sink->refuser[LOST_OWNERS] = no_owner;
+    sink->refuser[LOST_SET_IDS] = sink->keep.owner ? "accept.setid" : no_owner;
+    sink->refuser[LOST_XATTRS] = xattrs ? "accept.xattrs" : "xattrs";
+}
+
+/* Before the index has come nobody can count. */
+static void tell_what_is_not_kept(const struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    struct lost lost = {0};
+    bool owner = (sink->tree & PART_TREE_OWNER) != 0, xattrs = (sink->tree & PART_TREE_XATTR) != 0;
+    lost.entries[LOST_OWNERS] = owner && !sink->keep.owner ? LOST_UNCOUNTED : 0;
+    lost.entries[LOST_SET_IDS] = owner && !sink->keep.set_id ? LOST_UNCOUNTED : 0;
+    lost.entries[LOST_XATTRS] = xattrs && !sink->keep.xattrs ? LOST_UNCOUNTED : 0;
+    lost_tell(&lost, sink->refuser, text);
+}
+
 struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *open,
                                  struct budget *index_memory, bool sparse, struct disk_reply *reply)
 {
@@ -211,6 +239,7 @@ struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *op
     sink->sparse = sparse;
     sink->index_bytes = open->index_bytes;
     sink->object_bytes = open->size_bytes;
+    decide_what_is_kept(sink, open->accept);
     sink->index_hash = open->index_hash;
     pthread_mutex_init(&sink->lock, NULL);
     reply->status = (uint8_t)open_sink(sink, reply->text);
@@ -218,8 +247,8 @@ struct tree_sink *tree_sink_open(struct place *place, const struct disk_open *op
         tree_sink_close(sink);
         return NULL;
     }
-    if (reply->status == DISK_OK && (open->tree & PART_TREE_OWNER) != 0 && geteuid() != 0)
-        place_say(reply->text, "not kept: owners and set-id bits, which only root can set");
+    if (reply->status == DISK_OK)
+        tell_what_is_not_kept(sink, reply->text);
     sink->there = reply->status == DISK_ALREADY_THERE;
     atomic_store(&sink->ready, sink->there);
     return sink;
@@ -307,9 +336,8 @@ static bool believe_index(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
         return place_say(text, "%s refused: %.100s", sink->place->shown, err.text);
     if (!sink->sparse && !check_space(sink, text))
         return false;
-    if (!unpack_begin(&sink->unpack, &sink->pack, sink->root_fd))
+    if (!unpack_begin(&sink->unpack, &sink->pack, sink->keep, sink->root_fd))
         return place_say(text, "%s: out of memory", sink->place->shown);
-    sink->unpack.owner = (sink->tree & PART_TREE_OWNER) != 0 && geteuid() == 0;
     sink->unpack.sync = sink->durable == PART_DURABLE_BLOCK;
     if (sink->durable == PART_DURABLE_END)
         flush_start(&sink->flush, sink->root_fd);
@@ -529,6 +557,18 @@ enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BY
     if (!unpack_finish(&sink->unpack, text) || !sync_tree(sink, text) || !rename_part(sink, text))
         return DISK_FAILED;
     return !durable || place_sync(sink->place, text) ? DISK_OK : DISK_FAILED;
+}
+
+void tree_sink_tell_lost(const struct tree_sink *sink, char text[DISK_TEXT_BYTES])
+{
+    struct lost lost;
+    text[0] = '\0';
+    if (sink->there || !atomic_load(&sink->ready))
+        return;
+    unpack_count_lost(&sink->unpack, &lost);
+    if ((sink->tree & PART_TREE_OWNER) == 0)
+        lost.entries[LOST_OWNERS] = 0; /* the job does not ask for them, and the index does not have them */
+    lost_tell(&lost, sink->refuser, text);
 }
 
 enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES])

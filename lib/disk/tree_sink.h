@@ -23,6 +23,9 @@ enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_reques
                                 char text[DISK_TEXT_BYTES]);
 /* Hard links, what split files and directories lack, syncfs, rename. Failed: abort may follow. */
 enum disk_status tree_sink_finish(struct tree_sink *sink, char text[DISK_TEXT_BYTES]);
+/* After the end: what of the tree this directory does not keep, with counts; empty: nothing, or not known (the
+ * tree was there already). */
+void tree_sink_tell_lost(const struct tree_sink *sink, char text[DISK_TEXT_BYTES]);
 /* Removes NAME.part. DISK_ALREADY_THERE: it has become NAME, or was there; nothing is removed. */
 enum disk_status tree_sink_abort(struct tree_sink *sink, char text[DISK_TEXT_BYTES]);
 void tree_sink_close(struct tree_sink *sink);

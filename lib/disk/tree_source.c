@@ -1,7 +1,5 @@
 #include "disk/tree_source.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,23 +11,8 @@ struct tree_source {
     struct walked walked;
 };
 
-/* One line about what the job's keys leave behind; none where nothing is. */
-static void tell_lost(const struct walk_lost *lost, char text[DISK_TEXT_BYTES])
-{
-    const struct {
-        const char *what, *key;
-        uint32_t count;
-    } kinds[] = {{"other owners", "owner", lost->owners},
-                 {"set-id bits", "owner", lost->set_ids},
-                 {"attributes", "xattrs", lost->xattrs},
-                 {"hard links", "hardlinks", lost->links}};
-    size_t at = 0;
-    for (size_t kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++)
-        if (kinds[kind].count != 0)
-            at += (size_t)snprintf(text + at, DISK_TEXT_BYTES - at, "%s%s of %" PRIu32 " entries (%s)",
-                                   at == 0 ? "not kept: " : ", ", kinds[kind].what, kinds[kind].count,
-                                   kinds[kind].key);
-}
+/* The keys of a job that would keep it. */
+static const char *const keys[LOST_KIND_COUNT] = {"owner", "owner", "xattrs", "hardlinks"};
 
 struct tree_source *tree_source_open(int fd, const struct disk_open *open, const char *shown,
                                      struct disk_reply *reply)
@@ -43,7 +26,7 @@ struct tree_source *tree_source_open(int fd, const struct disk_open *open, const
         return NULL;
     }
     tree->root_fd = fd;
-    tell_lost(&tree->walked.lost, reply->text);
+    lost_tell(&tree->walked.lost, keys, reply->text);
     reply->object = PART_OBJECT_DIRECTORY;
     reply->size_bytes = tree->walked.pack.object_bytes;
     reply->index_bytes = tree->walked.pack.index_bytes;

@@ -15,13 +15,15 @@
 #define PRIVATE_FILE      0600
 /* Runs of zeros are looked for in steps of this length, on multiples of it. A piece may begin or end within
  * one: punching a part of a block that is not there leaves it so. */
-#define HOLE_STEP 4096u
-#define NEW_FILE  (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-#define SET_BITS  07000u /* set-id and sticky */
+#define HOLE_STEP   4096u
+#define NEW_FILE    (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define SET_BITS    07000u /* set-id and sticky */
+#define SET_ID_BITS 06000u
 
-bool unpack_begin(struct unpack *unpack, const struct pack *pack, int root_fd)
+bool unpack_begin(struct unpack *unpack, const struct pack *pack, struct disk_accept keep, int root_fd)
 {
     *unpack = (struct unpack){.pack = pack,
+                              .keep = keep,
                               .root_fd = root_fd,
                               .made = calloc(pack->entries / 8 + 1, 1),
                               .split = calloc(pack->entries / 8 + 1, 1)};
@@ -45,10 +47,18 @@ static void times_of(const struct pack_entry *entry, struct timespec times[2])
     times[1] = (struct timespec){.tv_sec = entry->modified_s, .tv_nsec = (long)entry->modified_ns};
 }
 
-static bool set_xattrs(int fd, const struct pack_entry *entry)
+/* The sender's word for the mode, as far as the receiver follows it. A directory's sticky bit only takes
+ * rights away. */
+static uint16_t mode_of(const struct unpack *unpack, const struct pack_entry *entry)
+{
+    uint16_t refused = unpack->keep.set_id ? 0 : entry->kind == PACK_DIRECTORY ? SET_ID_BITS : SET_BITS;
+    return entry->mode & (uint16_t)~refused;
+}
+
+static bool set_xattrs(const struct unpack *unpack, int fd, const struct pack_entry *entry)
 {
     struct pack_xattr xattr;
-    for (uint16_t at = 0; pack_xattr_next(entry, &at, &xattr);)
+    for (uint16_t at = 0; unpack->keep.xattrs && pack_xattr_next(entry, &at, &xattr);)
         if (fsetxattr(fd, xattr.name, xattr.value, xattr.value_bytes, 0) != 0)
             return false;
     return true;
@@ -66,8 +76,22 @@ static bool set_rest(const struct unpack *unpack, int fd, const struct pack_entr
 {
     struct timespec times[2];
     times_of(entry, times);
-    return set_xattrs(fd, entry) && (!unpack->owner || fchown(fd, entry->uid, entry->gid) == 0) &&
-           set_mode(fd, entry->mode) && futimens(fd, times) == 0;
+    return set_xattrs(unpack, fd, entry) &&
+           (!unpack->keep.owner || fchown(fd, entry->uid, entry->gid) == 0) &&
+           set_mode(fd, mode_of(unpack, entry)) && futimens(fd, times) == 0;
+}
+
+void unpack_count_lost(const struct unpack *unpack, struct lost *lost)
+{
+    *lost = (struct lost){0};
+    for (uint32_t number = 0; number < unpack->pack->entries; number++) {
+        struct pack_entry entry;
+        pack_entry(unpack->pack, number, &entry);
+        bool foreign = entry.uid != geteuid() || entry.gid != getegid();
+        lost->entries[LOST_OWNERS] += !unpack->keep.owner && foreign ? 1 : 0;
+        lost->entries[LOST_SET_IDS] += mode_of(unpack, &entry) != entry.mode ? 1 : 0;
+        lost->entries[LOST_XATTRS] += !unpack->keep.xattrs && entry.xattr_bytes != 0 ? 1 : 0;
+    }
 }
 
 /* ---- content ---- */
@@ -188,7 +212,7 @@ static bool put_symlink(const struct unpack *unpack, int directory_fd, uint32_t 
         symlinkat(entry->target, directory_fd, entry->name) != 0)
         return false;
     set_bit(unpack->made, number);
-    return (!unpack->owner ||
+    return (!unpack->keep.owner ||
             fchownat(directory_fd, entry->name, entry->uid, entry->gid, AT_SYMLINK_NOFOLLOW) == 0) &&
            utimensat(directory_fd, entry->name, times, AT_SYMLINK_NOFOLLOW) == 0;
 }

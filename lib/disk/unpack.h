@@ -4,22 +4,25 @@
 
 #include <pthread.h>
 
+#include "disk/lost.h"
 #include "disk/tree.h"
 
 struct unpack {
     const struct pack *pack;
     int root_fd;
-    bool owner;           /* set user and group */
-    bool sync;            /* each file is on the disk before unpack_range returns */
-    uint8_t *made;        /* bit per entry: this file or link is ours */
-    uint8_t *split;       /* bit per entry: came in several pieces, has its mode and time still to get */
-    pthread_mutex_t lock; /* creation of what comes in pieces */
+    struct disk_accept keep; /* what is taken over */
+    bool sync;               /* each file is on the disk before unpack_range returns */
+    uint8_t *made;           /* bit per entry: this file or link is ours */
+    uint8_t *split;          /* bit per entry: came in several pieces, has its mode and time still to get */
+    pthread_mutex_t lock;    /* creation of what comes in pieces */
 };
 
 /* False: no memory. unpack_end either way; it does nothing where all is zeros. */
-bool unpack_begin(struct unpack *unpack, const struct pack *pack, int root_fd);
+bool unpack_begin(struct unpack *unpack, const struct pack *pack, struct disk_accept keep, int root_fd);
 void unpack_end(struct unpack *unpack);
 
+/* What of the index `keep` leaves out. */
+void unpack_count_lost(const struct unpack *unpack, struct lost *lost);
 /* All directories, 0700. */
 bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES]);
 /* Content from `start` to `end` - 1; may come again. Ranges side by side are fine as long as they don't

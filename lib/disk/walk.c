@@ -15,6 +15,7 @@
 #include "disk/hash.h"
 
 #define SET_ID_BITS      06000u
+#define SET_BITS         07000u /* the sticky bit as well, which means nothing for files */
 #define ENTRIES_FIRST    1024u
 #define XATTR_LIST_BYTES 65536
 #define ACL_PREFIX       "system.posix_acl"
@@ -33,7 +34,7 @@ struct walk {
     char *texts;
     uint64_t text_bytes, text_room;
     void *links; /* tsearch: files with more than one name */
-    struct walk_lost lost;
+    struct lost lost;
     struct stat root;
     int home_fd; /* where this thread was before; -1: it walks without going into directories */
     const char *shown;
@@ -233,11 +234,12 @@ static void count_lost(struct walk *walk, const char *name, const struct stat *s
         walk->root = *stat;
     bool owner = (walk->tree & PART_TREE_OWNER) != 0, linked = !S_ISDIR(stat->st_mode) && stat->st_nlink > 1;
     bool foreign = stat->st_uid != walk->root.st_uid || stat->st_gid != walk->root.st_gid;
-    walk->lost.owners += !owner && foreign ? 1 : 0;
-    walk->lost.set_ids += !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & SET_ID_BITS) != 0 ? 1 : 0;
+    uint32_t *lost = walk->lost.entries;
+    lost[LOST_OWNERS] += !owner && foreign ? 1 : 0;
+    lost[LOST_SET_IDS] += !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & SET_ID_BITS) != 0 ? 1 : 0;
     if (!S_ISLNK(stat->st_mode))
-        walk->lost.xattrs += loses_xattrs(walk, name) ? 1 : 0;
-    walk->lost.links += linked && (walk->tree & PART_TREE_HARDLINKS) == 0 ? 1 : 0;
+        lost[LOST_XATTRS] += loses_xattrs(walk, name) ? 1 : 0;
+    lost[LOST_LINKS] += linked && (walk->tree & PART_TREE_HARDLINKS) == 0 ? 1 : 0;
 }
 
 static uint8_t kind_of(mode_t mode)
@@ -256,16 +258,16 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
     if (item == NULL)
         return false;
     bool owner = (walk->tree & PART_TREE_OWNER) != 0;
+    uint32_t dropped = owner ? 0 : S_ISDIR(stat->st_mode) ? SET_ID_BITS : SET_BITS;
     struct pack_entry *entry = &item->entry;
-    *entry =
-        (struct pack_entry){.kind = kind_of(stat->st_mode),
-                            .mode = (uint16_t)(stat->st_mode & PACK_MODE_MASK & (owner ? ~0u : ~SET_ID_BITS)),
-                            .parent = parent,
-                            .uid = owner ? stat->st_uid : 0,
-                            .gid = owner ? stat->st_gid : 0,
-                            .modified_s = stat->st_mtim.tv_sec,
-                            .modified_ns = (uint32_t)stat->st_mtim.tv_nsec,
-                            .name_bytes = (uint16_t)strlen(name)};
+    *entry = (struct pack_entry){.kind = kind_of(stat->st_mode),
+                                 .mode = (uint16_t)(stat->st_mode & PACK_MODE_MASK & ~dropped),
+                                 .parent = parent,
+                                 .uid = owner ? stat->st_uid : 0,
+                                 .gid = owner ? stat->st_gid : 0,
+                                 .modified_s = stat->st_mtim.tv_sec,
+                                 .modified_ns = (uint32_t)stat->st_mtim.tv_nsec,
+                                 .name_bytes = (uint16_t)strlen(name)};
     item->text_at = walk->text_bytes;
     item->inode = stat->st_ino;
     item->depth = walk->count == 0 ? 0 : walk->items[parent].depth + 1;

@@ -7,6 +7,7 @@
 
 #include "base/name.h"
 #include "base/units.h"
+#include "store/disk.h"
 #include "wire/address.h"
 
 #define NODE_PORTS_MAX       4
@@ -34,7 +35,8 @@ struct node_peer_config {
 /* A directory that sources may write into. */
 struct node_directory {
     char name[NAME_BYTES];
-    char path[PATH_BYTES]; /* absolute */
+    char path[PATH_BYTES];     /* absolute */
+    struct disk_accept accept; /* of what senders would like to be kept; default: nothing */
     bool any_source;
     uint16_t source_count;
     char sources[NODE_SOURCES_MAX][NAME_BYTES];

@@ -53,6 +53,14 @@ enum disk_status {
     DISK_CHANGED,       /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
 };
 
+/* What a directory takes over of a tree besides names, content, permissions and times: its owner's decision,
+ * never the sender's alone. */
+struct disk_accept {
+    bool owner;  /* user and group ids, where the process may set them (root) */
+    bool set_id; /* set-user-id and set-group-id bits, and files' sticky bits; only together with the owner */
+    bool xattrs; /* user.* */
+};
+
 /* What OPEN_* needs; lives in the node until the answer came. */
 struct disk_open {
     char directory[PATH_BYTES];  /* absolute path of the permitted directory; unused for a source */
@@ -67,6 +75,7 @@ struct disk_open {
     uint64_t index_bytes;        /* directory target: the object's first bytes … */
     struct wire_hash index_hash; /* … and their SHA-256 */
     uint64_t flush_ns;           /* stream source: how long a symbol waits to be filled */
+    struct disk_accept accept;   /* directory target: of what `tree` asks for, so much is kept */
     bool memory;                 /* target: hash, then discard: nothing is stored (store: none) */
 };
 
@@ -98,6 +107,8 @@ struct disk_reply {
     /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of a stream: the
      * chain SHA-256(chain so far, hash of the block) over all blocks. */
     struct wire_hash hash;
+    /* FINISH of a directory: what of it is not kept here, with counts; or empty. */
+    char note[DISK_TEXT_BYTES];
     /* Failed: the cause. FINISH, MANIFEST: the final path. OPEN_*: a note, what of a directory is not kept,
      * or empty. */
     char text[DISK_TEXT_BYTES];

@@ -27,7 +27,8 @@ static void dump_port(FILE *out, const struct node_port_config *port, const stru
 
 static void dump_directory(FILE *out, const struct node_directory *directory)
 {
-    fprintf(out, "directory %s path=%s any=%d sources=", directory->name, directory->path,
+    fprintf(out, "directory %s path=%s accept=%d%d%d any=%d sources=", directory->name, directory->path,
+            directory->accept.owner, directory->accept.set_id, directory->accept.xattrs,
             directory->any_source);
     for (unsigned index = 0; index < directory->source_count; index++)
         fprintf(out, "%s,", directory->sources[index]);
@@ -58,8 +59,9 @@ void dump_node(FILE *out, const struct app_config *config)
     for (unsigned index = 0; index < config->eal_option_count; index++)
         fprintf(out, "eal %s\n", config->eal_options[index]);
     fprintf(out, "manifests=%s\n", node->manifests);
-    fprintf(out, "idle=%u socket=%s ring=%s disk_threads=%u\n", config->idle, config->control_socket,
-            config->control_ring, config->disk_threads);
+    fprintf(out, "idle=%u socket=%s ring=%s disk_threads=%u disk_index=%llu\n", config->idle,
+            config->control_socket, config->control_ring, config->disk_threads,
+            U64(config->disk_index_bytes));
 }
 
 void dump_job(FILE *out, const struct job_spec *spec)

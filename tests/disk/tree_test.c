@@ -311,6 +311,9 @@ static void tree__xattrs_only_on_request(void **state)
     copy_tree(&fixture, "without", false);
     assert_int_equal(getxattr(path_of(&fixture, "without/f"), "user.sluice", value, sizeof(value)), -1);
     fixture.open.tree = PART_TREE_XATTR;
+    copy_tree(&fixture, "refused", false);
+    assert_int_equal(getxattr(path_of(&fixture, "refused/f"), "user.sluice", value, sizeof(value)), -1);
+    fixture.open.accept.xattrs = true;
     copy_tree(&fixture, "with", false);
     if (known)
         assert_int_equal(getxattr(path_of(&fixture, "with/f"), "user.sluice", value, sizeof(value)), 5);
@@ -334,6 +337,17 @@ static void tree__owner_only_on_request(void **state)
     assert_int_equal(look(&fixture, "without/f").st_uid, 0);
     assert_int_equal(look(&fixture, "without/f").st_mode & 07777, 0755);
     fixture.open.tree = PART_TREE_OWNER;
+    copy_tree(&fixture, "refused", false);
+    assert_int_equal(look(&fixture, "refused/f").st_uid, 0);
+    assert_int_equal(look(&fixture, "refused/f").st_mode & 07777, 0755);
+    fixture.open.accept = (struct disk_accept){.owner = true};
+    copy_tree(&fixture, "owned", false);
+    assert_int_equal(look(&fixture, "owned/f").st_uid, 12345);
+    assert_int_equal(look(&fixture, "owned/f").st_mode & 07777, 0755);
+    fixture.open.accept = (struct disk_accept){.set_id = true}; /* means nothing without the owner */
+    copy_tree(&fixture, "bits", false);
+    assert_int_equal(look(&fixture, "bits/f").st_mode & 07777, 0755);
+    fixture.open.accept = (struct disk_accept){.owner = true, .set_id = true};
     copy_tree(&fixture, "with", false);
     assert_int_equal(look(&fixture, "with/f").st_uid, 12345);
     assert_int_equal(look(&fixture, "with/f").st_gid, 54321);
@@ -483,6 +497,104 @@ static void tree__hostile_index_makes_nothing(void **state)
     assert_int_equal(ask_op(&fixture, DISK_ABORT, TARGET).status, DISK_OK);
     assert_false(file_exists(&fixture, "to.part"));
     fixture_stop(&fixture);
+}
+
+/* A directory and a file with all that a sender could wish for, made by hand: set-id bits, owner, attribute. */
+static void send_wishes(struct fixture *fixture, struct disk_reply *opened, struct disk_reply *finished)
+{
+    const uint8_t value = 'x';
+    uint8_t bytes[1024], blob[64];
+    struct pack_writer writer;
+    struct pack_entry root = {.kind = PACK_DIRECTORY, .name = "", .mode = 07777, .uid = 12345};
+    struct pack_entry file = {
+        .kind = PACK_FILE, .name = "f", .name_bytes = 1, .mode = 07755, .uid = 12345, .size_bytes = 1};
+    assert_true(pack_xattr_put(blob, sizeof(blob), &file.xattr_bytes, "user.evil", &value, 1));
+    file.xattrs = blob;
+    pack_write_begin(&writer, bytes, 2, pack_text_bytes(&root) + pack_text_bytes(&file));
+    pack_write(&writer, &root);
+    pack_write(&writer, &file);
+    uint32_t size_bytes = (uint32_t)pack_write_end(&writer);
+    bytes[size_bytes - 1] = 'x';
+    fixture->open.object = PART_OBJECT_DIRECTORY;
+    fixture->open.index_bytes = size_bytes - 1;
+    hash_block(PART_HASH_SHA256, bytes, size_bytes - 1, &fixture->open.index_hash);
+    *opened = ask_target(fixture, TARGET, "to", size_bytes);
+    assert_int_equal(opened->status, DISK_OK);
+    assert_int_equal(ask_write(fixture, TARGET, bytes, size_bytes, 0).status, DISK_OK);
+    *finished = ask_op(fixture, DISK_FINISH, TARGET);
+    assert_int_equal(finished->status, DISK_OK);
+}
+
+/* What comes of them is the receiver's decision. */
+static void tree__receiver_decides_what_is_kept(void **state)
+{
+    (void)state;
+    const uint8_t both = PART_TREE_OWNER | PART_TREE_XATTR;
+    const struct {
+        uint8_t tree;
+        struct disk_accept accept;
+        const char *opened, *finished; /* behind "not kept: " */
+        mode_t file, directory;
+        uid_t owner;
+        bool xattr;
+    } cases[] = {
+        {0,
+         {0},
+         "",
+         "set-id bits of 2 entries (owner), attributes of 1 entries (xattrs)",
+         0755,
+         01777,
+         0,
+         false},
+        {0,
+         {true, true, true},
+         "",
+         "set-id bits of 2 entries (owner), attributes of 1 entries (xattrs)",
+         0755,
+         01777,
+         0,
+         false},
+        {both,
+         {0},
+         "other owners (accept.owner), set-id bits (accept.owner), attributes (accept.xattrs)",
+         "other owners of 2 entries (accept.owner), set-id bits of 2 entries (accept.owner), "
+         "attributes of 1 entries (accept.xattrs)",
+         0755,
+         01777,
+         0,
+         false},
+        {both,
+         {.owner = true, .xattrs = true},
+         "set-id bits (accept.setid)",
+         "set-id bits of 2 entries (accept.setid)",
+         0755,
+         01777,
+         12345,
+         true},
+        {both, {true, true, true}, "", "", 07755, 07777, 12345, true},
+    };
+    if (geteuid() != 0)
+        skip();
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        struct disk_reply opened, finished;
+        struct fixture fixture;
+        char value[4];
+        fixture_start(&fixture, 1, false);
+        bool known = knows_attributes(&fixture);
+        fixture.open.tree = cases[at].tree;
+        fixture.open.accept = cases[at].accept;
+        if (!known)
+            fixture.open.accept.xattrs = false;
+        send_wishes(&fixture, &opened, &finished);
+        assert_string_equal(opened.text + (opened.text[0] == '\0' ? 0 : 10), cases[at].opened);
+        assert_string_equal(finished.note + (finished.note[0] == '\0' ? 0 : 10), cases[at].finished);
+        assert_int_equal(look(&fixture, "to/f").st_mode & 07777, cases[at].file);
+        assert_int_equal(look(&fixture, "to").st_mode & 07777, cases[at].directory);
+        assert_int_equal(look(&fixture, "to/f").st_uid, cases[at].owner);
+        ssize_t found = getxattr(path_of(&fixture, "to/f"), "user.evil", value, sizeof(value));
+        assert_int_equal(found == 1, cases[at].xattr && known);
+        fixture_stop(&fixture);
+    }
 }
 
 static void tree__what_is_not_kept_is_counted(void **state)
@@ -708,6 +820,7 @@ int run_tree_tests(void)
         cmocka_unit_test(tree__changed_source),
         cmocka_unit_test(tree__what_is_no_file_is_refused),
         cmocka_unit_test(tree__hostile_index_makes_nothing),
+        cmocka_unit_test(tree__receiver_decides_what_is_kept),
         cmocka_unit_test(tree__what_is_not_kept_is_counted),
         cmocka_unit_test(tree__indexes_share_a_budget),
         cmocka_unit_test(tree__unreadable_files_are_read_back),

@@ -202,6 +202,8 @@ static bool read_back(struct node *node, struct job *job, const struct disk_repl
 
 static void on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
+    if (reply->status == DISK_OK)
+        name_copy(job->note, sizeof(job->note), reply->note);
     if (phase_ends(job->phase))
         return;
     if (reply->status == DISK_OK)

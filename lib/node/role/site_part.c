@@ -36,6 +36,7 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
         if (directory == NULL)
             return false;
         name_copy(job->disk.open.directory, sizeof(job->disk.open.directory), directory->path);
+        job->disk.open.accept = directory->accept;
     }
     name_copy(job->disk.open.file, sizeof(job->disk.open.file), part->file);
     job->disk.open.size_bytes = part->fixed.size_bytes;
