@@ -1,5 +1,5 @@
 /* The option table: one row says all there is to know about one key. The rows drive reading and checking
- * (reader.c) and the printed reference (help.c); no key is known anywhere else.
+ * (reader.c) and the printed reference (reference.c); no key is known anywhere else.
  *
  * A map in a file is described by an array of rows that ends with a row without key. Rows are read in the
  * order of the table, not of the file, so a row may rely on those above it. */

@@ -8,6 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cycles  # noqa: E402
 import layers  # noqa: E402
 import tidy  # noqa: E402
+import pages  # noqa: E402
 
 LISTS = {"base": [], "pack": ["base"], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
          "plan": ["base"], "probe": ["base"], "ctl": ["base", "plan"], "node": ["base", "edge", "ctl"]}
@@ -38,11 +39,15 @@ CASES = [
     (tidy, "lib/wire/a.c", "int  x;\n", "clang-format"),
     (tidy, "lib/wire/a.o", "", "build output"),
     (tidy, "helpers/a.c", "int x;\n", "top level holds only"),
+    (pages, "README.md", "word " * 900, "900 words"),
+    (pages, "lib/README.md", "see [there](wire/README.md)\n", "leads nowhere"),
 ]
 
 CLEAN = [
     ("lib/edge/a.c", '#include <stdint.h>\n\n#include "base/x.h"\n\nint f(struct s *s)\n{\n    return s->free(s);\n}\n'),
     ("app/wanem/a.c", '#include <rte_mbuf.h>\n\n#include "netem/link.h"\n'),
+    ("README.md", "word " * 898 + "word"),
+    ("lib/README.md", "[this](README.md#part), [that](https://example.org/none)\n"),
     ("lib/base/a.c", "/* malloc(3), a double and time() in a comment */\n"),
 ]
 
@@ -86,7 +91,7 @@ def main():
         with tempfile.TemporaryDirectory() as root:
             tree(root)
             write(root, path, content)
-            found = layers.check(root) + tidy.check(root)
+            found = layers.check(root) + tidy.check(root) + pages.check(root)
             if found:
                 print(f"FAIL {path}: expected nothing, found {found}")
                 failures += 1
