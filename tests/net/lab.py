@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 ETH_P_ALL = 3
 CLONE_NEWNET = 0x40000000
@@ -26,6 +27,7 @@ SKIPPED = 77
 WAIT_S = 60.0  # for what happens within milliseconds: only a fault waits as long
 FANOUT_TAKEN = "the kernel refused its fanout group"
 STARTS_MAX = 5
+FRAMES_AT_ONCE = 200  # the ring of af_packet holds 512: more get lost while the appliance has no CPU
 
 
 def enter_namespace():
@@ -296,7 +298,8 @@ def run_cases(cases, *arguments):
             case(*arguments)
             print(f"ok   {case.__name__}")
         except AssertionError as error:
-            print(f"FAIL {case.__name__}: {error}")
+            where = traceback.extract_tb(error.__traceback__)[1]  # in the case itself
+            print(f"FAIL {case.__name__}, line {where.lineno}: {error or where.line}")
             failures.append(case.__name__)
         sys.stdout.flush()
     print(f"[  PASSED  ] {len(cases) - len(failures)} test(s).")

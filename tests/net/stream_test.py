@@ -72,14 +72,20 @@ class World:
             }, bridge.plug(name))
         self.source = self.sites["source"]
         self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
-        self.fifo = os.path.join(self.directory, "in.fifo")
-        os.mkfifo(self.fifo)
 
     def out(self, site, name):
         return os.path.join(self.sites[site].incoming, name)
 
+    def fifo(self, name):
+        """The job's input. Each has one of its own: a job that is done may still have its own open, and would take what
+        is meant for the next."""
+        path = os.path.join(self.directory, f"{name}.fifo")
+        if not os.path.exists(path):
+            os.mkfifo(path)
+        return path
+
     def job_text(self, name, stream=None, to="all", **keys):
-        lines = {"name": name, "source": "source", "to": to, "object": f"{{stream: {stream or self.fifo}}}",
+        lines = {"name": name, "source": "source", "to": to, "object": f"{{stream: {stream or self.fifo(name)}}}",
                  "measure": "50ms", **keys}
         return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
@@ -91,7 +97,7 @@ class World:
         return [job for job in self.source.show("jobs")["jobs"] if job["name"] == name][0]
 
     def end(self, name):
-        lab.wait_until(f"job {name}", lambda: self.job(name)["state"] in ("done", "failed", "cancelled"), 40)
+        lab.wait_until(f"job {name}", lambda: self.job(name)["state"] in ("done", "failed", "cancelled"))
         return self.job(name)
 
     def site(self, name, site):
@@ -113,7 +119,7 @@ def fifo_to_fifo_and_file(world):
     os.mkfifo(world.out("one", "live"))
     taker = Taker(world.out("one", "live"))
     world.start("live", retention="8MB")
-    write_slowly(world.fifo, content("live"), 0.01)
+    write_slowly(world.fifo("live"), content("live"), 0.01)
     assert taker.whole() == content("live"), "the FIFO's bytes differ"
     job = world.end("live")
     assert job["state"] == "done", job["text"]
@@ -143,10 +149,10 @@ def the_input_pauses(world):
     os.mkfifo(world.out("one", "bits"))
     taker = Taker(world.out("one", "bits"))
     world.start("bits", to="[one]", retention="8MB", flush="5ms")
-    with open(world.fifo, "wb", buffering=0) as fifo:
+    with open(world.fifo("bits"), "wb", buffering=0) as fifo:
         for number in range(5):
             fifo.write(b"tick %d\n" % number)
-            lab.wait_until(f"tick {number}", lambda wanted=number: b"tick %d\n" % wanted in taker.bytes, 10)
+            lab.wait_until(f"tick {number}", lambda wanted=number: b"tick %d\n" % wanted in taker.bytes)
             time.sleep(0.2)
     assert taker.whole() == b"".join(b"tick %d\n" % number for number in range(5))
     assert world.end("bits")["state"] == "done"
@@ -155,7 +161,8 @@ def the_input_pauses(world):
 def the_writer_is_gone_before_a_reader_comes(world):
     os.mkfifo(world.out("one", "early"))
     world.start("early", to="[one]", retention="8MB")
-    write_slowly(world.fifo, content("early", 500000))
+    write_slowly(world.fifo("early"), content("early", 500000))
+    lab.wait_until("job early", lambda: world.job("early")["state"] == "running")
     time.sleep(0.3)
     assert world.job("early")["state"] == "running"
     assert Taker(world.out("one", "early")).whole() == content("early", 500000)
@@ -164,7 +171,7 @@ def the_writer_is_gone_before_a_reader_comes(world):
 
 def an_empty_stream(world):
     world.start("empty", retention="8MB")
-    write_slowly(world.fifo, b"")
+    write_slowly(world.fifo("empty"), b"")
     assert world.end("empty")["state"] == "done"
     assert os.path.getsize(world.out("one", "empty")) == 0
 
@@ -172,7 +179,7 @@ def an_empty_stream(world):
 def a_place_that_is_itself_a_sink(world):
     taker = Taker(os.path.join(world.directory, "screen"))
     world.start("shown", to="[two]", directory="screen", retention="8MB")
-    write_slowly(world.fifo, content("shown", 200000))
+    write_slowly(world.fifo("shown"), content("shown", 200000))
     assert taker.whole() == content("shown", 200000)
     assert world.end("shown")["state"] == "done"
 
@@ -181,7 +188,7 @@ def a_reader_goes_away(world):
     os.mkfifo(world.out("one", "left"))
     Taker(world.out("one", "left"), limit=100000)
     world.start("left", retention="8MB")
-    write_slowly(world.fifo, content("left"), 0.01)
+    write_slowly(world.fifo("left"), content("left"), 0.01)
     job = world.end("left")
     assert job["state"] == "failed"
     assert "the reader went away" in world.site("left", "one")["text"], job
@@ -195,7 +202,7 @@ def a_reader_is_too_slow(world):
     size = 4 * BYTES
     slow = os.open(world.out("one", "slow"), os.O_RDONLY | os.O_NONBLOCK)  # reads nothing
     world.start("slow", retention="4MB")
-    write_slowly(world.fifo, content("slow", size), 0.02)
+    write_slowly(world.fifo("slow"), content("slow", size), 0.02)
     job = world.end("slow")
     os.close(slow)
     assert "too slow for the retention window" in world.site("slow", "one")["text"], job
