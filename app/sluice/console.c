@@ -1,5 +1,6 @@
 /* The console on standard input. On a terminal: rte_cmdline with tab completion, history and help, its tokens
  * built from commands.def. From a pipe or file: one command per line, stopping at the first that fails. */
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <cmdline_socket.h>
 
 #include "command.h"
+#include "lines.h"
 
 #define TOKENS_MAX 3
 #define STOP_MS    200
@@ -23,14 +25,11 @@ struct console_words {
 };
 
 struct console_entry {
+    cmdline_parse_inst_t *instance; /* with room for its tokens behind it */
     struct cmdline_token_string tokens[TOKENS_MAX];
     char choices[512];
     struct app *app;
     const struct command_row *row;
-    union { /* what cmdline_parse_inst_t is, with room for its tokens, which come last in it */
-        cmdline_parse_inst_t instance;
-        uint8_t room[sizeof(cmdline_parse_inst_t) + (TOKENS_MAX + 1) * sizeof(void *)];
-    };
 };
 
 static struct console_entry entries[COMMAND_COUNT];
@@ -73,8 +72,8 @@ static void token_add(struct console_entry *entry, unsigned index, size_t offset
     entry->tokens[index].hdr.ops = &cmdline_token_string_ops;
     entry->tokens[index].hdr.offset = (unsigned)offset;
     entry->tokens[index].string_data.str = choices;
-    entry->instance.tokens[index] = (void *)&entry->tokens[index].hdr;
-    entry->instance.tokens[index + 1] = NULL;
+    entry->instance->tokens[index] = (void *)&entry->tokens[index].hdr;
+    entry->instance->tokens[index + 1] = NULL;
 }
 
 static void console_build(struct app *app)
@@ -83,9 +82,11 @@ static void console_build(struct app *app)
         struct console_entry *entry = &entries[kind];
         entry->app = app;
         entry->row = &command_rows[kind];
-        entry->instance.f = console_on_command;
-        entry->instance.data = entry;
-        entry->instance.help_str = entry->row->help;
+        entry->instance = calloc(1, sizeof(*entry->instance) + (TOKENS_MAX + 1) * sizeof(void *));
+        CHECK(entry->instance != NULL);
+        entry->instance->f = console_on_command;
+        entry->instance->data = entry;
+        entry->instance->help_str = entry->row->help;
         snprintf(entry->choices, sizeof(entry->choices), "%s", entry->row->second);
         size_t length = strlen(entry->choices);
         if (length > 0 && entry->choices[length - 1] == '#')
@@ -96,7 +97,7 @@ static void console_build(struct app *app)
             token_add(entry, count++, offsetof(struct console_words, second), entry->choices);
         if (entry->row->argument[0] != '\0')
             token_add(entry, count++, offsetof(struct console_words, argument), TOKEN_STRING_MULTI);
-        entry_list[kind] = &entry->instance;
+        entry_list[kind] = entry->instance;
     }
 }
 
@@ -126,20 +127,38 @@ static void console_terminal(struct app *app)
     printf("\n");
 }
 
-/* End of input only ends the console: the appliance goes on until it is told to stop. */
-static void console_lines(struct app *app)
+/* False: the console is over, by the first command that fails. */
+static bool execute_lines(struct app *app, struct lines *lines, bool ended)
 {
-    char line[PATH_BYTES + 64];
-    while (!app_stopping(app)) {
-        if (!input_ready())
-            continue;
-        if (fgets(line, sizeof(line), stdin) == NULL)
-            return;
-        line[strcspn(line, "\n")] = '\0';
+    char *line;
+    enum line found;
+    while ((found = lines_next(lines, ended, &line)) == LINE_WHOLE) {
         if (line[0] == '\0' || line[0] == '#')
             continue;
         console_execute(app, line, NULL);
-        if (!reply.ok) {
+        if (!reply.ok || app_stopping(app))
+            return reply.ok;
+    }
+    if (found == LINE_TOO_LONG)
+        fprintf(stderr, "a line longer than %d characters\n", LINE_BYTES_MAX - 2);
+    return found == LINE_NONE;
+}
+
+/* End of input only ends the console: the appliance goes on until it is told to stop. */
+static void console_lines(struct app *app)
+{
+    static struct lines lines;
+    for (bool ended = false; !ended && !app_stopping(app);) {
+        size_t room;
+        char *place = lines_place(&lines, &room);
+        if (!input_ready())
+            continue;
+        ssize_t count = read(STDIN_FILENO, place, room);
+        if (count < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        ended = count <= 0;
+        lines_add(&lines, ended ? 0 : (size_t)count);
+        if (!execute_lines(app, &lines, ended)) {
             app->exit_code = 1;
             app_stop(app);
         }
@@ -152,9 +171,7 @@ void *console_main(void *argument)
     eal_thread_background(&app->eal);
     if (isatty(STDIN_FILENO))
         console_terminal(app);
-    else {
-        setvbuf(stdin, NULL, _IONBF, 0); /* poll sees what stdio has not taken */
+    else
         console_lines(app);
-    }
     return NULL;
 }
