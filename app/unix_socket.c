@@ -1,7 +1,116 @@
 #include "app/unix_socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder of the path, open and locked; -1 where it may not be opened: then nobody else can be kept away,
+ * and bind says what is wrong. */
+static int folder_lock(const char *path)
+{
+    char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    memcpy(folder, length == 0 ? "." : path, length == 0 ? 1 : length);
+    folder[length == 0 ? 1 : length] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    return fd;
+}
+
+static void folder_unlock(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+/* 0: somebody listens there. Else why a connection could not be made: ECONNREFUSED, nobody does. */
+static int socket_answers(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = fd < 0 ? errno : 0;
+    /* EAGAIN: more wait there than it has places for. */
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 && errno != EAGAIN)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* True: the path is free. */
+static bool path_free(const struct sockaddr_un *address, struct err *err)
+{
+    const char *path = address->sun_path;
+    struct stat there;
+    if (lstat(path, &there) != 0)
+        return errno == ENOENT || err_set(err, "%s", strerror(errno));
+    if (!S_ISSOCK(there.st_mode))
+        return err_set(err, "something that is no socket lies there; move it, or give another path");
+    int error = socket_answers(address);
+    if (error == 0)
+        return err_set(err, "another appliance answers there");
+    if (error == ENOENT || (error == ECONNREFUSED && unlink(path) == 0))
+        return true;
+    return err_set(err, "a socket lies there, and is not known to be dead: %s",
+                   strerror(error == ECONNREFUSED ? errno : error));
+}
+
+static bool bind_and_listen(struct unix_listener *listener, mode_t mode, int backlog, struct err *err)
+{
+    struct stat made;
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    mode_t before = umask(0777 & ~mode);
+    bool bound = listener->fd >= 0 && bind(listener->fd, (const struct sockaddr *)&listener->address,
+                                           sizeof(listener->address)) == 0;
+    umask(before);
+    if (bound && listen(listener->fd, backlog) == 0 && lstat(listener->address.sun_path, &made) == 0) {
+        listener->device = made.st_dev;
+        listener->inode = made.st_ino;
+        return true;
+    }
+    err_set(err, "%s", strerror(errno));
+    if (bound)
+        unlink(listener->address.sun_path);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    listener->fd = -1;
+    return false;
+}
+
+bool unix_socket_listen(struct unix_listener *listener, const char *path, mode_t mode, int backlog,
+                        struct err *err)
+{
+    *listener = (struct unix_listener){.fd = -1, .address.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof(listener->address.sun_path))
+        return err_set(err, "%s: a path of at most %zu characters expected", path,
+                       sizeof(listener->address.sun_path) - 1);
+    strcpy(listener->address.sun_path, path);
+    int folder = folder_lock(path);
+    bool good = path_free(&listener->address, err) && bind_and_listen(listener, mode, backlog, err);
+    folder_unlock(folder);
+    return good || err_context(err, "%s", path);
+}
+
+void unix_socket_unlisten(struct unix_listener *listener)
+{
+    const char *path = listener->address.sun_path;
+    struct stat there;
+    if (listener->fd < 0)
+        return;
+    /* As long as the socket is open its inode is taken: no other one can look like it. */
+    int folder = folder_lock(path);
+    if (lstat(path, &there) == 0 && there.st_dev == listener->device && there.st_ino == listener->inode)
+        unlink(path);
+    folder_unlock(folder);
+    close(listener->fd);
+    listener->fd = -1;
+}
 
 bool unix_socket_send(int fd, const char *bytes, size_t length)
 {

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
-
-#include "app/unix_socket.h"
 
 #define PASS_BYTES 65536
 
@@ -20,7 +17,7 @@ static void *pass(void *argument)
     const struct input *input = argument;
     int fd;
     do
-        fd = accept(input->listener, NULL, NULL);
+        fd = accept(input->listener.fd, NULL, NULL);
     while (fd < 0 && errno == EINTR);
     for (;;) {
         ssize_t length = read(STDIN_FILENO, bytes, sizeof(bytes));
@@ -31,17 +28,6 @@ static void *pass(void *argument)
     }
     close(fd);
     return NULL;
-}
-
-static int listen_at(const char *path)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (fd < 0 || (bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 && listen(fd, 1) == 0))
-        return fd;
-    close(fd);
-    return -1;
 }
 
 /* Ctrl-C is for the thread that follows the job. */
@@ -58,14 +44,17 @@ static bool start_passing(struct input *input)
 
 bool input_open(struct input *input)
 {
-    *input = (struct input){.folder = "/tmp/sluicectl-XXXXXX", .listener = -1};
-    if (mkdtemp(input->folder) != NULL) {
-        snprintf(input->path, sizeof(input->path), "%s/input", input->folder);
-        input->listener = listen_at(input->path);
+    struct err err;
+    *input = (struct input){.folder = "/tmp/sluicectl-XXXXXX", .listener.fd = -1};
+    if (mkdtemp(input->folder) == NULL) {
+        fprintf(stderr, "sluicectl: %s: %s\n", input->folder, strerror(errno));
+        return false;
     }
-    if (input->listener >= 0 && start_passing(input))
+    snprintf(input->path, sizeof(input->path), "%s/input", input->folder);
+    bool listens = unix_socket_listen(&input->listener, input->path, 0700, 1, &err);
+    if (listens && start_passing(input))
         return true;
-    fprintf(stderr, "sluicectl: a socket for the standard input: %s\n", strerror(errno));
+    fprintf(stderr, "sluicectl: a socket for the standard input: %s\n", listens ? strerror(errno) : err.text);
     input_close(input);
     return false;
 }
@@ -74,7 +63,7 @@ void input_close(struct input *input)
 {
     if (input->path[0] == '\0')
         return;
-    unlink(input->path);
+    unix_socket_unlisten(&input->listener);
     rmdir(input->folder);
     input->path[0] = '\0';
 }

@@ -5,10 +5,12 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "app/unix_socket.h"
+
 struct input {
     char folder[32]; /* only this user may enter it */
     char path[48];   /* of the socket in it; "": not open */
-    int listener;
+    struct unix_listener listener;
 };
 
 /* False after a message. */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "app/unix_socket.h"
 #include "channel.h"
 #include "conf/app_config.h"
 #include "disk/disk.h"
@@ -28,10 +29,10 @@ struct app {
     struct outbox outbox; /* worker → planner */
     struct events events; /* worker → log */
     struct worker worker;
-    bool stop;     /* atomic: SIGTERM, SIGINT, quit */
-    bool console;  /* -i */
-    int listener;  /* of the control socket; -1: none */
-    int exit_code; /* of the console, when it was fed by a file */
+    bool stop;                     /* atomic: SIGTERM, SIGINT, quit */
+    bool console;                  /* -i */
+    struct unix_listener listener; /* the control socket */
+    int exit_code;                 /* of the console, when it was fed by a file */
 };
 
 static inline bool app_stopping(const struct app *app)
@@ -54,5 +55,5 @@ void app_finish(struct app *app);
 void *console_main(void *argument);
 void *server_main(void *argument);
 void *background_main(void *argument);
-/* Before the threads start: the socket must be there when the ready line is printed. Returns it; -1: err. */
-int server_listen(const struct app *app, struct err *err);
+/* Before the threads start: the socket must be there when the ready line is printed. */
+bool server_listen(struct app *app, struct err *err);

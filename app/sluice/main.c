@@ -69,8 +69,10 @@ static int run(const struct options *options)
     pthread_t threads[3];
     unsigned thread_count;
     app.console = options->console;
+    app.listener.fd = -1;
     if (!app_start(&app, options->extra_count, options->extra, &err)) {
         fprintf(stderr, "%s: %s\n", app.config.node.name, err.text);
+        unix_socket_unlisten(&app.listener);
         return EXIT_FAILED;
     }
     struct sigaction action = {.sa_handler = on_signal};

@@ -1,5 +1,5 @@
 /* The unix socket for sluicectl: one JSON object per line each way (app/ctl/README.md). One thread serves all
- * clients in turn. */
+ * clients in turn; which of them give way when others come is seats.h. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -8,23 +8,29 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <jansson.h>
 
-#include "app/unix_socket.h"
 #include "command.h"
+#include "seats.h"
 
-#define CLIENTS_MAX       16
 #define REQUEST_BYTES_MAX (1u << 20)
 #define STOP_MS           200
 #define SEND_TIMEOUT_S    2
+#define ACCEPT_REST_NS    (200 * NS_PER_MS)
 
 struct client {
-    int fd;
+    int fd;        /* -1: none */
     char *request; /* REQUEST_BYTES_MAX */
     size_t length;
+};
+
+struct server {
+    struct seats seats;
+    struct client clients[SEATS_MAX]; /* as in `seats` */
+    uint64_t accept_ns;               /* no connection is accepted before; 0: the last one could be */
 };
 
 static struct command_reply reply;
@@ -120,11 +126,22 @@ static bool request_serve(struct app *app, int fd, const char *line, size_t leng
 
 /* ---- clients ---- */
 
-static void client_close(struct client *client)
+static uint64_t monotonic_ns(void)
 {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+static void client_close(struct server *server, int index)
+{
+    struct client *client = &server->clients[index];
+    if (client->fd < 0)
+        return;
     close(client->fd);
     free(client->request);
     *client = (struct client){.fd = -1};
+    seat_leave(&server->seats, index);
 }
 
 static bool client_lines(struct app *app, struct client *client)
@@ -148,46 +165,60 @@ static bool client_lines(struct app *app, struct client *client)
     return false;
 }
 
-static void client_read(struct app *app, struct client *client)
+static void client_read(struct app *app, struct server *server, int index)
 {
+    struct client *client = &server->clients[index];
     ssize_t count = recv(client->fd, client->request + client->length, REQUEST_BYTES_MAX - client->length, 0);
+    seat_used(&server->seats, index, monotonic_ns());
     if (count > 0)
         client->length += (size_t)count;
     if (count <= 0 || !client_lines(app, client))
-        client_close(client);
+        client_close(server, index);
 }
 
-static void client_accept(int listener, struct client *clients)
+/* No file or memory for another connection: whoever has been idle longest gives up his, and the listener, at
+ * which the new one goes on waiting, is left alone for a moment instead of being polled without end. */
+static void accept_rest(struct server *server, const struct app *app, int error)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
+    if (error == ECONNABORTED || error == EINTR)
         return;
+    int index = seat_longest_idle(&server->seats);
+    if (server->accept_ns == 0)
+        fprintf(stderr, "%s: control socket: %s\n", app->config.node.name, strerror(error));
+    server->accept_ns = monotonic_ns() + ACCEPT_REST_NS;
+    if (index >= 0)
+        client_close(server, index);
+}
+
+static uid_t peer_user(int fd)
+{
+    struct ucred peer = {.uid = (uid_t)-1};
+    socklen_t length = sizeof(peer);
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
+    return peer.uid;
+}
+
+static void client_accept(struct server *server, const struct app *app)
+{
+    int fd = accept4(app->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+    char *request = fd >= 0 ? malloc(REQUEST_BYTES_MAX) : NULL;
+    if (request == NULL) {
+        accept_rest(server, app, errno);
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    server->accept_ns = 0;
     struct timeval limit = {.tv_sec = SEND_TIMEOUT_S};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    for (int index = 0; index < CLIENTS_MAX; index++)
-        if (clients[index].fd < 0) {
-            clients[index].request = malloc(REQUEST_BYTES_MAX);
-            if (clients[index].request == NULL)
-                break;
-            clients[index].fd = fd;
-            return;
-        }
-    request_fail("too many clients");
-    reply_send(fd);
-    close(fd);
+    uid_t user = peer_user(fd);
+    int index = seat_for(&server->seats, user);
+    client_close(server, index);
+    seat_take(&server->seats, index, user, monotonic_ns());
+    server->clients[index] = (struct client){.fd = fd, .request = request};
 }
 
 /* ---- the socket ---- */
-
-/* Whether somebody answers on the path; a file that nobody serves is stale. */
-static bool socket_served(const struct sockaddr_un *address)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool served = fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0;
-    if (fd >= 0)
-        close(fd);
-    return served;
-}
 
 static void socket_folder(const char *path)
 {
@@ -200,60 +231,46 @@ static void socket_folder(const char *path)
     mkdir(folder, 0755);
 }
 
-int server_listen(const struct app *app, struct err *err)
+bool server_listen(struct app *app, struct err *err)
 {
     const char *path = app->config.control_socket;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (!name_copy(address.sun_path, sizeof(address.sun_path), path)) {
-        err_set(err, "control socket %s: a path of at most %zu characters expected", path,
-                sizeof(address.sun_path) - 1);
-        return -1;
-    }
-    if (socket_served(&address)) {
-        err_set(err, "control socket %s: another appliance answers there", path);
-        return -1;
-    }
     socket_folder(path);
-    unlink(path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    mode_t mask = umask(0117); /* owner and group, from the first moment */
-    bool bound = fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
-    umask(mask);
-    if (bound && listen(fd, CLIENTS_MAX) == 0)
-        return fd;
-    err_set(err, "control socket %s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return unix_socket_listen(&app->listener, path, 0660, SEATS_MAX, err) ||
+           err_context(err, "control socket");
 }
 
-static void server_turn(struct app *app, int listener, struct client *clients)
+static void server_turn(struct app *app, struct server *server)
 {
-    struct pollfd polled[CLIENTS_MAX + 1] = {{.fd = listener, .events = POLLIN}};
-    for (int index = 0; index < CLIENTS_MAX; index++)
-        polled[index + 1] = (struct pollfd){.fd = clients[index].fd, .events = POLLIN};
-    if (poll(polled, CLIENTS_MAX + 1, STOP_MS) <= 0)
+    struct pollfd polled[SEATS_MAX + 1];
+    int seats[SEATS_MAX];
+    nfds_t count = 0; /* only what is open: poll refuses more entries than the process may have files */
+    for (int index = 0; index < SEATS_MAX; index++)
+        if (server->clients[index].fd >= 0) {
+            polled[count] = (struct pollfd){.fd = server->clients[index].fd, .events = POLLIN};
+            seats[count++] = index;
+        }
+    bool resting = monotonic_ns() < server->accept_ns;
+    polled[count] = (struct pollfd){.fd = resting ? -1 : app->listener.fd, .events = POLLIN};
+    if (poll(polled, count + 1, STOP_MS) <= 0)
         return;
-    for (int index = 0; index < CLIENTS_MAX; index++)
-        if (polled[index + 1].revents != 0)
-            client_read(app, &clients[index]);
-    if (polled[0].revents != 0)
-        client_accept(listener, clients);
+    for (nfds_t index = 0; index < count; index++)
+        if (polled[index].revents != 0)
+            client_read(app, server, seats[index]);
+    if (polled[count].revents != 0)
+        client_accept(server, app);
 }
 
 void *server_main(void *argument)
 {
+    static struct server server;
     struct app *app = argument;
-    struct client clients[CLIENTS_MAX];
     eal_thread_background(&app->eal);
-    for (int index = 0; index < CLIENTS_MAX; index++)
-        clients[index] = (struct client){.fd = -1};
+    for (int index = 0; index < SEATS_MAX; index++)
+        server.clients[index].fd = -1;
     while (!app_stopping(app))
-        server_turn(app, app->listener, clients);
-    for (int index = 0; index < CLIENTS_MAX; index++)
-        if (clients[index].fd >= 0)
-            client_close(&clients[index]);
-    close(app->listener);
-    unlink(app->config.control_socket);
+        server_turn(app, &server);
+    for (int index = 0; index < SEATS_MAX; index++)
+        client_close(&server, index);
+    unix_socket_unlisten(&app->listener);
     return NULL;
 }

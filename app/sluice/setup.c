@@ -127,8 +127,7 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     if (!start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
     tsc_clock_start(&app->clock);
-    app->listener = server_listen(app, err);
-    return app->listener >= 0 && start_ports(app, err) && start_disk(app, err) && start_node(app, err);
+    return server_listen(app, err) && start_ports(app, err) && start_disk(app, err) && start_node(app, err);
 }
 
 void app_finish(struct app *app)

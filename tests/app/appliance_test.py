@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What an appliance does for whoever uses this machine: control socket, console, start and end. Without a peer and without
+permissions. usage: appliance_test.py SLUICE"""
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SLUICE = sys.argv[1]
+WAIT_S = 30
+
+
+class Appliance:
+    """A node on a device that carries nothing. Its files lie in `home`."""
+
+    def __init__(self, home, *options, stdin=subprocess.DEVNULL, **config):
+        self.home, self.options, self.stdin = home, options, stdin
+        self.socket_path = os.path.join(home, "sock")
+        self.path = os.path.join(home, "node.yaml")
+        with open(self.path, "w", encoding="utf-8") as file:
+            json.dump({"node": {"name": "n1"},
+                       "ports": [{"device": "net_null0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
+                       "peers": [{"name": "n2", "address": "10.9.9.2"}],
+                       "memory": {"hugepages": False, "buffer": "64MiB"},
+                       "control": {"socket": self.socket_path}, **config}, file)
+        self.process = None
+
+    def __enter__(self):
+        self.process = subprocess.Popen([SLUICE, "-c", self.path, *self.options], stdin=self.stdin,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.said = b""  # a console may be faster than the line that says ready
+        while b"sluice: n1 ready\n" not in self.said:
+            line = self.process.stdout.readline()
+            self.said += line
+            if line == b"":
+                raise RuntimeError(self.process.communicate(timeout=WAIT_S)[1].decode())
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def stop(self):
+        """Its exit status after SIGTERM, and what it said."""
+        self.process.send_signal(signal.SIGTERM)
+        output, errors = self.process.communicate(timeout=WAIT_S)
+        return self.process.returncode, (output + errors).decode()
+
+    def connect(self):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.settimeout(WAIT_S)
+        client.connect(self.socket_path)
+        return client
+
+
+def ask(client, request):
+    client.sendall(json.dumps(request).encode() + b"\n")
+    line = b""
+    while not line.endswith(b"\n"):
+        piece = client.recv(65536)
+        if piece == b"":
+            raise EOFError
+        line += piece
+    return json.loads(line)
+
+
+SHOW = {"command": "show", "what": "version", "json": True}
+
+
+class ApplianceTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="sluice-appliance-")
+        self.addCleanup(directory.cleanup)
+        self.home = directory.name
+
+    def test_idle_clients_give_way(self):
+        with Appliance(self.home) as appliance:
+            clients = [appliance.connect() for _ in range(16)]
+            for client in clients[1:]:
+                self.assertTrue(ask(client, SHOW)["ok"])  # the first one never says a word
+            for _ in range(40):
+                with appliance.connect() as client:
+                    self.assertTrue(ask(client, SHOW)["ok"])
+                self.assertTrue(ask(clients[15], SHOW)["ok"])  # who is in use stays
+            self.assertEqual(clients[0].recv(1), b"")
+            for client in clients:
+                client.close()
+
+    def test_no_more_files(self):
+        """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
+        with Appliance(self.home) as appliance:
+            pid = appliance.process.pid
+            clients = [appliance.connect() for _ in range(3)]
+            for client in clients:
+                self.assertTrue(ask(client, SHOW)["ok"])
+            used = max(int(name) for name in os.listdir(f"/proc/{pid}/fd")) + 1
+            before = resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, used))
+            self.assertGreater(before[0], used)
+            with appliance.connect() as client:  # its place is that of the one that was idle longest
+                self.assertTrue(ask(client, SHOW)["ok"])
+                self.assertEqual(clients[0].recv(1), b"")
+                for other in clients[1:] + [client]:
+                    other.close()
+            clients[0].close()
+            # Nobody is left to give way: the connection waits, the processor is left alone.
+            wait_until(lambda: len(os.listdir(f"/proc/{pid}/fd")) < used)
+            lowest = len(os.listdir(f"/proc/{pid}/fd"))
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (lowest - 1, used))
+            with appliance.connect():
+                spent = server_ticks(pid)
+                time.sleep(1)
+                spent = server_ticks(pid) - spent
+            self.assertLess(spent, os.sysconf("SC_CLK_TCK") // 2)
+            status, said = appliance.stop()
+            self.assertEqual(status, 0)
+            self.assertIn("control socket: Too many open files", said)
+
+    def test_socket_path_is_taken(self):
+        path = os.path.join(self.home, "sock")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("precious")
+        with self.assertRaisesRegex(RuntimeError, "sock: something that is no socket lies there"):
+            with Appliance(self.home):
+                pass
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
+    def test_successor_keeps_its_socket(self):
+        with Appliance(self.home) as first:
+            os.unlink(first.socket_path)
+            with Appliance(self.home) as successor:
+                self.assertEqual(first.stop()[0], 0)
+                with successor.connect() as client:
+                    self.assertTrue(ask(client, SHOW)["ok"])
+                self.assertEqual(successor.stop()[0], 0)
+                self.assertFalse(os.path.exists(successor.socket_path))
+
+    def test_console_with_half_a_line(self):
+        reader, writer = os.pipe()
+        with Appliance(self.home, "-i", stdin=reader) as appliance:
+            os.close(reader)
+            os.write(writer, b"show version\nshow ver")
+            while b"dpdk" not in appliance.said:
+                appliance.said += appliance.process.stdout.readline()
+            status, _ = appliance.stop()
+            self.assertEqual(status, 0)
+        os.close(writer)
+
+    def test_console_ends_at_the_first_failure(self):
+        for text, status, said in ((b"show version\nquit\n", 0, "dpdk"), (b"show version\nquit", 0, "dpdk"),
+                                   (b"nonsense\nquit\n", 1, "unknown command"),
+                                   (b"show " + 2000 * b"x" + b"\nquit\n", 1, "a line longer than")):
+            reader, writer = os.pipe()
+            os.write(writer, text)
+            os.close(writer)
+            with Appliance(self.home, "-i", stdin=reader) as appliance:
+                os.close(reader)
+                output, errors = appliance.process.communicate(timeout=WAIT_S)
+                self.assertEqual(appliance.process.returncode, status, text[:40])
+                self.assertIn(said, (appliance.said + output + errors).decode())
+
+
+def wait_until(condition):
+    limit = time.monotonic() + WAIT_S
+    while not condition():
+        if time.monotonic() > limit:
+            raise AssertionError("not within 30 s")
+        time.sleep(0.02)
+
+
+def server_ticks(pid):
+    """CPU time of all threads of nice 19: all but the worker and DPDK's own."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        if fields[16] == "19":
+            total += int(fields[11]) + int(fields[12])
+    return total
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
