@@ -89,8 +89,14 @@ static void run_job(struct app *app, const struct command *command, struct comma
         reply_errors(reply, &errors);
         return;
     }
+    struct err err;
     if (!resolve_input(command, spec, reply))
         return;
+    if (command->caller != NULL &&
+        !outgoing_permits(&app->config, command->caller, command->input[0] != '\0', spec, &err)) {
+        reply_error(reply, err.text);
+        return;
+    }
     char name[NAME_BYTES];
     name_copy(name, sizeof(name), spec->name);
     run_call(app, reply);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "app.h"
+#include "outgoing.h"
 
 #define COMMAND_WORD(name, help) #name "#"
 #define COMMAND_SHOW_WORDS       CTL_SHOWS(COMMAND_WORD)
@@ -29,8 +30,9 @@ struct command {
     char path[PATH_BYTES]; /* absolute */
     uint8_t changed;       /* JOB_PAUSE, JOB_SET: enum job_control bits of what is in `controls` */
     struct job_controls controls;
-    char input[PATH_BYTES]; /* JOB_RUN: the socket where sluicectl feeds the job's stream; "": none */
-    const char *text;       /* of the job file; NULL: read it from path */
+    char input[PATH_BYTES];      /* JOB_RUN: the socket where sluicectl feeds the job's stream; "": none */
+    const char *text;            /* of the job file; NULL: read it from path */
+    const struct caller *caller; /* JOB_RUN: whose job it is; NULL: the operator's at the console */
 };
 
 /* One thread's; 256 KiB of text and a message: not for the stack. */

@@ -22,7 +22,8 @@
 #define ACCEPT_REST_NS    (200 * NS_PER_MS)
 
 struct client {
-    int fd;        /* -1: none */
+    int fd; /* -1: none */
+    struct caller caller;
     char *request; /* REQUEST_BYTES_MAX */
     size_t length;
 };
@@ -108,20 +109,22 @@ static bool reply_send(int fd)
 }
 
 /* False: the connection is to be closed. */
-static bool request_serve(struct app *app, int fd, const char *line, size_t length)
+static bool request_serve(struct app *app, const struct client *client, const char *line, size_t length)
 {
     struct command command;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(object)) {
         json_decref(object);
         request_fail("malformed request: one JSON object per line expected");
-        reply_send(fd);
+        reply_send(client->fd);
         return false;
     }
-    if (request_parse(object, &command))
+    if (request_parse(object, &command)) {
+        command.caller = &client->caller;
         command_run(app, &command, &reply);
+    }
     json_decref(object);
-    return reply_send(fd);
+    return reply_send(client->fd);
 }
 
 /* ---- clients ---- */
@@ -152,7 +155,7 @@ static bool client_lines(struct app *app, struct client *client)
         char *end = memchr(line, '\n', client->length - start);
         if (end == NULL)
             break;
-        if (!request_serve(app, client->fd, line, (size_t)(end - line)))
+        if (!request_serve(app, client, line, (size_t)(end - line)))
             return false;
         start = (size_t)(end - client->request) + 1;
     }
@@ -190,14 +193,6 @@ static void accept_rest(struct server *server, const struct app *app, int error)
         client_close(server, index);
 }
 
-static uid_t peer_user(int fd)
-{
-    struct ucred peer = {.uid = (uid_t)-1};
-    socklen_t length = sizeof(peer);
-    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length);
-    return peer.uid;
-}
-
 static void client_accept(struct server *server, const struct app *app)
 {
     int fd = accept4(app->listener.fd, NULL, NULL, SOCK_CLOEXEC);
@@ -211,11 +206,19 @@ static void client_accept(struct server *server, const struct app *app)
     server->accept_ns = 0;
     struct timeval limit = {.tv_sec = SEND_TIMEOUT_S};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    uid_t user = peer_user(fd);
-    int index = seat_for(&server->seats, user);
+    struct caller caller;
+    struct err err;
+    if (!caller_of(&caller, fd, &err)) {
+        request_fail(err.text);
+        reply_send(fd);
+        close(fd);
+        free(request);
+        return;
+    }
+    int index = seat_for(&server->seats, caller.user);
     client_close(server, index);
-    seat_take(&server->seats, index, user, monotonic_ns());
-    server->clients[index] = (struct client){.fd = fd, .request = request};
+    seat_take(&server->seats, index, caller.user, monotonic_ns());
+    server->clients[index] = (struct client){.fd = fd, .caller = caller, .request = request};
 }
 
 /* ---- the socket ---- */

@@ -63,6 +63,14 @@ static void show_config(const struct app *app, struct report *report)
         report_row_end(report);
     }
     report_table_end(report);
+    report_table(report, "outgoing");
+    for (uint16_t index = 0; index < config->outgoing_count; index++) {
+        report_row(report);
+        report_text(report, "path", config->outgoing[index].path);
+        report_u64(report, "users", config->outgoing[index].user_count);
+        report_row_end(report);
+    }
+    report_table_end(report);
     report_table(report, "directories");
     for (uint16_t index = 0; index < config->node.directory_count; index++) {
         report_row(report);

@@ -10,6 +10,9 @@
 #define APP_LCORES_MAX      16
 #define APP_EAL_OPTIONS_MAX 32
 #define APP_DEVICE_BYTES    256
+#define APP_OUTGOING_MAX    16
+#define APP_USERS_MAX       32
+#define APP_USER_BYTES      34
 
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 
@@ -22,6 +25,13 @@ struct app_port_config {
     bool static_mac;            /* gateway_mac is given: no ARP/ND */
     uint8_t gateway_mac[MAC_BYTES];
     uint32_t frame_bytes_max; /* mtu + 14 (+ 4 with VLAN) */
+};
+
+/* From where jobs may be run, and by whom. */
+struct app_outgoing {
+    char path[PATH_BYTES];
+    uint16_t user_count;                       /* 0: all who may use the control socket */
+    char users[APP_USERS_MAX][APP_USER_BYTES]; /* "alice", "@backup" for a group */
 };
 
 struct app_config {
@@ -37,6 +47,8 @@ struct app_config {
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
     char control_socket[PATH_BYTES]; /* for sluicectl */
     char control_ring[PATH_BYTES];   /* for sluice-planner; empty: none */
+    uint16_t outgoing_count;         /* 0: whatever the caller can read himself */
+    struct app_outgoing outgoing[APP_OUTGOING_MAX];
     uint16_t disk_threads;
     uint64_t disk_index_bytes; /* for the indexes of all directories that arrive at once */
     char source_path[PATH_BYTES]; /* the file it was read from */

@@ -220,6 +220,16 @@ static const struct conf_option disk_options[] = {
      .help = "memory for the lists of files of all directories that arrive at once, about 72 bytes a file"},
     {.type = OPTION_END}};
 
+static const struct conf_option user_item = {"user", OPTION_TEXT, .bytes = APP_USER_BYTES,
+                                             .help = "a user, or a group as \"@NAME\""};
+
+static const struct conf_option outgoing_options[] = {
+    {"path", OPTION_PATH, FIELD(struct app_outgoing, path), .required = true,
+     .help = "a directory; jobs may send what lies below it, with the appliance's rights to read"},
+    {"users", OPTION_LIST, LIST_FIELD(struct app_outgoing, users, user_count), .item = &user_item,
+     .help = "users, and groups as \"@NAME\", who may; default: all who may use the control socket"},
+    {.type = OPTION_END}};
+
 static const struct conf_option lcore_item = {"lcore", OPTION_UINT, .bytes = sizeof(uint16_t), .max = 1023,
                                               .help = "a CPU"};
 
@@ -232,6 +242,9 @@ const struct conf_option node_file_options[] = {
     {"directories", OPTION_LIST,
      LIST_FIELD(struct node_file, config.node.directories, config.node.directory_count),
      .options = directory_options, .help = "where received objects may be written"},
+    {"outgoing", OPTION_LIST, LIST_FIELD(struct node_file, config.outgoing, config.outgoing_count),
+     .options = outgoing_options,
+     .help = "from where jobs of others than root may send; default: whatever the caller can read himself"},
     {"memory", OPTION_MAP, .options = memory_options, .help = "sizes, checked and printed before the start"},
     {"lcores", OPTION_LIST, LIST_FIELD(struct node_file, config.lcores, config.lcore_count),
      .item = &lcore_item,

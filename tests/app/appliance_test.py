@@ -27,7 +27,7 @@ class Appliance:
             json.dump({"node": {"name": "n1"},
                        "ports": [{"device": "net_null0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "n2", "address": "10.9.9.2"}],
-                       "memory": {"hugepages": False, "buffer": "64MiB"},
+                       "memory": {"hugepages": False, "buffer": "160MiB"},
                        "control": {"socket": self.socket_path}, **config}, file)
         self.process = None
 
@@ -165,6 +165,113 @@ class ApplianceTest(unittest.TestCase):
                 output, errors = appliance.process.communicate(timeout=WAIT_S)
                 self.assertEqual(appliance.process.returncode, status, text[:40])
                 self.assertIn(said, (appliance.said + output + errors).decode())
+
+
+USER, GROUP, MORE = 65534, 65534, 54321  # nobody, nogroup, and a group that only the caller is in
+
+
+def as_user(appliance, requests):
+    """Replies to what another user asks, a process of its own."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setgroups([MORE])
+        os.setgid(GROUP)
+        os.setuid(USER)
+        with appliance.connect() as client:
+            os.write(writer, json.dumps([ask(client, request) for request in requests]).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        replies = json.load(file)
+    os.waitpid(child, 0)
+    return replies
+
+
+def run_job(name, path, more="", **request):
+    kind = "stream" if more == "stream" else "file"
+    text = f"name: {name}\nsource: n1\nto: all\nobject: {{{kind}: {path}}}\n" + (more if kind == "file" else "")
+    return {"command": "job run", "path": "/job.yaml", "text": text, **request}
+
+
+@unittest.skipUnless(os.geteuid() == 0, "needs root, to be somebody else")
+class OutgoingTest(unittest.TestCase):
+    """Whose job may send what. Files of root's and of the other user's in a folder that all may enter."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="sluice-outgoing-")
+        self.addCleanup(directory.cleanup)
+        self.home = directory.name
+        os.chmod(self.home, 0o755)
+        for name, mode, user, group in (("open", 0o644, 0, 0), ("secret", 0o600, 0, 0), ("own", 0o600, USER, 0),
+                                        ("shared", 0o640, 0, MORE), ("denied", 0o604, 0, MORE),
+                                        ("tree/a", 0o644, 0, 0), ("bad/deep/a", 0o644, 0, 0),
+                                        ("bad/deep/secret", 0o600, 0, 0), ("shut/a", 0o644, 0, 0),
+                                        ("listed/secret", 0o600, 0, 0), ("listed/deep/secret", 0o600, 0, 0)):
+            self.write(name, mode, user, group)
+        os.chmod(self.at("shut"), 0o711)
+        for link, target in (("to_open", "open"), ("to_secret", "secret"), ("tree/outside", "../secret"),
+                             ("listed/link", "../open"), ("listed/up", "..")):
+            os.symlink(target, self.at(link))
+        os.mkfifo(self.at("fifo"), 0o600)
+        os.mkfifo(self.at("own_fifo"), 0o600)
+        os.chown(self.at("own_fifo"), USER, GROUP)
+
+    def at(self, name):
+        return os.path.join(self.home, name)
+
+    def write(self, name, mode, user, group):
+        os.makedirs(os.path.dirname(self.at(name)), exist_ok=True)
+        with open(self.at(name), "w", encoding="utf-8") as file:
+            file.write(name)
+        os.chown(self.at(name), user, group)
+        os.chmod(self.at(name), mode)
+
+    def check(self, config, cases):
+        """Each case: path below home, words of the refusal (empty: accepted), more of the request."""
+        with Appliance(self.home, **config) as appliance:
+            os.chmod(appliance.socket_path, 0o666)
+            requests = []
+            for number, (path, _, *more) in enumerate(cases):
+                requests.append(run_job(f"j{number}", self.at(path), *(more or [""])))
+                requests.append({"command": "job cancel", "name": f"j{number}"})
+            replies = as_user(appliance, requests)[::2]
+            for (path, words, *_), reply in zip(cases, replies):
+                self.assertEqual(reply["ok"], words == "", (path, reply))
+                self.assertIn(words, reply.get("error", ""), path)
+            with appliance.connect() as client:  # root may send what it can read
+                self.assertTrue(ask(client, run_job("root", self.at("secret")))["ok"])
+
+    def test_what_the_caller_can_read(self):
+        other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(other.close)
+        other.bind(self.at("socket"))
+        self.check({}, [
+            ("open", ""), ("own", ""), ("shared", ""), ("to_open", ""), ("tree", ""), ("own_fifo", "", "stream"),
+            ("secret", "secret: user 65534 may not send it: Permission denied"), ("to_secret", "Permission denied"),
+            ("denied", "Permission denied"), ("nothing", "No such file"), ("shut", "Permission denied"),
+            ("bad", "bad/deep/secret: Permission denied"), ("fifo", "Permission denied", "stream"),
+            ("socket", "Permission denied", "stream"),
+            ("open", "manifest in", f"manifest: {self.at('manifest.json')}\n")])
+
+    def test_standard_input_is_the_callers_own(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, Appliance(self.home) as appliance:
+            other.bind(self.at("input"))
+            os.chmod(self.at("input"), 0o666)
+            os.chmod(appliance.socket_path, 0o666)
+            request = run_job("j", '"-"', "stream", input=self.at("input"))
+            self.assertIn("no socket of user 65534", as_user(appliance, [request])[0]["error"])
+            os.chown(self.at("input"), USER, GROUP)
+            self.assertEqual(as_user(appliance, [request])[0], {"ok": True, "text": "job j accepted"})
+
+    def test_what_is_listed(self):
+        self.check({"outgoing": [{"path": self.at("tree"), "users": ["root", "@root"]},
+                                 {"path": self.at("listed"), "users": ["root", "nobody"]},
+                                 {"path": self.at("bad") + "/", "users": ["@nogroup"]}, {"path": self.at("shut")}]}, [
+            ("listed/secret", ""), ("listed/deep", ""), ("listed", ""), ("bad", ""), ("shut/a", ""),
+            ("open", "outgoing lists nothing there that user 65534 may send"), ("listed2", "outgoing lists nothing"),
+            ("tree/a", "no entry of outgoing there names user 65534"), ("listed/link", "a symbolic link on the way"),
+            ("listed/up/secret", "a symbolic link on the way"), ("listed/../secret", "it leads out of there")])
 
 
 def wait_until(condition):

@@ -54,6 +54,12 @@ void dump_node(FILE *out, const struct app_config *config)
     fprintf(out, "timeouts rtt_max=%llu hello=%llu measure=%llu plan=%llu distribute=%llu stall=%llu\n",
             U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
             U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns));
+    for (unsigned index = 0; index < config->outgoing_count; index++) {
+        fprintf(out, "outgoing %s users=", config->outgoing[index].path);
+        for (unsigned user = 0; user < config->outgoing[index].user_count; user++)
+            fprintf(out, "%s,", config->outgoing[index].users[user]);
+        fprintf(out, "\n");
+    }
     for (unsigned index = 0; index < config->lcore_count; index++)
         fprintf(out, "lcore %u\n", config->lcores[index]);
     for (unsigned index = 0; index < config->eal_option_count; index++)
