@@ -25,7 +25,6 @@
 #include "edge/path_rate.h"
 
 #define PPM           1000000ULL
-#define PACKET_BYTES  1538
 #define RATE_MIN_BPS  50000ULL
 #define RATE_MAX_BPS  1000000000000ULL
 #define FLOOR_PACKETS 8 /* a round trip */
@@ -47,6 +46,7 @@ struct scavenger {
     struct path_rate rate;
     uint64_t rate_bps;
     uint64_t rtt_ns;
+    uint64_t packet_bytes; /* on the wire: of a full packet, then the mean of late */
     uint64_t changed_ns;   /* beginning of the round */
     uint64_t acked, lost;  /* packets of the round */
     uint32_t loss_ppm;     /* usual */
@@ -67,8 +67,8 @@ static struct scavenger *scavenger_of(struct congestion *congestion)
 
 static void set_rate(struct scavenger *scavenger, uint64_t rate_bps)
 {
-    uint64_t floor_bps =
-        muldiv64(FLOOR_PACKETS * PACKET_BYTES, 8 * NS_PER_S, MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
+    uint64_t floor_bps = muldiv64(FLOOR_PACKETS * scavenger->packet_bytes, 8 * NS_PER_S,
+                                  MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
     floor_bps = MAX(floor_bps, RATE_MIN_BPS);
     rate_bps = MAX(rate_bps, floor_bps);
     scavenger->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
@@ -93,7 +93,8 @@ static void scavenger_init(struct congestion *congestion, uint64_t initial_bps, 
                            uint64_t now_ns)
 {
     struct scavenger *scavenger = scavenger_of(congestion);
-    *scavenger = (struct scavenger){.rtt_ns = rtt_ns, .still_end_ns = now_ns};
+    *scavenger = (struct scavenger){
+        .rtt_ns = rtt_ns, .packet_bytes = congestion->packet_bytes, .still_end_ns = now_ns};
     path_delay_init(&scavenger->delay, now_ns);
     path_rate_init(&scavenger->rate);
     start_round(scavenger, now_ns);
@@ -106,7 +107,7 @@ static uint64_t target_ns(const struct scavenger *scavenger)
     uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
     if (!path_delay_keeps_order(&scavenger->delay))
         jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
-    uint64_t packets_ns = transmit_ns(5 * PACKET_BYTES / 2, scavenger->rate_bps);
+    uint64_t packets_ns = transmit_ns(5 * scavenger->packet_bytes / 2, scavenger->rate_bps);
     return MAX(TARGET_NS, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
 }
 
@@ -114,8 +115,11 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
 {
     if (sample->rtt_min_ns > 0)
         scavenger->rtt_ns = sample->rtt_min_ns;
-    uint64_t packets =
-        (sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->rate.bytes)) / PACKET_BYTES;
+    if (sample->acked_packets > 0)
+        scavenger->packet_bytes =
+            (7 * scavenger->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
+    uint64_t packets = (sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->rate.bytes)) /
+                       scavenger->packet_bytes;
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);

@@ -293,7 +293,7 @@ static void cubic__returns_to_its_old_window_after_k(void **state)
     (void)state;
     const uint64_t packet = 1538, rtt_ns = MS(100);
     struct cubic_window window;
-    cubic_init(&window, 10000 * packet, 0);
+    cubic_init(&window, 10000 * packet, packet, 0);
     cubic_on_loss(&window, rtt_ns, NS_PER_S);
     assert_int_equal(window.bytes, 8000 * packet);
     cubic_on_loss(&window, rtt_ns, NS_PER_S + MS(50)); /* the same round trip */

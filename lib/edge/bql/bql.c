@@ -130,7 +130,7 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
         set_rate(bql, bql_refresh_begin(&bql->refresh, path, bql->rate_bps));
         break;
     case BQL_COMPETE:
-        bql_compete_begin(&bql->compete, &bql->contest, view, bql->rate_bps);
+        bql_compete_begin(&bql->compete, &bql->contest, path, view, bql->rate_bps);
         break;
     }
     bql->phase = move->phase;

@@ -53,11 +53,12 @@ static uint64_t next_drain_ns(const struct bql_view *view)
 }
 
 void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
-                       const struct bql_view *view, uint64_t rate_bps)
+                       const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps)
 {
     rate_bps = MAX(rate_bps, contest->own_most_bps / 2);
     *compete = (struct bql_compete){.drain_due_ns = next_drain_ns(view)};
-    cubic_init(&compete->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), view->now_ns);
+    cubic_init(&compete->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), path->packet_bytes,
+               view->now_ns);
 }
 
 /* Now and then it gives way for two round trips: where the queue falls as if the edge had it for its own, the
@@ -113,5 +114,5 @@ void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *vi
     else if (deaf)
         cubic_init(&compete->window,
                    muldiv64(compete->window.bytes, lossy ? DEAF_FALL_PPM : DEAF_RISE_PPM, BQL_PPM),
-                   view->now_ns);
+                   compete->window.packet_bytes, view->now_ns);
 }

@@ -32,7 +32,7 @@ void bql_contest_over(struct bql_contest *contest);
 
 /* The window begins with what the rate had in flight, or half of the most of late. */
 void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
-                       const struct bql_view *view, uint64_t rate_bps);
+                       const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps);
 /* Ends in TRACK when the others are gone. */
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
                                  const struct bql_view *view, const struct congestion_sample *sample);
