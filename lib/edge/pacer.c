@@ -25,6 +25,14 @@ uint64_t pacer_next_ns(const struct pacer *pacer)
     return pacer->next_ns;
 }
 
+void pacer_release(struct pacer *pacer, uint64_t latest_ns)
+{
+    if (pacer->next_ns <= latest_ns)
+        return;
+    pacer->next_ns = latest_ns;
+    pacer->remainder = 0;
+}
+
 void pacer_on_sent(struct pacer *pacer, uint32_t wire_bytes, uint64_t depart_ns)
 {
     CHECK(depart_ns >= pacer->next_ns);

@@ -44,6 +44,23 @@ uint64_t receiver_expand(const struct receiver *receiver, uint32_t low)
     return serial_expand32(receiver->end, low);
 }
 
+static bool within_window(const struct receiver *receiver, uint64_t a, uint64_t b)
+{
+    return (a > b ? a - b : b - a) < receiver->window_packets;
+}
+
+/* Beyond what a sender that hears from this receiver would number. */
+static bool jumps(const struct receiver *receiver, uint64_t number)
+{
+    return number >= receiver->end + receiver->window_packets;
+}
+
+static bool jump_proven(const struct receiver *receiver, uint64_t number)
+{
+    return receiver->jump_proofs >= RECEIVER_JUMP_PROOFS && number != receiver->jump_number &&
+           within_window(receiver, number, receiver->jump_number);
+}
+
 enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number, uint64_t floor)
 {
     floor = MIN(floor, number);
@@ -51,6 +68,8 @@ enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t n
     if (number < floor)
         return RECEIVER_DUPLICATE;
     if (number - floor >= receiver->window_packets)
+        return RECEIVER_BEYOND_WINDOW;
+    if (jumps(receiver, number) && !jump_proven(receiver, number))
         return RECEIVER_BEYOND_WINDOW;
     bool seen = number < receiver->end && number_bits_test(&receiver->seen, number);
     return seen ? RECEIVER_DUPLICATE : RECEIVER_NEW;
@@ -69,6 +88,8 @@ static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp,
                      uint64_t now_ns)
 {
     number_bits_set(&receiver->seen, number);
+    receiver->strays = 0;
+    receiver->jump_proofs = 0;
     receiver->counters.packets++;
     receiver->counters.bytes += wire_bytes;
     receiver->delivered_ns = now_ns;
@@ -110,12 +131,45 @@ static void set_reminders(struct receiver *receiver, uint32_t reminders)
     receiver->remind_gap_ns = RECEIVER_ACK_DELAY_MAX_NS;
 }
 
+static void note_stray(struct receiver *receiver, uint64_t now_ns)
+{
+    if (receiver->strays == 0)
+        receiver->stray_from_ns = now_ns;
+    receiver->strays += receiver->strays < RECEIVER_LOST_SYNC_PACKETS;
+}
+
+void receiver_on_beyond(struct receiver *receiver, uint64_t number, uint64_t now_ns)
+{
+    receiver->counters.beyond_window++;
+    note_stray(receiver, now_ns);
+    if (!jumps(receiver, number) || (receiver->jump_proofs > 0 && number == receiver->jump_number))
+        return;
+    bool agrees = receiver->jump_proofs > 0 && within_window(receiver, number, receiver->jump_number);
+    receiver->jump_proofs = agrees ? receiver->jump_proofs + 1 : 1;
+    receiver->jump_number = number;
+    if (receiver->jump_proofs >= RECEIVER_JUMP_PROOFS)
+        receiver->strays = 0; /* what follows them is welcome */
+}
+
+static void note_duplicate(struct receiver *receiver, uint64_t number, uint64_t now_ns)
+{
+    receiver->counters.duplicates++;
+    if (number < receiver->floor && !within_window(receiver, number, receiver->floor))
+        note_stray(receiver, now_ns);
+}
+
+bool receiver_lost_sync(const struct receiver *receiver, uint64_t now_ns)
+{
+    return receiver->strays >= RECEIVER_LOST_SYNC_PACKETS &&
+           elapsed_ns(now_ns, receiver->stray_from_ns) >= RECEIVER_LOST_SYNC_NS;
+}
+
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns)
 {
     enum receiver_verdict verdict = receiver_check(receiver, number, floor);
     if (verdict == RECEIVER_BEYOND_WINDOW) {
-        receiver->counters.beyond_window++;
+        receiver_on_beyond(receiver, number, now_ns);
         return;
     }
     bool idle = receiver->end == 0 || elapsed_ns(now_ns, receiver->last_ns) >= RECEIVER_ACK_DELAY_MAX_NS;
@@ -123,7 +177,7 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
     if (verdict == RECEIVER_NEW)
         note_new(receiver, number, stamp, wire_bytes, now_ns);
     else
-        receiver->counters.duplicates++;
+        note_duplicate(receiver, number, now_ns);
     receiver->ce_count += congestion_experienced;
     receiver->last_ns = now_ns;
     set_reminders(receiver, receiver->end <= RECEIVER_BEGINNING ? RECEIVER_REPETITIONS : 0);

@@ -4,6 +4,12 @@
  * number below the floor or already seen is a duplicate; one beyond the window is refused (the sender overran
  * what hello stated).
  *
+ * Forged numbers: one packet must not be able to move the window to where no genuine one ever comes. A number
+ * a window or more beyond the largest received is refused too, unless RECEIVER_JUMP_PROOFS refused ones in a
+ * row, with nothing new in between, were within a window of each other and of it: so a sender that sent that
+ * much into the dark goes on, two packets later. Where all that comes for RECEIVER_LOST_SYNC_NS is beyond the
+ * window, or below it by more than a window, receiver_lost_sync says so, and the owner renews the session.
+ *
  * When: acks are due once both the interval (RTT/8 within RECEIVER_ACK_INTERVAL_MIN_NS …
  * RECEIVER_ACK_DELAY_MAX_NS) and 16 packets have passed, at once for the first packet after idleness, and at
  * the latest RECEIVER_ACK_DELAY_MAX_NS after a packet, RTT/64 where the sender says that it is at the tail.
@@ -41,9 +47,12 @@
 #define RECEIVER_JUMP_SPAN_MIN_NS    50000000ULL
 #define RECEIVER_GAP_REPORTS         6
 #define RECEIVER_FRESH_GROUPS        3
-#define RECEIVER_ACKS_PER_TURN_MAX   8   /* messages in one group */
-#define RECEIVER_REMINDERS           10  /* repetitions of news that no packet answers */
-#define RECEIVER_REPETITIONS         4   /* … of an ack that no packet follows, in the beginning */
+#define RECEIVER_ACKS_PER_TURN_MAX   8  /* messages in one group */
+#define RECEIVER_REMINDERS           10 /* repetitions of news that no packet answers */
+#define RECEIVER_REPETITIONS         4  /* … of an ack that no packet follows, in the beginning */
+#define RECEIVER_JUMP_PROOFS         2
+#define RECEIVER_LOST_SYNC_PACKETS   16
+#define RECEIVER_LOST_SYNC_NS        1000000000ULL
 #define RECEIVER_BEGINNING           256 /* numbers */
 
 enum receiver_verdict { RECEIVER_NEW, RECEIVER_DUPLICATE, RECEIVER_BEYOND_WINDOW };
@@ -81,6 +90,10 @@ struct receiver {
     uint32_t reminders;     /* left to be sent … */
     uint64_t remind_due_ns; /* … the next one then */
     uint64_t remind_gap_ns; /* doubles */
+    uint64_t jump_number;   /* newest of the refused numbers that may prove a jump … */
+    uint32_t jump_proofs;   /* … so many so far */
+    uint32_t strays;        /* in a row: far from the window, with nothing new in between */
+    uint64_t stray_from_ns; /* the first of them */
 
     uint32_t group_left; /* messages left in the group under way; 0: none is */
     enum receiver_stage stage;
@@ -107,8 +120,10 @@ uint64_t receiver_expand(const struct receiver *receiver, uint32_t low);
  * receiver_on_packet, so that the gap is reported and the packet comes again. `floor` is the packet's own: it
  * may move the window far enough. */
 enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number, uint64_t floor);
+/* Notes a packet that receiver_check found to be beyond the window; the owner drops it. */
+void receiver_on_beyond(struct receiver *receiver, uint64_t number, uint64_t now_ns);
 /* Accepts a packet, new or duplicate: advances the floor, marks the number, schedules an ack. One beyond the
- * window is only counted. */
+ * window is noted only. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
 /* The packet just taken says that its sender is at the tail: the ack is due RTT/64 after the first packet
@@ -119,6 +134,10 @@ void receiver_set_rtt(struct receiver *receiver, uint64_t rtt_ns);
 /* The owner has news for a sender that may be waiting (credit grew from nothing): an ack is due now, and
  * again up to RECEIVER_REMINDERS times at doubling distances until a packet comes. */
 void receiver_remind(struct receiver *receiver, uint64_t now_ns);
+/* The two ends do not speak of the same numbers: nothing but strays, RECEIVER_LOST_SYNC_PACKETS or more of
+ * them, came for RECEIVER_LOST_SYNC_NS. The owner then renews the session; nothing else will bring the edge
+ * back. Cheap enough to be asked at each packet that was no RECEIVER_NEW. */
+bool receiver_lost_sync(const struct receiver *receiver, uint64_t now_ns);
 /* When the next ack is due; TIME_NEVER: none is. */
 uint64_t receiver_next_ns(const struct receiver *receiver);
 /* Fills one ack when one is due: fixed part but credit, own_rate_kbps and limited_by (the owner's), and runs

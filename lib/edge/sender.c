@@ -40,6 +40,8 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->any_acked = false;
     sender->rtt_from = 0;
     sender->quiet_from_ns = now_ns;
+    pacer_release(&sender->pacer, now_ns);
+    sender->impossible_acks = 0;
     sender->probe_backoff = 0;
     sender->probe_granted = false;
     sender_end_silence(sender, now_ns);

@@ -51,6 +51,7 @@
 #define SENDER_PROBE_WAIT_MAX_NS 2000000000ULL
 #define SENDER_PROBE_RESERVE     64u
 #define SENDER_BURST_PACKETS     8
+#define SENDER_LOST_SYNC_ACKS    16
 #define SENDER_SILENCE_MIN_NS    1000000000ULL
 #define SENDER_SILENCE_RTTS      4
 #define SENDER_SILENCE_DIVISOR   200
@@ -128,6 +129,7 @@ struct sender {
     bool idle;               /* the owner has had nothing to send since the newest packet */
     bool drained;            /* … nothing new since the newest that was no repair */
     bool silent;
+    uint32_t impossible_acks;  /* … of numbers never sent, in a row */
     uint64_t untold_end;       /* what left before has no say in the strategy: a silence */
     uint64_t repeated_packets; /* in flight, and handed out again */
     uint64_t moot_packets;     /* about as many of the others are copies of what was acked since */
@@ -157,15 +159,16 @@ struct sender {
 /* Memory that sender_init takes from the arena. */
 size_t sender_bytes(const struct sender_config *config);
 void sender_init(struct sender *sender, const struct sender_config *config, struct arena *arena);
-/* A new session: forgets all packets without events (the owner has reset its feeds); what was learnt about
- * the path stays, counters run on. */
+/* A new session: forgets all packets without events (the owner has reset its feeds), and what they owe the
+ * pacer; what was learnt about the path stays, counters run on. */
 void sender_reset(struct sender *sender, uint64_t now_ns);
 /* What the owner knows of the path's RTT (probes, hellos); counts only until acks give samples. */
 void sender_set_rtt(struct sender *sender, uint64_t rtt_ns);
 /* Chooses the strategy and the start rate. Called when the first job of an idle edge starts. */
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns);
-/* Of plan and job; UINT64_MAX: none. */
+/* Of plan and job, not below SEND_RATE_MIN_BPS; UINT64_MAX: none. What was sent under the cap of before holds the
+ * next packet for SENDER_BURST_PACKETS at the new rate at most. */
 void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps);
 /* What the receiver has room for, in packets from the floor on (its hello says). */
 void sender_set_window_limit(struct sender *sender, uint32_t window_packets);
@@ -189,9 +192,13 @@ void sender_on_refused(struct sender *sender, uint64_t number, const struct send
 /* The owner had nothing to send (EDGE_LIMIT_application: that is what starts the tail), or something else
  * held it, while the pacer allowed a packet. */
 void sender_on_limited(struct sender *sender, enum edge_limit limit);
-/* False: the ack speaks of numbers never sent (a bad peer), nothing was changed. */
+/* False: the ack speaks of numbers never sent (a bad peer, or a forger), nothing was changed but a count. */
 bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
                    const struct sender_events *events);
+/* The two ends do not speak of the same numbers: nothing but SENDER_LOST_SYNC_ACKS or more impossible acks
+ * came in a silence. The owner then renews the session; nothing else will bring the edge back. Cheap enough
+ * to be asked whenever sender_on_ack returned false. */
+bool sender_lost_sync(const struct sender *sender);
 /* This host stood still for gap_ns: what is in flight gives no RTT samples (its acks may have waited here),
  * the tail timer starts anew. */
 void sender_on_standstill(struct sender *sender, uint64_t gap_ns);

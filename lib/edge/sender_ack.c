@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "edge/sender_internal.h"
 
+#define OWD_NS_MAX             (INT64_MAX / 4)
 #define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
 
 struct ack_turn {
@@ -192,6 +193,8 @@ static void note_owd(struct sender *sender, uint32_t owd)
 {
     if (sender->owd_known)
         sender->owd_ns += (int64_t)serial_distance32(owd, sender->owd_raw) * WIRE_STAMP_UNIT_NS;
+    /* No path and no clock gets there; a peer that makes figures up may. */
+    sender->owd_ns = MAX(MIN(sender->owd_ns, OWD_NS_MAX), -OWD_NS_MAX);
     sender->owd_known = true;
     sender->owd_raw = owd;
 }
@@ -304,8 +307,11 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     struct ack_turn turn = {
         .sender = sender, .events = events, .now_ns = now_ns, .lost_room = SENDER_LOST_PER_ACK_MAX};
     uint64_t base;
-    if (!expand_numbers(sender, ack, &base, &turn.largest))
+    if (!expand_numbers(sender, ack, &base, &turn.largest)) {
+        sender->impossible_acks += sender->impossible_acks < SENDER_LOST_SYNC_ACKS;
         return false;
+    }
+    sender->impossible_acks = 0;
     uint64_t rtt_ns = 0;
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;
@@ -325,4 +331,9 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     sender_advance_floor(sender, now_ns);
     feed_strategy(&turn, rtt_ns, &ack->fixed);
     return true;
+}
+
+bool sender_lost_sync(const struct sender *sender)
+{
+    return sender->silent && sender->impossible_acks >= SENDER_LOST_SYNC_ACKS;
 }

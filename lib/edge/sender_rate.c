@@ -18,9 +18,10 @@ void sender_set_congestion(struct sender *sender, const struct congestion_type *
 
 void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps)
 {
-    CHECK(rate_cap_bps > 0);
-    sender->rate_cap_bps = rate_cap_bps;
+    sender->rate_cap_bps = MAX(rate_cap_bps, SEND_RATE_MIN_BPS);
     sender_apply_rate(sender);
+    /* A packet sent under a low cap must not hold the edge for long under a higher one. */
+    pacer_release(&sender->pacer, sender->newest_sent_ns + sender->pacer.burst_ns);
 }
 
 uint64_t sender_rate_bps(const struct sender *sender)

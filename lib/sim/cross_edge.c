@@ -168,9 +168,8 @@ static void on_data(struct cross_edge *edge, const struct sim_packet *packet, ui
 {
     struct edge_data data;
     memcpy(&data, packet->data, sizeof(data));
-    if (receiver_check(&edge->receiver, data.number, data.floor) != RECEIVER_BEYOND_WINDOW)
-        receiver_on_packet(&edge->receiver, data.number, data.floor, data.stamp, packet->wire_bytes,
-                           packet->ecn == 3, local_ns(now_ns));
+    receiver_on_packet(&edge->receiver, data.number, data.floor, data.stamp, packet->wire_bytes,
+                       packet->ecn == 3, local_ns(now_ns));
 }
 
 void cross_edge_on_packet(struct cross_edge *edge, const struct sim_packet *packet, bool back,

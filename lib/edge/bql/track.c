@@ -35,6 +35,7 @@ static int64_t change_ppm(const struct bql_view *view)
 {
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
     int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
+    off_ns = MAX(off_ns, -2 * settle_ns); /* the rate falls by a half at most */
     int64_t rise_ppm = (int64_t)BQL_PPM * off_ns / settle_ns;
     int64_t fall_ppm = MAX(rise_ppm * 2 / 5, -(int64_t)BQL_PPM / 2);
     fall_ppm = MIN(fall_ppm, -GAIN_PPM);

@@ -95,6 +95,7 @@ void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
     enum receiver_verdict verdict = receiver_check(&peer->receiver, number, floor);
     if (verdict == RECEIVER_BEYOND_WINDOW) {
         node->counters.drop_data_window++;
+        receiver_on_beyond(&peer->receiver, number, packet->rx_ns);
         return;
     }
     if (verdict == RECEIVER_DUPLICATE) {
