@@ -15,6 +15,8 @@
 #include "disk/tree_sink.h"
 #include "disk/tree_source.h"
 
+#define PRIVATE_FILE 0600 /* while it comes: who may read the source is known to the source alone */
+
 static uint64_t modified_of(const struct stat *stat)
 {
     if (stat->st_mtim.tv_sec < 0)
@@ -67,6 +69,7 @@ static enum disk_status open_source(struct file *file, const struct disk_open *o
     file->kind = FILE_SOURCE;
     file->size_bytes = reply->size_bytes = (uint64_t)stat.st_size;
     file->modified_ns = reply->modified_ns = modified_of(&stat);
+    reply->mode = (uint16_t)(stat.st_mode & PART_MODE_MAX);
     return DISK_OK;
 }
 
@@ -112,7 +115,7 @@ static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES]
 
 static enum disk_status open_part(struct file *file, char text[DISK_TEXT_BYTES])
 {
-    int fd = part_create(&file->place, 0644, text);
+    int fd = part_create(&file->place, PRIVATE_FILE, text);
     if (fd < 0)
         return DISK_FAILED;
     if ((!file->common->sparse && !place_check_space(&file->place, fd, file->size_bytes, text)) ||
@@ -146,6 +149,7 @@ static enum disk_status open_target(struct file *file, const struct disk_open *o
     file->durable = open_as->durable;
     file->size_bytes = open_as->size_bytes;
     file->modified_ns = open_as->modified_ns;
+    file->mode = open_as->mode & PART_MODE_MAX; /* set-id bits would be those of another user */
     if (open_as->memory) {
         file->kind = FILE_MEMORY;
         return DISK_OK;
@@ -290,6 +294,8 @@ static bool finish_part(struct file *file, char text[DISK_TEXT_BYTES])
         place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
         return false;
     }
+    if (file->mode != 0 && fchmod(file->fd, file->mode) != 0)
+        return place_fail(text, "set the permissions of", file->place.shown, PLACE_PART_SUFFIX);
     if (!set_modified(file->fd, file->modified_ns))
         return place_fail(text, "set the time of", file->place.shown, PLACE_PART_SUFFIX);
     /* Not fdatasync: the time counts for skip-if-same. */

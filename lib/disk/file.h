@@ -38,6 +38,7 @@ struct file {
     struct place place;         /* target; a source has only `shown` */
     uint64_t size_bytes;
     uint64_t modified_ns;
+    uint16_t mode;        /* target: when it is whole */
     atomic_bool unsynced; /* an fsync has failed: nothing tells any more what is on the disk */
 };
 

@@ -10,6 +10,7 @@
 #include "disk/hash.h"
 
 #define QUEUE_ROOM_FIRST 64
+#define FILE_MODE        0640         /* of every file */
 #define HASH_CACHE_STEP  (512u << 10) /* blocks are about twice as long: neighbours never collide */
 
 void sim_disk_init(struct sim_disk *disk, uint64_t rate_bps, uint64_t free_bytes, struct sim_source *sources,
@@ -136,12 +137,17 @@ static uint8_t kind_of(const struct sim_source *source)
     return source->content.index_bytes != 0 ? PART_OBJECT_DIRECTORY : PART_OBJECT_FILE;
 }
 
+static uint16_t mode_of(const struct sim_source *source)
+{
+    return kind_of(source) == PART_OBJECT_FILE ? FILE_MODE : 0;
+}
+
 /* What the part told of the object is what its source's disk said. */
 static bool is_object(const struct sim_source *source, const struct disk_open *open)
 {
     return open->object == PART_OBJECT_STREAM ||
            (open->object == kind_of(source) && open->size_bytes == source->content.size_bytes &&
-            open->index_bytes == source->content.index_bytes &&
+            open->mode == mode_of(source) && open->index_bytes == source->content.index_bytes &&
             memcmp(&open->index_hash, &source->index_hash, sizeof(open->index_hash)) == 0);
 }
 
@@ -157,6 +163,7 @@ static void open_source(struct sim_disk *disk, struct sim_handle *handle, const 
         reply->size_bytes = disk->sources[source].content.size_bytes;
         reply->modified_ns = disk->sources[source].modified_ns;
         reply->object = kind_of(&disk->sources[source]);
+        reply->mode = handle->stream.on ? 0 : mode_of(&disk->sources[source]);
         reply->index_bytes = disk->sources[source].content.index_bytes;
         reply->index_hash = disk->sources[source].index_hash;
         return;

@@ -5,7 +5,7 @@
  *
  * Per job, in this order:
  *   source: OPEN_SOURCE, then READs, then CLOSE
- *   site:   OPEN_TARGET (checks name policy, space; creates NAME.part at full length), then WRITEs (and READs
+ *   site:   OPEN_TARGET (checks name policy, space; creates NAME.part at full length, 0600), then WRITEs (and READs
  *           of blocks already written, for slow children), then FINISH (fsync by policy, rename) or ABORT
  *           (removes NAME.part), then CLOSE. A READ computes the block's hash; a WRITE hashes, then writes;
  *           both return the hash
@@ -67,6 +67,7 @@ struct disk_open {
     char file[PATH_BYTES];       /* source: the path; target: path below the directory */
     uint64_t size_bytes;         /* target */
     uint64_t modified_ns;        /* target: given to the file when it is whole */
+    uint16_t mode;               /* target, a file: its permissions when it is whole; 0: 0600, as before */
     uint8_t exists;              /* enum part_exists */
     uint8_t durable;             /* enum part_durable */
     uint8_t hash;                /* enum part_hash */
@@ -101,6 +102,7 @@ struct disk_reply {
     uint32_t symbols;     /* FEED: filled */
     uint64_t size_bytes;  /* OPEN_SOURCE; FEED, DRAIN: payload */
     uint64_t modified_ns; /* OPEN_SOURCE */
+    uint16_t mode;        /* OPEN_SOURCE of a file: its permissions, at most 0777 */
     uint8_t object;       /* OPEN_SOURCE: enum part_object */
     uint64_t index_bytes; /* OPEN_SOURCE of a directory */
     struct wire_hash index_hash;

@@ -84,6 +84,8 @@ enum part_congestion {
     PART_CONGESTION_SCAVENGER = 3
 };
 
+#define PART_MODE_MAX 0777u /* owner and set-id bits of a file do not travel */
+
 /* What happens to a receiver that falls behind a stream's window: it ends, or the stream waits for it. */
 enum part_slow { PART_SLOW_DROP = 0, PART_SLOW_WAIT = 1 };
 
@@ -101,7 +103,8 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(name, job_name)                                                                                    \
     FIELD(u64, size_bytes)                                                                                   \
     FIELD(u64, modified_ns) /* the source file's modification time */                                        \
-    FIELD(u32, symbol_bytes)                                                                                 \
+    FIELD(u16, mode)        /* file: its permissions, at most 0777; 0: not told */                           \
+    FIELD(u16, symbol_bytes)                                                                                 \
     FIELD(u32, block_symbols)                                                                                \
     FIELD(u8, hash)       /* enum part_hash */                                                               \
     FIELD(u8, durable)    /* enum part_durable */                                                            \

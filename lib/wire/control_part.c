@@ -32,6 +32,8 @@ static bool part_values_valid(const struct wire_part *part)
         return false;
     if (part->index_bytes > part->size_bytes || (!directory && (part->index_bytes != 0 || part->tree != 0)))
         return false;
+    if (part->mode > PART_MODE_MAX || (part->object != PART_OBJECT_FILE && part->mode != 0))
+        return false;
     bool stream = part->object == PART_OBJECT_STREAM;
     if (part->stream_slow > PART_SLOW_WAIT || stream != (part->stream_blocks != 0))
         return false;

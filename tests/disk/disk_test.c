@@ -120,6 +120,45 @@ static void disk__writes_a_target_by_every_durability(void **state)
     fixture_stop(&fixture);
 }
 
+static mode_t mode_of(const struct fixture *fixture, const char *name)
+{
+    struct stat stat_of;
+    assert_int_equal(stat(path_of(fixture, name), &stat_of), 0);
+    return stat_of.st_mode & 07777;
+}
+
+/* Nobody else reads what arrives before it is whole, and then only who may read the source. */
+static void disk__files_keep_their_permissions(void **state)
+{
+    (void)state;
+    const struct {
+        mode_t source, told, target;
+    } cases[] = {{0644, 0644, 0644}, {0600, 0600, 0600},  {0400, 0400, 0400},
+                 {0777, 0777, 0777}, {06755, 0755, 0755}, {0, 0, 0600}};
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        struct fixture fixture;
+        fixture_start(&fixture, 1, false);
+        make_file(&fixture, "source", "x", 1, FIXED_NS);
+        assert_int_equal(chmod(path_of(&fixture, "source"), cases[at].source), 0);
+        struct disk_reply reply = ask_source(&fixture, 0, "source");
+        assert_int_equal(reply.status, DISK_OK);
+        assert_int_equal(reply.mode, cases[at].told);
+        fixture.open.mode = reply.mode;
+        assert_int_equal(ask_target(&fixture, 1, "target", 1).status, DISK_OK);
+        assert_int_equal(mode_of(&fixture, "target.part"), 0600);
+        assert_int_equal(ask_write(&fixture, 1, (uint8_t[]){'x'}, 1, 0).status, DISK_OK);
+        assert_int_equal(mode_of(&fixture, "target.part"), 0600);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, 1).status, DISK_OK);
+        assert_int_equal(mode_of(&fixture, "target"), cases[at].target);
+        /* A sender's word for more than permissions is not taken. */
+        fixture.open.mode = 07777;
+        assert_int_equal(ask_target(&fixture, 2, "other", 1).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, 2).status, DISK_OK);
+        assert_int_equal(mode_of(&fixture, "other"), 0777);
+        fixture_stop(&fixture);
+    }
+}
+
 static void disk__empty_files(void **state)
 {
     (void)state;
@@ -286,6 +325,7 @@ int run_disk_tests(void)
         cmocka_unit_test(ring__is_bounded_and_ordered),
         cmocka_unit_test(disk__reads_a_source),
         cmocka_unit_test(disk__writes_a_target_by_every_durability),
+        cmocka_unit_test(disk__files_keep_their_permissions),
         cmocka_unit_test(disk__empty_files),
         cmocka_unit_test(disk__memory_target_keeps_nothing),
         cmocka_unit_test(disk__offsets_beyond_4_gib_and_holes),

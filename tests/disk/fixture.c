@@ -20,6 +20,7 @@ void fixture_start(struct fixture *fixture, uint32_t threads, bool sparse)
     snprintf(fixture->directory, sizeof(fixture->directory), "/tmp/disk-test-XXXXXX");
     assert_non_null(mkdtemp(fixture->directory));
     fixture->open = (struct disk_open){.modified_ns = FIXED_NS,
+                                       .mode = 0644,
                                        .exists = PART_EXISTS_FAIL,
                                        .durable = PART_DURABLE_NONE,
                                        .hash = PART_HASH_SHA256};

@@ -73,7 +73,7 @@ def vectors():
         object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "part-source", message(4, 5, sluice.Part(
-        file=b"f", keep=0, start_bps=123456789012, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
+        file=b"f", mode=0o640, keep=0, start_bps=123456789012, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "confirm", message(5, 6, sluice.Confirm(job=0xdecade01, epoch=3, answer="refused", text=b"disk full"))
     yield "start", message(6, 7, sluice.Start(job=0xdecade01, epoch=3))
     yield "status", message(7, 8, sluice.Status(job=0xdecade01, state="verified", received_bytes=64 << 20,

@@ -180,6 +180,7 @@ static size_t build_part_source(uint8_t *out)
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     struct control_part part = {.fixed = part_fixed(), .file = "f"};
     part.fixed.keep = 0;
+    part.fixed.mode = 0640;
     part.fixed.object = PART_OBJECT_FILE;
     part.fixed.tree = 0;
     part.fixed.index_bytes = 0;
@@ -459,13 +460,15 @@ static const struct {
     {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
     {"part", 80, '.', WIRE_BAD_VALUE},        /* parent */
     {"part", 80, 0, WIRE_BAD_VALUE},
-    {"part", 112, '-', WIRE_BAD_VALUE}, /* directory */
-    {"part", 144, ' ', WIRE_BAD_VALUE}, /* job name */
-    {"part", 200, 2, WIRE_BAD_VALUE},   /* hash */
-    {"part", 201, 3, WIRE_BAD_VALUE},   /* durable */
-    {"part", 202, 3, WIRE_BAD_VALUE},   /* exists */
-    {"part", 203, 4, WIRE_BAD_VALUE},   /* congestion */
-    {"part", 204, 2, WIRE_BAD_VALUE},   /* keep */
+    {"part", 112, '-', WIRE_BAD_VALUE},      /* directory */
+    {"part", 144, ' ', WIRE_BAD_VALUE},      /* job name */
+    {"part", 193, 1, WIRE_BAD_VALUE},        /* a directory with the permissions of a file */
+    {"part-source", 192, 2, WIRE_BAD_VALUE}, /* the sticky bit */
+    {"part", 200, 2, WIRE_BAD_VALUE},        /* hash */
+    {"part", 201, 3, WIRE_BAD_VALUE},        /* durable */
+    {"part", 202, 3, WIRE_BAD_VALUE},        /* exists */
+    {"part", 203, 4, WIRE_BAD_VALUE},        /* congestion */
+    {"part", 204, 2, WIRE_BAD_VALUE},        /* keep */
     {"part", 205, 1, WIRE_BAD_LENGTH},
     {"part", 205, 17, WIRE_BAD_LENGTH},
     {"part", 206, PART_OBJECT_COUNT, WIRE_BAD_VALUE},

@@ -41,6 +41,7 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
     name_copy(job->disk.open.file, sizeof(job->disk.open.file), part->file);
     job->disk.open.size_bytes = part->fixed.size_bytes;
     job->disk.open.modified_ns = part->fixed.modified_ns;
+    job->disk.open.mode = part->fixed.mode;
     job->disk.open.exists = part->fixed.exists;
     job->disk.open.durable = part->fixed.durable;
     job->disk.open.hash = part->fixed.hash;

@@ -175,6 +175,7 @@ static void on_opened(struct node *node, struct job *job, const struct disk_repl
     job->disk.sink = SINK_OPEN;
     job->geometry.size_bytes = reply->size_bytes;
     job->source->modified_ns = reply->modified_ns;
+    job->disk.open.mode = reply->mode;
     name_copy(job->note, sizeof(job->note), reply->text);
     job->disk.open.object = reply->object;
     job->disk.open.index_bytes = reply->index_bytes;

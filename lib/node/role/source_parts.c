@@ -183,6 +183,7 @@ static bool fill_common(const struct node *node, struct job *job, struct err *er
     fixed->job = job->id;
     fixed->epoch = job->epoch;
     fixed->modified_ns = job->source->modified_ns;
+    fixed->mode = job->disk.open.mode;
     name_copy(fixed->source.text, NAME_BYTES, node->config.name);
     fill_wishes(job, fixed);
     if (job->kind->endless) {
