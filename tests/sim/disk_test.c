@@ -50,6 +50,7 @@ static struct disk_open target(uint8_t exists)
                               .file = "j",
                               .size_bytes = SIZE_BYTES,
                               .modified_ns = 77,
+                              .mode = 0640,
                               .exists = exists,
                               .hash = PART_HASH_SHA256};
 }
@@ -130,6 +131,7 @@ static void directory__is_refused_unless_it_is_the_sources(void **state)
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
         open = target(PART_EXISTS_FAIL);
         open.object = cases[at].object;
+        open.mode = 0;
         open.size_bytes = reply.size_bytes;
         open.index_bytes = reply.index_bytes + cases[at].more_index;
         open.index_hash = reply.index_hash;
@@ -212,6 +214,39 @@ static void space__is_taken_and_given_back(void **state)
     assert_int_equal(open_target(target(PART_EXISTS_FAIL)), DISK_FAILED);
 }
 
+/* As lib/disk: FINISH tells the truth, an ABORT behind it undoes nothing, one behind a failed FINISH does. */
+static void abort__behind_finish(void **state)
+{
+    (void)state;
+    const struct disk_request finish = {.op = DISK_FINISH, .handle = 1};
+    disk.free_bytes = 3 * SIZE_BYTES;
+    open_target(target(PART_EXISTS_FAIL));
+    write_all();
+    assert_int_equal(ask(finish, 0).status, DISK_OK);
+    assert_int_equal(end_with(DISK_ABORT), DISK_ALREADY_THERE);
+    assert_int_equal(disk.free_bytes, 2 * SIZE_BYTES);
+    assert_int_equal(open_target(target(PART_EXISTS_SKIP_IF_SAME)), DISK_ALREADY_THERE);
+    assert_int_equal(end_with(DISK_ABORT), DISK_ALREADY_THERE);
+    disk.file_count = 0;
+    open_target(target(PART_EXISTS_FAIL));
+    disk.file_count = 1; /* NAME has come in between */
+    assert_int_equal(ask(finish, 0).status, DISK_FAILED);
+    assert_int_equal(end_with(DISK_ABORT), DISK_OK);
+    assert_int_equal(disk.free_bytes, 2 * SIZE_BYTES);
+}
+
+/* The part has to carry what OPEN_SOURCE said. */
+static void open_target__other_permissions_than_the_sources(void **state)
+{
+    (void)state;
+    struct disk_open open = {.file = "/j"};
+    struct disk_reply reply = ask((struct disk_request){.op = DISK_OPEN_SOURCE, .open = &open}, 0);
+    struct disk_open other = target(PART_EXISTS_FAIL);
+    assert_int_equal(reply.mode, other.mode);
+    other.mode = 0644;
+    assert_int_equal(open_target(other), DISK_FAILED);
+}
+
 static void faults__full_and_changed(void **state)
 {
     (void)state;
@@ -250,6 +285,8 @@ int main(void)
         DISK_TEST(write__hashes_what_it_was_given),
         DISK_TEST(name_policy__of_a_file_that_is_there),
         DISK_TEST(space__is_taken_and_given_back),
+        DISK_TEST(abort__behind_finish),
+        DISK_TEST(open_target__other_permissions_than_the_sources),
         DISK_TEST(faults__full_and_changed),
         DISK_TEST(read__only_what_was_written),
         DISK_TEST(directory__is_refused_unless_it_is_the_sources),
