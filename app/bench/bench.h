@@ -31,6 +31,7 @@ int bench_goodput(const struct bench_options *options);
 int bench_bare(const struct bench_options *options); /* alloc, send, receive, free over net_ring */
 int bench_relay(const struct bench_options *options);
 int bench_pacer(const struct bench_options *options);
+int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
 
 /* EAL without hugepages on `count` of the options' CPUs; ends the process with a message when it fails. */
 void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes);

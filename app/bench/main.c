@@ -69,8 +69,11 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         int (*run)(const struct bench_options *options);
-    } parts[] = {
-        {"goodput", bench_goodput}, {"bare", bench_bare}, {"relay", bench_relay}, {"pacer", bench_pacer}};
+    } parts[] = {{"goodput", bench_goodput},
+                 {"bare", bench_bare},
+                 {"relay", bench_relay},
+                 {"pacer", bench_pacer},
+                 {"cores", bench_cores}};
     struct bench_options options = {.link = "ring",
                                     .mtu = 1500,
                                     .object_bytes = 1ULL << 30,
@@ -89,6 +92,6 @@ int main(int count, char **arguments)
     for (size_t index = 0; index < sizeof(parts) / sizeof(parts[0]); index++)
         if (strcmp(options.part, parts[index].name) == 0)
             return parts[index].run(&options);
-    fprintf(stderr, "usage: sluice-bench goodput|bare|relay|pacer [options]\n");
+    fprintf(stderr, "usage: sluice-bench goodput|bare|relay|pacer|cores [options]\n");
     return EXIT_USAGE;
 }
