@@ -36,7 +36,8 @@ static void print_usage(FILE *stream)
     for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
         fprintf(stream, "  show %-25s %s\n", ctl_show_name(show), ctl_show_help(show));
     fprintf(stream,
-            "  help [job]                     this, or the reference of job files\n\n"
+            "  help [job|counters]            this, the reference of job files, or of the appliance's "
+            "counters\n\n"
             "SOCKET: of -s, of $SLUICE_SOCKET, or " SOCKET_DEFAULT "\n"
             "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
             "4 the appliance refused, 130 detached\n");
@@ -226,6 +227,8 @@ static int job(const struct options *options)
 
 static int help(const struct options *options)
 {
+    if (options->count == 2 && strcmp(options->words[1], "counters") == 0)
+        return ask_and_print(options, json_pack("{s:s}", "command", "help counters"));
     if (options->count == 2 && strcmp(options->words[1], "job") == 0)
         conf_print_help("job", stdout);
     else

@@ -161,6 +161,9 @@ void command_run(struct app *app, const struct command *command, struct command_
     case COMMAND_HELP:
         command_help(reply->text, sizeof(reply->text));
         return;
+    case COMMAND_HELP_COUNTERS:
+        show_counter_help(reply->text, sizeof(reply->text));
+        return;
     case COMMAND_QUIT:
         app_stop(app);
         return;
@@ -251,6 +254,7 @@ static bool parse_argument(struct command *command, const char *second, const ch
     case COMMAND_JOB_SET:
         return parse_set(command, argument, reply);
     case COMMAND_HELP:
+    case COMMAND_HELP_COUNTERS:
     case COMMAND_QUIT:
     case COMMAND_COUNT:
         break;

@@ -51,4 +51,5 @@ bool command_set(struct command *command, const char *key, const char *value, st
 void command_help(char *text, size_t room);
 
 /* show.c: what the program itself knows. */
+void show_counter_help(char *text, size_t room);
 bool show_local(struct app *app, enum ctl_show what, enum report_form form, char *text, size_t room);

@@ -89,8 +89,8 @@ static bool request_parse(const json_t *object, struct command *command)
         return name_copy(command->name, NAME_BYTES, member_text(object, "name")) ||
                request_fail("name: too long");
     }
-    if (strcmp(word, "help") == 0) {
-        command->kind = COMMAND_HELP;
+    if (strcmp(word, "help") == 0 || strcmp(word, "help counters") == 0) {
+        command->kind = strcmp(word, "help") == 0 ? COMMAND_HELP : COMMAND_HELP_COUNTERS;
         return true;
     }
     return request_fail("unknown command");

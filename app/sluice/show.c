@@ -1,5 +1,8 @@
 /* Reports that the program makes itself. Counters are read while the worker writes them: each is one aligned
  * word, so a value may be old but never torn. */
+#include <stdio.h>
+#include <string.h>
+
 #include <rte_version.h>
 
 #include "command.h"
@@ -107,4 +110,29 @@ bool show_local(struct app *app, enum ctl_show what, enum report_form form, char
     else
         show_ports(app, &report);
     return report_end(&report);
+}
+
+/* One line; what does not fit is left out. */
+static void help_line(char *text, size_t room, const char *name, const char *help)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, room - length, "%-24s %s\n", name, help);
+}
+
+void show_counter_help(char *text, size_t room)
+{
+    static const struct port_counters none;
+    const char *name;
+    uint64_t value;
+    text[0] = '\0';
+    help_line(text, room, "show counters", "");
+#define COUNTER(name, help) help_line(text, room, "  " #name, help);
+#include "node/counters.def"
+#undef COUNTER
+    help_line(text, room, "show ports", "");
+    for (uint32_t index = 0; (name = port_counter(&none, index, &value)) != NULL; index++) {
+        char indented[64];
+        snprintf(indented, sizeof(indented), "  %s", name);
+        help_line(text, room, indented, port_counter_help(index));
+    }
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "dpdk/port.h"
 
@@ -59,5 +60,7 @@ bool emulator_open(struct emulator *emulator, const struct emulator_config *conf
 void emulator_run(struct emulator *emulator, const volatile sig_atomic_t *stop, uint64_t period_s);
 void emulator_print_sums(const struct emulator *emulator);
 void emulator_close(struct emulator *emulator);
+/* What each counter means, those of ports included. */
+void emulator_print_counter_help(FILE *out);
 /* All counters: own, per link with traffic, per site. */
 void emulator_report(const struct emulator *emulator, struct report *report);

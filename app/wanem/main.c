@@ -74,7 +74,8 @@ enum option_id {
     OPTION_HUGEPAGES,
     OPTION_PERIOD,
     OPTION_JSON,
-    OPTION_CHECK
+    OPTION_CHECK,
+    OPTION_HELP_COUNTERS
 };
 
 static const struct option option_table[] = {
@@ -89,6 +90,7 @@ static const struct option option_table[] = {
     {"stats-period", required_argument, NULL, OPTION_PERIOD},
     {"json", required_argument, NULL, OPTION_JSON},
     {"check", no_argument, NULL, OPTION_CHECK},
+    {"help-counters", no_argument, NULL, OPTION_HELP_COUNTERS},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -152,6 +154,9 @@ static bool parse_option(struct options *options, int option, const char *text)
     case OPTION_JSON:
         options->json_path = text;
         break;
+    case OPTION_HELP_COUNTERS:
+        emulator_print_counter_help(stdout);
+        exit(0);
     case OPTION_CHECK:
         options->check_only = true;
         break;
@@ -243,9 +248,13 @@ static void print_plan(const struct emulator_config *config)
     for (uint16_t site = 0; site < scenario->node_count; site++)
         printf("  site %u %s: addresses x.x.%u.x, device %s\n", site + 1, scenario->nodes[site].name,
                site + 1, config->devices[site]);
+    unsigned played = 0;
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        played += wan_plays(&scenario->faults[fault]);
     if (scenario->fault_count > 0)
-        printf("  the scenario's %u faults are not played: they are the lab's to cause\n",
-               scenario->fault_count);
+        printf(
+            "  of the scenario's %u faults %u are of links, and played; the others are the lab's to cause\n",
+            scenario->fault_count, played);
 }
 
 /* Says the need and starts the EAL on memory that is there. */

@@ -77,3 +77,16 @@ void emulator_report(const struct emulator *emulator, struct report *report)
         report_site(emulator, site, report);
     report_table_end(report);
 }
+
+void emulator_print_counter_help(FILE *out)
+{
+    struct port_counters none = {0};
+    uint64_t value;
+    const char *name;
+#define COUNTER(name, help) fprintf(out, "%-22s %s\n", #name, help);
+#include "app/wanem/counters.def"
+#undef COUNTER
+    fprintf(out, "\nof each port:\n");
+    for (uint32_t index = 0; (name = port_counter(&none, index, &value)) != NULL; index++)
+        fprintf(out, "%-22s %s\n", name, port_counter_help(index));
+}

@@ -234,6 +234,11 @@ static void fault_link(struct netem_link *link, const struct scenario_fault *fau
     netem_down(link, fault->holds, fault->holds ? MIN(up_ns, HOLD_NS_MAX) : up_ns);
 }
 
+bool wan_plays(const struct scenario_fault *fault)
+{
+    return fault->kind == FAULT_LINK_SET || fault->kind == FAULT_LINK_DOWN;
+}
+
 unsigned wan_play_faults(struct wan *wan, uint64_t now_ns)
 {
     unsigned played = 0;
@@ -244,7 +249,7 @@ unsigned wan_play_faults(struct wan *wan, uint64_t now_ns)
         uint64_t due_ns = later_ns(wan->first_ns, fault->at_ns);
         if (due_ns > now_ns)
             break;
-        if (fault->kind != FAULT_LINK_SET && fault->kind != FAULT_LINK_DOWN)
+        if (!wan_plays(fault))
             continue;
         played++;
         fault_link(&wan->links[(uint32_t)fault->link_from * wan->site_count + fault->link_to], fault, due_ns);

@@ -82,6 +82,8 @@ struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *pac
                           uint32_t ip_bytes, uint64_t now_ns);
 /* The ECN field with which a packet goes on that came with `ecn` and got this verdict. Counts marks. */
 uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_verdict *verdict, uint8_t ecn);
+/* Those of links are played; processes are for others to kill. */
+bool wan_plays(const struct scenario_fault *fault);
 /* Applies the faults of links that are due: they count from the first packet. To be called before wan_rx.
  * Returns how many. */
 unsigned wan_play_faults(struct wan *wan, uint64_t now_ns);

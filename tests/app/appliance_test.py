@@ -93,6 +93,17 @@ class ApplianceTest(unittest.TestCase):
             for client in clients:
                 client.close()
 
+    def test_counters_are_explained(self):
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            words = ask(client, {"command": "help counters"})["text"]
+            shown = json.loads(ask(client, {"command": "show", "what": "counters", "json": True})["text"])
+            port = json.loads(ask(client, {"command": "show", "what": "ports", "json": True})["text"])["ports"][0]
+            names = [line.split()[0] for line in words.splitlines() if line.startswith("  ")]
+            self.assertTrue(all(len(line.split()) > 2 for line in words.splitlines() if line.startswith("  ")))
+            counted = [key for key in [*shown["counters"], *port] if key.startswith(("rx_", "tx_", "drop_"))]
+            self.assertGreater(len(counted), 50)
+            self.assertEqual(set(counted) - set(names), set())
+
     def test_no_more_files(self):
         """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
         with Appliance(self.home) as appliance:
