@@ -17,11 +17,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/units.h"
 #include "plan/plan.h"
 
 #define SOLVE_HEADROOM_PPM      15000
 #define SOLVE_SYMBOL_BYTES      1408
-#define SOLVE_SYMBOL_WIRE_BYTES 1538
+#define SOLVE_SYMBOL_WIRE_BYTES FULL_PACKET_WIRE_BYTES
 
 enum solve_limit_kind { SOLVE_LIMIT_UPLINK = 0, SOLVE_LIMIT_DOWNLINK, SOLVE_LIMIT_CAP };
 
@@ -47,9 +48,6 @@ struct solve_info {
     uint16_t candidate_count;
     struct solve_candidate candidates[PLAN_METRIC_COUNT];
 };
-
-/* "rtt", "star", "given". */
-const char *solve_metric_name(unsigned metric);
 
 /* Validates the request first; a plan that comes back fulfils plan_validate. `info` may be NULL. False: err
  * says what is impossible, by name. */

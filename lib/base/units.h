@@ -18,6 +18,15 @@
 
 #define ETHERNET_HEADER_BYTES   14
 #define ETHERNET_OVERHEAD_BYTES 24 /* preamble 8, FCS 4, inter-frame gap 12 */
+/* What an IP packet takes of the wire beyond itself, untagged; a rate is measured with it. */
+#define WIRE_OVERHEAD_BYTES (ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES)
+
+/* IP packets of a port: IPv6 demands the least (RFC 8200), jumbo frames of 9 KB give the largest. */
+#define MTU_MIN     1280
+#define MTU_MAX     9216
+#define MTU_DEFAULT 1500
+/* A packet of the usual MTU on the wire: what a queue counted in packets is taken to hold. */
+#define FULL_PACKET_WIRE_BYTES (MTU_DEFAULT + WIRE_OVERHEAD_BYTES)
 
 /* a * b / c without overflow of the product, rounded down. c > 0, and the result must fit 64 bits. */
 static inline uint64_t muldiv64(uint64_t a, uint64_t b, uint64_t c)

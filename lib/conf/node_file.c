@@ -8,9 +8,6 @@
 #include "conf/reference.h"
 #include "node/node.h"
 
-#define MTU_MIN 1280
-#define MTU_MAX 9216
-
 static bool parse_address(const struct conf_option *option, const char *text, void *field)
 {
     (void)option;
@@ -109,9 +106,8 @@ static void read_sources(struct conf_reader *reader, const struct conf_option *o
         directory->source_count = conf_read_names(reader, node, directory->sources, NODE_SOURCES_MAX);
 }
 
-static const struct option_word store_words[] = {
-    {"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
-static const struct option_word idle_words[] = {
+static const struct word store_words[] = {{"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
+static const struct word idle_words[] = {
     {"sleep", APP_IDLE_SLEEP}, {"yield", APP_IDLE_YIELD}, {"poll", APP_IDLE_POLL}, {NULL, 0}};
 
 static const struct conf_option identity_options[] = {

@@ -10,7 +10,7 @@
 #define LINK_MTU_MIN      576
 #define LINK_MTU_MAX      65535
 #define PACKETS_MAX       16777216
-#define POLICER_DEPTH_MIN 1538 /* a full packet: less passes nothing */
+#define POLICER_DEPTH_MIN FULL_PACKET_WIRE_BYTES /* less passes nothing */
 
 /* "1 BDP@100ms", "1.5BDP@40ms": so many times the time that a queue of one BDP takes to drain. */
 static bool parse_bdp(const char *text, uint64_t *ns)

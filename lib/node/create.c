@@ -60,7 +60,7 @@ static void init_ports(struct node *node, uint64_t now_ns)
         struct node_port_config *port = &node->config.ports[index];
         if (port->down_bps == 0)
             port->down_bps = port->rate_bps;
-        uint32_t frame_bytes = port->mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES;
+        uint32_t frame_bytes = port->mtu + WIRE_OVERHEAD_BYTES;
         pacer_init(&node->ports[index].pacer, port->rate_bps, SENDER_BURST_PACKETS * frame_bytes, now_ns);
     }
 }

@@ -35,8 +35,9 @@ static bool check_ports(const struct node_config *config, struct err *err)
             return err_set(err, "ports[%u].address: an IPv4 or IPv6 address expected", index);
         if (port->address.udp_port == 0)
             return err_set(err, "node.udp_port: 1 to 65535 expected");
-        if (port->mtu < 1280 || port->mtu > 9216)
-            return err_set(err, "ports[%u].mtu: 1280 to 9216 expected, got %u", index, port->mtu);
+        if (port->mtu < MTU_MIN || port->mtu > MTU_MAX)
+            return err_set(err, "ports[%u].mtu: %u to %u expected, got %u", index, MTU_MIN, MTU_MAX,
+                           port->mtu);
         if (port->rate_bps < 100000)
             return err_set(err, "ports[%u].rate: at least 100 kbit/s expected", index);
     }

@@ -10,7 +10,7 @@
 #include "node/top.h"
 #include "wire/ack.h"
 
-static const uint8_t zeros[9216];
+static const uint8_t zeros[MTU_MAX];
 
 static struct wire_header header_for(const struct peer *peer, enum wire_type type, uint64_t depart_ns)
 {

@@ -6,17 +6,15 @@
 #include "pack/pack.h"
 #include "sim/run.h"
 
-#define DRAIN_ROUNDS_MAX  1000000
-#define CTL_TEXT_BYTES    4096
-#define PORT_RATE_MAX     100000000000ULL /* of a node without an uplink rate */
-#define MTU_DEFAULT       1500
-#define FULL_PACKET_BYTES 1538 /* on the wire: what a queue counted in packets is taken to hold */
-#define WINDOW_MIN        1024
-#define WINDOW_MAX        (1u << 21)
-#define BUFFER_MIN        (32ULL << 20)
-#define BUFFER_MAX        (256ULL << 20)
-#define HUGE_BUFFER_MIN   (512ULL << 20)
-#define REPAIR_NS         (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
+#define DRAIN_ROUNDS_MAX 1000000
+#define CTL_TEXT_BYTES   4096
+#define PORT_RATE_MAX    100000000000ULL /* of a node without an uplink rate */
+#define WINDOW_MIN       1024
+#define WINDOW_MAX       (1u << 21)
+#define BUFFER_MIN       (32ULL << 20)
+#define BUFFER_MAX       (256ULL << 20)
+#define HUGE_BUFFER_MIN  (512ULL << 20)
+#define REPAIR_NS        (100 * NS_PER_MS) /* windows cover a path's RTT and this for repairs */
 
 struct net_address host_address(uint16_t index)
 {
@@ -42,7 +40,7 @@ static uint64_t queue_time_ns(const struct netem_config *config)
 {
     if (config->queue_unit == NETEM_QUEUE_NS && config->rate_bps == 0)
         return config->queue_limit;
-    uint64_t wait_ns = netem_config_wait_ns(config, FULL_PACKET_BYTES);
+    uint64_t wait_ns = netem_config_wait_ns(config, FULL_PACKET_WIRE_BYTES);
     return wait_ns == UINT64_MAX ? 0 : wait_ns;
 }
 
@@ -82,7 +80,7 @@ static uint32_t window_for(const struct scenario *scenario, uint16_t from, uint1
                     lesser_rate(scenario->links[from][to].rate_bps, scenario->nodes[to].downlink.rate_bps));
     uint64_t rtt_ns = path_ns(scenario, from, to) + path_ns(scenario, to, from);
     uint64_t bytes = bytes_within(rate_bps != 0 ? rate_bps : PORT_RATE_MAX, rtt_ns + rtt_ns / 2 + REPAIR_NS);
-    uint64_t packets = bytes / (mtu_of(&scenario->nodes[from]) + 38);
+    uint64_t packets = bytes / (mtu_of(&scenario->nodes[from]) + WIRE_OVERHEAD_BYTES);
     uint32_t window = WINDOW_MIN;
     while (window < packets && window < WINDOW_MAX)
         window *= 2;

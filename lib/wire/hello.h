@@ -18,7 +18,7 @@ WIRE_DECLARE(hello, WIRE_HELLO_FIELDS)
 #define WIRE_HELLO_BYTES (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_HELLO_FIELDS))
 
 /* Every port takes IP packets of this size (RFC 8200): acks and messages are never longer. */
-#define WIRE_MTU_MIN 1280
+#define WIRE_MTU_MIN MTU_MIN
 
 /* Both names are checked with name_valid; session, interval and window are not 0, mtu >= WIRE_MTU_MIN. The
  * datagram must be exactly WIRE_HELLO_BYTES long. */

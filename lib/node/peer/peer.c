@@ -15,7 +15,7 @@ static uint32_t window_packets(const struct node_config *config, const struct no
     const struct node_port_config *port = &config->ports[peer->port];
     uint64_t rate_bps = MAX(port->rate_bps, port->down_bps);
     uint64_t packets = 9 * bytes_within(rate_bps, config->rtt_max_ns) / 4 /
-                       (port->mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES);
+                       (port->mtu + WIRE_OVERHEAD_BYTES);
     uint64_t window = 4096;
     while (window < packets && window < SENDER_WINDOW_MAX)
         window *= 2;
@@ -27,7 +27,7 @@ static struct sender_config sender_config(const struct node_config *config,
 {
     return (struct sender_config){
         .window_packets = window_packets(config, peer),
-        .packet_bytes_max = config->ports[peer->port].mtu + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES,
+        .packet_bytes_max = config->ports[peer->port].mtu + WIRE_OVERHEAD_BYTES,
     };
 }
 
@@ -52,7 +52,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->index = index;
     peer->port = config->port;
     peer->frame_overhead =
-        address_overhead_bytes(config->address.family) + ETHERNET_HEADER_BYTES + ETHERNET_OVERHEAD_BYTES;
+        address_overhead_bytes(config->address.family) + WIRE_OVERHEAD_BYTES;
     peer->session_in = peer_new_session(node, index);
     peer->down_since_ns = now_ns;
     peer->path_mtu = node->config.ports[config->port].mtu;
