@@ -75,7 +75,7 @@ static void print_json(const struct outcome *outcome)
     printf("], \"candidates\": [");
     for (uint16_t index = 0; index < info->candidate_count; index++)
         printf("%s{\"name\": \"%s\", \"rate_bps\": %llu}", index == 0 ? "" : ", ",
-               solve_metric_name(info->candidates[index].metric),
+               word_of(plan_metric_words, info->candidates[index].metric),
                (unsigned long long)info->candidates[index].rate_bps);
     printf("]}\n");
 }

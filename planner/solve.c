@@ -5,19 +5,13 @@
 
 #define WEIGHT_WHOLE_PPM 1000000
 
-static const struct {
-    const char *name;
-    bool (*tree)(const struct plan_request *request, struct plan_tree *tree, struct err *err);
-} metrics[PLAN_METRIC_COUNT] = {
-    [PLAN_METRIC_RTT] = {"rtt", solve_mst},
-    [PLAN_METRIC_STAR] = {"star", solve_star},
-    [PLAN_METRIC_GIVEN] = {"given", solve_given},
+static bool (*const metrics[])(const struct plan_request *request, struct plan_tree *tree,
+                               struct err *err) = {
+    [PLAN_METRIC_RTT] = solve_mst,
+    [PLAN_METRIC_STAR] = solve_star,
+    [PLAN_METRIC_GIVEN] = solve_given,
 };
-
-const char *solve_metric_name(unsigned metric)
-{
-    return metric < PLAN_METRIC_COUNT ? metrics[metric].name : "unknown";
-}
+_Static_assert(sizeof(metrics) / sizeof(metrics[0]) == PLAN_METRIC_COUNT, "each metric has its function");
 
 static bool plan_one_tree(const struct plan_request *request, enum plan_metric metric, struct plan *plan,
                           struct solve_info *info, struct err *err)
@@ -29,7 +23,7 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
                           .bound_bps = solve_bound_bps(request),
                           .tree_count = 1};
     struct plan_tree *tree = &plan->trees[0];
-    if (!metrics[metric].tree(request, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
+    if (!metrics[metric](request, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
         !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, info, err))
         return false;
     solve_edge_rates(request, plan);

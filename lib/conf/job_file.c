@@ -9,30 +9,19 @@
 #include "conf/reference.h"
 #include "conf/value.h"
 
-static const struct option_word metric_words[] = {{"auto", PLAN_METRIC_RTT},  {"rtt", PLAN_METRIC_RTT},
-                                                  {"star", PLAN_METRIC_STAR}, {"avb", WORD_LATER},
-                                                  {"distance", WORD_LATER},   {NULL, 0}};
-static const struct option_word tree_words[] = {
+const struct word conf_metric_words[] = {{"auto", PLAN_METRIC_RTT},
+                                         PLAN_METRICS(WORD_ENTRY){"avb", WORD_LATER},
+                                         {"distance", WORD_LATER},
+                                         {NULL, 0}};
+static const struct word tree_words[] = {
     {"auto", 0},       {"1", 1},          {"2", WORD_LATER}, {"3", WORD_LATER}, {"4", WORD_LATER},
     {"5", WORD_LATER}, {"6", WORD_LATER}, {"7", WORD_LATER}, {"8", WORD_LATER}, {NULL, 0}};
-static const struct option_word hash_words[] = {
-    {"sha256", PART_HASH_SHA256}, {"none", PART_HASH_NONE}, {NULL, 0}};
-static const struct option_word durable_words[] = {
-    {"end", PART_DURABLE_END}, {"block", PART_DURABLE_BLOCK}, {"none", PART_DURABLE_NONE}, {NULL, 0}};
-static const struct option_word exists_words[] = {{"fail", PART_EXISTS_FAIL},
-                                                  {"replace", PART_EXISTS_REPLACE},
-                                                  {"skip-if-same", PART_EXISTS_SKIP_IF_SAME},
-                                                  {NULL, 0}};
-static const struct option_word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
-static const struct option_word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
-static const struct option_word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
-static const struct option_word slow_words[] = {
-    {"drop", PART_SLOW_DROP}, {"wait", PART_SLOW_WAIT}, {NULL, 0}};
-static const struct option_word congestion_words[] = {{"bql", PART_CONGESTION_BQL},
-                                                      {"scavenger", PART_CONGESTION_SCAVENGER},
-                                                      {"delay", PART_CONGESTION_DELAY},
-                                                      {"fixed", PART_CONGESTION_FIXED},
-                                                      {NULL, 0}};
+static const struct word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
+static const struct word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
+static const struct word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
+
+#define METRIC_HELP(constant, value, word, help)     "; " word ": " help
+#define CONGESTION_HELP(constant, value, word, help) "; " word ": " help
 
 static void read_receivers(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                            void *field)
@@ -101,8 +90,8 @@ static bool parse_start(const struct conf_option *option, const char *text, void
 }
 
 static const struct conf_option plan_options[] = {
-    {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = metric_words, .initial = "auto",
-     .help = "what the planner minimises: RTT (a minimum spanning tree; auto is this), or star: no relays"},
+    {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = conf_metric_words, .initial = "auto",
+     .help = "how the planner finds the tree (auto: rtt)" PLAN_METRICS(METRIC_HELP)},
     {"trees", OPTION_WORD, FIELD(struct job_spec, trees), .words = tree_words, .initial = "1",
      .help = "number of trees that share the object"},
     {"max_children", OPTION_UINT, FIELD(struct job_spec, children_max), .max = PLAN_CHILDREN_MAX,
@@ -134,7 +123,7 @@ static bool parse_cap(const struct conf_option *option, const char *text, void *
 static bool parse_word_or_number(const struct conf_option *option, const char *text, void *field)
 {
     uint64_t value = UINT64_MAX;
-    for (const struct option_word *word = option->words; word->word != NULL; word++)
+    for (const struct word *word = option->words; word->word != NULL; word++)
         if (strcmp(word->word, text) == 0)
             value = (uint64_t)word->value;
     if (value == UINT64_MAX && (!value_parse_decimal(text, 0, &value) || value > option->max))
@@ -143,11 +132,11 @@ static bool parse_word_or_number(const struct conf_option *option, const char *t
     return true;
 }
 
-static const struct option_word priority_words[] = {
+static const struct word priority_words[] = {
     {"low", 1}, {"normal", JOB_PRIORITY_NORMAL}, {"high", 5}, {NULL, 0}};
 
 /* RFC 2474, 2597, 3246, 5865 and 8622. */
-static const struct option_word dscp_words[] = {
+static const struct word dscp_words[] = {
     {"default", 0}, {"le", 1},    {"cs1", 8},   {"af11", 10}, {"af12", 12}, {"af13", 14},
     {"cs2", 16},    {"af21", 18}, {"af22", 20}, {"af23", 22}, {"cs3", 24},  {"af31", 26},
     {"af32", 28},   {"af33", 30}, {"cs4", 32},  {"af41", 34}, {"af42", 36}, {"af43", 38},
@@ -198,12 +187,12 @@ const struct conf_option job_options[] = {
      .help = "path below that directory; default: the file's own name, or a stream's job's"},
     {"plan", OPTION_MAP, .options = plan_options, .help = "how the tree is found"},
     {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
-    {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = hash_words, .initial = "sha256",
+    {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = part_hash_words, .initial = "sha256",
      .help = "hash of every block, checked by every site; none only for benchmarks"},
-    {"durable", OPTION_WORD, FIELD(struct job_spec, durable), .words = durable_words, .initial = "end",
+    {"durable", OPTION_WORD, FIELD(struct job_spec, durable), .words = part_durable_words, .initial = "end",
      .help =
          "when sites make sure that data is on the disk (fsync): once at the end, after each block, never"},
-    {"exists", OPTION_WORD, FIELD(struct job_spec, exists), .words = exists_words, .initial = "fail",
+    {"exists", OPTION_WORD, FIELD(struct job_spec, exists), .words = part_exists_words, .initial = "fail",
      .help = "what a site does when the name is already there; same means equal size and modification time"},
     {"owner", OPTION_WORD, FIELD(struct job_spec, tree_owner), .words = owner_words, .initial = "drop",
      .help = "directory: user and group ids and set-id bits; kept by sites whose directory accepts them"},
@@ -212,10 +201,8 @@ const struct conf_option job_options[] = {
     {"hardlinks", OPTION_WORD, FIELD(struct job_spec, tree_hardlinks), .words = hardlink_words,
      .initial = "keep",
      .help = "directory: names of one file stay names of one file, or each becomes a file of its own"},
-    {"congestion", OPTION_WORD, FIELD(struct job_spec, congestion), .words = congestion_words,
-     .initial = "bql",
-     .help = "bql: fills the path behind a small queue, whatever loss and jitter; "
-             "delay: yields to queues and loss; fixed: the plan's rate, whatever happens"},
+    {"congestion", OPTION_WORD, FIELD(struct job_spec, congestion), .words = part_congestion_words,
+     .initial = "bql", .help = "how an edge finds its rate" PART_CONGESTIONS(CONGESTION_HELP)},
     {"manifest", OPTION_PATH, FIELD(struct job_spec, manifest),
      .help = "directory at the source for NAME.manifest.json, written when the job ends; default: the node's "
              "manifests"},
@@ -224,7 +211,7 @@ const struct conf_option job_options[] = {
     {"window", OPTION_TIME, FIELD(struct job_spec, window_ns), .max = 86400 * NS_PER_S,
      .zero_unlimited = true, .initial = "unlimited",
      .help = "stream: a receiver may not be further behind than this, retention or not"},
-    {"slow", OPTION_WORD, FIELD(struct job_spec, slow), .words = slow_words, .initial = "drop",
+    {"slow", OPTION_WORD, FIELD(struct job_spec, slow), .words = part_slow_words, .initial = "drop",
      .help = "stream: what becomes of a receiver that holds the others up: it ends, or they wait"},
     {"flush", OPTION_TIME, FIELD(struct job_spec, flush_ns), .max = 10 * NS_PER_S, .initial = "20ms",
      .help = "stream: how long bytes wait for more before they leave in a symbol that is not full"},

@@ -6,6 +6,8 @@
 
 /* Fill a struct job_spec: everything but the file that is sent. */
 extern const struct conf_option job_options[];
+/* Of `metric`, with those that are not there yet. */
+extern const struct word conf_metric_words[];
 /* Fill a struct job_controls. */
 extern const struct conf_option job_control_options[];
 /* Reads [from, to] of two different names. */

@@ -15,10 +15,7 @@ struct net_file {
     struct plan_request request;
 };
 
-static const struct option_word metric_words[] = {{"auto", PLAN_METRIC_RTT},  {"rtt", PLAN_METRIC_RTT},
-                                                  {"star", PLAN_METRIC_STAR}, {"avb", WORD_LATER},
-                                                  {"distance", WORD_LATER},   {NULL, 0}};
-static const struct option_word tree_words[] = {{"auto", 0}, {"1", 1}, {NULL, 0}};
+static const struct word tree_words[] = {{"auto", 0}, {"1", 1}, {NULL, 0}};
 
 /* A node by name or by index. */
 static bool find_node(struct conf_reader *reader, const yaml_node_t *node, uint16_t *index)
@@ -149,7 +146,7 @@ const struct conf_option net_file_options[] = {
     {"rtt_ms", OPTION_CUSTOM, .form = "a list of rows", .read = read_rtts,
      .help = "RTT in ms, [from][to]; null: not measured"},
     {"size_bytes", OPTION_UINT, REQUEST(size_bytes), .initial = "0", .help = "size of the object"},
-    {"metric", OPTION_WORD, REQUEST(metric), .words = metric_words, .initial = "auto",
+    {"metric", OPTION_WORD, REQUEST(metric), .words = conf_metric_words, .initial = "auto",
      .help = "rtt (auto): a minimum spanning tree on RTT; star: no relays"},
     {"trees", OPTION_WORD, REQUEST(trees_max), .words = tree_words, .initial = "1",
      .help = "number of trees that share the object"},

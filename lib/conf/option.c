@@ -71,7 +71,7 @@ static bool parse_bool(const char *text, void *field)
 
 static bool parse_word(const struct conf_option *option, const char *text, void *field, bool *later)
 {
-    for (const struct option_word *word = option->words; word->word != NULL; word++) {
+    for (const struct word *word = option->words; word->word != NULL; word++) {
         if (strcmp(word->word, text) != 0)
             continue;
         *later = word->value == WORD_LATER;
@@ -139,11 +139,11 @@ static void form_number(const struct conf_option *option, char *text, size_t roo
         snprintf(text + length, room - length, ", or unlimited");
 }
 
-static void form_words(const struct option_word *words, char *text, size_t room)
+static void form_words(const struct word *words, char *text, size_t room)
 {
     const char *separator = "";
     text[0] = '\0';
-    for (const struct option_word *word = words; word->word != NULL; word++) {
+    for (const struct word *word = words; word->word != NULL; word++) {
         if (word->value == WORD_LATER)
             continue;
         size_t length = strlen(text);

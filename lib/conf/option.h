@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <yaml.h>
 
+#include "base/word.h"
+
 enum option_type {
     OPTION_END = 0,
     /* scalars */
@@ -33,10 +35,7 @@ enum option_type {
     OPTION_LATER,   /* known, and refused as not supported yet */
 };
 
-struct option_word {
-    const char *word; /* NULL: end */
-    int value;        /* WORD_LATER: known, not supported yet */
-};
+/* A word for later: known, not supported yet. */
 #define WORD_LATER (-1)
 
 struct conf_reader;
@@ -52,7 +51,7 @@ struct conf_option {
     uint64_t min, max;   /* UINT, RATE, TIME, SIZE; max 0: no bound but the field's size. LIST: places */
     const char *initial; /* the default, as it would stand in the file; NULL: none */
     const char *help;
-    const struct option_word *words;
+    const struct word *words;
     const struct conf_option *options;
     const struct conf_option *item;
     size_t stride;

@@ -5,21 +5,11 @@
 #include "conf/scenario_file.h"
 
 #define PACKET_BYTES_MIN 64
-#define PACKET_BYTES_MAX 9216
 #define COUNT_MAX        1000
 #define TIME_MAX_NS      (3600 * NS_PER_S)
 
-static const struct option_word kind_words[] = {{"cbr", CROSS_CBR},
-                                                {"poisson", CROSS_POISSON},
-                                                {"onoff", CROSS_ONOFF},
-                                                {"cubic", CROSS_CUBIC},
-                                                {"bbr1", CROSS_BBR1},
-                                                {"bql", CROSS_BQL},
-                                                {"scavenger", CROSS_SCAVENGER},
-                                                {"fixed", CROSS_FIXED},
-                                                {"delay", CROSS_DELAY},
-                                                {NULL, 0}};
-static const struct option_word times_words[] = {{"exponential", 0}, {"fixed", 1}, {NULL, 0}};
+static const struct word kind_words[] = CROSS_WORDS;
+static const struct word times_words[] = {{"exponential", 0}, {"fixed", 1}, {NULL, 0}};
 
 const struct conf_option scenario_cross_options[] = {
     {"from", OPTION_CUSTOM, FIELD(struct scenario_cross, from), .form = "name of a node",
@@ -34,7 +24,7 @@ const struct conf_option scenario_cross_options[] = {
     {"stop", OPTION_TIME, FIELD(struct scenario_cross, stop_ns), .max_unlimited = true,
      .initial = "unlimited", .help = "when it ends"},
     {"packet", OPTION_UINT, FIELD(struct scenario_cross, packet_bytes), .min = PACKET_BYTES_MIN,
-     .max = PACKET_BYTES_MAX, .initial = "1500", .help = "bytes of its full-size IP packets"},
+     .max = MTU_MAX, .initial = "1500", .help = "bytes of its full-size IP packets"},
     {"count", OPTION_UINT, FIELD(struct scenario_cross, count), .min = 1, .max = COUNT_MAX, .initial = "1",
      .help = "so many such flows, each with this rate"},
     {"seed", OPTION_UINT, FIELD(struct scenario_cross, seed), .initial = "0",
@@ -47,27 +37,14 @@ const struct conf_option scenario_cross_options[] = {
      .initial = "exponential", .help = "onoff: how on and off are distributed"},
     {.type = OPTION_END}};
 
-static bool needs_rate(const struct scenario_cross *cross)
-{
-    switch ((enum scenario_cross_kind)cross->kind) {
-    case CROSS_CBR:
-    case CROSS_POISSON:
-    case CROSS_ONOFF:
-    case CROSS_FIXED:
-        return true;
-    case CROSS_CUBIC:
-    case CROSS_BBR1:
-    case CROSS_BQL:
-    case CROSS_SCAVENGER:
-    case CROSS_DELAY:
-        return false;
-    }
-    return false;
-}
-
 static bool is_open(const struct scenario_cross *cross)
 {
     return cross->kind == CROSS_CBR || cross->kind == CROSS_POISSON || cross->kind == CROSS_ONOFF;
+}
+
+static bool needs_rate(const struct scenario_cross *cross)
+{
+    return is_open(cross) || cross->kind == CROSS_EDGE + PART_CONGESTION_FIXED;
 }
 
 static void check_packet(struct conf_reader *reader, const char *where, const struct scenario_cross *cross)

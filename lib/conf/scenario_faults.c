@@ -80,7 +80,7 @@ static void read_set(struct conf_reader *reader, const struct conf_option *optio
         conf_error(reader, map, "sets nothing");
 }
 
-static const struct option_word mode_words[] = {{"drop", 0}, {"hold", 1}, {NULL, 0}};
+static const struct word mode_words[] = {{"drop", 0}, {"hold", 1}, {NULL, 0}};
 
 const struct conf_option scenario_fault_options[] = {
     {"at", OPTION_TIME, FIELD(struct fault_item, fault.at_ns), .required = true, .help = "when"},

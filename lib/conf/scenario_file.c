@@ -44,7 +44,7 @@ static bool parse_node_queue(const struct conf_option *option, const char *text,
            scenario_queue_parse(option, text, &node->downlink);
 }
 
-static const struct option_word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
+static const struct word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
 
 static const struct conf_option clock_options[] = {
     {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = "a time like 2s or -40ms",
@@ -67,7 +67,7 @@ static const struct conf_option node_options[] = {
      .initial = "10Gbps", .help = "and in"},
     {"queue", OPTION_SCALAR, .form = SCENARIO_QUEUE_FORM, .parse = parse_node_queue, .initial = "10ms",
      .help = "what the interface's queue holds, in each direction"},
-    {"mtu", OPTION_UINT, FIELD(struct scenario_node, mtu), .min = 1280, .max = 9216, .initial = "1500",
+    {"mtu", OPTION_UINT, FIELD(struct scenario_node, mtu), .min = MTU_MIN, .max = MTU_MAX, .initial = "1500",
      .help = "largest IP packet of the interface"},
     {"clock", OPTION_MAP, .options = clock_options, .help = "the node's own clock"},
     {"store", OPTION_WORD, FIELD(struct scenario_node, store_none), .words = store_words, .initial = "disk",
@@ -128,7 +128,7 @@ static void read_nodes(struct conf_reader *reader, const struct conf_option *opt
 
 /* ---- jobs ---- */
 
-static const struct option_word object_words[] = {
+static const struct word object_words[] = {
     {"file", PART_OBJECT_FILE}, {"stream", PART_OBJECT_STREAM}, {NULL, 0}};
 
 static const struct conf_option input_options[] = {
@@ -143,7 +143,10 @@ static const struct conf_option input_options[] = {
     {.type = OPTION_END}};
 
 static const struct conf_option job_item_options[] = {
-    {.type = OPTION_INCLUDE, .options = job_options, .offset = offsetof(struct scenario_job, spec)},
+    {.type = OPTION_INCLUDE,
+     .options = job_options,
+     .offset = offsetof(struct scenario_job, spec),
+     .same_as = "a job file (sluicectl help job)"},
     {"object", OPTION_WORD, FIELD(struct scenario_job, spec.object), .words = object_words, .initial = "file",
      .help = "what is sent; a stream has an input, a file its size"},
     {"size", OPTION_SIZE, FIELD(struct scenario_job, size_bytes), .max = 1ULL << 50,

@@ -8,13 +8,20 @@
 
 #include "base/err.h"
 #include "base/name.h"
+#include "base/word.h"
 
 #define PLAN_NODES_MAX    64
 #define PLAN_TREES_MAX    8
 #define PLAN_CHILDREN_MAX 16
 #define PLAN_RTT_UNKNOWN  UINT32_MAX
 
-enum plan_metric { PLAN_METRIC_RTT = 0, PLAN_METRIC_STAR, PLAN_METRIC_GIVEN, PLAN_METRIC_COUNT };
+/* What finds a tree, each by a file of planner/; a given tree is none of them. */
+#define PLAN_METRICS(ROW)                                                                                    \
+    ROW(PLAN_METRIC_RTT, 0, "rtt", "a minimum spanning tree on RTT")                                         \
+    ROW(PLAN_METRIC_STAR, 1, "star", "no relays")
+enum plan_metric { PLAN_METRICS(WORD_CONSTANT) PLAN_METRIC_GIVEN, PLAN_METRIC_COUNT };
+/* "given" included. */
+extern const struct word plan_metric_words[];
 
 struct plan_edge {
     uint16_t from, to; /* indexes into nodes */

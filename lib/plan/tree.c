@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+const struct word plan_metric_words[] = {PLAN_METRICS(WORD_ENTRY){"given", PLAN_METRIC_GIVEN}, {NULL, 0}};
+
 int plan_parent(const struct plan_tree *tree, uint16_t node)
 {
     for (uint16_t edge = 0; edge < tree->edge_count; edge++)

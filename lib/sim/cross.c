@@ -80,21 +80,7 @@ static uint64_t open_run(struct cross_flow *flow, uint64_t now_ns)
 
 static const struct competitor_type *competitor_of(uint8_t kind)
 {
-    switch ((enum scenario_cross_kind)kind) {
-    case CROSS_CUBIC:
-        return &competitor_cubic_type;
-    case CROSS_BBR1:
-        return &competitor_bbr1_type;
-    case CROSS_CBR:
-    case CROSS_POISSON:
-    case CROSS_ONOFF:
-    case CROSS_BQL:
-    case CROSS_SCAVENGER:
-    case CROSS_FIXED:
-    case CROSS_DELAY:
-        break;
-    }
-    return NULL;
+    return kind == CROSS_CUBIC ? &competitor_cubic_type : kind == CROSS_BBR1 ? &competitor_bbr1_type : NULL;
 }
 
 static bool is_open(uint8_t kind)

@@ -5,29 +5,12 @@
 
 #include "base/units.h"
 
+static const struct word kind_words[] = CROSS_WORDS;
+
 const char *cross_kind_name(unsigned kind)
 {
-    switch ((enum scenario_cross_kind)kind) {
-    case CROSS_CBR:
-        return "cbr";
-    case CROSS_POISSON:
-        return "poisson";
-    case CROSS_ONOFF:
-        return "onoff";
-    case CROSS_CUBIC:
-        return "cubic";
-    case CROSS_BBR1:
-        return "bbr1";
-    case CROSS_BQL:
-        return "bql";
-    case CROSS_SCAVENGER:
-        return "scavenger";
-    case CROSS_FIXED:
-        return "fixed";
-    case CROSS_DELAY:
-        return "delay";
-    }
-    return "unknown";
+    const char *word = word_of(kind_words, (int)kind);
+    return word != NULL ? word : "unknown";
 }
 
 void cross_send(struct cross_flow *flow, bool back, uint32_t ip_bytes, const void *data, uint32_t bytes,

@@ -71,17 +71,22 @@ struct scenario_fault {
 
 /* Other traffic than that of the nodes. cbr: evenly spaced; poisson: exponential gaps; onoff: cbr at rate_bps
  * while on; the rest are closed loops that send as much as they can, within rate_bps when that is given. */
-enum scenario_cross_kind {
-    CROSS_CBR,
-    CROSS_POISSON,
-    CROSS_ONOFF,
-    CROSS_CUBIC,
-    CROSS_BBR1,
-    CROSS_BQL,
-    CROSS_SCAVENGER,
-    CROSS_FIXED,
-    CROSS_DELAY
-};
+#define CROSS_KINDS(ROW)                                                                                     \
+    ROW(CROSS_CBR, 0, "cbr")                                                                                 \
+    ROW(CROSS_POISSON, 1, "poisson")                                                                         \
+    ROW(CROSS_ONOFF, 2, "onoff")                                                                             \
+    ROW(CROSS_CUBIC, 3, "cubic")                                                                             \
+    ROW(CROSS_BBR1, 4, "bbr1")
+/* From CROSS_EDGE on: an edge with the strategy enum part_congestion, by its word. */
+enum scenario_cross_kind { CROSS_KINDS(WORD_CONSTANT) CROSS_EDGE };
+#define CROSS_EDGE_ENTRY(constant, value, word, ...) {word, CROSS_EDGE + constant},
+#define CROSS_WORDS                                                                                          \
+    {                                                                                                        \
+        CROSS_KINDS(WORD_ENTRY) PART_CONGESTIONS(CROSS_EDGE_ENTRY)                                           \
+        {                                                                                                    \
+            NULL, 0                                                                                          \
+        }                                                                                                    \
+    }
 
 struct scenario_cross {
     uint16_t from, to; /* indexes of nodes: its packets pass uplink, link and downlink as theirs do */

@@ -6,8 +6,7 @@
 
 #include "pack/pack.h"
 
-#define SIM_TREE_FILES_MAX 1000000
-#define SIM_TREE_FILES_IN  100 /* files in each directory; after them a link */
+#define SIM_TREE_FILES_IN 100 /* files in each directory; after them a link */
 
 /* `files` share size_bytes, unevenly and some of them empty. The index (pack->bytes) is the caller's to free;
  * pack->object_bytes is what a job sends. */

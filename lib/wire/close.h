@@ -5,7 +5,8 @@
 
 #include "wire/header.h"
 
-enum wire_close_reason { WIRE_CLOSE_SHUTDOWN = 1 };
+#define WIRE_CLOSE_REASONS(ROW) ROW(WIRE_CLOSE_SHUTDOWN, 1, "shutdown")
+enum wire_close_reason { WIRE_CLOSE_REASONS(WORD_CONSTANT) };
 
 #define WIRE_CLOSE_FIELDS(FIELD)                                                                             \
     FIELD(u64, incarnation) /* of the sender */                                                              \

@@ -76,7 +76,7 @@ enum wire_error control_confirm_decode(const uint8_t *body, size_t length, struc
     if (length < FIXED(CONTROL_CONFIRM_FIELDS))
         return WIRE_TOO_SHORT;
     const uint8_t *in = wire_confirm_get(body, &message->fixed);
-    if (message->fixed.answer > CONFIRM_REFUSED)
+    if (word_of(confirm_answer_words, message->fixed.answer) == NULL)
         return WIRE_BAD_VALUE;
     return text_get_last(in, body + length, message->text, sizeof(message->text));
 }
@@ -111,7 +111,7 @@ enum wire_error control_status_decode(const uint8_t *body, size_t length, struct
         return WIRE_TOO_SHORT;
     const uint8_t *in = wire_status_get(body, &message->fixed);
     uint8_t laggard = message->fixed.laggard, child_count = message->fixed.child_count;
-    if (message->fixed.state >= SITE_STATE_COUNT)
+    if (word_of(site_state_words, message->fixed.state) == NULL)
         return WIRE_BAD_VALUE;
     if (child_count > CONTROL_CHILDREN_MAX || (laggard >= child_count && laggard != UINT8_MAX))
         return WIRE_BAD_VALUE;
@@ -175,7 +175,7 @@ enum wire_error control_close_job_decode(const uint8_t *body, size_t length,
     if (length < FIXED(CONTROL_CLOSE_JOB_FIELDS))
         return WIRE_TOO_SHORT;
     const uint8_t *in = wire_close_job_get(body, &message->fixed);
-    if (message->fixed.outcome > CLOSE_CANCELLED)
+    if (word_of(close_outcome_words, message->fixed.outcome) == NULL)
         return WIRE_BAD_VALUE;
     return text_get_last(in, body + length, message->text, sizeof(message->text));
 }
@@ -224,7 +224,7 @@ enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
     if (length < FIXED(CONTROL_STREAM_END_FIELDS))
         return WIRE_TOO_SHORT;
     const uint8_t *in = wire_stream_end_get(body, &message->fixed);
-    if (message->fixed.reason > STREAM_END_DROPPED)
+    if (word_of(stream_end_words, message->fixed.reason) == NULL)
         return WIRE_BAD_VALUE;
     return text_get_last(in, body + length, message->text, sizeof(message->text));
 }

@@ -13,22 +13,21 @@
 
 #include "wire/message.h"
 
-enum control_kind {
-    CONTROL_MEASURE = 1, /* probe all your peers and report */
-    CONTROL_MEASUREMENT,
-    CONTROL_PART,    /* your part of a plan: manifest, parent, children */
-    CONTROL_CONFIRM, /* the part is accepted, refused, or taken as already complete */
-    CONTROL_START,
-    CONTROL_STATUS,
-    CONTROL_HASHES,
-    CONTROL_HAVE,
-    CONTROL_RESEND,
-    CONTROL_CLOSE_JOB,
-    CONTROL_ADJUST,      /* rate cap, priority, DSCP and pause of a job, from now on */
-    CONTROL_STREAM_ROOM, /* a stream: the blocks that have a place here */
-    CONTROL_STREAM_END,  /* a stream: its end, or the child's */
-    CONTROL_KIND_COUNT
-};
+#define CONTROL_KINDS(ROW)                                                                                   \
+    ROW(CONTROL_MEASURE, 1, "measure", "probe all your peers and report")                                    \
+    ROW(CONTROL_MEASUREMENT, 2, "measurement", "what came of it")                                            \
+    ROW(CONTROL_PART, 3, "part", "your part of a plan: manifest, parent, children")                          \
+    ROW(CONTROL_CONFIRM, 4, "confirm", "the part is accepted, refused, or taken as already complete")        \
+    ROW(CONTROL_START, 5, "start", "all have confirmed")                                                     \
+    ROW(CONTROL_STATUS, 6, "status", "how far the site is")                                                  \
+    ROW(CONTROL_HASHES, 7, "hashes", "of blocks, as the source has them")                                    \
+    ROW(CONTROL_HAVE, 8, "have", "blocks that are held")                                                     \
+    ROW(CONTROL_RESEND, 9, "resend", "blocks that are to be sent again")                                     \
+    ROW(CONTROL_CLOSE_JOB, 10, "close_job", "the job has ended")                                             \
+    ROW(CONTROL_ADJUST, 11, "adjust", "rate cap, priority, DSCP and pause of a job, from now on")            \
+    ROW(CONTROL_STREAM_ROOM, 12, "stream_room", "a stream: the blocks that have a place here")               \
+    ROW(CONTROL_STREAM_END, 13, "stream_end", "a stream: its end, or the child's")
+enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
 #define CONTROL_MEASUREMENTS_MAX 20 /* per message; more peers take more messages */
@@ -63,31 +62,51 @@ struct control_measurement {
     struct wire_measured peers[CONTROL_MEASUREMENTS_MAX];
 };
 
-enum part_hash { PART_HASH_NONE = 0, PART_HASH_SHA256 = 1 };
-enum part_durable { PART_DURABLE_END = 0, PART_DURABLE_BLOCK = 1, PART_DURABLE_NONE = 2 };
-enum part_exists { PART_EXISTS_FAIL = 0, PART_EXISTS_REPLACE = 1, PART_EXISTS_SKIP_IF_SAME = 2 };
-enum part_object {
-    PART_OBJECT_FILE = 0,
-    PART_OBJECT_DIRECTORY = 1,
-    PART_OBJECT_STREAM = 2,
-    PART_OBJECT_COUNT
-};
+/* ---- what a part says in words: of job files, captures and reports alike ---- */
+
+#define PART_HASHES(ROW)                                                                                     \
+    ROW(PART_HASH_SHA256, 1, "sha256")                                                                       \
+    ROW(PART_HASH_NONE, 0, "none")
+#define PART_DURABLES(ROW)                                                                                   \
+    ROW(PART_DURABLE_END, 0, "end")                                                                          \
+    ROW(PART_DURABLE_BLOCK, 1, "block")                                                                      \
+    ROW(PART_DURABLE_NONE, 2, "none")
+#define PART_EXISTS(ROW)                                                                                     \
+    ROW(PART_EXISTS_FAIL, 0, "fail")                                                                         \
+    ROW(PART_EXISTS_REPLACE, 1, "replace")                                                                   \
+    ROW(PART_EXISTS_SKIP_IF_SAME, 2, "skip-if-same")
+#define PART_OBJECTS(ROW)                                                                                    \
+    ROW(PART_OBJECT_FILE, 0, "file")                                                                         \
+    ROW(PART_OBJECT_DIRECTORY, 1, "directory")                                                               \
+    ROW(PART_OBJECT_STREAM, 2, "stream")
+/* Strategies, each a file lib/edge/congestion_<word>.c, with what job files say of them. */
+#define PART_CONGESTIONS(ROW)                                                                                \
+    ROW(PART_CONGESTION_BQL, 2, "bql", "fills the path behind a small queue, whatever loss and jitter")      \
+    ROW(PART_CONGESTION_SCAVENGER, 3, "scavenger", "takes what others leave")                                \
+    ROW(PART_CONGESTION_DELAY, 1, "delay", "yields to queues and loss")                                      \
+    ROW(PART_CONGESTION_FIXED, 0, "fixed", "the plan's rate, whatever happens")
+/* What happens to a receiver that falls behind a stream's window: it ends, or the stream waits for it. */
+#define PART_SLOWS(ROW)                                                                                      \
+    ROW(PART_SLOW_DROP, 0, "drop")                                                                           \
+    ROW(PART_SLOW_WAIT, 1, "wait")
+
+enum part_hash { PART_HASHES(WORD_CONSTANT) };
+enum part_durable { PART_DURABLES(WORD_CONSTANT) };
+enum part_exists { PART_EXISTS(WORD_CONSTANT) };
+enum part_object { PART_OBJECTS(WORD_CONSTANT) PART_OBJECT_COUNT };
+enum part_congestion { PART_CONGESTIONS(WORD_CONSTANT) };
+enum part_slow { PART_SLOWS(WORD_CONSTANT) };
+
+extern const struct word part_hash_words[], part_durable_words[], part_exists_words[], part_object_words[],
+    part_congestion_words[], part_slow_words[], site_state_words[], confirm_answer_words[],
+    close_outcome_words[], stream_end_words[];
+
 /* What of a directory tree travels besides names, kinds, modes, times and content. */
 #define PART_TREE_OWNER     0x01 /* user and group ids */
 #define PART_TREE_XATTR     0x02 /* extended attributes in user.* */
 #define PART_TREE_HARDLINKS 0x04 /* hard links as such, else as copies */
 #define PART_TREE_ALL       0x07
-enum part_congestion {
-    PART_CONGESTION_FIXED = 0,
-    PART_CONGESTION_DELAY = 1,
-    PART_CONGESTION_BQL = 2,
-    PART_CONGESTION_SCAVENGER = 3
-};
-
-#define PART_MODE_MAX 0777u /* owner and set-id bits of a file do not travel */
-
-/* What happens to a receiver that falls behind a stream's window: it ends, or the stream waits for it. */
-enum part_slow { PART_SLOW_DROP = 0, PART_SLOW_WAIT = 1 };
+#define PART_MODE_MAX       0777u /* owner and set-id bits of a file do not travel */
 
 #define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
     FIELD(name, name)                                                                                        \
@@ -127,7 +146,11 @@ struct control_part {
     struct wire_child children[CONTROL_CHILDREN_MAX];
 };
 
-enum confirm_answer { CONFIRM_READY = 0, CONFIRM_COMPLETE = 1, CONFIRM_REFUSED = 2 };
+#define CONFIRM_ANSWERS(ROW)                                                                                 \
+    ROW(CONFIRM_READY, 0, "ready")                                                                           \
+    ROW(CONFIRM_COMPLETE, 1, "complete")                                                                     \
+    ROW(CONFIRM_REFUSED, 2, "refused")
+enum confirm_answer { CONFIRM_ANSWERS(WORD_CONSTANT) };
 #define CONTROL_CONFIRM_FIELDS(FIELD)                                                                        \
     FIELD(u32, job)                                                                                          \
     FIELD(u32, epoch)                                                                                        \
@@ -143,13 +166,12 @@ struct control_confirm {
     FIELD(u32, epoch)
 WIRE_DECLARE(start, CONTROL_START_FIELDS)
 
-enum site_state {
-    SITE_RECEIVING = 0,
-    SITE_VERIFIED = 1,
-    SITE_SKIPPED = 2,
-    SITE_FAILED = 3,
-    SITE_STATE_COUNT
-};
+#define SITE_STATES(ROW)                                                                                     \
+    ROW(SITE_RECEIVING, 0, "receiving")                                                                      \
+    ROW(SITE_VERIFIED, 1, "verified")                                                                        \
+    ROW(SITE_SKIPPED, 2, "skipped")                                                                          \
+    ROW(SITE_FAILED, 3, "failed")
+enum site_state { SITE_STATES(WORD_CONSTANT) SITE_STATE_COUNT };
 #define CONTROL_STATUS_FIELDS(FIELD)                                                                         \
     FIELD(u32, job)                                                                                          \
     FIELD(u8, state)           /* enum site_state */                                                         \
@@ -186,7 +208,11 @@ struct control_hashes {
     FIELD(u64, count)
 WIRE_DECLARE(blocks, CONTROL_BLOCKS_FIELDS)
 
-enum close_outcome { CLOSE_DONE = 0, CLOSE_FAILED = 1, CLOSE_CANCELLED = 2 };
+#define CLOSE_OUTCOMES(ROW)                                                                                  \
+    ROW(CLOSE_DONE, 0, "done")                                                                               \
+    ROW(CLOSE_FAILED, 1, "failed")                                                                           \
+    ROW(CLOSE_CANCELLED, 2, "cancelled")
+enum close_outcome { CLOSE_OUTCOMES(WORD_CONSTANT) };
 #define CONTROL_CLOSE_JOB_FIELDS(FIELD)                                                                      \
     FIELD(u32, job)                                                                                          \
     FIELD(u8, outcome) /* enum close_outcome */
@@ -214,7 +240,10 @@ WIRE_DECLARE(adjust, CONTROL_ADJUST_FIELDS)
 WIRE_DECLARE(stream_room, CONTROL_STREAM_ROOM_FIELDS)
 
 /* WHOLE: the input ended. DROPPED: this child gets no more, the text says why. */
-enum stream_end_reason { STREAM_END_WHOLE = 0, STREAM_END_DROPPED = 1 };
+#define STREAM_ENDS(ROW)                                                                                     \
+    ROW(STREAM_END_WHOLE, 0, "whole")                                                                        \
+    ROW(STREAM_END_DROPPED, 1, "dropped")
+enum stream_end_reason { STREAM_ENDS(WORD_CONSTANT) };
 #define CONTROL_STREAM_END_FIELDS(FIELD)                                                                     \
     FIELD(u32, job)                                                                                          \
     FIELD(u8, reason) /* enum stream_end_reason */                                                           \

@@ -22,20 +22,19 @@ size_t control_part_encode(uint8_t *out, const struct control_part *message)
 
 static bool part_values_valid(const struct wire_part *part)
 {
-    if (part->hash > PART_HASH_SHA256 || part->durable > PART_DURABLE_NONE)
-        return false;
-    if (part->exists > PART_EXISTS_SKIP_IF_SAME || part->congestion > PART_CONGESTION_SCAVENGER ||
-        part->keep > 1)
+    if (word_of(part_hash_words, part->hash) == NULL || word_of(part_durable_words, part->durable) == NULL ||
+        word_of(part_exists_words, part->exists) == NULL ||
+        word_of(part_congestion_words, part->congestion) == NULL || part->keep > 1)
         return false;
     bool directory = part->object == PART_OBJECT_DIRECTORY;
-    if (part->object >= PART_OBJECT_COUNT || (part->tree & ~PART_TREE_ALL) != 0)
+    if (word_of(part_object_words, part->object) == NULL || (part->tree & ~PART_TREE_ALL) != 0)
         return false;
     if (part->index_bytes > part->size_bytes || (!directory && (part->index_bytes != 0 || part->tree != 0)))
         return false;
     if (part->mode > PART_MODE_MAX || (part->object != PART_OBJECT_FILE && part->mode != 0))
         return false;
     bool stream = part->object == PART_OBJECT_STREAM;
-    if (part->stream_slow > PART_SLOW_WAIT || stream != (part->stream_blocks != 0))
+    if (word_of(part_slow_words, part->stream_slow) == NULL || stream != (part->stream_blocks != 0))
         return false;
     if (!stream && (part->stream_window_ms != 0 || part->stream_slow != 0))
         return false;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/name.h"
 #include "base/units.h"
+#include "base/word.h"
 
 #define WIRE_TAG_BYTES  16
 #define WIRE_HASH_BYTES 32

@@ -16,16 +16,16 @@
 
 #define WIRE_FLAG_TAIL 1u /* the sender has only repairs left: acks are wanted soon */
 
-enum wire_type {
-    WIRE_HELLO = 1,
-    WIRE_DATA = 2,
-    WIRE_ACK = 3,
-    WIRE_MESSAGE = 4, /* reliable, in order, small: plan and job control */
-    WIRE_PROBE = 5,
-    WIRE_PROBE_REPLY = 6,
-    WIRE_CLOSE = 7,
-    WIRE_TYPE_COUNT
-};
+/* message: reliable, in order, small: plan and job control */
+#define WIRE_TYPES(ROW)                                                                                      \
+    ROW(WIRE_HELLO, 1, "hello")                                                                              \
+    ROW(WIRE_DATA, 2, "data")                                                                                \
+    ROW(WIRE_ACK, 3, "ack")                                                                                  \
+    ROW(WIRE_MESSAGE, 4, "message")                                                                          \
+    ROW(WIRE_PROBE, 5, "probe")                                                                              \
+    ROW(WIRE_PROBE_REPLY, 6, "probe_reply")                                                                  \
+    ROW(WIRE_CLOSE, 7, "close")
+enum wire_type { WIRE_TYPES(WORD_CONSTANT) WIRE_TYPE_COUNT };
 
 #define WIRE_HEADER_FIELDS(FIELD)                                                                            \
     FIELD(u8, version)                                                                                       \

@@ -261,7 +261,7 @@ static void cross__a_lone_edge_keeps_its_rate(void **state)
     (void)state;
     struct scenario *scenario = scenario_new(200 * MBPS, 40, 40);
     scenario->links[0][1].loss_ppb = 10000000;
-    flow_add(scenario, CROSS_FIXED, 150 * MBPS, 0, 20);
+    flow_add(scenario, CROSS_EDGE + PART_CONGESTION_FIXED, 150 * MBPS, 0, 20);
     struct sim_result result = run(scenario, 1);
     const struct cross_total *total = &result.flows[0].total;
     assert_between(rate_of(&result, "0.2-20"), 148 * MBPS, 149 * MBPS);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The checks find what they are for: each case plants one fault in an otherwise clean tree."""
 import os
+import shutil
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cycles  # noqa: E402
 import layers  # noqa: E402
+import tables  # noqa: E402
 import tidy  # noqa: E402
 import pages  # noqa: E402
 
@@ -62,6 +64,16 @@ CIRCLES = [
     ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, ["lib/x"], ["no circle any more"]),
 ]
 
+# a file of the repository, what is spoilt in it and how, part of the complaint
+SPOILT = [
+    ("lib/wire/README.md", "| 84 + runs", "| 80 + runs", "its fields take 84"),
+    ("lib/wire/README.md", "60 jump", "61 jump", "ack: no field begins at 61 jump"),
+    ("lib/wire/README.md", "| stream room |", "| live room |", "kind 12 is called live room"),
+    ("lib/wire/control.h", "ROW(CONTROL_START, 5,", "ROW(CONTROL_START, 55,", "kind 5 (start) is not in the headers"),
+    ("planner/README.md", "`star`", "star", "does not name the metric `star`"),
+    ("lib/wire/control.h", '"scavenger"', '"lurker"', "no congestion_lurker.c"),
+]
+
 
 def write(root, path, content):
     os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
@@ -95,12 +107,24 @@ def main():
             if found:
                 print(f"FAIL {path}: expected nothing, found {found}")
                 failures += 1
+    for path, text, other, complaint in SPOILT:
+        with tempfile.TemporaryDirectory() as root:
+            top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+            for folder in ("lib/wire", "lib/plan", "lib/edge", "planner"):
+                shutil.copytree(os.path.join(top, folder), os.path.join(root, folder))
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                content = file.read()
+            write(root, path, content.replace(text, other))
+            found = tables.check(root)
+            if text not in content or not any(complaint in line for line in found):
+                print(f"FAIL {path} with '{other}': expected '{complaint}', found {found}")
+                failures += 1
     for table, not_yet, expected in CIRCLES:
         found = cycles.check({"lib/x": table}, not_yet)
         if bool(found) != bool(expected) or not all(any(part in line for line in found) for part in expected):
             print(f"FAIL {table}: expected {expected}, found {found}")
             failures += 1
-    count = len(CASES) + len(CLEAN) + len(CIRCLES)
+    count = len(CASES) + len(CLEAN) + len(SPOILT) + len(CIRCLES)
     print(f"{count - failures} of {count} cases")
     return 1 if failures else 0
 

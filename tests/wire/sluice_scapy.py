@@ -1,7 +1,12 @@
 """Scapy layers of the Sluice protocol: `Ether(frame)` or `Sluice(datagram)` decodes, `bytes(packet)` builds.
 
-Written from the field lists in lib/wire/*.h, not from their C code, so that the golden vectors compare two
-implementations. Lengths and counts left at None are computed when the packet is built."""
+Words and numbers of kinds, states and the like are read from the lists in lib/wire/*.h, and so are the fields of
+messages that have no tail; the layout of all others is written here once more, so that the golden vectors compare two
+implementations of it. Lengths and counts left at None are computed when the packet is built."""
+
+import glob
+import os
+import re
 
 from scapy.fields import (BitField, ByteEnumField, ByteField, FieldLenField, IntField, LongField,
                           PacketListField, ShortField, StrField, StrFixedLenField, StrLenField, XIntField,
@@ -14,21 +19,20 @@ TAG_BYTES = 16
 NAME_BYTES = 32
 HASH_BYTES = 32
 
-TYPES = {1: "hello", 2: "data", 3: "ack", 4: "message", 5: "probe", 6: "probe_reply", 7: "close"}
-KINDS = {0: "ack", 1: "measure", 2: "measurement", 3: "part", 4: "confirm", 5: "start", 6: "status",
-         7: "hashes", 8: "have", 9: "resend", 10: "close_job", 11: "adjust", 12: "stream_room",
-         13: "stream_end"}
-CLOSE_REASONS = {1: "shutdown"}
-HASHES = {0: "none", 1: "sha256"}
-DURABLE = {0: "end", 1: "block", 2: "none"}
-EXISTS = {0: "fail", 1: "replace", 2: "skip_if_same"}
-OBJECTS = {0: "file", 1: "directory", 2: "stream"}
-SLOW = {0: "drop", 1: "wait"}
-ENDS = {0: "whole", 1: "dropped"}
-CONGESTION = {0: "fixed", 1: "delay"}
-ANSWERS = {0: "ready", 1: "complete", 2: "refused"}
-STATES = {0: "receiving", 1: "verified", 2: "skipped", 3: "failed"}
-OUTCOMES = {0: "done", 1: "failed", 2: "cancelled"}
+HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/wire/*.h")
+
+
+def declared(parameter, row):
+    """Every list of the headers whose rows are called `parameter`: {name of the list: what `row` finds in it}."""
+    text = "".join(open(path, encoding="utf-8").read() for path in sorted(glob.glob(HEADERS)))
+    lists = re.findall(r"^#define (\w+)\(%s\)((?:[^\n]*\\\n)*[^\n]*)" % parameter, text, re.M)
+    return {name: re.findall(row, body) for name, body in lists}
+
+
+LISTS = {name: {int(number): word for number, word in rows}
+         for name, rows in declared("ROW", r'ROW\(\w+, (\d+), "([^"]+)"').items()}
+FIELDS = declared("FIELD", r"FIELD\((\w+), (\w+)\)")
+KINDS = {0: "ack", **LISTS["CONTROL_KINDS"]}
 
 
 class NameField(StrFixedLenField):
@@ -114,7 +118,7 @@ class Sluice(Packet):
     name = "Sluice"
     fields_desc = [
         ByteField("version", 1),
-        ByteEnumField("type", 1, TYPES),
+        ByteEnumField("type", 1, LISTS["WIRE_TYPES"]),
         ByteField("key_id", 0),
         ByteField("flags", 0),
         XIntField("session", 0),
@@ -216,8 +220,16 @@ class SluiceClose(SluiceLayer):
     name = "close"
     fields_desc = [
         XLongField("incarnation", 0),
-        ByteEnumField("reason", 1, CLOSE_REASONS),
+        ByteEnumField("reason", 1, LISTS["WIRE_CLOSE_REASONS"]),
     ]
+
+
+def fixed(name, list_name):
+    """A body that is its fixed fields and nothing more."""
+    makers = {"u8": ByteField, "u16": ShortField, "u32": IntField, "u64": LongField}
+    fields = [NameField(field) if kind == "name" else StrFixedLenField(field, b"", HASH_BYTES) if kind == "hash"
+              else makers[kind](field, 0) for kind, field in FIELDS[list_name]]
+    return type(name, (SluiceLayer,), {"name": name, "fields_desc": fields})
 
 
 class Gaps(SluiceLayer):
@@ -225,11 +237,6 @@ class Gaps(SluiceLayer):
 
     name = "gaps"
     fields_desc = [XIntField("echo", 0), XLongField("early_low", 0), XLongField("early_high", 0)]
-
-
-class Measure(SluiceLayer):
-    name = "measure"
-    fields_desc = [IntField("job", 0), IntField("duration_ms", 0), IntField("age_ms", 0)]
 
 
 class Measured(Packet):
@@ -281,18 +288,18 @@ class Part(SluiceLayer):
         ShortField("mode", 0),
         ShortField("symbol_bytes", 0),
         IntField("block_symbols", 0),
-        ByteEnumField("hash", 1, HASHES),
-        ByteEnumField("durable", 0, DURABLE),
-        ByteEnumField("exists", 0, EXISTS),
-        ByteEnumField("congestion", 0, CONGESTION),
+        ByteEnumField("hash", 1, LISTS["PART_HASHES"]),
+        ByteEnumField("durable", 0, LISTS["PART_DURABLES"]),
+        ByteEnumField("exists", 0, LISTS["PART_EXISTS"]),
+        ByteEnumField("congestion", 0, LISTS["PART_CONGESTIONS"]),
         ByteField("keep", 1),
         FieldLenField("child_count", None, count_of="children", fmt="B"),
-        ByteEnumField("object", 0, OBJECTS),
+        ByteEnumField("object", 0, LISTS["PART_OBJECTS"]),
         ByteField("tree", 0),
         LongField("index_bytes", 0),
         StrFixedLenField("index_hash", b"", 32),
         LongField("start_bps", 0),
-        ByteEnumField("stream_slow", 0, SLOW),
+        ByteEnumField("stream_slow", 0, LISTS["PART_SLOWS"]),
         IntField("stream_blocks", 0),
         IntField("stream_window_ms", 0),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
@@ -310,12 +317,7 @@ def text_fields():
 
 class Confirm(SluiceLayer):
     name = "confirm"
-    fields_desc = [IntField("job", 0), IntField("epoch", 0), ByteEnumField("answer", 0, ANSWERS)] + text_fields()
-
-
-class Start(SluiceLayer):
-    name = "start"
-    fields_desc = [IntField("job", 0), IntField("epoch", 0)]
+    fields_desc = [IntField("job", 0), IntField("epoch", 0), ByteEnumField("answer", 0, LISTS["CONFIRM_ANSWERS"])] + text_fields()
 
 
 class Edge(Packet):
@@ -330,7 +332,7 @@ class Status(SluiceLayer):
     name = "status"
     fields_desc = [
         IntField("job", 0),
-        ByteEnumField("state", 0, STATES),
+        ByteEnumField("state", 0, LISTS["SITE_STATES"]),
         LongField("received_bytes", 0),
         LongField("verified_bytes", 0),
         LongField("elapsed_ns", 0),
@@ -350,55 +352,37 @@ class Hashes(SluiceLayer):
     ]
 
 
-class Blocks(SluiceLayer):
-    """Body of have and of resend."""
-
-    name = "blocks"
-    fields_desc = [IntField("job", 0), LongField("first_block", 0), LongField("count", 0)]
-
-
 class CloseJob(SluiceLayer):
     name = "close_job"
-    fields_desc = [IntField("job", 0), ByteEnumField("outcome", 0, OUTCOMES)] + text_fields()
-
-
-class Adjust(SluiceLayer):
-    name = "adjust"
-    fields_desc = [
-        IntField("job", 0),
-        IntField("revision", 0),
-        LongField("rate_cap_bps", 0),
-        ByteField("priority", 0),
-        ByteField("dscp", 0),
-        ByteField("paused", 0),
-    ]
-
-
-class StreamRoom(SluiceLayer):
-    name = "stream_room"
-    fields_desc = [IntField("job", 0), LongField("blocks", 0)]
+    fields_desc = [IntField("job", 0), ByteEnumField("outcome", 0, LISTS["CLOSE_OUTCOMES"])] + text_fields()
 
 
 class StreamEnd(SluiceLayer):
     name = "stream_end"
     fields_desc = [
         IntField("job", 0),
-        ByteEnumField("reason", 0, ENDS),
+        ByteEnumField("reason", 0, LISTS["STREAM_ENDS"]),
         LongField("symbols", 0),
         LongField("bytes", 0),
         StrFixedLenField("chain", b"", 32),
     ] + text_fields()
 
 
-BODIES = {0: Gaps, 1: Measure, 2: Measurement, 3: Part, 4: Confirm, 5: Start, 6: Status, 7: Hashes, 8: Blocks,
-          9: Blocks, 10: CloseJob, 11: Adjust, 12: StreamRoom, 13: StreamEnd}
+LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
+          "probe_reply": SluiceProbe, "close": SluiceClose}
+Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
+BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "confirm": Confirm, "status": Status, "hashes": Hashes,
+          "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd}
+for word in KINDS.values():
+    if word not in BODIES:  # by its name in CamelCase: stream_room is StreamRoom
+        BODIES[word] = fixed(word, f"CONTROL_{word.upper()}_FIELDS")
+        globals()[word.title().replace("_", "")] = BODIES[word]
 
 # Reversed, so that SluiceProbe and Blocks, used for two values each, build as the lower one by default.
-for number, layer in reversed({1: SluiceHello, 2: SluiceData, 3: SluiceAck, 4: SluiceMessage, 5: SluiceProbe,
-                               6: SluiceProbe, 7: SluiceClose}.items()):
-    bind_layers(Sluice, layer, type=number)
-for number, layer in reversed(BODIES.items()):
-    bind_layers(SluiceMessage, layer, kind=number)
+for number, word in reversed(LISTS["WIRE_TYPES"].items()):
+    bind_layers(Sluice, LAYERS[word], type=number)
+for number, word in reversed(KINDS.items()):
+    bind_layers(SluiceMessage, BODIES[word], kind=number)
 bind_layers(UDP, Sluice, sport=UDP_PORT)
 bind_layers(UDP, Sluice, dport=UDP_PORT)
 bind_layers(UDP, Sluice, sport=UDP_PORT, dport=UDP_PORT)

@@ -7,25 +7,11 @@
 #define START_BYTES      (32 * 1500ULL)
 #define START_RTT_NS_MIN NS_PER_MS
 
-static const char *congestion_name(enum part_congestion congestion)
-{
-    switch (congestion) {
-    case PART_CONGESTION_FIXED:
-        return "fixed";
-    case PART_CONGESTION_DELAY:
-        return "delay";
-    case PART_CONGESTION_BQL:
-        return "bql";
-    case PART_CONGESTION_SCAVENGER:
-        return "scavenger";
-    }
-    return "";
-}
-
 /* A strategy that this node does not have is replaced by one that also yields to what it meets. */
 static const struct congestion_type *congestion_of(const struct job *job)
 {
-    const struct congestion_type *type = congestion_find(congestion_name(job->part.fixed.congestion));
+    const struct congestion_type *type =
+        congestion_find(word_of(part_congestion_words, job->part.fixed.congestion));
     return type != NULL ? type : &congestion_delay_type;
 }
 

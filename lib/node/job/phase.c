@@ -59,11 +59,6 @@ static const char *const job_state_names[JOB_STATE_COUNT] = {
     [JOB_RUNNING] = "running",   [JOB_DONE] = "done",
     [JOB_FAILED] = "failed",     [JOB_CANCELLED] = "cancelled"};
 
-static const char *const site_state_names[SITE_STATE_COUNT] = {[SITE_RECEIVING] = "receiving",
-                                                               [SITE_VERIFIED] = "verified",
-                                                               [SITE_SKIPPED] = "skipped",
-                                                               [SITE_FAILED] = "failed"};
-
 const char *job_state_name(unsigned state)
 {
     return state < JOB_STATE_COUNT ? job_state_names[state] : "unknown";
@@ -71,5 +66,6 @@ const char *job_state_name(unsigned state)
 
 const char *site_state_name(unsigned state)
 {
-    return state < SITE_STATE_COUNT ? site_state_names[state] : "unknown";
+    const char *word = word_of(site_state_words, (int)state);
+    return word != NULL ? word : "unknown";
 }

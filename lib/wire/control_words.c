@@ -1,0 +1,18 @@
+/* The words of control.h as tables. */
+#include "wire/control.h"
+
+#define END                                                                                                  \
+    {                                                                                                        \
+        NULL, 0                                                                                              \
+    }
+
+const struct word part_hash_words[] = {PART_HASHES(WORD_ENTRY) END};
+const struct word part_durable_words[] = {PART_DURABLES(WORD_ENTRY) END};
+const struct word part_exists_words[] = {PART_EXISTS(WORD_ENTRY) END};
+const struct word part_object_words[] = {PART_OBJECTS(WORD_ENTRY) END};
+const struct word part_congestion_words[] = {PART_CONGESTIONS(WORD_ENTRY) END};
+const struct word part_slow_words[] = {PART_SLOWS(WORD_ENTRY) END};
+const struct word site_state_words[] = {SITE_STATES(WORD_ENTRY) END};
+const struct word confirm_answer_words[] = {CONFIRM_ANSWERS(WORD_ENTRY) END};
+const struct word close_outcome_words[] = {CLOSE_OUTCOMES(WORD_ENTRY) END};
+const struct word stream_end_words[] = {STREAM_ENDS(WORD_ENTRY) END};

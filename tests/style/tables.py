@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""The tables of READMEs say what the code declares.
+
+The messages of lib/wire/README.md: every row of WIRE_TYPES and CONTROL_KINDS is there under its number, with the bytes of
+its fixed fields, and every offset that the table gives is where a field begins. The words of job files that choose a
+strategy or a metric: lib/conf/README.md names no others, planner/README.md has every metric's file.
+"""
+import glob
+import os
+import re
+import sys
+
+BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "tag": 16, "hash": 32, "name": 32}
+HEADER_BYTES = 32
+
+# Message → its list of fields, where that is not <PREFIX>_<MESSAGE>_FIELDS.
+FIELDS = {"probe_reply": "WIRE_PROBE_FIELDS", "have": "CONTROL_BLOCKS_FIELDS", "resend": "CONTROL_BLOCKS_FIELDS"}
+
+
+def macros(text, parameter):
+    found = re.findall(r"^#define (\w+)\(%s\)((?:[^\n]*\\\n)*[^\n]*)" % parameter, text, re.M)
+    return dict(found)
+
+
+def declared(texts):
+    text = "".join(texts)
+    rows = {name: re.findall(r'ROW\(\w+, (\d+), "([^"]+)"', body) for name, body in macros(text, "ROW").items()}
+    fields = {name: re.findall(r"FIELD\((\w+), \w+\)", body) for name, body in macros(text, "FIELD").items()}
+    return rows, fields
+
+
+def offsets(types, start):
+    """Where each field begins, and the end."""
+    places = [start]
+    for kind in types:
+        places.append(places[-1] + BYTES[kind])
+    return places
+
+
+def table_rows(readme, heading):
+    """{number: cells} of the table under a heading whose first cells are numbers; "8, 9" gives both."""
+    section = readme.split(heading, 1)[1].split("\n## ", 1)[0]
+    found = {}
+    for line in section.split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if not re.fullmatch(r"\d+(, \d+)*", cells[0]) or len(cells) < 5:
+            continue
+        numbers = [int(number) for number in cells[0].split(", ")]
+        names = cells[1].split(", ")
+        for place, number in enumerate(numbers):
+            found[number] = [names[min(place, len(names) - 1)], *cells[2:]]
+    return found
+
+
+def check_messages(what, rows, fields, prefix, start, table, problems):
+    numbers = {int(number): word for number, word in rows}
+    for number in sorted(set(numbers) | set(table) - {0}):
+        word = numbers.get(number)
+        if word is None or number not in table:
+            problems.append(f"lib/wire/README.md: {what} {number} ({word or table[number][0]}) is not in " +
+                            ("the headers" if word is None else "the table"))
+            continue
+        name, size, *_, text = table[number]
+        list_name = FIELDS.get(word, f"{prefix}_{word.upper()}_FIELDS")
+        places = offsets(fields[list_name], start)
+        stated = re.match(r"\d+", size)
+        if name.replace(" ", "_") not in (word, word.split("_")[-1]):
+            problems.append(f"lib/wire/README.md: {what} {number} is called {name}, the headers say {word}")
+        if stated is None or int(stated.group()) != places[-1]:
+            problems.append(f"lib/wire/README.md: {what} {word}: {size} bytes, its fields take {places[-1]}")
+        for item in text.split(";")[0].split(", "):
+            begin = re.match(r"(\d+) [A-Za-z]", item.strip())
+            if begin is not None and int(begin.group(1)) not in places:
+                problems.append(f"lib/wire/README.md: {what} {word}: no field begins at {item.strip()}")
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def check_wire(root, problems):
+    rows, fields = declared([read(root, path) for path in sorted(glob.glob(f"{root}/lib/wire/*.h"))])
+    readme = read(root, "lib/wire/README.md")
+    check_messages("type", rows["WIRE_TYPES"], fields, "WIRE", HEADER_BYTES,
+                   table_rows(readme, "## Datagrams"), problems)
+    check_messages("kind", rows["CONTROL_KINDS"], fields, "CONTROL", 0, table_rows(readme, "## Bodies"), problems)
+
+
+def check_files(root, problems):
+    """Each strategy and metric has its file, and the README of the folder names every metric."""
+    rows, _ = declared([read(root, "lib/wire/control.h"), read(root, "lib/plan/plan.h")])
+    planner = read(root, "planner/README.md")
+    for _, word in rows["PLAN_METRICS"]:
+        if f"`{word}`" not in planner:
+            problems.append(f"planner/README.md: does not name the metric `{word}`")
+    for _, word in rows["PART_CONGESTIONS"]:
+        if not glob.glob(f"{root}/lib/edge/**/congestion_{word}.c", recursive=True) and \
+                not os.path.isdir(f"{root}/lib/edge/{word}"):
+            problems.append(f"lib/edge: there is no congestion_{word}.c and no folder {word}")
+
+
+def check(root):
+    problems = []
+    check_wire(root, problems)
+    check_files(root, problems)
+    return problems
+
+
+if __name__ == "__main__":
+    found = check(sys.argv[1])
+    print("\n".join(found) if found else "tables: as declared")
+    sys.exit(1 if found else 0)
