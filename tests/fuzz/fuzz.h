@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct seeds {
     const char *root; /* the project's folder: seeds may be read from its files */
     void *context;
+    unsigned changes; /* of each seed, in the replay; fuzz_seeds may lower it where a run takes long */
     void (*emit)(struct seeds *seeds, const char *name, const uint8_t *data, size_t size);
 };
 

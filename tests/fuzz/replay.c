@@ -63,7 +63,7 @@ static void replay_seed(struct seeds *seeds, const char *name, const uint8_t *da
     for (size_t length = 0; length < size; length += step)
         run(data, length);
     run(data, size);
-    for (unsigned round = 0; round < CHANGED_INPUTS && size > 0; round++) {
+    for (unsigned round = 0; round < seeds->changes && size > 0; round++) {
         static uint8_t changed[FUZZ_INPUT_MAX];
         memcpy(changed, data, size);
         change(&replay->rng, changed, size);
@@ -106,8 +106,10 @@ int main(int argc, char **argv)
     }
     struct replay replay = {.folder = writes ? argv[2] : NULL};
     rng_init(&replay.rng, 1);
-    struct seeds seeds = {
-        .root = argv[writes ? 3 : 1], .context = &replay, .emit = writes ? write_seed : replay_seed};
+    struct seeds seeds = {.root = argv[writes ? 3 : 1],
+                          .context = &replay,
+                          .changes = CHANGED_INPUTS,
+                          .emit = writes ? write_seed : replay_seed};
     fuzz_seeds(&seeds);
     for (int index = 2; index < argc && !writes; index++)
         run_file(argv[index]);
