@@ -340,6 +340,15 @@ static void seed_source(struct seeds *seeds)
     end(seeds, "source", script, 1);
 }
 
+static void seed_source_unplanned(struct seeds *seeds)
+{
+    struct script *script = begin(0);
+    STEP(STEP_CONTROL, 0, 0, 6, 3);
+    STEP(STEP_CONTROL, 0, 10, 0, 1);
+    STEP(STEP_TIME, 0, 100, 0);
+    end(seeds, "source_unplanned", script, 0);
+}
+
 /* A directory down a given tree; its parent falls silent. */
 static void seed_source_tree(struct seeds *seeds)
 {
@@ -458,6 +467,7 @@ void fuzz_seeds(struct seeds *seeds)
     seed_stream(seeds);
     seed_slow_stream(seeds);
     seed_source(seeds);
+    seed_source_unplanned(seeds);
     seed_source_tree(seeds);
     seed_source_left_out(seeds);
     seed_source_stream(seeds);
