@@ -50,7 +50,7 @@ struct app_config {
     uint16_t outgoing_count;         /* 0: whatever the caller can read himself */
     struct app_outgoing outgoing[APP_OUTGOING_MAX];
     uint16_t disk_threads;
-    uint64_t disk_index_bytes; /* for the indexes of all directories that arrive at once */
+    uint64_t disk_index_bytes;    /* for the indexes of all directories that arrive at once */
     char source_path[PATH_BYTES]; /* the file it was read from */
 };
 

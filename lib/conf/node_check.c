@@ -145,7 +145,8 @@ static void check_directory(struct conf_reader *reader, const struct node_file *
                        other);
     snprintf(where, sizeof(where), "directories[%u].accept.setid", index);
     if (directories[index].accept.set_id && !directories[index].accept.owner)
-        conf_fault(reader, where, "means nothing without owner: true: the bits would be those of another user");
+        conf_fault(reader, where,
+                   "means nothing without owner: true: the bits would be those of another user");
     snprintf(where, sizeof(where), "directories[%u].sources", index);
     for (unsigned source = 0; source < directories[index].source_count; source++)
         if (!is_peer(file, directories[index].sources[source]))

@@ -53,6 +53,7 @@ int run_disk_tests(void);
 int run_place_tests(void);
 int run_error_tests(void);
 int run_tree_tests(void);
+int run_tree_receiver_tests(void);
 int run_tree_random_tests(void);
 int run_stream_tests(void);
 int run_long_tests(void);
