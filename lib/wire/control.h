@@ -14,19 +14,19 @@
 #include "wire/message.h"
 
 #define CONTROL_KINDS(ROW)                                                                                   \
-    ROW(CONTROL_MEASURE, 1, "measure", "probe all your peers and report")                                    \
-    ROW(CONTROL_MEASUREMENT, 2, "measurement", "what came of it")                                            \
-    ROW(CONTROL_PART, 3, "part", "your part of a plan: manifest, parent, children")                          \
-    ROW(CONTROL_CONFIRM, 4, "confirm", "the part is accepted, refused, or taken as already complete")        \
-    ROW(CONTROL_START, 5, "start", "all have confirmed")                                                     \
-    ROW(CONTROL_STATUS, 6, "status", "how far the site is")                                                  \
-    ROW(CONTROL_HASHES, 7, "hashes", "of blocks, as the source has them")                                    \
-    ROW(CONTROL_HAVE, 8, "have", "blocks that are held")                                                     \
-    ROW(CONTROL_RESEND, 9, "resend", "blocks that are to be sent again")                                     \
-    ROW(CONTROL_CLOSE_JOB, 10, "close_job", "the job has ended")                                             \
-    ROW(CONTROL_ADJUST, 11, "adjust", "rate cap, priority, DSCP and pause of a job, from now on")            \
-    ROW(CONTROL_STREAM_ROOM, 12, "stream_room", "a stream: the blocks that have a place here")               \
-    ROW(CONTROL_STREAM_END, 13, "stream_end", "a stream: its end, or the child's")
+    ROW(CONTROL_MEASURE, 1, "measure")         /* probe all your peers and report */                         \
+    ROW(CONTROL_MEASUREMENT, 2, "measurement") /* what came of it */                                         \
+    ROW(CONTROL_PART, 3, "part")               /* your part of a plan: manifest, parent, children */         \
+    ROW(CONTROL_CONFIRM, 4, "confirm") /* the part is accepted, refused, or taken as already complete */     \
+    ROW(CONTROL_START, 5, "start")     /* all have confirmed */                                              \
+    ROW(CONTROL_STATUS, 6, "status")   /* how far the site is */                                             \
+    ROW(CONTROL_HASHES, 7, "hashes")   /* of blocks, as the source has them */                               \
+    ROW(CONTROL_HAVE, 8, "have")       /* blocks that are held */                                            \
+    ROW(CONTROL_RESEND, 9, "resend")   /* blocks that are to be sent again */                                \
+    ROW(CONTROL_CLOSE_JOB, 10, "close_job") /* the job has ended */                                          \
+    ROW(CONTROL_ADJUST, 11, "adjust")       /* rate cap, priority, DSCP and pause of a job, from now on */   \
+    ROW(CONTROL_STREAM_ROOM, 12, "stream_room") /* a stream: the blocks that have a place here */            \
+    ROW(CONTROL_STREAM_END, 13, "stream_end")   /* a stream: its end, or the child's */
 enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
