@@ -31,7 +31,6 @@ CASES = [
     (layers, "lib/plan/meson.build", "layer_plan = ['base', 'node']\n", "does not come before"),
     (layers, "lib/plan/meson.build", "\n", "states no layer_plan"),
     (tidy, "lib/wire/a.c", "int x;\n" * 601, "601 lines"),
-    (tidy, "lib/edge/congestion_bql.c", "int x;\n", "LONG_FILES"),
     (tidy, "tests/wire/a.c", "int x;\n" * 801, "801 lines"),
     (tidy, "lib/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 61 + "}\n", "61 lines"),
     (tidy, "tests/wire/a.c", "void f(void)\n{\n" + "    g();\n" * 71 + "}\n", "71 lines"),
@@ -55,13 +54,11 @@ CLEAN = [
 
 # files of one layer with what they define and need, the layers still to be mended, what must be found in this order
 CIRCLES = [
-    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, [], []),
-    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"a", "puts"})}, [],
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, []),
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"a", "puts"})},
      ["2 files in a circle: a.c, b.c", "a.c needs of b.c: b", "b.c needs of a.c: a"]),
-    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"c"}), "sub/c.c": ({"c"}, {"a"})}, [],
+    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"c"}), "sub/c.c": ({"c"}, {"a"})},
      ["3 files in a circle: a.c, b.c, c.c", "b.c needs of sub/c.c: c"]),
-    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"a"})}, ["lib/x"], []),
-    ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, set())}, ["lib/x"], ["no circle any more"]),
 ]
 
 # a file of the repository, what is spoilt in it and how, part of the complaint
@@ -119,8 +116,8 @@ def main():
             if text not in content or not any(complaint in line for line in found):
                 print(f"FAIL {path} with '{other}': expected '{complaint}', found {found}")
                 failures += 1
-    for table, not_yet, expected in CIRCLES:
-        found = cycles.check({"lib/x": table}, not_yet)
+    for table, expected in CIRCLES:
+        found = cycles.check({"lib/x": table})
         if bool(found) != bool(expected) or not all(any(part in line for line in found) for part in expected):
             print(f"FAIL {table}: expected {expected}, found {found}")
             failures += 1

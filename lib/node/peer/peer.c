@@ -14,8 +14,7 @@ static uint32_t window_packets(const struct node_config *config, const struct no
      */
     const struct node_port_config *port = &config->ports[peer->port];
     uint64_t rate_bps = MAX(port->rate_bps, port->down_bps);
-    uint64_t packets = 9 * bytes_within(rate_bps, config->rtt_max_ns) / 4 /
-                       (port->mtu + WIRE_OVERHEAD_BYTES);
+    uint64_t packets = 9 * bytes_within(rate_bps, config->rtt_max_ns) / 4 / (port->mtu + WIRE_OVERHEAD_BYTES);
     uint64_t window = 4096;
     while (window < packets && window < SENDER_WINDOW_MAX)
         window *= 2;
@@ -51,8 +50,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->config = config;
     peer->index = index;
     peer->port = config->port;
-    peer->frame_overhead =
-        address_overhead_bytes(config->address.family) + WIRE_OVERHEAD_BYTES;
+    peer->frame_overhead = address_overhead_bytes(config->address.family) + WIRE_OVERHEAD_BYTES;
     peer->session_in = peer_new_session(node, index);
     peer->down_since_ns = now_ns;
     peer->path_mtu = node->config.ports[config->port].mtu;
