@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-static const struct congestion_type *const types[] = {&congestion_fixed_type, &congestion_delay_type,
-                                                      &congestion_bql_type, &congestion_scavenger_type};
+static const struct congestion_type *const types[] = {&congestion_fixed_type, &congestion_bql_type,
+                                                      &congestion_scavenger_type};
 
 const struct congestion_type *congestion_find(const char *name)
 {

@@ -28,8 +28,7 @@ struct congestion_sample {
     uint64_t spread_ns;
     uint64_t delivered_bytes; /* receiver's count so far */
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
-    uint64_t delivery_rate_bps; /* over about the last RTT on the receiver's clock, 0 while unknown */
-    uint64_t acked_bytes;       /* newly acked by this ack */
+    uint64_t acked_bytes;  /* newly acked by this ack */
     uint64_t acked_packets;
     uint64_t lost_bytes; /* newly declared lost */
     uint64_t lost_packets;
@@ -82,9 +81,8 @@ struct congestion_type {
 };
 
 extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */
-extern const struct congestion_type congestion_delay_type;
 extern const struct congestion_type congestion_bql_type;
 extern const struct congestion_type congestion_scavenger_type;
 
-/* By name ("bql", "scavenger", "fixed", "delay"); NULL when there is none. */
+/* By name ("bql", "scavenger", "fixed"); NULL when there is none. */
 const struct congestion_type *congestion_find(const char *name);

@@ -146,7 +146,7 @@ struct sender {
     int64_t owd_ns;             /* newest told by the receiver, on a constant origin */
     uint32_t owd_raw;
     bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
-    uint64_t delivery_rate_bps;
+    uint64_t delivery_rate_bps;      /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t rate_window_bytes;
     uint32_t rate_window_stamp;
     bool rate_window_open;

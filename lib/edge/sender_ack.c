@@ -269,7 +269,6 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .spread_ns = spread_ns(sender, ack),
         .delivered_bytes = sender->delivered_bytes,
         .delivered_ns = sender->delivered_ns,
-        .delivery_rate_bps = sender->delivery_rate_bps,
         .acked_bytes = turn->acked_bytes,
         .acked_packets = turn->acked_packets,
         .lost_bytes = turn->lost_bytes,

@@ -79,11 +79,11 @@ struct control_measurement {
     ROW(PART_OBJECT_FILE, 0, "file")                                                                         \
     ROW(PART_OBJECT_DIRECTORY, 1, "directory")                                                               \
     ROW(PART_OBJECT_STREAM, 2, "stream")
-/* Strategies, each a file lib/edge/congestion_<word>.c, with what job files say of them. */
+/* Strategies (lib/edge/congestion.c has them by their words), with what job files say of them. Others may be
+ * added: a node takes what it does not know for PART_CONGESTION_BQL. 1 was another one. */
 #define PART_CONGESTIONS(ROW)                                                                                \
     ROW(PART_CONGESTION_BQL, 2, "bql", "fills the path behind a small queue, whatever loss and jitter")      \
     ROW(PART_CONGESTION_SCAVENGER, 3, "scavenger", "takes what others leave")                                \
-    ROW(PART_CONGESTION_DELAY, 1, "delay", "yields to queues and loss")                                      \
     ROW(PART_CONGESTION_FIXED, 0, "fixed", "the plan's rate, whatever happens")
 /* What happens to a receiver that falls behind a stream's window: it ends, or the stream waits for it. */
 #define PART_SLOWS(ROW)                                                                                      \

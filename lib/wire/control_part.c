@@ -23,8 +23,7 @@ size_t control_part_encode(uint8_t *out, const struct control_part *message)
 static bool part_values_valid(const struct wire_part *part)
 {
     if (word_of(part_hash_words, part->hash) == NULL || word_of(part_durable_words, part->durable) == NULL ||
-        word_of(part_exists_words, part->exists) == NULL ||
-        word_of(part_congestion_words, part->congestion) == NULL || part->keep > 1)
+        word_of(part_exists_words, part->exists) == NULL || part->keep > 1)
         return false;
     bool directory = part->object == PART_OBJECT_DIRECTORY;
     if (word_of(part_object_words, part->object) == NULL || (part->tree & ~PART_TREE_ALL) != 0)

@@ -320,7 +320,7 @@ static void sender__cap_holds_whatever_the_strategy_says(void **state)
     assert_int_equal(sender_rate_bps(sender), RATE_BPS / 4);
     sender_send_ns(sender, PACKET_BYTES, false, &limit);
     assert_int_equal(limit, EDGE_LIMIT_cap);
-    sender_set_congestion(sender, &congestion_delay_type, RATE_BPS, false, 0);
+    sender_set_congestion(sender, &congestion_fixed_type, RATE_BPS, false, 0);
     assert_int_equal(sender_rate_bps(sender), RATE_BPS / 4);
     sender_set_cap(sender, 2 * RATE_BPS);
     assert_int_equal(sender_rate_bps(sender), RATE_BPS);

@@ -181,7 +181,7 @@ static void transfer__dark_path_is_survived(void **state)
           .delay_ns = 50 * MS,
           .black_from_ns = 2 * NS_PER_S,
           .black_to_ns = 4 * NS_PER_S,
-          .type = &congestion_delay_type,
+          .type = &congestion_bql_type,
           .known = true,
           .initial_bps = 950 * MBIT,
           .cap_bps = 950 * MBIT,
@@ -315,11 +315,11 @@ static void transfer__small_window_still_completes(void **state)
     assert_true(result.floor_lag_max <= SENDER_WINDOW_MIN);
 }
 
-static void transfer__delay_strategy_fills_the_path(void **state)
+static void transfer__bql_fills_the_path(void **state)
 {
     (void)state;
     static const struct expectation cases[] = {
-#define PATH_1G .type = &congestion_delay_type, .known = true, .rate_bps = 1000 * MBIT, .delay_ns = 50 * MS
+#define PATH_1G .type = &congestion_bql_type, .known = true, .rate_bps = 1000 * MBIT, .delay_ns = 50 * MS
         {{PATH_1G, .loss_ppb = PERCENT, .buffer_ns = 50 * MS, .symbols = 600000}, 960, 1000 * MS, 2500, 15},
         {{PATH_1G, .loss_ppb = PERCENT, .jitter_ns = 10 * MS, .buffer_ns = 50 * MS, .symbols = 600000},
          955,
@@ -359,7 +359,7 @@ static void transfer__same_seed_same_run(void **state)
                                           .jitter_ns = 6 * MS,
                                           .loss_ppb = 3 * PERCENT,
                                           .loss_back_ppb = 3 * PERCENT,
-                                          .type = &congestion_delay_type,
+                                          .type = &congestion_bql_type,
                                           .known = false,
                                           .initial_bps = 20 * MBIT,
                                           .symbols = 50000,
@@ -387,7 +387,7 @@ int main(void)
         cmocka_unit_test(transfer__floor_never_stands_longer_than_needed),
         cmocka_unit_test(transfer__tiny_objects_arrive),
         cmocka_unit_test(transfer__small_window_still_completes),
-        cmocka_unit_test(transfer__delay_strategy_fills_the_path),
+        cmocka_unit_test(transfer__bql_fills_the_path),
         cmocka_unit_test(transfer__same_seed_same_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

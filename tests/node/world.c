@@ -507,7 +507,7 @@ struct job_spec world_job(const struct world *world, const char *name)
                             .metric = PLAN_METRIC_RTT,
                             .trees = 1,
                             .hash = PART_HASH_SHA256,
-                            .congestion = PART_CONGESTION_DELAY,
+                            .congestion = PART_CONGESTION_BQL,
                             .controls = {.priority = JOB_PRIORITY_NORMAL},
                             .measure_ns = 100 * NS_PER_MS,
                             .measure_age_ns = 10 * NS_PER_S};

@@ -154,7 +154,7 @@ static struct wire_part part_fixed(void)
                               .hash = PART_HASH_SHA256,
                               .durable = PART_DURABLE_BLOCK,
                               .exists = PART_EXISTS_SKIP_IF_SAME,
-                              .congestion = PART_CONGESTION_DELAY,
+                              .congestion = PART_CONGESTION_BQL,
                               .keep = 1,
                               .object = PART_OBJECT_DIRECTORY,
                               .tree = PART_TREE_HARDLINKS,
@@ -467,8 +467,9 @@ static const struct {
     {"part", 200, 2, WIRE_BAD_VALUE},        /* hash */
     {"part", 201, 3, WIRE_BAD_VALUE},        /* durable */
     {"part", 202, 3, WIRE_BAD_VALUE},        /* exists */
-    {"part", 203, 4, WIRE_BAD_VALUE},        /* congestion */
-    {"part", 204, 2, WIRE_BAD_VALUE},        /* keep */
+    {"part", 203, 1, WIRE_OK},               /* congestion: one that this node does not have */
+    {"part", 203, 255, WIRE_OK},
+    {"part", 204, 2, WIRE_BAD_VALUE}, /* keep */
     {"part", 205, 1, WIRE_BAD_LENGTH},
     {"part", 205, 17, WIRE_BAD_LENGTH},
     {"part", 206, PART_OBJECT_COUNT, WIRE_BAD_VALUE},

@@ -7,12 +7,12 @@
 #define START_BYTES      (32 * 1500ULL)
 #define START_RTT_NS_MIN NS_PER_MS
 
-/* A strategy that this node does not have is replaced by one that also yields to what it meets. */
+/* A strategy that this node does not have, being older than the source, is replaced by the usual one. */
 static const struct congestion_type *congestion_of(const struct job *job)
 {
-    const struct congestion_type *type =
-        congestion_find(word_of(part_congestion_words, job->part.fixed.congestion));
-    return type != NULL ? type : &congestion_delay_type;
+    const char *name = word_of(part_congestion_words, job->part.fixed.congestion);
+    const struct congestion_type *type = name == NULL ? NULL : congestion_find(name);
+    return type != NULL ? type : &congestion_bql_type;
 }
 
 /* At the rate that the job knows for its path, else at a few packets per round trip: the strategy looks for
