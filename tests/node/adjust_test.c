@@ -191,6 +191,15 @@ static void adjust_set__refuses_what_makes_no_sense(void **state)
     run_job_at(0, &spec);
     assert_false(world_set_job(&world, "j", JOB_CONTROL_PRIORITY, (struct job_controls){.priority = 8}));
     assert_false(world_set_job(&world, "j", JOB_CONTROL_DSCP, (struct job_controls){.dscp = 64}));
+    assert_false(world_set_job(&world, "j", JOB_CONTROL_RATE,
+                               (struct job_controls){.rate_cap_bps = SEND_RATE_MIN_BPS - 1}));
+    struct err err;
+    struct job_spec slow = world_job(&world, "slow");
+    slow.controls.rate_cap_bps = 1;
+    assert_false(world_run_job(&world, &slow, &err));
+    slow.controls.rate_cap_bps = 0;
+    slow.start_bps = 1;
+    assert_false(world_run_job(&world, &slow, &err));
     assert_int_equal(world_view(&world, 0, "j")->controls.priority, JOB_PRIORITY_NORMAL);
     world_end(&world);
 }

@@ -45,6 +45,15 @@ bool controls_differ(const struct job_controls *controls)
            controls->paused;
 }
 
+bool controls_check(const struct job_controls *controls, struct err *err)
+{
+    if (controls->priority > CONTROL_PRIORITY_MAX || controls->dscp > CONTROL_DSCP_MAX)
+        return err_set(err, "priority 0 to %d and DSCP 0 to %d expected", CONTROL_PRIORITY_MAX,
+                       CONTROL_DSCP_MAX);
+    return controls->rate_cap_bps == 0 || controls->rate_cap_bps >= SEND_RATE_MIN_BPS ||
+           err_set(err, "a rate of at least %llu bit/s expected, or none", SEND_RATE_MIN_BPS);
+}
+
 bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err)
 {
     const struct job_controls *wanted = &msg->body.job_set.controls;
@@ -52,9 +61,8 @@ bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns,
     struct job *job = source_by_name(node, msg->body.job_set.name);
     if (job == NULL)
         return err_set(err, "no running job '%s' has its source here", msg->body.job_set.name);
-    if (wanted->priority > CONTROL_PRIORITY_MAX || wanted->dscp > CONTROL_DSCP_MAX)
-        return err_set(err, "priority 0 to %d and DSCP 0 to %d expected", CONTROL_PRIORITY_MAX,
-                       CONTROL_DSCP_MAX);
+    if (!controls_check(wanted, err))
+        return false;
     if ((changed & JOB_CONTROL_RATE) != 0)
         job->controls.rate_cap_bps = wanted->rate_cap_bps;
     if ((changed & JOB_CONTROL_PRIORITY) != 0)

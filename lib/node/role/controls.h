@@ -6,6 +6,8 @@
 #include "ctl/ctl.h"
 #include "node/job/job.h"
 
+/* Values that a site would take. */
+bool controls_check(const struct job_controls *controls, struct err *err);
 bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err);
 /* As a site. */
 void controls_on_message(struct node *node, struct job *job, const struct wire_adjust *adjust,

@@ -61,6 +61,11 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
                        spec->target);
     if (!name_valid(spec->directory))
         return err_set(err, "job '%s': directory '%s' is not a valid name", spec->name, spec->directory);
+    if (spec->start_bps != 0 && spec->start_bps < SEND_RATE_MIN_BPS)
+        return err_set(err, "job '%s': it starts at %llu bit/s at least", spec->name, SEND_RATE_MIN_BPS);
+    struct err reason;
+    if (!controls_check(&spec->controls, &reason))
+        return err_set(err, "job '%s': %s", spec->name, reason.text);
     if (spec->object == PART_OBJECT_STREAM && !stream_check_spec(node, spec, err))
         return false;
     if (source_by_name(node, spec->name) != NULL)
