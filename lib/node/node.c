@@ -27,16 +27,10 @@ void node_advance(struct node *node, uint64_t now_ns)
         role_on_standstill(&node->jobs[slot], gap_ns);
 }
 
-static bool is_alive(const struct job *job)
-{
-    return job_is_known(job) && (!phase_ends(job->phase) || job->object != NULL ||
-                                 job->disk.outstanding > 0 || job->news.confirm_due);
-}
-
 static bool jobs_alive(const struct node *node)
 {
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        if (is_alive(&node->jobs[slot]))
+        if (job_is_known(&node->jobs[slot]) && node->jobs[slot].phase != PHASE_CLOSED)
             return true;
     return false;
 }
@@ -82,9 +76,9 @@ void node_tick(struct node *node, uint64_t now_ns)
     node->tick_ns = node->jobs_tick_ns;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
-        if (peer_control_due(peer, now_ns))
+        if (peer_control_due(node, peer, now_ns))
             peer_note_control(node, peer);
-        core_schedule(node, peer_next_ns(peer));
+        core_schedule(node, peer_next_ns(node, peer));
     }
 }
 
@@ -95,7 +89,8 @@ uint64_t node_next_ns(const struct node *node)
             return node->now_ns;
     if (!disk_queue_empty(&node->disk_queue) || node->plan_requests_due != 0)
         return node->now_ns;
-    return MAX(MIN(node->tick_ns, depart_next_ns(node)), node->now_ns);
+    uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
+    return MAX(MIN(node->tick_ns, data_ns), node->now_ns);
 }
 
 void node_shutdown(struct node *node, uint64_t now_ns)

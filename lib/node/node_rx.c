@@ -115,6 +115,11 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
         core_schedule(node, now_ns);
         return;
     }
+    uint32_t overhead_bytes = address_overhead_bytes(peer->config->address.family);
+    if (packet->length + overhead_bytes > node->config.ports[peer->port].mtu) {
+        node->counters.drop_length++; /* the reply is as long, and would not leave */
+        return;
+    }
     if (peer->reply_count == PROBE_REPLIES_MAX) {
         node->counters.drop_probe_busy++;
         return;

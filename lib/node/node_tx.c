@@ -179,9 +179,9 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
             if (more)
                 account(node, peer, &packets[count++]);
         }
-        if (!more && !(node->scratch->used == SCRATCH_COUNT && peer_control_due(peer, now_ns)))
+        if (!more && !(node->scratch->used == SCRATCH_COUNT && peer_control_due(node, peer, now_ns)))
             node->ports[port].control_mask &= ~(1ULL << index);
-        core_schedule(node, peer_next_ns(peer));
+        core_schedule(node, peer_next_ns(node, peer));
     }
     return count;
 }

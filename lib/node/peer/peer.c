@@ -98,8 +98,10 @@ static uint64_t message_due_ns(const struct peer *peer)
     return at_ns == TIME_NEVER ? TIME_NEVER : elapsed_ns(at_ns, TX_HORIZON_NS);
 }
 
-bool peer_control_due(const struct peer *peer, uint64_t now_ns)
+bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t now_ns)
 {
+    if (node->shutting_down)
+        return peer->close_due;
     if (now_ns >= peer->hello_due_ns || peer->close_due || peer->reply_count > 0)
         return true;
     if (peer->state != PEER_UP)
@@ -108,8 +110,10 @@ bool peer_control_due(const struct peer *peer, uint64_t now_ns)
            (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) || now_ns >= peer->watch.next_ns;
 }
 
-uint64_t peer_next_ns(const struct peer *peer)
+uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
 {
+    if (node->shutting_down)
+        return peer->close_due ? node->now_ns : TIME_NEVER;
     uint64_t next_ns = peer->hello_due_ns;
     /* A peer that is down is sent no probes: only the measurement's end is still to come. */
     if (peer->probe.active)

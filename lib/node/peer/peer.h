@@ -62,8 +62,10 @@ uint16_t peer_by_address(const struct node *node, const struct net_address *addr
 const char *peer_name(const struct node *node, uint16_t peer); /* the node's own for PEER_SELF */
 /* It has something to say: its port asks it at the next node_tx. */
 void peer_note_control(struct node *node, const struct peer *peer);
-bool peer_control_due(const struct peer *peer, uint64_t now_ns);
-uint64_t peer_next_ns(const struct peer *peer); /* when the next of that, or of its timers, is due */
+/* A node that shuts down says farewell, and nothing after that. */
+bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t now_ns);
+/* When the next of that, or of its timers, is due. */
+uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
 /* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
  * way is as kind to it. */
 uint64_t peer_message_ns(const struct peer *peer);
