@@ -23,6 +23,7 @@ void node_config_defaults(struct node_config *config)
     config->plan_timeout_ns = 10 * NS_PER_S;
     config->distribute_timeout_ns = 20 * NS_PER_S;
     config->stall_timeout_ns = 20 * NS_PER_S;
+    config->finish_timeout_ns = 3600 * NS_PER_S; /* 100 GB of dirty pages at 30 MB/s */
 }
 
 static bool check_ports(const struct node_config *config, struct err *err)

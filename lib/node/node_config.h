@@ -65,6 +65,7 @@ struct node_config {
     uint64_t plan_timeout_ns;       /* no plan by then fails the job */
     uint64_t distribute_timeout_ns; /* a site that has not confirmed by then fails the job */
     uint64_t stall_timeout_ns;      /* a running site that made no progress for so long has failed */
+    uint64_t finish_timeout_ns; /* a site that holds all: how long its disk may take to make that durable */
 };
 
 /* Defaults of every field that has one; name, ports and peers stay empty. */

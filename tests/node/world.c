@@ -281,7 +281,10 @@ static bool serve_disk(struct world *world, struct world_node *node)
     for (uint16_t at = 0; at < asked; at++) {
         struct disk_reply *reply = &replies[answered];
         disk_answer(world, node, &requests[at], reply);
-        if (node->disk_ns == 0) {
+        uint64_t late_ns = node->disk_fault == NULL ? 0 : node->disk_fault(&requests[at], reply);
+        if (reply->op == DISK_FINISH && reply->status != DISK_OK)
+            node->files[reply->handle].finished = false;
+        if (node->disk_ns + late_ns == 0) {
             answered++;
             continue;
         }
@@ -290,7 +293,7 @@ static bool serve_disk(struct world *world, struct world_node *node)
         if (node->reply_count > 0)
             from_ns = MAX(from_ns, node->replies[node->reply_count - 1].at_ns);
         node->replies[node->reply_count++] =
-            (struct world_reply){.at_ns = from_ns + node->disk_ns, .reply = *reply};
+            (struct world_reply){.at_ns = from_ns + node->disk_ns + late_ns, .reply = *reply};
     }
     node_disk_done(node->node, replies, answered, world->now_ns);
     uint32_t due = 0;

@@ -47,6 +47,8 @@ struct world_node {
     uint64_t corrupt_block; /* this block's first WRITE hashes wrongly; UINT64_MAX: none */
     uint64_t disk_ns; /* how long the disk takes for one READ or WRITE, one after the other; 0: at once */
     bool disk_stuck;  /* takes no requests */
+    /* May alter an answer of the disk; returns how much later than others it comes. NULL: a good disk. */
+    uint64_t (*disk_fault)(const struct disk_request *request, struct disk_reply *reply);
     struct world_reply *replies; /* in order of time */
     uint32_t reply_count;
     uint64_t refused_until_ns; /* its port takes no data until then */

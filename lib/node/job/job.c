@@ -12,10 +12,11 @@
 /* Sums over all jobs stay far below 2^64. */
 #define CHILD_RATE_BPS_MAX 100000000000000ULL
 
-void job_enter(struct job *job, enum job_phase phase)
+void job_enter(struct node *node, struct job *job, enum job_phase phase)
 {
     CHECK(phase_may_follow(job->phase, phase));
     job->phase = phase;
+    job->phase_ns = node->now_ns;
 }
 
 enum job_state job_state(const struct job *job)
@@ -101,7 +102,7 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
     if (job->object != NULL)
         object_disk_lost(job->object);
     if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
-        job_enter(job, PHASE_SERVING);
+        job_enter(node, job, PHASE_SERVING);
     if (job->object != NULL && job->kind->on_sink_lost != NULL)
         job->kind->on_sink_lost(node, job);
     node->counters.jobs_failed++;
@@ -110,9 +111,16 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
     core_schedule(node, now_ns);
 }
 
+void job_finish(struct node *node, struct job *job)
+{
+    job_enter(node, job, PHASE_FINISHING);
+    job_request(node, job, &(struct disk_request){.op = DISK_FINISH});
+}
+
 void job_verified(struct node *node, struct job *job, const char *text)
 {
-    job_enter(job, PHASE_SERVING);
+    if (job->phase != PHASE_SERVING)
+        job_enter(node, job, PHASE_SERVING);
     job->result = SITE_VERIFIED;
     name_copy(job->text, sizeof(job->text), text);
     job->news.status_due = true;

@@ -47,7 +47,7 @@ struct job_children {
 enum job_sink {
     SINK_CLOSED, /* not open yet, or no more */
     SINK_OPEN,
-    SINK_ENDED /* FINISH or ABORT was sent, or there is nothing to finish */
+    SINK_ENDED /* FINISH has succeeded, ABORT was sent, or there is nothing to finish */
 };
 
 struct job_disk {
@@ -75,10 +75,12 @@ struct job_resend {
 
 struct job {
     enum job_phase phase;
+    uint64_t phase_ns; /* since when */
     uint8_t slot;
     uint8_t generation;
     uint8_t outcome; /* enum job_state once the phase is CLOSING */
     uint8_t result;  /* enum site_state: this node's own copy, as a site */
+    uint8_t ends_as; /* enum job_state: how it is to end once its disk has finished; 0: it is not to end */
     uint32_t id;
     uint32_t epoch;
     uint16_t source_peer;           /* PEER_SELF at the source */
@@ -116,8 +118,8 @@ static inline bool job_is_known(const struct job *job)
 }
 
 /* ---- job.c ---- */
-void job_enter(struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
-enum job_state job_state(const struct job *job);       /* as others see it */
+void job_enter(struct node *node, struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
+enum job_state job_state(const struct job *job);                          /* as others see it */
 /* This node's own copy can't be kept: it relays from memory only. */
 bool job_sink_lost(const struct job *job);
 void job_request(struct node *node, struct job *job, const struct disk_request *request);
@@ -130,3 +132,5 @@ uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers *
 void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void job_verified(struct node *node, struct job *job, const char *text);
+/* Everything is there: the disk is to make it durable and give it its name. */
+void job_finish(struct node *node, struct job *job);

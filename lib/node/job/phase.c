@@ -10,7 +10,7 @@
  *   OPENING       the disk has answered
  *   READY         START
  *   RUNNING       its copy is whole, or can't be had
- *   FINISHING     the disk has answered
+ *   FINISHING     the disk has answered; finish_timeout. Whatever ends the job meanwhile waits for that
  *   SERVING       CLOSE_JOB
  *   all of them   CLOSE_JOB; the source restarted, or is silent for stall_timeout
  * Both:
@@ -37,7 +37,7 @@ static const struct phase_rule {
     [PHASE_OPENING] = {JOB_DISTRIBUTING, TO(READY) | TO(CLOSING)},
     [PHASE_READY] = {JOB_DISTRIBUTING, TO(READY) | TO(RUNNING) | TO(CLOSING)},
     [PHASE_RUNNING] = {JOB_RUNNING, TO(FINISHING) | TO(SERVING) | TO(CLOSING)},
-    [PHASE_FINISHING] = {JOB_RUNNING, TO(SERVING) | TO(CLOSING)},
+    [PHASE_FINISHING] = {JOB_RUNNING, TO(SERVING)},
     [PHASE_SERVING] = {JOB_RUNNING, TO(CLOSING)},
     [PHASE_CLOSING] = {JOB_DONE, TO(CLOSED)},
     [PHASE_CLOSED] = {JOB_DONE, TO(FREE)},

@@ -46,7 +46,7 @@ struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, u
     job->parent = PEER_NONE;
     job->source_peer = PEER_NONE;
     job->controls.priority = JOB_PRIORITY_NORMAL;
-    job_enter(job, first);
+    job_enter(node, job, first);
     node->job_ids[job->slot] = id;
     node->counters.jobs_started++;
     return job;
@@ -54,6 +54,6 @@ struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, u
 
 void job_free(struct node *node, struct job *job)
 {
-    job_enter(job, PHASE_FREE);
+    job_enter(node, job, PHASE_FREE);
     node->job_ids[job->slot] = 0;
 }

@@ -202,14 +202,14 @@ static bool read_back(struct node *node, struct job *job, const struct disk_repl
 
 static void on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
-    if (reply->status == DISK_OK)
-        name_copy(job->note, sizeof(job->note), reply->note);
-    if (phase_ends(job->phase))
-        return;
-    if (reply->status == DISK_OK)
-        job_verified(node, job, reply->text);
-    else
+    if (reply->status != DISK_OK) {
         job_fail(node, job, now_ns, "%s", reply->text);
+        return; /* ABORT takes away what is there */
+    }
+    job->disk.sink = SINK_ENDED;
+    name_copy(job->note, sizeof(job->note), reply->note);
+    if (!phase_ends(job->phase))
+        job_verified(node, job, reply->text);
 }
 
 static bool on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns,
@@ -239,9 +239,7 @@ static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
         job_verified(node, job, "relayed");
         return;
     }
-    job_enter(job, PHASE_FINISHING);
-    job->disk.sink = SINK_ENDED;
-    job_request(node, job, &(struct disk_request){.op = DISK_FINISH});
+    job_finish(node, job);
 }
 
 static void on_tick(struct node *node, struct job *job, uint64_t now_ns)

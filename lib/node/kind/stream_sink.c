@@ -152,9 +152,8 @@ void stream_check_complete(struct node *node, struct job *job)
     if (job->result != SITE_RECEIVING || stream->window.next != stream->window.symbols)
         return;
     stream->verified_bytes = stream->bytes;
-    job_enter(job, PHASE_FINISHING);
     job->disk.sink = SINK_ENDED;
-    job_request(node, job, &(struct disk_request){.op = DISK_FINISH});
+    job_finish(node, job);
 }
 
 void stream_on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)

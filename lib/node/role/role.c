@@ -13,7 +13,7 @@ static void closing_tick(struct node *node, struct job *job)
         job->kind->on_closing(node, job);
     if (job->disk.outstanding > 0)
         return;
-    if (job->source != NULL && !manifest_write(node, job))
+    if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
         return;
     if (job->disk.sink != SINK_CLOSED) {
         bool abort = job->source == NULL && job->disk.sink != SINK_ENDED;
@@ -28,7 +28,7 @@ static void closing_tick(struct node *node, struct job *job)
         job->object = NULL;
     }
     if (job->object == NULL && !job->news.confirm_due)
-        job_enter(job, PHASE_CLOSED);
+        job_enter(node, job, PHASE_CLOSED);
 }
 
 static void open_tick(struct node *node, struct job *job, uint64_t now_ns)
@@ -81,7 +81,7 @@ void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_
             source_on_peer_lost(node, job, peer, restarted, now_ns);
         else if (restarted && peer == job->source_peer)
             site_on_source_lost(node, job, now_ns);
-        else if (restarted && peer == job->parent)
+        else if (restarted && peer == job->parent && job->phase < PHASE_FINISHING)
             job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, peer));
     }
 }

@@ -13,16 +13,48 @@ static bool is_whole(const struct job *job)
     return job->result == SITE_VERIFIED || job->result == SITE_SKIPPED;
 }
 
-static void close_as_it_is(struct node *node, struct job *job, uint64_t now_ns)
+/* What FINISH does is done, whatever else happens meanwhile: its answer is waited for, and decides. */
+static void end_as(struct node *node, struct job *job, enum job_state outcome, uint64_t now_ns)
 {
-    close_begin(node, job, is_whole(job) ? JOB_DONE : JOB_FAILED, now_ns);
+    if (job->phase == PHASE_FINISHING)
+        job->ends_as = (uint8_t)outcome;
+    else
+        close_begin(node, job, is_whole(job) ? JOB_DONE : outcome, now_ns);
+}
+
+/* The disk has answered, or takes too long: what has waited for that comes now. */
+static void on_finished(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job->ends_as == 0 || phase_ends(job->phase))
+        return;
+    if (job->news.status_due)
+        site_send_status(node, job, now_ns);
+    end_as(node, job, (enum job_state)job->ends_as, now_ns);
+}
+
+static void check_finishing(struct node *node, struct job *job, uint64_t now_ns)
+{
+    uint64_t timeout_ns = node->config.finish_timeout_ns;
+    if (job->phase != PHASE_FINISHING || now_ns < later_ns(job->phase_ns, timeout_ns))
+        return;
+    job_fail(node, job, now_ns, "its disk has not ended the object within %u s",
+             (unsigned)(timeout_ns / NS_PER_S));
+    on_finished(node, job, now_ns);
+}
+
+/* The source is gone for good. A copy that is being finished does not need it any more. */
+static void on_source_gone(struct node *node, struct job *job, const char *how, uint64_t now_ns)
+{
+    if (job->phase != PHASE_FINISHING)
+        job_fail(node, job, now_ns, "the source %s %s", peer_name(node, job->source_peer), how);
+    end_as(node, job, JOB_FAILED, now_ns);
 }
 
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
 {
     if (job->phase != PHASE_READY)
         return;
-    job_enter(job, PHASE_RUNNING);
+    job_enter(node, job, PHASE_RUNNING);
     job->started_ns = now_ns;
     edges_start(node, job, now_ns);
     if (job->kind->on_start != NULL)
@@ -31,7 +63,7 @@ void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
         return;
     if (job->geometry.blocks > 0)
         site_tell_have(node, job);
-    job_enter(job, PHASE_SERVING);
+    job_enter(node, job, PHASE_SERVING);
 }
 
 void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
@@ -47,6 +79,8 @@ void site_on_disk(struct node *node, struct job *job, const struct disk_reply *r
     case DISK_DRAIN:
     case DISK_FINISH:
         job->kind->on_disk(node, job, reply, now_ns, failure);
+        if (reply->op == DISK_FINISH)
+            on_finished(node, job, now_ns);
         return;
     case DISK_OPEN_SOURCE:
     case DISK_ABORT:
@@ -61,22 +95,24 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 {
     if (phase_ends(job->phase))
         return;
-    bool whole = is_whole(job);
-    if (!whole && job->text[0] == '\0')
+    if (!is_whole(job) && job->text[0] == '\0')
         name_copy(job->text, sizeof(job->text), close->text);
     bool cancelled = close->fixed.outcome == CLOSE_CANCELLED;
-    close_begin(node, job, whole ? JOB_DONE : cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
+    end_as(node, job, cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
 }
 
 /* Whether the source is to hear how far this site is, now. */
 static bool has_news(const struct node *node, const struct job *job, uint64_t now_ns)
 {
     uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
-    bool progress = job->phase == PHASE_RUNNING && bytes != job->news.status_bytes &&
+    bool changes = job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING;
+    bool progress = changes && bytes != job->news.status_bytes &&
                     now_ns >= later_ns(job->news.status_ns, STATUS_INTERVAL_NS);
     /* It has everything, but the source does not know from others what its children wait for. */
     for (uint8_t child = 0; child < job->children.count && job->phase == PHASE_SERVING; child++)
         progress = progress || (now_ns >= later_ns(job->news.status_ns, NS_PER_S) && flow_owes(job, child));
+    progress =
+        progress || (job->phase == PHASE_FINISHING && now_ns >= later_ns(job->news.status_ns, NS_PER_S));
     /* Progress is not worth the places that the end of a job needs. */
     return job->news.status_due || (progress && post_has_ample_room(node, job->source_peer));
 }
@@ -85,18 +121,19 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     if (job->kind->check_complete != NULL)
         job->kind->check_complete(node, job, now_ns);
+    check_finishing(node, job, now_ns);
+    if (phase_ends(job->phase))
+        return;
     if (has_news(node, job, now_ns))
         site_send_status(node, job, now_ns);
     /* A source that stays silent will not close the job any more. */
     const struct peer *source = &node->peers[job->source_peer];
     if (source->state == PEER_UP || now_ns < later_ns(source->down_since_ns, node->config.stall_timeout_ns))
         return;
-    job_fail(node, job, now_ns, "the source %s does not answer", peer_name(node, job->source_peer));
-    close_as_it_is(node, job, now_ns);
+    on_source_gone(node, job, "does not answer", now_ns);
 }
 
 void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)
 {
-    job_fail(node, job, now_ns, "the source %s restarted", peer_name(node, job->source_peer));
-    close_as_it_is(node, job, now_ns);
+    on_source_gone(node, job, "restarted", now_ns);
 }

@@ -98,7 +98,7 @@ static void refuse(struct node *node, struct job *job, const char *text, uint64_
 
 static void confirm_ready(struct node *node, struct job *job)
 {
-    job_enter(job, PHASE_READY);
+    job_enter(node, job, PHASE_READY);
     bool skipped = job->result == SITE_SKIPPED;
     if (skipped)
         object_mark_held(job->object);

@@ -42,7 +42,8 @@ struct site {
     uint8_t laggard;
     struct wire_edge edges[CONTROL_CHILDREN_MAX];
     struct site_limits limits; /* until it ended */
-    uint64_t progress_ns;
+    uint64_t progress_ns;      /* when its bytes last grew … */
+    uint64_t told_ns;          /* … and when it last told anything */
     uint64_t complete_ns;
     char text[CONTROL_TEXT_BYTES];
 };
@@ -115,6 +116,8 @@ struct site_limit source_site_limit(const struct node *node, const struct job *j
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);
 void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);
+/* Of a job that is over: what some sites really got is still to be heard. */
+bool source_awaits_ends(const struct node *node, const struct job *job);
 /* Children whom this node's stream has dropped. */
 void source_take_dropped(struct job *job, uint64_t now_ns);
 

@@ -35,7 +35,7 @@ struct job *source_by_name(struct node *node, const char *name)
 
 void source_enter(struct node *node, struct job *job, enum job_phase phase, uint64_t deadline_ns)
 {
-    job_enter(job, phase);
+    job_enter(node, job, phase);
     job->source->deadline_ns = deadline_ns;
     core_note_state(node, job->id, job_state(job));
 }

@@ -50,7 +50,7 @@ static void start_sites(struct node *node, struct job *job, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        site->progress_ns = now_ns;
+        site->progress_ns = site->told_ns = now_ns;
         if (site->included)
             site->unsent = CONTROL_START;
     }

@@ -6,12 +6,45 @@
 #include "node/role/controls.h"
 #include "node/role/source.h"
 
+/* The disk of a site that holds everything is at its last step, or was so when the job ended. */
+static bool is_finishing(const struct job *job, const struct site *site)
+{
+    return site->included && !site->ended && !job->kind->endless &&
+           site->verified_bytes == job->geometry.size_bytes;
+}
+
+bool source_awaits_ends(const struct node *node, const struct job *job)
+{
+    if (job->started_ns == 0 || node->now_ns >= later_ns(job->ended_ns, node->config.stall_timeout_ns))
+        return false;
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        const struct site *site = &job->source->sites[index];
+        if (is_finishing(job, site) && node->peers[site->peer].state == PEER_UP)
+            return true;
+    }
+    return false;
+}
+
+static void on_late_end(struct job *job, struct site *site, const struct control_status *status,
+                        uint64_t now_ns)
+{
+    if (site->ended || status->fixed.state == SITE_RECEIVING)
+        return;
+    source_site_ended(site, (enum site_state)status->fixed.state, status->text, now_ns);
+    if (job->outcome == JOB_CANCELLED && site->state == SITE_VERIFIED)
+        snprintf(job->text, sizeof(job->text), "cancelled by the operator when %s had it whole already",
+                 site->name);
+}
+
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns)
 {
     struct site *site = source_site(job, peer);
+    if (site != NULL && phase_ends(job->phase))
+        on_late_end(job, site, status, now_ns);
     if (site == NULL || !phase_runs(job->phase))
         return;
+    site->told_ns = now_ns;
     source_take_edges(site, status);
     if (site->ended)
         return;
@@ -46,9 +79,11 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
 {
     const struct peer *peer = &node->peers[site->peer];
     bool silent = peer->state != PEER_UP;
-    /* A site that holds everything may take its time to sync its disk, as long as it is alive. */
-    bool syncing = !silent && site->verified_bytes == job->geometry.size_bytes;
-    if (syncing || now_ns < later_ns(site->progress_ns, node->config.stall_timeout_ns))
+    uint64_t stall_ns = node->config.stall_timeout_ns;
+    /* A site that holds everything may take its time to sync its disk, as long as it says that it does. */
+    bool syncing = !silent && is_finishing(job, site) && now_ns < later_ns(site->told_ns, stall_ns) &&
+                   now_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
+    if (syncing || now_ns < later_ns(site->progress_ns, stall_ns))
         return;
     unsigned seconds = (unsigned)((now_ns - site->progress_ns) / NS_PER_S);
     const char *parent = silent_parent(node, job, site);

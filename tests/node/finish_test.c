@@ -1,0 +1,135 @@
+/* The last step of a site, FINISH: a disk that takes long, for ever, or fails, and a cancel meanwhile. */
+#include "check.h"
+
+static uint64_t finish_ns;
+static bool finish_fails;
+
+static uint64_t slow_finish(const struct disk_request *request, struct disk_reply *reply)
+{
+    if (request->op != DISK_FINISH)
+        return 0;
+    if (finish_fails) {
+        reply->status = DISK_FAILED;
+        snprintf(reply->text, sizeof(reply->text), "fsync: Input/output error");
+    }
+    return finish_ns;
+}
+
+/* n0 → n1, whose disk ends the file only after so long. */
+static void begin(uint64_t takes_ns, bool fails)
+{
+    finish_ns = takes_ns;
+    finish_fails = fails;
+    world_init(&world, 2, 1);
+    world.nodes[1].disk_fault = slow_finish;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+}
+
+static const struct world_file *file_at_n1(void)
+{
+    for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++)
+        if (world.nodes[1].files[handle].path[0] != '\0')
+            return &world.nodes[1].files[handle];
+    fail_msg("n1 has opened no file");
+    return NULL;
+}
+
+/* What a long fsync needs is the site's business while it says that it is alive. */
+static void node_finish__longer_than_the_stall_timeout(void **state)
+{
+    (void)state;
+    static const uint64_t takes_ns[] = {NS_PER_S, 40 * NS_PER_S, 600 * NS_PER_S};
+    for (size_t row = 0; row < sizeof(takes_ns) / sizeof(takes_ns[0]); row++) {
+        begin(takes_ns[row], false);
+        run_until_over(0, "j", takes_ns[row] + 10 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_state(1, "j", JOB_DONE);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+/* … but not for ever. */
+static void node_finish__never_answered(void **state)
+{
+    (void)state;
+    begin(0, false);
+    finish_ns = 100000 * NS_PER_S;
+    uint64_t limit_ns = world.nodes[1].config.finish_timeout_ns;
+    assert_true(limit_ns >= 1000 * NS_PER_S);
+    world_run_until(&world, world.now_ns + limit_ns - 10 * NS_PER_S);
+    assert_state(0, "j", JOB_RUNNING);
+    run_until_over(0, "j", 60 * NS_PER_S);
+    assert_state(0, "j", JOB_FAILED);
+    assert_text(0, "j", "n1: its disk has not ended the object within");
+    world_end(&world);
+}
+
+static void node_finish__silent_peer_is_no_slow_disk(void **state)
+{
+    (void)state;
+    begin(600 * NS_PER_S, false);
+    world_run_until(&world, world.now_ns + 10 * NS_PER_S);
+    assert_state(0, "j", JOB_RUNNING);
+    world_kill(&world, 1);
+    run_until_over(0, "j", 40 * NS_PER_S);
+    assert_text(0, "j", "n1: does not answer for");
+    world_end(&world);
+}
+
+/* The part file must not stay. */
+static void node_finish__failed_is_aborted(void **state)
+{
+    (void)state;
+    begin(0, true);
+    run_until_over(0, "j", 10 * NS_PER_S);
+    assert_state(0, "j", JOB_FAILED);
+    assert_text(0, "j", "n1: fsync: Input/output error");
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_clean();
+    assert_true(file_at_n1()->aborted);
+    world_end(&world);
+}
+
+/* The name appears: neither node may say that it does not. */
+static void node_finish__cancelled_meanwhile(void **state)
+{
+    (void)state;
+    static const struct {
+        bool fails;
+        uint8_t site_state, job_state;
+        const char *text;
+    } rows[] = {{false, SITE_VERIFIED, JOB_DONE, "cancelled by the operator when n1 had it whole already"},
+                {true, SITE_FAILED, JOB_CANCELLED, "cancelled by the operator"}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        begin(5 * NS_PER_S, rows[row].fails);
+        world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+        assert_state(0, "j", JOB_RUNNING);
+        assert_true(world_cancel_job(&world, 0, "j"));
+        world_run_until(&world, world.now_ns + 10 * NS_PER_S);
+        assert_state(0, "j", JOB_CANCELLED);
+        assert_text(0, "j", rows[row].text);
+        assert_int_equal(world_view(&world, 0, "j")->sites[0].state, rows[row].site_state);
+        assert_state(1, "j", rows[row].job_state);
+        assert_int_equal(file_at_n1()->finished, !rows[row].fails);
+        assert_int_equal(file_at_n1()->aborted, rows[row].fails);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(node_finish__longer_than_the_stall_timeout),
+        cmocka_unit_test(node_finish__never_answered),
+        cmocka_unit_test(node_finish__silent_peer_is_no_slow_disk),
+        cmocka_unit_test(node_finish__failed_is_aborted),
+        cmocka_unit_test(node_finish__cancelled_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
