@@ -109,6 +109,20 @@ bool object_load_begin(struct object *object, uint32_t ahead_max, uint64_t *bloc
            load_backlogs(object, backlog_slots(object->store), block, slot);
 }
 
+bool object_load_unhashed(struct object *object, uint64_t *block, uint32_t *slot)
+{
+    uint64_t blocks = object->geometry.blocks;
+    if (object->read_next < blocks)
+        return false;
+    while (object->hash_next < blocks &&
+           (object->hash_known[object->hash_next] != 0 || object->slot_of[object->hash_next] != SLOT_NONE))
+        object->hash_next++;
+    if (object->hash_next == blocks || !load(object, object->hash_next, 0, slot))
+        return false;
+    *block = object->hash_next++;
+    return true;
+}
+
 static struct slot *end_loading(struct object *object, uint64_t block)
 {
     CHECK(object->state[block] == BLOCK_READING);

@@ -248,6 +248,11 @@ static void count_verified(struct object *object, uint64_t block)
     object->verified_bytes += geometry_block_length(&object->geometry, block);
 }
 
+uint32_t object_bad_count(const struct object *object, uint64_t block)
+{
+    return object->hash_known[block] / HASH_BAD;
+}
+
 /* The content of the block is bad. Its children learn that from the hash themselves: those that acked all of
  * it are not sent more before they ask (RESEND), the others get all of it anew. */
 static void reject_block(struct object *object, uint64_t block)
@@ -256,6 +261,9 @@ static void reject_block(struct object *object, uint64_t block)
     uint32_t length = geometry_block_length(&object->geometry, block);
     uint32_t index = object->slot_of[block];
     bool reading = object->state[block] == BLOCK_READING;
+    object->hash_known[block] &= (uint8_t)~HASH_COMPUTED;
+    if (object_bad_count(object, block) < OBJECT_BAD_MAX)
+        object->hash_known[block] = (uint8_t)(object->hash_known[block] + HASH_BAD);
     uint8_t state = reading ? store->slots[index].loaded : object->state[block];
     object->received_bytes -= length;
     if (state == BLOCK_VERIFIED) {
@@ -324,12 +332,12 @@ bool object_expect(struct object *object, uint64_t block, const struct wire_hash
         return expect_at_source(object, block, hash);
     if ((object->hash_known[block] & HASH_COMPUTED) == 0) {
         object->hash[block] = *hash;
-        object->hash_known[block] = HASH_EXPECTED;
+        object->hash_known[block] |= HASH_EXPECTED;
         return true;
     }
     if (memcmp(&object->hash[block], hash, sizeof(*hash)) != 0) {
         object->hash[block] = *hash;
-        object->hash_known[block] = HASH_EXPECTED;
+        object->hash_known[block] |= HASH_EXPECTED;
         reject_block(object, block);
         return false;
     }
@@ -341,5 +349,32 @@ bool object_expect(struct object *object, uint64_t block, const struct wire_hash
         *state = BLOCK_VERIFIED;
         count_verified(object, block);
     }
+    return true;
+}
+
+bool object_load_check(struct object *object, uint64_t block, const struct wire_hash *hash)
+{
+    CHECK(object->state[block] == BLOCK_READING);
+    if ((object->hash_known[block] & HASH_BITS) == 0)
+        object->hash[block] = *hash;
+    if (memcmp(&object->hash[block], hash, sizeof(*hash)) == 0) {
+        object->hash_known[block] |= HASH_COMPUTED;
+        return true;
+    }
+    if (!object->store->slots[object->slot_of[block]].rejected)
+        reject_block(object, block);
+    return false;
+}
+
+bool object_let_go(struct object *object, uint64_t block)
+{
+    uint32_t index = object->slot_of[block];
+    const struct slot *slot = &object->store->slots[index];
+    CHECK(object->state[block] == BLOCK_FILLING && slot->have_count == slot->symbols);
+    if ((object->active & ~slot->done) != 0)
+        return false;
+    object->received_bytes -= geometry_block_length(&object->geometry, block);
+    object->state[block] = BLOCK_ABSENT;
+    slot_retire(object->store, index);
     return true;
 }

@@ -8,6 +8,8 @@
 /* object.hash_known */
 #define HASH_EXPECTED 1
 #define HASH_COMPUTED 2
+#define HASH_BITS     3
+#define HASH_BAD      4 /* counts in the bits above */
 
 /* Puts the slot into the class that its state calls for. To be called after every change that may matter:
  * holds from or to 0, block state, masks, the object's active children. */

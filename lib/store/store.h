@@ -44,6 +44,8 @@ struct feed {
     uint64_t blocks_done;    /* fully acked */
 };
 
+#define OBJECT_BAD_MAX 63 /* what fits beside two bits */
+
 struct object {
     bool in_use;
     bool source;  /* all blocks lie in the source file */
@@ -54,12 +56,13 @@ struct object {
     uint64_t pool_blocks;    /* whole bitmap words */
     uint32_t *slot_of;       /* per block; SLOT_NONE */
     uint8_t *state;          /* enum block_state */
-    uint8_t *hash_known;     /* bit 0: expected (the source's), bit 1: computed here */
+    uint8_t *hash_known;     /* bit 0: expected (the source\'s), bit 1: computed here; above: times bad */
     struct wire_hash *hash;  /* whichever came first; compared when the other comes */
     uint64_t *loadable;      /* bitmap: HELD or VERIFIED, on disk, without a slot */
     uint64_t received_bytes; /* payload held, counted once */
     uint64_t verified_bytes;
     uint64_t blocks_verified;
+    uint64_t hash_next;   /* blocks below were looked at by object_load_unhashed */
     uint64_t read_next;   /* next block to read ahead; `blocks` where nothing is */
     uint32_t ahead_count; /* slots read ahead that no child was sent all of */
     uint32_t slots_in_use;
@@ -111,11 +114,23 @@ void object_write_failed(struct object *object, uint64_t block);
  * the object is as before. */
 bool object_expect(struct object *object, uint64_t block, const struct wire_hash *hash);
 
+/* How often the block's content was found to be bad, at most OBJECT_BAD_MAX. */
+uint32_t object_bad_count(const struct object *object, uint64_t block);
+/* A whole block that the disk is not to have, and that lies in memory for the children: once all of them have
+ * acked it it is ABSENT and its slot free. False: some child lacks it. */
+bool object_let_go(struct object *object, uint64_t block);
+
 /* Read-ahead and slow children: the next block that ought to be read from disk into a slot, within memory:
  * first for a child with a backlog and nothing else to send, then read-ahead (up to `ahead_max` slots that no
  * child was sent all of), then the other backlogs. Takes and holds a slot, state READING. False: nothing to
  * read now, or no slot. */
 bool object_load_begin(struct object *object, uint32_t ahead_max, uint64_t *block, uint32_t *slot);
+/* The hash of what the disk has put into the slot, before object_load_done. False: it contradicts what is
+ * known of the block, which is ABSENT again; object_load_done then returns the slot. */
+bool object_load_check(struct object *object, uint64_t block, const struct wire_hash *hash);
+/* At a source that has read ahead to its end: the next block that no child needed, so that its hash is not
+ * known; others down the tree may need that. Else as object_load_begin. */
+bool object_load_unhashed(struct object *object, uint64_t *block, uint32_t *slot);
 /* The disk filled the slot; the hold ends. All its symbols have arrived, for the children that lack them. */
 void object_load_done(struct object *object, uint64_t block);
 /* The read failed; the hold ends and the slot is returned. Another object_load_begin would try it again. */

@@ -26,7 +26,7 @@ enum job_state job_state(const struct job *job)
 
 bool job_sink_lost(const struct job *job)
 {
-    return job->result == SITE_FAILED;
+    return job->disk.lost;
 }
 
 void job_request(struct node *node, struct job *job, const struct disk_request *request)
@@ -87,16 +87,39 @@ bool job_install(struct node *node, struct job *job, struct err *err)
     return true;
 }
 
-void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+static void __attribute__((format(printf, 3, 0)))
+copy_failed(struct node *node, struct job *job, const char *format, va_list arguments)
 {
-    if (job->result != SITE_RECEIVING)
+    vsnprintf(job->text, sizeof(job->text), format, arguments);
+    job->result = SITE_FAILED;
+    job->news.status_due = true;
+    node->counters.jobs_failed++;
+    core_note_state(node, job->id, SITE_FAILED);
+    core_wake_jobs(node, node->now_ns);
+    core_schedule(node, node->now_ns);
+}
+
+void job_revoke(struct node *node, struct job *job, const char *format, ...)
+{
+    if (job->result == SITE_FAILED)
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(job->text, sizeof(job->text), format, arguments);
+    copy_failed(node, job, format, arguments);
     va_end(arguments);
-    job->result = SITE_FAILED;
-    job->news.status_due = true;
+}
+
+/* A copy that was whole before stays so. */
+void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
+{
+    if (job->disk.lost)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    if (job->result == SITE_RECEIVING)
+        copy_failed(node, job, format, arguments);
+    va_end(arguments);
+    job->disk.lost = true;
     /* From now on blocks live in memory until every child has them. A child that needs one which is only on
      * the lost disk cannot be served: it will be named by the source's stall check. */
     if (job->object != NULL)
@@ -105,8 +128,6 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
         job_enter(node, job, PHASE_SERVING);
     if (job->object != NULL && job->kind->on_sink_lost != NULL)
         job->kind->on_sink_lost(node, job);
-    node->counters.jobs_failed++;
-    core_note_state(node, job->id, SITE_FAILED);
     core_wake_jobs(node, now_ns);
     core_schedule(node, now_ns);
 }

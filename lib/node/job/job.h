@@ -56,6 +56,8 @@ struct job_disk {
     uint32_t outstanding; /* requests that are not answered */
     uint32_t loads;       /* of them READs */
     bool writes_waiting;  /* whole blocks stay in memory until the disk queue has room */
+    bool lost;            /* can't be used any more: this node relays from memory */
+    bool blocks_kept;     /* some blocks are in memory because the disk does not keep them right */
 };
 
 /* As a site: what others are still to be told. What found a queue full stays due. */
@@ -131,6 +133,10 @@ uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers *
  * suffer. Only the first failure counts. */
 void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The copy here is not what the source has, whatever was told before; what the disk holds for the children
+ * goes on. Only the first failure counts. */
+void job_revoke(struct node *node, struct job *job, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void job_verified(struct node *node, struct job *job, const char *text);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);

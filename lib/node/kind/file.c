@@ -1,9 +1,14 @@
+#include <inttypes.h>
+
 #include "node/flow/flow.h"
 #include "node/kind/file.h"
 
 #include "node/flow/behind.h"
 #include "node/flow/hashes.h"
 #include "node/peer/post.h"
+
+/* A block that was bad so often will not become good. */
+#define BLOCK_BAD_MAX 8
 
 /* ---- to the disk ---- */
 
@@ -23,8 +28,19 @@ static bool writes_to_disk(const struct job *job)
     return job->part.fixed.keep && !job_sink_lost(job) && job->disk.sink != SINK_CLOSED;
 }
 
+/* A whole block that the disk is not to have (any more). */
+static bool keeps_in_memory(const struct job *job, uint64_t block)
+{
+    uint32_t bad = object_bad_count(job->object, block);
+    return bad >= BLOCK_BAD_MAX || (bad > 0 && job->disk.sink == SINK_ENDED);
+}
+
 static void on_block(struct node *node, struct job *job, uint64_t block)
 {
+    if (keeps_in_memory(job, block)) {
+        job->disk.blocks_kept = true;
+        return;
+    }
     if (!writes_to_disk(job)) {
         /* A pure relay, or one whose disk failed: the block lives in memory until every child has it. */
         object_write_begin(job->object, block);
@@ -52,6 +68,18 @@ static void write_waiting(struct node *node, struct job *job)
     }
 }
 
+static void let_go_of_kept(struct node *node, struct job *job)
+{
+    bool left = false;
+    for (uint32_t index = 0; index < node->store.slot_count && job->disk.blocks_kept; index++) {
+        const struct slot *slot = &node->store.slots[index];
+        if (slot->object == job->object && !slot->retired && slot->have_count == slot->symbols &&
+            job->object->state[slot->block] == BLOCK_FILLING && keeps_in_memory(job, slot->block))
+            left |= !object_let_go(job->object, slot->block);
+    }
+    job->disk.blocks_kept = left;
+}
+
 /* ---- from the disk: read-ahead at the source, slow children anywhere ---- */
 
 /* Own jobs must not fill the memory that blocks of others pass through. */
@@ -65,13 +93,20 @@ static bool leaves_room(const struct node *node, const struct job *job)
     return true;
 }
 
+static bool load_begin(struct job *job, uint32_t ahead, uint64_t *block, uint32_t *slot)
+{
+    bool hashed = job->source != NULL && job->part.fixed.hash != PART_HASH_NONE;
+    return object_load_begin(job->object, ahead, block, slot) ||
+           (hashed && object_load_unhashed(job->object, block, slot));
+}
+
 static void load(struct node *node, struct job *job)
 {
     uint64_t block;
     uint32_t slot;
     uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4);
     while (job->disk.outstanding < READ_AHEAD_BLOCKS && leaves_room(node, job) &&
-           object_load_begin(job->object, ahead, &block, &slot)) {
+           load_begin(job, ahead, &block, &slot)) {
         struct disk_request request = {.op = DISK_READ,
                                        .length = geometry_block_length(&job->geometry, block),
                                        .offset = geometry_block_offset(&job->geometry, block),
@@ -105,14 +140,29 @@ bool file_post_blocks(struct node *node, const struct job *job, enum control_kin
 }
 
 /* The parent takes the block for one that was acked: until it is asked it will not send it again. */
-static void block_bad(struct node *node, struct job *job, uint64_t block)
+static void ask_again(struct node *node, struct job *job, uint64_t block)
 {
-    node->counters.blocks_bad++;
     if (job->parent >= node->peer_count || file_post_blocks(node, job, CONTROL_RESEND, block, 1))
         return;
     bool first = job->resend.end == 0;
     job->resend.first = first ? block : MIN(job->resend.first, block);
     job->resend.end = MAX(job->resend.end, block + 1);
+}
+
+/* The content of the block was not what the source has: as it came, or as the disk has given it back. */
+static void on_bad_block(struct node *node, struct job *job, uint64_t block, bool came)
+{
+    uint32_t bad = object_bad_count(job->object, block);
+    node->counters.blocks_bad++;
+    if (job->result == SITE_SKIPPED)
+        job_revoke(node, job, "block %" PRIu64 " of what is there is not what the source has", block);
+    else if (came && bad == BLOCK_BAD_MAX)
+        job_revoke(node, job, "block %" PRIu64 " came bad %u times from %s", block, BLOCK_BAD_MAX,
+                   peer_name(node, job->parent));
+    else if (!came && (bad == BLOCK_BAD_MAX || job->disk.sink == SINK_ENDED))
+        job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
+    if (bad <= BLOCK_BAD_MAX)
+        ask_again(node, job, block);
 }
 
 static bool lacks(const struct job *job, uint64_t block)
@@ -151,7 +201,7 @@ static void on_hashes(struct node *node, struct job *job, const struct control_h
     }
     for (uint16_t index = 0; index < hashes->fixed.count; index++)
         if (!object_expect(job->object, first + index, &hashes->hashes[index]))
-            block_bad(node, job, first + index);
+            on_bad_block(node, job, first + index, job->disk.sink != SINK_ENDED);
     hashes_send(node, job, now_ns);
 }
 
@@ -167,7 +217,7 @@ static void on_written(struct node *node, struct job *job, const struct disk_rep
     }
     bool hashed = job->part.fixed.hash != PART_HASH_NONE;
     if (!object_write_done(job->object, block, hashed, &reply->hash)) {
-        block_bad(node, job, block);
+        on_bad_block(node, job, block, true);
         return;
     }
     node->counters.blocks_verified++;
@@ -192,8 +242,12 @@ static bool read_at_source(struct job *job, const struct disk_reply *reply, char
 static bool read_back(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
     if (reply->status == DISK_OK) {
+        bool hashed = job->part.fixed.hash != PART_HASH_NONE;
+        bool good = !hashed || object_load_check(job->object, reply->cookie, &reply->hash);
         object_load_done(job->object, reply->cookie);
-        return true;
+        if (!good && !phase_ends(job->phase))
+            on_bad_block(node, job, reply->cookie, false);
+        return good;
     }
     object_load_failed(job->object, reply->cookie);
     job_fail(node, job, now_ns, "%s", reply->text);
@@ -232,7 +286,8 @@ static bool on_disk(struct node *node, struct job *job, const struct disk_reply 
 
 static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
 {
-    if (job->phase != PHASE_RUNNING || job->disk.outstanding > 0 || !object_complete(job->object))
+    if (job->phase != PHASE_RUNNING || job->result != SITE_RECEIVING || job->disk.outstanding > 0 ||
+        !object_complete(job->object))
         return;
     core_schedule(node, now_ns);
     if (!job->part.fixed.keep) {
@@ -249,6 +304,7 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
     bool finish_first = site && job->phase == PHASE_RUNNING && object_complete(job->object);
     if (site)
         write_waiting(node, job);
+    let_go_of_kept(node, job);
     if (job->disk.sink != SINK_CLOSED && !finish_first)
         load(node, job);
     hashes_send(node, job, now_ns);

@@ -38,6 +38,7 @@ struct site {
     uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
     uint16_t reports;  /* measured peers so far */
     uint64_t received_bytes, verified_bytes;
+    uint64_t received_max, verified_max; /* the most that it ever had */
     uint8_t edge_count; /* its edges to its children, and who lacks most, by its newest STATUS */
     uint8_t laggard;
     struct wire_edge edges[CONTROL_CHILDREN_MAX];

@@ -46,12 +46,19 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
         return;
     site->told_ns = now_ns;
     source_take_edges(site, status);
+    /* A copy that was whole may turn out to be bad when others need it. */
+    bool whole = site->state == SITE_SKIPPED || site->state == SITE_VERIFIED;
+    if (whole && status->fixed.state == SITE_FAILED)
+        source_site_ended(site, SITE_FAILED, status->text, now_ns);
     if (site->ended)
         return;
     source_note_limit(node, job, site, now_ns);
-    if (status->fixed.received_bytes != site->received_bytes ||
-        status->fixed.verified_bytes != site->verified_bytes)
+    /* Only what is more than ever before is progress: a block that comes bad again and again is not. */
+    if (status->fixed.received_bytes > site->received_max ||
+        status->fixed.verified_bytes > site->verified_max)
         site->progress_ns = now_ns;
+    site->received_max = MAX(site->received_max, status->fixed.received_bytes);
+    site->verified_max = MAX(site->verified_max, status->fixed.verified_bytes);
     site->received_bytes = status->fixed.received_bytes;
     site->verified_bytes = status->fixed.verified_bytes;
     if (status->fixed.state != SITE_RECEIVING)
