@@ -57,6 +57,8 @@ static bool on_confirm(struct node *node, struct peer *peer, const uint8_t *body
     struct job *job = job_of_source(node, confirm.fixed.job);
     if (job != NULL)
         source_on_confirm(node, job, peer->index, &confirm, now_ns);
+    if ((job == NULL || phase_ends(job->phase)) && confirm.fixed.answer != CONFIRM_REFUSED)
+        source_tell_end(node, job, confirm.fixed.job, peer->index, now_ns);
     return true;
 }
 
@@ -82,6 +84,8 @@ static bool on_status(struct node *node, struct peer *peer, const uint8_t *body,
     struct job *job = job_of_source(node, status.fixed.job);
     if (job != NULL)
         source_on_status(node, job, peer->index, &status, now_ns);
+    if (job == NULL || phase_ends(job->phase))
+        source_tell_end(node, job, status.fixed.job, peer->index, now_ns);
     return true;
 }
 

@@ -37,6 +37,7 @@ static bool jobs_alive(const struct node *node)
 
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
+    peer_note_answers(peer, now_ns);
     if (session_fell_silent(node, peer, now_ns))
         role_on_peer_lost(node, peer->index, false, now_ns);
     measure_tick_peer(node, peer, now_ns);

@@ -8,11 +8,12 @@
  *                 stall_timeout, or restarts, has failed; the others go on
  * A site:
  *   OPENING       the disk has answered
- *   READY         START
+ *   READY         START; finish_timeout
  *   RUNNING       its copy is whole, or can't be had
  *   FINISHING     the disk has answered; finish_timeout. Whatever ends the job meanwhile waits for that
  *   SERVING       CLOSE_JOB
- *   all of them   CLOSE_JOB; the source restarted, or is silent for stall_timeout
+ *   all of them   CLOSE_JOB, which also answers STATUS of a job that is over at its source; the source
+ *                 restarted, is silent for stall_timeout, or has acked nothing for twice as long
  * Both:
  *   CLOSING       the disk has answered everything, the ports have let go of the object, the sites are told
  *   CLOSED        another job needs the slot */

@@ -127,6 +127,24 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
     return MIN(next_ns, sender_next_ns(&peer->sender));
 }
 
+void peer_note_answers(struct peer *peer, uint64_t now_ns)
+{
+    if (peer->mail.out_acked == peer->mail.out_next || peer->mail.out_acked != peer->answered_messages)
+        peer->answered_ns = now_ns;
+    peer->answered_messages = peer->mail.out_acked;
+}
+
+bool peer_is_lost(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    uint64_t stall_ns = node->config.stall_timeout_ns;
+    return peer->state != PEER_UP && now_ns >= later_ns(peer->down_since_ns, stall_ns);
+}
+
+bool peer_is_deaf(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    return now_ns >= later_ns(peer->answered_ns, 2 * node->config.stall_timeout_ns);
+}
+
 void peer_note_control(struct node *node, const struct peer *peer)
 {
     node->ports[peer->port].control_mask |= 1ULL << peer->index;
@@ -141,6 +159,7 @@ static void shift(uint64_t *time_ns, uint64_t gap_ns)
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns)
 {
     shift(&peer->heard_ns, gap_ns);
+    shift(&peer->answered_ns, gap_ns);
     shift(&peer->down_since_ns, gap_ns);
     sender_on_standstill(&peer->sender, gap_ns);
     if (peer->probe.active) {

@@ -38,6 +38,8 @@ struct peer {
     uint32_t session_out; /* packets to it carry this */
     uint64_t silence_ns;  /* this long without a packet means that it is gone */
     uint64_t heard_ns;
+    uint64_t answered_ns; /* when it last acked a message, or had acked them all */
+    uint64_t answered_messages;
     uint64_t down_since_ns;
     uint64_t hello_due_ns;
     bool close_due;
@@ -69,6 +71,12 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
 /* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
  * way is as kind to it. */
 uint64_t peer_message_ns(const struct peer *peer);
+/* Looks whether the peer answers what is written to it; on every tick. */
+void peer_note_answers(struct peer *peer, uint64_t now_ns);
+/* It was not heard for the stall timeout. */
+bool peer_is_lost(const struct node *node, const struct peer *peer, uint64_t now_ns);
+/* It may be heard, but has acked no message for twice as long: what is written to it does not arrive. */
+bool peer_is_deaf(const struct node *node, const struct peer *peer, uint64_t now_ns);
 /* A standstill of this process of gap_ns is not held against the peer. */
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
 uint32_t peer_new_session(struct node *node, uint16_t index);

@@ -101,6 +101,26 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
     end_as(node, job, cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
 }
 
+/* Life is told in every phase but while the disk opens, so that a source that has ended the job without
+ * getting through can say so. */
+static uint64_t alive_interval_ns(const struct node *node, const struct job *job)
+{
+    if (job->phase == PHASE_OPENING || job->ends_as != 0)
+        return TIME_NEVER;
+    return job->phase == PHASE_FINISHING ? NS_PER_S : node->config.stall_timeout_ns / 4;
+}
+
+static void check_start(struct node *node, struct job *job, uint64_t now_ns)
+{
+    uint64_t timeout_ns = node->config.finish_timeout_ns;
+    if (job->phase != PHASE_READY || now_ns < later_ns(job->phase_ns, timeout_ns))
+        return;
+    job_fail(node, job, now_ns, "the source %s has not started the job within %u s",
+             peer_name(node, job->source_peer), (unsigned)(timeout_ns / NS_PER_S));
+    site_send_status(node, job, now_ns);
+    end_as(node, job, JOB_FAILED, now_ns);
+}
+
 /* Whether the source is to hear how far this site is, now. */
 static bool has_news(const struct node *node, const struct job *job, uint64_t now_ns)
 {
@@ -110,7 +130,7 @@ static bool has_news(const struct node *node, const struct job *job, uint64_t no
                     now_ns >= later_ns(job->news.status_ns, STATUS_INTERVAL_NS);
     /* It has everything, but the source does not know from others what its children wait for. */
     for (uint8_t child = 0; child < job->children.count && job->phase == PHASE_SERVING; child++)
-        progress = progress || (now_ns >= later_ns(job->news.status_ns, NS_PER_S) && flow_owes(job, child));
+        progress = progress || now_ns >= later_ns(job->news.status_ns, alive_interval_ns(node, job));
     progress =
         progress || (job->phase == PHASE_FINISHING && now_ns >= later_ns(job->news.status_ns, NS_PER_S));
     /* Progress is not worth the places that the end of a job needs. */
@@ -122,15 +142,15 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
     if (job->kind->check_complete != NULL)
         job->kind->check_complete(node, job, now_ns);
     check_finishing(node, job, now_ns);
+    check_start(node, job, now_ns);
     if (phase_ends(job->phase))
         return;
     if (has_news(node, job, now_ns))
         site_send_status(node, job, now_ns);
-    /* A source that stays silent will not close the job any more. */
+    /* A source that stays silent, or hears nothing of this site, will not close the job any more. */
     const struct peer *source = &node->peers[job->source_peer];
-    if (source->state == PEER_UP || now_ns < later_ns(source->down_since_ns, node->config.stall_timeout_ns))
-        return;
-    on_source_gone(node, job, "does not answer", now_ns);
+    if (peer_is_lost(node, source, now_ns) || peer_is_deaf(node, source, now_ns))
+        on_source_gone(node, job, "does not answer", now_ns);
 }
 
 void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)

@@ -6,6 +6,8 @@
 #include "node/role/close.h"
 #include "node/role/source.h"
 
+#define CROSSING_NS (2 * NS_PER_S)
+
 struct site *source_site(struct job *job, uint16_t peer)
 {
     for (uint16_t index = 0; index < job->source->site_count; index++)
@@ -56,15 +58,30 @@ bool source_tell_sites(struct node *node, struct job *job)
     bool all = true;
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        const struct peer *peer = &node->peers[site->peer];
-        /* One that is silent for so long has given the job up by itself. */
-        bool gone = peer->state != PEER_UP &&
-                    node->now_ns >= later_ns(peer->down_since_ns, node->config.stall_timeout_ns);
-        if (site->unsent != 0 && (gone || tell_site(node, job, site)))
+        if (site->unsent != 0 && tell_site(node, job, site))
             site->unsent = 0;
-        all = all && site->unsent == 0;
+        /* Should it come back, what it says of the job is answered. */
+        all = all && (site->unsent == 0 || peer_is_lost(node, &node->peers[site->peer], node->now_ns));
     }
     return all;
+}
+
+void source_tell_end(struct node *node, struct job *job, uint32_t id, uint16_t peer, uint64_t now_ns)
+{
+    struct control_close_job close = {.fixed = {.job = id, .outcome = CLOSE_FAILED},
+                                      .text = "the source does not know the job any more"};
+    if (job == NULL) {
+        post(node, peer, CONTROL_CLOSE_JOB, &close);
+        return;
+    }
+    struct site *site = source_site(job, peer);
+    /* What was on its way when the job ended needs no answer. */
+    bool crossed = now_ns < later_ns(job->ended_ns, CROSSING_NS);
+    if (site == NULL || (site->unsent == 0 && crossed))
+        return;
+    site->unsent = CONTROL_CLOSE_JOB;
+    if (tell_site(node, job, site))
+        site->unsent = 0;
 }
 
 void source_end(struct node *node, struct job *job, enum job_state state, enum close_outcome outcome,
