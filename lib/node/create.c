@@ -1,4 +1,6 @@
 /* A node's memory and its start. */
+#include <string.h>
+
 #include "base/check.h"
 #include "edge/sender.h"
 #include "node/flow/flow.h"
@@ -80,6 +82,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     rng_init(&node->rng, config->seed ^ config->incarnation * 0x9e3779b97f4a7c15ULL);
     digest_init(&node->digest);
     allocate(node, &arena);
+    memset(node->session_peer, UINT8_MAX, sizeof(node->session_peer));
     init_ports(node, now_ns);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);

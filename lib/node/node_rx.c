@@ -57,8 +57,15 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
         node->counters.drop_value++;
         return;
     }
+    enum session_meeting meeting = session_on_hello(node, peer, &hello, now_ns);
+    if (meeting == SESSION_REFUSED) {
+        node->counters.drop_session++;
+        return;
+    }
     node->counters.rx_hellos++;
-    if (session_on_hello(node, peer, &hello, now_ns))
+    if (meeting == SESSION_UNPROVED)
+        return;
+    if (meeting == SESSION_LOST)
         on_state_lost(node, peer, now_ns);
     if (session_greet(node, peer, &hello, now_ns))
         flow_on_up(flow_of(node, peer));
@@ -72,9 +79,12 @@ static void on_close(struct node *node, struct peer *peer, const struct rx_packe
         count_error(node, error);
         return;
     }
+    if (!session_on_close(node, peer, &close, now_ns)) {
+        node->counters.drop_session++;
+        return;
+    }
     node->counters.rx_closes++;
-    if (session_on_close(node, peer, &close, now_ns))
-        on_state_lost(node, peer, now_ns);
+    on_state_lost(node, peer, now_ns);
 }
 
 static void on_message(struct node *node, struct peer *peer, const struct wire_header *header,
@@ -86,6 +96,7 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
         count_error(node, error);
         return;
     }
+    flow_on_packet(node, peer, now_ns);
     if (!mail_on_datagram(&peer->mail, header->packet_number, header->stamp, &view)) {
         node->counters.drop_message_window++;
         return;
@@ -104,6 +115,7 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
         count_error(node, error);
         return;
     }
+    flow_on_packet(node, peer, now_ns);
     if (header->type == WIRE_PROBE_REPLY) {
         if (rtt_watch_on_reply(&peer->watch, &probe, packet->length, packet->rx_ns)) {
             measure_on_reply(node, peer);
@@ -131,25 +143,24 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
 }
 
 /* The peer behind session and address, or NULL with a drop counted. A hello is known by address alone: it
- * brings the session. */
+ * brings the session; so is the close of who does not know the session, which its incarnation proves. */
 static struct peer *find_peer(struct node *node, const struct wire_header *header,
                               const struct rx_packet *packet)
 {
-    if (header->type == WIRE_HELLO) {
+    if (header->type == WIRE_HELLO || (header->type == WIRE_CLOSE && header->session == 0)) {
         uint16_t index = peer_by_address(node, &packet->from);
         if (index == PEER_NONE)
             node->counters.drop_source++;
         return index == PEER_NONE ? NULL : &node->peers[index];
     }
-    uint32_t index = header->session & 0xff;
-    if (index >= node->peer_count || node->peers[index].session_in != header->session) {
+    struct peer *peer = peer_of_session(node, header->session);
+    if (peer == NULL) {
         if (peer_by_address(node, &packet->from) == PEER_NONE)
             node->counters.drop_source++;
         else
             node->counters.drop_session++;
         return NULL;
     }
-    struct peer *peer = &node->peers[index];
     if (!address_equal(&peer->config->address, &packet->from)) {
         node->counters.drop_source++;
         return NULL;
@@ -158,7 +169,6 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
         node->counters.drop_session++;
         return NULL;
     }
-    peer->session_used = true;
     return peer;
 }
 
@@ -173,8 +183,6 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     struct peer *peer = find_peer(node, &header, packet);
     if (peer == NULL)
         return;
-    if (session_on_packet(node, peer, &header, now_ns))
-        flow_on_up(flow_of(node, peer));
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
         arrive_on_packet(node, peer, &header, packet, now_ns);

@@ -40,12 +40,13 @@ static void account(struct node *node, struct peer *peer, const struct tx_packet
     digest_add(&node->digest, (uint64_t)peer->index << 48 ^ (uint64_t)wire_bytes << 32 ^ packet->depart_ns);
 }
 
-static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+static void fill_hello_of(struct node *node, struct peer *peer, uint32_t session, uint32_t echo_session,
+                          struct tx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello = {
         .incarnation = node->config.incarnation,
-        .session = peer->session_in,
-        .echo_session = peer->session_out,
+        .session = session,
+        .echo_session = echo_session,
         .mtu = (uint16_t)node->config.ports[peer->port].mtu,
         .interval_ms = (uint16_t)(node->config.hello_interval_ns / NS_PER_MS),
         .window = peer->receiver.window_packets,
@@ -55,10 +56,21 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
     struct wire_header header = header_for(peer, WIRE_HELLO, now_ns);
     header.session = 0;
     packet->head_bytes = (uint16_t)wire_hello_encode(packet->head, &header, &hello);
+    node->counters.tx_control++;
+}
+
+static void fill_offer(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    fill_hello_of(node, peer, peer->session_offered, peer->offered_to, packet, now_ns);
+    session_offer_sent(peer, now_ns);
+}
+
+static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+{
+    fill_hello_of(node, peer, peer->session_in, peer->session_out, packet, now_ns);
     /* A little irregular, so that hellos of many nodes do not stay in step. */
     uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
-    node->counters.tx_control++;
 }
 
 static void fill_close(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
@@ -140,7 +152,13 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         fill_hello(node, peer, packet, now_ns);
         return true;
     }
-    if (!peer->known || node->shutting_down)
+    if (node->shutting_down)
+        return false;
+    if (now_ns >= peer->offer_due_ns) {
+        fill_offer(node, peer, packet, now_ns);
+        return true;
+    }
+    if (!peer->known)
         return false;
     if (peer->reply_count > 0) {
         struct wire_probe *reply = &peer->replies[--peer->reply_count];

@@ -42,7 +42,8 @@ struct node {
     /* room peer */
     uint16_t peer_count;
     struct peer *peers;
-    struct node_port *ports; /* NODE_PORTS_MAX */
+    uint8_t session_peer[256]; /* low byte of a session to us → peer; UINT8_MAX: none has it */
+    struct node_port *ports;   /* NODE_PORTS_MAX */
     struct measure *measure;
     /* room job: NODE_JOBS_MAX slots; the ids once more, side by side, for the way of a data packet */
     struct job *jobs;

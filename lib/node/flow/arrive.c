@@ -90,6 +90,7 @@ void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
         node->counters.drop_length++;
         return;
     }
+    flow_on_packet(node, peer, now_ns);
     uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
     uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);
     enum receiver_verdict verdict = receiver_check(&peer->receiver, number, floor);

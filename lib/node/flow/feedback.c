@@ -73,6 +73,7 @@ void feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
         node->counters.drop_length++;
         return;
     }
+    flow_on_packet(node, peer, now_ns);
     struct event_scope scope = {.node = node, .peer = peer->index};
     struct sender_events events = events_for(&scope);
     if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {

@@ -14,6 +14,12 @@ void flow_on_reset(struct flow *flow)
     flow->credit_told = UINT32_MAX;
 }
 
+void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    if (session_on_packet(node, peer, now_ns))
+        flow_on_up(flow_of(node, peer));
+}
+
 void flow_wake_children(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->children.count; child++)

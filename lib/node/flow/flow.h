@@ -39,6 +39,8 @@ static inline void flow_on_up(struct flow *flow)
 {
     flow->ready_ns = 0;
 }
+/* Something of its peer came under our session and could be decoded. */
+void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
 /* Children of the job have something new to be sent. */
 void flow_wake_children(struct node *node, const struct job *job);
 /* There is something left that the child lacks. */

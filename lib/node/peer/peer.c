@@ -38,8 +38,27 @@ size_t peer_bytes(const struct node_config *config, const struct node_peer_confi
 
 uint32_t peer_new_session(struct node *node, uint16_t index)
 {
-    /* The low byte finds the peer; the rest is random, never 0. */
-    return ((uint32_t)rng_next(&node->rng) | 0x100) << 8 | index;
+    uint64_t drawn = rng_next(&node->rng);
+    uint8_t low = (uint8_t)(drawn >> 32);
+    while (node->session_peer[low] != UINT8_MAX)
+        low++;
+    node->session_peer[low] = (uint8_t)index;
+    uint32_t session = (uint32_t)drawn << 8 | low;
+    return session != 0 ? session : 1u << 31;
+}
+
+void peer_end_session(struct node *node, uint32_t *session)
+{
+    if (*session != 0)
+        node->session_peer[*session & 0xff] = UINT8_MAX;
+    *session = 0;
+}
+
+struct peer *peer_of_session(const struct node *node, uint32_t session)
+{
+    uint8_t index = node->session_peer[session & 0xff];
+    bool valid = index != UINT8_MAX && node->peers[index].session_in == session;
+    return valid ? &node->peers[index] : NULL;
 }
 
 void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns)
@@ -52,6 +71,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->port = config->port;
     peer->frame_overhead = address_overhead_bytes(config->address.family) + WIRE_OVERHEAD_BYTES;
     peer->session_in = peer_new_session(node, index);
+    peer->offer_due_ns = TIME_NEVER;
     peer->down_since_ns = now_ns;
     peer->path_mtu = node->config.ports[config->port].mtu;
     /* Spread over the interval, so that many nodes started together do not beat in step. */
@@ -102,7 +122,7 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
 {
     if (node->shutting_down)
         return peer->close_due;
-    if (now_ns >= peer->hello_due_ns || peer->close_due || peer->reply_count > 0)
+    if (now_ns >= MIN(peer->hello_due_ns, peer->offer_due_ns) || peer->close_due || peer->reply_count > 0)
         return true;
     if (peer->state != PEER_UP)
         return false;
@@ -114,7 +134,7 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
 {
     if (node->shutting_down)
         return peer->close_due ? node->now_ns : TIME_NEVER;
-    uint64_t next_ns = peer->hello_due_ns;
+    uint64_t next_ns = MIN(peer->hello_due_ns, peer->offer_due_ns);
     /* A peer that is down is sent no probes: only the measurement's end is still to come. */
     if (peer->probe.active)
         next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);

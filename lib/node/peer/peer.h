@@ -36,7 +36,12 @@ struct peer {
     uint64_t incarnation; /* of the peer */
     uint32_t session_in;  /* packets to us carry this */
     uint32_t session_out; /* packets to it carry this */
-    uint64_t silence_ns;  /* this long without a packet means that it is gone */
+    /* Somebody says to be a new start of the peer; a hello that echoes this session proves it. 0: nobody */
+    uint32_t session_offered;
+    uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
+    uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
+    uint32_t offers_left;
+    uint64_t silence_ns; /* this long without a packet means that it is gone */
     uint64_t heard_ns;
     uint64_t answered_ns; /* when it last acked a message, or had acked them all */
     uint64_t answered_messages;
@@ -79,17 +84,26 @@ bool peer_is_lost(const struct node *node, const struct peer *peer, uint64_t now
 bool peer_is_deaf(const struct node *node, const struct peer *peer, uint64_t now_ns);
 /* A standstill of this process of gap_ns is not held against the peer. */
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
+/* A session for the peer to use. All bits are random, and no other has its low byte, by which peer_of_session
+ * finds the peer (NULL: nobody was given it). */
 uint32_t peer_new_session(struct node *node, uint16_t index);
+void peer_end_session(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
+struct peer *peer_of_session(const struct node *node, uint32_t session);
 
 /* ---- session.c: sessions and liveness ---- */
-/* Something came under our session: as good as a hello that echoes it. True: the peer came up by it. */
-bool session_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
-                       uint64_t now_ns);
-/* A hello is taken in two steps. Meeting: is it still the same session? True: it is not, and the peer has
- * lost what it knew; whoever keeps something of it lets go of that before … */
-bool session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* What came under our session could be decoded: as good as a hello that echoes it. True: the peer came up by
+ * it. */
+bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
+/* A hello is taken in two steps. Meeting: is it still the same session? LOST: it is not, and the peer has
+ * lost what it knew; whoever keeps something of it lets go of that before … REFUSED, UNPROVED: somebody says
+ * so without proof; nothing has changed, and there is no greeting. */
+enum session_meeting { SESSION_MET, SESSION_LOST, SESSION_UNPROVED, SESSION_REFUSED };
+enum session_meeting session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello,
+                                      uint64_t now_ns);
 /* … the greeting, which answers it. True: the peer came up. */
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* An offer of a session was sent: the next one is due in a while, or none. */
+void session_offer_sent(struct peer *peer, uint64_t now_ns);
 /* True: it was the peer, and it has lost what it knew. */
 bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
 /* True: the peer fell silent now. */

@@ -8,15 +8,21 @@
  *   watch       one bare probe every hello interval while the peer is up
  *   their own   mail, receiver (acks), sender (tail probes, silence)
  *
+ *   offer       of a session to whoever says to be a new start of the peer: at once, and OFFERS - 1 times more,
+ *               HELLO_LOST_NS apart at first, then doubling
+ *
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
- * new session of ours, so that late packets of the old one are refused, and jobs are told. A session of ours
- * that nothing came under yet stays as it is: both sides renewing theirs in answer to each other, while older
- * hellos are on their way, would never agree. */
+ * new session of ours, so that late packets of the old one are refused, and jobs are told. But anybody can
+ * send such a hello: while there is state to lose, one that echoes no session of ours only gets one offered,
+ * and all stays as it is until a hello comes that echoes it. A session of ours that nothing came under yet
+ * stays as it is: both sides renewing theirs in answer to each other, while older hellos are on their way,
+ * would never agree. */
 #include "node/peer/measure.h"
 #include "node/peer/peer.h"
 
 #define HELLO_LOST_NS (25 * NS_PER_MS)
 #define SILENT_HELLOS 4
+#define OFFERS        4
 
 static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
 {
@@ -24,7 +30,11 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
     receiver_reset(&peer->receiver);
     mail_reset(&peer->mail);
     peer->reply_count = 0;
-    peer->session_in = peer_new_session(node, peer->index);
+    peer_end_session(node, &peer->session_in);
+    peer->session_in =
+        peer->session_offered != 0 ? peer->session_offered : peer_new_session(node, peer->index);
+    peer->session_offered = 0;
+    peer->offer_due_ns = TIME_NEVER;
     peer->session_used = false;
     node->counters.peers_reset++;
 }
@@ -38,33 +48,62 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     measure_first(node, peer, now_ns);
 }
 
-bool session_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
-                       uint64_t now_ns)
+bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    bool ours = header->type != WIRE_HELLO && header->type != WIRE_CLOSE;
-    bool comes_up = peer->state == PEER_DOWN && ours;
+    bool comes_up = peer->state == PEER_DOWN;
     if (comes_up)
         come_up(node, peer, now_ns);
-    if (peer->state == PEER_UP)
-        peer->heard_ns = now_ns;
+    peer->session_used = true;
+    peer->heard_ns = now_ns;
     return comes_up;
 }
 
-bool session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
+/* The peer of before, if it is still there, does not take the offer up: to it this is a hello with another
+ * session that echoes nothing. Nor is it answered here while it is heard: two could go on like that. */
+static enum session_meeting offer_session(struct node *node, struct peer *peer,
+                                          const struct wire_hello *hello, uint64_t now_ns)
 {
-    bool restarted = hello->incarnation != peer->incarnation;
-    if (!restarted && hello->session == peer->session_out)
-        return false;
-    bool had_state = peer->known && (peer->session_used || restarted);
+    if (hello->incarnation == peer->incarnation && peer->state == PEER_UP)
+        return SESSION_REFUSED;
+    if (peer->session_offered == 0)
+        peer->session_offered = peer_new_session(node, peer->index);
+    if (peer->offer_due_ns == TIME_NEVER)
+        peer->offers_left = OFFERS;
+    peer->offered_to = hello->session;
+    peer->offer_due_ns = now_ns;
+    core_schedule(node, now_ns);
+    return SESSION_UNPROVED;
+}
+
+void session_offer_sent(struct peer *peer, uint64_t now_ns)
+{
+    peer->offers_left--;
+    uint64_t wait_ns = HELLO_LOST_NS << (OFFERS - 1 - peer->offers_left);
+    peer->offer_due_ns = peer->offers_left == 0 ? TIME_NEVER : now_ns + wait_ns;
+}
+
+enum session_meeting session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello,
+                                      uint64_t now_ns)
+{
+    bool taken_up = peer->session_offered != 0 && hello->echo_session == peer->session_offered;
+    bool proved = taken_up || hello->echo_session == peer->session_in;
+    if (!taken_up && hello->incarnation == peer->incarnation && hello->session == peer->session_out)
+        return SESSION_MET;
+    bool had_state = peer->known && peer->session_used;
+    if (had_state && !proved)
+        return offer_session(node, peer, hello, now_ns);
+    if (!taken_up)
+        peer_end_session(node, &peer->session_offered);
     peer->known = true;
     peer->incarnation = hello->incarnation;
     peer->session_out = hello->session;
     peer->state = PEER_DOWN;
     peer->down_since_ns = now_ns;
     peer->hello_due_ns = now_ns;
-    if (had_state)
-        forget_state(node, peer, now_ns);
-    return had_state;
+    if (!had_state && !taken_up)
+        return SESSION_MET;
+    forget_state(node, peer, now_ns);
+    return SESSION_LOST;
 }
 
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
@@ -86,6 +125,7 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
 {
     if (!peer->known || close->incarnation != peer->incarnation)
         return false;
+    peer_end_session(node, &peer->session_offered);
     peer->state = PEER_DOWN;
     peer->down_since_ns = now_ns;
     peer->known = false;

@@ -1,0 +1,179 @@
+/* What somebody who is not on the path can send: datagrams with the right addresses and names, but without
+ * what only the peer has seen. And peers that really lost their state meanwhile. */
+#include "base/name.h"
+#include "check.h"
+#include "wire/close.h"
+#include "wire/hello.h"
+
+/* A hello as if n1 had started anew. */
+static void spoof_hello(uint64_t incarnation, uint32_t echo)
+{
+    uint8_t datagram[256];
+    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_HELLO};
+    struct wire_hello hello = {.incarnation = incarnation,
+                               .session = 0xabcd00,
+                               .echo_session = echo,
+                               .mtu = 1500,
+                               .interval_ms = 1000,
+                               .window = 4096};
+    name_copy(hello.name.text, sizeof(hello.name.text), "n1");
+    name_copy(hello.peer.text, sizeof(hello.peer.text), "n0");
+    world_inject(&world, 1, 0, datagram, (uint32_t)wire_hello_encode(datagram, &header, &hello));
+}
+
+static void begin(void)
+{
+    world_init(&world, 2, 1);
+    world.source_bytes = 20000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
+}
+
+static bool is_up(uint16_t node)
+{
+    struct node_edge_view view;
+    assert_true(node_edge_view(world.nodes[node].node, 0, &view));
+    return view.up;
+}
+
+/* The jobs with n1 go on: nothing is lost before the new start has proved that it hears what goes to n1. */
+static void node_hello__spoofed_changes_nothing(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 2, 500};
+    for (size_t row = 0; row < sizeof(counts) / sizeof(counts[0]); row++) {
+        begin();
+        for (uint64_t count = 0; count < counts[row]; count++) {
+            spoof_hello(1000 + count, (uint32_t)count * 77);
+            world_run_until(&world, world.now_ns + 2 * NS_PER_MS);
+        }
+        /* With the incarnation of n1, which some may know. */
+        spoof_hello(1, 0);
+        spoof_hello(1, 77);
+        run_until_over(0, "j", 30 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        for (uint16_t node = 0; node < 2; node++)
+            assert_int_equal(world_counter(&world, node, "peers_reset"), 0);
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+/* n1 does start anew, while somebody else says so all the time. */
+static void node_hello__restart_is_found_among_spoofed(void **state)
+{
+    (void)state;
+    for (unsigned spoofed = 0; spoofed < 2; spoofed++) {
+        begin();
+        world_start(&world, 1);
+        uint64_t from_ns = world.now_ns;
+        while (world.now_ns < from_ns + NS_PER_S && world_counter(&world, 0, "peers_reset") == 0) {
+            world_run_until(&world, world.now_ns + 3 * NS_PER_MS);
+            if (spoofed != 0)
+                spoof_hello(1000 + world.now_ns, 5);
+        }
+        assert_int_equal(world_counter(&world, 0, "peers_reset"), 1);
+        world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+        assert_true(is_up(0) && is_up(1));
+        assert_state(0, "j", JOB_FAILED);
+        assert_text(0, "j", "n1: restarted and lost its state");
+        struct job_spec spec = world_job(&world, "next");
+        run_job_at(0, &spec);
+        run_until_over(0, "next", 30 * NS_PER_S);
+        assert_state(0, "next", JOB_DONE);
+        world_end(&world);
+    }
+}
+
+/* Nor do they keep a dead peer alive: hellos that cannot be decoded, or that prove nothing. */
+static void node_hello__spoofed_keeps_nobody_up(void **state)
+{
+    (void)state;
+    for (unsigned whole = 0; whole < 2; whole++) {
+        begin();
+        world_kill(&world, 1);
+        for (unsigned second = 0; second < 40; second++) {
+            uint8_t datagram[WIRE_HEADER_BYTES];
+            wire_header_put(datagram, &(struct wire_header){.version = WIRE_VERSION, .type = WIRE_HELLO});
+            if (whole != 0)
+                spoof_hello(1000 + second, 5);
+            else
+                world_inject(&world, 1, 0, datagram, sizeof(datagram));
+            world_run_until(&world, world.now_ns + 500 * NS_PER_MS);
+        }
+        assert_false(is_up(0));
+        world_end(&world);
+    }
+}
+
+/* Who leaves and does not know the session to say it under is known by its incarnation. */
+static void node_close__without_session(void **state)
+{
+    (void)state;
+    for (uint64_t incarnation = 1; incarnation <= 2; incarnation++) {
+        begin();
+        uint8_t datagram[WIRE_CLOSE_BYTES];
+        struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_CLOSE};
+        struct wire_close close = {.incarnation = incarnation, .reason = WIRE_CLOSE_SHUTDOWN};
+        uint64_t dropped = world_counter(&world, 0, "drop_session");
+        world_inject(&world, 1, 0, datagram, (uint32_t)wire_close_encode(datagram, &header, &close));
+        assert_int_equal(is_up(0), incarnation != 1);
+        assert_int_equal(world_counter(&world, 0, "rx_closes"), incarnation == 1);
+        assert_int_equal(world_counter(&world, 0, "drop_session") - dropped, incarnation != 1);
+        world_end(&world);
+    }
+}
+
+/* The session that a hello of n0 on its way tells; 0: none is on its way. */
+static uint32_t session_told(void)
+{
+    for (uint32_t index = 0; index < world.packet_count; index++) {
+        struct wire_header header;
+        struct wire_hello hello;
+        const struct world_packet *packet = &world.packets[index];
+        if (packet->from == 0 && wire_header_decode(packet->data, packet->length, &header) == WIRE_OK &&
+            header.type == WIRE_HELLO && wire_hello_decode(packet->data, packet->length, &hello) == WIRE_OK)
+            return hello.session;
+    }
+    return 0;
+}
+
+/* Each bit of a session is as good as drawn. */
+static void node_hello__sessions_are_random(void **state)
+{
+    (void)state;
+    unsigned ones[32] = {0};
+    const unsigned rounds = 200;
+    for (unsigned round = 0; round < rounds; round++) {
+        world_init(&world, 2, round + 1);
+        start_all();
+        uint32_t session = 0;
+        while (session == 0) {
+            world_run_until(&world, world.now_ns + NS_PER_MS);
+            session = session_told();
+        }
+        for (unsigned bit = 0; bit < 32; bit++)
+            ones[bit] += session >> bit & 1;
+        world_end(&world);
+    }
+    for (unsigned bit = 0; bit < 32; bit++)
+        if (ones[bit] < rounds / 3 || ones[bit] > rounds * 2 / 3)
+            fail_msg("bit %u is set in %u of %u sessions", bit, ones[bit], rounds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(node_hello__spoofed_changes_nothing),
+        cmocka_unit_test(node_hello__restart_is_found_among_spoofed),
+        cmocka_unit_test(node_hello__spoofed_keeps_nobody_up),
+        cmocka_unit_test(node_close__without_session),
+        cmocka_unit_test(node_hello__sessions_are_random),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
