@@ -12,19 +12,22 @@
 #include "node/role/source.h"
 #include "node/top.h"
 
-void node_advance(struct node *node, uint64_t now_ns)
+uint64_t node_enter(struct node *node, uint64_t clock_ns)
 {
-    CHECK(now_ns >= node->now_ns);
-    uint64_t gap_ns = now_ns - node->now_ns;
+    if (clock_ns + node->ahead_ns < node->now_ns) {
+        node->ahead_ns = node->now_ns - clock_ns;
+        node->counters.clock_steps++;
+    }
+    uint64_t now_ns = clock_ns + node->ahead_ns, gap_ns = now_ns - node->now_ns;
     node->now_ns = now_ns;
     if (gap_ns < node->config.hello_interval_ns + NS_PER_S)
-        return;
+        return now_ns;
     node->counters.standstills++;
+    node->still_ns += gap_ns;
     digest_add(&node->digest, gap_ns);
     for (uint16_t index = 0; index < node->peer_count; index++)
         peer_on_standstill(&node->peers[index], gap_ns);
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        role_on_standstill(&node->jobs[slot], gap_ns);
+    return now_ns;
 }
 
 static bool jobs_alive(const struct node *node)
@@ -37,7 +40,7 @@ static bool jobs_alive(const struct node *node)
 
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    peer_note_answers(peer, now_ns);
+    peer_note_answers(node, peer);
     if (session_fell_silent(node, peer, now_ns))
         role_on_peer_lost(node, peer->index, false, now_ns);
     measure_tick_peer(node, peer, now_ns);
@@ -66,7 +69,7 @@ static void tick_jobs(struct node *node, uint64_t now_ns)
 
 void node_tick(struct node *node, uint64_t now_ns)
 {
-    node_advance(node, now_ns);
+    now_ns = node_enter(node, now_ns);
     if (now_ns < node->tick_ns)
         return;
     for (uint16_t index = 0; index < node->peer_count; index++)
@@ -83,7 +86,7 @@ void node_tick(struct node *node, uint64_t now_ns)
     }
 }
 
-uint64_t node_next_ns(const struct node *node)
+static uint64_t next_ns(const struct node *node)
 {
     for (uint16_t port = 0; port < node->config.port_count; port++)
         if (node->ports[port].control_mask != 0)
@@ -92,6 +95,12 @@ uint64_t node_next_ns(const struct node *node)
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
     return MAX(MIN(node->tick_ns, data_ns), node->now_ns);
+}
+
+uint64_t node_next_ns(const struct node *node)
+{
+    uint64_t at_ns = next_ns(node);
+    return at_ns == TIME_NEVER ? TIME_NEVER : elapsed_ns(at_ns, node->ahead_ns);
 }
 
 void node_shutdown(struct node *node, uint64_t now_ns)
@@ -111,7 +120,7 @@ uint16_t node_disk(struct node *node, struct disk_request *requests, uint16_t ro
 
 void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_t count, uint64_t now_ns)
 {
-    node_advance(node, now_ns);
+    now_ns = node_enter(node, now_ns);
     for (uint16_t index = 0; index < count; index++) {
         const struct disk_reply *reply = &replies[index];
         CHECK(reply->handle < NODE_JOBS_MAX);
@@ -128,7 +137,7 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
 
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
-    node_advance(node, now_ns);
+    now_ns = node_enter(node, now_ns);
     reply->ok = true;
     reply->length = 0;
     struct job *job;

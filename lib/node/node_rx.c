@@ -209,12 +209,24 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     }
 }
 
+static void on_received(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
+{
+    if (node->ahead_ns == 0) {
+        on_datagram(node, packet, now_ns);
+        return;
+    }
+    /* Stamped by the caller's clock; those received before that was set back are new by ours. */
+    struct rx_packet moved = *packet;
+    moved.rx_ns = MIN(packet->rx_ns + node->ahead_ns, now_ns);
+    on_datagram(node, &moved, now_ns);
+}
+
 void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns)
 {
-    node_advance(node, now_ns);
+    now_ns = node_enter(node, now_ns);
     for (uint16_t index = 0; index < count; index++)
         __builtin_prefetch(packets[index].data);
     node->counters.rx_datagrams += count;
     for (uint16_t index = 0; index < count; index++)
-        on_datagram(node, &packets[index], now_ns);
+        on_received(node, &packets[index], now_ns);
 }

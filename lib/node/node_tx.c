@@ -69,7 +69,7 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
 {
     fill_hello_of(node, peer, peer->session_in, peer->session_out, packet, now_ns);
     /* A little irregular, so that hellos of many nodes do not stay in step. */
-    uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
+    uint64_t interval_ns = session_hello_interval_ns(node, peer);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
 }
 
@@ -207,20 +207,21 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns)
 {
     CHECK(port < node->config.port_count);
-    node_advance(node, now_ns);
+    now_ns = node_enter(node, now_ns);
     node->scratch->used = 0;
     uint16_t count = 0;
     if (node->ports[port].control_mask != 0)
         count = control_tx(node, port, packets, room, now_ns);
-    if (node->shutting_down)
-        return count;
-    while (count < room && depart_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
+    while (count < room && !node->shutting_down &&
+           depart_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
         count++;
+    for (uint16_t index = 0; index < count; index++)
+        packets[index].depart_ns -= node->ahead_ns;
     return count;
 }
 
 void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < count; index++)
-        feedback_on_report(node, &reports[index], now_ns);
+        feedback_on_report(node, &reports[index], now_ns + node->ahead_ns);
 }

@@ -13,7 +13,7 @@ static bool wants_all(const struct report *report)
     return report->form == REPORT_JSON;
 }
 
-static void show_peers(const struct node *node, struct report *report, uint64_t now_ns)
+static void show_peers(const struct node *node, struct report *report)
 {
     report_table(report, "peers");
     for (uint16_t index = 0; index < node->peer_count; index++) {
@@ -27,7 +27,8 @@ static void show_peers(const struct node *node, struct report *report, uint64_t 
         report_fixed(report, "rtt_ms", peer->rtt_min_ns / NS_PER_US, 3);
         report_u64(report, "path_mtu", peer->path_mtu);
         report_fixed(report, "heard_s",
-                     peer->heard_ns == 0 ? 0 : elapsed_ns(now_ns, peer->heard_ns) / NS_PER_MS, 3);
+                     peer->heard_ns == 0 ? 0 : elapsed_ns(core_lived_ns(node), peer->heard_ns) / NS_PER_MS,
+                     3);
         report_u64(report, "messages_sent", peer->mail.counters.sent);
         report_u64(report, "messages_resent", peer->mail.counters.resent);
         report_row_end(report);
@@ -236,7 +237,7 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
     report_begin(&report, msg->body.show.form, reply->text, reply->room);
     switch (msg->body.show.what) {
     case CTL_SHOW_peers:
-        show_peers(node, &report, now_ns);
+        show_peers(node, &report);
         break;
     case CTL_SHOW_edges:
         show_edges(node, &report);

@@ -16,9 +16,11 @@ struct scratch {
     uint32_t used;
 };
 
-/* Every call into the node begins with it. Hellos alone make a node be called once per hello interval: when
- * it was not, the process stood still, and by that time nobody is judged. */
-void node_advance(struct node *node, uint64_t now_ns);
+/* Every call into the node begins with it, and goes on with the time that it returns: the caller's clock, or,
+ * where that has stepped back (another machine's, after a restore), what goes on from before. Hellos alone
+ * make a node be called once per hello interval: when it was not, the process stood still, and by that time
+ * nobody is judged. */
+uint64_t node_enter(struct node *node, uint64_t clock_ns);
 /* control.c: hands on what the peer's mail has brought. */
 void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
 /* show.c: answers a `show`; false with reply->err. */

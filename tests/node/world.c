@@ -93,6 +93,12 @@ static uint64_t through_link(struct world *world, uint16_t from, uint16_t to, ui
     return *busy_ns;
 }
 
+/* The clock that a node is called with. */
+static uint64_t clock_ns(const struct world *world, const struct world_node *node)
+{
+    return world->now_ns + node->clock_ahead_ns;
+}
+
 static void carry(struct world *world, uint16_t from, const struct tx_packet *packet)
 {
     uint16_t to = (uint16_t)(packet->to.ip[3] - 1);
@@ -100,7 +106,8 @@ static void carry(struct world *world, uint16_t from, const struct tx_packet *pa
     world->class_packets[from][packet->traffic_class]++;
     uint32_t ip_bytes = length + address_overhead_bytes(packet->to.family);
     CHECK(ip_bytes <= world->nodes[from].config.ports[0].mtu);
-    uint64_t at_ns = through_link(world, from, to, length, MAX(packet->depart_ns, world->now_ns));
+    uint64_t at_ns = through_link(world, from, to, length,
+                                  MAX(packet->depart_ns - world->nodes[from].clock_ahead_ns, world->now_ns));
     bool cut = at_ns < world->down_until_ns[from][to] || ip_bytes > world->nodes[to].config.ports[0].mtu;
     if (at_ns == 0 || cut || rng_chance_ppb(&world->rng, world->loss_ppb)) {
         world->packets_lost++;
@@ -118,9 +125,9 @@ void world_inject(struct world *world, uint16_t from, uint16_t to, const uint8_t
 {
     struct rx_packet view = {.data = data,
                              .length = length,
-                             .rx_ns = world->now_ns,
+                             .rx_ns = clock_ns(world, &world->nodes[to]),
                              .from = address_of(from, world->nodes[to].config.ports[0].address.family)};
-    node_rx(world->nodes[to].node, &view, 1, world->now_ns);
+    node_rx(world->nodes[to].node, &view, 1, clock_ns(world, &world->nodes[to]));
 }
 
 void world_cut(struct world *world, uint16_t one, uint16_t other, uint64_t until_ns)
@@ -276,7 +283,7 @@ static bool serve_disk(struct world *world, struct world_node *node)
 {
     struct disk_request requests[16];
     struct disk_reply replies[16];
-    uint16_t asked = node->disk_stuck ? 0 : node_disk(node->node, requests, 16, world->now_ns);
+    uint16_t asked = node->disk_stuck ? 0 : node_disk(node->node, requests, 16, clock_ns(world, node));
     uint16_t answered = 0;
     for (uint16_t at = 0; at < asked; at++) {
         struct disk_reply *reply = &replies[answered];
@@ -295,10 +302,10 @@ static bool serve_disk(struct world *world, struct world_node *node)
         node->replies[node->reply_count++] =
             (struct world_reply){.at_ns = from_ns + node->disk_ns + late_ns, .reply = *reply};
     }
-    node_disk_done(node->node, replies, answered, world->now_ns);
+    node_disk_done(node->node, replies, answered, clock_ns(world, node));
     uint32_t due = 0;
     while (due < node->reply_count && node->replies[due].at_ns <= world->now_ns)
-        node_disk_done(node->node, &node->replies[due++].reply, 1, world->now_ns);
+        node_disk_done(node->node, &node->replies[due++].reply, 1, clock_ns(world, node));
     node->reply_count -= due;
     memmove(node->replies, node->replies + due, node->reply_count * sizeof(*node->replies));
     return asked > 0 || due > 0;
@@ -324,7 +331,7 @@ static bool drain_planner(struct world *world, struct world_node *node)
             answer.body.plan_failed.epoch = request.body.plan_request.epoch;
             memcpy(answer.body.plan_failed.text, err.text, sizeof(err.text));
         }
-        node_ctl(node->node, &answer, &reply, world->now_ns);
+        node_ctl(node->node, &answer, &reply, clock_ns(world, node));
     }
     return busy;
 }
@@ -334,7 +341,7 @@ static bool transmit(struct world *world, uint16_t index)
     struct world_node *node = &world->nodes[index];
     static struct tx_packet packets[32];
     struct tx_report reports[32];
-    uint16_t count = node_tx(node->node, 0, packets, 32, world->now_ns);
+    uint16_t count = node_tx(node->node, 0, packets, 32, clock_ns(world, node));
     uint16_t reported = 0;
     for (uint16_t at = 0; at < count; at++) {
         bool data = packets[at].cookie != TX_COOKIE_NONE;
@@ -347,7 +354,7 @@ static bool transmit(struct world *world, uint16_t index)
                                                      .status = refused ? TX_REFUSED : TX_SENT,
                                                      .released = 1};
     }
-    node_tx_done(node->node, reports, reported, world->now_ns);
+    node_tx_done(node->node, reports, reported, clock_ns(world, node));
     return count > 0;
 }
 
@@ -356,7 +363,7 @@ static void drain(struct world *world, uint16_t index)
     struct world_node *node = &world->nodes[index];
     bool busy = world->now_ns >= node->stopped_until_ns;
     while (busy) {
-        node_tick(node->node, world->now_ns);
+        node_tick(node->node, clock_ns(world, node));
         busy = drain_planner(world, node);
         busy |= serve_disk(world, node);
         busy |= transmit(world, index);
@@ -438,14 +445,14 @@ void world_start(struct world *world, uint16_t index)
     node->memory = aligned_alloc(64, bytes);
     CHECK(node->memory != NULL);
     memset(node->memory, 0, bytes);
-    node->node = node_create(&node->config, node->memory, bytes, world->now_ns);
+    node->node = node_create(&node->config, node->memory, bytes, clock_ns(world, node));
     node->config.incarnation++;
     node->alive = true;
     static struct ctl_msg hello = {.type = CTL_PLANNER_HELLO};
     char text[16];
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
     if (!world->planner_absent)
-        node_ctl(node->node, &hello, &reply, world->now_ns);
+        node_ctl(node->node, &hello, &reply, clock_ns(world, node));
     drain(world, index);
 }
 
@@ -472,6 +479,8 @@ static uint64_t wake_ns(const struct world_node *node)
     uint64_t next_ns = node_next_ns(node->node);
     if (node->disk_stuck && !disk_queue_empty(&node->node->disk_queue))
         next_ns = MIN(node->node->tick_ns, node->node->now_ns + NS_PER_MS);
+    if (next_ns != TIME_NEVER)
+        next_ns = elapsed_ns(next_ns, node->clock_ahead_ns);
     if (node->reply_count > 0)
         next_ns = MIN(next_ns, node->replies[0].at_ns);
     return MAX(next_ns, node->stopped_until_ns);
@@ -525,7 +534,7 @@ static bool command(struct world *world, uint16_t node, const struct ctl_msg *ms
 {
     char text[16];
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
-    node_ctl(world->nodes[node].node, msg, &reply, world->now_ns);
+    node_ctl(world->nodes[node].node, msg, &reply, clock_ns(world, &world->nodes[node]));
     *err = reply.err;
     if (reply.ok)
         drain(world, node);

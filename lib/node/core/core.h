@@ -34,7 +34,9 @@ struct node {
     struct rng rng;
     struct digest digest; /* over everything the node does */
     struct node_counters counters;
-    uint64_t now_ns;       /* newest time seen: checks that it never runs back */
+    uint64_t now_ns;       /* the newest time; never runs back */
+    uint64_t still_ns;     /* of it, what this process stood still */
+    uint64_t ahead_ns;     /* … and what it is ahead of the caller's clock, because that was set back */
     uint64_t tick_ns;      /* when node_tick has something to do */
     uint64_t jobs_tick_ns; /* … for the jobs */
     bool shutting_down;
@@ -61,6 +63,14 @@ struct node {
     /* on top */
     struct scratch *scratch;
 };
+
+/* The time that this process has lived through. What judges others is measured by it, never by now_ns: their
+ * silence, timeouts, no progress, the age of what they lack. While this process stands still they can't be
+ * heard. */
+static inline uint64_t core_lived_ns(const struct node *node)
+{
+    return node->now_ns - node->still_ns;
+}
 
 /* node_tick is wanted at that time, or before. */
 static inline void core_schedule(struct node *node, uint64_t at_ns)

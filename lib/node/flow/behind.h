@@ -8,4 +8,4 @@
 
 #include "node/flow/flow.h"
 
-void behind_tick(struct node *node, struct job *job, uint64_t now_ns);
+void behind_tick(struct node *node, struct job *job);

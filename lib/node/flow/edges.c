@@ -42,7 +42,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
         child->symbols_per_packet = MAX(job_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         cap_start(node, job, child, now_ns);
-        child->acked_ns = now_ns;
+        child->acked_ns = core_lived_ns(node);
         uint64_t cap_bps = cap_edge_bps(node, child->peer);
         if (idle)
             start_edge(node, peer, job, cap_bps, now_ns);

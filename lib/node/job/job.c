@@ -16,7 +16,7 @@ void job_enter(struct node *node, struct job *job, enum job_phase phase)
 {
     CHECK(phase_may_follow(job->phase, phase));
     job->phase = phase;
-    job->phase_ns = node->now_ns;
+    job->phase_ns = core_lived_ns(node);
 }
 
 enum job_state job_state(const struct job *job)

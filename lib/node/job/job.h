@@ -34,7 +34,7 @@ struct child {
     uint64_t hash_next;     /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint64_t room_blocks;           /* stream: blocks below have a place there */
-    uint64_t acked_bytes, acked_ns; /* its peer's count, and when that last grew; see flow/behind.h */
+    uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
 };
 
 struct job_children {
@@ -77,7 +77,7 @@ struct job_resend {
 
 struct job {
     enum job_phase phase;
-    uint64_t phase_ns; /* since when */
+    uint64_t phase_ns; /* since when, in lived time */
     uint8_t slot;
     uint8_t generation;
     uint8_t outcome; /* enum job_state once the phase is CLOSING */

@@ -299,7 +299,7 @@ static void check_complete(struct node *node, struct job *job, uint64_t now_ns)
 
 static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
-    behind_tick(node, job, now_ns);
+    behind_tick(node, job);
     bool site = job->source == NULL;
     bool finish_first = site && job->phase == PHASE_RUNNING && object_complete(job->object);
     if (site)

@@ -39,7 +39,8 @@ static void settle(struct node *node, struct job *job)
 
 static void on_start(struct node *node, struct job *job, uint64_t now_ns)
 {
-    job->stream->marks[0] = (struct stream_mark){.at_ns = now_ns};
+    (void)now_ns;
+    job->stream->marks[0] = (struct stream_mark){.at_ns = core_lived_ns(node)};
     job->stream->mark_next = 1;
     if (job->source != NULL)
         stream_feed(node, job);

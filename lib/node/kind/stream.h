@@ -20,7 +20,7 @@
 
 /* How far the stream had come at a time: what tells the age of blocks. */
 struct stream_mark {
-    uint64_t at_ns;
+    uint64_t at_ns; /* lived */
     uint64_t block;
 };
 

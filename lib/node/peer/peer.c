@@ -140,29 +140,29 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
         next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);
     if (peer->state != PEER_UP)
         return next_ns;
-    next_ns = MIN(next_ns, later_ns(peer->heard_ns, peer->silence_ns));
+    next_ns = MIN(next_ns, later_ns(peer->heard_ns + node->still_ns, peer->silence_ns));
     next_ns = MIN(next_ns, peer->watch.next_ns);
     next_ns = MIN(next_ns, receiver_next_ns(&peer->receiver));
     next_ns = MIN(next_ns, message_due_ns(peer));
     return MIN(next_ns, sender_next_ns(&peer->sender));
 }
 
-void peer_note_answers(struct peer *peer, uint64_t now_ns)
+void peer_note_answers(const struct node *node, struct peer *peer)
 {
     if (peer->mail.out_acked == peer->mail.out_next || peer->mail.out_acked != peer->answered_messages)
-        peer->answered_ns = now_ns;
+        peer->answered_ns = core_lived_ns(node);
     peer->answered_messages = peer->mail.out_acked;
 }
 
-bool peer_is_lost(const struct node *node, const struct peer *peer, uint64_t now_ns)
+bool peer_is_lost(const struct node *node, const struct peer *peer)
 {
     uint64_t stall_ns = node->config.stall_timeout_ns;
-    return peer->state != PEER_UP && now_ns >= later_ns(peer->down_since_ns, stall_ns);
+    return peer->state != PEER_UP && core_lived_ns(node) >= later_ns(peer->down_since_ns, stall_ns);
 }
 
-bool peer_is_deaf(const struct node *node, const struct peer *peer, uint64_t now_ns)
+bool peer_is_deaf(const struct node *node, const struct peer *peer)
 {
-    return now_ns >= later_ns(peer->answered_ns, 2 * node->config.stall_timeout_ns);
+    return core_lived_ns(node) >= later_ns(peer->answered_ns, 2 * node->config.stall_timeout_ns);
 }
 
 void peer_note_control(struct node *node, const struct peer *peer)
@@ -170,20 +170,11 @@ void peer_note_control(struct node *node, const struct peer *peer)
     node->ports[peer->port].control_mask |= 1ULL << peer->index;
 }
 
-static void shift(uint64_t *time_ns, uint64_t gap_ns)
-{
-    if (*time_ns != 0 && *time_ns != TIME_NEVER)
-        *time_ns += gap_ns;
-}
-
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns)
 {
-    shift(&peer->heard_ns, gap_ns);
-    shift(&peer->answered_ns, gap_ns);
-    shift(&peer->down_since_ns, gap_ns);
     sender_on_standstill(&peer->sender, gap_ns);
     if (peer->probe.active) {
-        shift(&peer->probe.next_ns, gap_ns);
-        shift(&peer->probe.end_ns, gap_ns);
+        peer->probe.next_ns += gap_ns;
+        peer->probe.end_ns += gap_ns;
     }
 }

@@ -41,8 +41,8 @@ struct peer {
     uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
     uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
     uint32_t offers_left;
-    uint64_t silence_ns; /* this long without a packet means that it is gone */
-    uint64_t heard_ns;
+    uint64_t silence_ns;  /* this long without a packet means that it is gone */
+    uint64_t heard_ns;    /* these three are lived time */
     uint64_t answered_ns; /* when it last acked a message, or had acked them all */
     uint64_t answered_messages;
     uint64_t down_since_ns;
@@ -77,12 +77,12 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
  * way is as kind to it. */
 uint64_t peer_message_ns(const struct peer *peer);
 /* Looks whether the peer answers what is written to it; on every tick. */
-void peer_note_answers(struct peer *peer, uint64_t now_ns);
+void peer_note_answers(const struct node *node, struct peer *peer);
 /* It was not heard for the stall timeout. */
-bool peer_is_lost(const struct node *node, const struct peer *peer, uint64_t now_ns);
+bool peer_is_lost(const struct node *node, const struct peer *peer);
 /* It may be heard, but has acked no message for twice as long: what is written to it does not arrive. */
-bool peer_is_deaf(const struct node *node, const struct peer *peer, uint64_t now_ns);
-/* A standstill of this process of gap_ns is not held against the peer. */
+bool peer_is_deaf(const struct node *node, const struct peer *peer);
+/* What was on its way while this process stood still tells nothing of the path. */
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
 /* A session for the peer to use. All bits are random, and no other has its low byte, by which peer_of_session
  * finds the peer (NULL: nobody was given it). */
@@ -108,6 +108,6 @@ void session_offer_sent(struct peer *peer, uint64_t now_ns);
 bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
 /* True: the peer fell silent now. */
 bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
-uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns);
+uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer);
 /* Says farewell at the next node_tx. */
 void session_part(struct node *node, struct peer *peer, enum wire_close_reason reason);

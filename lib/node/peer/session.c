@@ -54,7 +54,7 @@ bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)
     if (comes_up)
         come_up(node, peer, now_ns);
     peer->session_used = true;
-    peer->heard_ns = now_ns;
+    peer->heard_ns = core_lived_ns(node);
     return comes_up;
 }
 
@@ -98,7 +98,7 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
     peer->incarnation = hello->incarnation;
     peer->session_out = hello->session;
     peer->state = PEER_DOWN;
-    peer->down_since_ns = now_ns;
+    peer->down_since_ns = core_lived_ns(node);
     peer->hello_due_ns = now_ns;
     if (!had_state && !taken_up)
         return SESSION_MET;
@@ -108,7 +108,7 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
 
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
 {
-    peer->heard_ns = now_ns;
+    peer->heard_ns = core_lived_ns(node);
     sender_set_window_limit(&peer->sender, hello->window);
     peer->silence_ns = (uint64_t)hello->interval_ms * SILENT_HELLOS * NS_PER_MS + NS_PER_S;
     bool echoed = hello->echo_session == peer->session_in;
@@ -127,7 +127,7 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
         return false;
     peer_end_session(node, &peer->session_offered);
     peer->state = PEER_DOWN;
-    peer->down_since_ns = now_ns;
+    peer->down_since_ns = core_lived_ns(node);
     peer->known = false;
     peer->session_out = 0;
     peer->incarnation = 0;
@@ -136,21 +136,21 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
 }
 
 /* A path that was dark comes back any time; its edges wait for the first hello. */
-uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer, uint64_t now_ns)
+uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer)
 {
     uint64_t interval_ns = node->config.hello_interval_ns;
     if (peer->state == PEER_UP || !peer->known)
         return interval_ns;
-    uint64_t lost_ns = MAX(elapsed_ns(now_ns, peer->down_since_ns) / 8, HELLO_LOST_NS);
+    uint64_t lost_ns = MAX(elapsed_ns(core_lived_ns(node), peer->down_since_ns) / 8, HELLO_LOST_NS);
     return MIN(interval_ns, lost_ns);
 }
 
 bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    if (peer->state != PEER_UP || now_ns < later_ns(peer->heard_ns, peer->silence_ns))
+    if (peer->state != PEER_UP || core_lived_ns(node) < later_ns(peer->heard_ns, peer->silence_ns))
         return false;
     peer->state = PEER_DOWN;
-    peer->down_since_ns = now_ns;
+    peer->down_since_ns = core_lived_ns(node);
     peer->hello_due_ns = MIN(peer->hello_due_ns, now_ns + HELLO_LOST_NS);
     node->counters.peers_lost++;
     digest_add(&node->digest, 0x646e ^ (uint64_t)peer->index << 32);

@@ -85,18 +85,3 @@ void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_
             job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, peer));
     }
 }
-
-static void shift(uint64_t *time_ns, uint64_t gap_ns)
-{
-    if (*time_ns != 0 && *time_ns != TIME_NEVER)
-        *time_ns += gap_ns;
-}
-
-void role_on_standstill(struct job *job, uint64_t gap_ns)
-{
-    if (!job_is_known(job) || phase_ends(job->phase) || job->source == NULL)
-        return;
-    shift(&job->source->deadline_ns, gap_ns);
-    for (uint16_t site = 0; site < job->source->site_count; site++)
-        shift(&job->source->sites[site].progress_ns, gap_ns);
-}

@@ -7,5 +7,3 @@ void role_tick(struct node *node, struct job *job, uint64_t now_ns);
 void role_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 /* Silence may end; a peer that restarted has forgotten everything. */
 void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns);
-/* A standstill of this process of gap_ns is held against nobody. */
-void role_on_standstill(struct job *job, uint64_t gap_ns);

@@ -35,7 +35,7 @@ static void on_finished(struct node *node, struct job *job, uint64_t now_ns)
 static void check_finishing(struct node *node, struct job *job, uint64_t now_ns)
 {
     uint64_t timeout_ns = node->config.finish_timeout_ns;
-    if (job->phase != PHASE_FINISHING || now_ns < later_ns(job->phase_ns, timeout_ns))
+    if (job->phase != PHASE_FINISHING || core_lived_ns(node) < later_ns(job->phase_ns, timeout_ns))
         return;
     job_fail(node, job, now_ns, "its disk has not ended the object within %u s",
              (unsigned)(timeout_ns / NS_PER_S));
@@ -113,7 +113,7 @@ static uint64_t alive_interval_ns(const struct node *node, const struct job *job
 static void check_start(struct node *node, struct job *job, uint64_t now_ns)
 {
     uint64_t timeout_ns = node->config.finish_timeout_ns;
-    if (job->phase != PHASE_READY || now_ns < later_ns(job->phase_ns, timeout_ns))
+    if (job->phase != PHASE_READY || core_lived_ns(node) < later_ns(job->phase_ns, timeout_ns))
         return;
     job_fail(node, job, now_ns, "the source %s has not started the job within %u s",
              peer_name(node, job->source_peer), (unsigned)(timeout_ns / NS_PER_S));
@@ -149,7 +149,7 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
         site_send_status(node, job, now_ns);
     /* A source that stays silent, or hears nothing of this site, will not close the job any more. */
     const struct peer *source = &node->peers[job->source_peer];
-    if (peer_is_lost(node, source, now_ns) || peer_is_deaf(node, source, now_ns))
+    if (peer_is_lost(node, source) || peer_is_deaf(node, source))
         on_source_gone(node, job, "does not answer", now_ns);
 }
 

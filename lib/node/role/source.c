@@ -186,7 +186,7 @@ static void on_opened(struct node *node, struct job *job, const struct disk_repl
     job->disk.open.index_bytes = reply->index_bytes;
     job->disk.open.index_hash = reply->index_hash;
     if (job->phase == PHASE_ACCEPTED)
-        source_start_measuring(node, job, now_ns);
+        source_start_measuring(node, job);
 }
 
 void source_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)

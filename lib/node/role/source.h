@@ -101,7 +101,7 @@ void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns);
 void source_distributing_tick(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_measure.c ---- */
-void source_start_measuring(struct node *node, struct job *job, uint64_t now_ns);
+void source_start_measuring(struct node *node, struct job *job);
 void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
                            const struct control_measurement *report, uint64_t now_ns);
 /* This node's own measurement is there. */

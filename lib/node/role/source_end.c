@@ -61,7 +61,7 @@ bool source_tell_sites(struct node *node, struct job *job)
         if (site->unsent != 0 && tell_site(node, job, site))
             site->unsent = 0;
         /* Should it come back, what it says of the job is answered. */
-        all = all && (site->unsent == 0 || peer_is_lost(node, &node->peers[site->peer], node->now_ns));
+        all = all && (site->unsent == 0 || peer_is_lost(node, &node->peers[site->peer]));
     }
     return all;
 }

@@ -22,9 +22,9 @@ static void ask_sites(struct node *node, struct job *job)
     }
 }
 
-void source_start_measuring(struct node *node, struct job *job, uint64_t now_ns)
+void source_start_measuring(struct node *node, struct job *job)
 {
-    source_enter(node, job, PHASE_MEASURING, now_ns + node->config.measure_timeout_ns);
+    source_enter(node, job, PHASE_MEASURING, core_lived_ns(node) + node->config.measure_timeout_ns);
     ask_sites(node, job);
 }
 
@@ -108,7 +108,7 @@ void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
         source_ask_planner(node, job, now_ns);
         return;
     }
-    if (now_ns < source->deadline_ns)
+    if (core_lived_ns(node) < source->deadline_ns)
         return;
     if (missing == NULL) {
         source_fail(node, job, now_ns, "own measurements did not end within %u s",

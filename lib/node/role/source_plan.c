@@ -12,7 +12,7 @@ void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
         source_fail(node, job, now_ns, "%s", err.text);
         return;
     }
-    source_enter(node, job, PHASE_PLANNING, now_ns + node->config.plan_timeout_ns);
+    source_enter(node, job, PHASE_PLANNING, core_lived_ns(node) + node->config.plan_timeout_ns);
     node->plan_requests_due |= 1u << job->slot;
 }
 
@@ -26,7 +26,7 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
         return;
     }
     job->source->plan = *plan;
-    source_enter(node, job, PHASE_DISTRIBUTING, now_ns + node->config.distribute_timeout_ns);
+    source_enter(node, job, PHASE_DISTRIBUTING, core_lived_ns(node) + node->config.distribute_timeout_ns);
     if (!source_distribute(node, job, &err))
         source_fail(node, job, now_ns, "%s", err.text);
 }
@@ -39,7 +39,7 @@ void source_on_plan_failed(struct node *node, struct job *job, const char *text,
 
 void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
-    if (now_ns >= job->source->deadline_ns)
+    if (core_lived_ns(node) >= job->source->deadline_ns)
         source_fail(node, job, now_ns, "%s within %u s",
                     node->planner_attached ? "the planner gave no plan"
                                            : "no planner is attached to this node",
@@ -50,7 +50,7 @@ static void start_sites(struct node *node, struct job *job, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        site->progress_ns = site->told_ns = now_ns;
+        site->progress_ns = site->told_ns = core_lived_ns(node);
         if (site->included)
             site->unsent = CONTROL_START;
     }
@@ -117,7 +117,7 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
 
 void source_distributing_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
-    if (now_ns < job->source->deadline_ns)
+    if (core_lived_ns(node) < job->source->deadline_ns)
         return;
     const struct site *missing = NULL;
     for (uint16_t index = 0; index < job->source->site_count; index++) {

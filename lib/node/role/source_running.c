@@ -15,7 +15,7 @@ static bool is_finishing(const struct job *job, const struct site *site)
 
 bool source_awaits_ends(const struct node *node, const struct job *job)
 {
-    if (job->started_ns == 0 || node->now_ns >= later_ns(job->ended_ns, node->config.stall_timeout_ns))
+    if (job->started_ns == 0 || core_lived_ns(node) >= later_ns(job->phase_ns, node->config.stall_timeout_ns))
         return false;
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         const struct site *site = &job->source->sites[index];
@@ -44,7 +44,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
         on_late_end(job, site, status, now_ns);
     if (site == NULL || !phase_runs(job->phase))
         return;
-    site->told_ns = now_ns;
+    site->told_ns = core_lived_ns(node);
     source_take_edges(site, status);
     /* A copy that was whole may turn out to be bad when others need it. */
     bool whole = site->state == SITE_SKIPPED || site->state == SITE_VERIFIED;
@@ -56,7 +56,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     /* Only what is more than ever before is progress: a block that comes bad again and again is not. */
     if (status->fixed.received_bytes > site->received_max ||
         status->fixed.verified_bytes > site->verified_max)
-        site->progress_ns = now_ns;
+        site->progress_ns = core_lived_ns(node);
     site->received_max = MAX(site->received_max, status->fixed.received_bytes);
     site->verified_max = MAX(site->verified_max, status->fixed.verified_bytes);
     site->received_bytes = status->fixed.received_bytes;
@@ -86,13 +86,13 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
 {
     const struct peer *peer = &node->peers[site->peer];
     bool silent = peer->state != PEER_UP;
-    uint64_t stall_ns = node->config.stall_timeout_ns;
+    uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
     /* A site that holds everything may take its time to sync its disk, as long as it says that it does. */
-    bool syncing = !silent && is_finishing(job, site) && now_ns < later_ns(site->told_ns, stall_ns) &&
-                   now_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
-    if (syncing || now_ns < later_ns(site->progress_ns, stall_ns))
+    bool syncing = !silent && is_finishing(job, site) && lived_ns < later_ns(site->told_ns, stall_ns) &&
+                   lived_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
+    if (syncing || lived_ns < later_ns(site->progress_ns, stall_ns))
         return;
-    unsigned seconds = (unsigned)((now_ns - site->progress_ns) / NS_PER_S);
+    unsigned seconds = (unsigned)((lived_ns - site->progress_ns) / NS_PER_S);
     const char *parent = silent_parent(node, job, site);
     /* A stream goes on when its input does; who is too slow for it is the window's question. */
     if (job->kind->endless && !silent && parent == NULL)
@@ -147,7 +147,7 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
         if (job->controls.paused)
-            site->progress_ns = now_ns;
+            site->progress_ns = core_lived_ns(node);
         if (!site->ended && site->receiver)
             check_stall(node, job, site, now_ns);
         if (!site->ended && site->receiver)
