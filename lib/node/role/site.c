@@ -103,11 +103,13 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 
 /* Life is told in every phase but while the disk opens, so that a source that has ended the job without
  * getting through can say so. */
-static uint64_t alive_interval_ns(const struct node *node, const struct job *job)
+static bool must_tell_life(const struct node *node, const struct job *job, uint64_t now_ns)
 {
     if (job->phase == PHASE_OPENING || job->ends_as != 0)
-        return TIME_NEVER;
-    return job->phase == PHASE_FINISHING ? NS_PER_S : node->config.stall_timeout_ns / 4;
+        return false;
+    uint64_t interval_ns = job->phase == PHASE_FINISHING ? NS_PER_S : node->config.stall_timeout_ns / 4;
+    return now_ns >= later_ns(job->news.status_ns, interval_ns) &&
+           core_lived_ns(node) >= later_ns(job->phase_ns, interval_ns);
 }
 
 static void check_start(struct node *node, struct job *job, uint64_t now_ns)
@@ -130,9 +132,8 @@ static bool has_news(const struct node *node, const struct job *job, uint64_t no
                     now_ns >= later_ns(job->news.status_ns, STATUS_INTERVAL_NS);
     /* It has everything, but the source does not know from others what its children wait for. */
     for (uint8_t child = 0; child < job->children.count && job->phase == PHASE_SERVING; child++)
-        progress = progress || now_ns >= later_ns(job->news.status_ns, alive_interval_ns(node, job));
-    progress =
-        progress || (job->phase == PHASE_FINISHING && now_ns >= later_ns(job->news.status_ns, NS_PER_S));
+        progress = progress || (now_ns >= later_ns(job->news.status_ns, NS_PER_S) && flow_owes(job, child));
+    progress = progress || must_tell_life(node, job, now_ns);
     /* Progress is not worth the places that the end of a job needs. */
     return job->news.status_due || (progress && post_has_ample_room(node, job->source_peer));
 }

@@ -14,7 +14,6 @@ bool site_post_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t 
 void site_confirm(struct node *node, struct job *job, enum confirm_answer answer)
 {
     job->news.confirm_answer = (uint8_t)answer;
-    job->news.status_ns = node->now_ns;
     job->news.confirm_due =
         !site_post_confirm(node, job->source_peer, job->id, job->epoch, answer, job->text);
 }
