@@ -41,6 +41,12 @@ static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
     role_on_peer_lost(node, peer->index, true, now_ns);
 }
 
+static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    session_renew(node, peer, now_ns);
+    on_state_lost(node, peer, now_ns);
+}
+
 static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
@@ -143,11 +149,11 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
 }
 
 /* The peer behind session and address, or NULL with a drop counted. A hello is known by address alone: it
- * brings the session; so is the close of who does not know the session, which its incarnation proves. */
+ * brings the session. */
 static struct peer *find_peer(struct node *node, const struct wire_header *header,
                               const struct rx_packet *packet)
 {
-    if (header->type == WIRE_HELLO || (header->type == WIRE_CLOSE && header->session == 0)) {
+    if (header->type == WIRE_HELLO) {
         uint16_t index = peer_by_address(node, &packet->from);
         if (index == PEER_NONE)
             node->counters.drop_source++;
@@ -185,10 +191,12 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
         return;
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
-        arrive_on_packet(node, peer, &header, packet, now_ns);
+        if (arrive_on_packet(node, peer, &header, packet, now_ns))
+            renew_session(node, peer, now_ns);
         break;
     case WIRE_ACK:
-        feedback_on_ack(node, peer, packet, now_ns);
+        if (feedback_on_ack(node, peer, packet, now_ns))
+            renew_session(node, peer, now_ns);
         break;
     case WIRE_MESSAGE:
         on_message(node, peer, &header, packet, now_ns);

@@ -2,7 +2,7 @@
  * what only the peer has seen. And peers that really lost their state meanwhile. */
 #include "base/name.h"
 #include "check.h"
-#include "wire/close.h"
+#include "wire/data.h"
 #include "wire/hello.h"
 
 /* A hello as if n1 had started anew. */
@@ -111,32 +111,14 @@ static void node_hello__spoofed_keeps_nobody_up(void **state)
     }
 }
 
-/* Who leaves and does not know the session to say it under is known by its incarnation. */
-static void node_close__without_session(void **state)
-{
-    (void)state;
-    for (uint64_t incarnation = 1; incarnation <= 2; incarnation++) {
-        begin();
-        uint8_t datagram[WIRE_CLOSE_BYTES];
-        struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_CLOSE};
-        struct wire_close close = {.incarnation = incarnation, .reason = WIRE_CLOSE_SHUTDOWN};
-        uint64_t dropped = world_counter(&world, 0, "drop_session");
-        world_inject(&world, 1, 0, datagram, (uint32_t)wire_close_encode(datagram, &header, &close));
-        assert_int_equal(is_up(0), incarnation != 1);
-        assert_int_equal(world_counter(&world, 0, "rx_closes"), incarnation == 1);
-        assert_int_equal(world_counter(&world, 0, "drop_session") - dropped, incarnation != 1);
-        world_end(&world);
-    }
-}
-
-/* The session that a hello of n0 on its way tells; 0: none is on its way. */
-static uint32_t session_told(void)
+/* The session that a hello of this node on its way tells; 0: none is on its way. */
+static uint32_t session_told(uint16_t node)
 {
     for (uint32_t index = 0; index < world.packet_count; index++) {
         struct wire_header header;
         struct wire_hello hello;
         const struct world_packet *packet = &world.packets[index];
-        if (packet->from == 0 && wire_header_decode(packet->data, packet->length, &header) == WIRE_OK &&
+        if (packet->from == node && wire_header_decode(packet->data, packet->length, &header) == WIRE_OK &&
             header.type == WIRE_HELLO && wire_hello_decode(packet->data, packet->length, &hello) == WIRE_OK)
             return hello.session;
     }
@@ -155,7 +137,7 @@ static void node_hello__sessions_are_random(void **state)
         uint32_t session = 0;
         while (session == 0) {
             world_run_until(&world, world.now_ns + NS_PER_MS);
-            session = session_told();
+            session = session_told(0);
         }
         for (unsigned bit = 0; bit < 32; bit++)
             ones[bit] += session >> bit & 1;
@@ -166,14 +148,49 @@ static void node_hello__sessions_are_random(void **state)
             fail_msg("bit %u is set in %u of %u sessions", bit, ones[bit], rounds);
 }
 
+/* Numbers that make no sense, under the right session, while nothing else comes: both begin anew. */
+static void node_edge__lost_sync_renews_the_session(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t session = 0;
+    while (session == 0) {
+        world_run_until(&world, world.now_ns + NS_PER_MS);
+        session = session_told(1);
+    }
+    world.down_until_ns[0][1] = world.now_ns + 2 * NS_PER_S;
+    world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+    for (uint32_t count = 0; count < 30; count++) {
+        uint8_t datagram[WIRE_DATA_HEADER_MAX + 100] = {0};
+        struct wire_header header = {.version = WIRE_VERSION,
+                                     .type = WIRE_DATA,
+                                     .session = session,
+                                     .packet_number = (1u << 28) + (count << 24)};
+        struct wire_data data = {.job = 1, .content = wire_content(0, 1, 0, 0)};
+        size_t length = wire_data_encode(datagram, &header, &data, NULL);
+        world_inject(&world, 0, 1, datagram, (uint32_t)length + 100);
+        world_run_until(&world, world.now_ns + 50 * NS_PER_MS);
+    }
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    for (uint16_t node = 0; node < 2; node++)
+        assert_int_equal(world_counter(&world, node, "peers_reset"), 1);
+    assert_true(is_up(0) && is_up(1));
+    assert_clean();
+    struct job_spec spec = world_job(&world, "next");
+    run_job_at(0, &spec);
+    run_until_over(0, "next", 30 * NS_PER_S);
+    assert_state(0, "next", JOB_DONE);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_hello__spoofed_changes_nothing),
         cmocka_unit_test(node_hello__restart_is_found_among_spoofed),
         cmocka_unit_test(node_hello__spoofed_keeps_nobody_up),
-        cmocka_unit_test(node_close__without_session),
         cmocka_unit_test(node_hello__sessions_are_random),
+        cmocka_unit_test(node_edge__lost_sync_renews_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

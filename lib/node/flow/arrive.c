@@ -77,18 +77,18 @@ static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
     return false;
 }
 
-void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
                       const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_data_view view;
     enum wire_error error = wire_data_decode(packet->data, packet->length, &view);
     if (error == WIRE_TOO_SHORT) {
         node->counters.drop_short++;
-        return;
+        return false;
     }
     if (error != WIRE_OK) {
         node->counters.drop_length++;
-        return;
+        return false;
     }
     flow_on_packet(node, peer, now_ns);
     uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
@@ -97,14 +97,14 @@ void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
     if (verdict == RECEIVER_BEYOND_WINDOW) {
         node->counters.drop_data_window++;
         receiver_on_beyond(&peer->receiver, number, packet->rx_ns);
-        return;
+        return receiver_lost_sync(&peer->receiver, packet->rx_ns);
     }
     if (verdict == RECEIVER_DUPLICATE) {
         node->counters.drop_data_duplicate++;
     } else {
         struct job *job = admit(node, peer, &view.fixed);
         if (job != NULL && !store_symbols(node, flow_of(node, peer), job, &view))
-            return;
+            return false;
     }
     uint32_t wire_bytes = packet->length + peer->frame_overhead;
     receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
@@ -119,4 +119,5 @@ void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
         peer_note_control(node, peer);
     else
         core_schedule(node, due_ns);
+    return verdict == RECEIVER_DUPLICATE && receiver_lost_sync(&peer->receiver, packet->rx_ns);
 }

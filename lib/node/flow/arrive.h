@@ -4,5 +4,6 @@
 #include "node/flow/flow.h"
 #include "node/packet.h"
 
-void arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+/* True: the two ends do not speak of the same packet numbers any more; only a new session helps. */
+bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
                       const struct rx_packet *packet, uint64_t now_ns);

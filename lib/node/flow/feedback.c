@@ -61,29 +61,30 @@ static struct sender_events events_for(struct event_scope *scope)
         .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_lost, .owner = scope};
 }
 
-void feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_ack_view view;
     enum wire_error error = wire_ack_decode(packet->data, packet->length, &view);
     if (error == WIRE_TOO_SHORT) {
         node->counters.drop_short++;
-        return;
+        return false;
     }
     if (error != WIRE_OK) {
         node->counters.drop_length++;
-        return;
+        return false;
     }
     flow_on_packet(node, peer, now_ns);
     struct event_scope scope = {.node = node, .peer = peer->index};
     struct sender_events events = events_for(&scope);
     if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {
         node->counters.drop_ack++;
-        return;
+        return sender_lost_sync(&peer->sender);
     }
     node->counters.rx_acks++;
     if (peer->jobs_out != 0)
         flow_wake(flow_of(node, peer), now_ns);
     core_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
+    return false;
 }
 
 static void on_refused(struct node *node, struct peer *peer, uint64_t cookie, uint64_t now_ns)

@@ -4,7 +4,7 @@
 #include "node/flow/flow.h"
 #include "node/packet.h"
 
-void feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
+bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
 void feedback_on_report(struct node *node, const struct tx_report *report, uint64_t now_ns);
 /* Tail probes, silence, credit: of a peer that is up. */
 void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns);

@@ -102,6 +102,9 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
                                       uint64_t now_ns);
 /* … the greeting, which answers it. True: the peer came up. */
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* Begins anew with a peer that is there: what was under way is lost at both ends, which the peer hears by the
+ * next hello. */
+void session_renew(struct node *node, struct peer *peer, uint64_t now_ns);
 /* An offer of a session was sent: the next one is due in a while, or none. */
 void session_offer_sent(struct peer *peer, uint64_t now_ns);
 /* True: it was the peer, and it has lost what it knew. */

@@ -121,6 +121,17 @@ bool session_greet(struct node *node, struct peer *peer, const struct wire_hello
     return comes_up;
 }
 
+void session_renew(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    peer_end_session(node, &peer->session_offered);
+    peer->state = PEER_DOWN;
+    peer->down_since_ns = core_lived_ns(node);
+    peer->hello_due_ns = now_ns;
+    forget_state(node, peer, now_ns);
+    peer_note_control(node, peer);
+    core_schedule(node, now_ns);
+}
+
 bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns)
 {
     if (!peer->known || close->incarnation != peer->incarnation)
