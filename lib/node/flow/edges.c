@@ -22,14 +22,16 @@ static void start_edge(struct node *node, struct peer *peer, const struct job *j
 {
     flow_of(node, peer)->causes = (struct causes){.holds = EDGE_LIMIT_application, .since_ns = now_ns};
     uint64_t start_bps = job->part.fixed.start_bps;
+    uint64_t few_bps =
+        muldiv64(START_BYTES * 8, NS_PER_S, MAX(peer->sender.rtt.smoothed_ns, START_RTT_NS_MIN));
+    /* The cap holds by itself; a strategy that began at a very low one could not go on when it is lifted. */
+    uint64_t most_bps = MAX(cap_bps, few_bps);
     bool known = start_bps != UINT64_MAX;
-    if (start_bps == 0)
-        start_bps = cap_bps;
-    if (!known) {
-        uint64_t rtt_ns = MAX(peer->sender.rtt.smoothed_ns, START_RTT_NS_MIN);
-        start_bps = muldiv64(START_BYTES * 8, NS_PER_S, rtt_ns);
-    }
-    sender_set_congestion(&peer->sender, congestion_of(job), MIN(start_bps, cap_bps), known, now_ns);
+    if (!known)
+        start_bps = few_bps;
+    if (start_bps == 0 || start_bps > most_bps)
+        start_bps = most_bps;
+    sender_set_congestion(&peer->sender, congestion_of(job), start_bps, known, now_ns);
 }
 
 void edges_start(struct node *node, struct job *job, uint64_t now_ns)

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "wire/ethernet.h"
 
+#define CAP_PACKET_NS_MAX (100 * NS_PER_MS)
+
 static uint32_t window_packets(const struct node_config *config, const struct node_peer_config *peer)
 {
     if (peer->window_packets != 0)
@@ -105,10 +107,19 @@ const char *peer_name(const struct node *node, uint16_t peer)
     return peer < node->peer_count ? node->config.peers[peer].name : node->config.name;
 }
 
+/* The cap of a job, not a full queue, is what a pacer waits for that lets a full packet depart more seldom. */
+static bool is_capped_low(const struct peer *peer)
+{
+    const struct sender *sender = &peer->sender;
+    return bytes_within(sender->rate_cap_bps, CAP_PACKET_NS_MAX) < sender->config.packet_bytes_max;
+}
+
 uint64_t peer_message_ns(const struct peer *peer)
 {
     uint64_t next_ns = mail_next_ns(&peer->mail);
-    return peer->jobs_out == 0 ? next_ns : MAX(next_ns, pacer_next_ns(&peer->sender.pacer));
+    if (peer->jobs_out == 0 || is_capped_low(peer))
+        return next_ns;
+    return MAX(next_ns, pacer_next_ns(&peer->sender.pacer));
 }
 
 /* … and when that may be handed to the port. */

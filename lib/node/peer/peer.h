@@ -74,7 +74,7 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
 /* When the next of that, or of its timers, is due. */
 uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
 /* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
- * way is as kind to it. */
+ * way is as kind to it; but it does not wait for a low cap of a job. */
 uint64_t peer_message_ns(const struct peer *peer);
 /* Looks whether the peer answers what is written to it; on every tick. */
 void peer_note_answers(const struct node *node, struct peer *peer);
