@@ -162,7 +162,6 @@ struct bench {
     uint8_t mangling[STEP_ARGUMENTS];
     bool shut_down;
     bool tries_slots;   /* at the end */
-    bool strict;        /* checks too what the node is known not to keep yet, see README.md */
     uint64_t datagrams; /* handed to the node */
     uint32_t counter_count;
     uint32_t counters[COUNTERS_MAX]; /* of the node: those that tell of datagrams */
@@ -209,5 +208,4 @@ void bodies_release(struct bench *bench, uint32_t keep);
 void control_step(struct bench *bench, const uint8_t *arguments);
 /* The operator asks for a job; false: it was refused. */
 bool control_run(struct bench *bench, const uint8_t *arguments);
-void control_nudge(struct bench *bench);
 void control_resume(struct bench *bench, const char *job);

@@ -204,24 +204,11 @@ static uint8_t status_now(const struct disk_model *disk, uint32_t index)
     return (disk->fails >> disk->pending[index].request.op & 1) != 0 ? disk->fail_status : DISK_OK;
 }
 
-/* A failure takes time: a node may try again at once. */
-static bool is_due(const struct bench *bench, uint32_t index)
+static bool answer_all(struct bench *bench)
 {
-    return bench->strict || status_now(&bench->disk, index) == DISK_OK ||
-           bench->disk.pending[index].asked_ns < bench->now_ns;
-}
-
-static bool answer_due(struct bench *bench)
-{
-    bool any = false;
-    for (uint32_t index = 0; index < bench->disk.count;) {
-        if (!is_due(bench, index)) {
-            index++;
-            continue;
-        }
-        answer(bench, index, status_now(&bench->disk, index), 0);
-        any = true;
-    }
+    bool any = bench->disk.count > 0;
+    while (bench->disk.count > 0)
+        answer(bench, 0, status_now(&bench->disk, 0), 0);
     return any;
 }
 
@@ -232,7 +219,7 @@ bool disk_take(struct bench *bench)
     CHECK(count <= 8);
     for (uint16_t index = 0; index < count; index++)
         take(&bench->disk, &requests[index], bench->now_ns);
-    bool answered = !bench->disk.holds && answer_due(bench);
+    bool answered = !bench->disk.holds && answer_all(bench);
     return count > 0 || answered;
 }
 

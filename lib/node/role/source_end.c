@@ -66,14 +66,6 @@ bool source_tell_sites(struct node *node, struct job *job)
     return all;
 }
 
-bool source_owes_word(const struct job *job)
-{
-    for (uint16_t index = 0; job->source != NULL && index < job->source->site_count; index++)
-        if (job->source->sites[index].unsent != 0)
-            return true;
-    return false;
-}
-
 void source_tell_end(struct node *node, struct job *job, uint32_t id, uint16_t peer, uint64_t now_ns)
 {
     struct control_close_job close = {.fixed = {.job = id, .outcome = CLOSE_FAILED},
