@@ -22,6 +22,15 @@ static uint64_t place_of_block(const struct stream *stream, uint64_t block)
     return block % stream->object->geometry.blocks;
 }
 
+uint64_t stream_expand(const struct stream *stream, uint64_t low)
+{
+    const uint64_t span = 1ULL << STREAM_WIRE_BITS;
+    uint64_t first = stream->first * stream->object->geometry.block_symbols;
+    uint64_t ahead = (low - first) & (span - 1);
+    bool before = ahead >= span / 2 && first >= span - ahead;
+    return before ? first - (span - ahead) : first + ahead;
+}
+
 enum stream_where stream_place(const struct stream *stream, uint64_t number, uint32_t count, uint64_t *place)
 {
     uint32_t block_symbols = stream->object->geometry.block_symbols;

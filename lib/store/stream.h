@@ -20,7 +20,8 @@
 #include "store/store.h"
 
 #define STREAM_HEAD_BYTES 2
-#define STREAM_BLOCKS_MIN 4 /* of every window: so much may be sent to a child before it has said anything */
+#define STREAM_WIRE_BITS  40 /* wire/data.h: after 14 days at 10 Gbit/s they begin anew */
+#define STREAM_BLOCKS_MIN 4  /* of every window: so much may be sent to a child before it has said anything */
 
 struct stream {
     struct object *object;
@@ -53,6 +54,8 @@ static inline void stream_record_close(uint8_t *symbol, uint32_t symbol_bytes, u
 void stream_init(struct stream *stream, struct object *object);
 /* The first block that has no place yet. */
 uint64_t stream_limit(const struct stream *stream);
+/* The number behind the low STREAM_WIRE_BITS bits that a packet carries: the one nearest to the window. */
+uint64_t stream_expand(const struct stream *stream, uint64_t low);
 /* Where symbols `number` … number + count - 1 lie; INSIDE: *place is that of the first. */
 enum stream_where stream_place(const struct stream *stream, uint64_t number, uint32_t count, uint64_t *place);
 /* The number of a symbol that lies in this place. */

@@ -60,7 +60,8 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
 
 static enum object_place place(const struct job *job, uint32_t count, uint64_t *symbol)
 {
-    switch (stream_place(&job->stream->window, *symbol, count, symbol)) {
+    const struct stream *window = &job->stream->window;
+    switch (stream_place(window, stream_expand(window, *symbol), count, symbol)) {
     case STREAM_INSIDE:
         return PLACE_INSIDE;
     case STREAM_BEFORE:
