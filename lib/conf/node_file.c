@@ -206,6 +206,9 @@ static const struct conf_option timeout_options[] = {
      .help = "a site that has not confirmed its part of the plan by then fails the job"},
     {"stall", OPTION_TIME, TIMEOUT(stall_timeout_ns), .initial = "20s",
      .help = "a site that made no progress for so long has failed"},
+    {"finish", OPTION_TIME, FIELD(struct node_file, config.node.finish_timeout_ns), .min = NS_PER_MS,
+     .max = 24 * 3600 * NS_PER_S, .initial = "1h",
+     .help = "how long the disk of a site that holds everything may take to make it durable"},
     {.type = OPTION_END}};
 
 static const struct conf_option disk_options[] = {

@@ -51,9 +51,12 @@ void dump_node(FILE *out, const struct app_config *config)
         dump_directory(out, &node->directories[index]);
     fprintf(out, "memory buffer=%llu blocks_max=%llu dpdk=%llu hugepages=%d\n", U64(node->buffer_bytes),
             U64(node->blocks_max), U64(config->memory_bytes), config->hugepages);
-    fprintf(out, "timeouts rtt_max=%llu hello=%llu measure=%llu plan=%llu distribute=%llu stall=%llu\n",
-            U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
-            U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns));
+    fprintf(
+        out,
+        "timeouts rtt_max=%llu hello=%llu measure=%llu plan=%llu distribute=%llu stall=%llu finish=%llu\n",
+        U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
+        U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns),
+        U64(node->finish_timeout_ns));
     for (unsigned index = 0; index < config->outgoing_count; index++) {
         fprintf(out, "outgoing %s users=", config->outgoing[index].path);
         for (unsigned user = 0; user < config->outgoing[index].user_count; user++)
