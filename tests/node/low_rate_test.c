@@ -58,12 +58,27 @@ static void node_cap__lifted(void **state)
     world_end(&world);
 }
 
+/* What sites would not take is refused where it is asked for. */
+static void node_cap__below_the_floor(void **state)
+{
+    (void)state;
+    begin();
+    struct job_controls controls = {.rate_cap_bps = 999, .priority = JOB_PRIORITY_NORMAL};
+    assert_false(world_set_job(&world, "slow", JOB_CONTROL_RATE, controls));
+    struct job_spec spec = world_job(&world, "other");
+    spec.controls.rate_cap_bps = 1;
+    struct err err;
+    assert_false(world_run_job(&world, &spec, &err));
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_cap__ends_with_its_job),
         cmocka_unit_test(node_cap__holds_no_other_job),
         cmocka_unit_test(node_cap__lifted),
+        cmocka_unit_test(node_cap__below_the_floor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
