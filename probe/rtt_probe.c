@@ -127,6 +127,15 @@ bool rtt_probe_on_reply(struct rtt_probe *probe, const struct wire_probe *reply,
     return true;
 }
 
+void rtt_probe_on_standstill(struct rtt_probe *probe, uint64_t gap_ns)
+{
+    if (!probe->active)
+        return;
+    if (probe->next_ns != TIME_NEVER)
+        probe->next_ns += gap_ns;
+    probe->end_ns += gap_ns;
+}
+
 uint64_t rtt_probe_next_ns(const struct rtt_probe *probe)
 {
     if (!probe->active)

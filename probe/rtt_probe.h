@@ -51,6 +51,8 @@ bool rtt_probe_next(struct rtt_probe *probe, uint64_t now_ns, struct wire_probe 
 /* `datagram_bytes`: of the reply. Ignores unknown, repeated and impossible replies (returns false). */
 bool rtt_probe_on_reply(struct rtt_probe *probe, const struct wire_probe *reply, uint32_t datagram_bytes,
                         uint64_t t4_ns);
+/* The process stood still for gap_ns: that is not held against the peer. */
+void rtt_probe_on_standstill(struct rtt_probe *probe, uint64_t gap_ns);
 uint64_t rtt_probe_next_ns(const struct rtt_probe *probe); /* next send or end, TIME_NEVER when inactive */
 /* True from when all were answered or the wait is over; the results then stand in the struct. */
 bool rtt_probe_finished(const struct rtt_probe *probe, uint64_t now_ns);

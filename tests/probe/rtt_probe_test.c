@@ -215,6 +215,32 @@ static void rtt_probe__start_forgets_the_measurement_before(void **state)
     assert_int_equal(probe.min_ns, 1000);
 }
 
+/* All are sent and some answers are still to come when the process stands still: nothing is sent once more. */
+static void rtt_probe__standstill_after_the_last(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct wire_probe message;
+    uint64_t now_ns = NS_PER_S;
+    rtt_probe_start(&probe, 1500, OVERHEAD, DURATION_NS, now_ns);
+    uint32_t sent = 0;
+    for (; !rtt_probe_finished(&probe, now_ns) && sent < 64; now_ns += NS_PER_MS / 4) {
+        if (!rtt_probe_next(&probe, now_ns, &message))
+            continue;
+        sent++;
+        if (probe.next_id == probe.end_id)
+            break;
+    }
+    uint64_t end_ns = probe.end_ns;
+    rtt_probe_on_standstill(&probe, 3 * NS_PER_S);
+    assert_true(probe.end_ns == end_ns + 3 * NS_PER_S);
+    for (now_ns += 3 * NS_PER_S; !rtt_probe_finished(&probe, now_ns); now_ns += NS_PER_MS)
+        assert_false(rtt_probe_next(&probe, now_ns, &message));
+    probe.active = false;
+    rtt_probe_on_standstill(&probe, NS_PER_S);
+    assert_true(rtt_probe_next_ns(&probe) == TIME_NEVER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +250,7 @@ int main(void)
         cmocka_unit_test(rtt_probe__silent_peer_ends_after_the_wait),
         cmocka_unit_test(rtt_probe__on_reply_refuses_what_cannot_be),
         cmocka_unit_test(rtt_probe__start_forgets_the_measurement_before),
+        cmocka_unit_test(rtt_probe__standstill_after_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -184,8 +184,5 @@ void peer_note_control(struct node *node, const struct peer *peer)
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns)
 {
     sender_on_standstill(&peer->sender, gap_ns);
-    if (peer->probe.active) {
-        peer->probe.next_ns += gap_ns;
-        peer->probe.end_ns += gap_ns;
-    }
+    rtt_probe_on_standstill(&peer->probe, gap_ns);
 }
