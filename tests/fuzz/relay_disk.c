@@ -176,6 +176,9 @@ static void note(struct disk_file *file, const struct disk_request *request, uin
         file->open = status == DISK_OK || status == DISK_ALREADY_THERE;
         file->ended = status == DISK_ALREADY_THERE;
     }
+    /* What is there is to be taken away by ABORT. */
+    if (request->op == DISK_FINISH && status != DISK_OK && !file->source && !file->stream)
+        file->ended = false;
     if (request->op == DISK_CLOSE)
         file->open = false;
 }

@@ -179,14 +179,22 @@ static void disk_feed(struct world *world, struct world_file *file, const struct
         reply->status = DISK_ENDED;
 }
 
+static void reserve(struct world_file *file, uint64_t bytes)
+{
+    if (bytes <= file->room)
+        return;
+    file->room = MAX(2 * file->room, bytes + 4096);
+    file->data = realloc(file->data, file->room);
+    CHECK(file->data != NULL);
+}
+
 static void disk_drain(struct world_file *file, const struct disk_request *request, struct disk_reply *reply)
 {
     for (uint32_t at = 0; at < request->count; at++) {
         const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
         uint32_t bytes = stream_record_bytes(symbol);
         CHECK(bytes <= stream_payload_bytes(request->symbol_bytes));
-        file->data = realloc(file->data, file->place + bytes + 1);
-        CHECK(file->data != NULL);
+        reserve(file, file->place + bytes);
         memcpy(file->data + file->place, symbol + STREAM_HEAD_BYTES, bytes);
         file->place += bytes;
         reply->size_bytes += bytes;

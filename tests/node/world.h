@@ -28,6 +28,7 @@ struct world_reply {
 struct world_file {
     uint8_t *data;
     uint64_t size;
+    uint64_t room; /* stream: of data; doubled when it is full */
     bool open, finished, aborted;
     uint64_t place;         /* stream: bytes read or written */
     struct wire_hash chain; /* stream */
