@@ -108,7 +108,7 @@ struct job {
 
 /* ---- table.c: the slots ---- */
 struct job *job_find(struct node *node, uint32_t id);
-/* The running job of that name whose source is here; NULL: none. */
+/* The job of that id, if its source is here, running or ended; NULL: none. */
 struct job *job_of_source(struct node *node, uint32_t id);
 /* A job whose resources are gone stays for `show jobs` until its slot is needed: the one that ended first
  * goes first. It is given the phase `first`. NULL: all slots are in use. */

@@ -1,8 +1,7 @@
-/* Measurements of the paths to all peers: kept fresh in the background, made anew where a job wants them
- * newer, reported to whoever asked.
- *
- * A first measurement starts when a peer comes up; then a bare probe keeps its RTT fresh. Measurements that
- * are under way, for another job or since the peer came up, are waited for. */
+/* Measurements of the paths to all peers: RTTs are kept fresh in the background, by a bare probe per hello
+ * interval; a whole measurement, path MTU included, is made when a peer first comes up and where a job wants
+ * newer RTTs, and reported to whoever asked. Those that are under way, for another job or since the peer came
+ * up, are waited for. */
 #pragma once
 
 #include "node/peer/peer.h"
