@@ -14,5 +14,3 @@ struct word {
 
 /* The first word of the value, NULL when it has none: then it is no value of the enum. */
 const char *word_of(const struct word *words, int value);
-/* False: there is no such word. */
-bool word_find(const struct word *words, const char *text, int *value);

@@ -20,9 +20,6 @@
 #error "DPDK 22.11 or newer is needed"
 #endif
 
-/* net_ring sets mbuf->port itself from 24.07 on; before, the port does. */
-#define COMPAT_RING_SETS_PORT (RTE_VERSION >= RTE_VERSION_NUM(24, 7, 0, 0))
-
 /* net_tap takes jumbo frames from 23.03 on. */
 #define COMPAT_TAP_FRAME_BYTES_MAX (RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0) ? 65535u : 1522u)
 

@@ -71,7 +71,7 @@ void mail_reset(struct mail *mail);
 void mail_set_timeout(struct mail *mail, uint64_t rtt_timeout_ns);
 /* False: the queue is full (counted); the caller keeps the message and tries again later. */
 bool mail_push(struct mail *mail, uint8_t kind, const uint8_t *body, size_t length);
-/* The message pushed last is worth a second copy. */
+/* The message pushed last leaves MAIL_REPEATS times more, unless its ack is faster. */
 void mail_repeat_newest(struct mail *mail);
 size_t mail_room(const struct mail *mail); /* messages that mail_push would take now */
 /* The next datagram to send now, new, repeated or a bare ack; false: none. `body` stays valid until the next

@@ -108,7 +108,7 @@ void node_shutdown(struct node *node, uint64_t now_ns)
     node->shutting_down = true;
     for (uint16_t index = 0; index < node->peer_count; index++)
         if (node->peers[index].known)
-            session_part(node, &node->peers[index], WIRE_CLOSE_SHUTDOWN);
+            session_say_farewell(node, &node->peers[index], WIRE_CLOSE_SHUTDOWN);
     core_schedule(node, now_ns);
 }
 

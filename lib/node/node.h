@@ -17,7 +17,7 @@
 
 struct node;
 
-/* Consistency of the configuration (names, addresses, window sizes, memory for at least 4 blocks); err names
+/* Consistency of the configuration (names, addresses, window sizes, memory for at least 8 blocks); err names
  * the field. */
 bool node_config_check(const struct node_config *config, struct err *err);
 /* Memory that node_create takes from its arena. */
@@ -27,7 +27,7 @@ size_t node_bytes(const struct node_config *config);
 struct node *node_create(const struct node_config *config, void *memory, size_t bytes, uint64_t now_ns);
 
 void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns);
-/* Fills up to `room` packets for one port, never more than max(50 us, 1 packet) ahead of now; never sends. */
+/* Fills up to `room` packets for one port, never more than 50 us ahead of now; never sends. */
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns);
 void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns);
 void node_tick(struct node *node, uint64_t now_ns);

@@ -28,8 +28,8 @@ struct node_peer_config {
     char name[NAME_BYTES];
     struct net_address address;
     uint16_t port; /* index of the own port that leads there */
-    uint32_t
-        window_packets; /* power of two: packet numbers tracked per direction; 0: from rate and rtt_max */
+    /* Packet numbers tracked per direction, a power of two; 0: from rate and rtt_max. */
+    uint32_t window_packets;
 };
 
 /* A directory that sources may write into. */

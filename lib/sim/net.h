@@ -25,8 +25,8 @@
 struct net_pair {
     struct netem_link link;
     struct packet_queue queue;
-    uint64_t
-        port_drops; /* its packets that the queue of its sender's uplink or receiver's downlink refused */
+    /* Its packets that the queue of its sender's uplink or receiver's downlink refused. */
+    uint64_t port_drops;
     uint64_t flow_lost, flow_drops; /* of cross traffic: contained in the link's and port's counts */
     uint64_t *departures;
 };

@@ -25,7 +25,7 @@
 #include "base/name.h"
 #include "wire/control.h"
 
-#define DISK_HANDLES_MAX 64 /* jobs at once in one node */
+#define DISK_HANDLES_MAX 64 /* above the job slots of a node */
 #define DISK_TEXT_BYTES  200
 
 enum disk_op {
@@ -67,7 +67,7 @@ struct disk_open {
     char file[PATH_BYTES];       /* source: the path; target: path below the directory */
     uint64_t size_bytes;         /* target */
     uint64_t modified_ns;        /* target: given to the file when it is whole */
-    uint16_t mode;               /* target, a file: its permissions when it is whole; 0: 0600, as before */
+    uint16_t mode;               /* target, a file: its permissions when it is whole; 0: 0600 */
     uint8_t exists;              /* enum part_exists */
     uint8_t durable;             /* enum part_durable */
     uint8_t hash;                /* enum part_hash */
@@ -83,7 +83,7 @@ struct disk_open {
 struct disk_request {
     uint8_t op;      /* enum disk_op */
     uint8_t handle;  /* the node's job slot, < DISK_HANDLES_MAX */
-    uint32_t length; /* READ, WRITE */
+    uint32_t length; /* READ, WRITE, DIGEST, MANIFEST */
     uint64_t offset;
     uint64_t cookie;                     /* returned as it is */
     uint8_t *data;                       /* FEED, DRAIN: of the block */

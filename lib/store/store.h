@@ -56,7 +56,7 @@ struct object {
     uint64_t pool_blocks;    /* whole bitmap words */
     uint32_t *slot_of;       /* per block; SLOT_NONE */
     uint8_t *state;          /* enum block_state */
-    uint8_t *hash_known;     /* bit 0: expected (the source\'s), bit 1: computed here; above: times bad */
+    uint8_t *hash_known;     /* bit 0: expected (the source's), bit 1: computed here; above: times bad */
     struct wire_hash *hash;  /* whichever came first; compared when the other comes */
     uint64_t *loadable;      /* bitmap: HELD or VERIFIED, on disk, without a slot */
     uint64_t received_bytes; /* payload held, counted once */

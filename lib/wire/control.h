@@ -16,7 +16,7 @@
 #define CONTROL_KINDS(ROW)                                                                                   \
     ROW(CONTROL_MEASURE, 1, "measure")         /* probe all your peers and report */                         \
     ROW(CONTROL_MEASUREMENT, 2, "measurement") /* what came of it */                                         \
-    ROW(CONTROL_PART, 3, "part")               /* your part of a plan: manifest, parent, children */         \
+    ROW(CONTROL_PART, 3, "part")               /* your part of a plan: object, parent, children */           \
     ROW(CONTROL_CONFIRM, 4, "confirm") /* the part is accepted, refused, or taken as already complete */     \
     ROW(CONTROL_START, 5, "start")     /* all have confirmed */                                              \
     ROW(CONTROL_STATUS, 6, "status")   /* how far the site is */                                             \

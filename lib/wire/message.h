@@ -1,4 +1,4 @@
-/* MESSAGE: one item of the reliable, ordered stream of small control messages between two peers.
+/* MESSAGE: one item of mail, the reliable, ordered exchange of small control messages between two peers.
  *
  * common header 32 (packet number = sequence number) | ack u32 | kind u8 | reserved u8 | length u16 | body
  *

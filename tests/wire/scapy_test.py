@@ -2,7 +2,7 @@
 """Checks sluice_scapy.py against the golden vectors, both ways. Usage: scapy_test.py golden.txt [--print]
 
 --print writes what the scapy layer builds, in the file's form, for pasting after a deliberate change of the
-protocol; wire_test.c then has to agree from its own side. Exit status 77: scapy is not installed."""
+protocol; datagrams.c then has to agree from its own side. Exit status 77: scapy is not installed."""
 
 import os
 import sys

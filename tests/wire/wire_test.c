@@ -6,15 +6,14 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "datagrams.h"
 #include "golden.h"
 #include "roundtrip.h"
 #include "wire/ack.h"
 #include "wire/close.h"
 #include "wire/control.h"
 #include "wire/data.h"
-#include "wire/hello.h"
 #include "wire/message.h"
-#include "wire/probe.h"
 
 #define GOLDEN_MAX 32
 
@@ -30,313 +29,14 @@ static const struct golden *vector(const char *name)
     return NULL;
 }
 
-static struct wire_header header_of(uint8_t type, uint32_t number)
-{
-    return (struct wire_header){.version = WIRE_VERSION,
-                                .type = type,
-                                .session = 0x11223344,
-                                .packet_number = number,
-                                .stamp = 0x89abcdef};
-}
-
-static size_t build_hello(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_HELLO, 0);
-    header.session = 0xcafe0002;
-    struct wire_hello hello = {.incarnation = 0x0102030405060708,
-                               .session = 0xcafe0001,
-                               .echo_session = 0xcafe0002,
-                               .mtu = 1500,
-                               .interval_ms = 500,
-                               .window = 1048576,
-                               .name = {"london"},
-                               .peer = {"frankfurt-on-the-oder-river-0.1"}};
-    return wire_hello_encode(out, &header, &hello);
-}
-
-static size_t build_data(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_DATA, 0x01020304);
-    struct wire_data data = {
-        .floor_delta = 5, .job = 0xdecade01, .content = wire_content(0x0123456789, 1, 2, 7)};
-    size_t head = wire_data_encode(out, &header, &data, NULL);
-    memcpy(out + head, "symbol", 6);
-    return head + 6;
-}
-
-static size_t build_data_two(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_DATA, UINT32_MAX);
-    struct wire_data data = {
-        .floor_delta = UINT32_MAX, .job = 1, .content = wire_content(WIRE_SYMBOL_MAX - 1, 2, 255, 255)};
-    uint8_t tags[2 * WIRE_TAG_BYTES];
-    for (unsigned index = 0; index < sizeof(tags); index++)
-        tags[index] = (uint8_t)(0xa0 + index);
-    size_t head = wire_data_encode(out, &header, &data, tags);
-    memcpy(out + head, "AAAAAAAABBBB", 12);
-    return head + 12;
-}
-
-static size_t build_ack(uint8_t *out)
-{
-    static const uint32_t runs[] = {0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435456};
-    uint8_t bytes[sizeof(runs) / sizeof(runs[0]) * WIRE_RUN_BYTES_MAX];
-    size_t run_bytes = 0;
-    for (unsigned index = 0; index < sizeof(runs) / sizeof(runs[0]); index++)
-        run_bytes += wire_run_put(bytes + run_bytes, runs[index]);
-    struct wire_header header = header_of(WIRE_ACK, 0);
-    struct wire_ack ack = {.base = 0xfffffff0,
-                           .largest = 0x1234,
-                           .largest_delay = 25000,
-                           .delivered_bytes = 0x1122334455667788,
-                           .delivered_stamp = 0x01020304,
-                           .owd_min = 0xfffffffe,
-                           .jump = 0x00030d40,
-                           .late_us = 1500,
-                           .ce_count = 3,
-                           .credit = 65536,
-                           .own_rate_kbps = 10000000,
-                           .limited_by = 2,
-                           .run_bytes = (uint16_t)run_bytes};
-    return wire_ack_encode(out, &header, &ack, bytes);
-}
-
-static size_t put_message(uint8_t *out, uint32_t number, uint8_t kind, const uint8_t *body, size_t length)
-{
-    struct wire_header header = header_of(WIRE_MESSAGE, number);
-    struct wire_message fixed = {.ack = number + 1, .kind = kind, .length = (uint16_t)length};
-    return wire_message_encode(out, &header, &fixed, body);
-}
-
-static size_t build_gaps(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_MESSAGE, 0);
-    struct wire_message fixed = {.ack = 0x102, .length = WIRE_GAPS_BYTES};
-    struct wire_gaps gaps = {.echo = 0x89abcdee, .early_low = 1ULL << 63 | 5, .early_high = 1};
-    uint8_t body[WIRE_GAPS_BYTES];
-    wire_gaps_put(body, &gaps);
-    return wire_message_encode(out, &header, &fixed, body);
-}
-
-static size_t build_measure(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_measure measure = {.job = 0xdecade01, .duration_ms = 2000, .age_ms = 10000};
-    return put_message(out, 1, CONTROL_MEASURE, body, control_measure_encode(body, &measure));
-}
-
-static size_t build_measurement(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_measurement measurement = {
-        .fixed = {.job = 0xdecade01, .up_bps = 1000000000, .down_bps = 10000000000, .total = 2, .count = 2},
-        .peers = {{.peer = {"oregon"},
-                   .rtt_min_us = 136000,
-                   .rtt_smoothed_us = 136250,
-                   .answered = 9,
-                   .sent = 10,
-                   .mtu = 1500},
-                  {.peer = {"canada"}, .rtt_min_us = UINT32_MAX, .sent = 10}}};
-    return put_message(out, 2, CONTROL_MEASUREMENT, body, control_measurement_encode(body, &measurement));
-}
-
-static struct wire_part part_fixed(void)
-{
-    return (struct wire_part){.job = 0xdecade01,
-                              .epoch = 3,
-                              .source = {"london"},
-                              .directory = {"incoming"},
-                              .job_name = {"demo"},
-                              .size_bytes = 64 << 20,
-                              .modified_ns = 0x16d6ba3c12345678,
-                              .symbol_bytes = 1408,
-                              .block_symbols = 744,
-                              .hash = PART_HASH_SHA256,
-                              .durable = PART_DURABLE_BLOCK,
-                              .exists = PART_EXISTS_SKIP_IF_SAME,
-                              .congestion = PART_CONGESTION_BQL,
-                              .keep = 1,
-                              .object = PART_OBJECT_DIRECTORY,
-                              .tree = PART_TREE_HARDLINKS,
-                              .index_bytes = 4711,
-                              .start_bps = 123456789012,
-                              .index_hash = {.bytes = {0xab, [31] = 0xcd}}};
-}
-
-static size_t build_part(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_part part = {
-        .fixed = part_fixed(),
-        .file = "sub dir/file.iso",
-        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1000}}};
-    part.fixed.parent = (struct wire_name){"london"};
-    part.fixed.child_count = 2;
-    return put_message(out, 3, CONTROL_PART, body, control_part_encode(body, &part));
-}
-
-static size_t build_part_source(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_part part = {.fixed = part_fixed(), .file = "f"};
-    part.fixed.keep = 0;
-    part.fixed.mode = 0640;
-    part.fixed.object = PART_OBJECT_FILE;
-    part.fixed.tree = 0;
-    part.fixed.index_bytes = 0;
-    return put_message(out, 4, CONTROL_PART, body, control_part_encode(body, &part));
-}
-
-static size_t build_confirm(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_confirm confirm = {.fixed = {.job = 0xdecade01, .epoch = 3, .answer = CONFIRM_REFUSED},
-                                      .text = "disk full"};
-    return put_message(out, 5, CONTROL_CONFIRM, body, control_confirm_encode(body, &confirm));
-}
-
-static size_t build_start(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_start start = {.job = 0xdecade01, .epoch = 3};
-    return put_message(out, 6, CONTROL_START, body, control_start_encode(body, &start));
-}
-
-static size_t build_status(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_status status = {.fixed = {.job = 0xdecade01,
-                                              .state = SITE_VERIFIED,
-                                              .received_bytes = 64 << 20,
-                                              .verified_bytes = 63 << 20,
-                                              .elapsed_ns = 5000000001,
-                                              .laggard = 1,
-                                              .child_count = 2},
-                                    .edges = {{3, 985000000}, {6, 50000000}},
-                                    .text = "/srv/in/caf\xc3\xa9.iso"};
-    return put_message(out, 7, CONTROL_STATUS, body, control_status_encode(body, &status));
-}
-
-static size_t build_hashes(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_hashes hashes = {.fixed = {.job = 0xdecade01, .first_block = 62, .count = 2}};
-    for (unsigned index = 0; index < WIRE_HASH_BYTES; index++) {
-        hashes.hashes[0].bytes[index] = (uint8_t)index;
-        hashes.hashes[1].bytes[index] = (uint8_t)(255 - index);
-    }
-    return put_message(out, 8, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
-}
-
-static size_t build_have(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_blocks blocks = {.job = 0xdecade01, .first_block = 0x100000000, .count = 17};
-    return put_message(out, 9, CONTROL_HAVE, body, control_blocks_encode(body, &blocks));
-}
-
-static size_t build_close_job(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_close_job close_job = {.fixed = {.job = 0xdecade01, .outcome = CLOSE_CANCELLED}};
-    return put_message(out, 11, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
-}
-
-static size_t build_adjust(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_adjust adjust = {
-        .job = 0xdecade01, .revision = 2, .rate_cap_bps = 200000000, .priority = 5, .dscp = 46, .paused = 1};
-    return put_message(out, 12, CONTROL_ADJUST, body, control_adjust_encode(body, &adjust));
-}
-
-static size_t build_stream_room(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct wire_stream_room room = {.job = 0xdecade01, .blocks = 0x100000007};
-    return put_message(out, 13, CONTROL_STREAM_ROOM, body, control_stream_room_encode(body, &room));
-}
-
-static size_t build_stream_end(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_stream_end end = {.fixed = {.job = 0xdecade01,
-                                               .reason = STREAM_END_DROPPED,
-                                               .symbols = 0x123456789,
-                                               .bytes = 0x1234567890a,
-                                               .chain = {.bytes = {0xab, [31] = 0xcd}}},
-                                     .text = "too slow"};
-    return put_message(out, 14, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
-}
-
-static size_t build_part_stream(uint8_t *out)
-{
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_part part = {.fixed = part_fixed(), .file = "live"};
-    part.fixed.object = PART_OBJECT_STREAM;
-    part.fixed.tree = 0;
-    part.fixed.index_bytes = 0;
-    part.fixed.start_bps = 0;
-    part.fixed.stream_slow = PART_SLOW_WAIT;
-    part.fixed.stream_blocks = 61;
-    part.fixed.stream_window_ms = 10000;
-    return put_message(out, 15, CONTROL_PART, body, control_part_encode(body, &part));
-}
-
-static size_t build_probe_reply(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_PROBE_REPLY, 0);
-    struct wire_probe probe = {.id = 7,
-                               .padding = 20,
-                               .t1_ns = 0x1111111122222222,
-                               .t2_ns = 0x3333333344444444,
-                               .t3_ns = 0x5555555566666666};
-    size_t length = wire_probe_encode(out, &header, &probe);
-    memset(out + length, 0, probe.padding);
-    return length + probe.padding;
-}
-
-static size_t build_close(uint8_t *out)
-{
-    struct wire_header header = header_of(WIRE_CLOSE, 0);
-    struct wire_close close = {.incarnation = 0x0102030405060708, .reason = WIRE_CLOSE_SHUTDOWN};
-    return wire_close_encode(out, &header, &close);
-}
-
 static void encode__golden(void **state)
 {
-    static const struct {
-        const char *name;
-        size_t (*build)(uint8_t *out);
-    } rows[] = {
-        {"hello", build_hello},
-        {"data", build_data},
-        {"data-two", build_data_two},
-        {"ack", build_ack},
-        {"message-gaps", build_gaps},
-        {"measure", build_measure},
-        {"measurement", build_measurement},
-        {"part", build_part},
-        {"part-source", build_part_source},
-        {"confirm", build_confirm},
-        {"start", build_start},
-        {"status", build_status},
-        {"hashes", build_hashes},
-        {"have", build_have},
-        {"close-job", build_close_job},
-        {"adjust", build_adjust},
-        {"stream-room", build_stream_room},
-        {"stream-end", build_stream_end},
-        {"part-stream", build_part_stream},
-        {"probe-reply", build_probe_reply},
-        {"close", build_close},
-    };
     (void)state;
-    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+    for (const struct datagram *row = datagrams; row->name != NULL; row++) {
         uint8_t out[GOLDEN_BYTES_MAX] = {0};
-        const struct golden *golden = vector(rows[index].name);
-        size_t length = rows[index].build(out);
-        print_message("%s\n", rows[index].name);
+        const struct golden *golden = vector(row->name);
+        size_t length = row->build(out);
+        print_message("%s\n", row->name);
         assert_int_equal(length, golden->length);
         assert_memory_equal(out, golden->bytes, length);
     }
@@ -563,10 +263,10 @@ static void message_decode__body_limit(void **state)
     uint8_t out[WIRE_MESSAGE_BYTES + sizeof(body)];
     struct wire_message_view view;
     (void)state;
-    size_t length = put_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX);
+    size_t length = datagram_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX);
     assert_int_equal(wire_message_decode(out, length, &view), WIRE_OK);
     assert_ptr_equal(view.body, out + WIRE_MESSAGE_BYTES);
-    length = put_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX + 1);
+    length = datagram_message(out, 1, CONTROL_PART, body, WIRE_MESSAGE_BODY_MAX + 1);
     assert_int_equal(wire_message_decode(out, length, &view), WIRE_BAD_LENGTH);
 }
 
@@ -577,7 +277,8 @@ static void message_encode__body_made_in_place(void **state)
     (void)state;
     struct wire_start start = {.job = 0xdecade01, .epoch = 3};
     size_t length = control_start_encode(out + WIRE_MESSAGE_BYTES, &start);
-    assert_int_equal(put_message(out, 6, CONTROL_START, out + WIRE_MESSAGE_BYTES, length), golden->length);
+    assert_int_equal(datagram_message(out, 6, CONTROL_START, out + WIRE_MESSAGE_BYTES, length),
+                     golden->length);
     assert_memory_equal(out, golden->bytes, golden->length);
 }
 
@@ -604,7 +305,7 @@ static void ack_decode__runs(void **state)
     (void)state;
     for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         uint8_t out[WIRE_ACK_BYTES + sizeof(rows[0].bytes)];
-        struct wire_header header = header_of(WIRE_ACK, 0);
+        struct wire_header header = datagram_header(WIRE_ACK, 0);
         struct wire_ack ack = {.run_bytes = rows[index].length};
         size_t length = wire_ack_encode(out, &header, &ack, rows[index].bytes);
         print_message("row %u\n", index);
@@ -616,7 +317,7 @@ static void ack_decode__run_bytes_limit(void **state)
 {
     static uint8_t runs[WIRE_ACK_RUNS_MAX + 1];
     uint8_t out[WIRE_ACK_BYTES + sizeof(runs)];
-    struct wire_header header = header_of(WIRE_ACK, 0);
+    struct wire_header header = datagram_header(WIRE_ACK, 0);
     struct wire_ack_view view;
     (void)state;
     for (uint16_t over = 0; over <= 1; over++) {
@@ -667,7 +368,7 @@ static void stamp__wraps(void **state)
 static void control_encode__limits(void **state)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_part part = {.fixed = part_fixed()};
+    struct control_part part = {.fixed = datagram_part()};
     struct control_measurement measurement = {.fixed = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX}};
     struct control_hashes hashes = {.fixed = {.count = CONTROL_HASHES_MAX}};
     (void)state;
@@ -704,7 +405,7 @@ static void control_encode__text_without_end(void **state)
     struct control_confirm confirm = {0};
     struct control_status status = {0};
     struct control_close_job close_job = {0};
-    struct control_part part = {.fixed = part_fixed()};
+    struct control_part part = {.fixed = datagram_part()};
     (void)state;
     memset(confirm.text, 'x', sizeof(confirm.text));
     memset(status.text, 'x', sizeof(status.text));
@@ -745,7 +446,7 @@ static void control_decode__one_too_many(void **state)
     struct control_part part;
     struct control_hashes hashes;
     struct wire_measurement measured = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX + 1};
-    struct wire_part fixed = part_fixed();
+    struct wire_part fixed = datagram_part();
     struct wire_hashes many = {.count = CONTROL_HASHES_MAX + 1};
     (void)state;
     uint8_t *end = wire_measurement_put(body, &measured);

@@ -33,9 +33,8 @@ struct bql_path {
     /* Limited by something else: until then deliveries stem from a time that says nothing. */
     uint64_t limited_until_ns;
     bool window_limited; /* … by a window, for so long */
-    uint64_t
-        queue_max_ns; /* the queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen */
-    uint64_t queue_max_set_ns;
+    /* The queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen. When it was seen. */
+    uint64_t queue_max_ns, queue_max_set_ns;
     uint64_t queue_max_hold_ns; /* so long it holds before it is tried anew */
 };
 

@@ -81,15 +81,8 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
                       const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_data_view view;
-    enum wire_error error = wire_data_decode(packet->data, packet->length, &view);
-    if (error == WIRE_TOO_SHORT) {
-        node->counters.drop_short++;
+    if (!flow_is_decoded(node, wire_data_decode(packet->data, packet->length, &view)))
         return false;
-    }
-    if (error != WIRE_OK) {
-        node->counters.drop_length++;
-        return false;
-    }
     flow_on_packet(node, peer, now_ns);
     uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
     uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);

@@ -64,15 +64,8 @@ static struct sender_events events_for(struct event_scope *scope)
 bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_ack_view view;
-    enum wire_error error = wire_ack_decode(packet->data, packet->length, &view);
-    if (error == WIRE_TOO_SHORT) {
-        node->counters.drop_short++;
+    if (!flow_is_decoded(node, wire_ack_decode(packet->data, packet->length, &view)))
         return false;
-    }
-    if (error != WIRE_OK) {
-        node->counters.drop_length++;
-        return false;
-    }
     flow_on_packet(node, peer, now_ns);
     struct event_scope scope = {.node = node, .peer = peer->index};
     struct sender_events events = events_for(&scope);

@@ -20,6 +20,15 @@ void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)
         flow_on_up(flow_of(node, peer));
 }
 
+bool flow_is_decoded(struct node *node, enum wire_error error)
+{
+    if (error == WIRE_TOO_SHORT)
+        node->counters.drop_short++;
+    else if (error != WIRE_OK)
+        node->counters.drop_length++;
+    return error == WIRE_OK;
+}
+
 void flow_wake_children(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->children.count; child++)

@@ -119,6 +119,12 @@ static inline bool job_is_known(const struct job *job)
     return job->phase != PHASE_FREE;
 }
 
+/* The copy is there as a whole, whoever has it. `state`: enum site_state. */
+static inline bool job_result_is_whole(uint8_t state)
+{
+    return state == SITE_VERIFIED || state == SITE_SKIPPED;
+}
+
 /* ---- job.c ---- */
 void job_enter(struct node *node, struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
 enum job_state job_state(const struct job *job);                          /* as others see it */
@@ -127,6 +133,9 @@ bool job_sink_lost(const struct job *job);
 void job_request(struct node *node, struct job *job, const struct disk_request *request);
 /* Children and parent out of job->part. */
 bool job_install(struct node *node, struct job *job, struct err *err);
+/* Takes job->object from the store, for its children. `source`: all of it is there to be read; `discard`:
+ * nothing of it is kept once the children have it. False: no memory; err says what is too small. */
+bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err);
 uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer, uint32_t mtu);
 uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers */
 /* The job's own copy failed: as a site. It goes on relaying what still comes, so that its children do not

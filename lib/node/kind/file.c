@@ -1,9 +1,9 @@
-#include <inttypes.h>
-
-#include "node/flow/flow.h"
 #include "node/kind/file.h"
 
+#include <inttypes.h>
+
 #include "node/flow/behind.h"
+#include "node/flow/flow.h"
 #include "node/flow/hashes.h"
 #include "node/peer/post.h"
 

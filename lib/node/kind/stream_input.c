@@ -5,7 +5,7 @@ void stream_feed(struct node *node, struct job *job)
 {
     struct job_stream *stream = job->stream;
     uint32_t first;
-    if (stream->busy || stream->window.ended || !phase_runs(job->phase) || phase_ends(job->phase))
+    if (stream->busy || stream->window.ended || !phase_runs(job->phase))
         return;
     uint32_t slot = stream_fill(&stream->window, &first);
     if (slot == SLOT_NONE)
@@ -23,15 +23,10 @@ void stream_feed(struct node *node, struct job *job)
                                        .block_symbols = (uint16_t)job->geometry.block_symbols});
 }
 
-static const struct wire_hash *hash_of(const struct job *job, const struct disk_reply *reply)
-{
-    return job->part.fixed.hash == PART_HASH_NONE ? NULL : &reply->hash;
-}
-
 static void on_whole(struct job *job, uint64_t place, const struct disk_reply *reply)
 {
     struct stream *window = &job->stream->window;
-    const struct wire_hash *hash = hash_of(job, reply);
+    const struct wire_hash *hash = stream_hash_of(job, reply);
     uint32_t block_symbols = job->geometry.block_symbols;
     if (hash != NULL)
         stream_expect(window, stream_number(window, place * block_symbols) / block_symbols, hash);

@@ -3,6 +3,12 @@
 
 #include "node/kind/stream.h"
 
+/* What the disk tells of a block or of all of them; NULL: the job wants no hashes. */
+static inline const struct wire_hash *stream_hash_of(const struct job *job, const struct disk_reply *reply)
+{
+    return job->part.fixed.hash == PART_HASH_NONE ? NULL : &reply->hash;
+}
+
 /* ---- stream_children.c: what children are told, and what they may be sent ---- */
 bool stream_may_send(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
 void stream_tell_end(struct node *node, struct job *job);
@@ -25,6 +31,7 @@ void stream_tell_room(struct node *node, struct job *job);
 void stream_drain(struct node *node, struct job *job);
 /* A DRAIN was answered; false: its sink was lost before. */
 bool stream_take_drained(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+/* Of blocks that have a place in the window. */
 void stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
                         uint64_t now_ns);
 void stream_on_sink_lost(struct node *node, struct job *job);

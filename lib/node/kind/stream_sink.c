@@ -84,11 +84,6 @@ static void count_verified(struct job *job)
         stream->verified_bytes = stream->whole_bytes;
 }
 
-static const struct wire_hash *hash_of(const struct job *job, const struct disk_reply *reply)
-{
-    return job->part.fixed.hash == PART_HASH_NONE ? NULL : &reply->hash;
-}
-
 bool stream_take_drained(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
     struct job_stream *stream = job->stream;
@@ -105,7 +100,7 @@ bool stream_take_drained(struct node *node, struct job *job, const struct disk_r
         uint64_t place = block % job->geometry.blocks;
         stream->whole_bytes = stream->bytes;
         stream->whole_blocks = block + 1;
-        if (!stream_done(&stream->window, place, hash_of(job, reply)))
+        if (!stream_done(&stream->window, place, stream_hash_of(job, reply)))
             bad_block(node, job, block, now_ns);
         else
             node->counters.blocks_verified++;
@@ -117,11 +112,6 @@ bool stream_take_drained(struct node *node, struct job *job, const struct disk_r
 void stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
                         uint64_t now_ns)
 {
-    if (job->object == NULL || phase_ends(job->phase) || job->part.fixed.hash == PART_HASH_NONE ||
-        hashes->fixed.first_block > stream_limit(&job->stream->window)) {
-        node->counters.messages_refused++;
-        return;
-    }
     for (uint16_t index = 0; index < hashes->fixed.count; index++) {
         uint64_t block = hashes->fixed.first_block + index;
         if (!stream_expect(&job->stream->window, block, &hashes->hashes[index]))
@@ -159,7 +149,7 @@ void stream_check_complete(struct node *node, struct job *job)
 void stream_on_finished(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
     const struct wire_stream_end *end = &job->stream->end;
-    const struct wire_hash *chain = hash_of(job, reply);
+    const struct wire_hash *chain = stream_hash_of(job, reply);
     if (reply->status != DISK_OK)
         job_fail(node, job, now_ns, "%s", reply->text);
     else if (job->stream->bytes != end->bytes)

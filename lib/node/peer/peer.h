@@ -41,11 +41,10 @@ struct peer {
     uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
     uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
     uint32_t offers_left;
-    uint64_t silence_ns;  /* this long without a packet means that it is gone */
-    uint64_t heard_ns;    /* these three are lived time */
-    uint64_t answered_ns; /* when it last acked a message, or had acked them all */
-    uint64_t answered_messages;
-    uint64_t down_since_ns;
+    uint64_t silence_ns; /* this long without a packet means that it is gone */
+    /* In lived time: the last packet; when it last acked a message, or had acked them all; since when down. */
+    uint64_t heard_ns, answered_ns, down_since_ns;
+    uint64_t answered_messages; /* acked by answered_ns */
     uint64_t hello_due_ns;
     bool close_due;
     uint8_t close_reason;
@@ -113,4 +112,4 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
 bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
 uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer);
 /* Says farewell at the next node_tx. */
-void session_part(struct node *node, struct peer *peer, enum wire_close_reason reason);
+void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_reason reason);

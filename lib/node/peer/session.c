@@ -168,7 +168,7 @@ bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns)
     return true;
 }
 
-void session_part(struct node *node, struct peer *peer, enum wire_close_reason reason)
+void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_reason reason)
 {
     peer->close_due = true;
     peer->close_reason = (uint8_t)reason;

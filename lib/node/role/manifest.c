@@ -39,7 +39,7 @@ static uint64_t since_us(const struct job *job, uint64_t at_ns)
 
 static void report_site(const struct job *job, const struct site *site, struct report *report)
 {
-    bool whole = site->state == SITE_VERIFIED || site->state == SITE_SKIPPED;
+    bool whole = job_result_is_whole(site->state);
     report_row(report);
     report_text(report, "name", site->name);
     report_text(report, "state", site_state_name(site->state));

@@ -10,7 +10,7 @@
 /* The file is there, whatever becomes of the others. */
 static bool is_whole(const struct job *job)
 {
-    return job->result == SITE_VERIFIED || job->result == SITE_SKIPPED;
+    return job_result_is_whole(job->result);
 }
 
 /* What FINISH does is done, whatever else happens meanwhile: its answer is waited for, and decides. */

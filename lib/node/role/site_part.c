@@ -52,15 +52,6 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
     return true;
 }
 
-static bool open_object(struct node *node, struct job *job, struct err *err)
-{
-    bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !job->part.fixed.keep;
-    job->object = object_open(&node->store, &job->geometry, false, discard, job->children.count, err);
-    if (job->object != NULL && job->kind->on_open != NULL)
-        job->kind->on_open(node, job);
-    return job->object != NULL;
-}
-
 /* Everything about the part that does not need the disk. */
 static bool take_part(struct node *node, struct job *job, const struct control_part *part, struct err *err)
 {
@@ -79,7 +70,8 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     }
     if (!geometry_init(&job->geometry, bytes, fixed->symbol_bytes, fixed->block_symbols, err))
         return false;
-    if (!job_install(node, job, err) || !open_object(node, job, err))
+    bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !fixed->keep;
+    if (!job_install(node, job, err) || !job_open_object(node, job, false, discard, err))
         return false;
     struct flow *flow = &node->flows[job->parent];
     flow->credit_symbols = job->geometry.block_symbols;

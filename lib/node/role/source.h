@@ -8,9 +8,9 @@
 /* What limits the rate at which a site gets the object; nodes by index into the request's. */
 struct site_limit {
     uint16_t from, to; /* the limiting edge */
-    uint16_t
-        held_by;   /* cause "credit": the child that the relay `to` keeps its memory for; PEER_NONE: none */
-    uint8_t cause; /* enum edge_limit; none: nothing is known */
+    /* Cause "credit": the child that the relay `to` keeps its memory for; PEER_NONE: none. */
+    uint16_t held_by;
+    uint8_t cause;     /* enum edge_limit; none: nothing is known */
     uint64_t rate_bps; /* delivered over that edge lately, wire rate */
 };
 

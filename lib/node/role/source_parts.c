@@ -199,15 +199,6 @@ static bool fill_common(const struct node *node, struct job *job, struct err *er
            fill_file(job, err);
 }
 
-static bool open_object(struct node *node, struct job *job, struct err *err)
-{
-    bool endless = job->kind->endless;
-    job->object = object_open(&node->store, &job->geometry, !endless, endless, job->children.count, err);
-    if (job->object != NULL && job->kind->on_open != NULL)
-        job->kind->on_open(node, job);
-    return job->object != NULL;
-}
-
 static bool send_part(struct node *node, struct job *job, uint16_t index, struct err *err)
 {
     struct source *source = job->source;
@@ -232,7 +223,8 @@ bool source_distribute(struct node *node, struct job *job, struct err *err)
     struct control_part own, common = job->part;
     fill_part(job, 0, &own);
     job->part = own;
-    if (!job_install(node, job, err) || !open_object(node, job, err))
+    bool endless = job->kind->endless;
+    if (!job_install(node, job, err) || !job_open_object(node, job, !endless, endless, err))
         return false;
     job->part = common;
     for (uint16_t index = 1; index < source->request.node_count; index++)

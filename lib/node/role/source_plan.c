@@ -100,10 +100,7 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
         leave_out(node, job, site, confirm->text, now_ns);
         return;
     case CONFIRM_COMPLETE:
-        site->state = SITE_SKIPPED;
-        site->ended = true;
-        site->complete_ns = now_ns;
-        name_copy(site->text, sizeof(site->text), confirm->text);
+        source_site_ended(site, SITE_SKIPPED, confirm->text, now_ns);
         break;
     case CONFIRM_READY:
         break;

@@ -47,7 +47,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     site->told_ns = core_lived_ns(node);
     source_take_edges(site, status);
     /* A copy that was whole may turn out to be bad when others need it. */
-    bool whole = site->state == SITE_SKIPPED || site->state == SITE_VERIFIED;
+    bool whole = job_result_is_whole(site->state);
     if (whole && status->fixed.state == SITE_FAILED)
         source_site_ended(site, SITE_FAILED, status->text, now_ns);
     if (site->ended)
