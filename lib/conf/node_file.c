@@ -208,7 +208,8 @@ static const struct conf_option timeout_options[] = {
      .help = "a site that made no progress for so long has failed"},
     {"finish", OPTION_TIME, FIELD(struct node_file, config.node.finish_timeout_ns), .min = NS_PER_MS,
      .max = 24 * 3600 * NS_PER_S, .initial = "1h",
-     .help = "how long the disk of a site that holds everything may take to make it durable"},
+     .help = "how long the disk of a site that holds everything may take to make it durable, and a site that "
+             "has confirmed its part may wait for the start"},
     {.type = OPTION_END}};
 
 static const struct conf_option disk_options[] = {

@@ -3,7 +3,8 @@
 
 The messages of lib/wire/README.md: every row of WIRE_TYPES and CONTROL_KINDS is there under its number, with the bytes of
 its fixed fields, and every offset that the table gives is where a field begins. The words of job files that choose a
-strategy or a metric: lib/conf/README.md names no others, planner/README.md has every metric's file.
+strategy or a metric: lib/conf/README.md names no others, planner/README.md has every metric's file. Every file of
+conf/scenarios is run by tests/scenarios.
 """
 import glob
 import os
@@ -100,10 +101,21 @@ def check_files(root, problems):
             problems.append(f"lib/edge: there is no congestion_{word}.c and no folder {word}")
 
 
+def check_scenarios(root, problems):
+    """A scenario that nothing runs proves nothing."""
+    tests = re.sub(r"#.*", "", read(root, "tests/scenarios/meson.build"))
+    run = {name.removeprefix("../../conf/scenarios/").removesuffix(".yaml") for name in re.findall(r"'([^']+)'", tests)}
+    for path in sorted(glob.glob(f"{root}/conf/scenarios/**/*.yaml", recursive=True)):
+        name = os.path.relpath(path, f"{root}/conf/scenarios")[:-len(".yaml")]
+        if name not in run:
+            problems.append(f"conf/scenarios/{name}.yaml: tests/scenarios/meson.build does not run it")
+
+
 def check(root):
     problems = []
     check_wire(root, problems)
     check_files(root, problems)
+    check_scenarios(root, problems)
     return problems
 
 
