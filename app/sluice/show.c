@@ -79,6 +79,9 @@ static void show_config(const struct app *app, struct report *report)
         report_row(report);
         report_text(report, "name", config->node.directories[index].name);
         report_text(report, "path", config->node.directories[index].path);
+        report_bool(report, "accept_owner", config->node.directories[index].accept.owner);
+        report_bool(report, "accept_setid", config->node.directories[index].accept.set_id);
+        report_bool(report, "accept_xattrs", config->node.directories[index].accept.xattrs);
         report_row_end(report);
     }
     report_table_end(report);

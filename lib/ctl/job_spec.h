@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/name.h"
+#include "base/rights.h"
 #include "plan/plan.h"
 #include "wire/control.h"
 
@@ -55,4 +56,5 @@ struct job_spec {
     uint8_t tree_hardlinks;
     uint64_t measure_ns;     /* how long to measure before planning … */
     uint64_t measure_age_ns; /* … what is unknown or older than this */
+    struct rights rights;    /* with which `file` is read; of no job file: whoever takes the job knows */
 };

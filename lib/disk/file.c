@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "disk/fully.h"
 #include "disk/hash.h"
+#include "disk/identity.h"
 #include "disk/manifest.h"
 #include "disk/tree_sink.h"
 #include "disk/tree_source.h"
@@ -52,9 +53,9 @@ static enum disk_status open_source(struct file *file, const struct disk_open *o
     struct stat stat;
     place_show(file->place.shown, open_as->file);
     /* O_NONBLOCK: a pipe by this name would hold the thread. */
-    int fd = open(open_as->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = identity_open(&open_as->rights, open_as->file, O_RDONLY | O_NONBLOCK);
     if (fd < 0) {
-        place_fail(reply->text, "open", file->place.shown, "");
+        identity_fail(reply->text, &open_as->rights, file->place.shown);
         return DISK_FAILED;
     }
     if (fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode))
@@ -395,8 +396,25 @@ static enum disk_status serve(struct file *file, const struct disk_request *requ
     return DISK_FAILED;
 }
 
+/* Opening and writing a manifest is done with the job's rights, all else by descriptors that are open. */
+static enum disk_status serve_as(struct file *file, const struct disk_request *request,
+                                 struct disk_reply *reply)
+{
+    struct identity own;
+    struct err err;
+    if (request->op != DISK_OPEN_SOURCE && request->op != DISK_MANIFEST)
+        return serve(file, request, reply);
+    if (!identity_begin(&own, &request->open->rights, &err)) {
+        place_say(reply->text, "%s", err.text);
+        return DISK_FAILED;
+    }
+    enum disk_status status = serve(file, request, reply);
+    identity_end(&own);
+    return status;
+}
+
 void file_serve(struct file *file, const struct disk_request *request, struct disk_reply *reply)
 {
     *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
-    reply->status = (uint8_t)serve(file, request, reply);
+    reply->status = (uint8_t)serve_as(file, request, reply);
 }

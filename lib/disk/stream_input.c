@@ -2,32 +2,58 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "disk/identity.h"
 #include "store/stream.h"
 
 #define VECTORS_MAX 64 /* a pipe holds 64 KiB as a rule */
 
-static int open_input(struct stream_file *file, const char *path, char text[DISK_TEXT_BYTES])
+/* To the socket that `fd` (O_PATH) is, whatever lies at its path by now. -1: text says why. */
+static int connect_to(const struct stream_file *file, int fd, const struct stat *stat,
+                      const struct rights *rights, char text[DISK_TEXT_BYTES])
 {
-    struct stat stat_of;
-    if (stat(path, &stat_of) != 0) {
-        place_fail(text, "open", file->place.shown, "");
+    char path[32];
+    if (rights->kind == RIGHTS_CALLER && stat->st_uid != rights->caller.user) {
+        place_say(text, "connect to %s: no socket of user %u", file->place.shown, rights->caller.user);
         return -1;
     }
-    if (S_ISDIR(stat_of.st_mode)) {
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int socket_fd = stream_connect(path);
+    if (socket_fd < 0)
+        place_fail(text, "connect to", file->place.shown, "");
+    return socket_fd;
+}
+
+static int open_input(struct stream_file *file, const struct disk_open *open_as, char text[DISK_TEXT_BYTES])
+{
+    struct stat stat;
+    int fd = identity_open(&open_as->rights, open_as->file, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    bool socket = fd < 0 && errno == ENXIO; /* or a device that is not there */
+    if (socket)
+        fd = identity_open(&open_as->rights, open_as->file, O_PATH);
+    if (fd < 0 || fstat(fd, &stat) != 0) {
+        identity_fail(text, &open_as->rights, file->place.shown);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    if (!socket && !S_ISDIR(stat.st_mode))
+        return fd;
+    int socket_fd = -1;
+    if (S_ISDIR(stat.st_mode))
         place_say(text, "open %s: a directory is no stream", file->place.shown);
-        return -1;
-    }
-    bool socket = S_ISSOCK(stat_of.st_mode);
-    int fd = socket ? stream_connect(path) : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        place_fail(text, socket ? "connect to" : "open", file->place.shown, "");
-    return fd;
+    else if (S_ISSOCK(stat.st_mode))
+        socket_fd = connect_to(file, fd, &stat, &open_as->rights, text);
+    else
+        place_say(text, "open %s: %s", file->place.shown, strerrordesc_np(ENXIO));
+    close(fd);
+    return socket_fd;
 }
 
 enum disk_status stream_input_open(struct stream_file *file, const struct disk_open *open_as,
@@ -35,7 +61,7 @@ enum disk_status stream_input_open(struct stream_file *file, const struct disk_o
 {
     place_show(file->place.shown, open_as->file);
     file->carry = malloc(UINT16_MAX);
-    file->fd = file->carry == NULL ? -1 : open_input(file, open_as->file, text);
+    file->fd = file->carry == NULL ? -1 : open_input(file, open_as, text);
     if (file->carry == NULL)
         place_say(text, "open %s: out of memory", file->place.shown);
     if (file->fd < 0) {

@@ -1,8 +1,23 @@
 #include "disk/stream_serve.h"
 
 #include "base/check.h"
+#include "disk/identity.h"
 #include "disk/stream_input.h"
 #include "disk/stream_output.h"
+
+static enum disk_status open_input(struct stream_file *file, const struct disk_open *open_as,
+                                   char text[DISK_TEXT_BYTES])
+{
+    struct identity own;
+    struct err err;
+    if (!identity_begin(&own, &open_as->rights, &err)) {
+        place_say(text, "%s", err.text);
+        return DISK_FAILED;
+    }
+    enum disk_status status = stream_input_open(file, open_as, text);
+    identity_end(&own);
+    return status;
+}
 
 static enum disk_status open_file(struct stream_file *file, const struct disk_request *request,
                                   char text[DISK_TEXT_BYTES])
@@ -14,7 +29,7 @@ static enum disk_status open_file(struct stream_file *file, const struct disk_re
                                  .exists = open_as->exists,
                                  .durable = open_as->durable,
                                  .flush_ns = open_as->flush_ns};
-    return request->op == DISK_OPEN_SOURCE ? stream_input_open(file, open_as, text)
+    return request->op == DISK_OPEN_SOURCE ? open_input(file, open_as, text)
                                            : stream_output_open(file, open_as, text);
 }
 

@@ -18,7 +18,9 @@ struct tree_source *tree_source_open(int fd, const struct disk_open *open, const
                                      struct disk_reply *reply)
 {
     struct tree_source *tree = calloc(1, sizeof(*tree));
-    if (tree == NULL || !walk_tree(&tree->walked, fd, open->tree, shown, reply->text)) {
+    bool (*walk)(struct walked *, int, uint8_t, const char *, char[DISK_TEXT_BYTES]) =
+        open->rights.kind == RIGHTS_CALLER ? walk_tree_of_caller : walk_tree;
+    if (tree == NULL || !walk(&tree->walked, fd, open->tree, shown, reply->text)) {
         if (tree == NULL)
             place_say(reply->text, "open %s: out of memory", shown);
         free(tree);

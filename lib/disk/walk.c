@@ -8,6 +8,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -28,7 +29,8 @@ struct item {
 };
 
 struct walk {
-    uint8_t tree; /* PART_TREE_… */
+    uint8_t tree;   /* PART_TREE_… */
+    bool of_caller; /* this thread acts as him, whoever reads later does not */
     struct item *items;
     uint32_t count, room;
     char *texts;
@@ -337,6 +339,22 @@ static bool list_names(int directory_fd, struct names *names)
     return cause == 0;
 }
 
+/* What lies there, if the caller may read it: asked of one descriptor, so that a name that is given to another
+ * file meanwhile cannot make the two answers be about different ones. Directories show it when they are read.
+ * False: errno. */
+static bool look_as_caller(int directory_fd, const char *name, struct stat *stat)
+{
+    int fd = openat(directory_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool good = fstat(fd, stat) == 0 && (!S_ISREG(stat->st_mode) || syscall(SYS_faccessat2, fd, "", R_OK,
+                                                                            AT_EMPTY_PATH | AT_EACCESS) == 0);
+    int cause = errno;
+    close(fd);
+    errno = cause;
+    return good;
+}
+
 static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t number)
 {
     const char *name = walk->texts + walk->items[number].text_at;
@@ -349,7 +367,8 @@ static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t
         qsort(names.names, names.count, sizeof(names.names[0]), compare_names);
     for (uint64_t at = 0; good && at < names.count; at++) {
         struct stat stat;
-        if (fstatat(fd, names.names[at], &stat, AT_SYMLINK_NOFOLLOW) == 0)
+        if (walk->of_caller ? look_as_caller(fd, names.names[at], &stat)
+                            : fstatat(fd, names.names[at], &stat, AT_SYMLINK_NOFOLLOW) == 0)
             good = add_entry(walk, number, fd, names.names[at], &stat);
         else /* ENOENT: just removed, not there */
             good = errno == ENOENT || walk_fail(walk, "look at", names.names[at]);
@@ -418,20 +437,32 @@ static bool make_index(struct walk *walk, struct walked *walked)
            place_say(walk->text, "%.60s: %.120s", walk->shown, err.text);
 }
 
-bool walk_tree(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
-               char text[DISK_TEXT_BYTES])
+static bool walk_and_index(struct walk *walk, struct walked *walked, int root_fd)
 {
-    struct walk walk = {.tree = tree, .shown = shown, .text = text};
     memset(walked, 0, sizeof(*walked));
-    bool good = walk_all(&walk, root_fd) && make_index(&walk, walked);
+    bool good = walk_all(walk, root_fd) && make_index(walk, walked);
     if (!good) {
         free(walked->bytes);
         free(walked->inodes);
         memset(walked, 0, sizeof(*walked));
     }
-    tdestroy(walk.links, free);
-    free(walk.items);
-    free(walk.texts);
-    walked->lost = walk.lost;
+    tdestroy(walk->links, free);
+    free(walk->items);
+    free(walk->texts);
+    walked->lost = walk->lost;
     return good;
+}
+
+bool walk_tree(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
+               char text[DISK_TEXT_BYTES])
+{
+    struct walk walk = {.tree = tree, .shown = shown, .text = text};
+    return walk_and_index(&walk, walked, root_fd);
+}
+
+bool walk_tree_of_caller(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
+                         char text[DISK_TEXT_BYTES])
+{
+    struct walk walk = {.tree = tree, .of_caller = true, .shown = shown, .text = text};
+    return walk_and_index(&walk, walked, root_fd);
 }

@@ -16,3 +16,7 @@ struct walked {
  * that can not be read, or that is neither file, directory nor symbolic link. */
 bool walk_tree(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
                char text[DISK_TEXT_BYTES]);
+/* The same by a thread that acts as a caller (identity.h): a file that he can not read is refused, by its name.
+ * What is read later is what was looked at here, by its inode. */
+bool walk_tree_of_caller(struct walked *walked, int root_fd, uint8_t tree, const char *shown,
+                         char text[DISK_TEXT_BYTES]);

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/name.h"
+#include "base/rights.h"
 #include "wire/control.h"
 
 #define DISK_HANDLES_MAX 64 /* above the job slots of a node */
@@ -78,6 +79,9 @@ struct disk_open {
     uint64_t flush_ns;           /* stream source: how long a symbol waits to be filled */
     struct disk_accept accept;   /* directory target: of what `tree` asks for, so much is kept */
     bool memory;                 /* target: hash, then discard: nothing is stored (store: none) */
+    /* Source, MANIFEST: with whose rights. A caller's directory has only what he can read himself, and a
+     * socket must be his own: who serves it would take us for its client. Targets are made with our own. */
+    struct rights rights;
 };
 
 struct disk_request {

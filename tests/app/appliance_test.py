@@ -19,8 +19,8 @@ WAIT_S = 30
 class Appliance:
     """A node on a device that carries nothing. Its files lie in `home`."""
 
-    def __init__(self, home, *options, stdin=subprocess.DEVNULL, **config):
-        self.home, self.options, self.stdin = home, options, stdin
+    def __init__(self, home, *options, stdin=subprocess.DEVNULL, user=None, **config):
+        self.home, self.options, self.stdin, self.user = home, options, stdin, user
         self.socket_path = os.path.join(home, "sock")
         self.path = os.path.join(home, "node.yaml")
         with open(self.path, "w", encoding="utf-8") as file:
@@ -32,7 +32,7 @@ class Appliance:
         self.process = None
 
     def __enter__(self):
-        self.process = subprocess.Popen([SLUICE, "-c", self.path, *self.options], stdin=self.stdin,
+        self.process = subprocess.Popen([SLUICE, "-c", self.path, *self.options], stdin=self.stdin, user=self.user,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
         self.said = b""  # a console may be faster than the line that says ready
         while b"sluice: n1 ready\n" not in self.said:
@@ -103,6 +103,15 @@ class ApplianceTest(unittest.TestCase):
             counted = [key for key in [*shown["counters"], *port] if key.startswith(("rx_", "tx_", "drop_"))]
             self.assertGreater(len(counted), 50)
             self.assertEqual(set(counted) - set(names), set())
+
+    def test_config_tells_what_directories_accept(self):
+        directories = [{"name": "a", "path": self.home, "sources": "any"},
+                       {"name": "b", "path": self.home, "sources": ["n2"], "accept": {"owner": True, "xattrs": True}}]
+        with Appliance(self.home, directories=directories) as appliance, appliance.connect() as client:
+            request = {"command": "show", "what": "config", "json": True}
+            rows = json.loads(ask(client, request)["text"])["directories"]
+            self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
+                             [[False, False, False], [True, False, True]])
 
     def test_no_more_files(self):
         """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
@@ -239,41 +248,71 @@ class OutgoingTest(unittest.TestCase):
         os.chmod(self.at(name), mode)
 
     def check(self, config, cases):
-        """Each case: path below home, words of the refusal (empty: accepted), more of the request."""
+        """Each case: path below home, words of the refusal (empty: read), more of the request. Some jobs are refused, others
+        fail as soon as their source is opened."""
         with Appliance(self.home, **config) as appliance:
             os.chmod(appliance.socket_path, 0o666)
-            requests = []
-            for number, (path, _, *more) in enumerate(cases):
-                requests.append(run_job(f"j{number}", self.at(path), *(more or [""])))
-                requests.append({"command": "job cancel", "name": f"j{number}"})
-            replies = as_user(appliance, requests)[::2]
-            for (path, words, *_), reply in zip(cases, replies):
-                self.assertEqual(reply["ok"], words == "", (path, reply))
-                self.assertIn(words, reply.get("error", ""), path)
+            for number, (path, words, *more) in enumerate(cases):
+                name = f"j{number}"
+                reply = as_user(appliance, [run_job(name, self.at(path), *(more or [""]))])[0]
+                text = self.opened(appliance, name) if reply["ok"] else reply["error"]
+                self.assertEqual(text == "", words == "", (path, text))
+                self.assertIn(words, text, path)
+                as_user(appliance, [{"command": "job cancel", "name": name}])
             with appliance.connect() as client:  # root may send what it can read
                 self.assertTrue(ask(client, run_job("root", self.at("secret")))["ok"])
+            self.assertEqual(self.opened(appliance, "root"), "")
+
+    def opened(self, appliance, name):
+        """The text of the job once its source was opened, or was not."""
+        with appliance.connect() as client:
+            request = {"command": "show", "what": "jobs", "json": True, "job": name}
+            job = {"state": "accepted"}
+
+            def known():
+                job.update(json.loads(ask(client, request)["text"])["jobs"][0])
+                return job["state"] != "accepted"
+            wait_until(known)
+        return job["text"] if job["state"] == "failed" and job["text"].startswith(("source", "input")) else ""
 
     def test_what_the_caller_can_read(self):
         other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.addCleanup(other.close)
         other.bind(self.at("socket"))
+        os.chmod(self.at("socket"), 0o666)
+        denied = "as user 65534: Permission denied"
         self.check({}, [
             ("open", ""), ("own", ""), ("shared", ""), ("to_open", ""), ("tree", ""), ("own_fifo", "", "stream"),
-            ("secret", "secret: user 65534 may not send it: Permission denied"), ("to_secret", "Permission denied"),
-            ("denied", "Permission denied"), ("nothing", "No such file"), ("shut", "Permission denied"),
-            ("bad", "bad/deep/secret: Permission denied"), ("fifo", "Permission denied", "stream"),
-            ("socket", "Permission denied", "stream"),
-            ("open", "manifest in", f"manifest: {self.at('manifest.json')}\n")])
+            ("secret", denied), ("to_secret", denied), ("denied", denied), ("nothing", "No such file"), ("shut", denied),
+            ("bad", "look at secret in"), ("fifo", denied, "stream"),
+            ("socket", "no socket of user 65534", "stream")])
+
+    def test_manifests_go_where_the_caller_may_write(self):
+        """`manifest:` is the folder into which they are written, and one that he may not write to is refused at once."""
+        os.mkdir(self.at("own_manifests"))
+        os.chown(self.at("own_manifests"), USER, GROUP)
+        os.makedirs(self.at("writable/not_his"))
+        os.chmod(self.at("writable"), 0o777)
+        self.check({}, [("open", "", f"manifest: {self.at('own_manifests')}\n"),
+                        ("open", "manifest in", f"manifest: {self.at('writable/not_his')}\n"),
+                        ("open", "manifest in", f"manifest: {self.home}\n")])
+        self.check({"outgoing": [{"path": self.home}]}, [
+            ("open", "", f"manifest: {self.at('own_manifests')}\n"),
+            ("open", "manifest in", f"manifest: {self.at('writable/not_his')}\n")])
 
     def test_standard_input_is_the_callers_own(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, Appliance(self.home) as appliance:
             other.bind(self.at("input"))
+            other.listen()
             os.chmod(self.at("input"), 0o666)
             os.chmod(appliance.socket_path, 0o666)
             request = run_job("j", '"-"', "stream", input=self.at("input"))
-            self.assertIn("no socket of user 65534", as_user(appliance, [request])[0]["error"])
+            self.assertTrue(as_user(appliance, [request])[0]["ok"])
+            self.assertIn("no socket of user 65534", self.opened(appliance, "j"))
             os.chown(self.at("input"), USER, GROUP)
-            self.assertEqual(as_user(appliance, [request])[0], {"ok": True, "text": "job j accepted"})
+            request = run_job("j2", '"-"', "stream", input=self.at("input"))
+            self.assertEqual(as_user(appliance, [request])[0], {"ok": True, "text": "job j2 accepted"})
+            self.assertEqual(self.opened(appliance, "j2"), "")
 
     def test_what_is_listed(self):
         self.check({"outgoing": [{"path": self.at("tree"), "users": ["root", "@root"]},
@@ -282,7 +321,21 @@ class OutgoingTest(unittest.TestCase):
             ("listed/secret", ""), ("listed/deep", ""), ("listed", ""), ("bad", ""), ("shut/a", ""),
             ("open", "outgoing lists nothing there that user 65534 may send"), ("listed2", "outgoing lists nothing"),
             ("tree/a", "no entry of outgoing there names user 65534"), ("listed/link", "a symbolic link on the way"),
-            ("listed/up/secret", "a symbolic link on the way"), ("listed/../secret", "it leads out of there")])
+            ("listed/up/secret", "a symbolic link on the way"), ("listed/../secret", "it leads out of what outgoing lists")])
+
+    def test_an_appliance_that_is_not_root(self):
+        """Reads with its own rights what `outgoing` lists, and nothing else for others."""
+        os.chmod(self.home, 0o777)
+        config = {"outgoing": [{"path": self.at("tree")}]}
+        for more, path, words in (({}, "open", "does not run as root"), (config, "tree/a", ""),
+                                  (config, "open", "outgoing lists nothing there")):
+            with Appliance(self.home, user=MORE, **more) as appliance:
+                os.chmod(appliance.socket_path, 0o666)
+                reply = as_user(appliance, [run_job("j", self.at(path))])[0]
+                self.assertEqual(reply["ok"], words == "", reply)
+                self.assertIn(words, reply.get("error", ""))
+                if reply["ok"]:
+                    self.assertEqual(self.opened(appliance, "j"), "")
 
 
 def wait_until(condition):

@@ -52,6 +52,7 @@ void assert_failed(const struct disk_reply *reply, const char *text_part);
 int run_disk_tests(void);
 int run_place_tests(void);
 int run_error_tests(void);
+int run_rights_tests(void);
 int run_tree_tests(void);
 int run_tree_receiver_tests(void);
 int run_tree_random_tests(void);

@@ -127,6 +127,11 @@ bool manifest_write(struct node *node, struct job *job)
     }
     file->busy = true;
     file->open = (struct disk_open){.durable = job->source->spec.durable};
+    /* The job's own place is where the caller may write; the node's is the operator's word. */
+    if (job->source->spec.manifest[0] != '\0' && job->source->spec.rights.kind != RIGHTS_OWN) {
+        file->open.rights = job->source->spec.rights;
+        file->open.rights.kind = RIGHTS_CALLER;
+    }
     name_copy(file->open.directory, sizeof(file->open.directory), directory);
     snprintf(file->open.file, sizeof(file->open.file), "%s.manifest.json", job->source->spec.name);
     job_request(node, job,
