@@ -1,5 +1,8 @@
 /* The unix socket for sluicectl: one JSON object per line each way (app/ctl/README.md). One thread serves all
- * clients in turn; which of them give way when others come is seats.h. */
+ * clients in turn; which of them give way when others come is seats.h.
+ *
+ * Guarantee: a client waits for one request of each other one, whatever those ask for and however they read.
+ * Nobody's next request is read before he took the reply, for which he has REPLY_NS. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -7,7 +10,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,14 +20,18 @@
 
 #define REQUEST_BYTES_MAX (1u << 20)
 #define STOP_MS           200
-#define SEND_TIMEOUT_S    2
+#define REPLY_NS          (2 * NS_PER_S)
 #define ACCEPT_REST_NS    (200 * NS_PER_MS)
 
 struct client {
     int fd; /* -1: none */
     struct caller caller;
-    char *request; /* REQUEST_BYTES_MAX */
+    char *request; /* REQUEST_BYTES_MAX: whole lines and the beginning of one */
     size_t length;
+    char *reply; /* a line that is being sent; NULL: none */
+    size_t reply_length, sent;
+    uint64_t due_ns; /* until when it is to be taken */
+    bool last;       /* no further request is served */
 };
 
 struct server {
@@ -96,35 +102,32 @@ static bool request_parse(const json_t *object, struct command *command)
     return request_fail("unknown command");
 }
 
-static bool reply_send(int fd)
+/* The reply as a line, to be freed; NULL: there is no memory for it. */
+static char *reply_line(size_t *length)
 {
     json_t *object = json_pack("{s:b, s:s}", "ok", reply.ok, reply.ok ? "text" : "error", reply.text);
     char *line = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
     json_decref(object);
-    if (line == NULL)
-        return false;
-    bool sent = unix_socket_send(fd, line, strlen(line)) && unix_socket_send(fd, "\n", 1);
-    free(line);
-    return sent;
+    *length = line == NULL ? 0 : strlen(line) + 1;
+    if (line != NULL)
+        line[*length - 1] = '\n'; /* where its zero was */
+    return line;
 }
 
-/* False: the connection is to be closed. */
+/* Fills the reply. False: no further request of this client makes sense. */
 static bool request_serve(struct app *app, const struct client *client, const char *line, size_t length)
 {
     struct command command;
     json_t *object = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_object(object)) {
-        json_decref(object);
+    bool good = json_is_object(object);
+    if (!good)
         request_fail("malformed request: one JSON object per line expected");
-        reply_send(client->fd);
-        return false;
-    }
-    if (request_parse(object, &command)) {
+    else if (request_parse(object, &command)) {
         command.caller = &client->caller;
         command_run(app, &command, &reply);
     }
     json_decref(object);
-    return reply_send(client->fd);
+    return good;
 }
 
 /* ---- clients ---- */
@@ -143,39 +146,85 @@ static void client_close(struct server *server, int index)
         return;
     close(client->fd);
     free(client->request);
+    free(client->reply);
     *client = (struct client){.fd = -1};
     seat_leave(&server->seats, index);
 }
 
-static bool client_lines(struct app *app, struct client *client)
+/* As much of the reply as goes. False: the connection is to be closed. */
+static bool client_send(const struct app *app, struct client *client)
 {
-    size_t start = 0;
-    for (;;) {
-        char *line = client->request + start;
-        char *end = memchr(line, '\n', client->length - start);
-        if (end == NULL)
-            break;
-        if (!request_serve(app, client, line, (size_t)(end - line)))
-            return false;
-        start = (size_t)(end - client->request) + 1;
+    ssize_t sent = send(client->fd, client->reply + client->sent, client->reply_length - client->sent,
+                        MSG_NOSIGNAL | MSG_DONTWAIT);
+    client->sent += sent > 0 ? (size_t)sent : 0;
+    if (client->sent == client->reply_length) {
+        free(client->reply);
+        client->reply = NULL;
+        return !client->last;
     }
-    memmove(client->request, client->request + start, client->length - start);
-    client->length -= start;
-    if (client->length < REQUEST_BYTES_MAX)
+    if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        return false;
+    if (monotonic_ns() < client->due_ns)
         return true;
-    request_fail("the request is longer than 1 MiB");
-    reply_send(client->fd);
+    fprintf(stderr,
+            "%s: control socket: a client of user %u did not take its reply within 2 s and is dropped\n",
+            app->config.node.name, client->caller.user);
     return false;
 }
 
-static void client_read(struct app *app, struct server *server, int index)
+static bool client_reply(const struct app *app, struct client *client)
+{
+    client->reply = reply_line(&client->reply_length);
+    client->sent = 0;
+    client->due_ns = monotonic_ns() + REPLY_NS;
+    return client->reply != NULL && client_send(app, client);
+}
+
+static const char *client_line_end(const struct client *client)
+{
+    return client->reply != NULL ? NULL : memchr(client->request, '\n', client->length);
+}
+
+/* Its first line; false: as above. */
+static bool client_serve(struct app *app, struct client *client)
+{
+    const char *end = client_line_end(client);
+    if (end == NULL && client->length < REQUEST_BYTES_MAX)
+        return true;
+    if (end == NULL) {
+        client->last = true;
+        request_fail("the request is longer than 1 MiB");
+    } else {
+        size_t length = (size_t)(end - client->request);
+        client->last = !request_serve(app, client, client->request, length);
+        client->length -= length + 1;
+        memmove(client->request, end + 1, client->length);
+    }
+    return client_reply(app, client);
+}
+
+static bool client_read(struct app *app, struct client *client)
+{
+    ssize_t count =
+        recv(client->fd, client->request + client->length, REQUEST_BYTES_MAX - client->length, MSG_DONTWAIT);
+    client->length += count > 0 ? (size_t)count : 0;
+    return count > 0 ? client_serve(app, client) : count < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* One step: what is left of a reply, or a request that is there, or what came. */
+static void client_turn(struct app *app, struct server *server, int index, bool ready)
 {
     struct client *client = &server->clients[index];
-    ssize_t count = recv(client->fd, client->request + client->length, REQUEST_BYTES_MAX - client->length, 0);
-    seat_used(&server->seats, index, monotonic_ns());
-    if (count > 0)
-        client->length += (size_t)count;
-    if (count <= 0 || !client_lines(app, client))
+    bool good = true;
+    if (client->reply != NULL)
+        good = client_send(app, client);
+    else if (client_line_end(client) != NULL)
+        good = client_serve(app, client);
+    else if (ready)
+        good = client_read(app, client);
+    if (client->reply == NULL && ready)
+        seat_used(&server->seats, index, monotonic_ns());
+    if (!good)
         client_close(server, index);
 }
 
@@ -204,21 +253,18 @@ static void client_accept(struct server *server, const struct app *app)
         return;
     }
     server->accept_ns = 0;
-    struct timeval limit = {.tv_sec = SEND_TIMEOUT_S};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-    struct caller caller;
+    struct client client = {.fd = fd, .request = request};
     struct err err;
-    if (!caller_of(&caller, fd, &err)) {
-        request_fail(err.text);
-        reply_send(fd);
+    if (!caller_of(&client.caller, fd, &err)) {
+        fprintf(stderr, "%s: control socket: %s\n", app->config.node.name, err.text);
         close(fd);
         free(request);
         return;
     }
-    int index = seat_for(&server->seats, caller.user);
+    int index = seat_for(&server->seats, client.caller.user);
     client_close(server, index);
-    seat_take(&server->seats, index, caller.user, monotonic_ns());
-    server->clients[index] = (struct client){.fd = fd, .caller = caller, .request = request};
+    seat_take(&server->seats, index, client.caller.user, monotonic_ns());
+    server->clients[index] = client;
 }
 
 /* ---- the socket ---- */
@@ -242,23 +288,34 @@ bool server_listen(struct app *app, struct err *err)
            err_context(err, "control socket");
 }
 
+/* How long there is nothing to do unless a descriptor is ready. */
+static int pause_ms(const struct server *server)
+{
+    for (int index = 0; index < SEATS_MAX; index++)
+        if (server->clients[index].fd >= 0 && client_line_end(&server->clients[index]) != NULL)
+            return 0;
+    return STOP_MS;
+}
+
 static void server_turn(struct app *app, struct server *server)
 {
     struct pollfd polled[SEATS_MAX + 1];
     int seats[SEATS_MAX];
     nfds_t count = 0; /* only what is open: poll refuses more entries than the process may have files */
-    for (int index = 0; index < SEATS_MAX; index++)
-        if (server->clients[index].fd >= 0) {
-            polled[count] = (struct pollfd){.fd = server->clients[index].fd, .events = POLLIN};
-            seats[count++] = index;
-        }
+    for (int index = 0; index < SEATS_MAX; index++) {
+        const struct client *client = &server->clients[index];
+        if (client->fd < 0)
+            continue;
+        short events = client->reply != NULL ? POLLOUT : POLLIN;
+        polled[count] = (struct pollfd){.fd = client->fd, .events = events};
+        seats[count++] = index;
+    }
     bool resting = monotonic_ns() < server->accept_ns;
     polled[count] = (struct pollfd){.fd = resting ? -1 : app->listener.fd, .events = POLLIN};
-    if (poll(polled, count + 1, STOP_MS) <= 0)
+    if (poll(polled, count + 1, pause_ms(server)) < 0)
         return;
     for (nfds_t index = 0; index < count; index++)
-        if (polled[index].revents != 0)
-            client_read(app, server, seats[index]);
+        client_turn(app, server, seats[index], polled[index].revents != 0);
     if (polled[count].revents != 0)
         client_accept(server, app);
 }

@@ -4,6 +4,7 @@ permissions. usage: appliance_test.py SLUICE"""
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import subprocess
@@ -112,6 +113,40 @@ class ApplianceTest(unittest.TestCase):
             rows = json.loads(ask(client, request)["text"])["directories"]
             self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
                              [[False, False, False], [True, False, True]])
+
+    def test_slow_reader_holds_up_nobody(self):
+        """A client that asks much at once and takes its replies slowly: another one is served between two of them."""
+        count = 400
+        request = json.dumps({"command": "help counters"}).encode() + b"\n"
+        with Appliance(self.home) as appliance, appliance.connect() as slow, appliance.connect() as other:
+            length = len(json.dumps(ask(other, {"command": "help counters"}), separators=(",", ":"))) + 1
+            slow.sendall(request * count)
+            other.sendall(json.dumps(SHOW).encode() + b"\n")
+            taken = 0
+            while not select.select([other], [], [], 0.02)[0]:
+                taken += len(slow.recv(4096))
+                self.assertLess(taken, length * count // 2)
+            self.assertTrue(json.loads(other.recv(65536))["ok"])
+            while taken < length * count:  # each of its requests is answered all the same
+                piece = slow.recv(1 << 16)
+                self.assertNotEqual(piece, b"")
+                taken += len(piece)
+            self.assertEqual(taken, length * count)
+
+    def test_who_takes_no_reply_is_dropped(self):
+        request = json.dumps({"command": "help counters"}).encode() + b"\n"
+        with Appliance(self.home) as appliance, appliance.connect() as deaf, appliance.connect() as other:
+            deaf.sendall(request * 400)
+            self.assertTrue(ask(other, SHOW)["ok"])
+            wait_until(lambda: b"is dropped" in drain(appliance.process.stderr))
+            self.assertTrue(ask(other, SHOW)["ok"])
+
+    def test_requests_before_the_end_are_answered(self):
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            client.sendall(3 * (json.dumps(SHOW).encode() + b"\n"))
+            client.shutdown(socket.SHUT_WR)
+            with client.makefile() as replies:
+                self.assertEqual([json.loads(line)["ok"] for line in replies], 3 * [True])
 
     def test_no_more_files(self):
         """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
@@ -336,6 +371,11 @@ class OutgoingTest(unittest.TestCase):
                 self.assertIn(words, reply.get("error", ""))
                 if reply["ok"]:
                     self.assertEqual(self.opened(appliance, "j"), "")
+
+
+def drain(pipe):
+    """What is in it by now."""
+    return os.read(pipe.fileno(), 65536) if select.select([pipe], [], [], 0)[0] else b""
 
 
 def wait_until(condition):
