@@ -75,7 +75,7 @@ int main(int count, char **arguments)
                  {"pacer", bench_pacer},
                  {"cores", bench_cores}};
     struct bench_options options = {.link = "ring",
-                                    .mtu = 1500,
+                                    .mtu = MTU_DEFAULT,
                                     .object_bytes = 1ULL << 30,
                                     .duration_ns = NS_PER_S,
                                     .rate_bps = 100000000000ULL,

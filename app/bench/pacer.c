@@ -20,7 +20,7 @@
 #define WINDOW_NS    NS_PER_MS
 #define GAP_NS       10000
 #define AHEAD        16 /* packets in the lane */
-#define FRAME_BYTES  1514
+#define FRAME_BYTES  (MTU_DEFAULT + ETHERNET_HEADER_BYTES)
 #define WIRE_BYTES   (FRAME_BYTES + ETHERNET_OVERHEAD_BYTES)
 #define BURST_BYTES  (8 * WIRE_BYTES)
 

@@ -10,7 +10,8 @@
 
 #define LINE_BYTES        4096
 #define QUEUE_PACKETS_MIN 10
-#define START_RTTS        12 /* what comes before the steady time */
+#define PAYLOAD_BYTES     1400 /* of a full packet, about: only the length of a run comes of it */
+#define START_RTTS        12   /* what comes before the steady time */
 #define STEADY_RTTS       25
 #define STEADY_NS         (5 * NS_PER_S)
 #define LIMIT_TIMES       20 /* a run may take so many times what it should */
@@ -54,7 +55,8 @@ struct random_draw random_draw_make(uint64_t seed, uint32_t index)
     uint64_t jitter_ns = rng_below(&rng, draw.rtt_ns / 2 + 1);
     draw.jitter_ns = jittery ? jitter_ns : 0;
     draw.reorder = jittery && rng_next(&rng) >> 63;
-    draw.payload_bps = muldiv64(muldiv64(draw.rate_bps, 1000000000 - draw.loss_ppb, 1000000000), 1400, 1538);
+    draw.payload_bps = muldiv64(muldiv64(draw.rate_bps, 1000000000 - draw.loss_ppb, 1000000000),
+                                PAYLOAD_BYTES, FULL_PACKET_WIRE_BYTES);
     draw.size_bytes = size_of(&draw);
     uint64_t usual_ns = muldiv64(draw.size_bytes * 8, NS_PER_S, draw.payload_bps);
     draw.limit_ns = (LIMIT_TIMES * usual_ns / NS_PER_S + 60) * NS_PER_S;

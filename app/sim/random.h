@@ -22,7 +22,7 @@ struct random_draw {
     uint64_t jitter_ns; /* of each direction */
     bool reorder;
     uint64_t size_bytes;  /* lasts 12 RTT and max(5 s, 25 RTT) at the link's payload rate */
-    uint64_t payload_bps; /* rate * (1 - loss) * 1400 / 1538 */
+    uint64_t payload_bps; /* what of rate * (1 - loss) is payload in full packets */
     uint64_t limit_ns;
 };
 

@@ -12,7 +12,6 @@
 #include "dpdk/memory.h"
 
 #define EXIT_USAGE        2
-#define MTU_DEFAULT       1500
 #define REPORT_BYTES      (4 << 20)
 #define PACKETS_MAX       (1u << 26)
 #define TABLE_ENTRY_BYTES (sizeof(struct hold_item) + sizeof(struct wan_entry))
@@ -49,7 +48,7 @@ static void usage(FILE *stream)
           "      --socket-prefix ID   memif sockets are the abstract names @sluice-ID-SITE; default: wan\n"
           "      --device SITE=DEVICE another device for a site, e.g. tokyo=net_tap0,iface=wan-tokyo; "
           "repeatable\n"
-          "      --mtu BYTES          largest IP packet of sites that state none; default: 1500\n"
+          "      --mtu BYTES          largest IP packet of sites that state none; default: Ethernet's\n"
           "      --packets N          packets on their way at once; default: computed from the scenario\n"
           "      --idle MODE          sleep (default), yield or poll\n"
           "      --lcore CPU          run on this CPU; default: where the kernel likes\n"

@@ -4,15 +4,14 @@
 
 #include "base/units.h"
 
-#define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
-#define PACKET_BYTES       1538 /* on the wire: what a queue counted in packets is taken to hold */
+#define FRAME_BYTES_MIN    60 /* shorter ones are padded on the wire */
 #define HOLD_NS_MAX        (1ULL << 60)
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
 /* How long packets may wait for this shaper. */
 static uint64_t queue_ns(const struct netem_config *config)
 {
-    uint64_t wait_ns = netem_config_wait_ns(config, PACKET_BYTES);
+    uint64_t wait_ns = netem_config_wait_ns(config, FULL_PACKET_WIRE_BYTES);
     return wait_ns == UINT64_MAX ? UNLIMITED_QUEUE_NS : wait_ns;
 }
 
@@ -185,7 +184,7 @@ static void hold_until(struct wan *wan, uint64_t time_ns, void *packet, uint32_t
 bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns)
 {
     const struct netem_link *uplink = &wan->sites[site].uplink;
-    uint64_t wait_ns = netem_config_wait_ns(&uplink->config, PACKET_BYTES);
+    uint64_t wait_ns = netem_config_wait_ns(&uplink->config, FULL_PACKET_WIRE_BYTES);
     return uplink->config.rate_bps != 0 && netem_queue_ns(uplink, now_ns) > wait_ns / 2;
 }
 
