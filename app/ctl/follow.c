@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "ctl/command.h"
+#include "ctl/ctl.h"
 #include "app/ctl/progress.h"
 
 #define POLL_NS        (200 * NS_PER_MS)
@@ -91,7 +93,7 @@ static void print_plain(struct follow *follow)
         const struct site_view *now = &job->sites[site];
         const struct site_view *before = follow->seen ? find_site(&follow->last, now->name) : NULL;
         bool state = before != NULL && strcmp(before->state, now->state) != 0;
-        bool moving = job->running_ns > 0 && due && strcmp(now->state, "receiving") == 0;
+        bool moving = job->running_ns > 0 && due && site_view_is(now, SITE_RECEIVING);
         if (!state && !moving)
             continue;
         progress_plain_line(job, now, follow->rates[site].bps, line, sizeof(line));
@@ -139,7 +141,7 @@ static int finish(const struct follow *follow)
         fprintf(stderr, "sluicectl: job %s: %s\n", job->name, job->note);
     if (!good)
         fprintf(stderr, "sluicectl: job %s: %s%s%s\n", job->name,
-                strcmp(job->state, "done") == 0 ? "not every site has everything" : job->state,
+                job_view_is(job, JOB_DONE) ? "not every site has everything" : job->state,
                 job->text[0] != '\0' ? ": " : "", job->text);
     return good ? EXIT_OK : EXIT_JOB_FAILED;
 }
@@ -158,7 +160,9 @@ static int detach(const struct client *client, const char *name)
 static int cancel(struct client *client, const char *name)
 {
     char *text = NULL;
-    int result = client_ask(client, json_pack("{s:s, s:s}", "command", "job cancel", "name", name), &text);
+    int result = client_ask(
+        client, json_pack("{s:s, s:s}", "command", command_rows[COMMAND_JOB_CANCEL].words, "name", name),
+        &text);
     if (result == EXIT_OK)
         fprintf(stderr, "\nCancelled: the input of job %s ends with sluicectl.\n", name);
     free(text);
@@ -170,8 +174,8 @@ static int cancel(struct client *client, const char *name)
 static int poll_job(struct client *client, struct follow *follow, bool fresh)
 {
     char *text = NULL;
-    json_t *request =
-        json_pack("{s:s, s:s, s:b, s:s}", "command", "show", "what", "jobs", "json", 1, "job", follow->name);
+    json_t *request = json_pack("{s:s, s:s, s:b, s:s}", "command", command_rows[COMMAND_SHOW].words, "what",
+                                ctl_show_name(CTL_SHOW_jobs), "json", 1, "job", follow->name);
     int result = client_ask(client, request, &text);
     if (result != EXIT_OK)
         return result;

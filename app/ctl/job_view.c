@@ -78,15 +78,24 @@ enum view_result job_view_parse(struct job_view *view, const char *json, const c
     return result;
 }
 
+bool job_view_is(const struct job_view *view, enum job_state state)
+{
+    return strcmp(view->state, job_state_name(state)) == 0;
+}
+
+bool site_view_is(const struct site_view *site, enum site_state state)
+{
+    return strcmp(site->state, site_state_name(state)) == 0;
+}
+
 bool job_view_over(const struct job_view *view)
 {
-    return strcmp(view->state, "done") == 0 || strcmp(view->state, "failed") == 0 ||
-           strcmp(view->state, "cancelled") == 0;
+    return job_view_is(view, JOB_DONE) || job_view_is(view, JOB_FAILED) || job_view_is(view, JOB_CANCELLED);
 }
 
 bool site_view_complete(const struct site_view *site)
 {
-    return strcmp(site->state, "verified") == 0 || strcmp(site->state, "skipped") == 0;
+    return site_view_is(site, SITE_VERIFIED) || site_view_is(site, SITE_SKIPPED);
 }
 
 bool job_view_good(const struct job_view *view)
@@ -94,5 +103,5 @@ bool job_view_good(const struct job_view *view)
     for (unsigned site = 0; site < view->site_count; site++)
         if (!site_view_complete(&view->sites[site]))
             return false;
-    return view->site_count > 0 && strcmp(view->state, "done") == 0;
+    return view->site_count > 0 && job_view_is(view, JOB_DONE);
 }

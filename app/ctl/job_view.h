@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "base/name.h"
+#include "ctl/job_spec.h"
+#include "node/job_state.h"
 
 #define VIEW_SITES_MAX 64
 #define VIEW_TEXT      256
@@ -39,6 +41,9 @@ enum view_result { VIEW_FOUND, VIEW_NO_SUCH_JOB, VIEW_MALFORMED };
 /* The newest job of that name of which the node is the source. Missing members read as 0 and "". */
 enum view_result job_view_parse(struct job_view *view, const char *json, const char *name);
 
+/* By the words of the enum; the text itself may be one that this program does not know. */
+bool job_view_is(const struct job_view *view, enum job_state state);
+bool site_view_is(const struct site_view *site, enum site_state state);
 bool job_view_over(const struct job_view *view); /* done, failed or cancelled */
 /* A site that has everything: verified, or skipped because it already had it. */
 bool site_view_complete(const struct site_view *site);

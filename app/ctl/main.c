@@ -7,40 +7,37 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "ctl/command.h"
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
 #include "app/ctl/input.h"
 
 #define SOCKET_DEFAULT "/run/sluice/sluice.sock"
 #define REQUEST_TEXT   (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
+#define LINE_BYTES     (PATH_MAX + 256)
+#define HELP_BYTES     8192
 
 struct options {
     const char *socket;
     bool json;
     int count;
-    char **words; /* the command */
+    char **words;       /* the command */
+    const char *option; /* behind it, "--no-wait"; NULL: none */
 };
 
 static void print_usage(FILE *stream)
 {
+    static char commands[HELP_BYTES];
+    command_help(COMMAND_AT_SLUICECTL, commands, sizeof(commands));
     fprintf(stream,
-            "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n"
-            "  job run FILE.yaml [--no-wait]  start a job and follow it; Ctrl-C detaches. A job with\n"
-            "                                 object: {stream: \"-\"} sends the standard input\n"
-            "  job watch NAME                 follow a job\n"
-            "  job cancel NAME\n"
-            "  job pause NAME                 nothing of it is sent until job resume NAME\n"
-            "  job set NAME KEY VALUE         rate 200Mbps | rate none | priority high | dscp af11\n"
-            "  job manifest NAME              what every site got: size, hash, time, path\n"
-            "  job list                       short for show jobs\n");
-    for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
-        fprintf(stream, "  show %-25s %s\n", ctl_show_name(show), ctl_show_help(show));
-    fprintf(stream,
-            "  help [job|counters]            this, the reference of job files, or of the appliance's "
-            "counters\n\n"
+            "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
+            "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
+            "only\n"
+            "starts it. A job with object: {stream: \"-\"} sends the standard input.\n\n"
             "SOCKET: of -s, of $SLUICE_SOCKET, or " SOCKET_DEFAULT "\n"
             "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
-            "4 the appliance refused, 130 detached\n");
+            "4 the appliance refused, 130 detached\n",
+            commands);
 }
 
 static int usage_error(const char *what, const char *word)
@@ -70,14 +67,22 @@ static int ask_and_print(const struct options *options, json_t *request)
     return EXIT_OK;
 }
 
-static int show(const struct options *options)
+/* What most commands are: a request as its row says. */
+static int pass_on(const struct options *options, const struct command_words *words)
 {
-    if (options->count != 2)
-        return usage_error("show what?", NULL);
-    if (ctl_show_find(options->words[1]) == CTL_SHOW_COUNT)
-        return usage_error("unknown word after show", options->words[1]);
-    return ask_and_print(options, json_pack("{s:s, s:s, s:b}", "command", "show", "what", options->words[1],
-                                            "json", options->json));
+    char name[COMMAND_NAME_BYTES];
+    json_t *request =
+        json_pack("{s:s, s:b}", "command", command_rows[words->kind].words, "json", options->json);
+    for (unsigned index = 0; command_argument(words->kind, index, name); index++)
+        json_object_set_new(request, name, json_string(words->arguments[index]));
+    return ask_and_print(options, request);
+}
+
+static int show(const struct options *options, const struct command_words *words)
+{
+    return ctl_show_find(words->arguments[0]) != CTL_SHOW_COUNT
+               ? pass_on(options, words)
+               : usage_error("unknown word after show", words->arguments[0]);
 }
 
 /* Looks through the job file before anything is sent: its mistakes are the user's, with file and line. */
@@ -147,14 +152,12 @@ static int send_fed(const struct options *options, json_t *request, const char *
     return result;
 }
 
-static int job_run(const struct options *options)
+static int job_run(const struct options *options, const struct command_words *words)
 {
     static struct job_spec spec;
     char absolute[PATH_MAX];
-    const char *path = options->words[2];
-    bool wait = options->count < 4 || strcmp(options->words[3], "--no-wait") != 0;
-    if (options->count > 4 || (options->count == 4 && wait && strcmp(options->words[3], "--wait") != 0))
-        return usage_error("job run FILE.yaml [--no-wait]", NULL);
+    const char *path = words->arguments[0];
+    bool wait = options->option == NULL || strcmp(options->option, "--no-wait") != 0;
     char *text = read_job(path, &spec);
     if (text == NULL || realpath(path, absolute) == NULL) {
         free(text);
@@ -166,87 +169,71 @@ static int job_run(const struct options *options)
         return usage_error("a job that is fed through sluicectl needs it until its end, without --no-wait",
                            NULL);
     }
-    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", "job run", "path", absolute, "text", text,
-                                "json", options->json);
+    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
+                                absolute, "text", text, "json", options->json);
     free(text);
     return feeds ? send_fed(options, request, spec.name) : send_job(options, request, spec.name, wait, false);
 }
 
-static int job_watch(const struct options *options)
+static int job_watch(const struct options *options, const struct command_words *words)
 {
     struct client client;
     int result = client_open(&client, options->socket);
     if (result == EXIT_OK)
-        result = follow_job(&client, options->words[2], false, false, options->json);
+        result = follow_job(&client, words->arguments[0], false, false, options->json);
     client_close(&client);
     return result;
 }
 
-static int ask_about_job(const struct options *options, const char *command)
+static int help(const struct options *options, const struct command_words *words)
 {
-    return ask_and_print(options, json_pack("{s:s, s:s, s:b}", "command", command, "name", options->words[2],
-                                            "json", options->json));
-}
-
-/* The value is looked at by the appliance, whose table says what there is to be set. */
-static int job_set(const struct options *options)
-{
-    if (options->count != 5)
-        return usage_error("job set NAME KEY VALUE", NULL);
-    return ask_and_print(options,
-                         json_pack("{s:s, s:s, s:s, s:s}", "command", "job set", "name", options->words[2],
-                                   "key", options->words[3], "value", options->words[4]));
-}
-
-static int job(const struct options *options)
-{
-    if (options->count == 2 && strcmp(options->words[1], "list") == 0)
-        return ask_and_print(
-            options, json_pack("{s:s, s:s, s:b}", "command", "show", "what", "jobs", "json", options->json));
-    if (options->count < 3)
-        return usage_error("job run FILE.yaml, or job watch, cancel, pause, resume or set NAME", NULL);
-    if (strcmp(options->words[1], "run") == 0)
-        return job_run(options);
-    if (strcmp(options->words[1], "set") == 0)
-        return job_set(options);
-    if (options->count > 3)
-        return usage_error("unexpected word", options->words[3]);
-    if (strcmp(options->words[1], "watch") == 0)
-        return job_watch(options);
-    if (strcmp(options->words[1], "cancel") == 0)
-        return ask_about_job(options, "job cancel");
-    if (strcmp(options->words[1], "pause") == 0)
-        return ask_about_job(options, "job pause");
-    if (strcmp(options->words[1], "resume") == 0)
-        return ask_about_job(options, "job resume");
-    if (strcmp(options->words[1], "manifest") == 0)
-        return ask_and_print(options, json_pack("{s:s, s:s, s:s, s:b}", "command", "show", "what", "manifest",
-                                                "job", options->words[2], "json", options->json));
-    return usage_error("unknown word after job", options->words[1]);
-}
-
-static int help(const struct options *options)
-{
-    if (options->count == 2 && strcmp(options->words[1], "counters") == 0)
-        return ask_and_print(options, json_pack("{s:s}", "command", "help counters"));
-    if (options->count == 2 && strcmp(options->words[1], "job") == 0)
+    (void)options;
+    if (words->kind == COMMAND_HELP_JOB)
         conf_print_help("job", stdout);
     else
         print_usage(stdout);
     return EXIT_OK;
 }
 
-static int run(const struct options *options)
+/* Those that are more than a request. */
+static int (*const special[COMMAND_COUNT])(const struct options *, const struct command_words *) = {
+    [COMMAND_SHOW] = show, [COMMAND_JOB_RUN] = job_run, [COMMAND_JOB_WATCH] = job_watch,
+    [COMMAND_HELP] = help, [COMMAND_HELP_JOB] = help,
+};
+
+/* The command as one line; false: too long. */
+static bool join(const struct options *options, char line[LINE_BYTES])
 {
+    size_t length = 0;
+    line[0] = '\0';
+    for (int index = 0; index < options->count && length < LINE_BYTES; index++)
+        length += (size_t)snprintf(line + length, LINE_BYTES - length, "%s%s", index > 0 ? " " : "",
+                                   options->words[index]);
+    return length < LINE_BYTES;
+}
+
+static bool option_fits(const char *option, enum command_kind kind)
+{
+    return option == NULL ||
+           (kind == COMMAND_JOB_RUN && (strcmp(option, "--no-wait") == 0 || strcmp(option, "--wait") == 0));
+}
+
+static int run(struct options *options)
+{
+    static char line[LINE_BYTES];
+    struct command_words words;
+    struct err err;
+    if (options->count > 0 && strncmp(options->words[options->count - 1], "--", 2) == 0)
+        options->option = options->words[--options->count];
     if (options->count == 0)
         return usage_error("no command", NULL);
-    if (strcmp(options->words[0], "show") == 0)
-        return show(options);
-    if (strcmp(options->words[0], "job") == 0)
-        return job(options);
-    if (strcmp(options->words[0], "help") == 0)
-        return help(options);
-    return usage_error("unknown command", options->words[0]);
+    if (!join(options, line))
+        return usage_error("the command is too long", NULL);
+    if (!command_parse(&words, COMMAND_AT_SLUICECTL, line, &err))
+        return usage_error(err.text, NULL);
+    if (!option_fits(options->option, words.kind))
+        return usage_error("unknown option", options->option);
+    return (special[words.kind] != NULL ? special[words.kind] : pass_on)(options, &words);
 }
 
 int main(int argc, char **argv)

@@ -109,7 +109,7 @@ static void format_tail(const struct site_view *site, uint64_t size_bytes, uint6
 {
     char rate[32], eta[32];
     uint64_t left_bytes = size_bytes - MIN(site->received_bytes, size_bytes);
-    if (strcmp(site->state, "receiving") != 0) {
+    if (!site_view_is(site, SITE_RECEIVING)) {
         snprintf(text, room, "%s", site->state);
         return;
     }
@@ -153,7 +153,7 @@ void progress_plain_line(const struct job_view *job, const struct site_view *sit
     format_tail(site, job->size_bytes, rate_bps, " ", tail, sizeof(tail));
     int length = snprintf(line, room, "%s: %s %u%% %s", job->name, site->name,
                           progress_percent(site, job->size_bytes), tail);
-    if (strcmp(site->state, "failed") == 0 && site->text[0] != '\0' && length > 0 && (size_t)length < room)
+    if (site_view_is(site, SITE_FAILED) && site->text[0] != '\0' && length > 0 && (size_t)length < room)
         snprintf(line + length, room - (size_t)length, ": %s", site->text);
 }
 
@@ -162,7 +162,7 @@ void progress_result_line(const struct job_view *job, const struct site_view *si
 {
     char rate[32] = "-", duration[32] = "-";
     uint64_t took_ns = job->running_ns == 0 ? 0 : elapsed_ns(site->complete_ns, job->running_ns);
-    if (strcmp(site->state, "verified") == 0 && took_ns > 0) {
+    if (site_view_is(site, SITE_VERIFIED) && took_ns > 0) {
         progress_format_rate(muldiv64(job->size_bytes * 8, NS_PER_S, took_ns), rate, sizeof(rate));
         snprintf(duration, sizeof(duration), "%" PRIu64 ".%03" PRIu64 " s", (uint64_t)(took_ns / NS_PER_S),
                  (uint64_t)(took_ns % NS_PER_S / NS_PER_MS));

@@ -8,12 +8,6 @@
 
 #include "conf/conf.h"
 
-#define COMMAND(id, first, second, argument, help) [COMMAND_##id] = {first, second, argument, help},
-const struct command_row command_rows[COMMAND_COUNT] = {
-#include "commands.def"
-};
-#undef COMMAND
-
 static void reply_error(struct command_reply *reply, const char *text)
 {
     reply->ok = false;
@@ -31,32 +25,34 @@ static void run_call(struct app *app, struct command_reply *reply)
         reply_error(reply, call->reply.err.text);
 }
 
-static void run_show(struct app *app, const struct command *command, struct command_reply *reply)
+/* A name of the request; false: reply says what is wrong with it. */
+static bool take_name(char name[NAME_BYTES], const char *text, struct command_reply *reply)
 {
-    switch (command->what) {
-    case CTL_SHOW_version:
-    case CTL_SHOW_config:
-    case CTL_SHOW_ports:
-        reply->ok = show_local(app, command->what, command->form, reply->text, sizeof(reply->text));
-        if (!reply->ok)
-            reply_error(reply, "the answer is too long");
-        return;
-    case CTL_SHOW_peers:
-    case CTL_SHOW_edges:
-    case CTL_SHOW_jobs:
-    case CTL_SHOW_plan:
-    case CTL_SHOW_manifest:
-    case CTL_SHOW_counters:
-        reply->call.msg.type = CTL_SHOW;
-        reply->call.msg.body.show.what = command->what;
-        reply->call.msg.body.show.form = command->form;
-        name_copy(reply->call.msg.body.show.job, NAME_BYTES, command->name);
-        run_call(app, reply);
-        return;
-    case CTL_SHOW_COUNT:
+    if (name_copy(name, NAME_BYTES, text != NULL ? text : ""))
+        return true;
+    reply_error(reply, "the name is too long");
+    return false;
+}
+
+/* Some words are the program's own, all others the node's. */
+static void run_show(struct app *app, const struct command *command, enum ctl_show what, const char *job,
+                     struct command_reply *reply)
+{
+    if (what == CTL_SHOW_COUNT) {
         reply_error(reply, "show what? 'help' lists the words");
         return;
     }
+    if (what == CTL_SHOW_version || what == CTL_SHOW_config || what == CTL_SHOW_ports) {
+        reply->ok = show_local(app, what, command->form, reply->text, sizeof(reply->text));
+        if (!reply->ok)
+            reply_error(reply, "the answer is too long");
+        return;
+    }
+    reply->call.msg.type = CTL_SHOW;
+    reply->call.msg.body.show.what = what;
+    reply->call.msg.body.show.form = command->form;
+    if (take_name(reply->call.msg.body.show.job, job, reply))
+        run_call(app, reply);
 }
 
 /* Errors of the file as lines; they are the reply. */
@@ -74,18 +70,35 @@ static bool resolve_input(const struct command *command, struct job_spec *spec, 
 {
     if (spec->object != PART_OBJECT_STREAM || strcmp(spec->file, CONF_JOB_STDIN) != 0)
         return true;
-    if (command->input[0] != '\0')
-        return name_copy(spec->file, sizeof(spec->file), command->input);
-    reply_error(reply, "the job's stream is the standard input of sluicectl: run it by sluicectl job run");
+    if (command->input != NULL && name_copy(spec->file, sizeof(spec->file), command->input))
+        return true;
+    reply_error(reply,
+                command->input != NULL
+                    ? "the path of the standard input is too long"
+                    : "the job's stream is the standard input of sluicectl: run it by sluicectl job run");
     return false;
+}
+
+/* A file of the console's own machine; one that a client sent is only named by its path, which is absolute. */
+static bool absolute_path(const struct command *command, char path[PATH_MAX], struct command_reply *reply)
+{
+    const char *given = command->words.arguments[0];
+    if (command->text != NULL ? name_copy(path, PATH_MAX, given) : realpath(given, path) != NULL)
+        return true;
+    snprintf(reply->text, sizeof(reply->text), "%s: %s", given,
+             strerror(command->text != NULL ? ENAMETOOLONG : errno));
+    return reply->ok = false;
 }
 
 static void run_job(struct app *app, const struct command *command, struct command_reply *reply)
 {
     struct conf_errors errors = {0};
     struct job_spec *spec = &reply->call.msg.body.job_run;
+    char path[PATH_MAX];
+    if (!absolute_path(command, path, reply))
+        return;
     reply->call.msg.type = CTL_JOB_RUN;
-    if (!conf_read_job(command->path, command->text, spec, &errors)) {
+    if (!conf_read_job(path, command->text, spec, &errors)) {
         reply_errors(reply, &errors);
         return;
     }
@@ -93,7 +106,7 @@ static void run_job(struct app *app, const struct command *command, struct comma
     if (!resolve_input(command, spec, reply))
         return;
     if (command->caller != NULL &&
-        !outgoing_permits(&app->config, command->caller, command->input[0] != '\0', spec, &err)) {
+        !outgoing_permits(&app->config, command->caller, command->input != NULL, spec, &err)) {
         reply_error(reply, err.text);
         return;
     }
@@ -104,62 +117,77 @@ static void run_job(struct app *app, const struct command *command, struct comma
         snprintf(reply->text, sizeof(reply->text), "job %s accepted", name);
 }
 
-static void run_cancel(struct app *app, const struct command *command, struct command_reply *reply)
+static void run_cancel(struct app *app, const char *name, struct command_reply *reply)
 {
     reply->call.msg.type = CTL_JOB_CANCEL;
-    name_copy(reply->call.msg.body.job_cancel.name, NAME_BYTES, command->name);
+    if (!take_name(reply->call.msg.body.job_cancel.name, name, reply))
+        return;
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", command->name);
+        snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", name);
 }
 
-static void run_set(struct app *app, const struct command *command, struct command_reply *reply)
+static void run_set(struct app *app, const char *name, const struct job_controls *controls, uint8_t changed,
+                    const char *done, struct command_reply *reply)
 {
     reply->call.msg.type = CTL_JOB_SET;
-    name_copy(reply->call.msg.body.job_set.name, NAME_BYTES, command->name);
-    reply->call.msg.body.job_set.changed = command->changed;
-    reply->call.msg.body.job_set.controls = command->controls;
-    run_call(app, reply);
-    if (!reply->ok)
+    reply->call.msg.body.job_set.changed = changed;
+    reply->call.msg.body.job_set.controls = *controls;
+    if (!take_name(reply->call.msg.body.job_set.name, name, reply))
         return;
-    bool pause = (command->changed & JOB_CONTROL_PAUSED) != 0;
-    snprintf(reply->text, sizeof(reply->text), "job %s %s", command->name,
-             !pause                     ? "is changed"
-             : command->controls.paused ? "is paused"
-                                        : "goes on");
+    run_call(app, reply);
+    if (reply->ok)
+        snprintf(reply->text, sizeof(reply->text), "job %s %s", name, done);
 }
 
-bool command_set(struct command *command, const char *key, const char *value, struct command_reply *reply)
+static void run_pause(struct app *app, const char *name, bool paused, struct command_reply *reply)
 {
+    const struct job_controls controls = {.paused = paused};
+    run_set(app, name, &controls, JOB_CONTROL_PAUSED, paused ? "is paused" : "goes on", reply);
+}
+
+static void run_change(struct app *app, const char *const *arguments, struct command_reply *reply)
+{
+    struct job_controls controls = {0};
+    uint8_t changed = 0;
     struct err err;
-    if (conf_parse_job_control(key, value, &command->controls, &command->changed, &err))
-        return true;
-    reply_error(reply, err.text);
-    return false;
+    if (conf_parse_job_control(arguments[1], arguments[2], &controls, &changed, &err))
+        run_set(app, arguments[0], &controls, changed, "is changed", reply);
+    else
+        reply_error(reply, err.text);
 }
 
 void command_run(struct app *app, const struct command *command, struct command_reply *reply)
 {
+    const char *const *arguments = command->words.arguments;
     reply->ok = true;
     reply->text[0] = '\0';
-    switch (command->kind) {
+    switch (command->words.kind) {
     case COMMAND_SHOW:
+        run_show(app, command, ctl_show_find(arguments[0]), command->job, reply);
+        return;
     case COMMAND_JOB_LIST:
+        run_show(app, command, CTL_SHOW_jobs, NULL, reply);
+        return;
     case COMMAND_JOB_MANIFEST:
-        run_show(app, command, reply);
+        run_show(app, command, CTL_SHOW_manifest, arguments[0], reply);
         return;
     case COMMAND_JOB_RUN:
         run_job(app, command, reply);
         return;
     case COMMAND_JOB_CANCEL:
-        run_cancel(app, command, reply);
+        run_cancel(app, arguments[0], reply);
         return;
     case COMMAND_JOB_PAUSE:
+    case COMMAND_JOB_RESUME:
+        run_pause(app, arguments[0], command->words.kind == COMMAND_JOB_PAUSE, reply);
+        return;
     case COMMAND_JOB_SET:
-        run_set(app, command, reply);
+        run_change(app, arguments, reply);
         return;
     case COMMAND_HELP:
-        command_help(reply->text, sizeof(reply->text));
+        command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,
+                     sizeof(reply->text));
         return;
     case COMMAND_HELP_COUNTERS:
         show_counter_help(reply->text, sizeof(reply->text));
@@ -167,135 +195,10 @@ void command_run(struct app *app, const struct command *command, struct command_
     case COMMAND_QUIT:
         app_stop(app);
         return;
+    case COMMAND_JOB_WATCH: /* sluicectl's own: command_find knows them nowhere else */
+    case COMMAND_HELP_JOB:
     case COMMAND_COUNT:
         break;
     }
     reply_error(reply, "unknown command");
-}
-
-/* ---- words ---- */
-
-/* Whether `word` is one of "a#b#"; a single fixed word is a list of one. */
-static bool word_listed(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; *at != '\0';) {
-        size_t item = strcspn(at, "#");
-        if (item == length && strncmp(at, word, length) == 0)
-            return true;
-        at += item + (at[item] == '#');
-    }
-    return false;
-}
-
-static bool command_find(struct command *command, const char *first, const char *second)
-{
-    for (int kind = 0; kind < COMMAND_COUNT; kind++) {
-        const struct command_row *row = &command_rows[kind];
-        bool matches = strcmp(first, row->first) == 0 &&
-                       (row->second[0] == '\0' ? second[0] == '\0' : word_listed(row->second, second));
-        if (matches) {
-            command->kind = (enum command_kind)kind;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool parse_path(struct command *command, const char *argument, struct command_reply *reply)
-{
-    char absolute[PATH_MAX];
-    bool there = realpath(argument, absolute) != NULL;
-    if (there && name_copy(command->path, sizeof(command->path), absolute))
-        return true;
-    snprintf(reply->text, sizeof(reply->text), "%s: %s", argument,
-             there ? "the path is too long" : strerror(errno));
-    return reply->ok = false;
-}
-
-/* "NAME KEY VALUE" */
-static bool parse_set(struct command *command, const char *argument, struct command_reply *reply)
-{
-    char words[3][NAME_BYTES], more;
-    _Static_assert(NAME_BYTES == 32, "the widths below");
-    if (sscanf(argument, "%31s %31s %31s %c", words[0], words[1], words[2], &more) != 3) {
-        snprintf(reply->text, sizeof(reply->text), "'job set' takes %s",
-                 command_rows[COMMAND_JOB_SET].argument);
-        return reply->ok = false;
-    }
-    name_copy(command->name, sizeof(command->name), words[0]);
-    return command_set(command, words[1], words[2], reply);
-}
-
-static bool parse_argument(struct command *command, const char *second, const char *argument,
-                           struct command_reply *reply)
-{
-    switch (command->kind) {
-    case COMMAND_SHOW:
-        command->what = ctl_show_find(second);
-        return true;
-    case COMMAND_JOB_LIST:
-        command->what = CTL_SHOW_jobs;
-        return true;
-    case COMMAND_JOB_MANIFEST:
-        command->what = CTL_SHOW_manifest;
-        name_copy(command->name, sizeof(command->name), argument);
-        return true;
-    case COMMAND_JOB_RUN:
-        return parse_path(command, argument, reply);
-    case COMMAND_JOB_PAUSE:
-        command->changed = JOB_CONTROL_PAUSED;
-        command->controls.paused = strcmp(second, "pause") == 0;
-        name_copy(command->name, sizeof(command->name), argument);
-        return true;
-    case COMMAND_JOB_CANCEL:
-        name_copy(command->name, sizeof(command->name), argument);
-        return true;
-    case COMMAND_JOB_SET:
-        return parse_set(command, argument, reply);
-    case COMMAND_HELP:
-    case COMMAND_HELP_COUNTERS:
-    case COMMAND_QUIT:
-    case COMMAND_COUNT:
-        break;
-    }
-    return true;
-}
-
-bool command_parse(struct command *command, char *line, struct command_reply *reply)
-{
-    char *rest = line, *first = strsep(&rest, " ");
-    char *second = rest != NULL ? strsep(&rest, " ") : NULL;
-    const char *argument = rest != NULL ? rest + strspn(rest, " ") : "";
-    *command = (struct command){.form = REPORT_TEXT};
-    if (!command_find(command, first, second != NULL ? second : "")) {
-        snprintf(reply->text, sizeof(reply->text), "unknown command '%s%s%s'; 'help' lists them", first,
-                 second != NULL ? " " : "", second != NULL ? second : "");
-        return reply->ok = false;
-    }
-    const struct command_row *row = &command_rows[command->kind];
-    if ((row->argument[0] != '\0') != (argument[0] != '\0')) {
-        snprintf(reply->text, sizeof(reply->text), "'%s %s' takes %s", row->first, row->second,
-                 row->argument[0] != '\0' ? row->argument : "no argument");
-        return reply->ok = false;
-    }
-    return parse_argument(command, second, argument, reply);
-}
-
-void command_help(char *text, size_t room)
-{
-    size_t length = 0;
-    for (int kind = 0; kind < COMMAND_COUNT; kind++) {
-        const struct command_row *row = &command_rows[kind];
-        if (kind == COMMAND_SHOW) {
-            for (unsigned show = 0; show < CTL_SHOW_COUNT; show++)
-                length += (size_t)snprintf(text + length, room - length, "show %-18s %s\n",
-                                           ctl_show_name(show), ctl_show_help(show));
-            continue;
-        }
-        char words[64];
-        snprintf(words, sizeof(words), "%s%s%s%s%s", row->first, row->second[0] != '\0' ? " " : "",
-                 row->second, row->argument[0] != '\0' ? " " : "", row->argument);
-        length += (size_t)snprintf(text + length, room - length, "%-23s %s\n", words, row->help);
-    }
 }

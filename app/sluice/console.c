@@ -1,5 +1,5 @@
 /* The console on standard input. On a terminal: rte_cmdline with tab completion, history and help, its tokens
- * built from commands.def. From a pipe or file: one command per line, stopping at the first that fails. */
+ * built from ctl/commands.def. From a pipe or file: one command per line, stopping at the first that fails. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,6 +18,8 @@
 #define TOKENS_MAX 3
 #define STOP_MS    200
 
+#define SHOW_CHOICE(name, help) #name "#"
+
 struct console_words {
     cmdline_fixed_string_t first;
     cmdline_fixed_string_t second;
@@ -27,9 +29,10 @@ struct console_words {
 struct console_entry {
     cmdline_parse_inst_t *instance; /* with room for its tokens behind it */
     struct cmdline_token_string tokens[TOKENS_MAX];
-    char choices[512];
+    char first[32];   /* of the row's words … */
+    char second[512]; /* … or, of `show`, a choice "a#b"; empty: there is none */
+    bool argument;
     struct app *app;
-    const struct command_row *row;
 };
 
 static struct console_entry entries[COMMAND_COUNT];
@@ -38,9 +41,14 @@ static struct command_reply reply;
 
 static void console_execute(struct app *app, char *line, struct cmdline *terminal)
 {
-    struct command command;
-    if (command_parse(&command, line, &reply))
+    struct command command = {.form = REPORT_TEXT};
+    struct err err;
+    if (command_parse(&command.words, COMMAND_AT_CONSOLE, line, &err))
         command_run(app, &command, &reply);
+    else {
+        reply.ok = false;
+        snprintf(reply.text, sizeof(reply.text), "%s", err.text);
+    }
     if (terminal == NULL) {
         fprintf(reply.ok ? stdout : stderr, "%s%s", reply.text, reply.text[0] != '\0' ? "\n" : "");
         fflush(stdout);
@@ -61,9 +69,9 @@ static void console_on_command(void *parsed, struct cmdline *terminal, void *dat
     const struct console_words *words = parsed;
     struct console_entry *entry = data;
     char line[sizeof(struct console_words) + 4];
-    snprintf(line, sizeof(line), "%s%s%s%s%s", words->first, entry->row->second[0] != '\0' ? " " : "",
-             entry->row->second[0] != '\0' ? words->second : "", entry->row->argument[0] != '\0' ? " " : "",
-             entry->row->argument[0] != '\0' ? words->argument : "");
+    snprintf(line, sizeof(line), "%s%s%s%s%s", words->first, entry->second[0] != '\0' ? " " : "",
+             entry->second[0] != '\0' ? words->second : "", entry->argument ? " " : "",
+             entry->argument ? words->argument : "");
     console_execute(entry->app, line, terminal);
 }
 
@@ -76,28 +84,40 @@ static void token_add(struct console_entry *entry, unsigned index, size_t offset
     entry->instance->tokens[index + 1] = NULL;
 }
 
+/* Completion knows the words, and those of `show`; other arguments are the operator's. */
+static void console_tokens(struct console_entry *entry, int kind)
+{
+    static const char shows[] = CTL_SHOWS(SHOW_CHOICE);
+    const char *words = command_rows[kind].words;
+    size_t first = strcspn(words, " ");
+    unsigned count = 0;
+    snprintf(entry->first, sizeof(entry->first), "%.*s", (int)first, words);
+    snprintf(entry->second, sizeof(entry->second), "%s", words + first + (words[first] != '\0'));
+    if (kind == COMMAND_SHOW) /* without the last # */
+        snprintf(entry->second, sizeof(entry->second), "%.*s", (int)sizeof(shows) - 2, shows);
+    entry->argument = kind != COMMAND_SHOW && command_rows[kind].arguments[0] != '\0';
+    token_add(entry, count++, offsetof(struct console_words, first), entry->first);
+    if (entry->second[0] != '\0')
+        token_add(entry, count++, offsetof(struct console_words, second), entry->second);
+    if (entry->argument)
+        token_add(entry, count++, offsetof(struct console_words, argument), TOKEN_STRING_MULTI);
+}
+
 static void console_build(struct app *app)
 {
+    unsigned count = 0;
     for (int kind = 0; kind < COMMAND_COUNT; kind++) {
         struct console_entry *entry = &entries[kind];
+        if ((command_rows[kind].where & COMMAND_AT_CONSOLE) == 0)
+            continue;
         entry->app = app;
-        entry->row = &command_rows[kind];
         entry->instance = calloc(1, sizeof(*entry->instance) + (TOKENS_MAX + 1) * sizeof(void *));
         CHECK(entry->instance != NULL);
         entry->instance->f = console_on_command;
         entry->instance->data = entry;
-        entry->instance->help_str = entry->row->help;
-        snprintf(entry->choices, sizeof(entry->choices), "%s", entry->row->second);
-        size_t length = strlen(entry->choices);
-        if (length > 0 && entry->choices[length - 1] == '#')
-            entry->choices[length - 1] = '\0';
-        unsigned count = 0;
-        token_add(entry, count++, offsetof(struct console_words, first), entry->row->first);
-        if (entry->row->second[0] != '\0')
-            token_add(entry, count++, offsetof(struct console_words, second), entry->choices);
-        if (entry->row->argument[0] != '\0')
-            token_add(entry, count++, offsetof(struct console_words, argument), TOKEN_STRING_MULTI);
-        entry_list[kind] = entry->instance;
+        entry->instance->help_str = command_rows[kind].help;
+        console_tokens(entry, kind);
+        entry_list[count++] = entry->instance;
     }
 }
 

@@ -52,54 +52,31 @@ static bool request_fail(const char *text)
 
 static const char *member_text(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
+    return json_string_value(json_object_get(object, key));
 }
 
-/* False: not a command; reply says why. */
+/* False: not a command; reply says why. The texts are the object's. */
 static bool request_parse(const json_t *object, struct command *command)
 {
-    *command = (struct command){.what = CTL_SHOW_COUNT};
-    const char *word = member_text(object, "command");
-    command->form = json_is_true(json_object_get(object, "json")) ? REPORT_JSON : REPORT_TEXT;
-    if (strcmp(word, "show") == 0) {
-        command->kind = COMMAND_SHOW;
-        command->what = ctl_show_find(member_text(object, "what"));
-        return name_copy(command->name, NAME_BYTES, member_text(object, "job")) ||
-               request_fail("job: too long");
+    const char *words = member_text(object, "command");
+    char name[COMMAND_NAME_BYTES];
+    *command =
+        (struct command){.words.kind = command_find(COMMAND_AT_SOCKET, words != NULL ? words : ""),
+                         .form = json_is_true(json_object_get(object, "json")) ? REPORT_JSON : REPORT_TEXT,
+                         .job = member_text(object, "job"),
+                         .text = member_text(object, "text"),
+                         .input = member_text(object, "input")};
+    if (command->words.kind == COMMAND_COUNT)
+        return request_fail("unknown command");
+    for (unsigned index = 0; command_argument(command->words.kind, index, name); index++) {
+        command->words.arguments[index] = member_text(object, name);
+        if (command->words.arguments[index] == NULL) {
+            snprintf(reply.text, sizeof(reply.text), "%s: \"%s\" is missing", words, name);
+            return reply.ok = false;
+        }
     }
-    if (strcmp(word, "job run") == 0) {
-        command->kind = COMMAND_JOB_RUN;
-        command->text = json_string_value(json_object_get(object, "text"));
-        if (command->text == NULL)
-            return request_fail("job run: the text of the job file is missing");
-        return (name_copy(command->path, PATH_BYTES, member_text(object, "path")) &&
-                name_copy(command->input, PATH_BYTES, member_text(object, "input"))) ||
-               request_fail("path or input: too long");
-    }
-    if (strcmp(word, "job pause") == 0 || strcmp(word, "job resume") == 0) {
-        command->kind = COMMAND_JOB_PAUSE;
-        command->changed = JOB_CONTROL_PAUSED;
-        command->controls.paused = strcmp(word, "job pause") == 0;
-        return name_copy(command->name, NAME_BYTES, member_text(object, "name")) ||
-               request_fail("name: too long");
-    }
-    if (strcmp(word, "job set") == 0) {
-        command->kind = COMMAND_JOB_SET;
-        if (!name_copy(command->name, NAME_BYTES, member_text(object, "name")))
-            return request_fail("name: too long");
-        return command_set(command, member_text(object, "key"), member_text(object, "value"), &reply);
-    }
-    if (strcmp(word, "job cancel") == 0) {
-        command->kind = COMMAND_JOB_CANCEL;
-        return name_copy(command->name, NAME_BYTES, member_text(object, "name")) ||
-               request_fail("name: too long");
-    }
-    if (strcmp(word, "help") == 0 || strcmp(word, "help counters") == 0) {
-        command->kind = strcmp(word, "help") == 0 ? COMMAND_HELP : COMMAND_HELP_COUNTERS;
-        return true;
-    }
-    return request_fail("unknown command");
+    return command->words.kind != COMMAND_JOB_RUN || command->text != NULL ||
+           request_fail("job run: the text of the job file is missing");
 }
 
 /* The reply as a line, to be freed; NULL: there is no memory for it. */
