@@ -28,7 +28,8 @@ struct client {
     struct caller caller;
     char *request; /* REQUEST_BYTES_MAX: whole lines and the beginning of one */
     size_t length;
-    char *reply; /* a line that is being sent; NULL: none */
+    size_t searched; /* in so many bytes of it no line ends */
+    char *reply;     /* a line that is being sent; NULL: none */
     size_t reply_length, sent;
     uint64_t due_ns; /* until when it is to be taken */
     bool last;       /* no further request is served */
@@ -128,7 +129,7 @@ static void client_close(struct server *server, int index)
     seat_leave(&server->seats, index);
 }
 
-/* As much of the reply as goes. False: the connection is to be closed. */
+/* As much of the reply as goes. Of this one and the next ones, false: the connection is to be closed. */
 static bool client_send(const struct app *app, struct client *client)
 {
     ssize_t sent = send(client->fd, client->reply + client->sent, client->reply_length - client->sent,
@@ -157,26 +158,24 @@ static bool client_reply(const struct app *app, struct client *client)
     return client->reply != NULL && client_send(app, client);
 }
 
-static const char *client_line_end(const struct client *client)
+/* A whole request is there, and its turn may be: it ends at request[searched]. */
+static bool client_has_line(struct client *client)
 {
-    return client->reply != NULL ? NULL : memchr(client->request, '\n', client->length);
+    if (client->reply != NULL)
+        return false;
+    const char *unseen = client->request + client->searched;
+    const char *end = memchr(unseen, '\n', client->length - client->searched);
+    client->searched = end != NULL ? (size_t)(end - client->request) : client->length;
+    return end != NULL;
 }
 
-/* Its first line; false: as above. */
 static bool client_serve(struct app *app, struct client *client)
 {
-    const char *end = client_line_end(client);
-    if (end == NULL && client->length < REQUEST_BYTES_MAX)
-        return true;
-    if (end == NULL) {
-        client->last = true;
-        request_fail("the request is longer than 1 MiB");
-    } else {
-        size_t length = (size_t)(end - client->request);
-        client->last = !request_serve(app, client, client->request, length);
-        client->length -= length + 1;
-        memmove(client->request, end + 1, client->length);
-    }
+    size_t length = client->searched;
+    client->last = !request_serve(app, client, client->request, length);
+    client->length -= length + 1;
+    client->searched = 0;
+    memmove(client->request, client->request + length + 1, client->length);
     return client_reply(app, client);
 }
 
@@ -184,8 +183,16 @@ static bool client_read(struct app *app, struct client *client)
 {
     ssize_t count =
         recv(client->fd, client->request + client->length, REQUEST_BYTES_MAX - client->length, MSG_DONTWAIT);
-    client->length += count > 0 ? (size_t)count : 0;
-    return count > 0 ? client_serve(app, client) : count < 0 && (errno == EAGAIN || errno == EINTR);
+    if (count <= 0)
+        return count < 0 && (errno == EAGAIN || errno == EINTR);
+    client->length += (size_t)count;
+    if (client_has_line(client))
+        return client_serve(app, client);
+    if (client->length < REQUEST_BYTES_MAX)
+        return true;
+    client->last = true;
+    request_fail("the request is longer than 1 MiB");
+    return client_reply(app, client);
 }
 
 /* One step: what is left of a reply, or a request that is there, or what came. */
@@ -195,7 +202,7 @@ static void client_turn(struct app *app, struct server *server, int index, bool 
     bool good = true;
     if (client->reply != NULL)
         good = client_send(app, client);
-    else if (client_line_end(client) != NULL)
+    else if (client_has_line(client))
         good = client_serve(app, client);
     else if (ready)
         good = client_read(app, client);
@@ -266,10 +273,10 @@ bool server_listen(struct app *app, struct err *err)
 }
 
 /* How long there is nothing to do unless a descriptor is ready. */
-static int pause_ms(const struct server *server)
+static int pause_ms(struct server *server)
 {
     for (int index = 0; index < SEATS_MAX; index++)
-        if (server->clients[index].fd >= 0 && client_line_end(&server->clients[index]) != NULL)
+        if (server->clients[index].fd >= 0 && client_has_line(&server->clients[index]))
             return 0;
     return STOP_MS;
 }

@@ -148,6 +148,21 @@ class ApplianceTest(unittest.TestCase):
             with client.makefile() as replies:
                 self.assertEqual([json.loads(line)["ok"] for line in replies], 3 * [True])
 
+    def test_bad_requests_end_the_connection(self):
+        """After those before them were answered."""
+        good = json.dumps(SHOW).encode() + b"\n"
+        for bad, words in ((b"cheese\n", "malformed"), (b"[1]\n", "malformed"), (b"x" * (1 << 20), "longer than 1 MiB")):
+            with Appliance(self.home) as appliance, appliance.connect() as client:
+                client.sendall(good + bad + (good if bad.endswith(b"\n") else b""))
+                with client.makefile() as file:
+                    replies = []
+                    try:
+                        replies.extend(json.loads(line) for line in file)
+                    except ConnectionResetError:  # what it did not read any more
+                        pass
+                self.assertEqual([reply["ok"] for reply in replies], [True, False])
+                self.assertIn(words, replies[1]["error"])
+
     def test_no_more_files(self):
         """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
         with Appliance(self.home) as appliance:
