@@ -244,7 +244,8 @@ const struct conf_option node_file_options[] = {
      .options = directory_options, .help = "where received objects may be written"},
     {"outgoing", OPTION_LIST, LIST_FIELD(struct node_file, config.outgoing, config.outgoing_count),
      .options = outgoing_options,
-     .help = "from where jobs of others than root may send; default: whatever the caller can read himself"},
+     .help = "from where jobs of others than root may send; default: what the caller can read himself, which "
+             "only an appliance that is root can tell"},
     {"memory", OPTION_MAP, .options = memory_options, .help = "sizes, checked and printed before the start"},
     {"lcores", OPTION_LIST, LIST_FIELD(struct node_file, config.lcores, config.lcore_count),
      .item = &lcore_item,
