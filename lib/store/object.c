@@ -253,8 +253,9 @@ uint32_t object_bad_count(const struct object *object, uint64_t block)
     return object->hash_known[block] / HASH_BAD;
 }
 
-/* The content of the block is bad. Its children learn that from the hash themselves: those that acked all of
- * it are not sent more before they ask (RESEND), the others get all of it anew. */
+/* The content of the block is bad: what is held, or is just being read back or written; with it goes its
+ * computed hash. The children learn that from the hash themselves: those that acked all of it are not sent more
+ * before they ask (RESEND), the others get all of it anew. */
 static void reject_block(struct object *object, uint64_t block)
 {
     struct store *store = object->store;
@@ -308,13 +309,6 @@ bool object_write_done(struct object *object, uint64_t block, bool hashed, const
     return true;
 }
 
-void object_write_failed(struct object *object, uint64_t block)
-{
-    CHECK(object->state[block] == BLOCK_WRITING);
-    object->state[block] = BLOCK_FILLING;
-    store_release(object->store, object->slot_of[block]);
-}
-
 /* The source's own file: the first hash of a block is the truth, a later one must be the same. */
 static bool expect_at_source(struct object *object, uint64_t block, const struct wire_hash *hash)
 {
@@ -355,14 +349,15 @@ bool object_expect(struct object *object, uint64_t block, const struct wire_hash
 bool object_load_check(struct object *object, uint64_t block, const struct wire_hash *hash)
 {
     CHECK(object->state[block] == BLOCK_READING);
+    if (object->store->slots[object->slot_of[block]].rejected)
+        return true;
     if ((object->hash_known[block] & HASH_BITS) == 0)
         object->hash[block] = *hash;
     if (memcmp(&object->hash[block], hash, sizeof(*hash)) == 0) {
         object->hash_known[block] |= HASH_COMPUTED;
         return true;
     }
-    if (!object->store->slots[object->slot_of[block]].rejected)
-        reject_block(object, block);
+    reject_block(object, block);
     return false;
 }
 

@@ -52,11 +52,12 @@ struct object {
     bool discard; /* memory sink: HELD blocks can't be read back */
     struct store *store;
     struct geometry geometry;
-    uint64_t pool_first;     /* where this object's blocks lie in the store's pools */
-    uint64_t pool_blocks;    /* whole bitmap words */
-    uint32_t *slot_of;       /* per block; SLOT_NONE */
-    uint8_t *state;          /* enum block_state */
-    uint8_t *hash_known;     /* bit 0: expected (the source's), bit 1: computed here; above: times bad */
+    uint64_t pool_first;  /* where this object's blocks lie in the store's pools */
+    uint64_t pool_blocks; /* whole bitmap words */
+    uint32_t *slot_of;    /* per block; SLOT_NONE */
+    uint8_t *state;       /* enum block_state */
+    /* Bit 0: expected (the source's); bit 1: computed, of the content that is held here; above: times bad. */
+    uint8_t *hash_known;
     struct wire_hash *hash;  /* whichever came first; compared when the other comes */
     uint64_t *loadable;      /* bitmap: HELD or VERIFIED, on disk, without a slot */
     uint64_t received_bytes; /* payload held, counted once */
@@ -106,9 +107,6 @@ uint32_t object_write_begin(struct object *object, uint64_t block);
  * VERIFIED at once). Returns false when the hash contradicts the source's: the block is ABSENT again and must
  * be asked for again (RESEND). */
 bool object_write_done(struct object *object, uint64_t block, bool hashed, const struct wire_hash *hash);
-/* The disk could not take it; the hold ends. The block is complete in memory: object_write_begin may
- * follow. */
-void object_write_failed(struct object *object, uint64_t block);
 /* The source's hash of a block, from HASHES or, at the source, from its own disk. Returns false when it
  * contradicts what was computed here: the block is ABSENT again, or at the source: the file has changed and
  * the object is as before. */
@@ -126,7 +124,8 @@ bool object_let_go(struct object *object, uint64_t block);
  * read now, or no slot. */
 bool object_load_begin(struct object *object, uint32_t ahead_max, uint64_t *block, uint32_t *slot);
 /* The hash of what the disk has put into the slot, before object_load_done. False: it contradicts what is
- * known of the block, which is ABSENT again; object_load_done then returns the slot. */
+ * known of the block, which is ABSENT again; object_load_done then returns the slot. A block that
+ * object_expect found bad while the disk read it is not looked at: true, whatever the hash. */
 bool object_load_check(struct object *object, uint64_t block, const struct wire_hash *hash);
 /* At a source that has read ahead to its end: the next block that no child needed, so that its hash is not
  * known; others down the tree may need that. Else as object_load_begin. */

@@ -166,6 +166,37 @@ static void seed_slow_disk(struct seeds *seeds)
     end(seeds, "slow_disk", script, 1);
 }
 
+static void hashes(struct script *script, uint8_t time, bool bad)
+{
+    STEP(STEP_MESSAGE, PEER_SOURCE, time, CONTROL_HASHES, SITE_JOB, bad, 0, 32);
+}
+
+/* The parent tells two hashes of each block, one after the other, while some are read back and when some are
+ * written anew. */
+static void seed_two_hashes(struct seeds *seeds)
+{
+    struct script *script = begin(0);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_PART, SITE_JOB, 0, 0, CHILDREN, POWER(15), 0, BLOCKS_OF_1);
+    start(script);
+    for (uint8_t symbol = 0; symbol < 24; symbol += 4)
+        STEP(STEP_DATA, PEER_SOURCE, 60, SITE_JOB, 1, symbol, 0, 4);
+    STEP(STEP_DISK, 0, 60, 0, 1);
+    STEP(STEP_MESSAGE, PEER_RIGHT, 3, CONTROL_RESEND, SITE_JOB, 0, 0, 16);
+    hashes(script, 3, true);
+    hashes(script, 3, false);
+    STEP(STEP_DISK, 0, 20, 2, 24);
+    STEP(STEP_DATA, PEER_SOURCE, 20, SITE_JOB, 1, 0, 0, 32);
+    hashes(script, 20, true);
+    hashes(script, 3, false);
+    STEP(STEP_DISK, 0, 20, 0, 0);
+    for (uint8_t again = 0; again < 12; again++) { /* what found no memory */
+        STEP(STEP_DATA, PEER_SOURCE, 60, SITE_JOB, 1, 0, 0, 32);
+        STEP(STEP_TIME, 0, 60, 0);
+    }
+    close_done(script);
+    end(seeds, "two_hashes", script, 1);
+}
+
 static void seed_failing_disk(struct seeds *seeds)
 {
     struct script *script = begin(0);
@@ -458,6 +489,7 @@ void fuzz_seeds(struct seeds *seeds)
     seed_directory(seeds);
     seed_resend(seeds);
     seed_slow_disk(seeds);
+    seed_two_hashes(seeds);
     seed_failing_disk(seeds);
     seed_same_already(seeds);
     seed_finishing(seeds);

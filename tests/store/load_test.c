@@ -130,6 +130,37 @@ static void load__bad_copy_is_not_passed_on(void **state)
     fixture_close(&fixture);
 }
 
+/* Two hashes of the block arrive while the disk reads it: it is bad by the first, whatever the second one. */
+static void load__second_hash_makes_no_content_good(void **state)
+{
+    (void)state;
+    const struct wire_hash computed = {{1}}, other = {{2}};
+    uint64_t block, completed;
+    uint32_t slot;
+    fixture_open(&fixture, 4, 64, 1);
+    struct object *object = open_object(&fixture, geometry_of(6 * BLOCK, SYMBOL, SYMBOLS), false, false, 1);
+    for (uint64_t at = 0; at < 6; at++) {
+        put_run(object, at * SYMBOLS, SYMBOLS, &completed);
+        object_write_begin(object, at);
+        assert_true(object_write_done(object, at, true, &computed));
+    }
+    serve(object, 0, 4);
+    assert_true(object_load_begin(object, 0, &block, &slot));
+    assert_false(object_expect(object, block, &other));
+    assert_true(object_expect(object, block, &computed));
+    assert_true(object_load_check(object, block, &computed));
+    object_load_done(object, block);
+    assert_int_equal(object->state[block], BLOCK_ABSENT);
+    put_run(object, block * SYMBOLS, SYMBOLS, &completed);
+    object_write_begin(object, block);
+    assert_true(object_expect(object, block, &other)); /* nothing is computed yet */
+    assert_false(object_write_done(object, block, true, &computed));
+    assert_int_equal(object_bad_count(object, block), 2);
+    assert_int_equal(object->received_bytes, 5 * BLOCK);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
 /* Every slot holds a block that the fast child had and the slow one has not begun: the fast one goes on. */
 static void load__slow_child_does_not_stall_the_fast_one(void **state)
 {
@@ -206,6 +237,7 @@ int main(void)
         cmocka_unit_test(load__marked_held_is_served_like_a_source),
         cmocka_unit_test(load_failed__is_tried_again),
         cmocka_unit_test(load__bad_copy_is_not_passed_on),
+        cmocka_unit_test(load__second_hash_makes_no_content_good),
         cmocka_unit_test(load__slow_child_does_not_stall_the_fast_one),
         cmocka_unit_test(load__backlog_is_pinned),
         cmocka_unit_test(load__an_idle_job_does_not_starve_another),
