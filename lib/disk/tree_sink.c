@@ -423,7 +423,11 @@ enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_reque
 {
     uint64_t end = request->offset + request->length, content = content_start(sink, request);
     bool good = true, unpack = true;
-    if (sink->there || outside(sink, request, text))
+    if (sink->there || sink->renamed) { /* what stands at NAME is not touched any more */
+        place_say(text, "%s: not open for this", sink->place->shown);
+        return DISK_FAILED;
+    }
+    if (outside(sink, request, text))
         return DISK_FAILED;
     if (!atomic_load(&sink->ready)) {
         pthread_mutex_lock(&sink->lock);

@@ -51,6 +51,27 @@ static void tree__is_kept_whatever_the_order(void **state)
     fixture_stop(&fixture);
 }
 
+static void tree__is_closed_to_writes_once_it_has_its_name(void **state)
+{
+    (void)state;
+    static uint8_t bad[PART];
+    struct fixture fixture;
+    fixture_start(&fixture, 1, false);
+    make_tree(&fixture);
+    fixture.open.tree = PART_TREE_HARDLINKS;
+    assert_int_equal(open_tree_source(&fixture).status, DISK_OK);
+    assert_int_equal(ask_target(&fixture, TARGET, "to", fixture.open.size_bytes).status, DISK_OK);
+    copy_all(&fixture, false);
+    assert_int_equal(ask_op(&fixture, DISK_FINISH, TARGET).status, DISK_OK);
+    uint64_t last = parts_of(&fixture) - 1;
+    struct disk_reply reply = ask_write(&fixture, TARGET, bad, part_length(&fixture, last), last * PART);
+    assert_failed(&reply, "not open for this");
+    assert_tree_kept(&fixture, "to", true);
+    ask_op(&fixture, DISK_CLOSE, TARGET);
+    ask_op(&fixture, DISK_CLOSE, SOURCE);
+    fixture_stop(&fixture);
+}
+
 static void tree__blocks_come_again_after_bad_ones(void **state)
 {
     (void)state;
@@ -356,6 +377,7 @@ int run_tree_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tree__is_kept_whatever_the_order),
+        cmocka_unit_test(tree__is_closed_to_writes_once_it_has_its_name),
         cmocka_unit_test(tree__blocks_come_again_after_bad_ones),
         cmocka_unit_test(tree__short_reads_and_writes_go_on),
         cmocka_unit_test(tree__empty_ones),

@@ -1,5 +1,7 @@
 /* The last step of a site, FINISH: a disk that takes long, for ever, or fails, and a cancel meanwhile. */
 #include "check.h"
+#include "node/job/job.h"
+#include "node/peer/post.h"
 
 static uint64_t finish_ns;
 static bool finish_fails;
@@ -15,17 +17,29 @@ static uint64_t slow_finish(const struct disk_request *request, struct disk_repl
     return finish_ns;
 }
 
-/* n0 → n1, whose disk ends the file only after so long. */
-static void begin(uint64_t takes_ns, bool fails)
+static uint64_t slower_finish(const struct disk_request *request, struct disk_reply *reply)
+{
+    (void)reply;
+    return request->op == DISK_FINISH ? 100 * NS_PER_S : 0;
+}
+
+/* n0 → n1, whose disk ends the file only after so long; and n2, whose disk takes longer. */
+static void begin_with(uint16_t nodes, uint64_t takes_ns, bool fails)
 {
     finish_ns = takes_ns;
     finish_fails = fails;
-    world_init(&world, 2, 1);
+    world_init(&world, nodes, 1);
     world.nodes[1].disk_fault = slow_finish;
+    world.nodes[2].disk_fault = slower_finish;
     start_all();
     world_run_until(&world, 2 * NS_PER_S);
     struct job_spec spec = world_job(&world, "j");
     run_job_at(0, &spec);
+}
+
+static void begin(uint64_t takes_ns, bool fails)
+{
+    begin_with(2, takes_ns, fails);
 }
 
 static const struct world_file *file_at_n1(void)
@@ -122,6 +136,52 @@ static void node_finish__cancelled_meanwhile(void **state)
     }
 }
 
+/* The parent tells another hash of a block while the disk ends the object. That block is not written any more,
+ * and what FINISH answers does not make the copy whole again. */
+static void node_finish__block_bad_meanwhile(void **state)
+{
+    (void)state;
+    for (int fails = 0; fails < 2; fails++) {
+        begin(5 * NS_PER_S, fails != 0);
+        world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+        const struct job *job = &world.nodes[1].node->jobs[0];
+        assert_int_equal(job->phase, PHASE_FINISHING);
+        struct control_hashes hashes = {.fixed = {.job = job->id, .first_block = 1, .count = 1}};
+        assert_true(post(world.nodes[0].node, 0, CONTROL_HASHES, &hashes));
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_int_equal(job->phase, PHASE_FINISHING);
+        assert_int_equal(job->result, SITE_FAILED);
+        run_until_over(0, "j", 20 * NS_PER_S);
+        assert_state(0, "j", JOB_FAILED);
+        assert_text(0, "j", "n1: n0 told two hashes of block 1");
+        world_run_until(&world, world.now_ns + 10 * NS_PER_S);
+        assert_state(1, "j", JOB_FAILED);
+        assert_text(1, "j", "n0 told two hashes of block 1");
+        assert_int_equal(file_at_n1()->aborted, fails);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+/* What the source was told of a copy stays: an answer that comes after the time for it changes nothing. */
+static void node_finish__answered_too_late(void **state)
+{
+    (void)state;
+    begin_with(3, 30 * NS_PER_S, false);
+    world.nodes[1].node->config.finish_timeout_ns = 10 * NS_PER_S;
+    world_run_until(&world, world.now_ns + 60 * NS_PER_S);
+    assert_state(0, "j", JOB_RUNNING);
+    assert_true(file_at_n1()->finished);
+    assert_int_equal(world.nodes[1].node->jobs[0].result, SITE_FAILED);
+    run_until_over(0, "j", 100 * NS_PER_S);
+    assert_text(0, "j", "n1: its disk has not ended the object within 10 s");
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_state(1, "j", JOB_FAILED);
+    assert_text(1, "j", "its disk has not ended the object within 10 s");
+    assert_clean();
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +190,8 @@ int main(void)
         cmocka_unit_test(node_finish__silent_peer_is_no_slow_disk),
         cmocka_unit_test(node_finish__failed_is_aborted),
         cmocka_unit_test(node_finish__cancelled_meanwhile),
+        cmocka_unit_test(node_finish__block_bad_meanwhile),
+        cmocka_unit_test(node_finish__answered_too_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,8 @@ void job_verified(struct node *node, struct job *job, const char *text)
 {
     if (job->phase != PHASE_SERVING)
         job_enter(node, job, PHASE_SERVING);
+    if (job->result == SITE_FAILED)
+        return;
     job->result = SITE_VERIFIED;
     name_copy(job->text, sizeof(job->text), text);
     job->news.status_due = true;

@@ -146,6 +146,7 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
  * goes on. Only the first failure counts. */
 void job_revoke(struct node *node, struct job *job, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The copy is whole and in its place. One that failed before stays failed: others were told. */
 void job_verified(struct node *node, struct job *job, const char *text);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);

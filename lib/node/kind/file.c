@@ -28,11 +28,17 @@ static bool writes_to_disk(const struct job *job)
     return job->part.fixed.keep && !job_sink_lost(job) && job->disk.sink != SINK_CLOSED;
 }
 
+/* What the disk has is what stands there in the end: it is ended, or just being so, or was there before. */
+static bool is_sealed(const struct job *job)
+{
+    return job->phase == PHASE_FINISHING || job->disk.sink == SINK_ENDED;
+}
+
 /* A whole block that the disk is not to have (any more). */
 static bool keeps_in_memory(const struct job *job, uint64_t block)
 {
     uint32_t bad = object_bad_count(job->object, block);
-    return bad >= BLOCK_BAD_MAX || (bad > 0 && job->disk.sink == SINK_ENDED);
+    return bad >= BLOCK_BAD_MAX || (bad > 0 && is_sealed(job));
 }
 
 static void on_block(struct node *node, struct job *job, uint64_t block)
@@ -149,18 +155,24 @@ static void ask_again(struct node *node, struct job *job, uint64_t block)
     job->resend.end = MAX(job->resend.end, block + 1);
 }
 
-/* The content of the block was not what the source has: as it came, or as the disk has given it back. */
-static void on_bad_block(struct node *node, struct job *job, uint64_t block, bool came)
+/* What has shown that the content of a block is not what the source has. */
+enum bad_by { BAD_BY_WRITE, BAD_BY_READ, BAD_BY_HASH };
+
+/* A block that is held can still be written anew until the copy is sealed; then it is not whole. */
+static void on_bad_block(struct node *node, struct job *job, uint64_t block, enum bad_by by)
 {
     uint32_t bad = object_bad_count(job->object, block);
+    bool ends = bad == BLOCK_BAD_MAX || is_sealed(job);
     node->counters.blocks_bad++;
     if (job->result == SITE_SKIPPED)
         job_revoke(node, job, "block %" PRIu64 " of what is there is not what the source has", block);
-    else if (came && bad == BLOCK_BAD_MAX)
+    else if (ends && by == BAD_BY_READ)
+        job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
+    else if (ends && is_sealed(job))
+        job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->parent), block);
+    else if (ends)
         job_revoke(node, job, "block %" PRIu64 " came bad %u times from %s", block, BLOCK_BAD_MAX,
                    peer_name(node, job->parent));
-    else if (!came && (bad == BLOCK_BAD_MAX || job->disk.sink == SINK_ENDED))
-        job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
     if (bad <= BLOCK_BAD_MAX)
         ask_again(node, job, block);
 }
@@ -201,7 +213,7 @@ static void on_hashes(struct node *node, struct job *job, const struct control_h
     }
     for (uint16_t index = 0; index < hashes->fixed.count; index++)
         if (!object_expect(job->object, first + index, &hashes->hashes[index]))
-            on_bad_block(node, job, first + index, job->disk.sink != SINK_ENDED);
+            on_bad_block(node, job, first + index, BAD_BY_HASH);
     hashes_send(node, job, now_ns);
 }
 
@@ -217,7 +229,7 @@ static void on_written(struct node *node, struct job *job, const struct disk_rep
     }
     bool hashed = job->part.fixed.hash != PART_HASH_NONE;
     if (!object_write_done(job->object, block, hashed, &reply->hash)) {
-        on_bad_block(node, job, block, true);
+        on_bad_block(node, job, block, BAD_BY_WRITE);
         return;
     }
     node->counters.blocks_verified++;
@@ -246,7 +258,7 @@ static bool read_back(struct node *node, struct job *job, const struct disk_repl
         bool good = !hashed || object_load_check(job->object, reply->cookie, &reply->hash);
         object_load_done(job->object, reply->cookie);
         if (!good && !phase_ends(job->phase))
-            on_bad_block(node, job, reply->cookie, false);
+            on_bad_block(node, job, reply->cookie, BAD_BY_READ);
         return good;
     }
     object_load_failed(job->object, reply->cookie);
