@@ -182,6 +182,52 @@ static void node_finish__answered_too_late(void **state)
     world_end(&world);
 }
 
+/* The operator cancels, then the source is gone as well: what ended the job first is what is shown. */
+static void node_finish__ends_as_it_ended_first(void **state)
+{
+    (void)state;
+    begin(60 * NS_PER_S, true);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    world_kill(&world, 0);
+    world_run_until(&world, world.now_ns + 70 * NS_PER_S);
+    assert_state(1, "j", JOB_CANCELLED);
+    assert_true(file_at_n1()->aborted);
+    world_end(&world);
+}
+
+/* … and one that its parent dropped from a stream meanwhile. */
+static void node_finish__dropped_meanwhile(void **state)
+{
+    (void)state;
+    finish_ns = 5 * NS_PER_S;
+    finish_fails = false;
+    world_init(&world, 3, 1);
+    world.nodes[1].disk_fault = slow_finish;
+    world.nodes[2].disk_fault = slower_finish;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    spec.object = PART_OBJECT_STREAM;
+    spec.retention_bytes = 8000000;
+    spec.flush_ns = 100 * NS_PER_MS;
+    run_job_at(0, &spec);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    const struct job *job = &world.nodes[1].node->jobs[0];
+    assert_int_equal(job->phase, PHASE_FINISHING);
+    struct control_stream_end end = {.fixed = {.job = job->id, .reason = STREAM_END_DROPPED},
+                                     .text = "too slow"};
+    assert_true(
+        post(world.nodes[job->parent == 0 ? 0 : 2].node, job->parent == 0 ? 0 : 1, CONTROL_STREAM_END, &end));
+    world_run_until(&world, world.now_ns + 30 * NS_PER_S);
+    assert_true(file_at_n1()->finished);
+    assert_int_equal(job->result, SITE_FAILED);
+    run_until_over(0, "j", 200 * NS_PER_S);
+    assert_text(0, "j", "n1: too slow");
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +238,8 @@ int main(void)
         cmocka_unit_test(node_finish__cancelled_meanwhile),
         cmocka_unit_test(node_finish__block_bad_meanwhile),
         cmocka_unit_test(node_finish__answered_too_late),
+        cmocka_unit_test(node_finish__ends_as_it_ended_first),
+        cmocka_unit_test(node_finish__dropped_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,12 @@ static bool is_whole(const struct job *job)
     return job_result_is_whole(job->result);
 }
 
-/* What FINISH does is done, whatever else happens meanwhile: its answer is waited for, and decides. */
+/* What FINISH does is done, whatever else happens meanwhile: its answer is waited for, and decides; else what
+ * ended the job first. */
 static void end_as(struct node *node, struct job *job, enum job_state outcome, uint64_t now_ns)
 {
     if (job->phase == PHASE_FINISHING)
-        job->ends_as = (uint8_t)outcome;
+        job->ends_as = job->ends_as == 0 ? (uint8_t)outcome : job->ends_as;
     else
         close_begin(node, job, is_whole(job) ? JOB_DONE : outcome, now_ns);
 }
