@@ -117,6 +117,127 @@ static void site_on_part__refuses(void **state)
     }
 }
 
+/* The newest answer to a part that n1 has put into its queue to n0. */
+static struct control_confirm newest_confirm(void)
+{
+    const struct mail *mail = &world.nodes[1].node->peers[0].mail;
+    struct control_confirm confirm;
+    for (uint64_t number = mail->out_next; number-- > 0 && number + MAIL_QUEUE > mail->out_next;) {
+        const struct mail_slot *slot = &mail->out[number & (MAIL_QUEUE - 1)];
+        if (slot->kind != CONTROL_CONFIRM)
+            continue;
+        assert_int_equal(control_confirm_decode(slot->body, slot->length, &confirm), WIRE_OK);
+        return confirm;
+    }
+    fail_msg("n1 has answered no part");
+    return confirm;
+}
+
+static void assert_refused(uint32_t epoch, const char *text)
+{
+    struct control_confirm confirm = newest_confirm();
+    assert_int_equal(confirm.fixed.answer, CONFIRM_REFUSED);
+    assert_int_equal(confirm.fixed.epoch, epoch);
+    if (strstr(confirm.text, text) == NULL)
+        fail_msg("'%s' expected, got '%s'", text, confirm.text);
+}
+
+/* n0 → n2 → n1, as n1 is told, by hand. */
+static struct control_part part_behind_n2(void)
+{
+    struct control_part part = good_part();
+    strcpy(part.fixed.parent.text, "n2");
+    part.fixed.child_count = 0;
+    return part;
+}
+
+/* The parent restarts before the job has begun: while the disk opens the file, or when that was confirmed. */
+static void site__fails_before_the_start(void **state)
+{
+    (void)state;
+    for (int opened = 0; opened < 2; opened++) {
+        world_init(&world, 3, 1);
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        world.nodes[1].disk_stuck = opened == 0;
+        struct control_part part = part_behind_n2();
+        say_part(&part);
+        const struct job *job = job_find(world.nodes[1].node, 77);
+        assert_int_equal(job->phase, opened ? PHASE_READY : PHASE_OPENING);
+        world_start(&world, 2);
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        world.nodes[1].disk_stuck = false;
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_refused(1, "its parent n2 restarted");
+        assert_int_equal(world_counter(&world, 1, "jobs_failed"), 1);
+        assert_state(1, "bad", JOB_FAILED);
+        assert_true(world_is_clean(&world, 1));
+        world_end(&world);
+    }
+}
+
+/* … or the parent drops it from a stream, and then a newer plan comes. */
+static void site__dropped_before_the_start(void **state)
+{
+    (void)state;
+    for (int newer = 0; newer < 2; newer++) {
+        world_init(&world, 3, 1);
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        world.nodes[1].disk_stuck = !newer;
+        struct control_part part = part_behind_n2();
+        part.fixed.object = PART_OBJECT_STREAM;
+        part.fixed.size_bytes = 0;
+        part.fixed.stream_blocks = 8;
+        say_part(&part);
+        struct control_stream_end end = {.fixed = {.job = 77, .reason = STREAM_END_DROPPED},
+                                         .text = "too slow"};
+        uint8_t body[WIRE_MESSAGE_BODY_MAX];
+        say(2, 1, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
+        part.fixed.epoch = 2;
+        if (newer)
+            say_part(&part);
+        world.nodes[1].disk_stuck = false;
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_refused(newer ? 2 : 1, "too slow");
+        assert_state(1, "bad", JOB_FAILED);
+        assert_true(world_is_clean(&world, 1));
+        world_end(&world);
+    }
+}
+
+/* A newer part that cannot take the place of the one before. */
+static void site__says_why_a_part_is_not_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t epoch;
+        uint64_t size_bytes;
+        bool started;
+        const char *text;
+    } rows[] = {{1, 5000000, false, "a part of a newer plan is here already"},
+                {2, 5000001, false, "the part is of another object"},
+                {2, 5000000, true, "the job has started here"}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 3, row + 1);
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct control_part part = good_part();
+        say_part(&part);
+        assert_int_equal(newest_confirm().fixed.answer, CONFIRM_READY);
+        struct wire_start start = {.job = 77, .epoch = 1};
+        uint8_t body[WIRE_MESSAGE_BODY_MAX];
+        if (rows[row].started)
+            say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
+        part.fixed.epoch = rows[row].epoch;
+        part.fixed.size_bytes = rows[row].size_bytes;
+        say_part(&part);
+        assert_refused(rows[row].epoch, rows[row].text);
+        assert_int_equal(state_at(1, "bad"), rows[row].started ? JOB_RUNNING : JOB_DISTRIBUTING);
+        world_end(&world);
+    }
+}
+
 /* Blocks of one symbol: more writes wait than the disk queue has places. */
 static void job_disk__queue_never_overflows(void **state)
 {
@@ -315,6 +436,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(site_on_part__refuses),
+        cmocka_unit_test(site__fails_before_the_start),
+        cmocka_unit_test(site__dropped_before_the_start),
+        cmocka_unit_test(site__says_why_a_part_is_not_replaced),
         cmocka_unit_test(job_disk__queue_never_overflows),
         cmocka_unit_test(node_job__several_refusals),
         cmocka_unit_test(node_job__full_queues_lose_nothing),

@@ -7,8 +7,8 @@
  *   RUNNING       every site has ended: verified, skipped or failed. A site that makes no progress for
  *                 stall_timeout, or restarts, has failed; the others go on
  * A site:
- *   OPENING       the disk has answered
- *   READY         START; finish_timeout
+ *   OPENING       the disk has answered; its parent restarted
+ *   READY         START; finish_timeout; its parent restarted
  *   RUNNING       its copy is whole, or can't be had
  *   FINISHING     the disk has answered; finish_timeout. Whatever ends the job meanwhile waits for that
  *   SERVING       CLOSE_JOB

@@ -16,10 +16,14 @@ void site_tell_again(struct node *node, struct job *job);
 /* ---- site_part.c: the part of a plan, up to the confirmation ---- */
 void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns);
 void site_on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
+/* Before the start: the source is to plan without this site, for this reason or an earlier one. Should the
+ * START be on its way, STATUS tells the same. */
+void site_refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns);
 
 /* ---- site.c ---- */
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns);
 void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns); /* it restarted */
+void site_on_parent_lost(struct node *node, struct job *job, uint64_t now_ns); /* the same */
 void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 void site_on_close(struct node *node, struct job *job, const struct control_close_job *close,
                    uint64_t now_ns);

@@ -79,17 +79,26 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     return true;
 }
 
-static void refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+void site_refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns)
 {
-    name_copy(job->text, sizeof(job->text), text);
+    if (job->result != SITE_FAILED) {
+        name_copy(job->text, sizeof(job->text), text);
+        job->result = SITE_FAILED;
+        node->counters.jobs_failed++;
+    }
     site_confirm(node, job, CONFIRM_REFUSED);
-    job->result = SITE_FAILED;
-    node->counters.jobs_failed++;
+    if (job->phase == PHASE_READY)
+        site_send_status(node, job, now_ns);
     close_begin(node, job, JOB_FAILED, now_ns);
 }
 
-static void confirm_ready(struct node *node, struct job *job)
+/* What failed before it was confirmed is not begun. */
+static void confirm(struct node *node, struct job *job, uint64_t now_ns)
 {
+    if (job->result == SITE_FAILED) {
+        site_refuse(node, job, job->text, now_ns);
+        return;
+    }
     job_enter(node, job, PHASE_READY);
     bool skipped = job->result == SITE_SKIPPED;
     if (skipped)
@@ -97,28 +106,39 @@ static void confirm_ready(struct node *node, struct job *job)
     site_confirm(node, job, skipped ? CONFIRM_COMPLETE : CONFIRM_READY);
 }
 
+/* Why the newer plan can't take the place of the one that is here; NULL: it can. */
+static const char *why_not_replaced(const struct job *job, const struct control_part *part)
+{
+    const struct wire_part *now = &job->part.fixed, *then = &part->fixed;
+    if (then->epoch <= job->epoch)
+        return "a part of a newer plan is here already";
+    if (job->phase != PHASE_OPENING && job->phase != PHASE_READY)
+        return "the job has started here";
+    bool same = then->size_bytes == now->size_bytes && then->object == now->object &&
+                then->hash == now->hash && then->keep == now->keep && strcmp(part->file, job->part.file) == 0;
+    if (!same)
+        return "the part is of another object than the one before";
+    return object_idle(job->object) ? NULL : "data of the plan before is on its way";
+}
+
 /* A newer plan before the start: other parent, children or symbol size; what the disk did stays valid. */
 static void replace_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
 {
-    bool acceptable = part->fixed.epoch > job->epoch &&
-                      (job->phase == PHASE_OPENING || job->phase == PHASE_READY) &&
-                      part->fixed.size_bytes == job->part.fixed.size_bytes &&
-                      part->fixed.object == job->part.fixed.object &&
-                      part->fixed.hash == job->part.fixed.hash && part->fixed.keep == job->part.fixed.keep &&
-                      strcmp(part->file, job->part.file) == 0 && object_idle(job->object);
-    if (!acceptable) {
+    const char *refusal = why_not_replaced(job, part);
+    if (refusal != NULL) {
         node->counters.messages_refused++;
+        site_post_confirm(node, job->source_peer, job->id, part->fixed.epoch, CONFIRM_REFUSED, refusal);
         return;
     }
     object_close(job->object);
     job->object = NULL;
     struct err err;
     if (!take_part(node, job, part, &err)) {
-        refuse(node, job, err.text, now_ns);
+        site_refuse(node, job, err.text, now_ns);
         return;
     }
     if (job->phase == PHASE_READY)
-        confirm_ready(node, job);
+        confirm(node, job, now_ns);
 }
 
 /* The job is known here; false: refused by `text`. */
@@ -140,13 +160,13 @@ static void on_new_part(struct node *node, struct job *job, const struct control
 {
     struct err err;
     if (!take_part(node, job, part, &err) || (part->fixed.keep && !fill_open(node, job, &err))) {
-        refuse(node, job, err.text, now_ns);
+        site_refuse(node, job, err.text, now_ns);
         return;
     }
     if (part->fixed.keep)
         job_request(node, job, &(struct disk_request){.op = DISK_OPEN_TARGET, .open = &job->disk.open});
     else
-        confirm_ready(node, job);
+        confirm(node, job, now_ns);
 }
 
 void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns)
@@ -173,14 +193,14 @@ void site_on_opened(struct node *node, struct job *job, const struct disk_reply 
     if (phase_ends(job->phase))
         return;
     if (job->disk.sink == SINK_CLOSED) {
-        refuse(node, job, reply->text, now_ns);
+        site_refuse(node, job, reply->text, now_ns);
         return;
     }
-    if (there) {
+    if (there && job->result == SITE_RECEIVING) {
         job->result = SITE_SKIPPED;
         name_copy(job->text, sizeof(job->text), reply->text);
-    } else {
+    } else if (!there) {
         name_copy(job->note, sizeof(job->note), reply->text);
     }
-    confirm_ready(node, job);
+    confirm(node, job, now_ns);
 }
