@@ -238,6 +238,33 @@ static void site__says_why_a_part_is_not_replaced(void **state)
     }
 }
 
+/* An end of a stream that no number of blocks leads to; a relay that keeps nothing has it not. */
+static void stream_end__beyond_all_counting(void **state)
+{
+    (void)state;
+    static const uint64_t symbols[] = {UINT64_MAX, UINT64_MAX - 700, 1ULL << 63};
+    for (size_t row = 0; row < sizeof(symbols) / sizeof(symbols[0]); row++) {
+        world_init(&world, 3, 1);
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct control_part part = good_part();
+        part.fixed.object = PART_OBJECT_STREAM;
+        part.fixed.size_bytes = 0;
+        part.fixed.stream_blocks = 8;
+        part.fixed.keep = 0;
+        say_part(&part);
+        struct wire_start start = {.job = 77, .epoch = 1};
+        uint8_t body[WIRE_MESSAGE_BODY_MAX];
+        say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
+        struct control_stream_end end = {.fixed = {.job = 77, .symbols = symbols[row]}};
+        say(0, 1, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
+        const struct job *job = job_find(world.nodes[1].node, 77);
+        assert_int_equal(job->phase, PHASE_RUNNING);
+        assert_int_equal(job->result, SITE_RECEIVING);
+        world_end(&world);
+    }
+}
+
 /* Blocks of one symbol: more writes wait than the disk queue has places. */
 static void job_disk__queue_never_overflows(void **state)
 {
@@ -439,6 +466,7 @@ int main(void)
         cmocka_unit_test(site__fails_before_the_start),
         cmocka_unit_test(site__dropped_before_the_start),
         cmocka_unit_test(site__says_why_a_part_is_not_replaced),
+        cmocka_unit_test(stream_end__beyond_all_counting),
         cmocka_unit_test(job_disk__queue_never_overflows),
         cmocka_unit_test(node_job__several_refusals),
         cmocka_unit_test(node_job__full_queues_lose_nothing),

@@ -123,7 +123,9 @@ void stream_take_hashes(struct node *node, struct job *job, const struct control
 static bool all_verified(const struct job *job)
 {
     const struct stream *window = &job->stream->window;
-    uint64_t blocks = (window->symbols + job->geometry.block_symbols - 1) / job->geometry.block_symbols;
+    uint32_t block_symbols = job->geometry.block_symbols;
+    /* Nothing is added to what the parent told: it may be any number. */
+    uint64_t blocks = window->symbols / block_symbols + (window->symbols % block_symbols != 0);
     for (uint64_t block = window->first; block < blocks; block++)
         if (!stream_verified(window, block))
             return false;
