@@ -70,7 +70,7 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->size_bytes = job->kind->size_bytes(job);
     view->created_ns = job->created_ns;
     view->running_ns = job->started_ns;
-    view->ended_ns = job->ended_ns;
+    view->ended_ns = view->state >= JOB_DONE ? job->ended_ns : 0;
     view->first_data_ns = job->first_data_ns;
     name_copy(view->text, sizeof(view->text), job->text);
     name_copy(view->note, sizeof(view->note), job->note);

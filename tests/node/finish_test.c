@@ -228,6 +228,54 @@ static void node_finish__dropped_meanwhile(void **state)
     world_end(&world);
 }
 
+static uint64_t slow_close(const struct disk_request *request, struct disk_reply *reply)
+{
+    (void)reply;
+    return request->op == DISK_CLOSE ? 5 * NS_PER_S : 0;
+}
+
+/* The next job may wait for the pipe that is this one's input: it has not ended before that is closed. */
+static void node_stream__has_ended_when_its_input_is_closed(void **state)
+{
+    (void)state;
+    for (int cancelled = 0; cancelled < 2; cancelled++) {
+        world_init(&world, 2, 1);
+        world.source_bytes = 20000000;
+        strcpy(world.nodes[0].config.manifests, "/manifests");
+        world.nodes[0].disk_fault = slow_close;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        spec.object = PART_OBJECT_STREAM;
+        spec.retention_bytes = 8000000;
+        spec.flush_ns = 100 * NS_PER_MS;
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+        if (cancelled) {
+            world_run_until(&world, world.now_ns + NS_PER_S);
+            assert_true(world_cancel_job(&world, 0, "j"));
+        }
+        const struct job *job = &world.nodes[0].node->jobs[0];
+        while (job->phase != PHASE_CLOSING)
+            world_run_until(&world, world.now_ns + NS_PER_MS);
+        for (int tenth = 0; tenth < 100 && world.nodes[0].files[0].open; tenth++) {
+            assert_state(0, "j", JOB_RUNNING);
+            world_run_until(&world, world.now_ns + NS_PER_MS);
+        }
+        assert_false(world.nodes[0].files[0].open); /* that is not known yet */
+        world_run_until(&world, world.now_ns + 4 * NS_PER_S);
+        assert_state(0, "j", JOB_RUNNING);
+        assert_int_equal(world_view(&world, 0, "j")->ended_ns, 0);
+        world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+        assert_state(0, "j", cancelled ? JOB_CANCELLED : JOB_DONE);
+        assert_int_not_equal(world_view(&world, 0, "j")->ended_ns, 0);
+        const char *told = cancelled ? "\"state\":\"cancelled\"" : "\"state\":\"done\"";
+        assert_non_null(strstr(world.nodes[0].manifest, told));
+        assert_clean();
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +288,7 @@ int main(void)
         cmocka_unit_test(node_finish__answered_too_late),
         cmocka_unit_test(node_finish__ends_as_it_ended_first),
         cmocka_unit_test(node_finish__dropped_meanwhile),
+        cmocka_unit_test(node_stream__has_ended_when_its_input_is_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,17 @@ void job_enter(struct node *node, struct job *job, enum job_phase phase)
     job->phase_ns = core_lived_ns(node);
 }
 
+/* The pipe of a stream that ran is still open: what is written into it could be lost to this job. */
+static bool holds_pipe(const struct job *job)
+{
+    return job->phase == PHASE_CLOSING && job->kind->endless && job->started_ns != 0 &&
+           job->disk.sink != SINK_CLOSED;
+}
+
 enum job_state job_state(const struct job *job)
 {
+    if (holds_pipe(job))
+        return JOB_RUNNING;
     return (enum job_state)(phase_ends(job->phase) ? job->outcome : phase_state(job->phase));
 }
 

@@ -47,7 +47,7 @@ struct job_children {
 enum job_sink {
     SINK_CLOSED, /* not open yet, or no more */
     SINK_OPEN,
-    SINK_ENDED /* FINISH has succeeded, ABORT was sent, or there is nothing to finish */
+    SINK_ENDED /* FINISH has succeeded, ABORT or CLOSE was sent, or there is nothing to finish */
 };
 
 struct job_disk {
@@ -127,7 +127,9 @@ static inline bool job_result_is_whole(uint8_t state)
 
 /* ---- job.c ---- */
 void job_enter(struct node *node, struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
-enum job_state job_state(const struct job *job);                          /* as others see it */
+/* As others see it: a stream runs until the disk has closed its input or output, so that the next job may have
+ * it once this one is shown as ended. */
+enum job_state job_state(const struct job *job);
 /* This node's own copy can't be kept: it relays from memory only. */
 bool job_sink_lost(const struct job *job);
 void job_request(struct node *node, struct job *job, const struct disk_request *request);

@@ -13,14 +13,14 @@ static void closing_tick(struct node *node, struct job *job)
         job->kind->on_closing(node, job);
     if (job->disk.outstanding > 0)
         return;
-    if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
-        return;
     if (job->disk.sink != SINK_CLOSED) {
         bool abort = job->source == NULL && job->disk.sink != SINK_ENDED;
         job_request(node, job, &(struct disk_request){.op = abort ? DISK_ABORT : DISK_CLOSE});
-        job->disk.sink = abort ? SINK_ENDED : SINK_CLOSED;
+        job->disk.sink = SINK_ENDED;
         return;
     }
+    if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
+        return;
     if (job->source != NULL && !source_tell_sites(node, job))
         return;
     if (job->object != NULL && object_idle(job->object)) {
@@ -63,6 +63,8 @@ void role_on_disk(struct node *node, struct job *job, const struct disk_reply *r
     job->disk.outstanding--;
     if (reply->op == DISK_READ)
         job->disk.loads--;
+    if (reply->op == DISK_CLOSE)
+        job->disk.sink = SINK_CLOSED;
     if (job->source != NULL)
         source_on_disk(node, job, reply, now_ns);
     else
