@@ -202,15 +202,6 @@ bool feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32
     return index != SLOT_NONE && mark_lost(object, child, index, first, count);
 }
 
-void feed_on_reset(struct object *object, uint32_t child)
-{
-    for (uint32_t index = 0; index < object->store->slot_count; index++) {
-        const struct slot *slot = &object->store->slots[index];
-        if (slot->object == object && !slot->retired && ((object->active & ~slot->done) >> child & 1) != 0)
-            mark_lost(object, child, index, 0, slot->symbols);
-    }
-}
-
 static uint64_t blocks_end(const struct object *object, uint64_t first, uint64_t count)
 {
     uint64_t blocks = object->geometry.blocks;

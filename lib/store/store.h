@@ -8,8 +8,8 @@
  * Children: the truth is in the slots' bitmaps and, per object and child, the `done` bitmap (blocks that the
  * child has acked whole). A block that is on disk, has no slot and is not done is the child's backlog.
  * Guarantee: a symbol is offered to a child as long as memory or disk has it and the child has not acked it;
- * it is offered again only after feed_on_lost, feed_on_reset, feed_on_resend, or bad content. An ack of a
- * symbol that was not sent (since a resend) is ignored.
+ * it is offered again only after feed_on_lost, feed_on_resend, or bad content. An ack of a symbol that was not
+ * sent (since a resend) is ignored.
  *
  * No IO: disk work is asked of the owner. Thread: one. */
 #pragma once
@@ -155,8 +155,6 @@ void feed_on_sent(struct object *object, uint32_t child, const struct feed_item 
 bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
 /* Lost, refused by the port, or to be probed: queued for repair unless acked already. */
 bool feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
-/* The edge has forgotten all packets in flight (a new session): what was sent and not acked is lost. */
-void feed_on_reset(struct object *object, uint32_t child);
 /* The child holds these blocks already: never sent again. Blocks beyond the object are ignored. */
 void feed_on_have(struct object *object, uint32_t child, uint64_t first_block, uint64_t count);
 /* The child got bad content: what it acked of these blocks is forgotten, they go out again (from memory or

@@ -266,11 +266,6 @@ bool stream_advance(struct stream *stream, uint64_t told, uint64_t *completed)
     return stream->first != before;
 }
 
-bool stream_over(const struct stream *stream)
-{
-    return stream->ended && stream->first * stream->object->geometry.block_symbols >= stream->symbols;
-}
-
 bool stream_full(const struct stream *stream)
 {
     const struct object *object = stream->object;

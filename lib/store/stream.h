@@ -95,7 +95,6 @@ bool stream_verified(const struct stream *stream, uint64_t number);
 /* Lets go of the oldest blocks that nobody needs, those below `told` only. True: the window has moved.
  * *completed as above: the last block may have got its place by that. */
 bool stream_advance(struct stream *stream, uint64_t told, uint64_t *completed);
-bool stream_over(const struct stream *stream); /* ended, and the window has passed the end */
 /* The last place of the window is filled: no more fits. */
 bool stream_full(const struct stream *stream);
 /* How far the stream has come here: the newest block of which something lies here; where nothing does, the

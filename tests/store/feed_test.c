@@ -102,21 +102,6 @@ static void feed_on_lost__repairs_first(void **state)
     expect_item(1, 8, 5, 8, false);
 }
 
-static void feed_on_reset__repeats_what_was_in_flight(void **state)
-{
-    (void)state;
-    open_with(2, false, false, 1);
-    put_block(object, 0);
-    put_block(object, 1);
-    expect_item(0, SYMBOLS, 0, SYMBOLS, false);
-    expect_item(0, 3, SYMBOLS, 3, false);
-    feed_on_acked(object, 0, 1, SYMBOLS - 1);
-    feed_on_reset(object, 0);
-    expect_item(0, 8, 0, 1, true);
-    expect_item(0, 8, SYMBOLS, 3, true);
-    expect_item(0, 8, SYMBOLS + 3, 8, false);
-}
-
 static void feed_on_have__is_never_sent(void **state)
 {
     (void)state;
@@ -311,7 +296,6 @@ int main(void)
         cmocka_unit_test_teardown(feed_peek__begun_blocks_first, stop),
         cmocka_unit_test_teardown(feed_peek__runs, stop),
         cmocka_unit_test_teardown(feed_on_lost__repairs_first, stop),
-        cmocka_unit_test_teardown(feed_on_reset__repeats_what_was_in_flight, stop),
         cmocka_unit_test_teardown(feed_on_have__is_never_sent, stop),
         cmocka_unit_test_teardown(feed_on_resend__starts_the_block_anew, stop),
         cmocka_unit_test_teardown(feed_drop__frees_what_waited_for_it, stop),

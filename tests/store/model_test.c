@@ -1,6 +1,6 @@
 /* Random runs against a plain model of what each child has been sent, lost and acked. Two objects share a
  * store of very few slots; puts come in random order, the disk answers late and in any order, children are
- * slow, lose, refuse, ask again, have blocks already, begin new sessions, vanish. */
+ * slow, lose, refuse, ask again, have blocks already, vanish. */
 #include "fixture.h"
 
 #include "base/rng.h"
@@ -10,7 +10,7 @@
 #define FLIGHTS_MAX  4000
 #define DISK_MAX     8
 #define STEPS_MAX    3000000
-#define SETTLE_AFTER 6000 /* steps; then no more resends, rejects and resets */
+#define SETTLE_AFTER 6000 /* steps; then no more resends and rejects */
 
 enum fate { NEVER = 0, SENT, LOST, ACKED };
 
@@ -297,7 +297,7 @@ static void do_rare(struct world *world)
     uint64_t block = rng_below(world->rng, world->geometry->blocks);
     uint64_t count = 1 + rng_below(world->rng, 3);
     uint64_t end = MIN(block + count, world->geometry->blocks);
-    switch (rng_below(world->rng, 4)) {
+    switch (rng_below(world->rng, 3)) {
     case 0:
         feed_on_have(world->object, child, block, count);
         for (; block < end; block++)
@@ -311,12 +311,6 @@ static void do_rare(struct world *world)
             set_block(world, child, block, NEVER);
         break;
     case 2:
-        feed_on_reset(world->object, child);
-        for (uint64_t symbol = 0; symbol < world->geometry->symbols; symbol++)
-            if (world->fate[child][symbol] == SENT && !world->dropped[child])
-                world->fate[child][symbol] = LOST;
-        break;
-    case 3:
         if (!chance(world, 2))
             break;
         feed_drop(world->object, child);
