@@ -254,8 +254,8 @@ uint32_t object_bad_count(const struct object *object, uint64_t block)
 }
 
 /* The content of the block is bad: what is held, or is just being read back or written; with it goes its
- * computed hash. The children learn that from the hash themselves: those that acked all of it are not sent more
- * before they ask (RESEND), the others get all of it anew. */
+ * computed hash. The children learn that from the hash themselves: those that acked all of it are not sent
+ * more before they ask (RESEND), the others get all of it anew. */
 static void reject_block(struct object *object, uint64_t block)
 {
     struct store *store = object->store;

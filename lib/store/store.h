@@ -8,8 +8,8 @@
  * Children: the truth is in the slots' bitmaps and, per object and child, the `done` bitmap (blocks that the
  * child has acked whole). A block that is on disk, has no slot and is not done is the child's backlog.
  * Guarantee: a symbol is offered to a child as long as memory or disk has it and the child has not acked it;
- * it is offered again only after feed_on_lost, feed_on_resend, or bad content. An ack of a symbol that was not
- * sent (since a resend) is ignored.
+ * it is offered again only after feed_on_lost, feed_on_resend, or bad content. An ack of a symbol that was
+ * not sent (since a resend) is ignored.
  *
  * No IO: disk work is asked of the owner. Thread: one. */
 #pragma once

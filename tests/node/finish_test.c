@@ -136,8 +136,8 @@ static void node_finish__cancelled_meanwhile(void **state)
     }
 }
 
-/* The parent tells another hash of a block while the disk ends the object. That block is not written any more,
- * and what FINISH answers does not make the copy whole again. */
+/* The parent tells another hash of a block while the disk ends the object. That block is not written any
+ * more, and what FINISH answers does not make the copy whole again. */
 static void node_finish__block_bad_meanwhile(void **state)
 {
     (void)state;

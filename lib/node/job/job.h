@@ -127,8 +127,8 @@ static inline bool job_result_is_whole(uint8_t state)
 
 /* ---- job.c ---- */
 void job_enter(struct node *node, struct job *job, enum job_phase phase); /* CHECKs that phase.c allows it */
-/* As others see it: a stream runs until the disk has closed its input or output, so that the next job may have
- * it once this one is shown as ended. */
+/* As others see it: a stream runs until the disk has closed its input or output, so that the next job may
+ * have it once this one is shown as ended. */
 enum job_state job_state(const struct job *job);
 /* This node's own copy can't be kept: it relays from memory only. */
 bool job_sink_lost(const struct job *job);

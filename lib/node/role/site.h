@@ -1,5 +1,6 @@
 /* A job at a receiver or relay. A site whose disk or parent fails says so to the source and goes on relaying
- * from memory what still comes, so that its children do not suffer. Phases and what ends them: job/phase.c. */
+ * from memory what still comes, so that its children do not suffer. Phases and what ends them: job/phase.c.
+ */
 #pragma once
 
 #include "node/job/job.h"
