@@ -422,20 +422,17 @@ enum disk_status tree_sink_write(struct tree_sink *sink, const struct disk_reque
                                  char text[DISK_TEXT_BYTES])
 {
     uint64_t end = request->offset + request->length, content = content_start(sink, request);
-    bool good = true, unpack = true;
-    if (sink->there || sink->renamed) { /* what stands at NAME is not touched any more */
+    bool good = true, unpack = true, stands = sink->there || sink->renamed; /* at NAME: it is not touched */
+    if (stands)
         place_say(text, "%s: not open for this", sink->place->shown);
-        return DISK_FAILED;
-    }
-    if (outside(sink, request, text))
+    if (stands || outside(sink, request, text))
         return DISK_FAILED;
     if (!atomic_load(&sink->ready)) {
         pthread_mutex_lock(&sink->lock);
         good = write_before_ready(sink, request, &unpack, text);
         pthread_mutex_unlock(&sink->lock);
     }
-    /* An end of the index at the end of a block is the start of content as well: of none, or of empty
-     * files. */
+    /* Where the index ends with the block content starts as well: none, or that of empty files. */
     if (good && unpack && end >= sink->index_bytes)
         good = unpack_range(&sink->unpack, content, end, request->data + (content - request->offset), text);
     if (good && unpack)
