@@ -74,10 +74,9 @@ static uint64_t block_end(const struct world *world, uint64_t block)
 
 static bool block_is(const struct world *world, uint32_t child, uint64_t block, enum fate fate)
 {
-    for (uint64_t symbol = block_first(world, block); symbol < block_end(world, block); symbol++)
-        if (world->fate[child][symbol] != fate)
-            return false;
-    return true;
+    const uint8_t *fates = world->fate[child] + block_first(world, block);
+    uint32_t symbols = geometry_symbols_in_block(world->geometry, block);
+    return fates[0] == fate && memcmp(fates, fates + 1, symbols - 1) == 0;
 }
 
 static void set_block(struct world *world, uint32_t child, uint64_t block, enum fate fate)
@@ -114,9 +113,8 @@ static void model_reject(struct world *world, uint64_t block)
 static void do_put(struct world *world)
 {
     const struct geometry *geometry = world->geometry;
-    uint64_t symbol = 0;
-    while (symbol < geometry->symbols && world->here[symbol])
-        symbol++;
+    const uint8_t *missing = memchr(world->here, 0, geometry->symbols);
+    uint64_t symbol = missing == NULL ? geometry->symbols : (uint64_t)(missing - world->here);
     if (symbol == geometry->symbols || chance(world, 5))
         symbol = rng_below(world->rng, geometry->symbols);
     else
@@ -357,9 +355,10 @@ static void check_object(struct world *world)
     const struct object *object = world->object;
     uint64_t received = 0, slots = 0, holds = 0, verified = 0;
     for (uint64_t symbol = 0; symbol < world->geometry->symbols; symbol++)
-        received += world->object->source || world->here[symbol]
-                        ? geometry_symbol_length(world->geometry, symbol)
-                        : 0;
+        received += (object->source || world->here[symbol]) * SYMBOL_BYTES_MIN;
+    uint64_t last = world->geometry->symbols - 1;
+    if (object->source || world->here[last])
+        received -= SYMBOL_BYTES_MIN - geometry_symbol_length(world->geometry, last);
     for (uint64_t block = 0; block < world->geometry->blocks; block++) {
         bool told = world->told[block] != NO_HASH, computed = world->computed[block] != NO_HASH;
         verified += object->source || (told && computed);
