@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "node/job/job.h"
 #include "planner/solve.h"
+#include "wire/message.h"
 #include "world_disk.h"
 
 /* ---- packets in flight ---- */
@@ -59,6 +60,17 @@ static struct net_address address_of(uint16_t node, uint8_t family)
         .ip = {10, 0, 0, (uint8_t)(node + 1)}, .udp_port = NODE_UDP_PORT, .family = family};
 }
 
+/* Turns what a datagram acks of mail into nothing. */
+static void hide_mail_acks(const struct world_packet *packet)
+{
+    struct wire_header header;
+    if (wire_header_decode(packet->data, packet->length, &header) != WIRE_OK || header.type != WIRE_MESSAGE)
+        return;
+    memset(packet->data + WIRE_HEADER_BYTES, 0, sizeof(uint32_t));
+    if (packet->data[WIRE_HEADER_BYTES + sizeof(uint32_t)] == WIRE_MESSAGE_ACK)
+        memset(packet->data + WIRE_MESSAGE_BYTES, 0, packet->length - WIRE_MESSAGE_BYTES);
+}
+
 static void fly(struct world *world, uint64_t at_ns, uint16_t from, uint16_t to,
                 const struct tx_packet *packet)
 {
@@ -72,6 +84,8 @@ static void fly(struct world *world, uint64_t at_ns, uint16_t from, uint16_t to,
     memcpy(flying.data, packet->head, packet->head_bytes);
     if (packet->body_bytes > 0)
         memcpy(flying.data + packet->head_bytes, packet->body, packet->body_bytes);
+    if (world->nodes[from].acks_no_mail)
+        hide_mail_acks(&flying);
     push(world, &flying);
 }
 

@@ -54,6 +54,7 @@ struct world_node {
     uint32_t reply_count;
     uint64_t refused_until_ns; /* its port takes no data until then */
     uint64_t stopped_until_ns; /* the process stands still until then */
+    bool acks_no_mail;         /* what it sends acks no message */
     uint64_t clock_ahead_ns;   /* what the clock that it is called with is ahead of the world's time */
 };
 

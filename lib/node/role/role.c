@@ -6,6 +6,14 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 
+/* Others have heard of the end, or will not: a peer that is heard and takes no message keeps no slot. Should
+ * it speak of the job later, it is answered then. */
+static bool last_words_are_said(struct node *node, struct job *job)
+{
+    bool said = job->source == NULL ? !job->news.confirm_due : source_tell_sites(node, job);
+    return said || core_lived_ns(node) >= later_ns(job->phase_ns, node->config.stall_timeout_ns);
+}
+
 /* Nothing more is to come: neither answers, nor packets that point into the object, nor anything to be told. */
 static void closing_tick(struct node *node, struct job *job)
 {
@@ -21,13 +29,12 @@ static void closing_tick(struct node *node, struct job *job)
     }
     if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
         return;
-    if (job->source != NULL && !source_tell_sites(node, job))
-        return;
+    bool said = last_words_are_said(node, job);
     if (job->object != NULL && object_idle(job->object)) {
         object_close(job->object);
         job->object = NULL;
     }
-    if (job->object == NULL && !job->news.confirm_due)
+    if (job->object == NULL && said)
         job_enter(node, job, PHASE_CLOSED);
 }
 

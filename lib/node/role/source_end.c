@@ -60,8 +60,9 @@ bool source_tell_sites(struct node *node, struct job *job)
         struct site *site = &job->source->sites[index];
         if (site->unsent != 0 && tell_site(node, job, site))
             site->unsent = 0;
+        const struct peer *peer = &node->peers[site->peer];
         /* Should it come back, what it says of the job is answered. */
-        all = all && (site->unsent == 0 || peer_is_lost(node, &node->peers[site->peer]));
+        all = all && (site->unsent == 0 || peer_is_lost(node, peer) || peer_is_deaf(node, peer));
     }
     return all;
 }
@@ -70,6 +71,9 @@ void source_tell_end(struct node *node, struct job *job, uint32_t id, uint16_t p
 {
     struct control_close_job close = {.fixed = {.job = id, .outcome = CLOSE_FAILED},
                                       .text = "the source does not know the job any more"};
+    /* Who goes on speaking of it is told later; who takes no answers gets no more of them. */
+    if (!post_has_ample_room(node, peer))
+        return;
     if (job == NULL) {
         post(node, peer, CONTROL_CLOSE_JOB, &close);
         return;
