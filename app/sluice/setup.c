@@ -97,6 +97,7 @@ static bool start_ports(struct app *app, struct err *err)
 static bool start_node(struct app *app, struct err *err)
 {
     struct node_config *config = &app->config.node;
+    config->planner_never = app->config.control_ring[0] == '\0';
     size_t bytes = node_bytes(config);
     void *memory = memory_take(bytes, app->hugepages);
     if (memory == NULL)

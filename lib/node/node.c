@@ -86,12 +86,18 @@ void node_tick(struct node *node, uint64_t now_ns)
     }
 }
 
+/* While no planner is there, nobody may come for requests: they wait for one to attach. */
+static bool plan_request_due(const struct node *node)
+{
+    return node->planner_attached && node->plan_requests_due != 0;
+}
+
 static uint64_t next_ns(const struct node *node)
 {
     for (uint16_t port = 0; port < node->config.port_count; port++)
         if (node->ports[port].control_mask != 0)
             return node->now_ns;
-    if (!disk_queue_empty(&node->disk_queue) || node->plan_requests_due != 0)
+    if (!disk_queue_empty(&node->disk_queue) || plan_request_due(node))
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
     return MAX(MIN(node->tick_ns, data_ns), node->now_ns);
@@ -186,13 +192,12 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
 
 bool node_ctl_next(struct node *node, struct ctl_msg *msg)
 {
-    if (node->plan_requests_due == 0)
+    if (!plan_request_due(node))
         return false;
     uint32_t slot = (uint32_t)__builtin_ctz(node->plan_requests_due);
     node->plan_requests_due &= ~(1u << slot);
     const struct job *job = &node->jobs[slot];
-    if (!job_is_known(job) || job->source == NULL || job->phase != PHASE_PLANNING)
-        return node_ctl_next(node, msg);
+    CHECK(job->phase == PHASE_PLANNING);
     msg->type = CTL_PLAN_REQUEST;
     msg->correlation = (uint64_t)job->id << 32 | job->epoch;
     msg->body.plan_request = job->source->request;

@@ -35,7 +35,10 @@ uint64_t
 node_next_ns(const struct node *node); /* when to call node_tick and node_tx again; TIME_NEVER: idle */
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
              uint64_t now_ns); /* 0 or -1 with reply->err */
-/* The next record for the planner; false: none. */
+/* The next record for the planner; false: none. Requests are handed out between CTL_PLANNER_HELLO and
+ * CTL_PLANNER_GONE: whoever says that a planner is there takes them when node_next_ns says so. One that
+ * attaches is given all open requests (again). Where none can attach, node_config.planner_never refuses
+ * jobs at once. */
 bool node_ctl_next(struct node *node, struct ctl_msg *msg);
 
 /* Disk: fills up to `room` requests; each is answered exactly once. */

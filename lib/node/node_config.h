@@ -59,6 +59,7 @@ struct node_config {
     bool bodies_shared;         /* see struct store_config: only where all content is zeros */
     uint64_t blocks_max;        /* blocks of all jobs at once, about 1 MiB each */
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
+    bool planner_never;         /* no planner can attach: jobs of its own are refused */
     uint64_t rtt_max_ns;        /* sizes windows that are not given */
     uint64_t hello_interval_ns;
     uint64_t measure_timeout_ns;    /* a peer that has not reported by then fails the job */

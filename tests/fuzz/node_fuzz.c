@@ -286,6 +286,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *aligned = memory + (64 - (uintptr_t)memory % 64);
     struct bench bench = {.now_ns = NS_PER_S};
     bench.node = node_create(&config, aligned, bytes, bench.now_ns);
+    control(&bench, &(struct ctl_msg){.type = CTL_PLANNER_HELLO});
     drain(&bench);
     for (unsigned steps = 0; size >= 4 && steps < STEPS_MAX; steps++) {
         size_t used = run_step(&bench, data, size);

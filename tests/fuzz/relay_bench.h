@@ -206,6 +206,7 @@ void pass(struct bench *bench, uint64_t span_ns, unsigned stops);
 void port_step(struct bench *bench, const uint8_t *arguments);
 void bodies_release(struct bench *bench, uint32_t keep);
 void control_step(struct bench *bench, const uint8_t *arguments);
+void control_attach(struct bench *bench); /* a planner */
 /* The operator asks for a job; false: it was refused. */
 bool control_run(struct bench *bench, const uint8_t *arguments);
 void control_resume(struct bench *bench, const char *job);

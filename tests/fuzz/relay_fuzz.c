@@ -244,6 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bench->disk.feeds_left = 3;
     bench->node = node_create(&bench->config, memory + (64 - (uintptr_t)memory % 64), bytes, bench->now_ns);
     peers_start(bench);
+    control_attach(bench);
     settle(bench);
     for (size_t at = STEP_BYTES, steps = 0; at + STEP_BYTES <= size && steps < STEPS_MAX; steps++) {
         memcpy(&step, data + at, sizeof(step));

@@ -162,6 +162,11 @@ static void run_show(struct bench *bench, const uint8_t *arguments)
         CHECK(node_edge_view(bench->node, index, &edge));
 }
 
+void control_attach(struct bench *bench)
+{
+    control(bench, &(struct ctl_msg){.type = CTL_PLANNER_HELLO});
+}
+
 void control_step(struct bench *bench, const uint8_t *arguments)
 {
     struct ctl_msg msg = {0};
@@ -181,8 +186,7 @@ void control_step(struct bench *bench, const uint8_t *arguments)
         run_show(bench, arguments);
         break;
     case ACT_ATTACH:
-        msg.type = CTL_PLANNER_HELLO;
-        control(bench, &msg);
+        control_attach(bench);
         break;
     case ACT_LEAVE:
         msg.type = CTL_PLANNER_GONE;

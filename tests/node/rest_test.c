@@ -23,6 +23,75 @@ static void job__failed_early_closes_its_file(void **state)
     world_end(&world);
 }
 
+static void planner_record(uint16_t node, enum ctl_type type)
+{
+    static struct ctl_msg msg;
+    char text[16];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    msg = (struct ctl_msg){.type = type};
+    node_ctl(world.nodes[node].node, &msg, &reply, world.now_ns);
+}
+
+/* A request for a plan waits for a planner without being due; one that attaches gets it, and again when it
+ * comes back. What a planner that is gone was asked for is not handed out any more. */
+static void planner__requests_wait_for_one(void **state)
+{
+    (void)state;
+    static struct ctl_msg request;
+    for (unsigned ended = 0; ended < 2; ended++) {
+        world_init(&world, 2, 1);
+        world.planner_absent = true;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        struct node *node = world.nodes[0].node;
+        assert_true(run_until_state(0, "j", JOB_PLANNING, 5 * NS_PER_S));
+        world_run_until(&world, world.now_ns + 50 * NS_PER_MS);
+        assert_true(node_next_ns(node) > world.now_ns);
+        assert_false(node_ctl_next(node, &request));
+        for (unsigned attached = 0; attached < 2; attached++) {
+            planner_record(0, CTL_PLANNER_HELLO);
+            assert_true(node_next_ns(node) <= world.now_ns);
+            assert_true(node_ctl_next(node, &request));
+            assert_int_equal(request.type, CTL_PLAN_REQUEST);
+            assert_false(node_ctl_next(node, &request));
+            planner_record(0, CTL_PLANNER_HELLO);
+            planner_record(0, CTL_PLANNER_GONE);
+            assert_false(node_ctl_next(node, &request));
+            node_tick(node, world.now_ns);
+            assert_true(node_next_ns(node) > world.now_ns);
+        }
+        if (ended != 0) {
+            planner_record(0, CTL_PLANNER_HELLO);
+            assert_true(world_cancel_job(&world, 0, "j"));
+            assert_false(node_ctl_next(node, &request));
+            world_run_until(&world, world.now_ns + NS_PER_S);
+        } else {
+            world_run_until(&world, world.now_ns + 15 * NS_PER_S);
+            assert_text(0, "j", "no planner is attached");
+        }
+        assert_clean();
+        world_end(&world);
+    }
+}
+
+/* Where none can attach, nothing begins that would need one. */
+static void planner__never_refuses_jobs(void **state)
+{
+    (void)state;
+    world_init(&world, 2, 1);
+    world.nodes[0].config.planner_never = true;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    struct err err;
+    assert_false(world_run_job(&world, &spec, &err));
+    assert_non_null(strstr(err.text, "no planner can attach to n0"));
+    assert_int_equal(state_at(0, "j"), JOB_STATE_COUNT);
+    world_end(&world);
+}
+
 /* After the farewells a node has nothing to send any more, whatever was under way. */
 static void shutdown__leaves_nothing_due(void **state)
 {
@@ -86,6 +155,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job__failed_early_closes_its_file),
+        cmocka_unit_test(planner__requests_wait_for_one),
+        cmocka_unit_test(planner__never_refuses_jobs),
         cmocka_unit_test(shutdown__leaves_nothing_due),
         cmocka_unit_test(probe__longer_than_the_port_is_dropped),
     };

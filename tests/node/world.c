@@ -185,6 +185,8 @@ static bool drain_planner(struct world *world, struct world_node *node)
 {
     static struct ctl_msg request, answer;
     bool busy = false;
+    if (world->planner_absent && !node->node->planner_attached)
+        return false; /* nobody comes for requests */
     while (node_ctl_next(node->node, &request)) {
         busy = true;
         if (world->planner_absent)

@@ -59,7 +59,7 @@ struct node {
     struct source *sources;
     struct manifest_file *manifest;
     bool planner_attached;
-    uint32_t plan_requests_due; /* bit per job slot */
+    uint32_t plan_requests_due; /* bit per job slot in PLANNING that has to ask, once a planner is there */
     /* on top */
     struct scratch *scratch;
 };

@@ -49,6 +49,9 @@ static bool add_sites(struct node *node, struct job *job, struct err *err)
 
 static bool check_spec(struct node *node, const struct job_spec *spec, struct err *err)
 {
+    if (node->config.planner_never)
+        return err_set(err, "job '%s': no planner can attach to %s: its file names no ring (control: ring)",
+                       spec->name, node->config.name);
     if (!name_valid(spec->name))
         return err_set(err, "job name '%s' is not valid", spec->name);
     if (strcmp(spec->source, node->config.name) != 0)

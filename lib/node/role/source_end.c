@@ -94,6 +94,7 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
     struct source *source = job->source;
     source->outcome = (uint8_t)outcome;
     source->deadline_ns = TIME_NEVER;
+    node->plan_requests_due &= ~(1u << job->slot);
     core_note_state(node, job->id, state);
     if (state == JOB_FAILED)
         node->counters.jobs_failed++;

@@ -26,6 +26,7 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
         return;
     }
     job->source->plan = *plan;
+    node->plan_requests_due &= ~(1u << job->slot);
     source_enter(node, job, PHASE_DISTRIBUTING, core_lived_ns(node) + node->config.distribute_timeout_ns);
     if (!source_distribute(node, job, &err))
         source_fail(node, job, now_ns, "%s", err.text);
