@@ -215,7 +215,7 @@ const struct conf_option job_options[] = {
      .help = "stream: what becomes of a receiver that holds the others up: it ends, or they wait"},
     {"flush", OPTION_TIME, FIELD(struct job_spec, flush_ns), .max = 10 * NS_PER_S, .initial = "20ms",
      .help = "stream: how long bytes wait for more before they leave in a symbol that is not full"},
-    {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 600 * NS_PER_S,
+    {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 3 * NS_PER_S,
      .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
     {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,
      .initial = "10s",

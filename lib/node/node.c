@@ -50,7 +50,7 @@ static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 
 static void tick_measurements(struct node *node, uint64_t now_ns)
 {
-    uint32_t own_jobs[MEASURE_ASKERS_MAX];
+    uint32_t own_jobs[MEASURE_ASKS_MAX];
     uint16_t count = measure_tick(node, now_ns, own_jobs);
     for (uint16_t index = 0; index < count; index++) {
         struct job *job = job_of_source(node, own_jobs[index]);

@@ -363,12 +363,12 @@ static void site__measurement_finds_a_full_queue(void **state)
 {
     (void)state;
     start_with(2, 5);
-    while (!world.nodes[1].node->measure->running)
+    while (world.nodes[1].node->measure->of_peer[0].count == 0)
         world_run_until(&world, world.now_ns + NS_PER_MS);
     world_run_until(&world, world.now_ns + 95 * NS_PER_MS);
     fill_queue(300 * NS_PER_MS);
     world_run_until(&world, world.now_ns + 200 * NS_PER_MS);
-    assert_true(world.nodes[1].node->measure->running);
+    assert_int_equal(world.nodes[1].node->measure->of_peer[0].count, 1);
     run_until_over(0, "j", 8 * NS_PER_S);
     assert_state(0, "j", JOB_DONE);
     world_end(&world);

@@ -12,6 +12,7 @@ static void start_probe(struct node *node, struct peer *peer, uint64_t duration_
 {
     rtt_probe_start(&peer->probe, node->config.ports[peer->port].mtu,
                     address_overhead_bytes(peer->config->address.family), duration_ns, now_ns);
+    peer->probe_ns = now_ns;
     core_schedule(node, now_ns);
 }
 
@@ -55,37 +56,52 @@ static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
     return age_ns > 0 && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
 }
 
-/* Measurements that are under way, for another job or since the peer came up, are waited for. */
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
 {
-    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, 10 * NS_PER_S);
+    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, MEASURE_DURATION_NS_MAX);
     uint64_t age_ns = wanted->age_ms * NS_PER_MS;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
-        if (peer->state != PEER_UP || is_fresh(peer, age_ns, now_ns) || (age_ns > 0 && peer->probe.active))
-            continue;
-        start_probe(node, peer, duration_ns, now_ns);
+        if (peer->state == PEER_UP && !peer->probe.active && !is_fresh(peer, age_ns, now_ns))
+            start_probe(node, peer, duration_ns, now_ns);
+    }
+}
+
+static struct measure_asks *asks_of(struct node *node, uint16_t asker)
+{
+    return asker == PEER_SELF ? &node->measure->own : &node->measure->of_peer[asker];
+}
+
+/* It is answered, or not worth an answer. */
+static void drop_first(struct measure_asks *asks)
+{
+    asks->count--;
+    for (uint16_t place = 0; place < asks->count; place++) {
+        asks->jobs[place] = asks->jobs[place + 1];
+        asks->asked_ns[place] = asks->asked_ns[place + 1];
     }
 }
 
 void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns)
 {
-    struct measure *measure = node->measure;
-    for (uint16_t index = 0; index < measure->asker_count; index++)
-        if (measure->askers[index].peer == asker && measure->askers[index].job == wanted->job)
+    struct measure_asks *asks = asks_of(node, asker);
+    for (uint16_t index = 0; index < asks->count; index++)
+        if (asks->jobs[index] == wanted->job)
             return;
-    if (measure->asker_count == MEASURE_ASKERS_MAX) {
+    if (asks->count == MEASURE_ASKS_MAX) {
         node->counters.messages_refused++;
-        return;
+        drop_first(asks);
     }
-    measure->askers[measure->asker_count].peer = asker;
-    measure->askers[measure->asker_count].job = wanted->job;
-    measure->asker_count++;
-    if (!measure->running) {
-        measure->running = true;
-        start_measuring(node, wanted, now_ns);
-    }
+    asks->jobs[asks->count] = wanted->job;
+    asks->asked_ns[asks->count] = now_ns;
+    asks->count++;
+    start_measuring(node, wanted, now_ns);
     core_schedule(node, now_ns);
+}
+
+void measure_forget(struct node *node, uint16_t peer)
+{
+    node->measure->of_peer[peer].count = 0;
 }
 
 static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measured *entry)
@@ -128,30 +144,38 @@ static bool report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t 
     return true;
 }
 
-static bool is_measuring(const struct node *node)
+/* A measurement is under way that has begun by then. */
+static bool is_measuring(const struct node *node, uint64_t asked_ns)
 {
     for (uint16_t index = 0; index < node->peer_count; index++)
-        if (node->peers[index].probe.active)
+        if (node->peers[index].probe.active && node->peers[index].probe_ns <= asked_ns)
             return true;
     return false;
 }
 
-uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEASURE_ASKERS_MAX])
+static void answer_peer(struct node *node, uint16_t peer, struct measure_asks *asks, uint64_t now_ns)
 {
-    struct measure *measure = node->measure;
-    if (!measure->running || is_measuring(node))
-        return 0;
-    uint16_t count = measure->asker_count, own = 0;
-    measure->asker_count = 0;
-    for (uint16_t index = 0; index < count; index++) {
-        uint16_t peer = measure->askers[index].peer;
-        if (peer == PEER_SELF)
-            own_jobs[own++] = measure->askers[index].job;
-        else if (!report_to(node, peer, measure->askers[index].job, now_ns))
-            measure->askers[measure->asker_count++] = measure->askers[index];
+    if (peer_is_lost(node, &node->peers[peer]) || peer_is_deaf(node, &node->peers[peer]))
+        asks->count = 0;
+    while (asks->count > 0 && !is_measuring(node, asks->asked_ns[0])) {
+        if (!report_to(node, peer, asks->jobs[0], now_ns)) {
+            core_schedule(node, now_ns + JOB_TICK_NS);
+            return;
+        }
+        drop_first(asks);
     }
-    measure->running = measure->asker_count > 0;
-    if (measure->running)
-        core_schedule(node, now_ns + JOB_TICK_NS);
-    return own;
+}
+
+uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEASURE_ASKS_MAX])
+{
+    for (uint16_t peer = 0; peer < node->peer_count; peer++)
+        if (node->measure->of_peer[peer].count > 0)
+            answer_peer(node, peer, &node->measure->of_peer[peer], now_ns);
+    struct measure_asks *own = &node->measure->own;
+    uint16_t count = 0;
+    while (own->count > 0 && !is_measuring(node, own->asked_ns[0])) {
+        own_jobs[count++] = own->jobs[0];
+        drop_first(own);
+    }
+    return count;
 }

@@ -29,6 +29,7 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
     sender_reset(&peer->sender, now_ns);
     receiver_reset(&peer->receiver);
     mail_reset(&peer->mail);
+    measure_forget(node, peer->index);
     peer->reply_count = 0;
     peer_end_session(node, &peer->session_in);
     peer->session_in =
