@@ -111,6 +111,32 @@ static void node_hello__spoofed_keeps_nobody_up(void **state)
     }
 }
 
+/* The offer that answers it reaches n1, which is there and has heard nothing of n0 for a while either: it makes
+ * an offer in return. Neither may take that for what it asked for. */
+static void node_hello__spoofed_in_an_outage(void **state)
+{
+    (void)state;
+    for (unsigned row = 0; row < 80; row++) {
+        begin();
+        uint64_t end_ns = world.now_ns + 8 * NS_PER_S;
+        world_cut(&world, 0, 1, end_ns);
+        world_run_until(&world, end_ns - 200 * NS_PER_MS);
+        assert_false(is_up(0) || is_up(1));
+        world_run_until(&world, world.now_ns + row / 2 * 20 * NS_PER_MS);
+        spoof_hello(row % 2 == 0 ? 1 : 1000, 77);
+        world_run_until(&world, end_ns + 2 * NS_PER_S);
+        for (uint16_t node = 0; node < 2; node++)
+            if (world_counter(&world, node, "peers_reset") != 0)
+                fail_msg("row %u: n%u began anew", row, node);
+        assert_true(is_up(0) && is_up(1));
+        if (row % 16 == 0) {
+            run_until_over(0, "j", 30 * NS_PER_S);
+            assert_state(0, "j", JOB_DONE);
+        }
+        world_end(&world);
+    }
+}
+
 /* The session that a hello of this node on its way tells; 0: none is on its way. */
 static uint32_t session_told(uint16_t node)
 {
@@ -189,6 +215,7 @@ int main(void)
         cmocka_unit_test(node_hello__spoofed_changes_nothing),
         cmocka_unit_test(node_hello__restart_is_found_among_spoofed),
         cmocka_unit_test(node_hello__spoofed_keeps_nobody_up),
+        cmocka_unit_test(node_hello__spoofed_in_an_outage),
         cmocka_unit_test(node_hello__sessions_are_random),
         cmocka_unit_test(node_edge__lost_sync_renews_the_session),
     };

@@ -36,8 +36,11 @@ struct peer {
     uint64_t incarnation; /* of the peer */
     uint32_t session_in;  /* packets to us carry this */
     uint32_t session_out; /* packets to it carry this */
-    /* Somebody says to be a new start of the peer; a hello that echoes this session proves it. 0: nobody */
+    /* Somebody says to be a new start of the peer: what he was offered. A hello of his that echoes it proves
+     * it. Each who says so has an offer of his own, by his incarnation and session; all have the low byte in
+     * common. 0: nobody */
     uint32_t session_offered;
+    uint64_t offer_key;    /* what the offers are made with */
     uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
     uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
     uint32_t offers_left;

@@ -14,7 +14,7 @@
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
  * new session of ours, so that late packets of the old one are refused, and jobs are told. But anybody can
  * send such a hello: while there is state to lose, one that echoes no session of ours only gets one offered,
- * and all stays as it is until a hello comes that echoes it. A session of ours that nothing came under yet
+ * and all stays as it is until a hello of the same sender comes that echoes it. A session of ours that nothing came under yet
  * stays as it is: both sides renewing theirs in answer to each other, while older hellos are on their way,
  * would never agree. */
 #include "node/peer/measure.h"
@@ -23,6 +23,17 @@
 #define HELLO_LOST_NS (25 * NS_PER_MS)
 #define SILENT_HELLOS 4
 #define OFFERS        4
+
+/* What whoever says this hello is offered. Another, to whose address the offer goes in truth, can't take it up
+ * by an offer of his own in answer. */
+static uint32_t offer_for(const struct peer *peer, const struct wire_hello *hello)
+{
+    struct rng rng;
+    rng_init(&rng, peer->offer_key ^ hello->incarnation);
+    rng_init(&rng, rng_next(&rng) ^ hello->session);
+    uint32_t high = (uint32_t)(rng_next(&rng) >> 40) << 8;
+    return (high != 0 ? high : 1u << 31) | (peer->session_offered & 0xff);
+}
 
 static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
 {
@@ -66,10 +77,13 @@ static enum session_meeting offer_session(struct node *node, struct peer *peer,
 {
     if (hello->incarnation == peer->incarnation && peer->state == PEER_UP)
         return SESSION_REFUSED;
-    if (peer->session_offered == 0)
+    if (peer->session_offered == 0) {
         peer->session_offered = peer_new_session(node, peer->index);
+        peer->offer_key = node->config.seed ^ (uint64_t)peer->session_offered << 32;
+    }
     if (peer->offer_due_ns == TIME_NEVER)
         peer->offers_left = OFFERS;
+    peer->session_offered = offer_for(peer, hello);
     peer->offered_to = hello->session;
     peer->offer_due_ns = now_ns;
     core_schedule(node, now_ns);
@@ -86,14 +100,16 @@ void session_offer_sent(struct peer *peer, uint64_t now_ns)
 enum session_meeting session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello,
                                       uint64_t now_ns)
 {
-    bool taken_up = peer->session_offered != 0 && hello->echo_session == peer->session_offered;
+    bool taken_up = peer->session_offered != 0 && hello->echo_session == offer_for(peer, hello);
     bool proved = taken_up || hello->echo_session == peer->session_in;
     if (!taken_up && hello->incarnation == peer->incarnation && hello->session == peer->session_out)
         return SESSION_MET;
     bool had_state = peer->known && peer->session_used;
     if (had_state && !proved)
         return offer_session(node, peer, hello, now_ns);
-    if (!taken_up)
+    if (taken_up)
+        peer->session_offered = hello->echo_session;
+    else
         peer_end_session(node, &peer->session_offered);
     peer->known = true;
     peer->incarnation = hello->incarnation;
