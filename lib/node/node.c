@@ -12,6 +12,15 @@
 #include "node/role/source.h"
 #include "node/top.h"
 
+/* Not called for longer than any peer is quiet; or, where hellos are rare, late by so much of others' patience.
+ */
+static bool stood_still(const struct node *node, uint64_t now_ns)
+{
+    if (elapsed_ns(now_ns, node->now_ns) >= node->config.hello_interval_ns + NS_PER_S)
+        return true;
+    return elapsed_ns(now_ns, MAX(node->now_ns, node->tick_ns)) >= node->config.stall_timeout_ns / 2;
+}
+
 uint64_t node_enter(struct node *node, uint64_t clock_ns)
 {
     if (clock_ns + node->ahead_ns < node->now_ns) {
@@ -19,8 +28,9 @@ uint64_t node_enter(struct node *node, uint64_t clock_ns)
         node->counters.clock_steps++;
     }
     uint64_t now_ns = clock_ns + node->ahead_ns, gap_ns = now_ns - node->now_ns;
+    bool still = stood_still(node, now_ns);
     node->now_ns = now_ns;
-    if (gap_ns < node->config.hello_interval_ns + NS_PER_S)
+    if (!still)
         return now_ns;
     node->counters.standstills++;
     node->still_ns += gap_ns;

@@ -53,6 +53,34 @@ static void node_job__children_are_judged_by_lived_time(void **state)
     world_end(&world);
 }
 
+/* Hellos are rarer than patience ends: the standstill is noticed all the same, and quiet times are none. */
+static void node_clock__standstill_among_rare_hellos(void **state)
+{
+    (void)state;
+    for (uint16_t victim = 0; victim < 2; victim++) {
+        world_init(&world, 2, 1);
+        world.source_bytes = 20000000;
+        for (uint16_t node = 0; node < 2; node++) {
+            world.nodes[node].config.hello_interval_ns = 30 * NS_PER_S;
+            world.nodes[node].config.stall_timeout_ns = victim == node ? 10 * NS_PER_S : 100 * NS_PER_S;
+        }
+        start_all();
+        world_run_until(&world, 200 * NS_PER_S);
+        for (uint16_t node = 0; node < 2; node++)
+            assert_int_equal(world_counter(&world, node, "standstills"), 0);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+        world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
+        world.nodes[victim].stopped_until_ns = world.now_ns + 15 * NS_PER_S;
+        run_until_over(0, "j", 60 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        for (uint16_t node = 0; node < 2; node++)
+            assert_int_equal(world_counter(&world, node, "standstills"), node == victim);
+        world_end(&world);
+    }
+}
+
 /* A machine is restored from an image: the clock that n1 is called with goes back. */
 static void node_clock__steps_back(void **state)
 {
@@ -84,6 +112,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_stream__window_is_lived_time),
         cmocka_unit_test(node_job__children_are_judged_by_lived_time),
+        cmocka_unit_test(node_clock__standstill_among_rare_hellos),
         cmocka_unit_test(node_clock__steps_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

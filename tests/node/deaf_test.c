@@ -114,12 +114,39 @@ static void source_tell_end__leaves_room(void **state)
     world_end(&world);
 }
 
+/* Nothing was written to it for long: it has had no chance to answer. */
+static void peer_is_deaf__only_to_what_was_written(void **state)
+{
+    (void)state;
+    world_init(&world, 2, 1);
+    for (uint16_t node = 0; node < 2; node++) {
+        world.nodes[node].config.hello_interval_ns = 60 * NS_PER_S;
+        world.nodes[node].config.stall_timeout_ns = 5 * NS_PER_S;
+    }
+    start_all();
+    world_run_until(&world, 200 * NS_PER_S);
+    struct peer *peer = &node_of(0)->peers[0];
+    world_run_until(&world, peer->hello_due_ns - NS_PER_S);
+    struct wire_start start = {.job = 1};
+    node_disk_done(node_of(0), NULL, 0, world.now_ns); /* what it is to be called for comes before a tick */
+    assert_true(post(node_of(0), 0, CONTROL_START, &start));
+    node_tick(node_of(0), world.now_ns);
+    assert_false(peer_is_deaf(node_of(0), peer));
+    world.nodes[1].acks_no_mail = true;
+    world_run_until(&world, world.now_ns + 9 * NS_PER_S);
+    assert_false(peer_is_deaf(node_of(0), peer));
+    world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+    assert_true(peer_is_deaf(node_of(0), peer));
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_job__refusals_unheard_keep_no_slots),
         cmocka_unit_test(node_job__ends_untold_keep_no_slots),
         cmocka_unit_test(source_tell_end__leaves_room),
+        cmocka_unit_test(peer_is_deaf__only_to_what_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* A node comes to rest: nothing stays open behind a job that is over, and nothing is due that can't be done. */
 #include "check.h"
+#include "node/flow/edges.h"
 #include "node/node.h"
 #include "node/peer/peer.h"
 #include "wire/probe.h"
@@ -30,6 +31,31 @@ static void planner_record(uint16_t node, enum ctl_type type)
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
     msg = (struct ctl_msg){.type = type};
     node_ctl(world.nodes[node].node, &msg, &reply, world.now_ns);
+}
+
+/* A child that was lost before the start is fed nothing: its edge carries no job. */
+static void edges_start__passes_over_lost_children(void **state)
+{
+    (void)state;
+    static const uint16_t chain[][2] = {{0, 1}, {1, 2}};
+    world_init(&world, 3, 1);
+    world.source_bytes = 20000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    give_tree(&spec, chain, 2);
+    run_job_at(0, &spec);
+    struct node *relay = world.nodes[1].node;
+    while (relay->jobs[0].phase != PHASE_READY)
+        world_run_until(&world, world.now_ns + NS_PER_MS / 10);
+    edges_drop(relay, &relay->jobs[0], 1);
+    assert_true(run_until_state(1, "j", JOB_RUNNING, NS_PER_S));
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_int_equal(relay->peers[1].jobs_out, 0);
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_clean();
+    world_end(&world);
 }
 
 /* A request for a plan waits for a planner without being due; one that attaches gets it, and again when it
@@ -155,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job__failed_early_closes_its_file),
+        cmocka_unit_test(edges_start__passes_over_lost_children),
         cmocka_unit_test(planner__requests_wait_for_one),
         cmocka_unit_test(planner__never_refuses_jobs),
         cmocka_unit_test(shutdown__leaves_nothing_due),

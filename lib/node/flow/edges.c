@@ -39,6 +39,8 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t index = 0; index < job->children.count; index++) {
         struct child *child = &job->children.of[index];
         struct peer *peer = &node->peers[child->peer];
+        if (child->gone)
+            continue;
         bool idle = peer->jobs_out == 0;
         /* At least one, as planned: a later measurement may have lost its large probes. */
         child->symbols_per_packet = MAX(job_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);

@@ -43,6 +43,8 @@ static bool queue(struct node *node, uint16_t index, enum control_kind kind, con
     size_t length = encode(kind, message, body);
     CHECK(length > 0 && length <= WIRE_MESSAGE_BODY_MAX);
     struct peer *peer = &node->peers[index];
+    if (post_room(node, index) == MAIL_QUEUE)
+        peer->answered_ns = core_lived_ns(node); /* nothing has waited for an answer before */
     if (!mail_push(&peer->mail, (uint8_t)kind, body, length)) {
         node->counters.messages_unsent++;
         return false;
