@@ -4,6 +4,7 @@
  *
  *     NAME_replay ROOT [FILE…]        runs; ROOT is the project's folder
  *     NAME_replay --write FOLDER ROOT writes the seeds, for libFuzzer's corpus */
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,9 @@
 #include "base/rng.h"
 #include "fuzz.h"
 
+/* From this size on memory comes from the system: a target that asks for megabytes of zeros and touches little
+ * of them must not wait for the C library to write them. */
+#define FRESH_BYTES     (256 << 10)
 #define CHANGED_INPUTS  500
 #define CHANGES_MAX     4
 #define TRUNCATIONS_MAX 512
@@ -104,6 +108,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s ROOT [FILE...] | --write FOLDER ROOT\n", argv[0]);
         return 2;
     }
+    mallopt(M_MMAP_THRESHOLD, FRESH_BYTES);
     struct replay replay = {.folder = writes ? argv[2] : NULL};
     rng_init(&replay.rng, 1);
     struct seeds seeds = {.root = argv[writes ? 3 : 1],

@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +255,7 @@ void world_init(struct world *world, uint16_t count, uint64_t seed)
 {
     *world = (struct world){.count = count, .delay_ns = 20 * NS_PER_MS, .source_bytes = 3000000};
     rng_init(&world->rng, seed);
+    mallopt(M_MMAP_THRESHOLD, 256 << 10); /* zeros of this size and more come from the system */
     world->packets = calloc(WORLD_PACKETS_MAX, sizeof(*world->packets));
     CHECK(world->packets != NULL);
     for (uint16_t index = 0; index < count; index++) {
