@@ -66,8 +66,9 @@ struct congestion_view {
 
 struct congestion_type {
     const char *name; /* as jobs ask for it */
-    /* initial_bps: the plan's rate, or a cautious start when that is unknown (known = false). rtt_ns: as far
-     * as known before the first sample. */
+    /* initial_bps: the job's rate for the path. Where that is not known (known = false) a few packets per round
+     * trip, at which `fixed` stays; strategies that search have a start of their own. rtt_ns: as far as known
+     * before the first sample. */
     void (*init)(struct congestion *, uint64_t initial_bps, bool known, uint64_t rtt_ns, uint64_t now_ns);
     void (*on_ack)(struct congestion *, const struct congestion_sample *);
     /* No ack for a whole timeout in spite of a tail probe: the path may be dead. */

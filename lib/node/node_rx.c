@@ -3,36 +3,11 @@
 #include "base/check.h"
 #include "node/flow/arrive.h"
 #include "node/flow/feedback.h"
+#include "node/flow/flow.h"
 #include "node/node.h"
 #include "node/peer/measure.h"
 #include "node/role/role.h"
 #include "node/top.h"
-
-static void count_error(struct node *node, enum wire_error error)
-{
-    switch (error) {
-    case WIRE_OK:
-        break;
-    case WIRE_TOO_SHORT:
-        node->counters.drop_short++;
-        break;
-    case WIRE_BAD_VERSION:
-        node->counters.drop_version++;
-        break;
-    case WIRE_BAD_KEY:
-        node->counters.drop_key++;
-        break;
-    case WIRE_BAD_TYPE:
-        node->counters.drop_type++;
-        break;
-    case WIRE_BAD_LENGTH:
-        node->counters.drop_length++;
-        break;
-    case WIRE_BAD_VALUE:
-        node->counters.drop_value++;
-        break;
-    }
-}
 
 /* The peer has forgotten everything: so does this node of what was between them. */
 static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
@@ -50,11 +25,8 @@ static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
 static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
-    enum wire_error error = wire_hello_decode(packet->data, packet->length, &hello);
-    if (error != WIRE_OK) {
-        count_error(node, error);
+    if (!flow_is_decoded(node, wire_hello_decode(packet->data, packet->length, &hello)))
         return;
-    }
     if (peer_find(node, hello.name.text) != peer->index || peer_find(node, hello.peer.text) != PEER_SELF) {
         node->counters.drop_name++;
         return;
@@ -80,11 +52,8 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
 static void on_close(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_close close;
-    enum wire_error error = wire_close_decode(packet->data, packet->length, &close);
-    if (error != WIRE_OK) {
-        count_error(node, error);
+    if (!flow_is_decoded(node, wire_close_decode(packet->data, packet->length, &close)))
         return;
-    }
     if (!session_on_close(node, peer, &close, now_ns)) {
         node->counters.drop_session++;
         return;
@@ -97,11 +66,8 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
                        const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_message_view view;
-    enum wire_error error = wire_message_decode(packet->data, packet->length, &view);
-    if (error != WIRE_OK) {
-        count_error(node, error);
+    if (!flow_is_decoded(node, wire_message_decode(packet->data, packet->length, &view)))
         return;
-    }
     flow_on_packet(node, peer, now_ns);
     if (!mail_on_datagram(&peer->mail, header->packet_number, header->stamp, &view)) {
         node->counters.drop_message_window++;
@@ -116,11 +82,8 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
                      const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_probe probe;
-    enum wire_error error = wire_probe_decode(packet->data, packet->length, &probe);
-    if (error != WIRE_OK) {
-        count_error(node, error);
+    if (!flow_is_decoded(node, wire_probe_decode(packet->data, packet->length, &probe)))
         return;
-    }
     flow_on_packet(node, peer, now_ns);
     if (header->type == WIRE_PROBE_REPLY) {
         if (rtt_watch_on_reply(&peer->watch, &probe, packet->length, packet->rx_ns)) {
@@ -181,11 +144,8 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
 static void on_datagram(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_header header;
-    enum wire_error error = wire_header_decode(packet->data, packet->length, &header);
-    if (error != WIRE_OK) {
-        count_error(node, error);
+    if (!flow_is_decoded(node, wire_header_decode(packet->data, packet->length, &header)))
         return;
-    }
     struct peer *peer = find_peer(node, &header, packet);
     if (peer == NULL)
         return;

@@ -33,6 +33,37 @@ static void planner_record(uint16_t node, enum ctl_type type)
     node_ctl(world.nodes[node].node, &msg, &reply, world.now_ns);
 }
 
+/* Whatever is wrong with a datagram, the counter of that reason counts it, also of data and acks. */
+static void node_rx__names_what_is_wrong(void **state)
+{
+    (void)state;
+    world_init(&world, 2, 1);
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    static const struct {
+        enum wire_type type;
+        uint32_t body_bytes;
+        const char *counter;
+    } rows[] = {{WIRE_DATA, 100, "drop_value"}, /* of no symbol */
+                {WIRE_DATA, 2, "drop_short"},   {WIRE_ACK, 2, "drop_short"},
+                {WIRE_ACK, 200, "drop_length"}, {WIRE_MESSAGE, 100, "drop_value"}, /* reserved is not 0 */
+                {WIRE_MESSAGE, 2, "drop_short"}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        uint8_t datagram[WIRE_HEADER_BYTES + 200] = {0};
+        wire_header_put(datagram,
+                        &(struct wire_header){.version = WIRE_VERSION,
+                                              .type = rows[row].type,
+                                              .session = world.nodes[0].node->peers[0].session_out});
+        if (rows[row].type == WIRE_MESSAGE)
+            memset(datagram + WIRE_HEADER_BYTES, 0xff, rows[row].body_bytes);
+        uint64_t before = world_counter(&world, 1, rows[row].counter);
+        world_inject(&world, 0, 1, datagram, WIRE_HEADER_BYTES + rows[row].body_bytes);
+        if (world_counter(&world, 1, rows[row].counter) != before + 1)
+            fail_msg("row %zu is not counted by %s", row, rows[row].counter);
+    }
+    world_end(&world);
+}
+
 /* A child that was lost before the start is fed nothing: its edge carries no job. */
 static void edges_start__passes_over_lost_children(void **state)
 {
@@ -181,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job__failed_early_closes_its_file),
+        cmocka_unit_test(node_rx__names_what_is_wrong),
         cmocka_unit_test(edges_start__passes_over_lost_children),
         cmocka_unit_test(planner__requests_wait_for_one),
         cmocka_unit_test(planner__never_refuses_jobs),

@@ -3,7 +3,8 @@
 #include "node/flow/cap.h"
 #include "node/job/object_kind.h"
 
-/* An edge begins with so much per round trip where no rate is known. */
+/* So much per round trip an edge may always begin with. Where no rate is known it is also what `fixed` stays
+ * at; the other strategies have a start of their own. */
 #define START_BYTES      (32 * 1500ULL)
 #define START_RTT_NS_MIN NS_PER_MS
 
@@ -15,8 +16,7 @@ static const struct congestion_type *congestion_of(const struct job *job)
     return type != NULL ? type : &congestion_bql_type;
 }
 
-/* At the rate that the job knows for its path, else at a few packets per round trip: the strategy looks for
- * more. */
+/* At the rate that the job knows for its path; else the strategy looks for one. */
 static void start_edge(struct node *node, struct peer *peer, const struct job *job, uint64_t cap_bps,
                        uint64_t now_ns)
 {

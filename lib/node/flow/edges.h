@@ -4,7 +4,7 @@
 #include "node/flow/flow.h"
 
 /* The job runs from now on: an edge that carried none starts at the rate that the job knows for its path,
- * else at a few packets per round trip. */
+ * else as its strategy does where nothing is known. */
 void edges_start(struct node *node, struct job *job, uint64_t now_ns);
 /* The child gets no more of the job; nothing happens to one that is gone, or no child. */
 void edges_drop(struct node *node, struct job *job, uint16_t peer);

@@ -22,11 +22,29 @@ void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)
 
 bool flow_is_decoded(struct node *node, enum wire_error error)
 {
-    if (error == WIRE_TOO_SHORT)
+    switch (error) {
+    case WIRE_OK:
+        return true;
+    case WIRE_TOO_SHORT:
         node->counters.drop_short++;
-    else if (error != WIRE_OK)
+        break;
+    case WIRE_BAD_VERSION:
+        node->counters.drop_version++;
+        break;
+    case WIRE_BAD_KEY:
+        node->counters.drop_key++;
+        break;
+    case WIRE_BAD_TYPE:
+        node->counters.drop_type++;
+        break;
+    case WIRE_BAD_LENGTH:
         node->counters.drop_length++;
-    return error == WIRE_OK;
+        break;
+    case WIRE_BAD_VALUE:
+        node->counters.drop_value++;
+        break;
+    }
+    return false;
 }
 
 void flow_wake_children(struct node *node, const struct job *job)

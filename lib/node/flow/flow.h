@@ -41,7 +41,7 @@ static inline void flow_on_up(struct flow *flow)
 }
 /* Something of its peer came under our session and could be decoded. */
 void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
-/* False: the datagram could not be decoded, and is counted: too short, or its lengths and counts do not fit. */
+/* False: the datagram could not be decoded; the one counter that says why has counted it. */
 bool flow_is_decoded(struct node *node, enum wire_error error);
 /* Children of the job have something new to be sent. */
 void flow_wake_children(struct node *node, const struct job *job);

@@ -110,6 +110,9 @@ void source_on_own_measurement(struct node *node, struct job *job, uint64_t now_
 void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_limit.c: which edge limits a site, and why ---- */
+/* Site and node of the request; NULL: node 0 is the source. PEER_NONE: the site is not part of the plan. */
+const struct site *source_site_of_node(const struct job *job, uint16_t node);
+uint16_t source_node_of_site(const struct job *job, const struct site *site);
 void source_take_edges(struct site *site, const struct control_status *status);
 /* What has limited the site since the last time, before its new counts are taken. */
 void source_note_limit(const struct node *node, const struct job *job, struct site *site, uint64_t now_ns);

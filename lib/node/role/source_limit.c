@@ -15,12 +15,12 @@ void source_take_edges(struct site *site, const struct control_status *status)
         site->edges[child] = status->edges[child];
 }
 
-static const struct site *site_of_node(const struct job *job, uint16_t node)
+const struct site *source_site_of_node(const struct job *job, uint16_t node)
 {
     return node == 0 ? NULL : &job->source->sites[job->source->request_site[node] - 1];
 }
 
-static uint16_t node_of_site(const struct job *job, const struct site *site)
+uint16_t source_node_of_site(const struct job *job, const struct site *site)
 {
     uint16_t matrix = (uint16_t)(site - job->source->sites + 1);
     for (uint16_t node = 1; node < job->source->request.node_count; node++)
@@ -32,7 +32,7 @@ static uint16_t node_of_site(const struct job *job, const struct site *site)
 /* The edge from `from` to its child at `index`, as its sender knows it. */
 static struct wire_edge edge_of(const struct node *node, const struct job *job, uint16_t from, uint16_t index)
 {
-    const struct site *site = site_of_node(job, from);
+    const struct site *site = source_site_of_node(job, from);
     if (site != NULL)
         return index < site->edge_count ? site->edges[index] : (struct wire_edge){0};
     const struct peer *peer = &node->peers[job->children.of[index].peer];
@@ -66,7 +66,7 @@ static struct site_limit limit_into(const struct node *node, const struct job *j
 static struct site_limit behind_credit(const struct node *node, const struct job *job,
                                        struct site_limit limit)
 {
-    const struct site *relay = site_of_node(job, limit.to);
+    const struct site *relay = source_site_of_node(job, limit.to);
     uint16_t children[PLAN_CHILDREN_MAX];
     uint16_t count = plan_children(&job->source->plan.trees[0], limit.to, children);
     if (relay == NULL || relay->laggard >= count)
@@ -81,7 +81,7 @@ static struct site_limit behind_credit(const struct node *node, const struct job
 /* Of late, while the site runs. One that has all of the object and has not verified it waits for its disk. */
 static struct site_limit limit_now(const struct node *node, const struct job *job, const struct site *site)
 {
-    uint16_t to = node_of_site(job, site);
+    uint16_t to = source_node_of_site(job, site);
     struct site_limit limit = {.held_by = PEER_NONE};
     if (job->source->plan.tree_count == 0 || to == PEER_NONE || job->phase < PHASE_RUNNING ||
         job->children.count == 0)

@@ -69,17 +69,12 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
 /* Name of the site's parent when that one is silent; NULL else. */
 static const char *silent_parent(const struct node *node, const struct job *job, const struct site *site)
 {
-    for (uint16_t index = 1; index < job->source->request.node_count; index++) {
-        if (strcmp(job->source->request.nodes[index].name, site->name) != 0)
-            continue;
-        int parent = plan_parent(&job->source->plan.trees[0], index);
-        if (parent <= 0)
-            return NULL;
-        uint16_t peer = peer_find(node, job->source->request.nodes[parent].name);
-        bool silent = peer < node->peer_count && node->peers[peer].state != PEER_UP;
-        return silent ? job->source->request.nodes[parent].name : NULL;
-    }
-    return NULL;
+    uint16_t index = source_node_of_site(job, site);
+    int parent = index == PEER_NONE ? -1 : plan_parent(&job->source->plan.trees[0], index);
+    if (parent <= 0)
+        return NULL;
+    const struct site *above = source_site_of_node(job, (uint16_t)parent);
+    return node->peers[above->peer].state != PEER_UP ? above->name : NULL;
 }
 
 static void check_stall(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
