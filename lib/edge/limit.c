@@ -1,15 +1,8 @@
 #include "edge/limit.h"
 
-#define EDGE_LIMIT_TEXT(name, text) text,
-#define EDGE_LIMIT_NAME(name, text) #name,
+#define EDGE_LIMIT_NAME(name) #name,
 
-static const char *const texts[EDGE_LIMIT_COUNT] = {EDGE_LIMITS(EDGE_LIMIT_TEXT)};
 static const char *const names[EDGE_LIMIT_COUNT] = {EDGE_LIMITS(EDGE_LIMIT_NAME)};
-
-const char *edge_limit_text(unsigned limit)
-{
-    return limit < EDGE_LIMIT_COUNT ? texts[limit] : "unknown";
-}
 
 const char *edge_limit_name(unsigned limit)
 {

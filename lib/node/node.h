@@ -100,7 +100,7 @@ struct node_edge_view {
 
 uint32_t node_job_count(const struct node *node);
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view);
-uint32_t node_edge_count(const struct node *node); /* = peers */
+/* Edge `index`, one per peer; false: there are not so many. */
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
 /* Counter `index`: its name, or NULL beyond the last; *value is its count. */
 const char *node_counter(const struct node *node, uint32_t index, uint64_t *value);

@@ -93,11 +93,6 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     return true;
 }
 
-uint32_t node_edge_count(const struct node *node)
-{
-    return node->peer_count;
-}
-
 static uint64_t running_ns_of_edge(const struct node *node, const struct peer *peer)
 {
     uint64_t first_ns = TIME_NEVER, last_ns = 0;

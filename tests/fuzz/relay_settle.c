@@ -158,7 +158,7 @@ static void run_show(struct bench *bench, const uint8_t *arguments)
     control(bench, &msg);
     for (uint32_t index = 0; node_job_view(bench->node, index, &job); index++)
         CHECK(job.state < JOB_STATE_COUNT);
-    for (uint32_t index = 0; index < node_edge_count(bench->node); index++)
+    for (uint32_t index = 0; index < bench->config.peer_count; index++)
         CHECK(node_edge_view(bench->node, index, &edge));
 }
 
