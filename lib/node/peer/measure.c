@@ -18,8 +18,12 @@ static void start_probe(struct node *node, struct peer *peer, uint64_t duration_
 
 void measure_first(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    if (peer->rtt_min_ns == 0 && !peer->probe.active)
-        start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+    if (peer->rtt_min_ns != 0 || peer->probe.active)
+        return;
+    bool never = peer->probe_ns == 0;
+    start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+    if (never)
+        peer->probe_ns = 1; /* who has asked before waits for it too: else the peer would be missing */
 }
 
 void measure_on_reply(struct node *node, struct peer *peer)
