@@ -8,6 +8,10 @@
 /* What is older is not known: as the longest age that jobs may name. */
 #define MEASURE_AGE_MAX_NS (600 * NS_PER_S)
 
+/* In peer->probe_ns: a peer's very first measurement, for which everybody waits. */
+#define PROBE_FIRST       1
+#define PROBE_FIRST_AGAIN 2
+
 static void start_probe(struct node *node, struct peer *peer, uint64_t duration_ns, uint64_t now_ns)
 {
     rtt_probe_start(&peer->probe, node->config.ports[peer->port].mtu,
@@ -22,8 +26,9 @@ void measure_first(struct node *node, struct peer *peer, uint64_t now_ns)
         return;
     bool never = peer->probe_ns == 0;
     start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+    /* Who has asked before waits for it too: else the peer would be missing. */
     if (never)
-        peer->probe_ns = 1; /* who has asked before waits for it too: else the peer would be missing */
+        peer->probe_ns = PROBE_FIRST;
 }
 
 void measure_on_reply(struct node *node, struct peer *peer)
@@ -66,8 +71,14 @@ static void start_measuring(struct node *node, const struct wire_measure *wanted
     uint64_t age_ns = wanted->age_ms * NS_PER_MS;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
-        if (peer->state == PEER_UP && !peer->probe.active && !is_fresh(peer, age_ns, now_ns))
+        if (peer->state != PEER_UP || is_fresh(peer, age_ns, now_ns))
+            continue;
+        if (!peer->probe.active) {
             start_probe(node, peer, duration_ns, now_ns);
+        } else if (age_ns == 0 && peer->probe_ns == PROBE_FIRST) {
+            start_probe(node, peer, duration_ns, now_ns); /* as long as wanted, once */
+            peer->probe_ns = PROBE_FIRST_AGAIN;
+        }
     }
 }
 
