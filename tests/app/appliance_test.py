@@ -29,7 +29,7 @@ class Appliance:
                        "ports": [{"device": "net_null0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "n2", "address": "10.9.9.2"}],
                        "memory": {"hugepages": False, "buffer": "160MiB"},
-                       "control": {"socket": self.socket_path}, **config}, file)
+                       "control": {"socket": self.socket_path, "ring": os.path.join(home, "ring")}, **config}, file)
         self.process = None
 
     def __enter__(self):
