@@ -121,7 +121,7 @@ static void site_on_part__refuses(void **state)
 static struct control_confirm newest_confirm(void)
 {
     const struct mail *mail = &world.nodes[1].node->peers[0].mail;
-    struct control_confirm confirm;
+    struct control_confirm confirm = {.fixed = {.job = 0}};
     for (uint64_t number = mail->out_next; number-- > 0 && number + MAIL_QUEUE > mail->out_next;) {
         const struct mail_slot *slot = &mail->out[number & (MAIL_QUEUE - 1)];
         if (slot->kind != CONTROL_CONFIRM)
