@@ -58,6 +58,64 @@ static void packet_release(void *packet)
     rte_pktmbuf_free(packet);
 }
 
+/* ---- what the WAN says of a frame ---- */
+
+static uint64_t *drop_counter(struct emulator_counters *counters, enum netem_verdict verdict,
+                              enum wan_place place)
+{
+    switch (verdict) {
+    case NETEM_LOST:
+        return &counters->rx_drop_lost;
+    case NETEM_QUEUE_DROP:
+        return place == WAN_AT_UPLINK   ? &counters->rx_drop_uplink_queue
+               : place == WAN_AT_SHARED ? &counters->rx_drop_shared_queue
+                                        : &counters->rx_drop_link_queue;
+    case NETEM_TOO_LONG:
+        return &counters->rx_drop_too_long;
+    case NETEM_DOWN:
+        return &counters->rx_drop_link_down;
+    case NETEM_POLICED:
+        return &counters->rx_drop_policer;
+    case NETEM_PASS:
+        break;
+    }
+    CHECK(false);
+}
+
+/* Does to the frame what the WAN says, and counts it. False: the mbuf is the caller's again. */
+static bool obey(struct emulator *emulator, uint16_t from, uint16_t to, struct rte_mbuf *mbuf,
+                 const struct wan_verdict *verdict)
+{
+    struct emulator_counters *counters = &emulator->counters;
+    if (verdict->verdict != NETEM_PASS) {
+        (*drop_counter(counters, verdict->verdict, verdict->place))++;
+        return false;
+    }
+    counters->rx_accepted++;
+    uint8_t *ip = rte_pktmbuf_mtod_offset(mbuf, uint8_t *, ETHERNET_HEADER_BYTES);
+    if (verdict->congested)
+        ecn_write(ip, wan_mark(&emulator->wan, from, to, verdict, ecn_read(ip)));
+    if (verdict->duplicated) {
+        counters->duplicated++;
+        rte_pktmbuf_refcnt_update(mbuf, 1);
+    }
+    if (verdict->corrupted) {
+        counters->corrupted++;
+        ip[verdict->corrupt_bit / 8] ^= (uint8_t)(1u << verdict->corrupt_bit % 8);
+    }
+    return true;
+}
+
+/* Of a frame whose pair crosses shared links. */
+static void packet_settle(void *context, uint16_t from, uint16_t to, void *packet,
+                          const struct wan_verdict *verdict)
+{
+    if (!obey(context, from, to, packet, verdict))
+        rte_pktmbuf_free(packet);
+}
+
+/* ---- start and end ---- */
+
 static bool open_ports(struct emulator *emulator, const struct emulator_config *config, struct err *err)
 {
     for (uint16_t site = 0; site < config->scenario->node_count; site++) {
@@ -85,7 +143,8 @@ bool emulator_open(struct emulator *emulator, const struct emulator_config *conf
     if (emulator->pool == NULL)
         return err_set(err, "no memory for %u packet buffers of %u bytes (%s)", mbufs, room,
                        rte_strerror(rte_errno));
-    wan_create(&emulator->wan, config->scenario, config->packets, packet_release);
+    struct wan_owner owner = {emulator, packet_release, packet_settle};
+    wan_create(&emulator->wan, config->scenario, config->packets, &owner);
     emulator->sites = calloc(config->scenario->node_count, sizeof(*emulator->sites));
     CHECK(emulator->sites != NULL);
     return open_ports(emulator, config, err);
@@ -127,49 +186,13 @@ static void answer(struct emulator *emulator, struct emulator_site *site, const 
     }
 }
 
-static uint64_t *drop_counter(struct emulator_counters *counters, enum netem_verdict verdict, bool at_uplink)
-{
-    switch (verdict) {
-    case NETEM_LOST:
-        return &counters->rx_drop_lost;
-    case NETEM_QUEUE_DROP:
-        return at_uplink ? &counters->rx_drop_uplink_queue : &counters->rx_drop_link_queue;
-    case NETEM_TOO_LONG:
-        return &counters->rx_drop_too_long;
-    case NETEM_DOWN:
-        return &counters->rx_drop_link_down;
-    case NETEM_POLICED:
-        return &counters->rx_drop_policer;
-    case NETEM_PASS:
-        break;
-    }
-    CHECK(false);
-}
-
 /* False: the mbuf stays the caller's. */
 static bool cross(struct emulator *emulator, uint16_t from, uint16_t to, struct rte_mbuf *mbuf,
                   uint64_t now_ns)
 {
-    struct emulator_counters *counters = &emulator->counters;
     uint32_t ip_bytes = mbuf->pkt_len - ETHERNET_HEADER_BYTES;
     struct wan_verdict verdict = wan_rx(&emulator->wan, from, to, mbuf, mbuf->pkt_len, ip_bytes, now_ns);
-    if (verdict.verdict != NETEM_PASS) {
-        (*drop_counter(counters, verdict.verdict, verdict.at_uplink))++;
-        return false;
-    }
-    counters->rx_accepted++;
-    uint8_t *ip = rte_pktmbuf_mtod_offset(mbuf, uint8_t *, ETHERNET_HEADER_BYTES);
-    if (verdict.congested)
-        ecn_write(ip, wan_mark(&emulator->wan, from, to, &verdict, ecn_read(ip)));
-    if (verdict.duplicated) {
-        counters->duplicated++;
-        rte_pktmbuf_refcnt_update(mbuf, 1);
-    }
-    if (verdict.corrupted) {
-        counters->corrupted++;
-        ip[verdict.corrupt_bit / 8] ^= (uint8_t)(1u << verdict.corrupt_bit % 8);
-    }
-    return true;
+    return verdict.pending || obey(emulator, from, to, mbuf, &verdict);
 }
 
 static void receive_frame(struct emulator *emulator, uint16_t from, struct rte_mbuf *mbuf, uint64_t now_ns)

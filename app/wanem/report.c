@@ -45,6 +45,19 @@ static void report_links(const struct emulator *emulator, struct report *report)
     report_table_end(report);
 }
 
+static void report_shared(const struct emulator *emulator, struct report *report)
+{
+    const struct scenario *scenario = emulator->scenario;
+    report_table(report, "shared");
+    for (uint16_t index = 0; index < scenario->shared_count; index++) {
+        report_row(report);
+        report_text(report, "name", scenario->shared[index].name);
+        report_netem(&emulator->wan.shared[index], report);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
 static void report_site(const struct emulator *emulator, uint16_t index, struct report *report)
 {
     const struct wan_site *site = &emulator->wan.sites[index];
@@ -72,6 +85,7 @@ void emulator_report(const struct emulator *emulator, struct report *report)
     report_u64(report, "on_the_way", wan_count(&emulator->wan));
     report_counters(&emulator->counters, report);
     report_links(emulator, report);
+    report_shared(emulator, report);
     report_table(report, "sites");
     for (uint16_t site = 0; site < emulator->wan.site_count; site++)
         report_site(emulator, site, report);

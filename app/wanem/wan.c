@@ -4,7 +4,8 @@
 
 #include "base/units.h"
 
-#define FRAME_BYTES_MIN    60 /* shorter ones are padded on the wire */
+#define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
+#define HOP_DOWNLINK       0xff /* of a held packet: it has come out of its link; else: shared links passed */
 #define HOLD_NS_MAX        (1ULL << 60)
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
@@ -22,7 +23,7 @@ static uint64_t rate_of(const struct netem_config *config)
 
 static bool sets_link(const struct scenario_fault *fault, uint16_t from, uint16_t to)
 {
-    return fault->kind == FAULT_LINK_SET &&
+    return fault->kind == FAULT_LINK_SET && fault->shared == 0 &&
            ((fault->link_from == from && fault->link_to == to) ||
             (fault->symmetric && fault->link_from == to && fault->link_to == from));
 }
@@ -49,6 +50,26 @@ static uint64_t link_ns(const struct scenario *scenario, uint16_t from, uint16_t
     }
 }
 
+/* The same in the queues of the shared links that the pair crosses. */
+static uint64_t shared_ns(const struct scenario *scenario, uint16_t from, uint16_t to)
+{
+    uint8_t way[SCENARIO_WAY_MAX];
+    uint64_t sum_ns = 0;
+    for (uint8_t count = scenario_way(scenario, from, to, way); count > 0; count--) {
+        uint8_t index = way[count - 1];
+        struct netem_config link = scenario->shared[index].link;
+        uint64_t longest_ns = queue_ns(&link);
+        for (uint16_t fault = 0; fault < scenario->fault_count; fault++) {
+            if (scenario->faults[fault].kind != FAULT_LINK_SET || scenario->faults[fault].shared != index + 1)
+                continue;
+            netem_config_change(&link, &scenario->faults[fault].set, scenario->faults[fault].set_mask);
+            longest_ns = MAX(longest_ns, queue_ns(&link));
+        }
+        sum_ns += longest_ns;
+    }
+    return sum_ns;
+}
+
 /* Bytes on their way from one site to all others: those in its uplink's queue, and for every link what the
  * slower of link and uplink puts on it, but together no more than the uplink carries over the longest. */
 static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
@@ -59,7 +80,8 @@ static uint64_t site_bytes(const struct scenario *scenario, uint16_t from)
         if (to == from)
             continue;
         uint64_t link_bps;
-        uint64_t delay_ns = link_ns(scenario, from, to, &link_bps) + queue_ns(&scenario->nodes[to].downlink);
+        uint64_t delay_ns = link_ns(scenario, from, to, &link_bps) + shared_ns(scenario, from, to) +
+                            queue_ns(&scenario->nodes[to].downlink);
         uint64_t narrow = MIN(link_bps, rate_of(uplink));
         uint64_t rate = MIN(narrow, 100000000000ULL);
         sum += bytes_within(rate, delay_ns);
@@ -123,15 +145,39 @@ static void site_init(struct wan_site *site, const struct scenario_node *node, s
     site->head = site->tail = WAN_NONE;
 }
 
+static uint64_t shared_limit(const struct scenario *scenario, uint16_t index)
+{
+    uint64_t limit = packets_limit(&scenario->shared[index].link);
+    for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
+        if (scenario->faults[fault].shared == index + 1)
+            limit = MAX(limit, packets_limit(&scenario->faults[fault].set));
+    return limit;
+}
+
+static void shared_init(struct wan *wan, const struct scenario *scenario, struct rng *seeds)
+{
+    uint16_t count = scenario->node_count;
+    wan->ways = take((size_t)count * count, sizeof(*wan->ways));
+    wan->shared = take(MAX(scenario->shared_count, (uint16_t)1), sizeof(*wan->shared));
+    for (uint16_t index = 0; index < scenario->shared_count; index++)
+        link_init(&wan->shared[index], &scenario->shared[index].link, shared_limit(scenario, index),
+                  rng_next(seeds));
+    for (uint16_t from = 0; from < count; from++)
+        for (uint16_t to = 0; to < count; to++) {
+            struct wan_way *way = &wan->ways[(uint32_t)from * count + to];
+            way->count = scenario_way(scenario, from, to, way->shared);
+        }
+}
+
 void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capacity,
-                void (*release)(void *packet))
+                const struct wan_owner *owner)
 {
     uint16_t count = scenario->node_count;
     *wan = (struct wan){.scenario = scenario,
                         .first_ns = TIME_NEVER,
                         .site_count = count,
                         .capacity = capacity,
-                        .release = release};
+                        .owner = *owner};
     wan->sites = take(count, sizeof(*wan->sites));
     wan->links = take((size_t)count * count, sizeof(*wan->links));
     wan->entries = take(capacity, sizeof(*wan->entries));
@@ -146,6 +192,7 @@ void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capac
             link_init(&wan->links[(uint32_t)site * count + to], &scenario->links[site][to],
                       link_limit(scenario, site, to), rng_next(&seeds));
     }
+    shared_init(wan, scenario, &seeds);
 }
 
 void wan_destroy(struct wan *wan)
@@ -156,6 +203,10 @@ void wan_destroy(struct wan *wan)
         for (uint16_t to = 0; to < wan->site_count; to++)
             free(wan->links[(uint32_t)site * wan->site_count + to].departures);
     }
+    for (uint16_t index = 0; index < wan->scenario->shared_count; index++)
+        free(wan->shared[index].departures);
+    free(wan->shared);
+    free(wan->ways);
     free(wan->sites);
     free(wan->links);
     free(wan->entries);
@@ -167,7 +218,7 @@ void wan_destroy(struct wan *wan)
 
 uint32_t wan_room(const struct wan *wan)
 {
-    return (wan->capacity - wan_count(wan)) / 2;
+    return (wan->capacity - wan_count(wan) - wan->undecided) / 2;
 }
 
 static uint32_t wire_bytes_of(uint32_t frame_bytes)
@@ -175,10 +226,49 @@ static uint32_t wire_bytes_of(uint32_t frame_bytes)
     return MAX(frame_bytes, (uint32_t)FRAME_BYTES_MIN) + ETHERNET_OVERHEAD_BYTES;
 }
 
-static void hold_until(struct wan *wan, uint64_t time_ns, void *packet, uint32_t wire_bytes, uint16_t to)
+static void hold_until(struct wan *wan, const struct hold_item *packet, uint64_t time_ns, uint8_t hop)
 {
-    struct hold_item item = {.time_ns = time_ns, .packet = packet, .bytes = wire_bytes, .to = to};
+    struct hold_item item = *packet;
+    item.time_ns = time_ns;
+    item.hop = hop;
     hold_put(&wan->hold, &item);
+}
+
+/* The packet reaches the link of its pair at at_ns. */
+static struct wan_verdict cross_link(struct wan *wan, const struct hold_item *packet, uint64_t at_ns)
+{
+    struct netem_link *link = &wan->links[(uint32_t)packet->from * wan->site_count + packet->to];
+    struct netem_decision across = netem_send(link, packet->bytes, packet->ip_bytes, at_ns);
+    struct wan_verdict verdict = {.verdict = across.verdict, .place = WAN_AT_LINK};
+    if (across.verdict != NETEM_PASS)
+        return verdict;
+    verdict.duplicated = across.duplicated;
+    verdict.corrupted = across.corrupted;
+    verdict.corrupt_bit = across.corrupt_bit;
+    verdict.congested = across.congested;
+    hold_until(wan, packet, across.arrive_ns, HOP_DOWNLINK);
+    if (across.duplicated)
+        hold_until(wan, packet, across.duplicate_ns, HOP_DOWNLINK);
+    return verdict;
+}
+
+/* The packet has come to its next shared link. Behind the last one of its way comes the link of the pair at
+ * once: all of the pair's packets come through here, in order. */
+static void cross_shared(struct wan *wan, const struct hold_item *packet)
+{
+    const struct wan_way *way = &wan->ways[(uint32_t)packet->from * wan->site_count + packet->to];
+    struct netem_link *shared = &wan->shared[way->shared[packet->hop]];
+    struct netem_decision decision = netem_send(shared, packet->bytes, packet->ip_bytes, packet->time_ns);
+    struct wan_verdict verdict = {.verdict = decision.verdict, .place = WAN_AT_SHARED};
+    uint8_t next = (uint8_t)(packet->hop + 1);
+    if (decision.verdict == NETEM_PASS && next < way->count) {
+        hold_until(wan, packet, decision.arrive_ns, next);
+        return;
+    }
+    wan->undecided--;
+    if (decision.verdict == NETEM_PASS)
+        verdict = cross_link(wan, packet, decision.arrive_ns);
+    wan->owner.settle(wan->owner.context, packet->from, packet->to, packet->packet, &verdict);
 }
 
 bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns)
@@ -195,22 +285,19 @@ struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *pac
     uint32_t wire_bytes = wire_bytes_of(frame_bytes);
     if (wan->first_ns == TIME_NEVER)
         wan->first_ns = now_ns;
-    struct netem_link *link = &wan->links[(uint32_t)from * wan->site_count + to];
     struct netem_decision up = netem_send(&wan->sites[from].uplink, wire_bytes, ip_bytes, now_ns);
     if (up.verdict != NETEM_PASS)
-        return (struct wan_verdict){.verdict = up.verdict, .at_uplink = true};
-    struct netem_decision across = netem_send(link, wire_bytes, ip_bytes, up.arrive_ns);
-    struct wan_verdict verdict = {.verdict = across.verdict};
-    if (across.verdict != NETEM_PASS)
-        return verdict;
-    verdict.duplicated = across.duplicated;
-    verdict.corrupted = across.corrupted;
-    verdict.corrupt_bit = across.corrupt_bit;
-    verdict.congested = across.congested;
-    hold_until(wan, across.arrive_ns, packet, wire_bytes, to);
-    if (across.duplicated)
-        hold_until(wan, across.duplicate_ns, packet, wire_bytes, to);
-    return verdict;
+        return (struct wan_verdict){.verdict = up.verdict, .place = WAN_AT_UPLINK};
+    struct hold_item item = {.packet = packet,
+                             .bytes = wire_bytes & 0xffffff,
+                             .ip_bytes = (uint16_t)ip_bytes,
+                             .from = (uint8_t)from,
+                             .to = (uint8_t)to};
+    if (wan->ways[(uint32_t)from * wan->site_count + to].count == 0)
+        return cross_link(wan, &item, up.arrive_ns);
+    wan->undecided++;
+    hold_until(wan, &item, up.arrive_ns, 0);
+    return (struct wan_verdict){.pending = true};
 }
 
 uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_verdict *verdict, uint8_t ecn)
@@ -251,6 +338,10 @@ unsigned wan_play_faults(struct wan *wan, uint64_t now_ns)
         if (!wan_plays(fault))
             continue;
         played++;
+        if (fault->shared != 0) {
+            fault_link(&wan->shared[fault->shared - 1], fault, due_ns);
+            continue;
+        }
         fault_link(&wan->links[(uint32_t)fault->link_from * wan->site_count + fault->link_to], fault, due_ns);
         if (fault->symmetric)
             fault_link(&wan->links[(uint32_t)fault->link_to * wan->site_count + fault->link_from], fault,
@@ -281,6 +372,10 @@ uint32_t wan_run(struct wan *wan, uint64_t now_ns)
     struct hold_item item;
     uint32_t refused = 0;
     while (hold_take(&wan->hold, now_ns, &item)) {
+        if (item.hop != HOP_DOWNLINK) {
+            cross_shared(wan, &item);
+            continue;
+        }
         struct wan_site *site = &wan->sites[item.to];
         /* The length limit was the link's and the uplink's affair: 0 passes any. */
         struct netem_decision down = netem_send(&site->downlink, item.bytes, 0, item.time_ns);
@@ -288,7 +383,7 @@ uint32_t wan_run(struct wan *wan, uint64_t now_ns)
             site_append(wan, site, item.packet, down.arrive_ns);
             continue;
         }
-        wan->release(item.packet);
+        wan->owner.release(item.packet);
         refused++;
     }
     return refused;

@@ -8,6 +8,8 @@
 #define STATE_PREFIX   "state."
 #define TEXT_PREFIX    "text."
 #define LIMITED_PREFIX "limited."
+#define DROPS_PREFIX   "shared_drops."
+#define LOAD_PREFIX    "shared_load."
 
 #define EXPECT_VALUE FIELD(struct scenario_expect, value)
 
@@ -68,6 +70,9 @@ const struct conf_option scenario_expect_options[] = {
     {"flow.NUMBER", OPTION_RATE, EXPECT_VALUE,
      .help = "wire rate of a flow of cross traffic, counted from 0, over its life; "
              "flow.0.20-200: of the seconds 20 to 200"},
+    {DROPS_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "packets that this shared link dropped"},
+    {LOAD_PREFIX "NAME", OPTION_SHARE, EXPECT_VALUE,
+     .help = "what it carried, as a share of its rate over the whole run"},
     {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 
@@ -127,6 +132,12 @@ static bool is_name_known(const struct scenario *scenario, const char *name)
         return is_job_known(scenario, name + strlen(TEXT_PREFIX));
     if (strncmp(name, LIMITED_PREFIX, strlen(LIMITED_PREFIX)) == 0)
         return scenario_node_index(scenario, name + strlen(LIMITED_PREFIX)) != SCENARIO_NO_NODE;
+    const char *const prefixes[] = {DROPS_PREFIX, LOAD_PREFIX};
+    for (unsigned index = 0; index < 2; index++) {
+        size_t length = strlen(prefixes[index]);
+        if (strncmp(name, prefixes[index], length) == 0)
+            return scenario_shared_index(scenario, name + length) != scenario->shared_count;
+    }
     return true;
 }
 
@@ -142,7 +153,7 @@ static void read_expect(struct conf_reader *reader, const char *name, const yaml
         conf_error(reader, key, "unknown name \"%s\", see sluice-sim --help-scenario",
                    name != NULL ? name : "?");
     } else if (!is_name_known(scenario, name)) {
-        conf_error(reader, key, "\"%s\" names no job or node of this scenario", name);
+        conf_error(reader, key, "\"%s\" names no job, node or shared link of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {
         option_form(row, form, sizeof(form));
         bool ordered = row->type != OPTION_BOOL && row->type != OPTION_SCALAR;

@@ -27,6 +27,18 @@ static void read_job(struct conf_reader *reader, const struct conf_option *optio
     conf_error(reader, node, "\"%s\" is not a job of this scenario", name != NULL ? name : "?");
 }
 
+static void read_shared(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                        void *field)
+{
+    const struct scenario *scenario = reader->context;
+    const char *name = conf_scalar(node);
+    uint16_t index = scenario_shared_index(scenario, name != NULL ? name : "");
+    (void)option;
+    if (index == scenario->shared_count)
+        conf_error(reader, node, "\"%s\" is not a shared link of this scenario", name != NULL ? name : "?");
+    *(uint16_t *)field = (uint16_t)(index + 1);
+}
+
 static void read_link(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                       void *field)
 {
@@ -74,6 +86,8 @@ static void read_set(struct conf_reader *reader, const struct conf_option *optio
     (void)option;
     if (item->job[0] != '\0')
         read_set_job(reader, map, &item->fault);
+    else if (item->fault.shared != 0)
+        scenario_read_set_shared(reader, map, &item->fault);
     else
         read_set_link(reader, map, &item->fault);
     if (map->type == YAML_MAPPING_NODE && map->data.mapping.pairs.start == map->data.mapping.pairs.top)
@@ -93,13 +107,16 @@ const struct conf_option scenario_fault_options[] = {
     {"link", OPTION_CUSTOM, .form = "[from, to]", .read = read_link, .help = "this link, with set or down"},
     {"job", OPTION_CUSTOM, FIELD(struct fault_item, job), .form = "name of a job", .read = read_job,
      .help = "the operator changes this job, with set"},
+    {"shared", OPTION_CUSTOM, FIELD(struct fault_item, fault.shared), .form = "name of a shared link",
+     .read = read_shared, .help = "this shared link, with set or down"},
     {"set", OPTION_CUSTOM,
-     .form = "a map: of a link values of links.default, of a job rate, priority, dscp, paused",
-     .read = read_set, .help = "link, job: new values from now on; what is not named stays"},
+     .form = "a map: of a link values of links.default, of a shared link rate, queue, "
+             "of a job rate, priority, dscp, paused",
+     .read = read_set, .help = "link, shared, job: new values from now on; what is not named stays"},
     {"down", OPTION_TIME, FIELD(struct fault_item, down_ns), .min = 1,
-     .help = "link, planner: it is down for so long"},
+     .help = "link, shared, planner: it is down for so long"},
     {"mode", OPTION_WORD, FIELD(struct fault_item, fault.holds), .words = mode_words, .initial = "drop",
-     .help = "link down: packets are dropped, or held until it is up again"},
+     .help = "link, shared down: packets are dropped, or held until it is up again"},
     {"symmetric", OPTION_BOOL, FIELD(struct fault_item, fault.symmetric), .initial = "false",
      .help = "link: both directions"},
     {"planner", OPTION_CUSTOM, FIELD(struct fault_item, planner), .form = "name of a node",
@@ -119,7 +136,7 @@ static const struct fault_kind {
 } fault_kinds[] = {
     {"kill", {"restart_after"}}, {"restart", {NULL}}, {"link", {"set", "down", "mode", "symmetric"}},
     {"planner", {"down"}},       {"cancel", {NULL}},  {"source_changed", {NULL}},
-    {"disk_full", {NULL}},       {"job", {"set"}},
+    {"disk_full", {NULL}},       {"job", {"set"}},    {"shared", {"set", "down", "mode"}},
 };
 #define FAULT_KINDS (sizeof(fault_kinds) / sizeof(fault_kinds[0]))
 
@@ -150,7 +167,7 @@ static const struct fault_kind *find_kind(struct conf_reader *reader, yaml_node_
     if (kind == NULL) {
         conf_error(reader, map,
                    "expected one of kill, restart, link, planner, cancel, source_changed, "
-                   "disk_full, job");
+                   "disk_full, job, shared");
         return NULL;
     }
     for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++)
@@ -159,12 +176,13 @@ static const struct fault_kind *find_kind(struct conf_reader *reader, yaml_node_
     return kind;
 }
 
-static void fill_link(struct conf_reader *reader, yaml_node_t *map, const struct fault_item *item,
-                      struct scenario_fault *fault)
+/* key: link or shared. */
+static void fill_link(struct conf_reader *reader, yaml_node_t *map, const char *key,
+                      const struct fault_item *item, struct scenario_fault *fault)
 {
     bool set = conf_find(reader, map, "set") != NULL, down = conf_find(reader, map, "down") != NULL;
     if (set == down)
-        conf_error(reader, map, "link: expected either set or down");
+        conf_error(reader, map, "%s: expected either set or down", key);
     if (!down && conf_find(reader, map, "mode") != NULL)
         conf_error(reader, map, "mode goes with down");
     fault->kind = down ? FAULT_LINK_DOWN : FAULT_LINK_SET;
@@ -182,8 +200,8 @@ static void fill_fault(struct conf_reader *reader, yaml_node_t *map, const char 
     } else if (strcmp(key, "restart") == 0) {
         fault->kind = FAULT_RESTART;
         fault->node = item->restart;
-    } else if (strcmp(key, "link") == 0) {
-        fill_link(reader, map, item, fault);
+    } else if (strcmp(key, "link") == 0 || strcmp(key, "shared") == 0) {
+        fill_link(reader, map, key, item, fault);
     } else if (strcmp(key, "planner") == 0) {
         fault->kind = FAULT_PLANNER_KILL;
         fault->node = item->planner;

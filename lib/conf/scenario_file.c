@@ -252,9 +252,12 @@ const struct conf_option scenario_file_options[] = {
     {"matrices", OPTION_MAP, .options = scenario_matrix_options,
      .help = "values of all links from CSV files, over links.default; searched beside the scenario, then in "
              "conf/data"},
+    {"shared", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.shared, scenario.shared_count),
+     .options = scenario_shared_options,
+     .help = "links that several pairs cross, between uplink and link: a site's egress, a provider's line"},
     {"cross_traffic", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.crosses, scenario.cross_count),
      .options = scenario_cross_options,
-     .help = "other traffic, through the same uplinks, links and downlinks"},
+     .help = "other traffic, through the same uplinks, shared links, links and downlinks"},
     {"jobs", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.jobs, scenario.job_count),
      .options = job_item_options, .help = "what is moved"},
     {"faults", OPTION_CUSTOM, .form = "a list", .read = scenario_read_faults,
@@ -282,6 +285,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     if (!conf_read_document(reader, scenario_file_options, file))
         return;
     scenario_read_link_list(reader);
+    scenario_check_shared(reader);
     scenario_check_crosses(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);

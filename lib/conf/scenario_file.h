@@ -42,6 +42,14 @@ void scenario_read_faults(struct conf_reader *reader, const struct conf_option *
 void scenario_read_expects(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *map,
                            void *field);
 
+/* scenario_shared.c: of one struct scenario_shared; the check comes when the list has been read. */
+extern const struct conf_option scenario_shared_options[];
+void scenario_check_shared(struct conf_reader *reader);
+/* A fault's `set` of a shared link. */
+void scenario_read_set_shared(struct conf_reader *reader, yaml_node_t *map, struct scenario_fault *fault);
+/* Index of a shared link by name, shared_count when there is none. */
+uint16_t scenario_shared_index(const struct scenario *scenario, const char *name);
+
 /* matrix.c: a CSV file with a header row "from\to,name,…". `cell` is called for every pair of nodes of the
  * scenario with the cell's text; false: an error is reported for it, "expected `form`". Every node of the
  * scenario must have a row and a column; other names are passed over, empty cells too. */

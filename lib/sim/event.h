@@ -9,6 +9,7 @@ enum event_kind {
     EVENT_FAULT,   /* index: fault of the scenario */
     EVENT_JOB,     /* index: job to start */
     EVENT_LINK,    /* index: pair whose first packet reaches its receiver's downlink */
+    EVENT_SHARED,  /* index: host, behind them shared link, whose first packet comes to a shared link */
     EVENT_STRAY,   /* object: a packet that overtakes or was overtaken does the same */
     EVENT_PORT,    /* index: host whose first packet leaves its downlink */
     EVENT_DISK,    /* index: host whose disk's first request is done */

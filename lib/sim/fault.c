@@ -6,12 +6,29 @@
 
 #define HOLD_NS_MAX (1ULL << 60)
 
-static void link_down(struct sim *sim, const struct scenario_fault *fault, uint16_t from, uint16_t to)
+static void change_link(const struct sim *sim, const struct scenario_fault *fault, struct netem_link *link)
 {
+    if (fault->kind == FAULT_LINK_SET) {
+        struct netem_config config = link->config;
+        netem_config_change(&config, &fault->set, fault->set_mask);
+        netem_set(link, &config);
+        return;
+    }
     uint64_t up_ns = fault->duration_ns == 0 ? TIME_NEVER : later_ns(sim->now_ns, fault->duration_ns);
     if (fault->holds)
         up_ns = MIN(up_ns, HOLD_NS_MAX);
-    netem_down(&net_pair(&sim->net, from, to)->link, fault->holds, up_ns);
+    netem_down(link, fault->holds, up_ns);
+}
+
+static void change_links(struct sim *sim, const struct scenario_fault *fault)
+{
+    if (fault->shared != 0) {
+        change_link(sim, fault, &sim->net.shared[fault->shared - 1].link);
+        return;
+    }
+    change_link(sim, fault, &net_pair(&sim->net, fault->link_from, fault->link_to)->link);
+    if (fault->symmetric)
+        change_link(sim, fault, &net_pair(&sim->net, fault->link_to, fault->link_from)->link);
 }
 
 /* What the operator says of a job goes to its source, as long as that lives. */
@@ -83,14 +100,8 @@ void fault_apply(struct sim *sim, uint16_t index)
             host_start(sim, fault->node);
         break;
     case FAULT_LINK_SET:
-        net_link_set(&sim->net, fault->link_from, fault->link_to, fault->set_mask, &fault->set);
-        if (fault->symmetric)
-            net_link_set(&sim->net, fault->link_to, fault->link_from, fault->set_mask, &fault->set);
-        break;
     case FAULT_LINK_DOWN:
-        link_down(sim, fault, fault->link_from, fault->link_to);
-        if (fault->symmetric)
-            link_down(sim, fault, fault->link_to, fault->link_from);
+        change_links(sim, fault);
         break;
     case FAULT_PLANNER_KILL:
         planner_kill(sim, fault->node, fault->duration_ns);

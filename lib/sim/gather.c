@@ -155,20 +155,21 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
         return;
     const struct net_pair *pair = net_pair(&sim->net, from, to);
     struct result_edge *edge = &result->edges[result->edge_count++];
-    *edge = (struct result_edge){
-        .from = from,
-        .to = to,
-        .view = view,
-        .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops - pair->flow_lost,
-        .queue_drops = pair->link.counters.queue_drops + pair->port_drops - pair->flow_drops,
-        .policer_drops = pair->link.counters.policer_drops,
-        .lost_burst = pair->link.counters.lost_burst,
-        .ecn_marked = pair->link.counters.marked,
-        .reordered = pair->link.counters.reordered,
-        .limited_by = edge_limit_name(view.limited_by),
-        .meter = meter_take(&sim->net.meters, from, to),
-        .complete_ns = complete_ns(sim, to),
-        .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
+    *edge = (struct result_edge){.from = from,
+                                 .to = to,
+                                 .view = view,
+                                 .netem_lost = pair->link.counters.lost + pair->link.counters.down_drops -
+                                               pair->flow_lost + pair->shared_lost,
+                                 .queue_drops =
+                                     pair->link.counters.queue_drops + pair->port_drops - pair->flow_drops,
+                                 .policer_drops = pair->link.counters.policer_drops,
+                                 .lost_burst = pair->link.counters.lost_burst,
+                                 .ecn_marked = pair->link.counters.marked,
+                                 .reordered = pair->link.counters.reordered,
+                                 .limited_by = edge_limit_name(view.limited_by),
+                                 .meter = meter_take(&sim->net.meters, from, to),
+                                 .complete_ns = complete_ns(sim, to),
+                                 .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
     if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back))
         edge->feedback_bytes = back.feedback_bytes;
 }
@@ -253,6 +254,18 @@ static void gather_flows(const struct sim *sim, struct sim_result *result)
         gather_flow(sim, &sim->cross.flows[flow], &result->flows[result->flow_count++]);
 }
 
+static void gather_shared(const struct sim *sim, struct sim_result *result)
+{
+    result->shared_count = sim->net.shared_count;
+    for (uint16_t index = 0; index < result->shared_count; index++) {
+        const struct net_shared *shared = &sim->net.shared[index];
+        result->shared[index] = (struct result_shared){.packets = shared->link.counters.packets,
+                                                       .queue_drops = shared->link.counters.queue_drops,
+                                                       .down_drops = shared->link.counters.down_drops,
+                                                       .carried_bytes = shared->carried_bytes};
+    }
+}
+
 void gather(struct sim *sim, struct sim_result *result)
 {
     const struct scenario *scenario = sim->scenario;
@@ -274,6 +287,7 @@ void gather(struct sim *sim, struct sim_result *result)
             if (from != to)
                 gather_edge(sim, from, to, result);
     gather_flows(sim, result);
+    gather_shared(sim, result);
     for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
         result->faults[fault] = (struct result_fault){
             scenario->faults[fault].kind, scenario->faults[fault].at_ns, sim->fault_applied[fault]};

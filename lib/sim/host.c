@@ -56,6 +56,9 @@ static uint64_t path_ns(const struct scenario *scenario, uint16_t from, uint16_t
         delay_ns = MAX(delay_ns, change->set_mask & NETEM_CHANGE_DELAY ? change->set.delay_ns : 0);
         jitter_ns = MAX(jitter_ns, change->set_mask & NETEM_CHANGE_JITTER ? change->set.jitter_ns : 0);
     }
+    uint8_t way[SCENARIO_WAY_MAX];
+    for (uint8_t shared = scenario_way(scenario, from, to, way); shared > 0; shared--)
+        delay_ns += queue_time_ns(&scenario->shared[way[shared - 1]].link);
     return delay_ns + jitter_ns + queue_time_ns(link) + queue_time_ns(&scenario->nodes[from].uplink) +
            queue_time_ns(&scenario->nodes[to].downlink);
 }

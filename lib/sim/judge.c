@@ -49,7 +49,7 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
     }
     if (strncmp(name, "complete.", 9) == 0)
         return result_complete_ns(result, scenario, name + 9, value);
-    if (result_meter_value(result, name, value))
+    if (result_meter_value(result, name, value) || result_shared_value(result, scenario, name, value))
         return true;
     if (strncmp(name, "flow.", 5) == 0)
         return result_flow_rate(result, name + 5, value);

@@ -38,13 +38,35 @@ static void link_init(struct netem_link *link, const struct netem_config *config
 }
 
 /* The longest packet-counted queue that the link ever has, faults included. */
-static uint64_t pair_limit(const struct scenario *scenario, uint16_t from, uint16_t to)
+static uint64_t longest_limit(const struct scenario *scenario, const struct netem_config *config)
 {
-    uint64_t limit = packets_limit(&scenario->links[from][to]);
+    uint64_t limit = packets_limit(config);
     for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
         if (scenario->faults[fault].kind == FAULT_LINK_SET)
             limit = MAX(limit, packets_limit(&scenario->faults[fault].set));
     return limit;
+}
+
+static void pair_init(struct net *net, const struct scenario *scenario, uint16_t from, uint16_t to,
+                      struct rng *seeds)
+{
+    struct net_pair *pair = net_pair(net, from, to);
+    const struct netem_config *config = &scenario->links[from][to];
+    link_init(&pair->link, config, longest_limit(scenario, config), seeds, &pair->departures);
+    pair->way_count = scenario_way(scenario, from, to, pair->way);
+}
+
+/* After everything else, so that a scenario without them draws the same seeds. */
+static void shared_init(struct net *net, const struct scenario *scenario, struct rng *seeds)
+{
+    net->shared_count = scenario->shared_count;
+    net->shared = calloc(MAX(net->shared_count, (uint16_t)1), sizeof(*net->shared));
+    CHECK(net->shared != NULL);
+    for (uint16_t index = 0; index < net->shared_count; index++) {
+        const struct netem_config *config = &scenario->shared[index].link;
+        link_init(&net->shared[index].link, config, longest_limit(scenario, config), seeds,
+                  &net->shared[index].departures);
+    }
 }
 
 void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, struct event_heap *heap,
@@ -68,11 +90,9 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
                   &port->departures[1]);
     }
     for (uint16_t from = 0; from < count; from++)
-        for (uint16_t to = 0; to < count; to++) {
-            struct net_pair *pair = net_pair(net, from, to);
-            link_init(&pair->link, &scenario->links[from][to], pair_limit(scenario, from, to), &seeds,
-                      &pair->departures);
-        }
+        for (uint16_t to = 0; to < count; to++)
+            pair_init(net, scenario, from, to, &seeds);
+    shared_init(net, scenario, &seeds);
 }
 
 void net_free(struct net *net)
@@ -83,11 +103,17 @@ void net_free(struct net *net)
     }
     for (uint16_t host = 0; host < net->count; host++) {
         queue_free(&net->ports[host].queue);
+        queue_free(&net->ports[host].onward);
         free(net->ports[host].departures[0]);
         free(net->ports[host].departures[1]);
     }
+    for (uint16_t index = 0; index < net->shared_count; index++) {
+        free(net->shared[index].departures);
+        queue_free(&net->shared[index].queue);
+    }
     free(net->pairs);
     free(net->ports);
+    free(net->shared);
     meter_free(&net->meters);
     pool_free_all(&net->pool);
 }
@@ -96,14 +122,6 @@ struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to)
 {
     CHECK(from < net->count && to < net->count);
     return &net->pairs[(uint32_t)from * net->count + to];
-}
-
-void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, const struct netem_config *set)
-{
-    struct netem_link *link = &net_pair(net, from, to)->link;
-    struct netem_config config = link->config;
-    netem_config_change(&config, set, mask);
-    netem_set(link, &config);
 }
 
 /* ---- packets ---- */
@@ -138,13 +156,15 @@ static void fly(struct net *net, struct sim_packet *packet, uint64_t arrive_ns)
         link_schedule(net, packet, index);
 }
 
-/* at_port: a queue of its sender's uplink or its receiver's downlink refused it. */
+/* at_port: not the link of the pair refused it but its sender's uplink, a shared link or its receiver's
+ * downlink. */
 static void count_drop(struct net *net, const struct sim_packet *packet, enum netem_verdict verdict,
                        bool at_port)
 {
     struct net_pair *pair = net_pair(net, packet->from, packet->to);
     bool queue = verdict == NETEM_QUEUE_DROP;
     pair->port_drops += at_port && queue;
+    pair->shared_lost += at_port && verdict == NETEM_DOWN && packet->flow == 0;
     if (packet->flow != 0) {
         struct net_flow *flow = &net->flows[packet->flow - 1];
         flow->queue_drops += queue;
@@ -188,6 +208,7 @@ struct sim_packet *net_packet(struct net *net, uint16_t from, uint16_t to, uint3
     packet->length = (uint16_t)(ip_bytes - address_overhead_bytes(ADDRESS_IPV4));
     packet->ecn = 0;
     packet->corrupted = false;
+    packet->hop = 0;
     packet->flow = 0;
     return packet;
 }
@@ -226,6 +247,48 @@ static struct meter_packet metered(const struct sim_packet *packet)
                                  .wire_bytes = packet->wire_bytes};
 }
 
+/* A link, a shared one or a shaper has refused it at now_ns. */
+static void refused(struct net *net, struct sim_packet *packet, enum netem_verdict verdict, bool at_port,
+                    uint64_t now_ns)
+{
+    struct meter_packet seen = metered(packet);
+    count_drop(net, packet, verdict, at_port);
+    if (packet->flow == 0)
+        meter_on_refused(&net->meters, &seen, verdict, now_ns);
+    pool_give(&net->pool, packet);
+}
+
+/* What the link of the pair made of it. */
+static void settle(struct net *net, struct sim_packet *packet, const struct netem_decision *way)
+{
+    struct netem_link *link = &net_pair(net, packet->from, packet->to)->link;
+    packet->corrupted = way->corrupted;
+    uint8_t ecn = netem_mark(link, way, packet->ecn);
+    net->counters.ecn_marked += ecn != packet->ecn;
+    packet->ecn = ecn;
+    if (way->duplicated)
+        fly_duplicate(net, packet, way->duplicate_ns);
+    fly(net, packet, way->arrive_ns);
+}
+
+static struct netem_decision enter_link(struct net *net, struct sim_packet *packet, uint64_t now_ns)
+{
+    struct netem_link *link = &net_pair(net, packet->from, packet->to)->link;
+    packet->queued_ns += netem_queue_ns(link, now_ns);
+    return netem_send(link, packet->wire_bytes, packet->ip_bytes, now_ns);
+}
+
+/* It comes to the next shared link of its way at arrive_ns, from what feeds it: a host's uplink or a shared
+ * link. */
+static void head_for_shared(struct net *net, struct sim_packet *packet, struct packet_queue *queue,
+                            uint32_t feeder, uint64_t arrive_ns)
+{
+    packet->time_ns = arrive_ns;
+    packet->sequence = event_ticket(net->heap);
+    if (queue_join(queue, packet))
+        event_push(net->heap, &(struct event){packet->time_ns, packet->sequence, EVENT_SHARED, feeder, NULL});
+}
+
 uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_ns)
 {
     uint16_t from = packet->from, to = packet->to;
@@ -239,28 +302,18 @@ uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_
     packet->queued_ns = netem_queue_ns(&port->uplink, sent_ns);
     struct netem_decision up = netem_send(&port->uplink, packet->wire_bytes, packet->ip_bytes, sent_ns);
     struct netem_decision way = {.verdict = up.verdict};
-    struct netem_link *link = &net_pair(net, from, to)->link;
-    if (up.verdict == NETEM_PASS) {
-        packet->queued_ns += netem_queue_ns(link, up.arrive_ns);
-        way = netem_send(link, packet->wire_bytes, packet->ip_bytes, up.arrive_ns);
-    }
+    bool shared = up.verdict == NETEM_PASS && net_pair(net, from, to)->way_count != 0;
+    if (up.verdict == NETEM_PASS && !shared)
+        way = enter_link(net, packet, up.arrive_ns);
     digest_add(net->digest, sent_ns);
     digest_add(net->digest, (uint64_t)from << 48 | (uint64_t)to << 32 | packet->length);
     digest_add(net->digest, (uint64_t)way.verdict << 1 | way.corrupted);
-    if (way.verdict != NETEM_PASS) {
-        count_drop(net, packet, way.verdict, up.verdict != NETEM_PASS);
-        if (packet->flow == 0)
-            meter_on_refused(&net->meters, &seen, way.verdict, sent_ns);
-        pool_give(&net->pool, packet);
-        return sent_ns;
-    }
-    packet->corrupted = way.corrupted;
-    uint8_t ecn = netem_mark(link, &way, packet->ecn);
-    net->counters.ecn_marked += ecn != packet->ecn;
-    packet->ecn = ecn;
-    if (way.duplicated)
-        fly_duplicate(net, packet, way.duplicate_ns);
-    fly(net, packet, way.arrive_ns);
+    if (way.verdict != NETEM_PASS)
+        refused(net, packet, way.verdict, up.verdict != NETEM_PASS, sent_ns);
+    else if (shared)
+        head_for_shared(net, packet, &port->onward, from, up.arrive_ns);
+    else
+        settle(net, packet, &way);
     return sent_ns;
 }
 
@@ -268,6 +321,51 @@ uint64_t net_send(struct net *net, uint16_t from, uint16_t to, const struct tx_p
                   uint64_t depart_ns)
 {
     return net_launch(net, copy_of(net, from, to, packet), depart_ns);
+}
+
+/* The packet reaches a shared link. Behind the last one of its way comes the link of the pair at once: all of
+ * the pair's packets come through here, in order. */
+static void enter_shared(struct net *net, struct sim_packet *packet, uint64_t now_ns)
+{
+    const struct net_pair *pair = net_pair(net, packet->from, packet->to);
+    uint16_t index = pair->way[packet->hop++];
+    struct net_shared *shared = &net->shared[index];
+    packet->queued_ns += netem_queue_ns(&shared->link, now_ns);
+    struct netem_decision decision = netem_send(&shared->link, packet->wire_bytes, packet->ip_bytes, now_ns);
+    bool passed = decision.verdict == NETEM_PASS, last = packet->hop == pair->way_count;
+    uint64_t leaves_ns = decision.arrive_ns;
+    if (passed)
+        shared->carried_bytes += packet->wire_bytes;
+    if (passed && !last) {
+        head_for_shared(net, packet, &shared->queue, (uint32_t)net->count + index, leaves_ns);
+        return;
+    }
+    if (passed)
+        decision = enter_link(net, packet, leaves_ns);
+    digest_add(net->digest, now_ns);
+    digest_add(net->digest,
+               (uint64_t)packet->hop << 8 | (uint64_t)decision.verdict << 1 | decision.corrupted);
+    if (decision.verdict == NETEM_PASS)
+        settle(net, packet, &decision);
+    else
+        refused(net, packet, decision.verdict, !passed, now_ns);
+}
+
+uint32_t net_on_shared(struct net *net, uint32_t index, uint64_t until_ns)
+{
+    struct packet_queue *queue =
+        index < net->count ? &net->ports[index].onward : &net->shared[index - net->count].queue;
+    for (uint32_t done = 1;; done++) {
+        struct sim_packet *packet = queue_leave(queue);
+        enter_shared(net, packet, packet->time_ns);
+        const struct sim_packet *next = queue_first(queue);
+        if (next == NULL)
+            return done;
+        if (next->time_ns <= until_ns && event_is_first(net->heap, next->time_ns, next->sequence))
+            continue;
+        event_push(net->heap, &(struct event){next->time_ns, next->sequence, EVENT_SHARED, index, NULL});
+        return done;
+    }
 }
 
 /* The packet has come through its link: into the receiver's downlink. */
@@ -278,11 +376,7 @@ static void enter_downlink(struct net *net, struct sim_packet *packet, uint64_t 
     struct netem_decision down = netem_send(&port->downlink, packet->wire_bytes, packet->ip_bytes, now_ns);
     if (down.verdict != NETEM_PASS) {
         digest_add(net->digest, now_ns ^ (uint64_t)down.verdict << 60);
-        count_drop(net, packet, down.verdict, true);
-        struct meter_packet seen = metered(packet);
-        if (packet->flow == 0)
-            meter_on_refused(&net->meters, &seen, down.verdict, now_ns);
-        pool_give(&net->pool, packet);
+        refused(net, packet, down.verdict, true, now_ns);
         return;
     }
     packet->queued_ns += queue_ns;

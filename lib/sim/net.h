@@ -1,10 +1,12 @@
 /* The simulated network. A packet passes three link models in a row: its sender's uplink, the link of the
  * pair, its receiver's downlink. The first two are decided when it is sent, the third when it reaches the
- * receiver, because packets of several senders meet there.
+ * receiver, because packets of several senders meet there. Where the pair crosses shared links, these stand
+ * behind the uplink, and each is decided when the packet reaches it, the last one together with the link.
  *
- * Only the first packet of each link and each downlink is in the event heap; a packet that would come out
- * before its predecessor (a stray) is there alone. A corrupted packet takes its time on the links and is then
- * dropped by the receiver's port, whose UDP checksum finds every single flipped bit. */
+ * Only the first packet of each link and each downlink is in the event heap, and of those that an uplink or a
+ * shared link sends to another shared link; a packet that would come out before its predecessor (a stray) is
+ * there alone. A corrupted packet takes its time on the links and is then dropped by the receiver's port, whose
+ * UDP checksum finds every single flipped bit. */
 #pragma once
 
 #include <stdint.h>
@@ -25,15 +27,26 @@
 struct net_pair {
     struct netem_link link;
     struct packet_queue queue;
-    /* Its packets that the queue of its sender's uplink or receiver's downlink refused. */
+    /* Its packets that the queue of its sender's uplink, a shared link or its receiver's downlink refused. */
     uint64_t port_drops;
+    uint64_t shared_lost;           /* its nodes' packets that a shared link dropped because it was down */
     uint64_t flow_lost, flow_drops; /* of cross traffic: contained in the link's and port's counts */
     uint64_t *departures;
+    uint8_t way_count;
+    uint8_t way[SCENARIO_WAY_MAX]; /* the shared links that it crosses, in order */
+};
+
+struct net_shared {
+    struct netem_link link;
+    uint64_t *departures;
+    struct packet_queue queue; /* to the next shared link of their way */
+    uint64_t carried_bytes;    /* on the wire */
 };
 
 struct net_port {
     struct netem_link uplink, downlink;
-    struct packet_queue queue; /* on the downlink */
+    struct packet_queue queue;  /* on the downlink */
+    struct packet_queue onward; /* on the uplink, to a shared link */
     uint64_t *departures[2];
     uint64_t turn_ns;       /* no packets are taken before */
     uint64_t sent_until_ns; /* packets are handed to the uplink in order */
@@ -54,6 +67,8 @@ struct net {
     uint16_t count;
     struct net_pair *pairs; /* [from * count + to] */
     struct net_port *ports;
+    uint16_t shared_count;
+    struct net_shared *shared;
     struct event_heap *heap;
     struct packet_pool pool;
     struct digest *digest;
@@ -67,8 +82,6 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
               struct digest *digest);
 void net_free(struct net *net);
 struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to);
-/* New parameters for one link; only the fields of `mask` (enum netem_change) change. */
-void net_link_set(struct net *net, uint16_t from, uint16_t to, uint32_t mask, const struct netem_config *set);
 
 /* Sends a copy of the packet at depart_ns, or right behind its predecessor when that was handed over later.
  * Returns when it was handed to the uplink. */
@@ -82,6 +95,8 @@ uint64_t net_launch(struct net *net, struct sim_packet *packet, uint64_t depart_
 /* The first packet of the link has come out, and with it all that come out by until_ns before anything else
  * happens. Returns how many. */
 uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns);
+/* The same for the first packet that host or shared link `index` sends to a shared link. */
+uint32_t net_on_shared(struct net *net, uint32_t index, uint64_t until_ns);
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
 /* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with
  * net_done. NULL: none now. */

@@ -19,6 +19,7 @@ struct sim_packet {
     uint8_t ecn;
     uint8_t size_class;
     bool corrupted;
+    uint8_t hop;   /* shared links that it has come to so far */
     uint16_t flow; /* 0: a node's; else it belongs to cross traffic: number of the flow + 1 */
     uint8_t data[];
 };

@@ -261,6 +261,7 @@ static void report_lists(const struct sim_result *result, const struct scenario 
         report_edge(&result->edges[edge], scenario, report);
     report_table_end(report);
     result_flow_report(result, scenario, report);
+    result_shared_report(result, scenario, report);
     report_table(report, "probes");
     report_table_end(report);
     report_table(report, "faults");

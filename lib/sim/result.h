@@ -83,6 +83,13 @@ struct result_flow {
     uint64_t *seconds;      /* wire bytes delivered */
 };
 
+/* A shared link, in the order of the scenario. */
+struct result_shared {
+    uint64_t packets; /* offered, those of cross traffic included */
+    uint64_t queue_drops, down_drops;
+    uint64_t carried_bytes; /* of those that passed, on the wire */
+};
+
 struct sim_result {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -103,6 +110,8 @@ struct sim_result {
     struct result_edge *edges;
     uint32_t flow_count;
     struct result_flow *flows;
+    uint16_t shared_count;
+    struct result_shared shared[SCENARIO_SHARED_MAX];
     uint32_t flow_seconds; /* of each series */
     uint32_t counter_count;
     struct result_counter counters[RESULT_COUNTERS_MAX];
@@ -145,6 +154,13 @@ void result_meter_report(const struct result_edge *edge, const struct scenario_m
 void result_flow_report(const struct sim_result *result, const struct scenario *scenario,
                         struct report *report);
 bool result_flow_rate(const struct sim_result *result, const char *name, uint64_t *rate_bps);
+
+/* The shared links' table (result_shared.c), and the value of an expectation "shared_drops.NAME" (packets) or
+ * "shared_load.NAME" (ppb of its rate in the scenario, over the whole run); false: there is no such link. */
+void result_shared_report(const struct sim_result *result, const struct scenario *scenario,
+                          struct report *report);
+bool result_shared_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
+                         uint64_t *value);
 
 /* The object that `--json` prints; with `nodes` also the ports of each node. */
 void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);

@@ -205,6 +205,9 @@ static void handle(struct sim *sim, const struct event *event)
     case EVENT_LINK:
         sim->counters.events += net_on_link(&sim->net, event->index, MIN(sim->limit_ns, sim->stop_ns)) - 1;
         break;
+    case EVENT_SHARED:
+        sim->counters.events += net_on_shared(&sim->net, event->index, MIN(sim->limit_ns, sim->stop_ns)) - 1;
+        break;
     case EVENT_STRAY:
         net_on_stray(&sim->net, event->object, sim->now_ns);
         break;

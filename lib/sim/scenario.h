@@ -14,6 +14,9 @@
 #define SCENARIO_FAULTS_MAX 64
 #define SCENARIO_EXPECT_MAX 32
 #define SCENARIO_CROSS_MAX  64
+#define SCENARIO_SHARED_MAX 64
+/* So many shared links a pair crosses at most. */
+#define SCENARIO_WAY_MAX 4
 
 struct scenario_node {
     char name[NAME_BYTES];
@@ -56,6 +59,7 @@ struct scenario_fault {
     uint8_t kind;                /* enum scenario_fault_kind */
     uint16_t node;               /* index */
     uint16_t link_from, link_to; /* indexes */
+    uint16_t shared;             /* LINK_*: number of a shared link, from 1; 0: the link of the pair */
     bool symmetric;              /* both directions */
     bool holds;                  /* LINK_DOWN, mode: hold */
     uint64_t duration_ns;        /* LINK_DOWN, PLANNER_KILL; KILL: restart after (0: never) */
@@ -105,7 +109,8 @@ enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
 /* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
  * data packets), repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> text.<job> (words
- * in it), netem_lost, those of result_meter_value, flow.<number>, and any counter as counters.<name>. */
+ * in it), netem_lost, those of result_meter_value, flow.<number>, shared_drops.<name>, shared_load.<name>
+ * (ppb), and any counter as counters.<name>. */
 struct scenario_expect {
     char name[64];
     uint8_t compare; /* enum scenario_compare */
@@ -114,6 +119,15 @@ struct scenario_expect {
     char text[64];
     int line; /* of the file, for the message */
 };
+
+/* A link that several pairs cross, between the uplink of the sender and the link of the pair: a site's
+ * egress, a provider's line. A pair that crosses several meets them in the order of the file. */
+struct scenario_shared {
+    char name[NAME_BYTES];
+    struct netem_config link;             /* rate and queue only */
+    uint64_t members[SCENARIO_NODES_MAX]; /* [from]: bit `to` is set where the pair crosses it */
+};
+_Static_assert(SCENARIO_NODES_MAX <= 64, "a bit for each node");
 
 /* What the meters watch: sums and queue within from … to (0: the end); a series when step is not 0. */
 struct scenario_measure {
@@ -133,10 +147,23 @@ struct scenario {
     struct scenario_fault faults[SCENARIO_FAULTS_MAX]; /* in order of time */
     uint16_t cross_count;
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
+    uint16_t shared_count;
+    struct scenario_shared shared[SCENARIO_SHARED_MAX];
     struct scenario_measure measure;
     uint16_t expect_count;
     struct scenario_expect expects[SCENARIO_EXPECT_MAX];
 };
+
+/* Indexes of the shared links that the pair crosses, in order; returns how many. */
+static inline uint8_t scenario_way(const struct scenario *scenario, uint16_t from, uint16_t to,
+                                   uint8_t way[SCENARIO_WAY_MAX])
+{
+    uint8_t count = 0;
+    for (uint16_t index = 0; index < scenario->shared_count && count < SCENARIO_WAY_MAX; index++)
+        if (scenario->shared[index].members[from] >> to & 1)
+            way[count++] = (uint8_t)index;
+    return count;
+}
 
 /* Then all bodies are zeros, wherever they lie: a buffer of gigabytes costs neither memory nor page faults,
  * and no body need be looked at. */

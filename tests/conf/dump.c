@@ -114,6 +114,16 @@ static void dump_cross(FILE *out, const struct scenario_cross *cross)
     fprintf(out, " on=%llu off=%llu fixed=%d\n", U64(cross->on_ns), U64(cross->off_ns), cross->fixed_times);
 }
 
+static void dump_shared(FILE *out, const struct scenario *scenario, const struct scenario_shared *shared)
+{
+    fprintf(out, "shared %s", shared->name);
+    for (unsigned from = 0; from < scenario->node_count; from++)
+        for (unsigned to = 0; to < scenario->node_count; to++)
+            if (shared->members[from] >> to & 1)
+                fprintf(out, " %u>%u", from, to);
+    dump_link(out, &shared->link);
+}
+
 static void dump_scenario_node(FILE *out, const struct scenario_node *node)
 {
     fprintf(out, "node %s offset=%lld skew=%lld none=%d mtu=%u buffer=%llu disk=%llu:%llu absent=%d\n",
@@ -131,6 +141,8 @@ static void dump_fault(FILE *out, const struct scenario_fault *fault)
     fprintf(out, "fault at=%llu kind=%u node=%u link=%u>%u symmetric=%d holds=%d duration=%llu job=%s\n",
             U64(fault->at_ns), fault->kind, fault->node, fault->link_from, fault->link_to, fault->symmetric,
             fault->holds, U64(fault->duration_ns), fault->job);
+    if (fault->shared != 0)
+        fprintf(out, "  shared %u\n", fault->shared);
     if (fault->changed != 0)
         fprintf(out, "  set changed=%u cap=%llu priority=%u dscp=%u paused=%d\n", fault->changed,
                 U64(fault->controls.rate_cap_bps), fault->controls.priority, fault->controls.dscp,
@@ -154,6 +166,8 @@ void dump_scenario(FILE *out, const struct scenario *scenario)
             fprintf(out, "link %u>%u", from, to);
             dump_link(out, &scenario->links[from][to]);
         }
+    for (unsigned shared = 0; shared < scenario->shared_count; shared++)
+        dump_shared(out, scenario, &scenario->shared[shared]);
     for (unsigned cross = 0; cross < scenario->cross_count; cross++)
         dump_cross(out, &scenario->crosses[cross]);
     for (unsigned job = 0; job < scenario->job_count; job++) {

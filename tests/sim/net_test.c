@@ -64,6 +64,8 @@ static int next_arrival(struct fixture *fixture, uint64_t *when_ns)
         *when_ns = event.time_ns;
         if (event.kind == EVENT_LINK)
             net_on_link(&fixture->net, event.index, event.time_ns);
+        if (event.kind == EVENT_SHARED)
+            net_on_shared(&fixture->net, event.index, event.time_ns);
         if (event.kind == EVENT_STRAY)
             net_on_stray(&fixture->net, event.object, event.time_ns);
         if (event.kind != EVENT_PORT)
@@ -193,6 +195,113 @@ static void net_send__accounts_for_every_packet(void **state)
     fixture_end(fixture);
 }
 
+static void share(struct fixture *fixture, uint16_t index, uint64_t rate_bps, uint64_t queue_ns)
+{
+    struct scenario_shared *shared = &fixture->scenario.shared[index];
+    fixture->scenario.shared_count = MAX(fixture->scenario.shared_count, (uint16_t)(index + 1));
+    shared->link =
+        (struct netem_config){.rate_bps = rate_bps, .queue_unit = NETEM_QUEUE_NS, .queue_limit = queue_ns};
+}
+
+static void share_from(struct fixture *fixture, uint16_t index, uint16_t from)
+{
+    fixture->scenario.shared[index].members[from] |= 1u << 2;
+}
+
+/* Uplinks of 1 Gbit/s; the second sender's packets come 4 us later: in turns through the shared link. */
+static void net_send__pairs_share_a_link(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_new();
+    fixture->scenario.nodes[0].uplink.rate_bps = fixture->scenario.nodes[1].uplink.rate_bps = GBPS;
+    share(fixture, 0, GBPS / 10, NS_PER_MS);
+    share_from(fixture, 0, 0);
+    share_from(fixture, 0, 1);
+    fixture_start(fixture);
+    for (uint8_t mark = 0; mark < 4; mark++) {
+        /* handed over sender by sender, not in order of time */
+        uint16_t from = mark / 2;
+        send(fixture, from, from + mark % 2 * 2, 1000 - WIRE, from * 4000ULL);
+    }
+    uint64_t when_ns;
+    for (int mark = 0; mark < 4; mark++) {
+        assert_int_equal(next_arrival(fixture, &when_ns), mark);
+        assert_int_equal(when_ns, 8000 + 80000ULL * (unsigned)(mark + 1) + NS_PER_MS);
+    }
+    assert_int_equal(fixture->net.shared[0].carried_bytes, 4000);
+    assert_int_equal(fixture->net.pool.stream, 0);
+    fixture_end(fixture);
+}
+
+/* Host 0 crosses both links, host 1 the second alone: what the first lets through meets host 1's there. */
+static void net_send__shared_links_in_a_row(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_new();
+    share(fixture, 0, GBPS, NS_PER_MS);
+    share(fixture, 1, GBPS / 2, NS_PER_MS);
+    share_from(fixture, 0, 0);
+    share_from(fixture, 1, 0);
+    share_from(fixture, 1, 1);
+    fixture_start(fixture);
+    send(fixture, 0, 0, 1000 - WIRE, 0);
+    send(fixture, 1, 1, 1000 - WIRE, 7999);
+    send(fixture, 0, 2, 1000 - WIRE, 0);
+    const uint64_t expected_ns[] = {7999 + 16000 + NS_PER_MS, 7999 + 32000 + NS_PER_MS,
+                                    7999 + 48000 + NS_PER_MS};
+    const int marks[] = {1, 0, 2};
+    uint64_t when_ns;
+    for (int index = 0; index < 3; index++) {
+        assert_int_equal(next_arrival(fixture, &when_ns), marks[index]);
+        assert_int_equal(when_ns, expected_ns[index]);
+    }
+    assert_int_equal(next_arrival(fixture, &when_ns), -1);
+    fixture_end(fixture);
+}
+
+/* What it refuses is counted there, and as a drop of the packet's pair. */
+static void net_send__a_shared_link_drops(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_new();
+    share(fixture, 0, GBPS, 100000); /* 12 packets wait, one is being sent */
+    share_from(fixture, 0, 0);
+    fixture_start(fixture);
+    for (uint8_t mark = 0; mark < 20; mark++)
+        send(fixture, 0, mark, 1000 - WIRE, 0);
+    uint64_t when_ns;
+    int arrivals = 0;
+    while (next_arrival(fixture, &when_ns) >= 0)
+        arrivals++;
+    assert_int_equal(arrivals, 13);
+    assert_int_equal(fixture->net.shared[0].link.counters.queue_drops, 7);
+    assert_int_equal(net_pair(&fixture->net, 0, 2)->port_drops, 7);
+    assert_int_equal(fixture->net.counters.queue_drops, 7);
+    netem_down(&fixture->net.shared[0].link, false, TIME_NEVER);
+    send(fixture, 0, 1, 1000 - WIRE, NS_PER_S);
+    assert_int_equal(next_arrival(fixture, &when_ns), -1);
+    assert_int_equal(net_pair(&fixture->net, 0, 2)->shared_lost, 1);
+    assert_int_equal(fixture->net.counters.down_drops, 1);
+    assert_int_equal(fixture->net.pool.stream, 0);
+    fixture_end(fixture);
+}
+
+/* However many packets are on their way to a shared link, each sender has one event in the heap. */
+static void net_send__shared_links_keep_the_heap_small(void **state)
+{
+    (void)state;
+    struct fixture *fixture = fixture_new();
+    fixture->scenario.nodes[0].uplink.rate_bps = fixture->scenario.nodes[1].uplink.rate_bps = GBPS;
+    share(fixture, 0, GBPS, 0);
+    share_from(fixture, 0, 0);
+    share_from(fixture, 0, 1);
+    fixture_start(fixture);
+    for (int sent = 0; sent < 1000; sent++)
+        send(fixture, (uint16_t)(sent % 2), 1, 1000 - WIRE, 0);
+    assert_int_equal(fixture->heap.count, 2);
+    fixture_end(fixture);
+}
+
 /* A hundred thousand full packets of zeros under way take less than 15 MB. */
 static void net_send__zeros_take_little_memory(void **state)
 {
@@ -213,6 +322,10 @@ int main(void)
         cmocka_unit_test(net_send__senders_share_the_downlink),
         cmocka_unit_test(net_send__strays_overtake),
         cmocka_unit_test(net_send__accounts_for_every_packet),
+        cmocka_unit_test(net_send__pairs_share_a_link),
+        cmocka_unit_test(net_send__shared_links_in_a_row),
+        cmocka_unit_test(net_send__a_shared_link_drops),
+        cmocka_unit_test(net_send__shared_links_keep_the_heap_small),
         cmocka_unit_test(net_send__zeros_take_little_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

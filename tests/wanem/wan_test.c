@@ -28,6 +28,20 @@ static void release(void *packet)
     released++;
 }
 
+static struct wan_verdict settled[64];
+static uint32_t settled_count;
+
+static void settle(void *context, uint16_t from, uint16_t to, void *packet, const struct wan_verdict *verdict)
+{
+    (void)context;
+    (void)from;
+    (void)to;
+    (void)packet;
+    settled[settled_count++] = *verdict;
+}
+
+static const struct wan_owner owner = {.release = release, .settle = settle};
+
 /* Three sites; 1 Gbit/s shapers with 1 ms of queue, links of 10 ms. */
 static int setup(void **state)
 {
@@ -40,7 +54,7 @@ static int setup(void **state)
         for (int to = 0; to < 3; to++)
             scenario.links[site][to] = (struct netem_config){.delay_ns = OWD_NS};
     }
-    released = 0;
+    released = settled_count = 0;
     return 0;
 }
 
@@ -66,7 +80,7 @@ static void wan_due__after_both_shapers_and_the_link(void **state)
 {
     (void)state;
     void *packets[32];
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     assert_int_equal(send(0, 1, 42, 1000), NETEM_PASS);
     uint64_t expected_ns = 1000 + PACKET_NS + OWD_NS + PACKET_NS;
     assert_int_equal(wan_next_ns(&wan), 1000 + PACKET_NS + OWD_NS);
@@ -86,7 +100,7 @@ static void wan_sent__the_rest_stays(void **state)
 {
     (void)state;
     void *packets[32];
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     for (uintptr_t number = 1; number <= 5; number++)
         send(0, 1, number, 0);
     assert_int_equal(due(1, packets, NS_PER_S), 5);
@@ -105,8 +119,8 @@ static void wan_run__late_calls_decide_the_same(void **state)
     scenario.links[0][2].jitter_ns = scenario.links[1][2].jitter_ns = 3 * NS_PER_MS;
     for (int round = 0; round < 2; round++) {
         uint64_t step_ns = round == 0 ? NS_PER_US : NS_PER_S;
-        released = 0;
-        wan_create(&wan, &scenario, CAPACITY, release);
+        released = settled_count = 0;
+        wan_create(&wan, &scenario, CAPACITY, &owner);
         uint64_t number = 1, digest = 0;
         for (uint64_t now_ns = 0; now_ns < 10 * NS_PER_MS; now_ns += 14000, number++) {
             if (round == 0)
@@ -129,7 +143,7 @@ static void wan_run__late_calls_decide_the_same(void **state)
         sums[round][1] = released;
         wan_destroy(&wan);
     }
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     assert_true(sums[0][1] > 100); /* two full links into one: the downlink's queue drops */
     assert_int_equal(sums[0][0], sums[1][0]);
     assert_int_equal(sums[0][1], sums[1][1]);
@@ -140,7 +154,7 @@ static void wan_rx__each_drop_is_counted_where_it_happened(void **state)
     (void)state;
     scenario.links[0][1].loss_ppb = 1000000000;
     scenario.links[0][2].mtu = 1000;
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     assert_int_equal(send(0, 1, 1, 0), NETEM_LOST);
     assert_int_equal(wan_link(&wan, 0, 1)->counters.lost, 1);
     assert_int_equal(send(0, 2, 1, 0), NETEM_TOO_LONG);
@@ -148,7 +162,7 @@ static void wan_rx__each_drop_is_counted_where_it_happened(void **state)
     for (uint32_t number = 0; number < 200; number++) {
         struct wan_verdict verdict = wan_rx(&wan, 1, 0, NULL, FRAME, FRAME - 14, 0);
         accepted += verdict.verdict == NETEM_PASS;
-        refused += verdict.verdict == NETEM_QUEUE_DROP && verdict.at_uplink;
+        refused += verdict.verdict == NETEM_QUEUE_DROP && verdict.place == WAN_AT_UPLINK;
     }
     assert_int_equal(accepted + refused, 200);
     assert_in_range(accepted, 81, 83); /* 1 ms at 12.3 us each, and the one being sent */
@@ -160,7 +174,7 @@ static void wan_rx__duplicates_come_out_twice(void **state)
     (void)state;
     void *packets[32];
     scenario.links[0][1].duplicate_ppb = 1000000000;
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     assert_int_equal(wan_room(&wan), CAPACITY / 2);
     struct wan_verdict verdict = wan_rx(&wan, 0, 1, (void *)9, FRAME, FRAME - 14, 0);
     assert_true(verdict.duplicated);
@@ -174,7 +188,7 @@ static void wan_rx__short_frames_are_padded(void **state)
 {
     (void)state;
     void *packets[32];
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     wan_rx(&wan, 0, 1, NULL, 42, 28, 0);
     assert_int_equal(due(1, packets, OWD_NS + 2 * 672 - 1), 0);
     assert_int_equal(due(1, packets, OWD_NS + 2 * 672), 1);
@@ -184,7 +198,7 @@ static void wan_rx__short_frames_are_padded(void **state)
 static void wan_packets_needed__bandwidth_times_delay(void **state)
 {
     (void)state;
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     uint64_t bytes = 3 * bytes_within(1000000000, 12 * NS_PER_MS);
     assert_in_range(wan_packets_needed(&scenario, WIRE), bytes / WIRE * 3 / 2, bytes / WIRE * 3 / 2 + 1024);
 }
@@ -203,7 +217,7 @@ static void wan_uplink_crowded__beyond_half_of_the_queue(void **state)
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         scenario.nodes[0].uplink.queue_unit = rows[row].unit;
         scenario.nodes[0].uplink.queue_limit = rows[row].limit;
-        wan_create(&wan, &scenario, CAPACITY, release);
+        wan_create(&wan, &scenario, CAPACITY, &owner);
         unsigned crowded = 0;
         for (unsigned sent = 1; sent <= 90 && crowded == 0; sent++) {
             send(0, 1, sent, 0);
@@ -239,7 +253,7 @@ static void wan_play_faults__from_the_first_packet(void **state)
                                                  .link_to = 1,
                                                  .duration_ns = UINT64_MAX,
                                                  .holds = true};
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     assert_int_equal(wan_play_faults(&wan, first_ns), 0);
     send(0, 1, 1, first_ns);
     assert_int_equal(wan_play_faults(&wan, first_ns + NS_PER_S - 1), 0);
@@ -262,7 +276,7 @@ static void wan_play_faults__from_the_first_packet(void **state)
 static void wan_packets_needed__with_faults(void **state)
 {
     (void)state;
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     scenario.node_count = 2;
     uint64_t before = wan_packets_needed(&scenario, WIRE);
     scenario.fault_count = 1;
@@ -276,11 +290,87 @@ static void wan_packets_needed__with_faults(void **state)
     scenario.node_count = 3;
 }
 
+/* Sites 0 and 1 send to 2 through a link of 100 Mbit/s; both in turns, whoever was asked first. */
+static void share_to_2(uint64_t queue_ns)
+{
+    scenario.shared_count = 1;
+    scenario.shared[0] =
+        (struct scenario_shared){.link = {.rate_bps = 100000000, .queue_unit = NETEM_QUEUE_NS, queue_ns},
+                                 .members = {1u << 2, 1u << 2}};
+}
+
+static void wan_rx__pairs_share_a_link(void **state)
+{
+    (void)state;
+    void *packets[32];
+    share_to_2(10 * NS_PER_MS);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    for (uintptr_t number = 0; number < 4; number++) {
+        uint16_t from = (uint16_t)(number / 2);
+        uint64_t mark = 1 + from + number % 2 * 2;
+        struct wan_verdict verdict = wan_rx(&wan, from, 2, (void *)mark, FRAME, FRAME - 14, from * 1000);
+        assert_true(verdict.pending);
+    }
+    assert_false(wan_rx(&wan, 0, 1, (void *)9, FRAME, FRAME - 14, 2000).pending);
+    assert_int_equal(wan_room(&wan), (CAPACITY - 9) / 2); /* those that are undecided may become two */
+    assert_int_equal(due(2, packets, NS_PER_MS), 0);
+    assert_int_equal(settled_count, 4);
+    uint64_t first_ns = PACKET_NS + 10 * PACKET_NS + OWD_NS + PACKET_NS;
+    for (uintptr_t number = 0; number < 4; number++) {
+        assert_int_equal(settled[number].verdict, NETEM_PASS);
+        assert_int_equal(due(2, packets, first_ns + number * 10 * PACKET_NS - 1), 0);
+        assert_int_equal(due(2, packets, first_ns + number * 10 * PACKET_NS), 1);
+        assert_ptr_equal(packets[0], (void *)(number + 1));
+        wan_sent(&wan, 2, 1, first_ns);
+    }
+    assert_int_equal(wan.shared[0].counters.packets, 4);
+    scenario.shared_count = 0;
+}
+
+static void wan_rx__a_shared_link_drops(void **state)
+{
+    (void)state;
+    share_to_2(PACKET_NS * 10); /* two packets pass: one is sent, one waits */
+    scenario.fault_count = 1;
+    scenario.faults[0] = (struct scenario_fault){
+        .at_ns = NS_PER_S, .kind = FAULT_LINK_DOWN, .shared = 1, .duration_ns = NS_PER_S};
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    for (uintptr_t number = 1; number <= 3; number++)
+        wan_rx(&wan, 0, 2, (void *)number, FRAME, FRAME - 14, 0);
+    wan_run(&wan, NS_PER_MS);
+    assert_int_equal(settled_count, 3);
+    assert_int_equal(settled[2].verdict, NETEM_QUEUE_DROP);
+    assert_int_equal(settled[2].place, WAN_AT_SHARED);
+    assert_int_equal(wan.shared[0].counters.queue_drops, 1);
+    assert_int_equal(wan_count(&wan), 2);
+    assert_int_equal(wan.undecided, 0);
+    assert_int_equal(wan_play_faults(&wan, NS_PER_S), 1);
+    wan_rx(&wan, 0, 2, (void *)4, FRAME, FRAME - 14, NS_PER_S);
+    wan_run(&wan, NS_PER_S + NS_PER_MS);
+    assert_int_equal(settled[3].verdict, NETEM_DOWN);
+    assert_int_equal(released, 0);
+    wan_destroy(&wan);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    scenario.shared_count = 0;
+}
+
+/* What its queue holds needs room as well. */
+static void wan_packets_needed__with_shared_links(void **state)
+{
+    (void)state;
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    uint64_t before = wan_packets_needed(&scenario, WIRE);
+    share_to_2(100 * NS_PER_MS);
+    assert_true(wan_packets_needed(&scenario, WIRE) >
+                before + bytes_within(100000000, 100 * NS_PER_MS) / WIRE);
+    scenario.shared_count = 0;
+}
+
 static void wan_mark__as_the_link_says(void **state)
 {
     (void)state;
     scenario.links[0][1] = (struct netem_config){.rate_bps = 100000000, .ecn_ns = NS_PER_US};
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
     struct wan_verdict verdict = wan_rx(&wan, 0, 1, (void *)1, FRAME, FRAME - 14, 0);
     assert_int_equal(wan_mark(&wan, 0, 1, &verdict, 2), 2);
     verdict = wan_rx(&wan, 0, 1, (void *)2, FRAME, FRAME - 14, 0);
@@ -315,7 +405,7 @@ static void ecn_write__keeps_the_frame_valid(void **state)
                 assert_int_equal(frame_parse(frame, length, true, &view), FRAME_OK);
                 assert_int_equal(view.traffic_class, (traffic_class & ~3u) | ecn);
             }
-    wan_create(&wan, &scenario, CAPACITY, release);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
 }
 
 int main(void)
@@ -328,6 +418,9 @@ int main(void)
         CASE(wan_rx__each_drop_is_counted_where_it_happened),
         CASE(wan_rx__duplicates_come_out_twice),
         CASE(wan_rx__short_frames_are_padded),
+        CASE(wan_rx__pairs_share_a_link),
+        CASE(wan_rx__a_shared_link_drops),
+        CASE(wan_packets_needed__with_shared_links),
         CASE(wan_packets_needed__bandwidth_times_delay),
         CASE(wan_uplink_crowded__beyond_half_of_the_queue),
         CASE(wan_play_faults__from_the_first_packet),
