@@ -25,6 +25,8 @@ static void report_netem(const struct netem_link *link, struct report *report)
     report_u64(report, "corrupted", link->counters.corrupted);
     report_u64(report, "reordered", link->counters.reordered);
     report_u64(report, "marked", link->counters.marked);
+    report_u64(report, "background_packets", link->counters.background_packets);
+    report_u64(report, "background_drops", link->counters.background_drops);
 }
 
 static void report_links(const struct emulator *emulator, struct report *report)

@@ -271,11 +271,26 @@ static void cross_shared(struct wan *wan, const struct hold_item *packet)
     wan->owner.settle(wan->owner.context, packet->from, packet->to, packet->packet, &verdict);
 }
 
-bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns)
+bool wan_uplink_crowded(struct wan *wan, uint16_t site, uint64_t now_ns)
 {
-    const struct netem_link *uplink = &wan->sites[site].uplink;
+    struct netem_link *uplink = &wan->sites[site].uplink;
     uint64_t wait_ns = netem_config_wait_ns(&uplink->config, FULL_PACKET_WIRE_BYTES);
     return uplink->config.rate_bps != 0 && netem_queue_ns(uplink, now_ns) > wait_ns / 2;
+}
+
+/* Time begins with the first packet: the cross traffic of the links, too. */
+static void begin(struct wan *wan, uint64_t now_ns)
+{
+    uint16_t count = wan->site_count;
+    wan->first_ns = now_ns;
+    for (uint16_t site = 0; site < count; site++) {
+        netem_background_from(&wan->sites[site].uplink, now_ns);
+        netem_background_from(&wan->sites[site].downlink, now_ns);
+        for (uint16_t to = 0; to < count; to++)
+            netem_background_from(&wan->links[(uint32_t)site * count + to], now_ns);
+    }
+    for (uint16_t index = 0; index < wan->scenario->shared_count; index++)
+        netem_background_from(&wan->shared[index], now_ns);
 }
 
 struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,
@@ -284,7 +299,7 @@ struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *pac
     CHECK(from < wan->site_count && to < wan->site_count && from != to);
     uint32_t wire_bytes = wire_bytes_of(frame_bytes);
     if (wan->first_ns == TIME_NEVER)
-        wan->first_ns = now_ns;
+        begin(wan, now_ns);
     struct netem_decision up = netem_send(&wan->sites[from].uplink, wire_bytes, ip_bytes, now_ns);
     if (up.verdict != NETEM_PASS)
         return (struct wan_verdict){.verdict = up.verdict, .place = WAN_AT_UPLINK};
@@ -310,6 +325,7 @@ uint8_t wan_mark(struct wan *wan, uint16_t from, uint16_t to, const struct wan_v
 
 static void fault_link(struct netem_link *link, const struct scenario_fault *fault, uint64_t now_ns)
 {
+    netem_catch_up(link, now_ns);
     if (fault->kind == FAULT_LINK_SET) {
         struct netem_config config = link->config;
         netem_config_change(&config, &fault->set, fault->set_mask);

@@ -99,7 +99,7 @@ uint64_t wan_packets_needed(const struct scenario *scenario, uint32_t wire_bytes
 /* How many packets wan_rx takes now for certain, each of which may be duplicated. */
 uint32_t wan_room(const struct wan *wan);
 /* More than half of the site's uplink queue is taken. Never for an unlimited queue. */
-bool wan_uplink_crowded(const struct wan *wan, uint16_t site, uint64_t now_ns);
+bool wan_uplink_crowded(struct wan *wan, uint16_t site, uint64_t now_ns);
 /* A frame of frame_bytes (without FCS) holding an IP packet of ip_bytes left site `from` for site `to` at
  * now_ns, which never runs backwards. */
 struct wan_verdict wan_rx(struct wan *wan, uint16_t from, uint16_t to, void *packet, uint32_t frame_bytes,

@@ -88,3 +88,87 @@ void scenario_check_crosses(struct conf_reader *reader)
         check_packet(reader, where, cross);
     }
 }
+
+/* ---- matrices.cross_mbps on interfaces ---- */
+
+/* What of `part` is left behind a shaper to which `sum` comes. */
+static uint64_t passed_bps(uint64_t part_bps, uint64_t sum_bps, uint64_t rate_bps)
+{
+    return rate_bps == 0 || sum_bps <= rate_bps ? part_bps : muldiv64(part_bps, rate_bps, sum_bps);
+}
+
+static void spread_uplink(struct scenario *scenario, uint16_t from)
+{
+    struct netem_config *uplink = &scenario->nodes[from].uplink;
+    uint64_t sum_bps = 0;
+    for (uint16_t to = 0; to < scenario->node_count; to++)
+        sum_bps += scenario->links[from][to].background_bps;
+    uplink->background_bps = sum_bps;
+    for (uint16_t to = 0; to < scenario->node_count; to++) {
+        struct netem_config *link = &scenario->links[from][to];
+        link->background_bps = passed_bps(link->background_bps, sum_bps, uplink->rate_bps);
+    }
+}
+
+static void spread_shared(struct scenario *scenario, struct scenario_shared *shared)
+{
+    uint64_t sum_bps = 0;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint16_t from = 0; from < scenario->node_count; from++)
+            for (uint16_t to = 0; to < scenario->node_count; to++) {
+                uint64_t *link_bps = &scenario->links[from][to].background_bps;
+                if ((shared->members[from] >> to & 1) == 0)
+                    continue;
+                if (pass == 0)
+                    sum_bps += *link_bps;
+                else
+                    *link_bps = passed_bps(*link_bps, sum_bps, shared->link.rate_bps);
+            }
+    shared->link.background_bps = sum_bps;
+}
+
+static void spread_downlink(struct scenario *scenario, uint16_t to)
+{
+    uint64_t sum_bps = 0;
+    for (uint16_t from = 0; from < scenario->node_count; from++) {
+        const struct netem_config *link = &scenario->links[from][to];
+        sum_bps += passed_bps(link->background_bps, link->background_bps, link->rate_bps);
+    }
+    scenario->nodes[to].downlink.background_bps = sum_bps;
+}
+
+/* Cross traffic takes nothing from a link without a rate, which nobody means. */
+static void check_path_rates(struct conf_reader *reader)
+{
+    const struct scenario *scenario = reader->context;
+    for (uint16_t from = 0; from < scenario->node_count; from++)
+        for (uint16_t to = 0; to < scenario->node_count; to++) {
+            const struct netem_config *link = &scenario->links[from][to];
+            if (link->background_bps == 0 || link->rate_bps != 0)
+                continue;
+            conf_fault(reader, "matrices.cross_mbps",
+                       "the link [%s, %s] has no rate of which it could take some",
+                       scenario->nodes[from].name, scenario->nodes[to].name);
+            return;
+        }
+}
+
+/* Each shaper gets the sum of what reaches it: what the one before has no rate for does not come to the next. */
+void scenario_spread_cross(struct conf_reader *reader)
+{
+    struct scenario *scenario = reader->context;
+    const yaml_node_t *root = yaml_document_get_root_node(&reader->document);
+    bool given = conf_find(reader, conf_find(reader, root, "matrices"), "cross_mbps") != NULL;
+    if (!given && conf_find(reader, root, "cross_on") != NULL)
+        conf_fault(reader, "cross_on", "goes with matrices.cross_mbps");
+    if (given && scenario->cross_on == CROSS_ON_PATH)
+        check_path_rates(reader);
+    if (!given || scenario->cross_on != CROSS_ON_INTERFACES)
+        return;
+    for (uint16_t from = 0; from < scenario->node_count; from++)
+        spread_uplink(scenario, from);
+    for (uint16_t index = 0; index < scenario->shared_count; index++)
+        spread_shared(scenario, &scenario->shared[index]);
+    for (uint16_t to = 0; to < scenario->node_count; to++)
+        spread_downlink(scenario, to);
+}

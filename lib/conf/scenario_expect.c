@@ -58,6 +58,8 @@ const struct conf_option scenario_expect_options[] = {
      .help = "of a stream, from a symbol's first byte into the source to its last out of the sink: median"},
     {"latency_p99", OPTION_TIME, EXPECT_VALUE, .help = "the same, 99th percentile"},
     {"netem_lost", OPTION_UINT, EXPECT_VALUE, .help = "packets that the links lost"},
+    {"cross_drops", OPTION_SHARE, EXPECT_VALUE,
+     .help = "of matrices.cross_mbps, what queues refused, over all links and interfaces that it takes"},
     {STATE_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_state,
      .form = "the state of a job: done, failed, cancelled …", .help = "the state in which this job ends"},
     {TEXT_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,

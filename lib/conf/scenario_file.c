@@ -237,6 +237,9 @@ static const struct conf_option measure_options[] = {
      .help = "prints a series of rates and queues in steps so long; default: none"},
     {.type = OPTION_END}};
 
+static const struct word cross_on_words[] = {
+    {"path", CROSS_ON_PATH}, {"interfaces", CROSS_ON_INTERFACES}, {NULL, 0}};
+
 const struct conf_option scenario_file_options[] = {
     {"name", OPTION_NAME, FIELD(struct scenario_file, scenario.name), .required = true,
      .help = "name of the scenario"},
@@ -252,6 +255,10 @@ const struct conf_option scenario_file_options[] = {
     {"matrices", OPTION_MAP, .options = scenario_matrix_options,
      .help = "values of all links from CSV files, over links.default; searched beside the scenario, then in "
              "conf/data"},
+    {"cross_on", OPTION_WORD, FIELD(struct scenario_file, scenario.cross_on), .words = cross_on_words,
+     .initial = "path",
+     .help = "what matrices.cross_mbps loads: the pair's own link, or also the hosts' interfaces and the "
+             "shared links between"},
     {"shared", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.shared, scenario.shared_count),
      .options = scenario_shared_options,
      .help = "links that several pairs cross, between uplink and link: a site's egress, a provider's line"},
@@ -287,6 +294,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     scenario_read_link_list(reader);
     scenario_check_shared(reader);
     scenario_check_crosses(reader);
+    scenario_spread_cross(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);
 }

@@ -19,6 +19,8 @@ void scenario_read_node(struct conf_reader *reader, const struct conf_option *op
 /* scenario_cross.c: of one struct scenario_cross; the check comes when nodes and list have been read. */
 extern const struct conf_option scenario_cross_options[];
 void scenario_check_crosses(struct conf_reader *reader);
+/* cross_on: gives the interfaces and shared links what matrices.cross_mbps gave the links of the pairs. */
+void scenario_spread_cross(struct conf_reader *reader);
 
 /* scenario_links.c: fill scenario->links. */
 /* Of one struct netem_config. */

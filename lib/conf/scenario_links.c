@@ -10,6 +10,7 @@
 #define LINK_MTU_MIN      576
 #define LINK_MTU_MAX      65535
 #define PACKETS_MAX       16777216
+#define CROSS_MAX_BPS     100000000000ULL        /* an interface takes that of 63 pairs */
 #define POLICER_DEPTH_MIN FULL_PACKET_WIRE_BYTES /* less passes nothing */
 
 /* "1 BDP@100ms", "1.5BDP@40ms": so many times the time that a queue of one BDP takes to drain. */
@@ -262,9 +263,15 @@ static bool rate_cell(struct netem_config *link, const char *text)
     return value_parse_decimal(text, 6, &link->rate_bps) && link->rate_bps > 0;
 }
 
+static bool cross_cell(struct netem_config *link, const char *text)
+{
+    return value_parse_decimal(text, 6, &link->background_bps) && link->background_bps <= CROSS_MAX_BPS;
+}
+
 static const struct matrix rtt_matrix = {"an RTT in ms", rtt_cell};
 static const struct matrix loss_matrix = {"a loss in percent", loss_cell};
 static const struct matrix rate_matrix = {"a rate in Mbit/s above 0", rate_cell};
+static const struct matrix cross_matrix = {"a rate in Mbit/s, at most 100000", cross_cell};
 
 static void read_rtt(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                      void *field)
@@ -290,12 +297,22 @@ static void read_rate(struct conf_reader *reader, const struct conf_option *opti
     scenario_read_matrix(reader, node, &rate_matrix);
 }
 
+static void read_cross(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                       void *field)
+{
+    (void)option;
+    (void)field;
+    scenario_read_matrix(reader, node, &cross_matrix);
+}
+
 const struct conf_option scenario_matrix_options[] = {
     {"rtt_ms", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_rtt,
      .help = "RTTs in ms; half of it is the owd of each direction"},
     {"loss_percent", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_loss, .help = "loss in %"},
     {"rate_mbps", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_rate, .help = "rates in Mbit/s"},
-    {"cross_mbps", OPTION_LATER, .help = "rates of cross traffic"},
+    {"cross_mbps", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_cross,
+     .help = "wire rates in Mbit/s of evenly spaced cross traffic on each pair, all through the run; "
+             "cross_on says what it takes"},
     {.type = OPTION_END}};
 
 const struct conf_option scenario_links_options[] = {

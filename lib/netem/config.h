@@ -31,6 +31,7 @@ struct netem_config {
     uint64_t delay_some_ppb; /* this share of the packets … */
     uint64_t delay_some_ns;  /* … is delayed by this much more (may be overtaken) */
     uint32_t mtu;            /* largest IP packet; 0: no limit */
+    uint64_t background_bps; /* cross traffic that takes part in the queue, see background.h; 0: none */
 };
 
 /* What a change may name: bits of a mask. */

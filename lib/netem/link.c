@@ -42,6 +42,7 @@ void netem_init(struct netem_link *link, const struct netem_config *config, uint
     if (departures != NULL)
         link->departures_mask = departures_places - 1;
     rng_init(&link->rng, seed);
+    netem_background_init(&link->background, config->background_bps, seed);
     configure(link, config);
 }
 
@@ -64,9 +65,16 @@ static uint64_t shaper_ns(const struct netem_link *link, uint64_t now_ns)
     return link->down && link->down_holds ? MAX(now_ns, link->up_ns) : now_ns;
 }
 
-uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns)
+/* Time that a packet arriving now waits, the background up to now taken in. */
+static uint64_t backlog_ns(const struct netem_link *link, uint64_t now_ns)
 {
     return elapsed_ns(link->busy_until_ns, shaper_ns(link, now_ns));
+}
+
+uint64_t netem_queue_ns(struct netem_link *link, uint64_t now_ns)
+{
+    netem_catch_up(link, now_ns);
+    return backlog_ns(link, now_ns);
 }
 
 static bool queue_is_full(struct netem_link *link, uint32_t wire_bytes, uint64_t now_ns)
@@ -77,7 +85,7 @@ static bool queue_is_full(struct netem_link *link, uint32_t wire_bytes, uint64_t
             link->departures_tail++;
     if (link->config.queue_unit == NETEM_QUEUE_PACKETS)
         return link->departures_head - link->departures_tail > link->config.queue_limit;
-    uint64_t wait_ns = netem_queue_ns(link, now_ns);
+    uint64_t wait_ns = backlog_ns(link, now_ns);
     if (wait_ns <= link->queue_ns_max)
         return false;
     uint64_t least_bytes = (uint64_t)link->config.queue_min_packets * wire_bytes;
@@ -106,6 +114,38 @@ static uint64_t occupy(struct netem_link *link, uint32_t wire_bytes, uint64_t no
         link->departures[link->departures_head++ & link->departures_mask] = link->busy_until_ns;
     }
     return link->busy_until_ns;
+}
+
+void netem_background_from(struct netem_link *link, uint64_t now_ns)
+{
+    if (link->background.rate_bps != 0)
+        link->background.next_ns += now_ns;
+}
+
+/* The next packet of the background, whose turn it is. */
+static void take_background(struct netem_link *link)
+{
+    uint64_t at_ns = link->background.next_ns;
+    if (link->down && at_ns >= link->up_ns)
+        link->down = false;
+    link->counters.background_packets++;
+    if ((link->down && !link->down_holds) || queue_is_full(link, FULL_PACKET_WIRE_BYTES, at_ns))
+        link->counters.background_drops++;
+    else
+        occupy(link, FULL_PACKET_WIRE_BYTES, at_ns);
+    netem_background_step(&link->background);
+}
+
+void netem_catch_up(struct netem_link *link, uint64_t now_ns)
+{
+    struct netem_background *background = &link->background;
+    bool keeps_up = link->config.rate_bps == 0 || background->rate_bps <= link->config.rate_bps;
+    while (background->next_ns <= now_ns) {
+        /* A link that keeps up and is idle is so again whenever the next one comes: the last one counts. */
+        if (keeps_up && !link->down && link->busy_until_ns <= background->next_ns)
+            link->counters.background_packets += netem_background_skip(background, now_ns);
+        take_background(link);
+    }
 }
 
 /* Delay, jitter and order of one packet (or of its copy) that left the shaper at depart_ns. */
@@ -169,13 +209,15 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
     CHECK(wire_bytes < WIRE_BYTES_MAX && ip_bytes <= wire_bytes);
     const struct netem_config *config = &link->config;
     struct netem_decision decision = {.depart_ns = now_ns};
+    if (link->background.next_ns <= now_ns)
+        netem_catch_up(link, now_ns);
     link->counters.packets++;
     link->counters.bytes += wire_bytes;
     decision.verdict = admit(link, wire_bytes, ip_bytes, now_ns);
     if (decision.verdict != NETEM_PASS)
         return decision;
 
-    decision.congested = config->ecn_ns != 0 && netem_queue_ns(link, now_ns) > config->ecn_ns;
+    decision.congested = config->ecn_ns != 0 && backlog_ns(link, now_ns) > config->ecn_ns;
     decision.depart_ns = occupy(link, wire_bytes, now_ns);
     if (is_lost(link)) {
         decision.verdict = NETEM_LOST;

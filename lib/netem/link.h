@@ -15,6 +15,11 @@
  * netem_mark does for the caller, who knows the header; the full queue still drops. A duplicate is made
  * behind the shaper: it takes no link time, has its own jitter and shares the original's corruption.
  *
+ * The background (cross traffic at config.background_bps) joins at the queue, behind the policer: its packets
+ * take the shaper's time, wait, and are refused by the full queue as others are; they draw nothing, and what
+ * becomes of them further on is nobody's affair. The decisions are exactly those that would be made if each of
+ * them were sent.
+ *
  * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ± one
  * packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
 #pragma once
@@ -23,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/rng.h"
+#include "netem/background.h"
 #include "netem/bucket.h"
 #include "netem/config.h"
 
@@ -52,12 +58,14 @@ struct netem_decision {
 struct netem_counters {
     uint64_t packets, bytes, lost, queue_drops, policer_drops, too_long, down_drops;
     uint64_t lost_burst, duplicated, corrupted, reordered, marked;
+    uint64_t background_packets, background_drops; /* not in the others; up to the last catch-up */
 };
 
 struct netem_link {
     struct netem_config config;
     struct rng rng;
     struct netem_bucket policer;
+    struct netem_background background;
     bool has_burst, in_burst;
     uint64_t queue_ns_max;     /* the queue limit as waiting time; UINT64_MAX: none of that kind */
     uint64_t busy_until_ns;    /* the shaper's last departure */
@@ -77,8 +85,14 @@ struct netem_link {
  * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
+/* Takes in the background's packets that come by now_ns; nothing where there are none. netem_send and
+ * netem_queue_ns do it themselves; it is to be called before a change of the link and before its counters
+ * of the background are read. */
+void netem_catch_up(struct netem_link *link, uint64_t now_ns);
+/* The background begins at now_ns instead of 0; before anything else is asked of the link. */
+void netem_background_from(struct netem_link *link, uint64_t now_ns);
 /* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept.
- * A policer starts full when its values differ from those before. */
+ * A policer starts full when its values differ from those before. The background stays as it is. */
 void netem_set(struct netem_link *link, const struct netem_config *config);
 /* Down from now until up_ns. With `holds` (up_ns < 2^62) packets wait and leave at the link's rate from up_ns
  * on, within the queue's limits; else they are dropped. What is under way stays as decided. */
@@ -87,8 +101,9 @@ void netem_down(struct netem_link *link, bool holds, uint64_t up_ns);
  * of time. */
 struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
                                  uint64_t now_ns);
-/* Time that a packet arriving now would wait for the shaper. */
-uint64_t netem_queue_ns(const struct netem_link *link, uint64_t now_ns);
+/* Time that a packet arriving now would wait for the shaper; calls come in order of time, also with those of
+ * netem_send. */
+uint64_t netem_queue_ns(struct netem_link *link, uint64_t now_ns);
 /* The ECN field (two bits) with which a packet that came with `ecn` goes on: CE when it is ECN-capable and
  * the decision says congested. */
 uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn);

@@ -8,6 +8,7 @@
 
 static void change_link(const struct sim *sim, const struct scenario_fault *fault, struct netem_link *link)
 {
+    netem_catch_up(link, sim->now_ns);
     if (fault->kind == FAULT_LINK_SET) {
         struct netem_config config = link->config;
         netem_config_change(&config, &fault->set, fault->set_mask);

@@ -254,15 +254,43 @@ static void gather_flows(const struct sim *sim, struct sim_result *result)
         gather_flow(sim, &sim->cross.flows[flow], &result->flows[result->flow_count++]);
 }
 
+/* The background is taken in only when a link is asked for something. */
+static void gather_background(const struct sim *sim, struct netem_link *link, struct sim_result *result)
+{
+    netem_catch_up(link, sim->now_ns);
+    result->background.packets += link->counters.background_packets;
+    result->background.drops += link->counters.background_drops;
+}
+
+static void gather_backgrounds(struct sim *sim, struct sim_result *result)
+{
+    uint16_t count = sim->net.count;
+    for (uint32_t index = 0; index < (uint32_t)count * count; index++) {
+        struct netem_link *link = &sim->net.pairs[index].link;
+        gather_background(sim, link, result);
+        result->background.rate_bps += link->config.background_bps;
+        result->background.pairs += link->config.background_bps != 0;
+    }
+    for (uint16_t host = 0; host < count; host++) {
+        gather_background(sim, &sim->net.ports[host].uplink, result);
+        gather_background(sim, &sim->net.ports[host].downlink, result);
+    }
+    for (uint16_t index = 0; index < sim->net.shared_count; index++)
+        gather_background(sim, &sim->net.shared[index].link, result);
+}
+
 static void gather_shared(const struct sim *sim, struct sim_result *result)
 {
     result->shared_count = sim->net.shared_count;
     for (uint16_t index = 0; index < result->shared_count; index++) {
         const struct net_shared *shared = &sim->net.shared[index];
+        const struct netem_counters *counters = &shared->link.counters;
+        uint64_t background = counters->background_packets - counters->background_drops;
         result->shared[index] = (struct result_shared){.packets = shared->link.counters.packets,
                                                        .queue_drops = shared->link.counters.queue_drops,
                                                        .down_drops = shared->link.counters.down_drops,
-                                                       .carried_bytes = shared->carried_bytes};
+                                                       .carried_bytes = shared->carried_bytes +
+                                                                        background * FULL_PACKET_WIRE_BYTES};
     }
 }
 
@@ -287,6 +315,7 @@ void gather(struct sim *sim, struct sim_result *result)
             if (from != to)
                 gather_edge(sim, from, to, result);
     gather_flows(sim, result);
+    gather_backgrounds(sim, result);
     gather_shared(sim, result);
     for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
         result->faults[fault] = (struct result_fault){

@@ -40,6 +40,7 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
         {"latency_p50", result_latency_ns(result, 50)},
         {"latency_p99", result_latency_ns(result, 99)},
         {"netem_lost", result_netem_lost(result)},
+        {"cross_drops", result_cross_drops(result)},
     };
     for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++) {
         if (strcmp(values[index].name, name) != 0)

@@ -134,6 +134,12 @@ uint64_t result_verified(const struct sim_result *result)
     return sum;
 }
 
+uint64_t result_cross_drops(const struct sim_result *result)
+{
+    const struct result_background *background = &result->background;
+    return background->packets == 0 ? 0 : muldiv64(background->drops, NS_PER_S, background->packets);
+}
+
 uint64_t result_failed_jobs(const struct sim_result *result)
 {
     uint64_t sum = 0;
@@ -261,6 +267,12 @@ static void report_lists(const struct sim_result *result, const struct scenario 
         report_edge(&result->edges[edge], scenario, report);
     report_table_end(report);
     result_flow_report(result, scenario, report);
+    report_object(report, "background");
+    report_u64(report, "pairs", result->background.pairs);
+    report_u64(report, "rate_bps", result->background.rate_bps);
+    report_u64(report, "packets", result->background.packets);
+    report_u64(report, "queue_drops", result->background.drops);
+    report_object_end(report);
     result_shared_report(result, scenario, report);
     report_table(report, "probes");
     report_table_end(report);

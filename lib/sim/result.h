@@ -83,6 +83,13 @@ struct result_flow {
     uint64_t *seconds;      /* wire bytes delivered */
 };
 
+/* Cross traffic of matrices.cross_mbps, over all links and shapers that it takes: a packet counts at each. */
+struct result_background {
+    uint64_t packets, drops;
+    uint64_t rate_bps; /* on the links of the pairs */
+    uint32_t pairs;    /* that have some */
+};
+
 /* A shared link, in the order of the scenario. */
 struct result_shared {
     uint64_t packets; /* offered, those of cross traffic included */
@@ -110,6 +117,7 @@ struct sim_result {
     struct result_edge *edges;
     uint32_t flow_count;
     struct result_flow *flows;
+    struct result_background background;
     uint16_t shared_count;
     struct result_shared shared[SCENARIO_SHARED_MAX];
     uint32_t flow_seconds; /* of each series */
@@ -155,8 +163,12 @@ void result_flow_report(const struct sim_result *result, const struct scenario *
                         struct report *report);
 bool result_flow_rate(const struct sim_result *result, const char *name, uint64_t *rate_bps);
 
-/* The shared links' table (result_shared.c), and the value of an expectation "shared_drops.NAME" (packets) or
- * "shared_load.NAME" (ppb of its rate in the scenario, over the whole run); false: there is no such link. */
+/* Share of the background's packets that queues refused, in ppb. */
+uint64_t result_cross_drops(const struct sim_result *result);
+
+/* The shared links' table (result_shared.c), and the value of an expectation "shared_drops.NAME" (packets of the
+ * background left out) or "shared_load.NAME" (ppb of its rate in the scenario, over the whole run); false: there
+ * is no such link. */
 void result_shared_report(const struct sim_result *result, const struct scenario *scenario,
                           struct report *report);
 bool result_shared_value(const struct sim_result *result, const struct scenario *scenario, const char *name,

@@ -73,6 +73,11 @@ struct scenario_fault {
 #define SCENARIO_FLOWS_MAX      1024 /* of cross traffic, `count` of each included */
 #define SCENARIO_LOOP_BYTES_MIN 256  /* of a closed loop's packets: what its acks tell must fit */
 
+/* What the cross traffic of matrices.cross_mbps takes: the pair's own link, or also both hosts' interfaces and
+ * the shared links of its way. It is the background of their link models (netem/background.h), filled in by
+ * the reader. */
+enum scenario_cross_on { CROSS_ON_PATH, CROSS_ON_INTERFACES };
+
 /* Other traffic than that of the nodes. cbr: evenly spaced; poisson: exponential gaps; onoff: cbr at rate_bps
  * while on; the rest are closed loops that send as much as they can, within rate_bps when that is given. */
 #define CROSS_KINDS(ROW)                                                                                     \
@@ -109,7 +114,7 @@ enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
 /* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
  * data packets), repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> text.<job> (words
- * in it), netem_lost, those of result_meter_value, flow.<number>, shared_drops.<name>, shared_load.<name>
+ * in it), netem_lost, those of result_meter_value, flow.<number>, cross_drops (ppb), shared_drops.<name>, shared_load.<name>
  * (ppb), and any counter as counters.<name>. */
 struct scenario_expect {
     char name[64];
@@ -145,6 +150,7 @@ struct scenario {
     struct scenario_job jobs[SCENARIO_JOBS_MAX];
     uint16_t fault_count;
     struct scenario_fault faults[SCENARIO_FAULTS_MAX]; /* in order of time */
+    uint8_t cross_on;                                  /* enum scenario_cross_on */
     uint16_t cross_count;
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
     uint16_t shared_count;

@@ -104,6 +104,8 @@ static void dump_link(FILE *out, const struct netem_config *link)
                 link->queue_min_packets, U64(link->ecn_ns), U64(link->policer_bps),
                 U64(link->policer_depth_bytes), U64(link->burst.enter_ppb), U64(link->burst.leave_ppb),
                 U64(link->burst.loss_ppb), U64(link->burst.gap_loss_ppb));
+    if (link->background_bps != 0)
+        fprintf(out, "       background=%llu\n", U64(link->background_bps));
 }
 
 static void dump_cross(FILE *out, const struct scenario_cross *cross)

@@ -207,6 +207,128 @@ static void sim_run__traces_every_step(void **state)
     free(scenario);
 }
 
+/* The same cross traffic between all pairs, once in packets, once as background. */
+static void add_cross(struct scenario *scenario, uint64_t rate_bps, bool packets)
+{
+    uint16_t count = scenario->node_count;
+    for (uint16_t from = 0; from < count; from++)
+        for (uint16_t to = 0; to < count; to++) {
+            if (from == to)
+                continue;
+            if (packets)
+                scenario->crosses[scenario->cross_count++] = (struct scenario_cross){.from = from,
+                                                                                     .to = to,
+                                                                                     .kind = CROSS_CBR,
+                                                                                     .rate_bps = rate_bps,
+                                                                                     .stop_ns = TIME_NEVER,
+                                                                                     .packet_bytes = 1500,
+                                                                                     .count = 1};
+            else
+                scenario->links[from][to].background_bps = rate_bps;
+        }
+    for (uint16_t node = 0; node < count && !packets; node++) {
+        scenario->nodes[node].uplink.background_bps = (count - 1u) * rate_bps;
+        scenario->nodes[node].downlink.background_bps = (count - 1u) * rate_bps;
+    }
+}
+
+static struct sim_result run_beside(uint64_t port_bps, uint64_t link_bps, uint64_t cross_bps, bool packets)
+{
+    struct scenario *scenario = scenario_new(3, 40000000);
+    scenario->jobs[0].spec.congestion = PART_CONGESTION_BQL;
+    scenario->jobs[0].spec.metric = PLAN_METRIC_STAR; /* all RTTs are equal: no tree is better */
+    for (uint16_t from = 0; from < 3; from++) {
+        scenario->nodes[from].uplink.rate_bps = port_bps;
+        scenario->nodes[from].downlink.rate_bps = port_bps;
+        for (uint16_t to = 0; to < 3; to++) {
+            struct netem_config *link = &scenario->links[from][to];
+            link->rate_bps = link_bps;
+            link->queue_unit = NETEM_QUEUE_NS;
+            link->queue_limit = 50 * NS_PER_MS;
+        }
+    }
+    add_cross(scenario, cross_bps, packets);
+    struct sim_result result = run(scenario, 1);
+    assert_good(&result, scenario);
+    free(scenario);
+    return result;
+}
+
+/* Cross traffic that only the links feel, and on the interfaces: a run takes as long as with the same flows in
+ * packets. */
+static void sim_run__background_acts_as_flows(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t port_bps, link_bps, cross_bps;
+    } rows[] = {{1000 * MBPS, 100 * MBPS, 40 * MBPS}, {100 * MBPS, 0, 25 * MBPS}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct sim_result background =
+            run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, false);
+        struct sim_result packets =
+            run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, true);
+        assert_in_range(background.time_ns, packets.time_ns * 98 / 100, packets.time_ns * 102 / 100);
+        assert_true(background.events < packets.events);
+        result_free(&background);
+        result_free(&packets);
+    }
+}
+
+/* 64 nodes with cross traffic between any two of them: 4032 flows, and no event for any of their packets. */
+static void sim_run__a_full_matrix_costs_no_events(void **state)
+{
+    (void)state;
+    uint64_t events[2];
+    for (int cross = 0; cross < 2; cross++) {
+        struct scenario *scenario = scenario_new(64, 500000);
+        scenario->jobs[0].spec.to_all = false;
+        scenario->jobs[0].spec.receiver_count = 1;
+        name_copy(scenario->jobs[0].spec.receivers[0], NAME_BYTES, "n63");
+        if (cross != 0)
+            add_cross(scenario, MBPS / 10, false);
+        struct sim_result result = run(scenario, 1);
+        assert_good(&result, scenario);
+        events[cross] = result.events;
+        if (cross != 0) {
+            uint64_t packets_a_hop = muldiv64(result.end_ns, MBPS / 10, 1538ULL * 8 * NS_PER_S) * 4032;
+            assert_int_equal(result.background.pairs, 4032);
+            assert_in_range(result.background.packets, packets_a_hop * 3 - 3, packets_a_hop * 3 + 3 * 4032);
+            assert_true(result.background.drops < result.background.packets / 100);
+        }
+        result_free(&result);
+        free(scenario);
+    }
+    assert_in_range(events[1], events[0] * 9 / 10, events[0] * 11 / 10);
+}
+
+/* Two pairs behind a shared link, of which cross traffic takes a third: its load is both. */
+static void sim_run__background_on_a_shared_link(void **state)
+{
+    (void)state;
+    struct scenario *scenario = scenario_new(3, 20000000);
+    scenario->shared_count = 1;
+    scenario->shared[0] = (struct scenario_shared){.name = "egress",
+                                                   .link = {.rate_bps = 60 * MBPS,
+                                                            .queue_unit = NETEM_QUEUE_NS,
+                                                            .queue_limit = 50 * NS_PER_MS,
+                                                            .background_bps = 20 * MBPS},
+                                                   .members = {1u << 1 | 1u << 2}};
+    struct sim_result result = run(scenario, 1);
+    assert_good(&result, scenario);
+    uint64_t load_ppb, drops;
+    assert_true(result_shared_value(&result, scenario, "shared_load.egress", &load_ppb));
+    assert_true(result_shared_value(&result, scenario, "shared_drops.egress", &drops));
+    assert_false(result_shared_value(&result, scenario, "shared_load.other", &load_ppb));
+    uint64_t own_bytes =
+        result.shared[0].carried_bytes - (result.background.packets - result.background.drops) * 1538;
+    assert_in_range(own_bytes, 20000000, 50000000);
+    assert_in_range(result.background.packets, result.end_ns / 615200 - 1, result.end_ns / 615200 + 1);
+    assert_true(load_ppb > 400000000);
+    assert_int_equal(drops, result.shared[0].queue_drops);
+    result_free(&result);
+    free(scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +336,9 @@ int main(void)
         cmocka_unit_test(sim_run__same_seed_same_digest),
         cmocka_unit_test(sim_run__absent_node_fails_the_job_by_name),
         cmocka_unit_test(sim_run__traces_every_step),
+        cmocka_unit_test(sim_run__background_acts_as_flows),
+        cmocka_unit_test(sim_run__a_full_matrix_costs_no_events),
+        cmocka_unit_test(sim_run__background_on_a_shared_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,6 +354,25 @@ static void wan_rx__a_shared_link_drops(void **state)
     scenario.shared_count = 0;
 }
 
+/* Cross traffic of a matrix begins with the first packet, whatever the clock says, and takes its share. */
+static void wan_rx__beside_the_background(void **state)
+{
+    (void)state;
+    const uint64_t first_ns = 86400 * NS_PER_S;
+    scenario.links[0][1].rate_bps = 100000000;
+    scenario.links[0][1].background_bps = 60000000;
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    for (unsigned sent = 0; sent < 1000; sent++) {
+        assert_int_equal(send(0, 1, 1, first_ns + sent * 400000ULL), NETEM_PASS); /* 30 Mbit/s */
+        void *packets[32];
+        wan_sent(&wan, 1, due(1, packets, first_ns + sent * 400000ULL), first_ns);
+    }
+    /* 400 ms of 60 Mbit/s, not a day */
+    assert_in_range(wan_link(&wan, 0, 1)->counters.background_packets, 1949, 1951);
+    assert_int_equal(wan_link(&wan, 0, 1)->counters.background_drops, 0);
+    assert_int_equal(wan_link(&wan, 0, 1)->counters.packets, 1000);
+}
+
 /* What its queue holds needs room as well. */
 static void wan_packets_needed__with_shared_links(void **state)
 {
@@ -421,6 +440,7 @@ int main(void)
         CASE(wan_rx__pairs_share_a_link),
         CASE(wan_rx__a_shared_link_drops),
         CASE(wan_packets_needed__with_shared_links),
+        CASE(wan_rx__beside_the_background),
         CASE(wan_packets_needed__bandwidth_times_delay),
         CASE(wan_uplink_crowded__beyond_half_of_the_queue),
         CASE(wan_play_faults__from_the_first_packet),
