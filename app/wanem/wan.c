@@ -275,7 +275,9 @@ bool wan_uplink_crowded(struct wan *wan, uint16_t site, uint64_t now_ns)
 {
     struct netem_link *uplink = &wan->sites[site].uplink;
     uint64_t wait_ns = netem_config_wait_ns(&uplink->config, FULL_PACKET_WIRE_BYTES);
-    return uplink->config.rate_bps != 0 && netem_queue_ns(uplink, now_ns) > wait_ns / 2;
+    /* Before the first packet nothing waits, and the cross traffic has not begun. */
+    return wan->first_ns != TIME_NEVER && uplink->config.rate_bps != 0 &&
+           netem_queue_ns(uplink, now_ns) > wait_ns / 2;
 }
 
 /* Time begins with the first packet: the cross traffic of the links, too. */

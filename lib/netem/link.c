@@ -123,7 +123,7 @@ void netem_background_from(struct netem_link *link, uint64_t now_ns)
 }
 
 /* The next packet of the background, whose turn it is. */
-static void take_background(struct netem_link *link)
+static void take_next(struct netem_link *link)
 {
     uint64_t at_ns = link->background.next_ns;
     if (link->down && at_ns >= link->up_ns)
@@ -136,7 +136,7 @@ static void take_background(struct netem_link *link)
     netem_background_step(&link->background);
 }
 
-void netem_catch_up(struct netem_link *link, uint64_t now_ns)
+void netem_take_background(struct netem_link *link, uint64_t now_ns)
 {
     struct netem_background *background = &link->background;
     bool keeps_up = link->config.rate_bps == 0 || background->rate_bps <= link->config.rate_bps;
@@ -144,7 +144,7 @@ void netem_catch_up(struct netem_link *link, uint64_t now_ns)
         /* A link that keeps up and is idle is so again whenever the next one comes: the last one counts. */
         if (keeps_up && !link->down && link->busy_until_ns <= background->next_ns)
             link->counters.background_packets += netem_background_skip(background, now_ns);
-        take_background(link);
+        take_next(link);
     }
 }
 
@@ -209,8 +209,7 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
     CHECK(wire_bytes < WIRE_BYTES_MAX && ip_bytes <= wire_bytes);
     const struct netem_config *config = &link->config;
     struct netem_decision decision = {.depart_ns = now_ns};
-    if (link->background.next_ns <= now_ns)
-        netem_catch_up(link, now_ns);
+    netem_catch_up(link, now_ns);
     link->counters.packets++;
     link->counters.bytes += wire_bytes;
     decision.verdict = admit(link, wire_bytes, ip_bytes, now_ns);

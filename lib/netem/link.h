@@ -85,10 +85,6 @@ struct netem_link {
  * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
-/* Takes in the background's packets that come by now_ns; nothing where there are none. netem_send and
- * netem_queue_ns do it themselves; it is to be called before a change of the link and before its counters
- * of the background are read. */
-void netem_catch_up(struct netem_link *link, uint64_t now_ns);
 /* The background begins at now_ns instead of 0; before anything else is asked of the link. */
 void netem_background_from(struct netem_link *link, uint64_t now_ns);
 /* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept.
@@ -107,3 +103,14 @@ uint64_t netem_queue_ns(struct netem_link *link, uint64_t now_ns);
 /* The ECN field (two bits) with which a packet that came with `ecn` goes on: CE when it is ECN-capable and
  * the decision says congested. */
 uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn);
+/* What netem_catch_up does where some have come. */
+void netem_take_background(struct netem_link *link, uint64_t now_ns);
+
+/* Takes in the background's packets that come by now_ns; nothing where there are none. netem_send and
+ * netem_queue_ns do it themselves; it is to be called before a change of the link and before its counters of
+ * the background are read. */
+static inline void netem_catch_up(struct netem_link *link, uint64_t now_ns)
+{
+    if (link->background.next_ns <= now_ns)
+        netem_take_background(link, now_ns);
+}

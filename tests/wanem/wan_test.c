@@ -361,7 +361,10 @@ static void wan_rx__beside_the_background(void **state)
     const uint64_t first_ns = 86400 * NS_PER_S;
     scenario.links[0][1].rate_bps = 100000000;
     scenario.links[0][1].background_bps = 60000000;
+    scenario.nodes[0].uplink.background_bps = 60000000;
     wan_create(&wan, &scenario, CAPACITY, &owner);
+    assert_false(wan_uplink_crowded(&wan, 0, first_ns));
+    assert_int_equal(wan.sites[0].uplink.counters.background_packets, 0);
     for (unsigned sent = 0; sent < 1000; sent++) {
         assert_int_equal(send(0, 1, 1, first_ns + sent * 400000ULL), NETEM_PASS); /* 30 Mbit/s */
         void *packets[32];
