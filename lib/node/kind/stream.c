@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/flow/edges.h"
 #include "node/flow/flow.h"
 #include "node/kind/stream_parts.h"
 
@@ -48,8 +49,19 @@ static void on_start(struct node *node, struct job *job, uint64_t now_ns)
         settle(node, job);
 }
 
+/* Who is gone for good, or takes no message, holds up nobody, however patient the job is with the slow. */
+static void drop_lost(struct node *node, struct job *job)
+{
+    for (uint16_t child = 0; child < job->children.count && !job->controls.paused; child++) {
+        const struct peer *peer = &node->peers[job->children.of[child].peer];
+        if (peer_is_lost(node, peer) || peer_is_deaf(node, peer))
+            edges_drop(node, job, peer->index);
+    }
+}
+
 static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
+    drop_lost(node, job);
     if (job->stream->end_due != 0)
         stream_tell_end(node, job);
     if (job->stream->drop_due != 0)

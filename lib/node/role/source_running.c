@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/flow/edges.h"
 #include "node/job/object_kind.h"
 #include "node/kind/stream.h"
 #include "node/role/controls.h"
@@ -66,37 +67,88 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     core_wake_jobs(node, now_ns);
 }
 
-/* Name of the site's parent when that one is silent; NULL else. */
-static const char *silent_parent(const struct node *node, const struct job *job, const struct site *site)
+static bool is_down(const struct node *node, const struct site *site)
+{
+    return node->peers[site->peer].state != PEER_UP;
+}
+
+/* Nothing of it was heard for the stall timeout: a path that was dark for less is no reason to give up. */
+static bool is_silent(const struct node *node, const struct site *site)
+{
+    const struct peer *peer = &node->peers[site->peer];
+    uint64_t since_ns = MIN(peer->heard_ns, peer->down_since_ns);
+    return is_down(node, site) && core_lived_ns(node) >= later_ns(since_ns, node->config.stall_timeout_ns);
+}
+
+/* It is there and tells nothing of the job, as if it had let go of it (a site tells life far more often). */
+static bool is_mute(const struct node *node, const struct site *site)
+{
+    return !is_down(node, site) &&
+           core_lived_ns(node) >= later_ns(site->told_ns, node->config.stall_timeout_ns);
+}
+
+/* Of a stream, which waits for whoever is slow: nothing goes through this site any more; NULL: it may. */
+static const char *why_lost(const struct node *node, const struct site *site)
+{
+    if (is_silent(node, site))
+        return "does not answer";
+    if (is_mute(node, site))
+        return "tells nothing of the job";
+    return peer_is_deaf(node, &node->peers[site->peer]) ? "takes no messages" : NULL;
+}
+
+/* The nearest site on the way down to this one that does not answer, or that a stream has lost; NULL: none. */
+static const struct site *lost_above(const struct node *node, const struct job *job, const struct site *site)
 {
     uint16_t index = source_node_of_site(job, site);
     int parent = index == PEER_NONE ? -1 : plan_parent(&job->source->plan.trees[0], index);
-    if (parent <= 0)
-        return NULL;
-    const struct site *above = source_site_of_node(job, (uint16_t)parent);
-    return node->peers[above->peer].state != PEER_UP ? above->name : NULL;
+    for (; parent > 0; parent = plan_parent(&job->source->plan.trees[0], (uint16_t)parent)) {
+        const struct site *above = source_site_of_node(job, (uint16_t)parent);
+        if (job->kind->endless ? why_lost(node, above) != NULL : is_down(node, above))
+            return above;
+    }
+    return NULL;
+}
+
+/* A stream goes on when its input does; who is too slow for it is the window's question. */
+static void check_stream(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
+{
+    const char *why = why_lost(node, site);
+    const struct site *above = why == NULL ? lost_above(node, job, site) : NULL;
+    char text[CONTROL_TEXT_BYTES];
+    if (why == NULL && above == NULL)
+        return;
+    if (why != NULL)
+        edges_drop(node, job, site->peer);
+    if (site->ended || !site->receiver)
+        return;
+    unsigned seconds = (unsigned)(node->config.stall_timeout_ns / NS_PER_S);
+    if (why != NULL)
+        snprintf(text, sizeof(text), "%s for more than %u s", why, seconds);
+    else
+        snprintf(text, sizeof(text), "cut off: %s above it %s", above->name, why_lost(node, above));
+    source_site_ended(site, SITE_FAILED, text, now_ns);
 }
 
 static void check_stall(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
 {
-    const struct peer *peer = &node->peers[site->peer];
-    bool silent = peer->state != PEER_UP;
     uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
+    if (site->ended || !site->receiver)
+        return;
     /* A site that holds everything may take its time to sync its disk, as long as it says that it does. */
-    bool syncing = !silent && is_finishing(job, site) && lived_ns < later_ns(site->told_ns, stall_ns) &&
+    bool syncing = !is_silent(node, site) && is_finishing(job, site) &&
+                   lived_ns < later_ns(site->told_ns, stall_ns) &&
                    lived_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
     if (syncing || lived_ns < later_ns(site->progress_ns, stall_ns))
         return;
     unsigned seconds = (unsigned)((lived_ns - site->progress_ns) / NS_PER_S);
-    const char *parent = silent_parent(node, job, site);
-    /* A stream goes on when its input does; who is too slow for it is the window's question. */
-    if (job->kind->endless && !silent && parent == NULL)
-        return;
+    const struct site *above = lost_above(node, job, site);
     char text[CONTROL_TEXT_BYTES];
-    if (silent)
+    if (is_down(node, site))
         snprintf(text, sizeof(text), "does not answer for %u s", seconds);
-    else if (parent != NULL)
-        snprintf(text, sizeof(text), "no progress for %u s: its parent %s does not answer", seconds, parent);
+    else if (above != NULL)
+        snprintf(text, sizeof(text), "no progress for %u s: %s above it does not answer", seconds,
+                 above->name);
     else
         snprintf(text, sizeof(text), "no progress for %u s", seconds);
     source_site_ended(site, SITE_FAILED, text, now_ns);
@@ -143,7 +195,12 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
         struct site *site = &job->source->sites[index];
         if (job->controls.paused)
             site->progress_ns = core_lived_ns(node);
-        if (!site->ended && site->receiver)
+        /* While it is away it can't tell; once it is back it has the stall timeout for that. */
+        if (job->controls.paused || is_down(node, site))
+            site->told_ns = core_lived_ns(node);
+        if (job->kind->endless && !job->controls.paused)
+            check_stream(node, job, site, now_ns);
+        else if (!job->kind->endless)
             check_stall(node, job, site, now_ns);
         if (!site->ended && site->receiver)
             all_ended = false;
