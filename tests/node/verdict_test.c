@@ -115,6 +115,24 @@ static void source_stream__short_darkness_costs_nobody(void **state)
     world_end(&world);
 }
 
+/* Longer than its window: blocks do not age meanwhile. */
+static void stream_judge_slow__not_while_paused(void **state)
+{
+    (void)state;
+    begin(3, 30000000);
+    struct job_spec spec = stream_spec("s", PART_SLOW_DROP);
+    spec.window_ns = 4 * NS_PER_S;
+    spec.controls.rate_cap_bps = 100000000;
+    run(&spec);
+    pass(NS_PER_S);
+    set_paused("s", true);
+    pass(10 * NS_PER_S);
+    set_paused("s", false);
+    run_until_over(0, "s", 60 * NS_PER_S);
+    assert_state(0, "s", JOB_DONE);
+    world_end(&world);
+}
+
 static uint64_t slow_finish(const struct disk_request *request, struct disk_reply *reply)
 {
     (void)reply;
@@ -141,6 +159,7 @@ int main(void)
         cmocka_unit_test(source_stream__site_that_let_go_ends),
         cmocka_unit_test(source_stream__deaf_site_ends),
         cmocka_unit_test(source_stream__short_darkness_costs_nobody),
+        cmocka_unit_test(stream_judge_slow__not_while_paused),
         cmocka_unit_test(source_running__short_darkness_ends_no_finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

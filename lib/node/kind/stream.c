@@ -43,6 +43,7 @@ static void on_start(struct node *node, struct job *job, uint64_t now_ns)
     (void)now_ns;
     job->stream->marks[0] = (struct stream_mark){.at_ns = core_lived_ns(node)};
     job->stream->mark_next = 1;
+    job->stream->judged_ns = core_lived_ns(node);
     if (job->source != NULL)
         stream_feed(node, job);
     else

@@ -5,7 +5,8 @@
  * sink. With `slow: drop`,
  *   - when the window is full, whoever lacks its oldest block and more than half of it ends, provided that
  *     somebody else here has all but a quarter of it, and so would stand still for the slow one;
- *   - when the oldest block is older than the job's `window`, whoever lacks it ends.
+ *   - when the oldest block is older than the job's `window`, whoever lacks it ends. While the job is paused,
+ *     no block grows older, and nobody is judged.
  * In all other cases the window waits: the source stops reading its input, a site takes nothing more from its
  * parent. */
 #pragma once
@@ -20,7 +21,7 @@
 
 /* How far the stream had come at a time: what tells the age of blocks. */
 struct stream_mark {
-    uint64_t at_ns; /* lived */
+    uint64_t at_ns; /* lived, without pauses */
     uint64_t block;
 };
 
@@ -44,6 +45,7 @@ struct job_stream {
     uint64_t room_told;
     struct stream_mark marks[STREAM_MARKS];
     uint32_t mark_next;
+    uint64_t judged_ns, paused_ns; /* lived: when it was last judged; what pauses have taken */
 };
 
 extern const struct object_kind stream_kind;

@@ -16,20 +16,31 @@ static uint64_t window_symbols(const struct job *job)
     return job->geometry.symbols;
 }
 
+/* Blocks age while the job may send: what a pause takes is nobody's fault. */
+static uint64_t aging_ns(const struct node *node, struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t lived_ns = core_lived_ns(node);
+    if (job->controls.paused)
+        stream->paused_ns += lived_ns - stream->judged_ns;
+    stream->judged_ns = lived_ns;
+    return lived_ns - stream->paused_ns;
+}
+
 /* The stream's oldest block has been here for longer than the job's window in time. */
-static bool too_old(struct job *job, uint64_t lived_ns)
+static bool too_old(struct job *job, uint64_t aged_ns)
 {
     struct job_stream *stream = job->stream;
     uint64_t window_ns = job->part.fixed.stream_window_ms * NS_PER_MS;
     if (window_ns == 0)
         return false;
     const struct stream_mark *newest = &stream->marks[(stream->mark_next + STREAM_MARKS - 1) % STREAM_MARKS];
-    if (lived_ns >= later_ns(newest->at_ns, window_ns / (STREAM_MARKS - 2))) {
+    if (aged_ns >= later_ns(newest->at_ns, window_ns / (STREAM_MARKS - 2))) {
         uint64_t block = stream_arrived(&stream->window);
-        stream->marks[stream->mark_next++ % STREAM_MARKS] = (struct stream_mark){lived_ns, block};
+        stream->marks[stream->mark_next++ % STREAM_MARKS] = (struct stream_mark){aged_ns, block};
     }
     for (uint32_t mark = 0; mark < STREAM_MARKS; mark++)
-        if (stream->marks[mark].at_ns != 0 && lived_ns >= later_ns(stream->marks[mark].at_ns, window_ns) &&
+        if (stream->marks[mark].at_ns != 0 && aged_ns >= later_ns(stream->marks[mark].at_ns, window_ns) &&
             stream->window.first < stream->marks[mark].block)
             return true;
     return false;
@@ -88,7 +99,10 @@ static bool someone_keeps_up(const struct job *job)
 
 void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
 {
-    bool old = too_old(job, core_lived_ns(node));
+    uint64_t aged_ns = aging_ns(node, job);
+    if (job->controls.paused)
+        return;
+    bool old = too_old(job, aged_ns);
     bool edge = old || stream_full(&job->stream->window);
     if (!edge || job->part.fixed.stream_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
         return;
