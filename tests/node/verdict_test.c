@@ -153,6 +153,33 @@ static void source_running__short_darkness_ends_no_finish(void **state)
     world_end(&world);
 }
 
+static uint32_t writes;
+static uint64_t one_slow_write(const struct disk_request *request, struct disk_reply *reply)
+{
+    (void)reply;
+    return request->op == DISK_WRITE && ++writes == 4 ? 25 * NS_PER_S : 0;
+}
+
+/* Given up while one write took long; then it has it all, while the job still runs for another site. */
+static void source_running__late_copy_counts(void **state)
+{
+    (void)state;
+    static const uint16_t star[][2] = {{0, 1}, {0, 2}};
+    writes = 0;
+    begin(3, 10000000);
+    world.nodes[1].disk_fault = one_slow_write;
+    world.rate_bps[0][2] = 2000000;
+    struct job_spec spec = world_job(&world, "j");
+    give_tree(&spec, star, 2);
+    run(&spec);
+    pass(24 * NS_PER_S);
+    assert_int_equal(site_of(1)->state, SITE_FAILED);
+    run_until_over(0, "j", 60 * NS_PER_S);
+    assert_int_equal(site_of(1)->state, SITE_VERIFIED);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +187,7 @@ int main(void)
         cmocka_unit_test(source_stream__deaf_site_ends),
         cmocka_unit_test(source_stream__short_darkness_costs_nobody),
         cmocka_unit_test(stream_judge_slow__not_while_paused),
+        cmocka_unit_test(source_running__late_copy_counts),
         cmocka_unit_test(source_running__short_darkness_ends_no_finish),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,10 +26,17 @@ bool source_awaits_ends(const struct node *node, const struct job *job)
     return false;
 }
 
+/* Given up for being slow or silent, and yet it has it all: what it says itself counts. (One that said itself
+ * that it has failed never says this.) */
+static bool proves_whole(const struct site *site, const struct control_status *status)
+{
+    return site->state == SITE_FAILED && job_result_is_whole(status->fixed.state);
+}
+
 static void on_late_end(struct job *job, struct site *site, const struct control_status *status,
                         uint64_t now_ns)
 {
-    if (site->ended || status->fixed.state == SITE_RECEIVING)
+    if (status->fixed.state == SITE_RECEIVING || (site->ended && !proves_whole(site, status)))
         return;
     source_site_ended(site, (enum site_state)status->fixed.state, status->text, now_ns);
     if (job->outcome == JOB_CANCELLED && site->state == SITE_VERIFIED)
@@ -51,7 +58,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     bool whole = job_result_is_whole(site->state);
     if (whole && status->fixed.state == SITE_FAILED)
         source_site_ended(site, SITE_FAILED, status->text, now_ns);
-    if (site->ended)
+    if (site->ended && !proves_whole(site, status))
         return;
     source_note_limit(node, job, site, now_ns);
     /* Only what is more than ever before is progress: a block that comes bad again and again is not. */
