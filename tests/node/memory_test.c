@@ -226,6 +226,37 @@ static void node_job__addresses_and_mtus(void **state)
     }
 }
 
+/* Job a passes a relay without a disk, whose last hop is slow, and is paused when it fills the relay. */
+static void node_job__paused_one_leaves_the_relay_to_others(void **state)
+{
+    (void)state;
+    static const uint16_t of_a[][2] = {{0, 1}, {1, 2}}, of_b[][2] = {{0, 1}, {1, 3}};
+    world_init(&world, 4, 1);
+    world.source_bytes = 16000000;
+    world.nodes[1].config.buffer_bytes = BUFFER_MIN;
+    world.nodes[1].config.store = NODE_STORE_NONE;
+    world.rate_bps[1][2] = 20000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec a = world_job(&world, "a"), b = world_job(&world, "b");
+    a.to_all = b.to_all = false;
+    a.receiver_count = b.receiver_count = 1;
+    strcpy(a.receivers[0], "n2");
+    strcpy(b.receivers[0], "n3");
+    give_tree(&a, of_a, 2);
+    give_tree(&b, of_b, 2);
+    run_job_at(0, &a);
+    assert_true(run_until_state(0, "a", JOB_RUNNING, 5 * NS_PER_S));
+    world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+    assert_true(world_set_job(&world, "a", JOB_CONTROL_PAUSED, (struct job_controls){.paused = true}));
+    world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+    run_job_at(0, &b);
+    assert_done("b", 60 * NS_PER_S);
+    assert_true(world_set_job(&world, "a", JOB_CONTROL_PAUSED, (struct job_controls){.paused = false}));
+    assert_done("a", 60 * NS_PER_S);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +267,7 @@ int main(void)
         cmocka_unit_test(node_job__every_node_is_a_source),
         cmocka_unit_test(node_job__port_full_for_long),
         cmocka_unit_test(node_job__addresses_and_mtus),
+        cmocka_unit_test(node_job__paused_one_leaves_the_relay_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

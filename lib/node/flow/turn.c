@@ -2,9 +2,15 @@
 
 #include "node/job/object_kind.h"
 
+/* What lies in memory only would keep its place from other jobs for as long as a pause lasts. */
+static bool passes_on(const struct job *job)
+{
+    return job->source == NULL && job->object->discard && !job->kind->endless;
+}
+
 static bool wants(const struct job *job)
 {
-    return phase_runs(job->phase) && job->object != NULL && !job->controls.paused;
+    return phase_runs(job->phase) && job->object != NULL && (!job->controls.paused || passes_on(job));
 }
 
 /* What the job has for that child now. */
