@@ -173,7 +173,8 @@ static uint32_t put_slot(struct object *object, uint64_t block, enum put_result 
     case BLOCK_FILLING:
         return object->slot_of[block];
     case BLOCK_ABSENT: {
-        uint32_t index = slot_take(object, block, SLOT_WAITING);
+        bool room = store_room(object->store, object->owner) > 0;
+        uint32_t index = room ? slot_take(object, block, SLOT_WAITING) : SLOT_NONE;
         if (index != SLOT_NONE) {
             object->state[block] = BLOCK_FILLING;
             return index;

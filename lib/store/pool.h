@@ -139,3 +139,7 @@ void store_hold(struct store *store, uint32_t slot);
 void store_release(struct store *store, uint32_t slot);
 /* Slots that are free or could be recycled now: what credit is computed from. O(1). */
 uint32_t store_available(const struct store *store);
+/* Of these, how many the objects of one owner may still take for what arrives. Each owner has a share of the
+ * slots (half of them all, divided by the owners), and what others have not taken of theirs is kept for them;
+ * a lone one may take everything. */
+uint32_t store_room(const struct store *store, uint16_t owner);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "store/slots.h"
 
 #define SLOT_TAGS_BYTES ((size_t)BLOCK_SYMBOLS_MAX * WIRE_TAG_BYTES)
@@ -73,4 +74,41 @@ uint32_t store_available(const struct store *store)
 {
     return store->classes[SLOT_FREE].count + store->classes[SLOT_CLEAN].count +
            store->classes[SLOT_SERVED].count + store->classes[SLOT_WAITING].count;
+}
+
+static bool is_first_of_owner(const struct store *store, uint32_t index)
+{
+    for (uint32_t other = 0; other < index; other++)
+        if (store->objects[other].in_use && store->objects[other].owner == store->objects[index].owner)
+            return false;
+    return true;
+}
+
+static uint32_t used_by(const struct store *store, uint16_t owner)
+{
+    uint32_t used = 0;
+    for (uint32_t index = 0; index < store->objects_max; index++)
+        if (store->objects[index].in_use && store->objects[index].owner == owner)
+            used += store->objects[index].slots_in_use;
+    return used;
+}
+
+uint32_t store_room(const struct store *store, uint16_t owner)
+{
+    uint32_t available = store_available(store), owners = 0, kept = 0;
+    if (store->objects_open <= 1)
+        return available;
+    for (uint32_t index = 0; index < store->objects_max; index++)
+        owners += store->objects[index].in_use && is_first_of_owner(store, index);
+    if (owners <= 1)
+        return available;
+    uint32_t share = MAX(store->slot_count / (2 * owners), 2u);
+    for (uint32_t index = 0; index < store->objects_max; index++) {
+        const struct object *object = &store->objects[index];
+        if (object->in_use && object->owner != owner && is_first_of_owner(store, index))
+            kept += share - MIN(used_by(store, object->owner), share);
+    }
+    uint32_t own = share - MIN(used_by(store, owner), share);
+    uint32_t spare = available - MIN(kept, available);
+    return MIN(available, MAX(own, spare));
 }

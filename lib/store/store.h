@@ -50,6 +50,8 @@ struct object {
     bool in_use;
     bool source;  /* all blocks lie in the source file */
     bool discard; /* memory sink: HELD blocks can't be read back */
+    /* Who it comes from, in the numbers of whoever opened it: see store_room. May be changed; 0 at first. */
+    uint16_t owner;
     struct store *store;
     struct geometry geometry;
     uint64_t pool_first;  /* where this object's blocks lie in the store's pools */

@@ -4,6 +4,32 @@
 #define SYMBOLS 100u /* of a block */
 #define BLOCK   ((uint64_t)SYMBOL * SYMBOLS)
 
+/* One owner begins as many blocks as it may: what is the other's stays free, and all of it once it is alone. */
+static void store_room__keeps_shares_of_others(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    uint64_t completed;
+    fixture_open(&fixture, 16, 256, 2);
+    struct object *greedy = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+    struct object *other = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+    other->owner = 1;
+    assert_int_equal(store_room(&fixture.store, greedy->owner), 12);
+    for (uint64_t block = 0; block < 30; block++)
+        assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed),
+                         block < 12 ? PUT_STORED : PUT_NO_SLOT);
+    assert_int_equal(store_room(&fixture.store, greedy->owner), 0);
+    assert_int_equal(store_room(&fixture.store, other->owner), 4);
+    for (uint64_t block = 0; block < 4; block++)
+        assert_int_equal(put_run(other, block * SYMBOLS, 1, &completed), PUT_STORED);
+    object_close(other);
+    assert_int_equal(store_room(&fixture.store, greedy->owner), 4);
+    for (uint64_t block = 12; block < 16; block++)
+        assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed), PUT_STORED);
+    object_close(greedy);
+    fixture_close(&fixture);
+}
+
 static void object__empty_is_complete_at_once(void **state)
 {
     (void)state;
@@ -283,6 +309,7 @@ static void object__large_offsets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(store_room__keeps_shares_of_others),
         cmocka_unit_test(object__empty_is_complete_at_once),
         cmocka_unit_test(object_put__results),
         cmocka_unit_test(object_put__keeps_what_is_there),

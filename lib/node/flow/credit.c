@@ -21,7 +21,7 @@ uint32_t credit_packets(const struct node *node, const struct peer *peer)
         parents |= 1ULL << job->parent;
         jobs++;
     }
-    uint64_t slots = store_available(&node->store);
+    uint64_t slots = store_room(&node->store, peer->index);
     if (slots == 0)
         return 0;
     slots = slots > jobs + 2 ? slots - jobs - 1 : 1;

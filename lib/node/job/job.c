@@ -63,9 +63,12 @@ uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, 
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err)
 {
     job->object = object_open(&node->store, &job->geometry, source, discard, job->children.count, err);
-    if (job->object != NULL && job->kind->on_open != NULL)
+    if (job->object == NULL)
+        return false;
+    job->object->owner = job->parent;
+    if (job->kind->on_open != NULL)
         job->kind->on_open(node, job);
-    return job->object != NULL;
+    return true;
 }
 
 static bool check_child(const struct node *node, const struct job *job, const struct wire_child *wanted,
