@@ -115,9 +115,41 @@ static void causes__slow_processor(void **state)
     world_end(&world);
 }
 
+/* As many paused jobs of n2 as it can have; n0 finds a place all the same. */
+static void site_on_part__one_source_takes_not_all_places(void **state)
+{
+    (void)state;
+    world_init(&world, 3, 1);
+    world.source_bytes = 1000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "p");
+    spec.to_all = false;
+    spec.receiver_count = 1;
+    strcpy(spec.receivers[0], "n1");
+    for (unsigned at = 0; at < NODE_JOBS_MAX; at++) {
+        snprintf(spec.name, sizeof(spec.name), "p%u", at);
+        strcpy(spec.source, "n2");
+        spec.controls.paused = true;
+        run_job_at(2, &spec);
+        world_run_until(&world, world.now_ns + 200 * NS_PER_MS);
+    }
+    assert_state(2, "p11", JOB_RUNNING);
+    run_until_over(2, "p12", NS_PER_S);
+    assert_text(2, "p12", "too many jobs at once");
+    strcpy(spec.name, "j");
+    strcpy(spec.source, "n0");
+    spec.controls.paused = false;
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 30 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(site_on_part__one_source_takes_not_all_places),
         cmocka_unit_test(source_limit__follows_the_path),
         cmocka_unit_test(node_show__sites_with_their_edges),
         cmocka_unit_test(causes__slow_processor),

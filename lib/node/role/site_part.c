@@ -169,6 +169,17 @@ static void on_new_part(struct node *node, struct job *job, const struct control
         confirm(node, job, now_ns);
 }
 
+/* One source may not take all places: others have a quarter of them left. */
+static bool has_place_for(const struct node *node, uint16_t peer)
+{
+    uint32_t places = node->peer_count > 1 ? NODE_JOBS_MAX * 3 / 4 : NODE_JOBS_MAX;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        places -= job_is_known(job) && job->phase != PHASE_CLOSED && job->source_peer == peer && places > 0;
+    }
+    return places > 0;
+}
+
 void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns)
 {
     const char *refusal = "too many jobs at once";
@@ -178,7 +189,8 @@ void site_on_part(struct node *node, uint16_t peer, const struct control_part *p
         replace_part(node, job, part, now_ns);
         return;
     }
-    if (!known && (job = job_allocate(node, part->fixed.job, PHASE_OPENING, now_ns)) != NULL) {
+    if (!known && has_place_for(node, peer) &&
+        (job = job_allocate(node, part->fixed.job, PHASE_OPENING, now_ns)) != NULL) {
         job->source_peer = peer;
         on_new_part(node, job, part, now_ns);
         return;
