@@ -1,6 +1,7 @@
 /* Little memory, slow children, full ports, odd MTUs: everything has to end, whatever the order of packets.
  */
 #include "check.h"
+#include "node/role/source.h"
 
 #define BUFFER_MIN (9 << 20) /* 8 slots */
 
@@ -118,7 +119,7 @@ static void node_job__chain_of_small_relays_with_loss(void **state)
 static void node_job__many_jobs_in_a_small_buffer(void **state)
 {
     (void)state;
-    tiny(3, 1);
+    tiny(2, 1); /* n1 has no other peer, and so takes all jobs of n0 */
     world.source_bytes = 2500000;
     start_all();
     world_run_until(&world, 2 * NS_PER_S);
@@ -226,6 +227,28 @@ static void node_job__addresses_and_mtus(void **state)
     }
 }
 
+/* n3's path is so thin that no block gets free before the others would be given up: it is left behind. */
+static void node_job__thin_child_of_a_small_relay(void **state)
+{
+    (void)state;
+    static const uint16_t tree[][2] = {{0, 1}, {1, 2}, {1, 3}};
+    world_init(&world, 4, 1);
+    world.source_bytes = 20000000;
+    world.nodes[1].config.buffer_bytes = BUFFER_MIN;
+    world.nodes[1].config.store = NODE_STORE_NONE;
+    world.rate_bps[1][3] = 100000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    give_tree(&spec, tree, 3);
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 100 * NS_PER_S);
+    assert_text(0, "j", "n3: no progress");
+    assert_int_equal(source_site(&world.nodes[0].node->jobs[0], 1)->state, SITE_VERIFIED);
+    assert_int_equal(world_counter(&world, 1, "children_left"), 1);
+    world_end(&world);
+}
+
 /* Job a passes a relay without a disk, whose last hop is slow, and is paused when it fills the relay. */
 static void node_job__paused_one_leaves_the_relay_to_others(void **state)
 {
@@ -267,6 +290,7 @@ int main(void)
         cmocka_unit_test(node_job__every_node_is_a_source),
         cmocka_unit_test(node_job__port_full_for_long),
         cmocka_unit_test(node_job__addresses_and_mtus),
+        cmocka_unit_test(node_job__thin_child_of_a_small_relay),
         cmocka_unit_test(node_job__paused_one_leaves_the_relay_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,12 +19,33 @@ static bool is_memory_short(const struct node *node)
     return store_available(&node->store) < MAX(node->store.slot_count / 8, 2u);
 }
 
-/* Others have no part in what keeps it: it acks nothing new, and not because of children of its own. */
-static bool takes_nothing(const struct peer *peer, const struct flow *flow, struct child *child,
-                          uint64_t lived_ns)
+/* Another child has been sent all that is in memory, and lacks more. */
+static bool sibling_starves(const struct job *job, uint8_t child)
+{
+    for (uint8_t other = 0; other < job->children.count; other++) {
+        const struct feed *feed = &job->object->feeds[other];
+        if (other != child && flow_owes(job, other) && feed->ready.count == 0 && feed->repair.count == 0 &&
+            feed->loading == 0 && feed->backlog_count == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the child has to take in half of the stall timeout: anything; where it keeps others waiting, so much
+ * of a block that these are not given up before the next slot gets free. */
+static uint64_t least_bytes(const struct node *node, const struct job *job, uint8_t child)
+{
+    if (job->object == NULL || !is_memory_short(node) || !sibling_starves(job, child))
+        return 1;
+    return (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes / 8;
+}
+
+/* Others have no part in what keeps it: it acks too little, and not because of children of its own. */
+static bool takes_too_little(const struct peer *peer, const struct flow *flow, uint64_t least,
+                             struct child *child, uint64_t lived_ns)
 {
     bool waits = peer->state == PEER_UP && flow->causes.holds == EDGE_LIMIT_credit;
-    bool news = flow->acked_payload_bytes != child->acked_bytes;
+    bool news = flow->acked_payload_bytes - child->acked_bytes >= least;
     if (news || waits) {
         child->acked_bytes = flow->acked_payload_bytes;
         child->acked_ns = lived_ns;
@@ -42,7 +63,8 @@ void behind_tick(struct node *node, struct job *job)
             child->acked_ns = lived_ns;
             continue;
         }
-        if (!takes_nothing(peer, flow_of(node, peer), child, lived_ns) ||
+        uint64_t least = least_bytes(node, job, index);
+        if (!takes_too_little(peer, flow_of(node, peer), least, child, lived_ns) ||
             lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns / 2) || !is_memory_short(node))
             continue;
         if (!holds_memory(node, job, index)) {

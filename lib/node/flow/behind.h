@@ -1,9 +1,10 @@
 /* Children that are left behind. What a child was sent some of, and what cannot be read back from a disk,
  * stays in memory until the child has acked it: a dead child of a relay without a disk would hold everybody
  * up until the source fails them all. So, while memory is short, a child that holds some of it and takes
- * nothing for half of the stall timeout is dropped. One that answers and says that its own memory is full is
- * waited for: it is a relay with such a child itself, and looks after it. Streams have their own rule
- * (kind/stream.h). */
+ * nothing for half of the stall timeout is dropped; also one that takes less than an eighth of a block in
+ * that time while another child has been sent all that is there and waits for more. One that answers and says
+ * that its own memory is full is waited for: it is a relay with such a child itself, and looks after it.
+ * Streams have their own rule (kind/stream.h). */
 #pragma once
 
 #include "node/flow/flow.h"
