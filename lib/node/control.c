@@ -123,7 +123,8 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
         feed_on_have(job->object, child, blocks.first_block, blocks.count);
         return true;
     }
-    if (!feed_on_resend(job->object, child, blocks.first_block, blocks.count))
+    if (blocks.count > CONTROL_RESEND_BLOCKS_MAX ||
+        !feed_on_resend(job->object, child, blocks.first_block, blocks.count))
         return false;
     node->counters.blocks_resent += blocks.count;
     flow_wake_children(node, job);

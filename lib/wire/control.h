@@ -201,7 +201,9 @@ struct control_hashes {
     struct wire_hash hashes[CONTROL_HASHES_MAX];
 };
 
-/* HAVE: "I hold these blocks"; RESEND: "send these blocks again, what I got of them was bad". */
+/* HAVE: "I hold these blocks"; RESEND: "send these blocks again, what I got of them was bad": so many at once
+ * at most, since each costs who is asked some work however often he is. */
+#define CONTROL_RESEND_BLOCKS_MAX 64
 #define CONTROL_BLOCKS_FIELDS(FIELD)                                                                         \
     FIELD(u32, job)                                                                                          \
     FIELD(u64, first_block)                                                                                  \

@@ -1,5 +1,7 @@
 /* Content that goes bad again and again: on the way, or when a disk gives it back. */
 #include "check.h"
+#include "node/job/job.h"
+#include "node/peer/post.h"
 
 #define BAD_BLOCK 2
 
@@ -151,9 +153,32 @@ static void node_resend__bad_read_back(void **state)
     }
 }
 
+/* Who asks for everything, again and again, gets no more than a few blocks for each message. */
+static void control_on_mail__few_blocks_again_at_once(void **state)
+{
+    (void)state;
+    world_init(&world, 2, 1);
+    world.source_bytes = 80000000;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    spec.controls.paused = true;
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    struct wire_blocks blocks = {.job = world.nodes[0].node->jobs[0].id, .count = CONTROL_RESEND_BLOCKS_MAX};
+    assert_true(post(world.nodes[1].node, 0, CONTROL_RESEND, &blocks));
+    blocks.count++;
+    assert_true(post(world.nodes[1].node, 0, CONTROL_RESEND, &blocks));
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_int_equal(world_counter(&world, 0, "blocks_resent"), CONTROL_RESEND_BLOCKS_MAX);
+    assert_int_equal(world_counter(&world, 0, "messages_refused"), 1);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(control_on_mail__few_blocks_again_at_once),
         cmocka_unit_test(node_resend__is_bounded),
         cmocka_unit_test(node_resend__rotten_block_of_a_skipped_site),
         cmocka_unit_test(node_resend__hashes_behind_a_skipped_site),
