@@ -156,7 +156,7 @@ static int detach(const struct client *client, const char *name)
     return EXIT_DETACHED;
 }
 
-/* The stream would end where this program does, and look whole. */
+/* The stream ends where this program does: without this the job would fail, which is told as an error. */
 static int cancel(struct client *client, const char *name)
 {
     char *text = NULL;

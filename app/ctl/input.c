@@ -1,6 +1,7 @@
 #include "app/ctl/input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,22 +12,39 @@
 
 #define PASS_BYTES 65536
 
+/* As read(), of a descriptor that others may have made one that does not wait. */
+static ssize_t read_input(char *bytes, size_t room)
+{
+    for (;;) {
+        ssize_t length = read(STDIN_FILENO, bytes, room);
+        if (length >= 0 || (errno != EINTR && errno != EAGAIN))
+            return length;
+        struct pollfd wanted = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (errno == EAGAIN)
+            (void)poll(&wanted, 1, -1); /* whatever it says, reading tells */
+    }
+}
+
+/* The end is told by closing one half of the socket, and only where the input has ended: the other half goes with
+ * this program, and if that is first the appliance knows that the stream is cut short. */
 static void *pass(void *argument)
 {
     static char bytes[PASS_BYTES];
     const struct input *input = argument;
+    ssize_t length;
     int fd;
     do
         fd = accept(input->listener.fd, NULL, NULL);
     while (fd < 0 && errno == EINTR);
-    for (;;) {
-        ssize_t length = read(STDIN_FILENO, bytes, sizeof(bytes));
-        if (length < 0 && errno == EINTR)
-            continue;
-        if (length <= 0 || !unix_socket_send(fd, bytes, (size_t)length))
-            break;
-    }
-    close(fd);
+    do
+        length = read_input(bytes, sizeof(bytes));
+    while (length > 0 && unix_socket_send(fd, bytes, (size_t)length));
+    if (length < 0)
+        fprintf(stderr, "sluicectl: standard input: %s\n", strerror(errno));
+    if (length == 0)
+        shutdown(fd, SHUT_WR);
+    else
+        close(fd);
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* The standard input as the source of a stream: a unix socket that the appliance connects to, and a thread
- * that passes on what comes. */
+ * that passes on what comes, and tells its end. Whatever ends this program before that makes the job fail. */
 #pragma once
 
 #include <limits.h>

@@ -70,7 +70,8 @@ static bool resolve_input(const struct command *command, struct job_spec *spec, 
 {
     if (spec->object != PART_OBJECT_STREAM || strcmp(spec->file, CONF_JOB_STDIN) != 0)
         return true;
-    if (command->input != NULL && name_copy(spec->file, sizeof(spec->file), command->input))
+    spec->fed = command->input != NULL && name_copy(spec->file, sizeof(spec->file), command->input);
+    if (spec->fed)
         return true;
     reply_error(reply,
                 command->input != NULL

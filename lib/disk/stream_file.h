@@ -2,7 +2,8 @@
  *
  *   input   A FIFO is opened before its writer has come, a socket is connected to (who feeds it listens);
  *           its end, when the last writer has closed, is the end of the stream. A regular file ends where
- *           it ends.
+ *           it ends. Fed: a socket whose feeder tells the end by closing his half of it (shutdown) and
+ *           stays until it is taken; one that goes away, however, has told no end, and that is an error.
  *   output  NAME in the permitted directory: a FIFO that is there is written to as soon as somebody reads
  *           it, a socket as soon as somebody listens; where nothing is, NAME.part is written and becomes
  *           NAME at the verified end. A permitted "directory" that is itself a FIFO, socket or device
@@ -34,6 +35,7 @@ struct stream_file {
     uint8_t exists, durable, hash; /* of the struct disk_open */
     bool waiting;                  /* `request`, a FEED or DRAIN, is not answered yet */
     bool placed;                   /* `place` is open */
+    bool fed;                      /* of the struct disk_open */
     int fd;                        /* -1: nobody reads yet */
     struct place place;            /* a source and a sink without a directory have only path and shown */
     struct disk_request request;

@@ -43,10 +43,12 @@ static int open_input(struct stream_file *file, const struct disk_open *open_as,
             close(fd);
         return -1;
     }
-    if (!socket && !S_ISDIR(stat.st_mode))
+    if (!socket && !S_ISDIR(stat.st_mode) && !file->fed)
         return fd;
     int socket_fd = -1;
-    if (S_ISDIR(stat.st_mode))
+    if (file->fed && !S_ISSOCK(stat.st_mode))
+        place_say(text, "open %s: no socket, which a client's input must be", file->place.shown);
+    else if (S_ISDIR(stat.st_mode))
         place_say(text, "open %s: a directory is no stream", file->place.shown);
     else if (S_ISSOCK(stat.st_mode))
         socket_fd = connect_to(file, fd, &stat, &open_as->rights, text);
@@ -118,7 +120,15 @@ static void note_read(struct stream_file *file, size_t got, uint64_t now_ns)
     }
 }
 
-enum reading { READ_MORE_LATER, READ_FULL, READ_ENDED, READ_FAILED };
+enum reading { READ_MORE_LATER, READ_FULL, READ_ENDED, READ_FAILED, READ_CUT };
+
+/* Nothing more will come. A feeder that has died, for whatever reason, has closed both halves of his socket. */
+static enum reading end_of(const struct stream_file *file)
+{
+    struct pollfd socket = {.fd = file->fd, .events = POLLRDHUP};
+    bool gone = file->fed && poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
+    return gone ? READ_CUT : READ_ENDED;
+}
 
 static enum reading read_all(struct stream_file *file, uint64_t now_ns)
 {
@@ -128,7 +138,7 @@ static enum reading read_all(struct stream_file *file, uint64_t now_ns)
         size_t wanted = free_payloads(file, vectors, &count);
         ssize_t got = readv(file->fd, vectors, count);
         if (got == 0)
-            return READ_ENDED;
+            return end_of(file);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -157,8 +167,12 @@ bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_re
         file->carried = 0;
     }
     enum reading reading = readable(file) ? read_all(file, now_ns) : READ_MORE_LATER;
-    if (reading == READ_FAILED) {
-        place_fail(reply->text, "read", file->place.shown, "");
+    if (reading == READ_FAILED || reading == READ_CUT) {
+        if (reading == READ_FAILED)
+            place_fail(reply->text, "read", file->place.shown, "");
+        else
+            place_say(reply->text, "read %s: who fed it went away without telling its end",
+                      file->place.shown);
         reply->status = DISK_FAILED;
         return true;
     }

@@ -25,6 +25,7 @@ static enum disk_status open_file(struct stream_file *file, const struct disk_re
     const struct disk_open *open_as = request->open;
     CHECK(file->kind == STREAM_CLOSED);
     *file = (struct stream_file){.fd = -1,
+                                 .fed = open_as->fed,
                                  .hash = open_as->hash,
                                  .exists = open_as->exists,
                                  .durable = open_as->durable,

@@ -78,6 +78,7 @@ struct disk_open {
     struct wire_hash index_hash; /* … and their SHA-256 */
     uint64_t flush_ns;           /* stream source: how long a symbol waits to be filled */
     struct disk_accept accept;   /* directory target: of what `tree` asks for, so much is kept */
+    bool fed;                    /* stream source: a socket whose feeder half-closes it to tell the end */
     bool memory;                 /* target: hash, then discard: nothing is stored (store: none) */
     /* Source, MANIFEST: with whose rights. A caller's directory has only what he can read himself, and a
      * socket must be his own: who serves it would take us for its client. Targets are made with our own. */

@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -132,6 +134,50 @@ static void feed__ends_within_a_symbol(void **state)
     reply = ask_op(&fixture, DISK_FINISH, 0);
     assert_memory_equal(&reply.hash, &chain, sizeof(chain));
     ask_op(&fixture, DISK_CLOSE, 0);
+    fixture_stop(&fixture);
+}
+
+/* A socket as the job's input, "abc" and its end in it. */
+static struct disk_reply feed_by_socket(struct fixture *fixture, bool fed, bool told)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(name_copy(address.sun_path, sizeof(address.sun_path), path_of(fixture, "socket")));
+    assert_int_equal(bind(listener, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    fixture->open.fed = fed;
+    assert_int_equal(ask_source(fixture, 0, "socket").status, DISK_OK);
+    int fd = accept(listener, NULL, NULL);
+    assert_true(fd >= 0);
+    put(fd, "abc", 3);
+    assert_int_equal(told ? shutdown(fd, SHUT_WR) : close(fd), 0);
+    struct disk_request request = feed_of(0);
+    struct disk_reply reply = ask(fixture, &request);
+    if (told)
+        close(fd);
+    close(listener);
+    assert_int_equal(unlink(path_of(fixture, "socket")), 0);
+    ask_op(fixture, DISK_CLOSE, 0);
+    return reply;
+}
+
+/* Whoever feeds a job and dies has not told its end; a socket that nobody promised this of ends as a pipe does. */
+static void feed__of_a_client_has_an_end_that_is_told(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+    start(&fixture, HOUR_NS);
+    struct disk_reply reply = feed_by_socket(&fixture, true, true);
+    assert_int_equal(reply.status, DISK_ENDED);
+    assert_int_equal(reply.size_bytes, 3);
+    reply = feed_by_socket(&fixture, true, false);
+    assert_failed(&reply, "went away without telling its end");
+    assert_int_equal(feed_by_socket(&fixture, false, true).status, DISK_ENDED);
+    assert_int_equal(feed_by_socket(&fixture, false, false).status, DISK_ENDED);
+    fixture.open.fed = true;
+    make_file(&fixture, "file", "abc", 3, FIXED_NS);
+    reply = ask_source(&fixture, 0, "file");
+    assert_failed(&reply, "no socket, which a client's input must be");
     fixture_stop(&fixture);
 }
 
@@ -314,6 +360,7 @@ int run_stream_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(feed__carries_what_is_behind_a_full_symbol),
         cmocka_unit_test(feed__ends_within_a_symbol),
+        cmocka_unit_test(feed__of_a_client_has_an_end_that_is_told),
         cmocka_unit_test(feed__flushes_what_is_old),
         cmocka_unit_test(feed__empty_input),
         cmocka_unit_test(abort__ends_what_waits),

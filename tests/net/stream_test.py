@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -144,6 +145,45 @@ def sluicectl_to_socket(world):
         assert hashlib.sha256(taker.whole()).digest() == hashlib.sha256(content("piped")).digest()
 
 
+def fed(world, name, stdin):
+    """sluicectl that feeds a job, once the job runs."""
+    path = os.path.join(world.directory, f"{name}.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(world.job_text(name, stream='"-"', retention="8MB"))
+    run = subprocess.Popen([world.sluicectl, "-s", world.source.socket_path, "job", "run", path], stdin=stdin,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lab.wait_until(f"{name} runs", lambda: [job for job in world.source.show("jobs")["jobs"]
+                                            if (job["name"], job["state"]) == (name, "running")])
+    return run
+
+
+def the_feeder_is_killed(world):
+    """What has come is whole as far as it goes, and nobody takes it for the stream."""
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        name = f"cut{signal_number}"
+        run = fed(world, name, subprocess.PIPE)
+        run.stdin.write(content(name)[:1000])
+        run.stdin.flush()
+        run.send_signal(signal_number)
+        run.wait()
+        job = world.end(name)
+        assert job["state"] == "failed" and "went away without telling its end" in job["text"], job
+        assert not os.path.exists(world.out("two", name)), "a recording that is cut short has its name"
+        run.stdin.close()
+
+
+def the_input_does_not_wait(world):
+    """A standard input that somebody made non-blocking has not ended where nothing is there yet."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    run = fed(world, "nonblocking", reader)
+    os.close(reader)
+    os.write(writer, b"all of it")
+    os.close(writer)
+    assert run.wait(lab.WAIT_S) == 0
+    with open(world.out("two", "nonblocking"), "rb") as file:
+        assert file.read() == b"all of it"
+
+
 def the_input_pauses(world):
     """Little by little: what was written comes out soon, though no symbol is full."""
     os.mkfifo(world.out("one", "bits"))
@@ -228,8 +268,9 @@ def all_appliances_end_cleanly_with_a_stream_under_way(world):
         assert status == 0, f"{name}: exit status {status}:\n{appliance.text()[-1500:]}"
 
 
-CASES = [fifo_to_fifo_and_file, sluicectl_to_socket, the_input_pauses, the_writer_is_gone_before_a_reader_comes,
-         an_empty_stream, a_place_that_is_itself_a_sink, a_reader_goes_away, a_reader_is_too_slow,
+CASES = [fifo_to_fifo_and_file, sluicectl_to_socket, the_feeder_is_killed, the_input_does_not_wait,
+         the_input_pauses, the_writer_is_gone_before_a_reader_comes, an_empty_stream,
+         a_place_that_is_itself_a_sink, a_reader_goes_away, a_reader_is_too_slow,
          what_is_no_stream_is_refused, all_appliances_end_cleanly_with_a_stream_under_way]
 
 

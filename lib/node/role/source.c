@@ -94,6 +94,7 @@ static void open_source(struct node *node, struct job *job)
     open->tree = spec->tree_owner | spec->tree_xattrs | spec->tree_hardlinks;
     open->object = spec->object;
     open->flush_ns = spec->flush_ns;
+    open->fed = spec->fed;
     open->rights = spec->rights;
     job_request(node, job, &(struct disk_request){.op = DISK_OPEN_SOURCE, .open = open});
 }
