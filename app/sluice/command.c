@@ -106,8 +106,7 @@ static void run_job(struct app *app, const struct command *command, struct comma
     struct err err;
     if (!resolve_input(command, spec, reply))
         return;
-    if (command->caller != NULL &&
-        !outgoing_permits(&app->config, command->caller, command->input != NULL, spec, &err)) {
+    if (command->caller != NULL && !outgoing_permits(&app->config, command->caller, spec, &err)) {
         reply_error(reply, err.text);
         return;
     }

@@ -111,14 +111,14 @@ static bool caller_may(const struct job_spec *spec, struct err *err)
     return good || err_context(err, "user %u", rights.caller.user);
 }
 
-bool outgoing_permits(const struct app_config *config, const struct caller *caller, bool input,
-                      struct job_spec *spec, struct err *err)
+bool outgoing_permits(const struct app_config *config, const struct caller *caller, struct job_spec *spec,
+                      struct err *err)
 {
     spec->rights = (struct rights){.kind = RIGHTS_OWN, .caller = *caller};
     if (caller->user == 0 || caller->user == geteuid())
         return true;
     spec->rights.kind = RIGHTS_CALLER;
-    if (config->outgoing_count > 0 && !input && !listed(config, spec, err))
+    if (config->outgoing_count > 0 && !spec->fed && !listed(config, spec, err))
         return err_context(err, "%s", spec->file);
     return (spec->rights.kind == RIGHTS_BELOW && spec->manifest[0] == '\0') || caller_may(spec, err);
 }

@@ -21,9 +21,9 @@
 
 /* Who is at the other end of a connected unix socket. */
 bool caller_of(struct caller *caller, int fd, struct err *err);
-/* Whether the caller may run the job; fills its rights. `input`: the stream is the caller's own socket, which
- * he feeds. Needs the right to act as other users (root) where it comes to what the caller can read himself;
+/* Whether the caller may run the job; fills its rights. What is fed comes from a socket of his own and need not
+ * be listed. Needs the right to act as other users (root) where it comes to what the caller can read himself;
  * without it refuses. Makes a bounded number of system calls; the calling thread alone acts as the caller
  * meanwhile. */
-bool outgoing_permits(const struct app_config *config, const struct caller *caller, bool input,
-                      struct job_spec *spec, struct err *err);
+bool outgoing_permits(const struct app_config *config, const struct caller *caller, struct job_spec *spec,
+                      struct err *err);

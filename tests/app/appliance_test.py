@@ -364,6 +364,17 @@ class OutgoingTest(unittest.TestCase):
             self.assertEqual(as_user(appliance, [request])[0], {"ok": True, "text": "job j2 accepted"})
             self.assertEqual(self.opened(appliance, "j2"), "")
 
+    def test_an_input_that_feeds_nothing_opens_nothing(self):
+        """What feeds a job need not be listed: a member of the request that feeds none changes nothing."""
+        with Appliance(self.home, outgoing=[{"path": self.at("listed")}]) as appliance:
+            os.chmod(appliance.socket_path, 0o666)
+            for number, (path, *kind) in enumerate((("open",), ("tree",), ("own_fifo", "stream"))):
+                request = run_job(f"j{number}", self.at(path), *(kind or [""]), input="x")
+                self.assertIn("outgoing lists nothing", as_user(appliance, [request])[0].get("error", ""), path)
+            request = run_job("file", '"-"', "stream", input=self.at("open"))
+            self.assertTrue(as_user(appliance, [request])[0]["ok"])
+            self.assertIn("no socket, which a client's input must be", self.opened(appliance, "file"))
+
     def test_what_is_listed(self):
         self.check({"outgoing": [{"path": self.at("tree"), "users": ["root", "@root"]},
                                  {"path": self.at("listed"), "users": ["root", "nobody"]},
