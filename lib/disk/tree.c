@@ -3,10 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -180,7 +184,46 @@ enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t 
     return status;
 }
 
+/* ---- mounted filesystems ---- */
+
+/* A line of mountinfo names its place behind four words, with \ooo in place of what separates words. */
+static bool mounted_at(char *line, char place[PATH_MAX])
+{
+    char *rest = line;
+    for (int words = 0; words < 4 && rest != NULL; words++)
+        rest = strchr(rest, ' ') == NULL ? NULL : strchr(rest, ' ') + 1;
+    size_t length = 0;
+    for (; rest != NULL && *rest != ' ' && *rest != '\0' && length < PATH_MAX - 1; rest++) {
+        bool coded = rest[0] == '\\' && strspn(rest + 1, "01234567") >= 3;
+        place[length++] = coded ? (char)((rest[1] - '0') * 64 + (rest[2] - '0') * 8 + rest[3] - '0') : *rest;
+        rest += coded ? 3 : 0;
+    }
+    place[length] = '\0';
+    return length > 0;
+}
+
+bool tree_holds_mount(int fd)
+{
+    char link[32], path[PATH_MAX], place[PATH_MAX], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof(path));
+    FILE *mounts =
+        length <= 0 || length == (ssize_t)sizeof(path) ? NULL : fopen("/proc/thread-self/mountinfo", "re");
+    if (mounts == NULL)
+        return false;
+    while (!found && getline(&line, &room, mounts) > 0)
+        found = mounted_at(line, place) && strncmp(place, path, (size_t)length) == 0 &&
+                (place[length] == '/' || place[length] == '\0');
+    free(line);
+    fclose(mounts);
+    return found;
+}
+
 /* ---- removal ---- */
+
+#define LEVELS_MAX (PACK_DEPTH_MAX + 1) /* so many descriptors at once */
 
 /* One directory that is being emptied. */
 struct emptied {
@@ -188,9 +231,25 @@ struct emptied {
     char name[NAME_MAX + 1];
 };
 
-static bool descend(struct emptied *level, int above_fd, const char *name)
+/* -1: errno; EXDEV: another filesystem is mounted there. */
+static int open_inside(int above_fd, const char *name)
 {
-    int fd = openat(above_fd, name, OPEN_DIRECTORY);
+    const struct open_how how = {.flags = OPEN_DIRECTORY, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+    struct stat above, here;
+    int fd = (int)syscall(SYS_openat2, above_fd, name, &how, sizeof(how));
+    if (fd >= 0 || errno != ENOSYS)
+        return fd;
+    fd = openat(above_fd, name, OPEN_DIRECTORY);
+    if (fd < 0 || (fstat(above_fd, &above) == 0 && fstat(fd, &here) == 0 && above.st_dev == here.st_dev))
+        return fd;
+    close(fd);
+    errno = EXDEV;
+    return -1;
+}
+
+/* Takes the descriptor. */
+static bool begin_level(struct emptied *level, int fd, const char *name)
+{
     if (fd >= 0)
         (void)fchmod(fd, 0700); /* where it is not ours, what follows says why it fails */
     level->stream = fd < 0 ? NULL : fdopendir(fd);
@@ -217,35 +276,83 @@ static const char *empty_until_directory(DIR *stream, bool *good)
     return NULL;
 }
 
-static bool empty(struct emptied *levels, int directory_fd, const char *name)
+/* What lies too deep for one descriptor each goes to the top, to be emptied from there. What it replaces there is
+ * an empty directory that was to go as well. */
+static bool lift(const struct emptied *levels, uint32_t depth, const char *name, uint32_t *lifted)
 {
-    uint32_t depth = 0;
-    bool good = descend(&levels[0], directory_fd, name);
-    for (depth = good ? 1 : 0; depth > 0;) {
+    int from_fd = dirfd(levels[depth - 1].stream), fd = open_inside(from_fd, name);
+    if (fd < 0)
+        return errno == ENOENT;
+    (void)fchmod(fd, 0700); /* it gets another "..", which is writing to it */
+    close(fd);
+    for (;;) {
+        char up[32];
+        snprintf(up, sizeof(up), ".lifted-%" PRIu32, (*lifted)++);
+        if (renameat(from_fd, name, dirfd(levels[0].stream), up) == 0 || errno == ENOENT)
+            return true;
+        if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+            return false;
+    }
+}
+
+/* levels[0] is open and stays there. False: errno. */
+static bool empty(struct emptied *levels)
+{
+    uint32_t depth = 1, lifted = 0, seen = 0;
+    bool good = true;
+    while (depth > 0) {
         struct emptied *level = &levels[depth - 1];
         const char *below = good ? empty_until_directory(level->stream, &good) : NULL;
-        if (below != NULL && depth <= PACK_DEPTH_MAX) {
-            good = descend(&levels[depth], dirfd(level->stream), below);
-            depth += good ? 1 : 0;
+        if (below != NULL && depth == LEVELS_MAX) {
+            good = lift(levels, depth, below, &lifted);
             continue;
         }
-        good = good && below == NULL;
+        if (below != NULL) {
+            good = begin_level(&levels[depth], open_inside(dirfd(level->stream), below), below);
+            depth += good ? 1 : 0;
+            good = good || errno == ENOENT;
+            continue;
+        }
+        if (good && depth == 1 && lifted != seen) {
+            seen = lifted;
+            rewinddir(level->stream);
+            continue;
+        }
         int cause = errno;
         closedir(level->stream);
         depth--;
-        int above_fd = depth == 0 ? directory_fd : dirfd(levels[depth - 1].stream);
         errno = cause;
-        good = good && (unlinkat(above_fd, level->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
+        good = good &&
+               (depth == 0 || unlinkat(dirfd(levels[depth - 1].stream), level->name, AT_REMOVEDIR) == 0 ||
+                errno == ENOENT);
     }
     return good;
+}
+
+/* Takes the descriptor. */
+static bool empty_below(int fd)
+{
+    struct emptied *levels = calloc(LEVELS_MAX, sizeof(*levels));
+    bool good = levels != NULL && begin_level(&levels[0], fd, "") && empty(levels);
+    int cause = errno;
+    if (levels == NULL && fd >= 0)
+        close(fd);
+    free(levels);
+    errno = cause;
+    return good;
+}
+
+bool tree_empty(int fd)
+{
+    (void)fchmod(fd, 0700); /* as in begin_level */
+    return empty_below(openat(fd, ".", OPEN_DIRECTORY));
 }
 
 bool tree_remove(int directory_fd, const char *name)
 {
     if (unlinkat(directory_fd, name, 0) == 0 || errno == ENOENT)
         return true;
-    struct emptied *levels = calloc(PACK_DEPTH_MAX + 1, sizeof(*levels));
-    bool good = levels != NULL && (empty(levels, directory_fd, name) || errno == ENOENT);
-    free(levels);
-    return good;
+    bool good =
+        empty_below(open_inside(directory_fd, name)) && unlinkat(directory_fd, name, AT_REMOVEDIR) == 0;
+    return good || errno == ENOENT;
 }

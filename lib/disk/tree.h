@@ -37,5 +37,11 @@ bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *
 enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
                            uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES]);
 
-/* Removes NAME in the directory and all below it; what is gone already is no error. False: errno. */
+/* Whether another filesystem is mounted in the directory or below it, or is bound there; also in place of a file.
+ * False as well where nobody can tell (no /proc): what removes finds out for itself. */
+bool tree_holds_mount(int fd);
+/* Removes all below the directory; what is gone already is no error. Nothing of another filesystem that is mounted
+ * in it: then, and whatever else fails, false: errno (EXDEV, or EBUSY at a file's place). */
+bool tree_empty(int fd);
+/* The same, and NAME itself. */
 bool tree_remove(int directory_fd, const char *name);

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -16,12 +15,13 @@
 #include "disk/fully.h"
 #include "disk/hash.h"
 #include "disk/part.h"
+#include "disk/replace.h"
 #include "disk/unpack.h"
 #include "disk/walk.h"
 
 #define EARLY_NAME      ".early" /* exists for a moment, while the tree is still empty */
-#define OLD_SUFFIX      ".old"
 #define CREATE_ATTEMPTS 8
+#define CREATE_REST_US  1000
 #define RANGES_FIRST    64u
 
 struct range {
@@ -107,16 +107,18 @@ static enum disk_status check_existing(struct tree_sink *sink, char text[DISK_TE
                   S_ISDIR(stat.st_mode) ? "is there already" : "is there already and not a directory");
         return DISK_FAILED;
     }
-    if (sink->exists != PART_EXISTS_SKIP_IF_SAME)
-        return DISK_OK;
     int fd = open_directory(place->directory_fd, place->name);
-    if (fd >= 0 && is_same(sink, fd)) {
+    if (fd < 0) {
+        place_fail(text, "open", place->shown, "");
+        return DISK_FAILED;
+    }
+    if (sink->exists == PART_EXISTS_SKIP_IF_SAME && is_same(sink, fd)) {
         sink->root_fd = fd;
         return DISK_ALREADY_THERE;
     }
-    if (fd >= 0)
-        close(fd);
-    return DISK_OK;
+    bool may = replace_allowed(place, fd, text);
+    close(fd);
+    return may ? DISK_OK : DISK_FAILED;
 }
 
 /* What a writer that is no more has left behind. False: it is no such thing, or is being written. */
@@ -135,9 +137,11 @@ static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES
     return removed;
 }
 
-/* Another job may take the new directory for a leftover until the lock is ours: then begin again. */
+/* Another job may take the new directory for a leftover until the lock is ours: then begin again. One that removes
+ * a tree which it has replaced holds that for a moment (replace.c). */
 static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
 {
+    bool told = false;
     for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
         if (mkdirat(place->directory_fd, place->part, 0700) == 0) {
             int fd = open_directory(place->directory_fd, place->part);
@@ -149,10 +153,12 @@ static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
             place_fail(text, "create", place->shown, PLACE_PART_SUFFIX);
             return -1;
         } else if (!remove_leftover(place, text)) {
-            return -1;
+            told = true;
+            usleep(CREATE_REST_US);
         }
     }
-    place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
+    if (!told)
+        place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
     return -1;
 }
 
@@ -465,56 +471,6 @@ enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_reques
 
 /* ---- the end ---- */
 
-/* The filesystem (NFS, say) knows renameat2's flags not at all. */
-static bool flags_unknown(void)
-{
-    return errno == EINVAL || errno == ENOSYS;
-}
-
-/* Without the flag: a directory takes the place of nothing, or of an empty directory; else ENOTEMPTY. */
-static bool rename_new(const struct place *place)
-{
-    int fd = place->directory_fd;
-    return renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0 ||
-           (flags_unknown() && renameat(fd, place->part, fd, place->name) == 0);
-}
-
-/* The old tree stands at NAME.part: should its removal be cut short, the rest is a leftover. */
-static void mark_old(const struct place *place)
-{
-    int old_fd = open_directory(place->directory_fd, place->part);
-    if (old_fd < 0)
-        return;
-    (void)part_claim(place, old_fd);
-    close(old_fd);
-}
-
-/* What was NAME is removed afterwards. Where two names can't change places in one step, NAME is not there for
- * a moment, and a crash then leaves it as NAME.old. */
-static bool swap(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
-{
-    const struct place *place = sink->place;
-    int fd = place->directory_fd;
-    char old[sizeof(place->name) + sizeof(OLD_SUFFIX)];
-    const char *aside = place->part;
-    if (renameat2(fd, place->part, fd, place->name, RENAME_EXCHANGE) == 0) {
-        mark_old(place);
-    } else {
-        aside = old;
-        snprintf(old, sizeof(old), "%s" OLD_SUFFIX, place->name);
-        if (!flags_unknown() || renameat(fd, place->name, fd, old) != 0)
-            return place_fail(text, "rename to", place->shown, "");
-        if (!rename_new(place)) {
-            place_fail(text, "rename to", place->shown, "");
-            (void)renameat(fd, old, fd, place->name); /* the first failure is what counts */
-            return false;
-        }
-    }
-    sink->renamed = true;
-    return tree_remove(fd, aside) || place_say(text, "%s is there, but removing the one before: %s",
-                                               place->shown, strerrordesc_np(errno));
-}
-
 static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
     const struct place *place = sink->place;
@@ -522,14 +478,10 @@ static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
     struct stat stat;
     if (!part_is(place, sink->root_fd))
         return place_say(text, "%s%s: was removed or replaced", place->shown, PLACE_PART_SUFFIX);
-    bool replaces = sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat);
-    bool good = replaces ? swap(sink, text) : rename_new(place);
-    if (!replaces && !good)
-        place_fail(text, "rename to", place->shown, "");
-    sink->renamed = sink->renamed || good;
-    if (sink->renamed)
-        part_unmark(sink->root_fd);
-    return good;
+    if (sink->exists != PART_EXISTS_FAIL && is_directory(fd, place->name, &stat))
+        return replace_tree(place, sink->root_fd, &sink->renamed, text);
+    sink->renamed = replace_nothing(place, sink->root_fd, text);
+    return sink->renamed;
 }
 
 /* syncfs, not an fsync per file: one journal commit in place of as many as there are files. It writes back

@@ -56,5 +56,6 @@ int run_rights_tests(void);
 int run_tree_tests(void);
 int run_tree_receiver_tests(void);
 int run_tree_random_tests(void);
+int run_replace_tests(void);
 int run_stream_tests(void);
 int run_long_tests(void);
