@@ -80,21 +80,37 @@ static int open_below(const struct rights *rights, const char *path, int flags)
     return fd;
 }
 
+/* What our own process has open, and where it is (/proc/self/fd, cwd, root), the caller could not reach by a name:
+ * the kernel asks nobody's rights on the way there. */
+static int open_as_caller(const char *path, int flags)
+{
+    struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_NO_MAGICLINKS};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
 int identity_open(const struct rights *rights, const char *path, int flags)
 {
-    return rights->kind == RIGHTS_BELOW ? open_below(rights, path, flags | O_CLOEXEC)
-                                        : open(path, flags | O_CLOEXEC);
+    switch ((enum rights_kind)rights->kind) {
+    case RIGHTS_CALLER:
+        return open_as_caller(path, flags | O_CLOEXEC);
+    case RIGHTS_BELOW:
+        return open_below(rights, path, flags | O_CLOEXEC);
+    case RIGHTS_OWN:
+        break;
+    }
+    return open(path, flags | O_CLOEXEC);
 }
 
 bool identity_fail(char text[DISK_TEXT_BYTES], const struct rights *rights, const char *shown)
 {
-    bool below = rights->kind == RIGHTS_BELOW;
-    const char *cause = below && errno == ELOOP   ? "a symbolic link on the way"
-                        : below && errno == EXDEV ? "it leads out of what outgoing lists"
-                        : below && errno == ENOSYS
-                            ? "this kernel has no openat2, which outgoing needs (Linux 5.6)"
+    bool below = rights->kind == RIGHTS_BELOW, caller = rights->kind == RIGHTS_CALLER;
+    const char *cause = below && errno == ELOOP    ? "a symbolic link on the way"
+                        : caller && errno == ELOOP ? "a link of /proc on the way, or too many symbolic ones"
+                        : below && errno == EXDEV  ? "it leads out of what outgoing lists"
+                        : errno == ENOSYS && rights->kind != RIGHTS_OWN
+                            ? "this kernel has no openat2, which jobs of others than root need (Linux 5.6)"
                             : strerrordesc_np(errno);
-    if (rights->kind == RIGHTS_CALLER)
+    if (caller)
         return place_say(text, "open %s as user %u: %s", shown, rights->caller.user, cause);
     return place_say(text, "open %s: %s", shown, cause);
 }

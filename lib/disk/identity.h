@@ -2,7 +2,8 @@
  *
  * Guarantee: between identity_begin and identity_end the calling thread, and no other one, opens files as the
  * caller would: by the kernel's judgement of his user, group and groups, and what it makes is his. Of a path
- * with RIGHTS_BELOW no symbolic link below the directory is followed, whoever puts one there and when.
+ * with RIGHTS_BELOW no symbolic link below the directory is followed, whoever puts one there and when; of one with
+ * RIGHTS_CALLER none of /proc that leads to what a process, ours above all, has open.
  *
  * Blocking calls. */
 #pragma once

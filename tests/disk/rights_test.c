@@ -184,6 +184,27 @@ static void open__as_the_caller_is_judged_by_the_kernel(void **state)
     fixture_stop(&fixture);
 }
 
+/* What the appliance has open lies in no directory that keeps others out. */
+static void open__as_the_caller_reaches_nothing_of_ours(void **state)
+{
+    struct fixture fixture;
+    char by_fd[64];
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    make_world(&fixture);
+    make_directory(&fixture, "root", 0700);
+    make_owned(&fixture, "root/file", 0644, 0, 0);
+    int fd = open(path_of(&fixture, "root"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+    assert_int_equal(symlink(by_fd, path_of(&fixture, "link")), 0);
+    assert_opens(&fixture, "link/file", PART_OBJECT_FILE, "a link of /proc on the way");
+    assert_opens(&fixture, "link/file", PART_OBJECT_STREAM, "a link of /proc on the way");
+    assert_opens(&fixture, "link", PART_OBJECT_DIRECTORY, "a link of /proc on the way");
+    close(fd);
+    fixture_stop(&fixture);
+}
+
 static struct disk_reply ask_manifest(struct fixture *fixture, const char *folder)
 {
     static uint8_t text[] = "{}";
@@ -224,6 +245,7 @@ int run_rights_tests(void)
         cmocka_unit_test(open__below_a_directory_follows_no_link),
         cmocka_unit_test(open__the_listed_path_may_be_a_link),
         cmocka_unit_test(open__as_the_caller_is_judged_by_the_kernel),
+        cmocka_unit_test(open__as_the_caller_reaches_nothing_of_ours),
         cmocka_unit_test(manifest__is_the_callers_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
