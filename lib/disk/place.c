@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #define OPEN_DIRECTORY    (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_ATTEMPTS_MAX 8
+#define OPEN_REST_US      1000
 
 void place_show(char shown[PLACE_SHOWN_BYTES], const char *path)
 {
@@ -52,8 +52,9 @@ static bool is_same(int directory_fd, const char *name, int fd)
 }
 
 /* Opens one directory further down, after making it where it is missing. As long as its descriptor is open a
- * shared lock tells other places that somebody is in it, see remove_made. -1: errno. */
-static int descend(struct place *place, const char *name)
+ * shared lock tells other places that somebody is in it, see remove_made. Those lock it for a moment only; whoever
+ * keeps it locked (anybody may) keeps nobody out who is no longer patient. -1: errno. */
+static int descend(struct place *place, const char *name, bool patient)
 {
     struct stat stat;
     bool made = false;
@@ -67,7 +68,7 @@ static int descend(struct place *place, const char *name)
     if (fd < 0)
         return -1;
     bool locked = flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some filesystems can't */
-    if (locked && fstat(fd, &stat) == 0 && stat.st_nlink != 0) {
+    if ((locked || !patient) && fstat(fd, &stat) == 0 && stat.st_nlink != 0) {
         place->made = made ? place->made + 1 : 0; /* above one that was there nothing is ours alone */
         return fd;
     }
@@ -83,13 +84,13 @@ static void go_to(struct place *place, int fd)
 }
 
 /* False: errno. */
-static bool open_way(struct place *place, const char *file)
+static bool open_way(struct place *place, const char *file, bool patient)
 {
     const char *rest = file;
     for (const char *slash = strchr(rest, '/'); slash != NULL; slash = strchr(rest, '/')) {
         char name[PATH_BYTES];
         snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-        int fd = descend(place, name);
+        int fd = descend(place, name, patient);
         if (fd < 0)
             return false;
         go_to(place, fd);
@@ -135,14 +136,14 @@ bool place_open(struct place *place, const char *directory, const char *file, ch
         place->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (place->directory_fd < 0)
             return place_say(text, "%s: its directory: %s", place->shown, strerrordesc_np(errno));
-        if (open_way(place, file))
+        if (open_way(place, file, attempt + 1 < OPEN_ATTEMPTS_MAX))
             return true;
         int cause = errno;
         place_undo(place);
         errno = cause;
         if (cause != ESTALE)
             break;
-        sched_yield();
+        usleep(OPEN_REST_US);
     }
     return place_say(text, "%s: a directory on the way: %s", place->shown,
                      errno == ELOOP || errno == ENOTDIR ? "Not a directory, or a symbolic link"

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -267,6 +268,20 @@ static void finish__refuses_what_came_in_between(void **state)
     assert_content(&fixture, "gone.part", "foreign", 7);
 }
 
+/* Anybody who may read a directory can lock it, for as long as he likes. */
+static void open_target__a_lock_of_others_keeps_nobody_out(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(path_of(&fixture, "day"), 0755), 0);
+    int fd = open(path_of(&fixture, "day"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    struct disk_reply reply = ask_target(&fixture, 0, "day/file", 1);
+    if (reply.status != DISK_OK)
+        fail_msg("%s", reply.text);
+    assert_int_equal(ask_op(&fixture, DISK_ABORT, 0).status, DISK_OK);
+    close(fd);
+}
+
 int run_place_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +294,7 @@ int run_place_tests(void)
         cmocka_unit_test_setup_teardown(open_target__removes_nothing_foreign, start, stop),
         cmocka_unit_test_setup_teardown(open_target__a_copied_part_is_foreign, start, stop),
         cmocka_unit_test_setup_teardown(open_target__refused_leaves_no_directories, start, stop),
+        cmocka_unit_test_setup_teardown(open_target__a_lock_of_others_keeps_nobody_out, start, stop),
         cmocka_unit_test_setup_teardown(finish__syncs_the_directories_above, start, stop),
         cmocka_unit_test_setup_teardown(finish__refuses_what_came_in_between, start, stop),
     };
