@@ -253,6 +253,13 @@ static uint8_t kind_of(mode_t mode)
     return S_ISLNK(mode) ? PACK_SYMLINK : 0;
 }
 
+/* Asked while walking: a few links on disk, with many names each, can make an index of any length. */
+static bool index_fits(const struct walk *walk)
+{
+    return pack_index_bytes(walk->count, walk->text_bytes) <= PACK_INDEX_BYTES_MAX ||
+           place_say(walk->text, "%s: too many files for one job", walk->shown);
+}
+
 static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, const char *name,
                       const struct stat *stat)
 {
@@ -293,7 +300,7 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
         return false;
     count_lost(walk, name, stat);
     walk->count++;
-    return true;
+    return index_fits(walk);
 }
 
 /* ---- one directory ---- */
@@ -425,8 +432,6 @@ static bool make_index(struct walk *walk, struct walked *walked)
 {
     struct err err;
     uint64_t index_bytes = pack_index_bytes(walk->count, walk->text_bytes);
-    if (index_bytes > PACK_INDEX_BYTES_MAX)
-        return place_say(walk->text, "%s: too many files for one job", walk->shown);
     walked->bytes = malloc(index_bytes);
     walked->inodes = malloc(walk->count * sizeof(*walked->inodes));
     if (walked->bytes == NULL || walked->inodes == NULL)
