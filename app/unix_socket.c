@@ -9,9 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The folder of the path, open and locked; -1 where it may not be opened: then nobody else can be kept away,
- * and bind says what is wrong. */
-static int folder_lock(const char *path)
+#define LOCK_ATTEMPTS 50
+#define LOCK_REST_US  20000
+
+/* The folder of the path, open and, if *locked, locked; -1 where it may not be opened: then nobody else can be kept
+ * away, and bind says what is wrong. Who listens or ends holds it for some ms; but anybody who may read the folder
+ * can lock it for good, so nobody waits for that. */
+static int folder_lock(const char *path, bool *locked)
 {
     char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
     const char *slash = strrchr(path, '/');
@@ -19,8 +23,12 @@ static int folder_lock(const char *path)
     memcpy(folder, length == 0 ? "." : path, length == 0 ? 1 : length);
     folder[length == 0 ? 1 : length] = '\0';
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
-        continue;
+    *locked = false;
+    for (int attempt = 0; fd >= 0 && !*locked && attempt < LOCK_ATTEMPTS; attempt++) {
+        *locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR);
+        if (!*locked)
+            usleep(LOCK_REST_US);
+    }
     return fd;
 }
 
@@ -91,8 +99,11 @@ bool unix_socket_listen(struct unix_listener *listener, const char *path, mode_t
         return err_set(err, "%s: a path of at most %zu characters expected", path,
                        sizeof(listener->address.sun_path) - 1);
     strcpy(listener->address.sun_path, path);
-    int folder = folder_lock(path);
-    bool good = path_free(&listener->address, err) && bind_and_listen(listener, mode, backlog, err);
+    bool locked;
+    int folder = folder_lock(path, &locked);
+    bool good = folder >= 0 && !locked
+                    ? err_set(err, "somebody keeps its folder locked (flock): lslocks or fuser tell who")
+                    : path_free(&listener->address, err) && bind_and_listen(listener, mode, backlog, err);
     folder_unlock(folder);
     return good || err_context(err, "%s", path);
 }
@@ -103,9 +114,12 @@ void unix_socket_unlisten(struct unix_listener *listener)
     struct stat there;
     if (listener->fd < 0)
         return;
-    /* As long as the socket is open its inode is taken: no other one can look like it. */
-    int folder = folder_lock(path);
-    if (lstat(path, &there) == 0 && there.st_dev == listener->device && there.st_ino == listener->inode)
+    /* As long as the socket is open its inode is taken: no other one can look like it. Where the lock can't be had
+     * one that takes its place right now could lose his; a dead one that is left gives way to the next. */
+    bool locked;
+    int folder = folder_lock(path, &locked);
+    if ((locked || folder < 0) && lstat(path, &there) == 0 && there.st_dev == listener->device &&
+        there.st_ino == listener->inode)
         unlink(path);
     folder_unlock(folder);
     close(listener->fd);

@@ -2,7 +2,8 @@
  *
  * Guarantee: nothing is ever removed but a socket on which nobody listens, and at the end one's own. Who
  * listens below the same folder does so one after the other (flock on the folder), so that two that start at
- * once do not take each other's socket for a dead one. */
+ * once do not take each other's socket for a dead one. Somebody else's lock on the folder is waited for at most 1 s:
+ * then listening fails with a text that says so, and ending leaves a socket behind that gives way later. */
 #pragma once
 
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 
 #include "app.h"
 #include "conf/conf.h"
+#include "log.h"
 #include "options.h"
 
 #define EXIT_FAILED 1
@@ -79,6 +80,7 @@ static int run(const struct options *options)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    log_begin();
     if (!threads_start(threads, &thread_count)) {
         fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);
         return EXIT_FAILED;

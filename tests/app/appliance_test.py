@@ -94,6 +94,22 @@ class ApplianceTest(unittest.TestCase):
             for client in clients:
                 client.close()
 
+    def test_a_log_that_nobody_reads_holds_up_nothing(self):
+        with Appliance(self.home) as appliance:
+            log = os.open(f"/proc/self/fd/{appliance.process.stderr.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+            for piece in (4096, 1):
+                try:
+                    while os.write(log, b"x" * piece):
+                        pass
+                except BlockingIOError:
+                    pass
+            os.close(log)
+            with appliance.connect() as client:
+                self.assertTrue(ask(client, run_job("j", "/nothing"))["ok"])
+                wait_until(lambda: '"failed"' in ask(client, {"command": "show", "what": "jobs", "json": True})["text"])
+            appliance.process.send_signal(signal.SIGTERM)
+            self.assertEqual(appliance.process.wait(WAIT_S), 0)
+
     def test_counters_are_explained(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             words = ask(client, {"command": "help counters"})["text"]

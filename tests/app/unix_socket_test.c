@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -171,6 +172,24 @@ static void listen__path_too_long(void **state)
     assert_non_null(strstr(err.text, "107 characters"));
 }
 
+/* Anybody who may read the folder can lock it: nobody waits for that without end. */
+static void listen__does_not_wait_for_a_lock_of_others(void **state)
+{
+    (void)state;
+    struct unix_listener listener;
+    struct err err;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(unix_socket_listen(&listener, path, 0660, 4, &err));
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    unix_socket_unlisten(&listener);
+    assert_false(unix_socket_listen(&listener, path, 0660, 4, &err));
+    assert_non_null(strstr(err.text, "keeps its folder locked"));
+    close(fd);
+    assert_true(unix_socket_listen(&listener, path, 0660, 4, &err)); /* what was left gives way */
+    unix_socket_unlisten(&listener);
+    assert_false(lies_there(path));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +198,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(listen__a_dead_socket_gives_way, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(unlisten__leaves_a_successor, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(listen__one_of_many, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(listen__does_not_wait_for_a_lock_of_others, make_folder,
+                                        remove_folder),
         cmocka_unit_test(listen__path_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
