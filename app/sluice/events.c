@@ -48,12 +48,16 @@ static void scan_job(struct events *events, const struct node *node)
         events->job_index = 0;
         return;
     }
-    if (events->jobs[index].id == view->id && events->jobs[index].state == view->state)
+    bool same = events->jobs[index].id == view->id && events->jobs[index].state == view->state;
+    uint16_t note_bytes = (uint16_t)strlen(view->note);
+    bool noted = same && note_bytes > events->jobs[index].note_bytes; /* what came after the job's end */
+    if (same && !noted)
         return;
     events->jobs[index].id = view->id;
     events->jobs[index].state = view->state;
-    event_add(events, EVENT_JOB, view->state, view->name,
-              view->state == JOB_RUNNING && view->text[0] == '\0' ? view->note : view->text);
+    events->jobs[index].note_bytes = note_bytes;
+    bool note = noted || (view->state == JOB_RUNNING && view->text[0] == '\0');
+    event_add(events, EVENT_JOB, view->state, view->name, note ? view->note : view->text);
 }
 
 void events_scan(struct events *events, const struct node *node, const struct port *ports,

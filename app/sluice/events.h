@@ -33,6 +33,7 @@ struct events {
     struct {
         uint32_t id;
         uint8_t state;
+        uint16_t note_bytes;
     } jobs[NODE_JOBS_MAX];
     struct node_job_view job_view;
     /* background's own */

@@ -33,8 +33,8 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
-    bytes += arena_need(sizeof(struct manifest_file));
-    bytes += arena_need(MANIFEST_BYTES);
+    bytes += arena_need(MANIFESTS_MAX * sizeof(struct manifest_file));
+    bytes += MANIFESTS_MAX * arena_need(MANIFEST_BYTES);
     bytes += arena_need(sizeof(struct scratch));
     bytes += store_bytes(&store);
     for (uint16_t index = 0; index < config->peer_count; index++)
@@ -51,8 +51,9 @@ static void allocate(struct node *node, struct arena *arena)
     node->jobs = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job));
     node->streams = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job_stream));
     node->sources = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct source));
-    node->manifest = arena_alloc(arena, sizeof(struct manifest_file));
-    node->manifest->text = arena_alloc(arena, MANIFEST_BYTES);
+    node->manifests = arena_alloc(arena, MANIFESTS_MAX * sizeof(struct manifest_file));
+    for (uint32_t index = 0; index < MANIFESTS_MAX; index++)
+        node->manifests[index].text = arena_alloc(arena, MANIFEST_BYTES);
     node->scratch = arena_alloc(arena, sizeof(struct scratch));
 }
 

@@ -8,6 +8,7 @@
 #include "node/flow/feedback.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
+#include "node/role/manifest.h"
 #include "node/role/role.h"
 #include "node/role/source.h"
 #include "node/top.h"
@@ -139,6 +140,11 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
     now_ns = node_enter(node, now_ns);
     for (uint16_t index = 0; index < count; index++) {
         const struct disk_reply *reply = &replies[index];
+        if (reply->op == DISK_MANIFEST) {
+            digest_add(&node->digest, (uint64_t)reply->op << 56 ^ reply->cookie ^ reply->status);
+            manifest_on_disk(node, reply);
+            continue;
+        }
         CHECK(reply->handle < NODE_JOBS_MAX);
         struct job *job = &node->jobs[reply->handle];
         CHECK(job_is_known(job) && job->disk.outstanding > 0);

@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "edge/sender.h"
+#include "node/role/manifest.h"
 #include "probe/rtt_probe.h"
 #include "world.h"
 
@@ -131,6 +132,18 @@ static void node_job__measures_what_is_too_old(void **state)
     world_end(&world);
 }
 
+static const char *shown_manifest(const char *job)
+{
+    static char text[CTL_REPLY_BYTES];
+    static struct ctl_msg msg = {.type = CTL_SHOW};
+    msg.body.show.what = CTL_SHOW_manifest;
+    msg.body.show.form = REPORT_JSON;
+    assert_true(name_copy(msg.body.show.job, sizeof(msg.body.show.job), job));
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+    return text;
+}
+
 /* Written once at the end, and told from memory: both name every site. */
 static void node_job__leaves_a_manifest(void **state)
 {
@@ -175,6 +188,43 @@ static void node_job__manifest_that_cannot_be_written(void **state)
     assert_int_equal(world_finish_job(&world, 30 * NS_PER_S)->state, JOB_DONE);
     world_run_until(&world, world.now_ns + NS_PER_S);
     assert_int_equal(world_counter(&world, 0, "manifests_failed"), 1);
+    assert_non_null(strstr(shown_manifest("j"), "no manifest: "));
+    assert_true(world_is_clean(&world, 0));
+    world_end(&world);
+}
+
+/* Folders that hang cost their jobs the manifest, told in the note, and nobody anything else: not their slots, and no
+ * other job its manifest unless too many hang at once. */
+static void node_job__manifest_folder_that_hangs(void **state)
+{
+    char name[NAME_BYTES];
+    (void)state;
+    world_init(&world, 2, 1);
+    strcpy(world.nodes[0].config.manifests, "/var/manifests");
+    for (uint16_t node = 0; node < 2; node++)
+        world_start(&world, node);
+    world.nodes[0].manifest_hangs = true;
+    assert_int_equal(run("hung", 30 * NS_PER_S)->state, JOB_DONE);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    world.nodes[0].manifest_hangs = false;
+    assert_int_equal(run("good", 30 * NS_PER_S)->state, JOB_DONE);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_non_null(
+        strstr(shown_manifest("good"), "\"manifest_path\":\"/var/manifests/good.manifest.json\""));
+    world_run_until(&world, world.now_ns + 2 * world.nodes[0].config.stall_timeout_ns);
+    assert_non_null(strstr(shown_manifest("hung"), "no manifest: its folder does not answer"));
+    assert_true(world_is_clean(&world, 0));
+    world.nodes[0].manifest_hangs = true;
+    for (int more = 1; more < MANIFESTS_MAX; more++) {
+        snprintf(name, sizeof(name), "hung%d", more);
+        assert_int_equal(run(name, 30 * NS_PER_S)->state, JOB_DONE);
+        world_run_until(&world, world.now_ns + NS_PER_S);
+    }
+    world.nodes[0].manifest_hangs = false;
+    assert_int_equal(run("late", 30 * NS_PER_S)->state, JOB_DONE);
+    world_run_until(&world, world.now_ns + 2 * world.nodes[0].config.stall_timeout_ns);
+    assert_non_null(strstr(shown_manifest("late"), "no manifest: the folders of others do not answer"));
+    assert_int_equal(world_counter(&world, 0, "manifests_failed"), MANIFESTS_MAX + 1);
     assert_true(world_is_clean(&world, 0));
     world_end(&world);
 }
@@ -443,6 +493,7 @@ int main(void)
         cmocka_unit_test(node_job__measures_what_is_too_old),
         cmocka_unit_test(node_job__leaves_a_manifest),
         cmocka_unit_test(node_job__manifest_that_cannot_be_written),
+        cmocka_unit_test(node_job__manifest_folder_that_hangs),
         cmocka_unit_test(node_job__same_seed_same_digest),
         cmocka_unit_test(node_job__absent_peer_is_named),
         cmocka_unit_test(node_job__absent_planner_is_named),

@@ -45,6 +45,7 @@ struct world_node {
     enum disk_status open_status; /* what OPEN_TARGET answers */
     bool write_fails;
     char manifest[65536];   /* the last one written */
+    bool manifest_hangs;    /* it is never answered */
     uint64_t corrupt_block; /* this block's first WRITE hashes wrongly; UINT64_MAX: none */
     uint64_t disk_ns; /* how long the disk takes for one READ or WRITE, one after the other; 0: at once */
     bool disk_stuck;  /* takes no requests */

@@ -36,7 +36,7 @@ static void fake_hash(const uint8_t *data, uint32_t length, struct wire_hash *ha
 static void disk_open_target(struct world_node *node, const struct disk_request *request,
                              struct disk_reply *reply)
 {
-    struct world_file *file = &node->files[request->handle];
+    struct world_file *file = request->op == DISK_MANIFEST ? NULL : &node->files[request->handle];
     CHECK(!file->open);
     free(file->data);
     *file = (struct world_file){.size = request->open->size_bytes, .open = node->open_status != DISK_FAILED};

@@ -55,9 +55,9 @@ struct node {
     struct flow *flows;
     /* room kind: one per job slot */
     struct job_stream *streams;
-    /* room role: one source per job slot, the one manifest that is being written, the planner */
+    /* room role: one source per job slot, the manifests that are being written, the planner */
     struct source *sources;
-    struct manifest_file *manifest;
+    struct manifest_file *manifests;
     bool planner_attached;
     uint32_t plan_requests_due; /* bit per job slot in PLANNING that has to ask, once a planner is there */
     /* on top */

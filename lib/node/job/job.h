@@ -103,7 +103,7 @@ struct job {
     uint64_t created_ns, started_ns, ended_ns;
     uint64_t first_data_ns;        /* departure of the first data packet; 0: none yet */
     char text[CONTROL_TEXT_BYTES]; /* why it failed; at a site whose copy is whole, where that is */
-    char note[DISK_TEXT_BYTES];    /* what of a directory is not kept; empty: nothing to tell */
+    char note[DISK_TEXT_BYTES];    /* what of a directory or of the manifest is missing; or empty */
 };
 
 /* ---- table.c: the slots ---- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "node/job/object_kind.h"
 #include "node/kind/stream.h"
 #include "node/job_state.h"
@@ -108,51 +109,98 @@ void manifest_tick(struct node *node, struct job *job)
                     .op = DISK_DIGEST, .length = (uint32_t)bytes, .data = (uint8_t *)job->object->hash});
 }
 
-bool manifest_write(struct node *node, struct job *job)
+/* What was noted before stays, as far as there is room behind it. */
+static void fail(struct node *node, struct job *job, const char *cause)
 {
-    const char *directory =
-        job->source->spec.manifest[0] != '\0' ? job->source->spec.manifest : node->config.manifests;
-    struct manifest_file *file = node->manifest;
-    if (directory[0] == '\0' || job->started_ns == 0 || job->source->manifest_asked)
-        return true;
-    if (file->busy)
-        return false;
-    job->source->manifest_asked = true;
-    struct report report;
-    report_begin(&report, REPORT_JSON, file->text, MANIFEST_BYTES);
-    report_manifest(node, job, &report);
-    if (!report_end(&report)) {
-        node->counters.manifests_failed++;
-        return true;
-    }
+    size_t length = strlen(job->note);
+    node->counters.manifests_failed++;
+    job->source->manifest = MANIFEST_OVER;
+    snprintf(job->note + length, sizeof(job->note) - length, "%sno manifest: %s", length > 0 ? "; " : "",
+             cause);
+}
+
+static struct manifest_file *free_file(struct node *node)
+{
+    for (uint32_t index = 0; index < MANIFESTS_MAX; index++)
+        if (!node->manifests[index].busy)
+            return &node->manifests[index];
+    return NULL;
+}
+
+static void ask_disk(struct node *node, struct job *job, struct manifest_file *file, const char *directory,
+                     size_t length)
+{
+    const struct job_spec *spec = &job->source->spec;
     file->busy = true;
-    file->open = (struct disk_open){.durable = job->source->spec.durable};
+    file->job = job->id;
+    file->open = (struct disk_open){.durable = spec->durable};
     /* The job's own place is where the caller may write; the node's is the operator's word. */
-    if (job->source->spec.manifest[0] != '\0' && job->source->spec.rights.kind != RIGHTS_OWN) {
-        file->open.rights = job->source->spec.rights;
+    if (spec->manifest[0] != '\0' && spec->rights.kind != RIGHTS_OWN) {
+        file->open.rights = spec->rights;
         file->open.rights.kind = RIGHTS_CALLER;
     }
     name_copy(file->open.directory, sizeof(file->open.directory), directory);
-    snprintf(file->open.file, sizeof(file->open.file), "%s.manifest.json", job->source->spec.name);
-    job_request(node, job,
-                &(struct disk_request){.op = DISK_MANIFEST,
-                                       .length = (uint32_t)report.length,
-                                       .data = (uint8_t *)file->text,
-                                       .open = &file->open});
-    return false;
+    snprintf(file->open.file, sizeof(file->open.file), "%s.manifest.json", spec->name);
+    disk_queue_push(&node->disk_queue,
+                    &(struct disk_request){.op = DISK_MANIFEST,
+                                           .handle = (uint8_t)(MANIFEST_HANDLE + (file - node->manifests)),
+                                           .length = (uint32_t)length,
+                                           .data = (uint8_t *)file->text,
+                                           .open = &file->open});
+    job->source->manifest = MANIFEST_ASKED;
 }
 
-void manifest_on_disk(struct node *node, struct job *job, const struct disk_reply *reply)
+static void begin(struct node *node, struct job *job, struct manifest_file *file, const char *directory)
 {
-    bool done = reply->status == DISK_OK;
-    if (reply->op == DISK_DIGEST) {
-        job->source->digest_known = done;
-        job->source->digest = reply->hash;
-        return;
-    }
-    node->manifest->busy = false;
-    if (done)
-        name_copy(job->source->manifest_path, sizeof(job->source->manifest_path), reply->text);
+    struct report report;
+    report_begin(&report, REPORT_JSON, file->text, MANIFEST_BYTES);
+    report_manifest(node, job, &report);
+    if (report_end(&report))
+        ask_disk(node, job, file, directory, report.length);
     else
-        node->counters.manifests_failed++;
+        fail(node, job, "it is too long");
+}
+
+bool manifest_write(struct node *node, struct job *job)
+{
+    struct source *source = job->source;
+    const char *directory = source->spec.manifest[0] != '\0' ? source->spec.manifest : node->config.manifests;
+    if (directory[0] == '\0' || job->started_ns == 0 || source->manifest == MANIFEST_OVER)
+        return true;
+    struct manifest_file *file = source->manifest == MANIFEST_ASKED ? NULL : free_file(node);
+    if (source->manifest == MANIFEST_NONE) {
+        source->manifest = MANIFEST_WAITS;
+        source->manifest_ns = core_lived_ns(node);
+    }
+    if (file != NULL)
+        begin(node, job, file, directory);
+    else if (core_lived_ns(node) >= later_ns(source->manifest_ns, node->config.stall_timeout_ns))
+        fail(node, job,
+             source->manifest == MANIFEST_ASKED ? "its folder does not answer"
+                                                : "the folders of others do not answer");
+    return source->manifest == MANIFEST_OVER;
+}
+
+void manifest_on_digest(struct job *job, const struct disk_reply *reply)
+{
+    job->source->digest_known = reply->status == DISK_OK;
+    job->source->digest = reply->hash;
+}
+
+void manifest_on_disk(struct node *node, const struct disk_reply *reply)
+{
+    CHECK(reply->op == DISK_MANIFEST && reply->handle - MANIFEST_HANDLE < MANIFESTS_MAX);
+    struct manifest_file *file = &node->manifests[reply->handle - MANIFEST_HANDLE];
+    CHECK(file->busy);
+    file->busy = false;
+    struct job *job = job_find(node, file->job);
+    if (job == NULL || job->source == NULL)
+        return;
+    bool waited_for = job->source->manifest == MANIFEST_ASKED;
+    if (reply->status == DISK_OK) {
+        name_copy(job->source->manifest_path, sizeof(job->source->manifest_path), reply->text);
+        job->source->manifest = MANIFEST_OVER;
+    } else if (waited_for) {
+        fail(node, job, reply->text);
+    }
 }

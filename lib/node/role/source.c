@@ -215,8 +215,9 @@ void source_on_disk(struct node *node, struct job *job, const struct disk_reply 
     case DISK_CLOSE:
         return;
     case DISK_DIGEST:
-    case DISK_MANIFEST:
-        manifest_on_disk(node, job, reply);
+        manifest_on_digest(job, reply);
+        return;
+    case DISK_MANIFEST: /* has no job's handle */
         return;
     }
 }

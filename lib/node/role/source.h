@@ -49,6 +49,8 @@ struct site {
     char text[CONTROL_TEXT_BYTES];
 };
 
+enum manifest_step { MANIFEST_NONE = 0, MANIFEST_WAITS, MANIFEST_ASKED, MANIFEST_OVER };
+
 struct source {
     struct job_spec spec;
     uint8_t outcome; /* enum close_outcome, told to the sites */
@@ -67,7 +69,8 @@ struct source {
     bool source_measured;
     bool digest_asked, digest_known; /* of all block hashes, see manifest.h */
     struct wire_hash digest;
-    bool manifest_asked;
+    enum manifest_step manifest;
+    uint64_t manifest_ns;                /* lived time since when it is to be written */
     char manifest_path[DISK_TEXT_BYTES]; /* once it is written */
 };
 
