@@ -91,7 +91,7 @@ static void check_apart(const struct disk_model *disk, const struct disk_request
 static void take(struct disk_model *disk, const struct disk_request *request, uint64_t now_ns)
 {
     CHECK(disk->count < PENDING_MAX);
-    CHECK(request->handle < NODE_JOBS_MAX);
+    CHECK(request->handle < DISK_HANDLES_MAX);
     check_order(&disk->files[request->handle], request);
     struct pending *pending = &disk->pending[disk->count];
     *pending = (struct pending){.request = *request, .asked_ns = now_ns};
