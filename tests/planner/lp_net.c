@@ -113,5 +113,7 @@ int main(int argc, char **argv)
     else
         print_net(&net, options.fan_out);
     printf("\"rate_bps\":%.17g,\"bound_bps\":%.17g}\n", packing.rate_bps, packing.bound_bps);
+    free(arena.base);
+    free(of_net.base);
     return 0;
 }
