@@ -14,12 +14,14 @@ die() {
     exit 1
 }
 
-# build DIRECTORY [MESON OPTION…]: sets the directory up when it is new, then compiles it.
+# build DIRECTORY [MESON OPTION…]: sets the directory up when it is new, then compiles it. One that is there gets the
+# options that it has otherwise and keeps all others; the compiler stays the one it was set up with.
 build() {
-    local directory=$1
+    local directory=$1 how=configure
     shift
-    if [ ! -f "$directory/build.ninja" ]; then
-        meson setup "$directory" "$@" >"$directory.log" 2>&1 || { cat "$directory.log"; return 1; }
+    [ -f "$directory/build.ninja" ] || how=setup
+    if [ "$how" = setup ] || ! scripts/has-options "$directory" "$@"; then
+        meson "$how" "$directory" "$@" >"$directory.log" 2>&1 || { cat "$directory.log"; return 1; }
         rm -f "$directory.log"
     fi
     ninja -C "$directory" >"$directory/compile.log" 2>&1 || { cat "$directory/compile.log"; return 1; }
