@@ -42,7 +42,7 @@ static void run_show(struct app *app, const struct command *command, enum ctl_sh
         reply_error(reply, "show what? 'help' lists the words");
         return;
     }
-    if (what == CTL_SHOW_version || what == CTL_SHOW_config || what == CTL_SHOW_ports) {
+    if (ctl_show_is_of_program(what)) {
         reply->ok = show_local(app, what, command->form, reply->text, sizeof(reply->text));
         if (!reply->ok)
             reply_error(reply, "the answer is too long");

@@ -18,7 +18,7 @@
 #define TOKENS_MAX 3
 #define STOP_MS    200
 
-#define SHOW_CHOICE(name, help) #name "#"
+#define SHOW_CHOICE(name, who, help) #name "#"
 
 struct console_words {
     cmdline_fixed_string_t first;

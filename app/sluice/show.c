@@ -106,12 +106,20 @@ bool show_local(struct app *app, enum ctl_show what, enum report_form form, char
 {
     struct report report;
     report_begin(&report, form, text, room);
-    if (what == CTL_SHOW_version)
+    switch (what) {
+    case CTL_SHOW_version:
         show_version(&report);
-    else if (what == CTL_SHOW_config)
+        break;
+    case CTL_SHOW_config:
         show_config(app, &report);
-    else
+        break;
+    case CTL_SHOW_ports:
         show_ports(app, &report);
+        break;
+        CTL_CASES_OF_NODE
+    case CTL_SHOW_COUNT:
+        break;
+    }
     return report_end(&report);
 }
 
@@ -129,8 +137,10 @@ void show_counter_help(char *text, size_t room)
     uint64_t value;
     text[0] = '\0';
     help_line(text, room, "show counters", "");
-#define COUNTER(name, help) help_line(text, room, "  " #name, help);
+#define COUNTER(name, help)       help_line(text, room, "  " #name, help);
+#define STORE_COUNTER(name, help) COUNTER(name, help)
 #include "node/counters.def"
+#undef STORE_COUNTER
 #undef COUNTER
     help_line(text, room, "show ports", "");
     for (uint32_t index = 0; (name = port_counter(&none, index, &value)) != NULL; index++) {

@@ -28,21 +28,33 @@ enum ctl_type {
     CTL_TYPE_COUNT
 };
 
+/* SHOW(word, who answers, help); who: PROGRAM (app/sluice/show.c) or NODE (lib/node/show.c). */
 #define CTL_SHOWS(SHOW)                                                                                      \
-    SHOW(version, "program and DPDK versions")                                                               \
-    SHOW(config, "configuration in force")                                                                   \
-    SHOW(ports, "ports, their counters and link state")                                                      \
-    SHOW(peers, "peers, liveness, RTT")                                                                      \
-    SHOW(edges, "edges: rate, RTT, losses, repairs, what limits them")                                       \
-    SHOW(jobs, "jobs, their state, progress of every site")                                                  \
-    SHOW(plan, "trees and rates of running jobs")                                                            \
-    SHOW(manifest, "what every site got of a job: size, hash, time, path")                                   \
-    SHOW(counters, "all counters, drop reasons included")
+    SHOW(version, PROGRAM, "program and DPDK versions")                                                      \
+    SHOW(config, PROGRAM, "configuration in force")                                                          \
+    SHOW(ports, PROGRAM, "ports, their counters and link state")                                             \
+    SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
+    SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
+    SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
+    SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \
+    SHOW(manifest, NODE, "what every site got of a job: size, hash, time, path")                             \
+    SHOW(counters, NODE, "all counters, drop reasons included")
 
-#define CTL_SHOW_ENUM(name, help) CTL_SHOW_##name,
+/* The cases of a switch for the words that the other one answers: it has cases of its own for the rest alone. */
+#define CTL_CASES_OF_PROGRAM                 CTL_SHOWS(CTL_CASE_OF_PROGRAM)
+#define CTL_CASES_OF_NODE                    CTL_SHOWS(CTL_CASE_OF_NODE)
+#define CTL_CASE_OF_PROGRAM(name, who, help) CTL_CASE_PROGRAM_##who(name)
+#define CTL_CASE_OF_NODE(name, who, help)    CTL_CASE_NODE_##who(name)
+#define CTL_CASE_PROGRAM_PROGRAM(name)       case CTL_SHOW_##name:
+#define CTL_CASE_PROGRAM_NODE(name)
+#define CTL_CASE_NODE_PROGRAM(name)
+#define CTL_CASE_NODE_NODE(name) case CTL_SHOW_##name:
+
+#define CTL_SHOW_ENUM(name, who, help) CTL_SHOW_##name,
 enum ctl_show { CTL_SHOWS(CTL_SHOW_ENUM) CTL_SHOW_COUNT };
 const char *ctl_show_name(unsigned show);
 const char *ctl_show_help(unsigned show);
+bool ctl_show_is_of_program(unsigned show);
 /* CTL_SHOW_COUNT when there is no such word. */
 enum ctl_show ctl_show_find(const char *name);
 

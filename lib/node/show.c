@@ -205,30 +205,7 @@ static void show_counters(const struct node *node, struct report *report)
     const char *name;
     for (uint32_t index = 0; (name = node_counter(node, index, &value)) != NULL; index++)
         report_u64(report, name, value);
-    report_u64(report, "slots_taken", node->store.counters.slots_taken);
-    report_u64(report, "slots_recycled", node->store.counters.slots_recycled);
-    report_u64(report, "slots_evicted", node->store.counters.slots_evicted);
-    report_u64(report, "no_slot", node->store.counters.no_slot);
     report_object_end(report);
-}
-
-static void show_config(const struct node *node, struct report *report)
-{
-    const struct node_config *config = &node->config;
-    report_text(report, "name", config->name);
-    report_text(report, "store", config->store == NODE_STORE_NONE ? "none" : "disk");
-    report_u64(report, "buffer_bytes", config->buffer_bytes);
-    report_u64(report, "blocks_max", config->blocks_max);
-    report_u64(report, "memory_bytes", node_bytes(config));
-    report_bool(report, "planner_attached", node->planner_attached);
-    report_table(report, "directories");
-    for (uint16_t index = 0; index < config->directory_count; index++) {
-        report_row(report);
-        report_text(report, "name", config->directories[index].name);
-        report_text(report, "path", config->directories[index].path);
-        report_row_end(report);
-    }
-    report_table_end(report);
 }
 
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
@@ -246,6 +223,7 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
         show_jobs(node, &report, msg->body.show.job, true, now_ns);
         break;
     case CTL_SHOW_plan:
+        report_bool(&report, "planner_attached", node->planner_attached);
         show_jobs(node, &report, msg->body.show.job, false, now_ns);
         break;
     case CTL_SHOW_manifest:
@@ -255,11 +233,7 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
     case CTL_SHOW_counters:
         show_counters(node, &report);
         break;
-    case CTL_SHOW_config:
-        show_config(node, &report);
-        break;
-    case CTL_SHOW_version:
-    case CTL_SHOW_ports:
+        CTL_CASES_OF_PROGRAM
     case CTL_SHOW_COUNT:
         return err_set(&reply->err, "'show %s' is answered by the program, not by the node",
                        ctl_show_name(msg->body.show.what));

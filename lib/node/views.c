@@ -7,20 +7,22 @@
 #include "node/node.h"
 #include "node/role/source.h"
 
-#define COUNTER(name, help) {#name, offsetof(struct node_counters, name)},
+#define COUNTER(name, help)       {#name, offsetof(struct node, counters.name)},
+#define STORE_COUNTER(name, help) {#name, offsetof(struct node, store.counters.name)},
 static const struct {
     const char *name;
     size_t offset;
 } counter_rows[] = {
 #include "node/counters.def"
 };
+#undef STORE_COUNTER
 #undef COUNTER
 
 const char *node_counter(const struct node *node, uint32_t index, uint64_t *value)
 {
     if (index >= sizeof(counter_rows) / sizeof(counter_rows[0]))
         return NULL;
-    memcpy(value, (const uint8_t *)&node->counters + counter_rows[index].offset, sizeof(*value));
+    memcpy(value, (const uint8_t *)node + counter_rows[index].offset, sizeof(*value));
     return counter_rows[index].name;
 }
 

@@ -117,7 +117,7 @@ class ApplianceTest(unittest.TestCase):
             port = json.loads(ask(client, {"command": "show", "what": "ports", "json": True})["text"])["ports"][0]
             names = [line.split()[0] for line in words.splitlines() if line.startswith("  ")]
             self.assertTrue(all(len(line.split()) > 2 for line in words.splitlines() if line.startswith("  ")))
-            counted = [key for key in [*shown["counters"], *port] if key.startswith(("rx_", "tx_", "drop_"))]
+            counted = [*shown["counters"], *(key for key in port if key.startswith(("rx_", "tx_", "drop_")))]
             self.assertGreater(len(counted), 50)
             self.assertEqual(set(counted) - set(names), set())
 
@@ -129,6 +129,11 @@ class ApplianceTest(unittest.TestCase):
             rows = json.loads(ask(client, request)["text"])["directories"]
             self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
                              [[False, False, False], [True, False, True]])
+
+    def test_plan_tells_whether_a_planner_is_there(self):
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]
+            self.assertEqual(json.loads(shown), {"planner_attached": False, "jobs": []})
 
     def test_slow_reader_holds_up_nobody(self):
         """A client that asks much at once and takes its replies slowly: another one is served between two of them."""

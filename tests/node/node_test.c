@@ -467,7 +467,7 @@ static void node_show__json_of_everything(void **state)
     assert_int_equal(run("j", 30 * NS_PER_S)->state, JOB_DONE);
     static char text[CTL_REPLY_BYTES];
     for (unsigned what = 0; what < CTL_SHOW_COUNT; what++) {
-        if (what == CTL_SHOW_version || what == CTL_SHOW_ports)
+        if (ctl_show_is_of_program(what))
             continue;
         for (int form = 0; form < 2; form++) {
             static struct ctl_msg msg;
@@ -477,6 +477,8 @@ static void node_show__json_of_everything(void **state)
             struct ctl_reply reply = {.text = text, .room = sizeof(text)};
             assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
             assert_true(reply.length > 10);
+            if (what == CTL_SHOW_plan)
+                assert_non_null(strstr(text, "planner_attached"));
             reply.room = 20;
             assert_int_not_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
         }

@@ -24,9 +24,11 @@
 #define JOB_TICK_NS 5000000ULL
 
 #define COUNTER(name, help) uint64_t name;
+#define STORE_COUNTER(name, help)
 struct node_counters {
 #include "node/counters.def"
 };
+#undef STORE_COUNTER
 #undef COUNTER
 
 struct node {
