@@ -14,7 +14,7 @@ static void on_signal(int number)
 static void print_help(FILE *stream)
 {
     fputs("sluice-planner --ring PATH | --offline NET.yaml [--json]\n"
-          "  -r, --ring PATH     serve the node whose control ring this is (control_ring of its file)\n"
+          "  -r, --ring PATH     serve the node whose control ring this is (control.ring of its file)\n"
           "  -o, --offline FILE  plan once from a net file (YAML or JSON) and print the plan\n"
           "  -j, --json          print it as one JSON object\n"
           "      --version       program version\n"

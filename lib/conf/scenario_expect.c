@@ -1,15 +1,9 @@
-/* What a scenario expects of its run: name: ">= value". The rows give each name its kind of value. */
+/* What a scenario expects of its run: name: ">= value". The rows give each name its kind of value; those
+ * without a prefix are sim/expects.def. */
 #include <string.h>
 
 #include "conf/scenario_file.h"
 #include "node/node.h"
-
-#define COUNTER_PREFIX "counters."
-#define STATE_PREFIX   "state."
-#define TEXT_PREFIX    "text."
-#define LIMITED_PREFIX "limited."
-#define DROPS_PREFIX   "shared_drops."
-#define LOAD_PREFIX    "shared_load."
 
 #define EXPECT_VALUE FIELD(struct scenario_expect, value)
 
@@ -27,58 +21,30 @@ static bool parse_words(const struct conf_option *option, const char *text, void
 }
 
 const struct conf_option scenario_expect_options[] = {
-    {"completed", OPTION_BOOL, EXPECT_VALUE, .help = "every job done, every receiver has everything"},
-    {"verified", OPTION_UINT, EXPECT_VALUE, .help = "receivers that verified their copy, over all jobs"},
-    {"failed_jobs", OPTION_UINT, EXPECT_VALUE, .help = "jobs that failed"},
-    {"goodput", OPTION_RATE, EXPECT_VALUE,
-     .help = "payload bits over the time until the last receiver has everything"},
-    {"goodput_flow", OPTION_RATE, EXPECT_VALUE,
-     .help = "payload rate after start-up: from a receiver's first whole block to its last, "
-             "of the slowest receiver"},
-    {"first_data", OPTION_TIME, EXPECT_VALUE,
-     .help = "from a job's start until its first data packet leaves, of the slowest job"},
-    {"time", OPTION_TIME, EXPECT_VALUE, .help = "until then"},
-    {"steady", OPTION_RATE, EXPECT_VALUE,
-     .help = "new payload that arrives between 12 RTT after the first data packet and the departure of the "
-             "last new one, "
-             "on the slowest edge"},
-    {"tail", OPTION_TIME, EXPECT_VALUE,
-     .help = "from that departure until the receiver has everything, longest edge"},
-    {"queue_p50", OPTION_TIME, EXPECT_VALUE,
-     .help = "half of the data packets waited longer, worst edge, as measured"},
-    {"queue_p99", OPTION_TIME, EXPECT_VALUE, .help = "and one in a hundred"},
-    {"own_loss", OPTION_SHARE, EXPECT_VALUE,
-     .help = "data packets that queues refused, worst edge, as measured"},
-    {"duplicates", OPTION_SHARE, EXPECT_VALUE, .help = "data packets that brought nothing new, worst edge"},
-    {"feedback", OPTION_SHARE, EXPECT_VALUE,
-     .help = "wire bytes that went back, as a share of data, worst edge"},
-    {"repair_overhead", OPTION_SHARE, EXPECT_VALUE, .help = "repairs, as a share of data packets"},
-    {"repairs", OPTION_UINT, EXPECT_VALUE, .help = "packets sent again"},
-    {"latency_p50", OPTION_TIME, EXPECT_VALUE,
-     .help = "of a stream, from a symbol's first byte into the source to its last out of the sink: median"},
-    {"latency_p99", OPTION_TIME, EXPECT_VALUE, .help = "the same, 99th percentile"},
-    {"netem_lost", OPTION_UINT, EXPECT_VALUE, .help = "packets that the links lost"},
-    {"cross_drops", OPTION_SHARE, EXPECT_VALUE,
-     .help = "of matrices.cross_mbps, what queues refused, over all links and interfaces that it takes"},
-    {STATE_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_state,
+#define VALUE(name, kind, value, text)        {#name, OPTION_##kind, EXPECT_VALUE, .help = text},
+#define METER(name, kind, worst, value, text) VALUE(name, kind, value, text)
+#include "sim/expects.def"
+#undef METER
+#undef VALUE
+    {EXPECT_STATE "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_state,
      .form = "the state of a job: done, failed, cancelled …", .help = "the state in which this job ends"},
-    {TEXT_PREFIX "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
+    {EXPECT_TEXT "JOB", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
      .form = "words", .help = "words that the job's final text contains"},
-    {LIMITED_PREFIX "NODE", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
+    {EXPECT_LIMITED "NODE", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
      .form = "FROM > TO: CAUSE",
      .help = "the edge that limited this receiver most, and why, as its source says: cap, congestion, …"},
-    {"complete.NODE", OPTION_TIME, EXPECT_VALUE,
+    {EXPECT_COMPLETE "NODE", OPTION_TIME, EXPECT_VALUE,
      .help = "from a job's start until this receiver has everything, of its last job"},
-    {"flow.NUMBER", OPTION_RATE, EXPECT_VALUE,
+    {EXPECT_FLOW "NUMBER", OPTION_RATE, EXPECT_VALUE,
      .help = "wire rate of a flow of cross traffic, counted from 0, over its life; "
              "flow.0.20-200: of the seconds 20 to 200"},
-    {DROPS_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "packets that this shared link dropped"},
-    {LOAD_PREFIX "NAME", OPTION_SHARE, EXPECT_VALUE,
+    {EXPECT_SHARED_DROPS "NAME", OPTION_UINT, EXPECT_VALUE, .help = "packets that this shared link dropped"},
+    {EXPECT_SHARED_LOAD "NAME", OPTION_SHARE, EXPECT_VALUE,
      .help = "what it carried, as a share of its rate over the whole run"},
-    {COUNTER_PREFIX "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
+    {EXPECT_COUNTER "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 
-/* The row of a name; the two prefixes stand for all names that begin so. */
+/* The row of a name; a prefix (its row goes on after a dot) stands for all names that begin so. */
 static const struct conf_option *find_row(const char *name)
 {
     for (const struct conf_option *row = scenario_expect_options; row->type != OPTION_END; row++) {
@@ -128,19 +94,17 @@ static bool is_job_known(const struct scenario *scenario, const char *name)
 
 static bool is_name_known(const struct scenario *scenario, const char *name)
 {
-    if (strncmp(name, STATE_PREFIX, strlen(STATE_PREFIX)) == 0)
-        return is_job_known(scenario, name + strlen(STATE_PREFIX));
-    if (strncmp(name, TEXT_PREFIX, strlen(TEXT_PREFIX)) == 0)
-        return is_job_known(scenario, name + strlen(TEXT_PREFIX));
-    if (strncmp(name, LIMITED_PREFIX, strlen(LIMITED_PREFIX)) == 0)
-        return scenario_node_index(scenario, name + strlen(LIMITED_PREFIX)) != SCENARIO_NO_NODE;
-    const char *const prefixes[] = {DROPS_PREFIX, LOAD_PREFIX};
-    for (unsigned index = 0; index < 2; index++) {
-        size_t length = strlen(prefixes[index]);
-        if (strncmp(name, prefixes[index], length) == 0)
-            return scenario_shared_index(scenario, name + length) != scenario->shared_count;
-    }
-    return true;
+    const char *job = expect_after(name, EXPECT_STATE), *node = expect_after(name, EXPECT_LIMITED);
+    const char *shared = expect_after(name, EXPECT_SHARED_DROPS);
+    if (job == NULL)
+        job = expect_after(name, EXPECT_TEXT);
+    if (shared == NULL)
+        shared = expect_after(name, EXPECT_SHARED_LOAD);
+    if (job != NULL)
+        return is_job_known(scenario, job);
+    if (shared != NULL)
+        return scenario_shared_index(scenario, shared) != scenario->shared_count;
+    return node == NULL || scenario_node_index(scenario, node) != SCENARIO_NO_NODE;
 }
 
 static void read_expect(struct conf_reader *reader, const char *name, const yaml_node_t *key,

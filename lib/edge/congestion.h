@@ -85,5 +85,5 @@ extern const struct congestion_type congestion_fixed_type; /* rate given, never 
 extern const struct congestion_type congestion_bql_type;
 extern const struct congestion_type congestion_scavenger_type;
 
-/* By name ("bql", "scavenger", "fixed"); NULL when there is none. */
+/* By name, a word of PART_CONGESTIONS (wire/control.h); NULL when there is none. */
 const struct congestion_type *congestion_find(const char *name);

@@ -19,42 +19,32 @@ static bool find_counter(const struct sim_result *result, const char *name, uint
     return false;
 }
 
+static uint64_t share_of_repairs(const struct sim_result *result)
+{
+    uint64_t sent = result_sent_packets(result);
+    return sent == 0 ? 0 : muldiv64(result_repairs(result), NS_PER_S, sent);
+}
+
 static bool find_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
                        uint64_t *value)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } values[] = {
-        {"goodput", result->goodput_bps},
-        {"goodput_flow", result_goodput_flow(result)},
-        {"first_data", result_first_data_ns(result)},
-        {"time", result->time_ns},
-        {"repairs", result_repairs(result)},
-        {"repair_overhead", result_sent_packets(result) == 0
-                                ? 0
-                                : muldiv64(result_repairs(result), NS_PER_S, result_sent_packets(result))},
-        {"completed", result->completed},
-        {"verified", result_verified(result)},
-        {"failed_jobs", result_failed_jobs(result)},
-        {"latency_p50", result_latency_ns(result, 50)},
-        {"latency_p99", result_latency_ns(result, 99)},
-        {"netem_lost", result_netem_lost(result)},
-        {"cross_drops", result_cross_drops(result)},
-    };
-    for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++) {
-        if (strcmp(values[index].name, name) != 0)
-            continue;
-        *value = values[index].value;
-        return true;
+    const char *rest;
+#define METER(name, kind, worst, value, help)
+#define VALUE(row, kind, found, help)                                                                        \
+    if (strcmp(name, #row) == 0) {                                                                           \
+        *value = found;                                                                                      \
+        return true;                                                                                         \
     }
-    if (strncmp(name, "complete.", 9) == 0)
-        return result_complete_ns(result, scenario, name + 9, value);
-    if (result_meter_value(result, name, value) || result_shared_value(result, scenario, name, value))
-        return true;
-    if (strncmp(name, "flow.", 5) == 0)
-        return result_flow_rate(result, name + 5, value);
-    return strncmp(name, "counters.", 9) == 0 && find_counter(result, name + 9, value);
+#include "sim/expects.def"
+#undef VALUE
+#undef METER
+    if ((rest = expect_after(name, EXPECT_COMPLETE)) != NULL)
+        return result_complete_ns(result, scenario, rest, value);
+    if ((rest = expect_after(name, EXPECT_FLOW)) != NULL)
+        return result_flow_rate(result, rest, value);
+    if ((rest = expect_after(name, EXPECT_COUNTER)) != NULL)
+        return find_counter(result, rest, value);
+    return result_meter_value(result, name, value) || result_shared_value(result, scenario, name, value);
 }
 
 /* "FROM > TO: CAUSE", of the receiver's last job. */
@@ -76,13 +66,14 @@ static const char *find_limit(const struct sim_result *result, const struct scen
 static const char *find_text(const struct sim_result *result, const struct scenario *scenario,
                              const char *name, char room[JUDGE_TEXT_BYTES])
 {
-    bool state = strncmp(name, "state.", 6) == 0, text = strncmp(name, "text.", 5) == 0;
-    if (strncmp(name, "limited.", 8) == 0)
-        return find_limit(result, scenario, name + 8, room);
+    const char *state = expect_after(name, EXPECT_STATE), *text = expect_after(name, EXPECT_TEXT);
+    const char *node = expect_after(name, EXPECT_LIMITED);
+    if (node != NULL)
+        return find_limit(result, scenario, node, room);
     for (uint16_t job = 0; job < result->job_count; job++) {
-        if (state && strcmp(scenario->jobs[job].spec.name, name + 6) == 0)
+        if (state != NULL && strcmp(scenario->jobs[job].spec.name, state) == 0)
             return result_job_state(&result->jobs[job]);
-        if (text && strcmp(scenario->jobs[job].spec.name, name + 5) == 0)
+        if (text != NULL && strcmp(scenario->jobs[job].spec.name, text) == 0)
             return result->jobs[job].text;
     }
     return NULL;
@@ -120,7 +111,7 @@ static bool judge_text(const struct sim_result *result, const struct scenario *s
     char room[JUDGE_TEXT_BYTES];
     const char *found = find_text(result, scenario, expect->name, room);
     /* A job's text is a sentence: it is enough that the expected words are in it. */
-    bool part = strncmp(expect->name, "text.", 5) == 0;
+    bool part = expect_after(expect->name, EXPECT_TEXT) != NULL;
     if (found != NULL && (part ? strstr(found, expect->text) != NULL : strcmp(found, expect->text) == 0))
         return true;
     fprintf(out, "%s:%d: expected %s to be \"%s\", found %s%s%s\n", file, expect->line, expect->name,
@@ -153,7 +144,7 @@ bool result_judge(const struct sim_result *result, const struct scenario *scenar
         good &= expect->is_text ? judge_text(result, scenario, expect, file, out)
                                 : judge_value(result, scenario, expect, file, out);
         ends_expected |= strcmp(expect->name, "completed") == 0 || strcmp(expect->name, "failed_jobs") == 0 ||
-                         strncmp(expect->name, "state.", 6) == 0;
+                         expect_after(expect->name, EXPECT_STATE) != NULL;
     }
     if (result->limit_reached) {
         fprintf(out, "%s: the limit of virtual time was reached\n", file);

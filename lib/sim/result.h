@@ -149,9 +149,8 @@ uint64_t result_latency_ns(const struct sim_result *result, unsigned percent);
 uint64_t result_verified(const struct sim_result *result); /* receivers */
 uint64_t result_failed_jobs(const struct sim_result *result);
 
-/* What the meters say of the worst edge, as the expectations name it: steady (bit/s), tail, queue_p50,
- * queue_p99 (ns), own_loss, feedback, duplicates (ppb). False: there is no such name, or no edge with
- * data. */
+/* What the meters say of the worst edge: a row METER of expects.def. False: there is no such row, or no edge
+ * with data. */
 bool result_meter_value(const struct sim_result *result, const char *name, uint64_t *value);
 /* What the network saw of the edge, into its row (result_meter.c). */
 void result_meter_report(const struct result_edge *edge, const struct scenario_measure *measure,

@@ -95,33 +95,23 @@ static uint64_t share_ppb(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : muldiv64(part, NS_PER_S, whole);
 }
 
-/* Whether a smaller value is the worse one. */
-static bool wants_more(const char *name)
-{
-    return strcmp(name, "steady") == 0;
-}
+/* Which value is the worse one. */
+enum meter_worst { WORST_LEAST, WORST_MOST };
 
-static bool edge_value(const struct result_edge *edge, const char *name, uint64_t *value)
+static bool edge_value(const struct result_edge *edge, const char *name, uint64_t *value,
+                       enum meter_worst *worst)
 {
     const struct meter *meter = edge->meter;
-    const struct {
-        const char *name;
-        uint64_t value;
-    } values[] = {
-        {"steady", meter_steady_bps(meter)},
-        {"tail", edge->complete_ns == 0 ? UINT64_MAX : elapsed_ns(edge->complete_ns, meter->last_new_ns)},
-        {"queue_p50", wait_percentile(&meter->waits, 50)},
-        {"queue_p99", wait_percentile(&meter->waits, 99)},
-        {"own_loss", share_ppb(meter->window.dropped, meter->window.sent_packets)},
-        {"duplicates", share_ppb(meter->all.duplicates, meter->all.sent_packets)},
-        {"feedback", share_ppb(edge->feedback_wire_bytes, meter->all.sent_bytes)},
-    };
-    for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++) {
-        if (strcmp(values[index].name, name) != 0)
-            continue;
-        *value = values[index].value;
-        return true;
+#define VALUE(name, kind, value, help)
+#define METER(row, kind, which, found, help)                                                                 \
+    if (strcmp(name, #row) == 0) {                                                                           \
+        *value = found;                                                                                      \
+        *worst = WORST_##which;                                                                              \
+        return true;                                                                                         \
     }
+#include "sim/expects.def"
+#undef METER
+#undef VALUE
     return false;
 }
 
@@ -130,9 +120,10 @@ bool result_meter_value(const struct sim_result *result, const char *name, uint6
     bool found = false;
     for (uint32_t index = 0; index < result->edge_count; index++) {
         uint64_t next;
-        if (result->edges[index].meter == NULL || !edge_value(&result->edges[index], name, &next))
+        enum meter_worst worst;
+        if (result->edges[index].meter == NULL || !edge_value(&result->edges[index], name, &next, &worst))
             continue;
-        bool worse = !found || (wants_more(name) ? next < *value : next > *value);
+        bool worse = !found || (worst == WORST_LEAST ? next < *value : next > *value);
         *value = worse ? next : *value;
         found = true;
     }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/name.h"
 #include "ctl/job_spec.h"
@@ -112,10 +113,23 @@ struct scenario_cross {
 
 enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 
-/* expect: name, comparison, value. Names: goodput, goodput_flow (bit/s), time (ns), repair_overhead (ppb of
- * data packets), repairs, completed (0/1), verified (receivers), failed_jobs, state.<job> text.<job> (words
- * in it), netem_lost, those of result_meter_value, flow.<number>, cross_drops (ppb), shared_drops.<name>, shared_load.<name>
- * (ppb), and any counter as counters.<name>. */
+/* expect: name, comparison, value. The names are the rows of expects.def, and what begins so: */
+#define EXPECT_STATE        "state."    /* … and a job's name: how it ended */
+#define EXPECT_TEXT         "text."     /* … and a job's name: words in its text */
+#define EXPECT_LIMITED      "limited."  /* … and a node's name: the edge that limited it, and why */
+#define EXPECT_COMPLETE     "complete." /* … and a node's name: when it had everything */
+#define EXPECT_FLOW         "flow." /* … and a number: the rate of a flow of cross traffic (result_flow_rate) */
+#define EXPECT_SHARED_DROPS "shared_drops." /* … and the name of a shared link */
+#define EXPECT_SHARED_LOAD  "shared_load."  /* … and the name of a shared link */
+#define EXPECT_COUNTER      "counters."     /* … and the name of any counter */
+
+/* What follows the prefix in a name; NULL: it begins otherwise. */
+static inline const char *expect_after(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return strncmp(name, prefix, length) == 0 ? name + length : NULL;
+}
+
 struct scenario_expect {
     char name[64];
     uint8_t compare; /* enum scenario_compare */

@@ -2,8 +2,8 @@
 """The tables of READMEs say what the code declares.
 
 The messages of lib/wire/README.md: every row of WIRE_TYPES and CONTROL_KINDS is there under its number, with the bytes of
-its fixed fields, and every offset that the table gives is where a field begins. The words of job files that choose a
-strategy or a metric: lib/conf/README.md names no others, planner/README.md has every metric's file. Every file of
+its fixed fields, and every offset that the table gives is where a field begins. Pages that list the words of a table list
+them all: strategies, metrics, causes of a limit, and of the causes no others. Each strategy has its file. Every file of
 conf/scenarios is run by tests/scenarios.
 """
 import glob
@@ -88,14 +88,31 @@ def check_wire(root, problems):
     check_messages("kind", rows["CONTROL_KINDS"], fields, "CONTROL", 0, table_rows(readme, "## Bodies"), problems)
 
 
-def check_files(root, problems):
-    """Each strategy and metric has its file, and the README of the folder names every metric."""
+def item(page, begin):
+    """The item of a list that begins so; empty when there is none."""
+    found = re.search(r"^- %s.*(?:\n(?!- |\n).*)*" % re.escape(begin), page, re.M)
+    return found.group() if found else ""
+
+
+def check_words(root, problems):
+    """Each strategy has its file; the pages that list strategies, metrics or causes list every one."""
     rows, _ = declared([read(root, "lib/wire/control.h"), read(root, "lib/plan/plan.h")])
-    planner = read(root, "planner/README.md")
-    for _, word in rows["PLAN_METRICS"]:
-        if f"`{word}`" not in planner:
-            problems.append(f"planner/README.md: does not name the metric `{word}`")
-    for _, word in rows["PART_CONGESTIONS"]:
+    strategies = [word for _, word in rows["PART_CONGESTIONS"]]
+    causes = re.findall(r"LIMIT\((\w+)\)", macros(read(root, "lib/edge/limit.h"), "LIMIT")["EDGE_LIMITS"])
+    limited = item(read(root, "app/ctl/README.md"), "`limited_from`, `limited_to`, `limited_by`")
+    for page, text, words in (
+            ("planner/README.md", read(root, "planner/README.md"), [word for _, word in rows["PLAN_METRICS"]]),
+            ("conf/jobs/README.md", item(read(root, "conf/jobs/README.md"), "**Congestion.**"), strategies),
+            ("lib/edge/README.md", read(root, "lib/edge/README.md"), strategies),
+            ("app/ctl/README.md", limited, causes)):
+        for word in words:
+            if not re.search(r"`(\w+: )?%s`" % word, text):
+                problems.append(f"{page}: does not name `{word}`")
+    named = re.findall(r"`(\w+)`", limited.split("`held_by`")[0])
+    for word in named:
+        if word not in causes and not word.startswith("limited_"):
+            problems.append(f"app/ctl/README.md: `{word}` is no cause of lib/edge/limit.h")
+    for word in strategies:
         if not glob.glob(f"{root}/lib/edge/**/congestion_{word}.c", recursive=True) and \
                 not os.path.isdir(f"{root}/lib/edge/{word}"):
             problems.append(f"lib/edge: there is no congestion_{word}.c and no folder {word}")
@@ -114,7 +131,7 @@ def check_scenarios(root, problems):
 def check(root):
     problems = []
     check_wire(root, problems)
-    check_files(root, problems)
+    check_words(root, problems)
     check_scenarios(root, problems)
     return problems
 
