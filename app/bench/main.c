@@ -11,15 +11,50 @@
 
 #define EXIT_USAGE 2
 
+static const char help[] =
+    "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
+    "parts: goodput, bare, relay, pacer, cores (app/bench/README.md)\n"
+    "  --link ring|memif   goodput: two lcores of one process, or two processes (ring)\n"
+    "  --mtu BYTES         1280 to 9216 (1500)\n"
+    "  --size SIZE         goodput, relay: of the object (1GiB)\n"
+    "  --rate RATE         of ports; pacer: the schedule's (100Gbps)\n"
+    "  --duration TIME     bare, pacer (1s)\n"
+    "  --children NUMBER   relay: 1 to 8 (1)\n"
+    "  --source FILE       goodput: sent from the disk; without it no disk is read\n"
+    "  --directory PATH    goodput: received files go there; without it no disk is written\n"
+    "  --sha256            goodput: blocks are hashed\n"
+    "  --durable           goodput: the end waits until all is on the disk\n"
+    "  --threads NUMBER    goodput: of each site's disk (1)\n"
+    "  --lcores A,B        the CPUs (0,1)\n"
+    "  --idle poll|yield|sleep   (poll)\n";
+
 static const struct option option_table[] = {
-    {"link", required_argument, NULL, 'l'},     {"mtu", required_argument, NULL, 'm'},
-    {"sha256", no_argument, NULL, 's'},         {"directory", required_argument, NULL, 'd'},
-    {"source", required_argument, NULL, 'f'},   {"size", required_argument, NULL, 'z'},
-    {"duration", required_argument, NULL, 't'}, {"rate", required_argument, NULL, 'r'},
-    {"children", required_argument, NULL, 'c'}, {"lcores", required_argument, NULL, 'L'},
-    {"idle", required_argument, NULL, 'i'},     {"threads", required_argument, NULL, 'n'},
-    {"durable", no_argument, NULL, 'D'},        {NULL, 0, NULL, 0},
+    {"link", required_argument, NULL, 'l'},
+    {"mtu", required_argument, NULL, 'm'},
+    {"sha256", no_argument, NULL, 's'},
+    {"directory", required_argument, NULL, 'd'},
+    {"source", required_argument, NULL, 'f'},
+    {"size", required_argument, NULL, 'z'},
+    {"duration", required_argument, NULL, 't'},
+    {"rate", required_argument, NULL, 'r'},
+    {"children", required_argument, NULL, 'c'},
+    {"lcores", required_argument, NULL, 'L'},
+    {"idle", required_argument, NULL, 'i'},
+    {"threads", required_argument, NULL, 'n'},
+    {"durable", no_argument, NULL, 'D'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
+
+static bool parse_idle(const char *text, uint8_t *idle)
+{
+    static const char *const names[] = {
+        [IDLE_MODE_SLEEP] = "sleep", [IDLE_MODE_YIELD] = "yield", [IDLE_MODE_POLL] = "poll"};
+    for (*idle = 0; *idle < sizeof(names) / sizeof(names[0]); (*idle)++)
+        if (strcmp(text, names[*idle]) == 0)
+            return true;
+    return false;
+}
 
 static bool parse_option(struct bench_options *options, int option, const char *text)
 {
@@ -55,10 +90,10 @@ static bool parse_option(struct bench_options *options, int option, const char *
         options->durable = true;
         return true;
     case 'i':
-        options->idle = strcmp(text, "poll") == 0    ? IDLE_MODE_POLL
-                        : strcmp(text, "yield") == 0 ? IDLE_MODE_YIELD
-                                                     : IDLE_MODE_SLEEP;
-        return true;
+        return parse_idle(text, &options->idle);
+    case 'h':
+        fputs(help, stdout);
+        exit(EXIT_SUCCESS);
     default:
         return false;
     }
@@ -85,13 +120,13 @@ int main(int count, char **arguments)
                                     .disk_threads = 1};
     for (int option; (option = getopt_long(count, arguments, "", option_table, NULL)) != -1;)
         if (!parse_option(&options, option, optarg)) {
-            fprintf(stderr, "sluice-bench: bad option; scripts/bench is how this is called\n");
+            fprintf(stderr, "sluice-bench: bad option, see --help\n");
             return EXIT_USAGE;
         }
     options.part = optind < count ? arguments[optind] : "";
     for (size_t index = 0; index < sizeof(parts) / sizeof(parts[0]); index++)
         if (strcmp(options.part, parts[index].name) == 0)
             return parts[index].run(&options);
-    fprintf(stderr, "usage: sluice-bench goodput|bare|relay|pacer|cores [options]\n");
+    fputs(help, stderr);
     return EXIT_USAGE;
 }
