@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/app_config.h"
 #include "conf/conf.h"
 #include "ctl/command.h"
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
 #include "app/ctl/input.h"
 
-#define SOCKET_DEFAULT "/run/sluice/sluice.sock"
-#define REQUEST_TEXT   (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
-#define LINE_BYTES     (PATH_MAX + 256)
-#define HELP_BYTES     8192
+#define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
+#define LINE_BYTES   (PATH_MAX + 256)
+#define HELP_BYTES   8192
 
 struct options {
     const char *socket;
@@ -34,7 +34,7 @@ static void print_usage(FILE *stream)
             "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
             "only\n"
             "starts it. A job with object: {stream: \"-\"} sends the standard input.\n\n"
-            "SOCKET: of -s, of $SLUICE_SOCKET, or " SOCKET_DEFAULT "\n"
+            "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
             "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
             "4 the appliance refused, 130 detached\n",
             commands);
@@ -243,7 +243,7 @@ int main(int argc, char **argv)
                                                  {"help", no_argument, NULL, 'h'},
                                                  {NULL, 0, NULL, 0}};
     const char *environment = getenv("SLUICE_SOCKET");
-    struct options options = {.socket = environment != NULL ? environment : SOCKET_DEFAULT};
+    struct options options = {.socket = environment != NULL ? environment : APP_CONTROL_SOCKET};
     /* '+': options end at the command, whose own words may begin with a minus sign */
     for (int letter; (letter = getopt_long(argc, argv, "+s:jh", long_options, NULL)) != -1;) {
         if (letter == 's') {

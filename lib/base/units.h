@@ -9,6 +9,7 @@
 #define NS_PER_US  1000ULL
 #define NS_PER_MS  1000000ULL
 #define NS_PER_S   1000000000ULL
+#define NS_PER_H   (3600 * NS_PER_S)
 #define TIME_NEVER UINT64_MAX
 
 /* The least rate that data is sent at. One packet of 9 KB takes 74 s at it; what is slower holds an interface

@@ -13,6 +13,7 @@
 #define APP_OUTGOING_MAX    16
 #define APP_USERS_MAX       32
 #define APP_USER_BYTES      34
+#define APP_CONTROL_SOCKET  "/run/sluice/sluice.sock" /* unless the node file says otherwise */
 
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 

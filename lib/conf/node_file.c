@@ -113,7 +113,8 @@ static const struct word idle_words[] = {
 static const struct conf_option identity_options[] = {
     {"name", OPTION_NAME, FIELD(struct node_file, config.node.name), .required = true,
      .help = "what the other appliances call this one"},
-    {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1, .initial = "7840",
+    {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1,
+     .initial = OPTION_INITIAL(NODE_UDP_PORT),
      .help = "the one UDP port of this appliance: what a firewall has to let through"},
     {"store", OPTION_WORD, FIELD(struct node_file, config.node.store), .words = store_words,
      .initial = "disk", .help = "none: hash what comes and discard it (benchmarks)"},
@@ -187,30 +188,26 @@ static const struct conf_option memory_options[] = {
 
 static const struct conf_option control_options[] = {
     {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
-     .initial = "/run/sluice/sluice.sock", .help = "unix socket that sluicectl connects to"},
+     .initial = APP_CONTROL_SOCKET, .help = "unix socket that sluicectl connects to"},
     {"ring", OPTION_PATH, FIELD(struct node_file, config.control_ring),
      .help = "shared-memory file for sluice-planner; default: none, this node plans no jobs"},
     {.type = OPTION_END}};
 
-#define TIMEOUT(member) FIELD(struct node_file, config.node.member), .min = NS_PER_MS, .max = 3600 * NS_PER_S
+#define UNIT_MS "ms"
+#define UNIT_S  "s"
+#define UNIT_H  "h"
+#define TIMEOUT(key, field, least, least_unit, most, most_unit, number, unit, text)                          \
+    {#key,                                                                                                   \
+     OPTION_TIME,                                                                                            \
+     FIELD(struct node_file, config.node.field),                                                             \
+     .min = least * NS_PER_##least_unit,                                                                     \
+     .max = most * NS_PER_##most_unit,                                                                       \
+     .initial = #number UNIT_##unit,                                                                         \
+     .help = text},
 static const struct conf_option timeout_options[] = {
-    {"rtt_max", OPTION_TIME, TIMEOUT(rtt_max_ns), .initial = "300ms",
-     .help = "largest RTT to any peer; sizes windows that are not given"},
-    {"hello", OPTION_TIME, FIELD(struct node_file, config.node.hello_interval_ns), .min = 10 * NS_PER_MS,
-     .max = 60 * NS_PER_S, .initial = "1s", .help = "interval of signs of life to each peer"},
-    {"measure", OPTION_TIME, TIMEOUT(measure_timeout_ns), .initial = "10s",
-     .help = "a peer that has not reported its measurements by then fails the job"},
-    {"plan", OPTION_TIME, TIMEOUT(plan_timeout_ns), .initial = "10s",
-     .help = "no plan from the planner by then fails the job"},
-    {"distribute", OPTION_TIME, TIMEOUT(distribute_timeout_ns), .initial = "20s",
-     .help = "a site that has not confirmed its part of the plan by then fails the job"},
-    {"stall", OPTION_TIME, TIMEOUT(stall_timeout_ns), .initial = "20s",
-     .help = "a site that made no progress for so long has failed"},
-    {"finish", OPTION_TIME, FIELD(struct node_file, config.node.finish_timeout_ns), .min = NS_PER_MS,
-     .max = 24 * 3600 * NS_PER_S, .initial = "1h",
-     .help = "how long the disk of a site that holds everything may take to make it durable, and a site that "
-             "has confirmed its part may wait for the start"},
+#include "node/timeouts.def"
     {.type = OPTION_END}};
+#undef TIMEOUT
 
 static const struct conf_option disk_options[] = {
     {"threads", OPTION_UINT, FIELD(struct node_file, config.disk_threads), .min = 1, .max = 16,

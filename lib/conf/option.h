@@ -64,6 +64,10 @@ struct conf_option {
                  void *field);
 };
 
+/* A default that is a number of the code's. */
+#define OPTION_INITIAL(number)  OPTION_INITIAL_(number)
+#define OPTION_INITIAL_(number) #number
+
 #define FIELD(type, member) .offset = offsetof(type, member), .bytes = sizeof(((type *)0)->member)
 /* A list in an array member with its number in another. */
 #define LIST_FIELD(type, member, count)                                                                      \

@@ -17,13 +17,10 @@ void node_config_defaults(struct node_config *config)
     config->store = NODE_STORE_DISK;
     config->buffer_bytes = 256ULL << 20;
     config->blocks_max = 1ULL << 18; /* 256 GiB under way at once */
-    config->rtt_max_ns = 300 * NS_PER_MS;
-    config->hello_interval_ns = NS_PER_S;
-    config->measure_timeout_ns = 10 * NS_PER_S;
-    config->plan_timeout_ns = 10 * NS_PER_S;
-    config->distribute_timeout_ns = 20 * NS_PER_S;
-    config->stall_timeout_ns = 20 * NS_PER_S;
-    config->finish_timeout_ns = 3600 * NS_PER_S; /* 100 GB of dirty pages at 30 MB/s */
+#define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help)                         \
+    config->field = initial * NS_PER_##unit;
+#include "node/timeouts.def"
+#undef TIMEOUT
 }
 
 static bool check_ports(const struct node_config *config, struct err *err)
@@ -79,6 +76,17 @@ static bool check_peers(const struct node_config *config, struct err *err)
     return true;
 }
 
+static bool check_timeouts(const struct node_config *config, struct err *err)
+{
+#define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help)                         \
+    if (config->field < least * NS_PER_##least_unit || config->field > most * NS_PER_##most_unit)            \
+        return err_set(err, "timeouts.%s: %d %s to %d %s expected", #key, least, #least_unit, most,          \
+                       #most_unit);
+#include "node/timeouts.def"
+#undef TIMEOUT
+    return true;
+}
+
 bool node_config_check(const struct node_config *config, struct err *err)
 {
     if (!name_valid(config->name))
@@ -101,7 +109,5 @@ bool node_config_check(const struct node_config *config, struct err *err)
                        (unsigned long long)(BUFFER_SLOTS_MIN * slot_bytes));
     if (config->blocks_max < 64)
         return err_set(err, "memory.blocks_max: at least 64 expected");
-    if (config->hello_interval_ns < 10 * NS_PER_MS || config->hello_interval_ns > 60 * NS_PER_S)
-        return err_set(err, "timeouts.hello: 10 ms to 60 s expected");
-    return true;
+    return check_timeouts(config, err);
 }

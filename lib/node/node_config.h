@@ -60,13 +60,9 @@ struct node_config {
     uint64_t blocks_max;        /* blocks of all jobs at once, about 1 MiB each */
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
     bool planner_never;         /* no planner can attach: jobs of its own are refused */
-    uint64_t rtt_max_ns;        /* sizes windows that are not given */
-    uint64_t hello_interval_ns;
-    uint64_t measure_timeout_ns;    /* a peer that has not reported by then fails the job */
-    uint64_t plan_timeout_ns;       /* no plan by then fails the job */
-    uint64_t distribute_timeout_ns; /* a site that has not confirmed by then fails the job */
-    uint64_t stall_timeout_ns;      /* a running site that made no progress for so long has failed */
-    uint64_t finish_timeout_ns; /* a site that holds all: how long its disk may take to make that durable */
+#define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;
+#include "node/timeouts.def"
+#undef TIMEOUT
 };
 
 /* Defaults of every field that has one; name, ports and peers stay empty. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "conf/conf.h"
+#include "node/node.h"
 #include "dump.h"
 
 static struct app_config config;
@@ -157,13 +158,36 @@ static void conf_read_node__defaults_are_the_nodes(void **state)
     assert_int_equal(node->seed, defaults.seed);
     assert_int_equal(node->buffer_bytes, defaults.buffer_bytes);
     assert_int_equal(node->blocks_max, defaults.blocks_max);
-    assert_int_equal(node->rtt_max_ns, defaults.rtt_max_ns);
-    assert_int_equal(node->hello_interval_ns, defaults.hello_interval_ns);
-    assert_int_equal(node->measure_timeout_ns, defaults.measure_timeout_ns);
-    assert_int_equal(node->plan_timeout_ns, defaults.plan_timeout_ns);
-    assert_int_equal(node->distribute_timeout_ns, defaults.distribute_timeout_ns);
-    assert_int_equal(node->stall_timeout_ns, defaults.stall_timeout_ns);
+#define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help)                         \
+    assert_int_equal(node->field, defaults.field);
+#include "node/timeouts.def"
+#undef TIMEOUT
+    assert_int_equal(node->ports[0].address.udp_port, NODE_UDP_PORT);
     assert_int_equal(node->ports[0].rate_bps, APP_CONFIG_PORT_RATE_DEFAULT);
+}
+
+/* What a file may say, a node takes, and nothing beyond. */
+static void node_config_check__bounds_of_timeouts(void **state)
+{
+    struct err err;
+    char key[64];
+    (void)state;
+    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", &config,
+                               &errors));
+    struct node_config *node = &config.node;
+    node->incarnation = 1;
+#define TIMEOUT(name, field, least, least_unit, most, most_unit, initial, unit, help)                        \
+    for (int row = 0; row < 4; row++) {                                                                      \
+        const uint64_t low = least * NS_PER_##least_unit, high = most * NS_PER_##most_unit;                  \
+        const uint64_t values[] = {low, high, low - 1, high + 1}, before = node->field;                      \
+        node->field = values[row];                                                                           \
+        snprintf(key, sizeof(key), "timeouts.%s:", #name);                                                   \
+        assert_int_equal(node_config_check(node, &err), row < 2);                                            \
+        assert_true(row < 2 || strncmp(err.text, key, strlen(key)) == 0);                                    \
+        node->field = before;                                                                                \
+    }
+#include "node/timeouts.def"
+#undef TIMEOUT
 }
 
 int main(void)
@@ -175,6 +199,7 @@ int main(void)
         cmocka_unit_test(conf_read_net__golden),
         cmocka_unit_test(conf_print_help__golden),
         cmocka_unit_test(conf_read_node__defaults_are_the_nodes),
+        cmocka_unit_test(node_config_check__bounds_of_timeouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
