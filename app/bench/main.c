@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "app/bench/bench.h"
+#include "app/exit_usage.h"
 #include "base/units.h"
 #include "conf/conf.h"
 #include "dpdk/idle.h"
-
-#define EXIT_USAGE 2
 
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"

@@ -6,9 +6,10 @@
 
 #include <jansson.h>
 
+#include "app/exit_usage.h"
+
 #define EXIT_OK          0
 #define EXIT_JOB_FAILED  1
-#define EXIT_USAGE       2
 #define EXIT_UNREACHABLE 3
 #define EXIT_REFUSED     4
 #define EXIT_DETACHED    130

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "app/exit_usage.h"
 #include "app/sim/random.h"
 #include "app/sim/summary.h"
 #include "app/sim/trace_file.h"
@@ -19,7 +20,7 @@
 #define SETS_MAX     64
 #define DRAWS_MAX    1000000
 
-enum { EXIT_GOOD = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum { EXIT_GOOD = 0, EXIT_FAILED = 1 };
 
 struct arguments {
     const char *path;

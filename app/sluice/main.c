@@ -5,12 +5,12 @@
 #include <sys/random.h>
 
 #include "app.h"
+#include "app/exit_usage.h"
 #include "conf/conf.h"
 #include "log.h"
 #include "options.h"
 
 #define EXIT_FAILED 1
-#define EXIT_USAGE  2
 
 static struct app app;
 

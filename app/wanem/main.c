@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/exit_usage.h"
 #include "app/wanem/emulator.h"
 #include "base/units.h"
 #include "conf/conf.h"
 #include "dpdk/eal.h"
 #include "dpdk/memory.h"
 
-#define EXIT_USAGE        2
 #define REPORT_BYTES      (4 << 20)
 #define PACKETS_MAX       (1u << 26)
 #define TABLE_ENTRY_BYTES (sizeof(struct hold_item) + sizeof(struct wan_entry))

@@ -6,7 +6,6 @@
 
 #define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
 #define HOP_DOWNLINK       0xff /* of a held packet: it has come out of its link; else: shared links passed */
-#define HOLD_NS_MAX        (1ULL << 60)
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
 /* How long packets may wait for this shaper. */
@@ -335,7 +334,7 @@ static void fault_link(struct netem_link *link, const struct scenario_fault *fau
         return;
     }
     uint64_t up_ns = later_ns(now_ns, fault->duration_ns);
-    netem_down(link, fault->holds, fault->holds ? MIN(up_ns, HOLD_NS_MAX) : up_ns);
+    netem_down(link, fault->holds, up_ns);
 }
 
 bool wan_plays(const struct scenario_fault *fault)

@@ -162,16 +162,20 @@ bool conf_parse_job_control(const char *key, const char *text, struct job_contro
                             uint8_t *changed, struct err *err)
 {
     bool later;
+    char keys[80] = "";
     for (unsigned row = 0; job_control_options[row].type != OPTION_END; row++) {
         const struct conf_option *option = &job_control_options[row];
-        if (strcmp(option->key, key) != 0)
+        if (strcmp(option->key, key) != 0) {
+            size_t length = strlen(keys);
+            snprintf(keys + length, sizeof(keys) - length, "%s%s", row > 0 ? ", " : "", option->key);
             continue;
+        }
         *changed = (uint8_t)(1u << row);
         if (option_parse(option, text, (uint8_t *)controls + option->offset, &later))
             return true;
         return err_set(err, "%s: \"%.60s\", expected %s", key, text, option->form);
     }
-    return err_set(err, "\"%.60s\" cannot be set, only rate, priority and dscp", key);
+    return err_set(err, "\"%.60s\" cannot be set, only %s", key, keys);
 }
 
 const struct conf_option job_options[] = {
@@ -215,9 +219,9 @@ const struct conf_option job_options[] = {
      .help = "stream: what becomes of a receiver that holds the others up: it ends, or they wait"},
     {"flush", OPTION_TIME, FIELD(struct job_spec, flush_ns), .max = 10 * NS_PER_S, .initial = "20ms",
      .help = "stream: how long bytes wait for more before they leave in a symbol that is not full"},
-    {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = 3 * NS_PER_S,
+    {"measure", OPTION_TIME, FIELD(struct job_spec, measure_ns), .min = NS_PER_MS, .max = JOB_MEASURE_NS_MAX,
      .initial = "200ms", .help = "how long paths are measured before planning, where that is needed"},
-    {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = 600 * NS_PER_S,
+    {"measure_age", OPTION_TIME, FIELD(struct job_spec, measure_age_ns), .max = JOB_MEASURE_AGE_NS_MAX,
      .initial = "10s",
      .help = "what nodes have measured by themselves within this time will do; 0s: measure anew"},
     {.type = OPTION_END}};

@@ -6,8 +6,14 @@
 
 #include "base/name.h"
 #include "base/rights.h"
+#include "base/units.h"
 #include "plan/plan.h"
 #include "wire/control.h"
+
+/* Longest measurement that a job may ask for: others wait for it too, and their patience ends. */
+#define JOB_MEASURE_NS_MAX (3 * NS_PER_S)
+/* Oldest measurement that a job may accept; what is older is not known. */
+#define JOB_MEASURE_AGE_NS_MAX (600 * NS_PER_S)
 
 /* What an operator may change while the job runs. */
 struct job_controls {

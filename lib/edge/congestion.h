@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "edge/limit.h"
 
 /* What one processed ack (or group of acks) taught. Bytes are wire bytes. */
@@ -80,6 +81,14 @@ struct congestion_type {
     /* What it makes of the path; NULL: nothing. */
     void (*view)(const struct congestion *, struct congestion_view *);
 };
+
+/* What a rate may have in flight: twice what a round trip and the receiver's ack delay need. Losses do not
+ * slow it, but when acks cease altogether it stops after that much. */
+#define CONGESTION_ACK_ALLOWANCE_NS (50 * NS_PER_MS)
+static inline uint64_t congestion_in_flight_bytes(uint64_t rate_bps, uint64_t rtt_ns)
+{
+    return 2 * bytes_within(rate_bps, rtt_ns + CONGESTION_ACK_ALLOWANCE_NS);
+}
 
 extern const struct congestion_type congestion_fixed_type; /* rate given, never changed */
 extern const struct congestion_type congestion_bql_type;

@@ -1,13 +1,10 @@
-/* The rate given, never changed. In flight may be twice what the rate needs for a round trip and the
- * receiver's ack delay: losses do not slow it, but when acks cease altogether it stops after that much. */
+/* The rate given, never changed. */
 #include "base/units.h"
 #include "edge/congestion.h"
 
-#define ACK_ALLOWANCE_NS (50 * NS_PER_MS)
-
 static void set_in_flight_max(struct congestion *congestion, uint64_t rtt_ns)
 {
-    congestion->in_flight_max_bytes = 2 * bytes_within(congestion->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
+    congestion->in_flight_max_bytes = congestion_in_flight_bytes(congestion->rate_bps, rtt_ns);
 }
 
 static void fixed_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,

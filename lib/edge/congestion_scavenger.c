@@ -39,7 +39,6 @@
 #define LOSS_PPM      10000
 #define STILL_NS      (10 * NS_PER_S)
 #define STILL_RTTS    20
-#define ALLOWANCE_NS  (50 * NS_PER_MS)
 
 struct scavenger {
     struct path_delay delay;
@@ -78,7 +77,7 @@ static void publish_rate(struct congestion *congestion)
 {
     struct scavenger *scavenger = scavenger_of(congestion);
     congestion->rate_bps = scavenger->rate_bps;
-    congestion->in_flight_max_bytes = 2 * bytes_within(scavenger->rate_bps, scavenger->rtt_ns + ALLOWANCE_NS);
+    congestion->in_flight_max_bytes = congestion_in_flight_bytes(scavenger->rate_bps, scavenger->rtt_ns);
 }
 
 static void start_round(struct scavenger *scavenger, uint64_t now_ns)

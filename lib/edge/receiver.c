@@ -3,10 +3,10 @@
 
 #include "base/serial.h"
 #include "base/units.h"
+#include "edge/reorder.h"
 #include "edge/rtt.h"
 
 #define HURRIED_PER_RTT   64
-#define REORDER_MIN_NS    NS_PER_MS /* as the sender: younger gaps get no verdict yet */
 #define ROTATIONS_PER_RTT 2
 #define REMIND_MAX_NS     (2 * NS_PER_S)
 

@@ -90,8 +90,8 @@ void netem_background_from(struct netem_link *link, uint64_t now_ns);
 /* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept.
  * A policer starts full when its values differ from those before. The background stays as it is. */
 void netem_set(struct netem_link *link, const struct netem_config *config);
-/* Down from now until up_ns. With `holds` (up_ns < 2^62) packets wait and leave at the link's rate from up_ns
- * on, within the queue's limits; else they are dropped. What is under way stays as decided. */
+/* Down from now until up_ns. With `holds` packets wait and leave at the link's rate from up_ns on (2^60 ns if
+ * that is later), within the queue's limits; else they are dropped. What is under way stays as decided. */
 void netem_down(struct netem_link *link, bool holds, uint64_t up_ns);
 /* A packet of wire_bytes on the wire (ip_bytes as IP packet) reaches the link at now_ns; calls come in order
  * of time. */

@@ -4,8 +4,6 @@
 #include "base/check.h"
 #include "sim/run.h"
 
-#define HOLD_NS_MAX (1ULL << 60)
-
 static void change_link(const struct sim *sim, const struct scenario_fault *fault, struct netem_link *link)
 {
     netem_catch_up(link, sim->now_ns);
@@ -16,8 +14,6 @@ static void change_link(const struct sim *sim, const struct scenario_fault *faul
         return;
     }
     uint64_t up_ns = fault->duration_ns == 0 ? TIME_NEVER : later_ns(sim->now_ns, fault->duration_ns);
-    if (fault->holds)
-        up_ns = MIN(up_ns, HOLD_NS_MAX);
     netem_down(link, fault->holds, up_ns);
 }
 

@@ -249,6 +249,8 @@ static void netem_down__hold_releases_at_the_rate(void **state)
     assert_int_equal(netem_send(&link, 1250, 1212, 20).arrive_ns, 53 * NS_PER_MS + 100);
     assert_int_equal(netem_send(&link, 1250, 1212, 30).verdict, NETEM_QUEUE_DROP);
     assert_int_equal(netem_send(&link, 1250, 1212, 60 * NS_PER_MS).arrive_ns, 61 * NS_PER_MS + 100);
+    netem_down(&link, true, UINT64_MAX); /* for good: what waits has a time all the same */
+    assert_int_equal(netem_send(&link, 1250, 1212, NS_PER_S).arrive_ns, (1ULL << 60) + NS_PER_MS + 100);
 }
 
 static void netem_set__applies_from_now_on_in_order(void **state)

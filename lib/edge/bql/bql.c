@@ -40,8 +40,7 @@
 #include "edge/bql/track.h"
 #include "edge/bql/train.h"
 
-#define KNOWN_PPM        995000
-#define ACK_ALLOWANCE_NS (50 * NS_PER_MS)
+#define KNOWN_PPM 995000
 
 static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh", "compete"};
 
@@ -150,7 +149,7 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
 {
     const struct bql *bql = bql_of(congestion);
     congestion->rate_bps = bql->rate_bps;
-    congestion->in_flight_max_bytes = 2 * bytes_within(bql->rate_bps, rtt_ns + ACK_ALLOWANCE_NS);
+    congestion->in_flight_max_bytes = congestion_in_flight_bytes(bql->rate_bps, rtt_ns);
     if (bql->phase == BQL_TRAIN)
         congestion->in_flight_max_bytes = BQL_TRAIN_PACKETS * bql->path.packet_bytes;
     if (bql->phase == BQL_COMPETE && bql->compete.draining_ns == 0)

@@ -2,11 +2,10 @@
 
 #include <string.h>
 
+#include "ctl/job_spec.h"
 #include "node/peer/post.h"
 
 #define FIRST_MEASURE_NS (200 * NS_PER_MS)
-/* What is older is not known: as the longest age that jobs may name. */
-#define MEASURE_AGE_MAX_NS (600 * NS_PER_S)
 
 /* In peer->probe_ns: a peer's very first measurement, for which everybody waits. */
 #define PROBE_FIRST       1
@@ -67,7 +66,7 @@ static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
 
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
 {
-    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, MEASURE_DURATION_NS_MAX);
+    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, JOB_MEASURE_NS_MAX);
     uint64_t age_ns = wanted->age_ms * NS_PER_MS;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
@@ -123,7 +122,7 @@ static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measu
 {
     memset(entry, 0, sizeof(*entry));
     name_copy(entry->peer.text, sizeof(entry->peer.text), peer->config->name);
-    bool known = peer->state == PEER_UP && rtt_watch_fresh(&peer->watch, MEASURE_AGE_MAX_NS, now_ns);
+    bool known = peer->state == PEER_UP && rtt_watch_fresh(&peer->watch, JOB_MEASURE_AGE_NS_MAX, now_ns);
     entry->rtt_min_us = known ? (uint32_t)MAX(peer->rtt_min_ns / NS_PER_US, 1ULL) : UINT32_MAX;
     entry->rtt_smoothed_us = known ? (uint32_t)(peer->watch.smoothed_ns / NS_PER_US) : UINT32_MAX;
     entry->answered = peer->state == PEER_UP ? peer->probe.answered : 0;

@@ -9,8 +9,6 @@
 
 /* A node runs no more jobs than this: where one asks for another, its oldest is over. */
 #define MEASURE_ASKS_MAX NODE_JOBS_MAX
-/* Others wait for it too, and their patience ends (measure_timeout). */
-#define MEASURE_DURATION_NS_MAX (3 * NS_PER_S)
 
 /* One asker's jobs, in order. */
 struct measure_asks {
