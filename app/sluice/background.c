@@ -10,6 +10,10 @@
 #define TURN_US      1000
 #define RECEIVED_MAX 16 /* records of a planner per turn */
 
+struct bad_records {
+    uint64_t logged, logged_ns; /* how many by the newest line, and when that was */
+};
+
 static uint64_t monotonic_ns(void)
 {
     struct timespec time;
@@ -49,11 +53,24 @@ static void node_to_planner(struct app *app, struct shm_control *control)
     }
 }
 
+/* What came from the planner's side and is no record: at most a line a second. */
+static void log_bad(const struct app *app, const struct shm_ring *ring, struct bad_records *bad,
+                    uint64_t now_ns)
+{
+    uint64_t count = shm_ring_counters(ring).bad;
+    if (count == bad->logged || (bad->logged > 0 && elapsed_ns(now_ns, bad->logged_ns) < NS_PER_S))
+        return;
+    fprintf(stderr, "%s: %llu bad records on the control ring thrown away so far\n", app->config.node.name,
+            (unsigned long long)count);
+    *bad = (struct bad_records){.logged = count, .logged_ns = now_ns};
+}
+
 void *background_main(void *argument)
 {
     struct app *app = argument;
     struct shm_control control;
     struct shm_ring *ring = NULL;
+    struct bad_records bad = {0};
     eal_thread_background(&app->eal);
     if (app->config.control_ring[0] != '\0') {
         struct err err;
@@ -68,6 +85,7 @@ void *background_main(void *argument)
         if (ring != NULL) {
             planner_to_node(app, &control, now_ns);
             node_to_planner(app, &control);
+            log_bad(app, ring, &bad, now_ns);
         }
         events_print(&app->events, app->config.node.name, now_ns);
         usleep(TURN_US);

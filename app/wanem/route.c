@@ -1,11 +1,7 @@
 #include "app/wanem/route.h"
 
-#define ARP_BYTES       28
-#define IPV4_BYTES      20
-#define IPV6_BYTES      40
-#define ND_SOLICIT      135
-#define PROTOCOL_ICMPV6 58
-#define HEADER_BYTES    14
+#include "base/units.h"
+#include "wire/ethernet.h"
 
 static struct route to_site(uint32_t number, uint16_t from, uint16_t site_count)
 {
@@ -40,7 +36,7 @@ static struct route route_ipv6(const uint8_t *ip, size_t length, uint16_t from, 
     static const uint8_t zeros[16];
     if (length < IPV6_BYTES)
         return (struct route){.kind = ROUTE_TOO_SHORT};
-    if (ip[6] == PROTOCOL_ICMPV6 && length >= IPV6_BYTES + 24 && ip[IPV6_BYTES] == ND_SOLICIT) {
+    if (ip[6] == PROTOCOL_ICMPV6 && length >= IPV6_BYTES + ND_BYTES && ip[IPV6_BYTES] == ND_SOLICIT) {
         if (memcmp(ip + 8, zeros, 16) == 0) /* duplicate address detection */
             return (struct route){.kind = ROUTE_OTHER};
         return question(ADDRESS_IPV6, ip + IPV6_BYTES + 8);
@@ -52,10 +48,10 @@ static struct route route_ipv6(const uint8_t *ip, size_t length, uint16_t from, 
 
 struct route route_frame(const uint8_t *frame, size_t length, uint16_t from, uint16_t site_count)
 {
-    if (length < HEADER_BYTES)
+    if (length < ETHERNET_HEADER_BYTES)
         return (struct route){.kind = ROUTE_TOO_SHORT};
-    const uint8_t *packet = frame + HEADER_BYTES;
-    size_t packet_bytes = length - HEADER_BYTES;
+    const uint8_t *packet = frame + ETHERNET_HEADER_BYTES;
+    size_t packet_bytes = length - ETHERNET_HEADER_BYTES;
     switch (load_be16(frame + 12)) {
     case ETHERTYPE_ARP:
         return route_arp(packet, packet_bytes);

@@ -351,13 +351,6 @@ void report_numbers(struct report *report, const char *name, const uint64_t *val
     put_value_end(report);
 }
 
-void report_i64(struct report *report, const char *name, int64_t value)
-{
-    put_name(report, name, true);
-    put(report, "%" PRId64, value);
-    put_value_end(report);
-}
-
 void report_bool(struct report *report, const char *name, bool value)
 {
     bool json = report->form == REPORT_JSON;

@@ -66,7 +66,6 @@ void report_begin(struct report *report, enum report_form form, char *buffer, si
 bool report_end(struct report *report);
 
 void report_u64(struct report *report, const char *name, uint64_t value);
-void report_i64(struct report *report, const char *name, int64_t value);
 void report_bool(struct report *report, const char *name, bool value);
 void report_text(struct report *report, const char *name, const char *value);
 /* value / 10^decimals as a decimal fraction, e.g. (1234567, 6) prints 1.234567. decimals <= 9. */

@@ -3,19 +3,12 @@
 #include "base/bytes.h"
 #include "base/units.h"
 
-#define ARP_BYTES          28
-#define IPV4_BYTES         20
-#define IPV6_BYTES         40
 #define ICMP_ECHO_BYTES    8
-#define ND_BYTES           24 /* type, code, checksum, flags, target */
 #define ND_OPTION_BYTES    8
-#define PROTOCOL_ICMP      1
-#define PROTOCOL_ICMPV6    58
 #define ICMP_ECHO_REPLY    0
 #define ICMP_ECHO_REQUEST  8
 #define ICMPV6_REQUEST     128
 #define ICMPV6_REPLY       129
-#define ND_SOLICIT         135
 #define ND_ADVERTISE       136
 #define ND_OPTION_SOURCE   1
 #define ND_OPTION_TARGET   2

@@ -4,10 +4,7 @@
 
 #include "base/check.h"
 
-#define IPV4_BYTES      20
-#define IPV6_BYTES      40
 #define UDP_BYTES       8
-#define PROTOCOL_UDP    17
 #define HEADER_FRAGMENT 44 /* IPv6 next header */
 #define HOP_LIMIT       64
 #define TEMPLATE_MIN    (2 * MAC_BYTES + 2 + IPV4_BYTES + UDP_BYTES)

@@ -14,6 +14,16 @@
 #define ETHERTYPE_VLAN 0x8100
 #define ETHERTYPE_IPV6 0x86dd
 
+#define IPV4_BYTES 20 /* the header, without options */
+#define IPV6_BYTES 40
+#define ARP_BYTES  28
+#define ND_BYTES   24 /* neighbour solicitation and advertisement: type, code, checksum, flags, target */
+
+#define PROTOCOL_ICMP   1
+#define PROTOCOL_UDP    17
+#define PROTOCOL_ICMPV6 58
+#define ND_SOLICIT      135 /* ICMPv6 type */
+
 /* What a frame to one destination starts with; made once per peer, then only lengths and checksums change. */
 struct frame_header {
     uint8_t bytes[FRAME_HEADER_MAX];

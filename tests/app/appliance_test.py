@@ -130,6 +130,18 @@ class ApplianceTest(unittest.TestCase):
             self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
                              [[False, False, False], [True, False, True]])
 
+    def test_bad_record_is_logged(self):
+        """A planner's ring that claims a record where there is none."""
+        path = os.path.join(self.home, "ring.up")
+        with Appliance(self.home) as appliance:
+            while not os.path.exists(path):  # another thread makes it, and gives it this name when it is whole
+                time.sleep(0.01)
+            with open(path, "r+b") as ring:
+                ring.seek(64)  # lib/shm/layout.h: produced
+                ring.write((24).to_bytes(8, "little"))
+            lines = iter(appliance.process.stderr.readline, b"")
+            self.assertTrue(any(b"1 bad records on the control ring thrown away" in line for line in lines))
+
     def test_plan_tells_whether_a_planner_is_there(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]
