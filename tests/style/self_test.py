@@ -67,8 +67,11 @@ SPOILT = [
     ("lib/wire/README.md", "60 jump", "61 jump", "ack: no field begins at 61 jump"),
     ("lib/wire/README.md", "| stream room |", "| live room |", "kind 12 is called live room"),
     ("lib/wire/control.h", "ROW(CONTROL_START, 5,", "ROW(CONTROL_START, 55,", "kind 5 (start) is not in the headers"),
-    ("planner/README.md", "`star`", "star", "does not name the metric `star`"),
+    ("planner/README.md", "`star`", "star", "planner/README.md: does not name `star`"),
     ("lib/wire/control.h", '"scavenger"', '"lurker"', "no congestion_lurker.c"),
+    ("conf/jobs/README.md", "`scavenger`", "scavenger", "conf/jobs/README.md: does not name `scavenger`"),
+    ("app/ctl/README.md", "`window`", "`widow`", "app/ctl/README.md: does not name `window`"),
+    ("app/ctl/README.md", "`window`", "`widow`", "`widow` is no cause"),
     ("tests/scenarios/meson.build", "'transport/policer',", "", "conf/scenarios/transport/policer.yaml: tests/scenarios"),
 ]
 
@@ -108,7 +111,8 @@ def main():
     for path, text, other, complaint in SPOILT:
         with tempfile.TemporaryDirectory() as root:
             top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-            for folder in ("lib/wire", "lib/plan", "lib/edge", "planner", "conf/scenarios", "tests/scenarios"):
+            for folder in ("lib/wire", "lib/plan", "lib/edge", "planner", "app/ctl", "conf/jobs", "conf/scenarios",
+                           "tests/scenarios"):
                 shutil.copytree(os.path.join(top, folder), os.path.join(root, folder))
             with open(os.path.join(root, path), encoding="utf-8") as file:
                 content = file.read()
