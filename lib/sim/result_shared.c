@@ -4,9 +4,6 @@
 #include "base/units.h"
 #include "sim/result.h"
 
-#define DROPS_PREFIX "shared_drops."
-#define LOAD_PREFIX  "shared_load."
-
 static uint64_t carried_bps(const struct sim_result *result, const struct result_shared *shared)
 {
     return result->end_ns == 0 ? 0 : muldiv64(shared->carried_bytes * 8, NS_PER_S, result->end_ns);
@@ -21,17 +18,17 @@ static uint64_t load_ppb(const struct sim_result *result, const struct result_sh
 bool result_shared_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
                          uint64_t *value)
 {
-    bool drops = strncmp(name, DROPS_PREFIX, strlen(DROPS_PREFIX)) == 0;
-    bool load = strncmp(name, LOAD_PREFIX, strlen(LOAD_PREFIX)) == 0;
-    if (!drops && !load)
+    const char *drops = expect_after(name, EXPECT_SHARED_DROPS),
+               *load = expect_after(name, EXPECT_SHARED_LOAD);
+    const char *link = drops != NULL ? drops : load;
+    if (link == NULL)
         return false;
-    name += drops ? strlen(DROPS_PREFIX) : strlen(LOAD_PREFIX);
     for (uint16_t index = 0; index < result->shared_count; index++) {
         const struct result_shared *shared = &result->shared[index];
-        if (strcmp(scenario->shared[index].name, name) != 0)
+        if (strcmp(scenario->shared[index].name, link) != 0)
             continue;
-        *value = drops ? shared->queue_drops + shared->down_drops
-                       : load_ppb(result, shared, scenario->shared[index].link.rate_bps);
+        *value = drops != NULL ? shared->queue_drops + shared->down_drops
+                               : load_ppb(result, shared, scenario->shared[index].link.rate_bps);
         return true;
     }
     return false;
