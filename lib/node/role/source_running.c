@@ -27,10 +27,10 @@ bool source_awaits_ends(const struct node *node, const struct job *job)
 }
 
 /* Given up for being slow or silent, and yet it has it all: what it says itself counts. (One that said itself
- * that it has failed never says this.) */
+ * that it has failed never says this, and one that has refused its part was never sent anything.) */
 static bool proves_whole(const struct site *site, const struct control_status *status)
 {
-    return site->state == SITE_FAILED && job_result_is_whole(status->fixed.state);
+    return site->included && site->state == SITE_FAILED && job_result_is_whole(status->fixed.state);
 }
 
 static void on_late_end(struct job *job, struct site *site, const struct control_status *status,
