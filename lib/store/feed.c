@@ -238,6 +238,8 @@ bool feed_on_resend(struct object *object, uint32_t child, uint64_t first_block,
     uint64_t end = blocks_end(object, first_block, count);
     bool served = true;
     for (uint64_t block = first_block; block < end; block++) {
+        if (!object_feeds_stripe(object, child, block))
+            continue;
         bool was_done = bitmap_test(object->done[child], block);
         uint32_t index = object->slot_of[block];
         bool recycled = index == SLOT_NONE && object->state[block] != BLOCK_ABSENT;

@@ -4,6 +4,8 @@
 #include "base/units.h"
 #include "store/slots.h"
 
+#define STRIPE_SLOTS_KEPT 2u /* for each stripe: one that is filled while another is sent on */
+
 /* First fit over the pool: a run may start where it starts or where another one ends. Returns pool_blocks
  * when no gap is wide enough. */
 static uint64_t pool_find(const struct store *store, uint64_t need)
@@ -83,6 +85,7 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
         .pool_blocks = need,
         .read_next = geometry->blocks,
         .short_place = UINT64_MAX,
+        .schedule = {.count = 1, .period = 1},
         .child_count = child_count,
         .active = (1u << child_count) - 1,
     };
@@ -94,6 +97,50 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
     return object;
 }
 
+/* Bitmaps with the blocks that each child gets by another tree: one word after the other is the same again after
+ * `period` words. */
+static void mark_foreign(struct object *object, uint32_t child)
+{
+    const struct stripe_schedule *schedule = &object->schedule;
+    uint64_t words = BITMAP_WORDS(object->geometry.blocks), *done = object->done[child];
+    for (uint64_t word = 0; word < words; word++) {
+        if (word >= schedule->period) {
+            done[word] = done[word - schedule->period];
+            continue;
+        }
+        for (uint64_t block = word * 64; block < (word + 1) * 64; block++)
+            if (!object_feeds_stripe(object, child, block))
+                bitmap_set(done, block);
+    }
+    if (object->geometry.blocks % 64 != 0)
+        done[words - 1] &= ~(~0ULL << object->geometry.blocks % 64);
+    object->feeds[child].blocks_done = bitmap_count(done, object->geometry.blocks);
+}
+
+bool object_stripe(struct object *object, const struct stripe_schedule *schedule, const uint8_t *stripes,
+                   struct err *err)
+{
+    struct store *store = object->store;
+    CHECK(object->slots_in_use == 0 && object->schedule.count == 1);
+    if (schedule->count == 1)
+        return true;
+    /* Half of what there is may be kept, by all jobs together. */
+    uint32_t room = store->slot_count / 2 - MIN(store->slot_count / 2, store->kept_slots);
+    uint32_t kept = object->source ? 0 : MIN(STRIPE_SLOTS_KEPT, room / schedule->count);
+    if (!object->source && kept == 0)
+        return err_set(err, "symbol buffer: %" PRIu32 " slots of 1 MiB are too few for another %u stripes",
+                       store->slot_count, schedule->count);
+    object->schedule = *schedule;
+    object->stripe_kept = kept;
+    store->kept_slots += kept * schedule->count;
+    store->kept_count += kept * schedule->count;
+    for (uint32_t child = 0; child < object->child_count; child++) {
+        object->child_stripes[child] = stripes[child];
+        mark_foreign(object, child);
+    }
+    return true;
+}
+
 void object_close(struct object *object)
 {
     struct store *store = object->store;
@@ -102,6 +149,8 @@ void object_close(struct object *object)
         if (store->slots[index].object == object)
             slot_return(store, index);
     CHECK(object->slots_in_use == 0);
+    store->kept_slots -= object->stripe_kept * object->schedule.count;
+    store->kept_count -= object->stripe_kept * object->schedule.count;
     store->blocks_used -= object->geometry.blocks;
     store->objects_open--;
     object->in_use = false;

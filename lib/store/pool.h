@@ -98,6 +98,8 @@ struct store {
     uint32_t slot_count;
     bool bodies_shared;
     uint32_t pinned_count; /* slots kept for a child that has not begun; at most half of all */
+    uint32_t kept_slots;   /* kept for the stripes of all objects … */
+    uint32_t kept_count;   /* … and how many of them stripes do not use now: others leave them free */
     struct slot_list classes[SLOT_CLASS_COUNT];
     struct object *objects;
     uint32_t objects_max;

@@ -27,6 +27,34 @@ void slot_end_ahead(struct slot *slot)
     slot->ahead = false;
 }
 
+/* ---- what is kept for stripes ---- */
+
+static uint32_t *busy_of(struct object *object, uint64_t block)
+{
+    return &object->stripe_busy[stripe_of_block(&object->schedule, block)];
+}
+
+/* A slot of this block has become BUSY, or is so no more. */
+static void count_busy(struct object *object, uint64_t block, bool begins)
+{
+    if (object->stripe_kept == 0)
+        return;
+    uint32_t *busy = busy_of(object, block);
+    if (begins && (*busy)++ < object->stripe_kept)
+        object->store->kept_count--;
+    else if (!begins && --*busy < object->stripe_kept)
+        object->store->kept_count++;
+}
+
+/* Whether a slot of those that are available may be taken for the block. */
+static bool may_take(struct object *object, uint64_t block)
+{
+    const struct store *store = object->store;
+    if (store->kept_count == 0 || store_available(store) > store->kept_count)
+        return true;
+    return object->stripe_kept != 0 && *busy_of(object, block) < object->stripe_kept;
+}
+
 void slot_reclass(struct store *store, uint32_t index)
 {
     struct slot *slot = &store->slots[index];
@@ -35,6 +63,8 @@ void slot_reclass(struct store *store, uint32_t index)
         return;
     if (class == SLOT_CLEAN)
         slot_end_ahead(slot);
+    if (slot->object != NULL && (class == SLOT_BUSY || slot->class == SLOT_BUSY))
+        count_busy(slot->object, slot->block, class == SLOT_BUSY);
     list_remove(store, &store->classes[slot->class], SLOT_LINK, index);
     list_append(store, &store->classes[class], SLOT_LINK, index);
     slot->class = class;
@@ -90,6 +120,8 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
 uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
 {
     struct store *store = object->store;
+    if (!may_take(object, block))
+        return SLOT_NONE;
     for (int class = SLOT_FREE; class <= (int)worst; class ++) {
         uint32_t index = store->classes[class].head;
         if (index == SLOT_NONE)
@@ -103,6 +135,7 @@ uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
         list_append(store, &store->classes[SLOT_BUSY], SLOT_LINK, index);
         store->slots[index].class = SLOT_BUSY;
         begin_block(object, block, index);
+        count_busy(object, block, true);
         store->counters.slots_taken++;
         return index;
     }
@@ -139,6 +172,8 @@ void slot_return(struct store *store, uint32_t index)
     if (!slot->retired)
         detach(store, index);
     slot->object->slots_in_use--;
+    if (slot->class == SLOT_BUSY)
+        count_busy(slot->object, slot->block, false);
     slot->object = NULL;
     slot_reclass(store, index);
 }

@@ -31,5 +31,12 @@ void slot_unpin(struct store *store, uint32_t index, uint32_t children);
 void object_set_loadable(struct object *object, uint64_t block);
 void object_clear_loadable(struct object *object, uint64_t block);
 
+/* Whether the child is fed the stripe that the block travels in. */
+static inline bool object_feeds_stripe(const struct object *object, uint32_t child, uint64_t block)
+{
+    return object->schedule.count == 1 ||
+           (object->child_stripes[child] >> stripe_of_block(&object->schedule, block) & 1) != 0;
+}
+
 /* feed.c: the slot's block has become shorter: the child may have acked all of it by that. */
 void feed_settle(struct object *object, uint32_t child, uint32_t index);

@@ -6,7 +6,8 @@
  * comes back. A block whose hash contradicts the source's is ABSENT again.
  *
  * Children: the truth is in the slots' bitmaps and, per object and child, the `done` bitmap (blocks that the
- * child has acked whole). A block that is on disk, has no slot and is not done is the child's backlog.
+ * child has acked whole, or that reach it by another tree). A block that is on disk, has no slot and is not done
+ * is the child's backlog.
  * Guarantee: a symbol is offered to a child as long as memory or disk has it and the child has not acked it;
  * it is offered again only after feed_on_lost, feed_on_resend, or bad content. An ack of a symbol that was
  * not sent (since a resend) is ignored.
@@ -15,6 +16,7 @@
 #pragma once
 
 #include "store/pool.h"
+#include "store/stripe.h"
 
 enum block_state {
     BLOCK_ABSENT = 0,
@@ -75,6 +77,10 @@ struct object {
     uint32_t child_count;
     uint32_t active;    /* one bit per child that was not dropped */
     uint32_t load_turn; /* the child whose backlog is looked at first */
+    struct stripe_schedule schedule;
+    uint32_t stripe_busy[STRIPES_MAX]; /* BUSY slots with blocks of each */
+    uint32_t stripe_kept;              /* slots that each of them can always have; 0: one tree, or a source */
+    uint8_t child_stripes[STORE_CHILDREN_MAX]; /* one bit per stripe that the child is fed */
     uint64_t *done[STORE_CHILDREN_MAX];
     struct feed feeds[STORE_CHILDREN_MAX];
 };
@@ -84,6 +90,12 @@ struct object {
 /* NULL and err: too many objects, or blocks_max exhausted (says need and room). */
 struct object *object_open(struct store *store, const struct geometry *geometry, bool source, bool discard,
                            uint32_t child_count, struct err *err);
+/* Before the first symbol: the object travels in stripes, and child c is fed those of the bits stripes[c] only.
+ * From now on a slot or two are kept for each stripe: nodes that feed each other in different trees would else
+ * wait for each other's memory for ever. Within one tree nobody waits in a circle, so that one slot is enough for
+ * a stripe to go on. False: the store has too few slots for that; err says how many it takes. */
+bool object_stripe(struct object *object, const struct stripe_schedule *schedule, const uint8_t *stripes,
+                   struct err *err);
 /* Returns every slot; no slot may be held (the owner waits for object_idle). */
 void object_close(struct object *object);
 bool object_idle(const struct object *object); /* no holds on any slot */
@@ -157,7 +169,8 @@ void feed_on_sent(struct object *object, uint32_t child, const struct feed_item 
 bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
 /* Lost, refused by the port, or to be probed: queued for repair unless acked already. */
 bool feed_on_lost(struct object *object, uint32_t child, uint64_t symbol, uint32_t count);
-/* The child holds these blocks already: never sent again. Blocks beyond the object are ignored. */
+/* The child holds these blocks already: never sent again. Blocks beyond the object are ignored, here and
+ * below, and those that reach the child by another tree. */
 void feed_on_have(struct object *object, uint32_t child, uint64_t first_block, uint64_t count);
 /* The child got bad content: what it acked of these blocks is forgotten, they go out again (from memory or
  * disk). False: a memory sink has recycled some of them and can't serve them any more. */

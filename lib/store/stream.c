@@ -9,6 +9,8 @@ void stream_init(struct stream *stream, struct object *object)
 {
     CHECK(object->discard && !object->source && object->geometry.blocks >= STREAM_BLOCKS_MIN);
     CHECK(object->geometry.symbols == object->geometry.blocks * object->geometry.block_symbols);
+    /* So that a place belongs to one stripe for ever. */
+    CHECK(object->geometry.blocks % object->schedule.period == 0);
     *stream = (struct stream){.object = object};
 }
 
@@ -241,7 +243,7 @@ static void renew(struct object *object, uint64_t place)
     object->hash_known[place] = 0;
     object->blocks_verified--;
     for (uint32_t child = 0; child < object->child_count; child++) {
-        if (!bitmap_test(object->done[child], place))
+        if (!bitmap_test(object->done[child], place) || !object_feeds_stripe(object, child, place))
             continue;
         bitmap_clear(object->done[child], place);
         object->feeds[child].blocks_done--;

@@ -1,6 +1,7 @@
 /* Random runs against a plain model of what each child has been sent, lost and acked. Two objects share a
  * store of very few slots; puts come in random order, the disk answers late and in any order, children are
- * slow, lose, refuse, ask again, have blocks already, vanish. */
+ * slow, lose, refuse, ask again, have blocks already, vanish. Some objects travel in stripes: what a child gets
+ * by another tree it has acked from the beginning, as far as the model is concerned. */
 #include "fixture.h"
 
 #include "base/rng.h"
@@ -35,6 +36,8 @@ struct world {
     struct object *object;
     struct rng *rng;
     const struct geometry *geometry;
+    struct stripe_schedule schedule;
+    uint8_t stripes[CHILDREN_MAX]; /* that the child is fed */
     uint32_t children;
     uint32_t weight[CHILDREN_MAX]; /* of 100: how often this child sends */
     bool dropped[CHILDREN_MAX];
@@ -106,6 +109,12 @@ static void model_reject(struct world *world, uint64_t block)
     for (uint32_t child = 0; child < world->children; child++)
         if (!block_is(world, child, block, ACKED))
             set_block(world, child, block, NEVER);
+}
+
+static bool is_fed(const struct world *world, uint32_t child, uint64_t block)
+{
+    return world->schedule.count == 1 ||
+           (world->stripes[child] >> stripe_of_block(&world->schedule, block) & 1) != 0;
 }
 
 /* ---- what may happen ---- */
@@ -306,7 +315,8 @@ static void do_rare(struct world *world)
             break;
         assert_true(feed_on_resend(world->object, child, block, count));
         for (; block < end; block++)
-            set_block(world, child, block, NEVER);
+            if (is_fed(world, child, block))
+                set_block(world, child, block, NEVER);
         break;
     case 2:
         if (!chance(world, 2))
@@ -390,6 +400,24 @@ static void check_object(struct world *world)
     }
 }
 
+/* Slots that only stripes with few of them may take now. */
+static uint32_t kept_slots(const struct world *worlds, uint32_t count)
+{
+    const struct store *store = &worlds[0].fixture->store;
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < count; at++) {
+        const struct object *object = worlds[at].object;
+        for (uint32_t stripe = 0; stripe < object->schedule.count && object->stripe_kept != 0; stripe++) {
+            uint32_t busy = 0;
+            for (uint32_t index = 0; index < store->slot_count; index++)
+                busy += store->slots[index].object == object && store->slots[index].class == SLOT_BUSY &&
+                        stripe_of_block(&object->schedule, store->slots[index].block) == stripe;
+            kept += object->stripe_kept - MIN(busy, object->stripe_kept);
+        }
+    }
+    return kept;
+}
+
 static void check_store(struct world *worlds, uint32_t count)
 {
     const struct store *store = &worlds[0].fixture->store;
@@ -403,6 +431,7 @@ static void check_store(struct world *worlds, uint32_t count)
                 available += slot->holds == 0 && slot_available(&worlds[at], slot);
     }
     assert_int_equal(store_available(store), available);
+    assert_int_equal(store->kept_count, kept_slots(worlds, count));
     assert_int_equal(store->pinned_count, pinned);
     assert_true(pinned <= store->slot_count / 2);
 }
@@ -440,6 +469,25 @@ static void world_step(struct world *world)
     }
 }
 
+/* In up to three stripes, if the store has slots to keep for them. */
+static void stripe_world(struct world *world)
+{
+    uint8_t weights[3];
+    struct err err;
+    for (uint32_t stripe = 0; stripe < 3; stripe++)
+        weights[stripe] = (uint8_t)(1 + rng_below(world->rng, 4));
+    uint32_t count = (uint32_t)(1 + rng_below(world->rng, 3));
+    assert_true(stripe_schedule_init(&world->schedule, weights, count));
+    for (uint32_t child = 0; child < world->children; child++)
+        world->stripes[child] = (uint8_t)rng_below(world->rng, 1u << count);
+    if (!object_stripe(world->object, &world->schedule, world->stripes, &err))
+        world->schedule.count = 1;
+    for (uint32_t child = 0; child < world->children; child++)
+        for (uint64_t block = 0; block < world->geometry->blocks; block++)
+            if (!is_fed(world, child, block))
+                set_block(world, child, block, ACKED);
+}
+
 static void world_open(struct world *world, struct fixture *fixture, struct rng *rng)
 {
     memset(world, 0, sizeof(*world));
@@ -461,6 +509,7 @@ static void world_open(struct world *world, struct fixture *fixture, struct rng 
         world->weight[child] = chance(world, 30) ? 5 : 100;
         world->fate[child] = calloc(world->geometry->symbols, 1);
     }
+    stripe_world(world);
 }
 
 static void world_close(struct world *world)
