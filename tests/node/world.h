@@ -40,7 +40,7 @@ struct world_node {
     struct node_config config;
     void *memory;
     bool alive;
-    struct world_file files[NODE_JOBS_MAX]; /* by handle */
+    struct world_file files[DISK_HANDLES_MAX]; /* by handle */
     struct disk_open open[NODE_JOBS_MAX];
     enum disk_status open_status; /* what OPEN_TARGET answers */
     bool write_fails;
