@@ -159,8 +159,8 @@ struct sender {
 /* Memory that sender_init takes from the arena. */
 size_t sender_bytes(const struct sender_config *config);
 void sender_init(struct sender *sender, const struct sender_config *config, struct arena *arena);
-/* A new session: forgets all packets without events (the owner has reset its feeds), and what they owe the
- * pacer; what was learnt about the path stays, counters run on. */
+/* A new session: forgets all packets without events (the owner ends the jobs that sent them), and what they
+ * owe the pacer; what was learnt about the path stays, counters run on. */
 void sender_reset(struct sender *sender, uint64_t now_ns);
 /* What the owner knows of the path's RTT (probes, hellos); counts only until acks give samples. */
 void sender_set_rtt(struct sender *sender, uint64_t rtt_ns);

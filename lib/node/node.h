@@ -1,7 +1,7 @@
 /* One Sluice node, sans-IO: packets, time, disk answers and control records in; packets, disk requests and
  * control records out. The same code runs in the appliance, the simulator and the fuzzers. One thread; no
- * allocation after node_create; no clock: every call takes now_ns; should that step back, the node's own time goes on all the same. Calls made
- * early or in vain are harmless. */
+ * allocation after node_create; no clock: every call takes now_ns; should that step back, the node's own time
+ * goes on all the same. Calls made early or in vain are harmless. */
 #pragma once
 
 #include <stddef.h>

@@ -3,7 +3,8 @@
  * The schedule follows from the weights alone, so that every node of a plan has the same one. Among any
  * `period` blocks in a row, stripe s has exactly weights[s], as evenly spread as whole blocks allow: the
  * stripe that is furthest behind its share is next, of equals the first (the "smooth" weighted round robin of
- * nginx's upstream module; Tijdeman, "The chairman assignment problem", 1980, bounds the distance to the share below one). */
+ * nginx's upstream module; Tijdeman, "The chairman assignment problem", 1980, bounds the distance to the share
+ * below one). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* Rates that no forest exceeds, in closed form: what the source can send once, what all can send together, what each
- * receiver can take (Mutualcast's and Kumar and Ross's bounds; planner.md a2). Where only uplinks and downlinks of a
- * complete net of receivers bind, and no child limits, some forest attains the least of them. */
+ * receiver can take (Li, Chou and Zhang, "Mutualcast", 2005; Kumar and Ross, "Peer-assisted file distribution", 2006).
+ * Where only uplinks and downlinks of a complete net of receivers bind, and no child limits, some forest attains the least of them. */
 #pragma once
 
 #include "planner/net/net.h"

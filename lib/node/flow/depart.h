@@ -1,5 +1,6 @@
 /* Symbols out: of a port's edges that are due the one whose turn it is by its share of the port, else the one
- * that is due first; of its jobs the one whose turn it is (turn.h), and what its feed offers. The packet points into the symbol buffer and holds its slot until the port reports it. */
+ * that is due first; of its jobs the one whose turn it is (turn.h), and what its feed offers. The packet
+ * points into the symbol buffer and holds its slot until the port reports it. */
 #pragma once
 
 #include "node/flow/flow.h"

@@ -4,6 +4,7 @@
 #include "node/flow/flow.h"
 #include "node/packet.h"
 
+/* True: the two ends do not speak of the same packet numbers any more; only a new session helps. */
 bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
 void feedback_on_report(struct node *node, const struct tx_report *report, uint64_t now_ns);
 /* Tail probes, silence, credit: of a peer that is up. */

@@ -14,9 +14,9 @@
  * A new incarnation or session in a hello means that the peer lost its state: its edge starts anew under a
  * new session of ours, so that late packets of the old one are refused, and jobs are told. But anybody can
  * send such a hello: while there is state to lose, one that echoes no session of ours only gets one offered,
- * and all stays as it is until a hello of the same sender comes that echoes it. A session of ours that nothing came under yet
- * stays as it is: both sides renewing theirs in answer to each other, while older hellos are on their way,
- * would never agree. */
+ * and all stays as it is until a hello of the same sender comes that echoes it. A session of ours that
+ * nothing came under yet stays as it is: both sides renewing theirs in answer to each other, while older
+ * hellos are on their way, would never agree. */
 #include "node/peer/measure.h"
 #include "node/peer/peer.h"
 
