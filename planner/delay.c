@@ -3,7 +3,7 @@
 
 uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t other)
 {
-    uint32_t there_us = request->rtt_us[one][other], back_us = request->rtt_us[other][one];
+    uint32_t there_us = request->paths[one][other].rtt_us, back_us = request->paths[other][one].rtt_us;
     return there_us < back_us ? there_us : back_us;
 }
 

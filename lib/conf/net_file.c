@@ -67,7 +67,7 @@ static void read_receivers(struct conf_reader *reader, const struct conf_option 
     }
 }
 
-static void read_rtt_row(struct conf_reader *reader, const yaml_node_t *row, uint32_t *rtt_us)
+static void read_rtt_row(struct conf_reader *reader, const yaml_node_t *row, struct plan_path *paths)
 {
     const struct net_file *file = reader->context;
     if (conf_length(row) != file->request.node_count)
@@ -83,7 +83,7 @@ static void read_rtt_row(struct conf_reader *reader, const yaml_node_t *row, uin
             conf_error(reader, cell, "\"%s\", expected an RTT in ms (at most 3 decimals) or null",
                        text != NULL ? text : "?");
         else
-            rtt_us[to] = (uint32_t)value;
+            paths[to].rtt_us = (uint32_t)value;
     }
 }
 
@@ -99,7 +99,7 @@ static void read_rtts(struct conf_reader *reader, const struct conf_option *opti
     }
     for (size_t from = 0; from < request->node_count; from++) {
         size_t previous = conf_enter(reader, "[%zu]", from);
-        read_rtt_row(reader, conf_at(reader, rows, from), request->rtt_us[from]);
+        read_rtt_row(reader, conf_at(reader, rows, from), request->paths[from]);
         conf_leave(reader, previous);
     }
 }
@@ -180,10 +180,10 @@ bool conf_read_net(const char *path, const char *text, struct plan_request *requ
     struct net_file *file = calloc(1, sizeof(*file));
     CHECK(file != NULL);
     reader.context = file;
+    plan_request_init(&file->request);
     file->request.job = file->request.epoch = 1;
-    for (unsigned from = 0; from < PLAN_NODES_MAX; from++)
-        for (unsigned to = 0; to < PLAN_NODES_MAX; to++)
-            file->request.rtt_us[from][to] = from == to ? 0 : PLAN_RTT_UNKNOWN;
+    for (unsigned node = 0; node < PLAN_NODES_MAX; node++)
+        file->request.paths[node][node].rtt_us = 0;
     if (conf_read_document(&reader, net_file_options, file))
         check_net(&reader, &file->request);
     conf_unload(&reader);

@@ -1,4 +1,4 @@
-/* Requests and plans as records: fixed fields, then only the nodes, RTTs and edges that there are. */
+/* Requests and plans as records: fixed fields, then only the nodes, paths and edges that there are. */
 #include "plan/plan.h"
 
 #include "base/check.h"
@@ -6,12 +6,15 @@
 
 /* Worst cases, so that no valid request or plan can outgrow its record. */
 #define TREE_BYTES_MAX (4 + 2 + (PLAN_NODES_MAX - 1) * 4)
-#define NODE_BYTES     (NAME_BYTES + 8 + 8 + 1)
-#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 1 + 1 + 1 + 8 + 8)
+#define NODE_BYTES     (NAME_BYTES + 4 * 8 + 1)
+#define SHARED_BYTES   (NAME_BYTES + 8)
+#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 1 + 1 + 1 + 8 + 8 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
-#define RTT_MATRIX_MAX (PLAN_NODES_MAX * PLAN_NODES_MAX * 4)
-_Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + RTT_MATRIX_MAX + TREE_BYTES_MAX <=
+#define PATH_BYTES_MAX (1 + 4 + 4 + 4 * 4 + 2 + 2)
+#define PATHS_MAX      (PLAN_NODES_MAX * PLAN_NODES_MAX * PATH_BYTES_MAX)
+_Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + PATHS_MAX + PLAN_SHARED_MAX * SHARED_BYTES +
+                       TREE_BYTES_MAX <=
                    PLAN_REQUEST_BYTES_MAX,
                "the largest request fits its record");
 _Static_assert(PLAN_FIXED + PLAN_TREES_MAX * PLAN_TREE_MAX <= PLAN_BYTES_MAX,
@@ -64,9 +67,109 @@ static bool counts_decoded(uint16_t node_count, uint16_t source, struct err *err
     return true;
 }
 
+/* A path begins with a byte that says what of it follows, and its rule. */
+#define HAS_RTT    0x01
+#define HAS_LOSS   0x02
+#define HAS_AVB    0x04
+#define HAS_MTU    0x08
+#define HAS_SHARED 0x10
+#define RULE_SHIFT 5
+
+static uint8_t path_has(const struct plan_path *path)
+{
+    bool has_avb = (path->avb_kbps | path->avb_low_kbps | path->avb_high_kbps | path->avb_age_s) != 0;
+    return (uint8_t)((path->rtt_us != PLAN_RTT_UNKNOWN ? HAS_RTT : 0) | (path->loss_ppm != 0 ? HAS_LOSS : 0) |
+                     (has_avb ? HAS_AVB : 0) | (path->mtu != 0 ? HAS_MTU : 0) |
+                     (path->shared != 0 ? HAS_SHARED : 0) | path->rule << RULE_SHIFT);
+}
+
+static void put_path(struct record_writer *writer, const struct plan_path *path)
+{
+    uint8_t has = path_has(path);
+    CHECK(path->rule < PLAN_RULE_COUNT);
+    record_put_u8(writer, has);
+    if (has & HAS_RTT)
+        record_put_u32(writer, path->rtt_us);
+    if (has & HAS_LOSS)
+        record_put_u32(writer, path->loss_ppm);
+    if (has & HAS_AVB) {
+        record_put_u32(writer, path->avb_kbps);
+        record_put_u32(writer, path->avb_low_kbps);
+        record_put_u32(writer, path->avb_high_kbps);
+        record_put_u32(writer, path->avb_age_s);
+    }
+    if (has & HAS_MTU)
+        record_put_u16(writer, path->mtu);
+    if (has & HAS_SHARED)
+        record_put_u16(writer, path->shared);
+}
+
+/* One path has one form only: what is told to follow must say something. */
+static bool get_path(struct record_reader *reader, struct plan_path *path, struct err *err)
+{
+    uint8_t has = record_get_u8(reader);
+    path->rule = has >> RULE_SHIFT;
+    path->rtt_us = has & HAS_RTT ? record_get_u32(reader) : PLAN_RTT_UNKNOWN;
+    if (has & HAS_LOSS)
+        path->loss_ppm = record_get_u32(reader);
+    if (has & HAS_AVB) {
+        path->avb_kbps = record_get_u32(reader);
+        path->avb_low_kbps = record_get_u32(reader);
+        path->avb_high_kbps = record_get_u32(reader);
+        path->avb_age_s = record_get_u32(reader);
+    }
+    if (has & HAS_MTU)
+        path->mtu = record_get_u16(reader);
+    if (has & HAS_SHARED)
+        path->shared = record_get_u16(reader);
+    bool valid = path->rule < PLAN_RULE_COUNT && (reader->failed || has == path_has(path));
+    return valid || err_set(err, "a path that says 0x%02x of itself", has);
+}
+
+static void put_node(struct record_writer *writer, const struct plan_node *node)
+{
+    record_put_bytes(writer, node->name, NAME_BYTES);
+    record_put_u64(writer, node->up_bps);
+    record_put_u64(writer, node->down_bps);
+    record_put_u64(writer, node->packets_ps);
+    record_put_u64(writer, node->window_bytes);
+    record_put_u8(writer, (uint8_t)(node->receiver | node->leaf << 1));
+}
+
+static void put_paths(struct record_writer *writer, const struct plan_request *request)
+{
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            put_path(writer, &request->paths[from][to]);
+    record_put_u16(writer, request->shared_count);
+    for (uint16_t shared = 0; shared < request->shared_count; shared++) {
+        record_put_bytes(writer, request->shared[shared].name, NAME_BYTES);
+        record_put_u64(writer, request->shared[shared].rate_bps);
+    }
+}
+
+static bool get_paths(struct record_reader *reader, struct plan_request *request, struct err *err)
+{
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            if (!get_path(reader, &request->paths[from][to], err))
+                return false;
+    uint16_t count = record_get_u16(reader);
+    if (count > PLAN_SHARED_MAX)
+        return err_set(err, "%u shared links, at most %u", count, PLAN_SHARED_MAX);
+    for (uint16_t shared = 0; shared < count; shared++) {
+        record_get_bytes(reader, request->shared[shared].name, NAME_BYTES);
+        request->shared[shared].rate_bps = record_get_u64(reader);
+        if (request->shared[shared].name[NAME_BYTES - 1] != '\0')
+            return err_set(err, "a shared link's name has no end");
+    }
+    request->shared_count = count;
+    return true;
+}
+
 size_t plan_request_encode(const struct plan_request *request, uint8_t *out, size_t room)
 {
-    CHECK(request->node_count <= PLAN_NODES_MAX);
+    CHECK(request->node_count <= PLAN_NODES_MAX && request->shared_count <= PLAN_SHARED_MAX);
     struct record_writer writer = {.out = out, .room = room};
     record_put_u32(&writer, request->job);
     record_put_u32(&writer, request->epoch);
@@ -77,15 +180,9 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
     record_put_u8(&writer, request->children_max);
     record_put_u64(&writer, request->size_bytes);
     record_put_u64(&writer, request->rate_cap_bps);
-    for (uint16_t node = 0; node < request->node_count; node++) {
-        record_put_bytes(&writer, request->nodes[node].name, NAME_BYTES);
-        record_put_u64(&writer, request->nodes[node].up_bps);
-        record_put_u64(&writer, request->nodes[node].down_bps);
-        record_put_u8(&writer, request->nodes[node].receiver);
-    }
-    for (uint16_t from = 0; from < request->node_count; from++)
-        for (uint16_t to = 0; to < request->node_count; to++)
-            record_put_u32(&writer, request->rtt_us[from][to]);
+    for (uint16_t node = 0; node < request->node_count; node++)
+        put_node(&writer, &request->nodes[node]);
+    put_paths(&writer, request);
     put_tree(&writer, &request->given);
     return writer.failed ? 0 : writer.length;
 }
@@ -95,12 +192,15 @@ static bool get_node(struct record_reader *reader, struct plan_node *node, struc
     record_get_bytes(reader, node->name, NAME_BYTES);
     node->up_bps = record_get_u64(reader);
     node->down_bps = record_get_u64(reader);
-    uint8_t receiver = record_get_u8(reader);
+    node->packets_ps = record_get_u64(reader);
+    node->window_bytes = record_get_u64(reader);
+    uint8_t flags = record_get_u8(reader);
     if (node->name[NAME_BYTES - 1] != '\0')
         return err_set(err, "a node's name has no end");
-    if (receiver > 1)
-        return err_set(err, "%s: receiver is neither 0 nor 1", node->name);
-    node->receiver = receiver == 1;
+    if (flags > 3)
+        return err_set(err, "%s: flags of a node are 0 to 3", node->name);
+    node->receiver = (flags & 1) != 0;
+    node->leaf = (flags & 2) != 0;
     return true;
 }
 
@@ -122,10 +222,8 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
     for (uint16_t node = 0; node < request->node_count; node++)
         if (!get_node(&reader, &request->nodes[node], err))
             return false;
-    for (uint16_t from = 0; from < request->node_count; from++)
-        for (uint16_t to = 0; to < request->node_count; to++)
-            request->rtt_us[from][to] = record_get_u32(&reader);
-    return get_tree(&reader, &request->given, request->node_count, err) && reader_finished(&reader, err);
+    return get_paths(&reader, request, err) && get_tree(&reader, &request->given, request->node_count, err) &&
+           reader_finished(&reader, err);
 }
 
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)

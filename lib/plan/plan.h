@@ -36,7 +36,31 @@ struct plan_tree {
 struct plan_node {
     char name[NAME_BYTES];
     uint64_t up_bps, down_bps; /* interface rates on the wire */
+    uint64_t packets_ps;       /* that its processor can send and receive; 0: not known, no limit */
+    uint64_t window_bytes;     /* memory for what is on its way to children; 0: not known, no limit */
     bool receiver;             /* wants the object; else it may only relay */
+    bool leaf;                 /* has no children in any tree */
+};
+
+enum plan_rule { PLAN_RULE_NONE = 0, PLAN_RULE_FORBIDDEN, PLAN_RULE_PINNED, PLAN_RULE_COUNT };
+
+/* One direction of a pair, as far as it is known. All zero but rtt_us is: nothing is known. */
+struct plan_path {
+    uint32_t rtt_us;   /* PLAN_RTT_UNKNOWN: not measured */
+    uint32_t loss_ppm; /* share of packets */
+    /* Available bandwidth on the wire, and the interval that it lies in; 0: not known, interfaces decide. */
+    uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
+    uint32_t avb_age_s;
+    uint16_t mtu;    /* of the path, IP packet bytes; 0: not known */
+    uint16_t shared; /* one bit per shared link that it crosses */
+    uint8_t rule;    /* enum plan_rule: what the operator says of it */
+};
+
+/* A link that several paths cross: a site's way out, a provider's link. */
+#define PLAN_SHARED_MAX 16
+struct plan_shared {
+    char name[NAME_BYTES];
+    uint64_t rate_bps; /* on the wire, for all that crosses it */
 };
 
 /* Everything the planner needs: self-contained, so that a restarted planner can answer it. */
@@ -51,9 +75,10 @@ struct plan_request {
     uint64_t size_bytes;
     uint64_t rate_cap_bps; /* 0: none */
     struct plan_node nodes[PLAN_NODES_MAX];
-    uint32_t rtt_us[PLAN_NODES_MAX]
-                   [PLAN_NODES_MAX]; /* [from][to], PLAN_RTT_UNKNOWN where it was not measured */
-    struct plan_tree given;          /* PLAN_METRIC_GIVEN: its edges may come in any order */
+    struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to] */
+    uint16_t shared_count;
+    struct plan_shared shared[PLAN_SHARED_MAX];
+    struct plan_tree given; /* PLAN_METRIC_GIVEN: its edges may come in any order */
 };
 
 struct plan {
@@ -70,13 +95,15 @@ struct plan {
     uint64_t into_rate_bps[PLAN_TREES_MAX][PLAN_NODES_MAX]; /* of the edge that enters a node */
 };
 
-/* Names valid and distinct, source and counts within bounds, rates > 0, the given tree spanning if one is
- * given. */
+/* Every path not measured; all else of the request zero. */
+void plan_request_init(struct plan_request *request);
+/* Names valid and distinct, source and counts within bounds, rates > 0, losses below 1, intervals around what
+ * they belong to, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
 
 /* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
  * parents before children, each node entered at most once, no node with more children than allowed, only
- * relays that lead somewhere; weights add up; edges get at least SEND_RATE_MIN_BPS and no uplink or downlink
+ * relays that lead somewhere, no children of leaves, no forbidden edge; weights add up; edges get at least SEND_RATE_MIN_BPS and no uplink or downlink
  * is overbooked by the rates of its edges. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
 
@@ -102,5 +129,5 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
 bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t length, struct err *err);
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
-#define PLAN_REQUEST_BYTES_MAX 24576
+#define PLAN_REQUEST_BYTES_MAX 131072
 #define PLAN_BYTES_MAX         8192

@@ -7,6 +7,7 @@
 #include "base/units.h"
 
 #define WEIGHT_WHOLE_PPM 1000000
+#define LOSS_WHOLE_PPM   1000000
 
 _Static_assert(PLAN_NODES_MAX == 64, "sets of nodes are kept in 64-bit words");
 
@@ -48,6 +49,10 @@ static bool check_edges(const struct plan_tree *tree, const struct plan_request 
             return err_set(err, "edge %s - %s starts at a node not reached before", from_name, to_name);
         if ((*reached >> to & 1) != 0)
             return err_set(err, "edge %s - %s enters a node a second time", from_name, to_name);
+        if (request->nodes[from].leaf)
+            return err_set(err, "%s is a leaf, but is to feed %s", from_name, to_name);
+        if (request->paths[from][to].rule == PLAN_RULE_FORBIDDEN)
+            return err_set(err, "edge %s - %s is forbidden", from_name, to_name);
         if (++child_counts[from] > children_limit(request))
             return err_set(err, "%s has more than %u children", from_name, children_limit(request));
         *reached |= UINT64_C(1) << to;
@@ -74,6 +79,47 @@ static bool check_tree(const struct plan_tree *tree, const struct plan_request *
     return true;
 }
 
+void plan_request_init(struct plan_request *request)
+{
+    memset(request, 0, sizeof(*request));
+    for (uint16_t from = 0; from < PLAN_NODES_MAX; from++)
+        for (uint16_t to = 0; to < PLAN_NODES_MAX; to++)
+            request->paths[from][to].rtt_us = PLAN_RTT_UNKNOWN;
+}
+
+static bool check_path(const struct plan_request *request, uint16_t from, uint16_t to, struct err *err)
+{
+    const struct plan_path *path = &request->paths[from][to];
+    const char *from_name = request->nodes[from].name, *to_name = request->nodes[to].name;
+    if (path->loss_ppm >= LOSS_WHOLE_PPM)
+        return err_set(err, "%s - %s: a loss of %u ppm, expected less than all", from_name, to_name,
+                       path->loss_ppm);
+    if (path->avb_low_kbps > path->avb_kbps ||
+        (path->avb_high_kbps != 0 && path->avb_high_kbps < path->avb_kbps))
+        return err_set(err, "%s - %s: available bandwidth lies outside of its interval", from_name, to_name);
+    if (path->rule >= PLAN_RULE_COUNT)
+        return err_set(err, "%s - %s: no rule has number %u", from_name, to_name, path->rule);
+    if (path->shared >> request->shared_count != 0)
+        return err_set(err, "%s - %s crosses a shared link beyond the %u there are", from_name, to_name,
+                       request->shared_count);
+    return true;
+}
+
+static bool check_paths(const struct plan_request *request, struct err *err)
+{
+    for (uint16_t shared = 0; shared < request->shared_count; shared++) {
+        if (!name_valid(request->shared[shared].name))
+            return err_set(err, "shared link %u has no valid name", shared);
+        if (request->shared[shared].rate_bps == 0)
+            return err_set(err, "%s: its rate must be above 0", request->shared[shared].name);
+    }
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            if (!check_path(request, from, to, err))
+                return false;
+    return true;
+}
+
 static bool check_given(const struct plan_request *request, struct err *err)
 {
     struct plan_tree ordered = request->given;
@@ -95,7 +141,9 @@ bool plan_request_validate(const struct plan_request *request, struct err *err)
         return err_set(err, "%u trees, at most %u", request->trees_max, PLAN_TREES_MAX);
     if (request->children_max > PLAN_CHILDREN_MAX)
         return err_set(err, "%u children, at most %u", request->children_max, PLAN_CHILDREN_MAX);
-    if (!check_nodes(request, err))
+    if (request->shared_count > PLAN_SHARED_MAX)
+        return err_set(err, "%u shared links, at most %u", request->shared_count, PLAN_SHARED_MAX);
+    if (!check_nodes(request, err) || !check_paths(request, err))
         return false;
     return request->metric != PLAN_METRIC_GIVEN || check_given(request, err);
 }

@@ -201,7 +201,7 @@ void dump_net(FILE *out, const struct plan_request *request)
         fprintf(out, "node %s up=%llu down=%llu receiver=%d rtt_us", node->name, U64(node->up_bps),
                 U64(node->down_bps), node->receiver);
         for (unsigned to = 0; to < request->node_count; to++)
-            fprintf(out, " %u", request->rtt_us[from][to]);
+            fprintf(out, " %u", request->paths[from][to].rtt_us);
         fprintf(out, "\n");
     }
 }

@@ -162,6 +162,16 @@ void fuzz_seeds(struct seeds *seeds)
         *one = (struct plan_node){.up_bps = 1000000000, .down_bps = 1000000000, .receiver = true};
         snprintf(one->name, NAME_BYTES, "n%u", node);
     }
+    msg.body.plan_request.shared_count = 1;
+    msg.body.plan_request.shared[0] = (struct plan_shared){.name = "wan", .rate_bps = 1000000000};
+    msg.body.plan_request.paths[0][1] = (struct plan_path){.rtt_us = 80000,
+                                                           .loss_ppm = 100,
+                                                           .avb_kbps = 900000,
+                                                           .avb_low_kbps = 800000,
+                                                           .avb_high_kbps = 1000000,
+                                                           .avb_age_s = 3,
+                                                           .mtu = 1500,
+                                                           .shared = 1};
     sample_tree(&msg.body.plan_request.given);
     emit_record(seeds, "request", &msg);
     emit(seeds, "request-bare", MODE_REQUEST, bytes,

@@ -10,17 +10,47 @@
 
 static const uint16_t node_counts[] = {1, 2, 5, 15, PLAN_NODES_MAX};
 
+/* Every mixture of what may be known of a path. */
+static struct plan_path varied_path(uint16_t from, uint16_t to)
+{
+    unsigned mixture = (unsigned)from * 31 + to;
+    struct plan_path path = {.rtt_us = PLAN_RTT_UNKNOWN, .rule = (uint8_t)(mixture % PLAN_RULE_COUNT)};
+    if (mixture & 1)
+        path.rtt_us = 1000u * from + to;
+    if (mixture & 2)
+        path.loss_ppm = 1 + mixture;
+    if (mixture & 4) {
+        path.avb_kbps = 4000000000u;
+        path.avb_low_kbps = 7 + to;
+        path.avb_high_kbps = 4200000000u;
+        path.avb_age_s = from;
+    }
+    if (mixture & 8)
+        path.mtu = 9000;
+    if (mixture & 16)
+        path.shared = (uint16_t)(0x8001 + to);
+    return path;
+}
+
 static struct plan_request varied_request(uint16_t count)
 {
     struct plan_request request = example_request(count);
     request.metric = PLAN_METRIC_GIVEN;
     request.children_max = 3;
+    request.nodes[0].leaf = true;
+    request.nodes[count - 1].packets_ps = 123456;
+    request.nodes[count - 1].window_bytes = UINT64_C(1) << 40;
     request.size_bytes = UINT64_C(0x123456789abcdef0);
     request.rate_cap_bps = 42;
     request.source = count - 1;
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
-            request.rtt_us[from][to] = from == to ? PLAN_RTT_UNKNOWN : 1000u * from + to;
+            request.paths[from][to] = varied_path(from, to);
+    request.shared_count = PLAN_SHARED_MAX;
+    for (uint16_t shared = 0; shared < PLAN_SHARED_MAX; shared++) {
+        snprintf(request.shared[shared].name, NAME_BYTES, "link%u", shared);
+        request.shared[shared].rate_bps = 5000000000u + shared;
+    }
     for (uint16_t node = 1; node < count; node++)
         request.given.edges[request.given.edge_count++] = (struct plan_edge){0, node};
     return request;
@@ -50,15 +80,16 @@ static bool decode_plan(struct plan *plan, const uint8_t *in, size_t length)
 static void plan_request_codec__round_trip(void **state)
 {
     (void)state;
-    static uint8_t record[PLAN_REQUEST_BYTES_MAX + 1];
+    static uint8_t record[PLAN_REQUEST_BYTES_MAX + 1], second[PLAN_REQUEST_BYTES_MAX];
     for (size_t i = 0; i < sizeof(node_counts) / sizeof(node_counts[0]); i++) {
         struct plan_request request = varied_request(node_counts[i]), back;
         size_t length = plan_request_encode(&request, record, PLAN_REQUEST_BYTES_MAX);
         assert_true(length > 0);
         assert_true(decode_request(&back, record, length));
-        size_t again = plan_request_encode(&back, record, PLAN_REQUEST_BYTES_MAX);
+        size_t again = plan_request_encode(&back, second, PLAN_REQUEST_BYTES_MAX);
         assert_int_equal(again, length);
-        assert_memory_equal(back.rtt_us, request.rtt_us, sizeof(request.rtt_us));
+        assert_memory_equal(second, record, length);
+        assert_memory_equal(back.shared, request.shared, sizeof(request.shared));
         assert_memory_equal(back.nodes, request.nodes, sizeof(request.nodes));
         assert_memory_equal(&back.given, &request.given, sizeof(request.given));
         assert_int_equal(back.size_bytes, request.size_bytes);
@@ -123,7 +154,7 @@ static void plan_codec__refuses_bad_counts(void **state)
         uint8_t value;
         bool request;
     } cases[] = {
-        {8, 0, true},   {8, 65, true},  {10, 4, true},  {31 + 31, 'x', true},   {31 + 48, 2, true},
+        {8, 0, true},   {8, 65, true},  {10, 4, true},  {31 + 31, 'x', true},   {31 + 64, 4, true},
         {8, 0, false},  {8, 65, false}, {10, 4, false}, {36, 9, false},         {38 + 8 + 4, 64, false},
         {52, 4, false}, {54, 4, false}, {58, 0, false}, {38 + 8 + 5, 1, false},
     };

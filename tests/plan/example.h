@@ -15,7 +15,7 @@ static inline struct plan_request example_request(uint16_t count)
         request.nodes[node].up_bps = request.nodes[node].down_bps = 1000000000;
         request.nodes[node].receiver = node != 0;
         for (uint16_t to = 0; to < count; to++)
-            request.rtt_us[node][to] = node == to ? 0 : 10000;
+            request.paths[node][to].rtt_us = node == to ? 0 : 10000;
     }
     return request;
 }

@@ -42,6 +42,20 @@ static void plan_request_validate__table(void **state)
     CASE(r.nodes[0].down_bps = 0, "n0: uplink and downlink");
     CASE(r.nodes[1].receiver = r.nodes[2].receiver = r.nodes[3].receiver = false, "no node but the source");
     CASE((r.nodes[1].receiver = false, r.nodes[0].receiver = true), NULL);
+    CASE(r.paths[1][2].loss_ppm = 999999, NULL);
+    CASE(r.paths[1][2].loss_ppm = 1000000, "n1 - n2: a loss of 1000000 ppm");
+    CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_low_kbps = 5, r.paths[1][2].avb_high_kbps = 5), NULL);
+    CASE(r.paths[1][2].avb_kbps = 5, NULL);
+    CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_low_kbps = 6), "n1 - n2: available bandwidth");
+    CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_high_kbps = 4), "n1 - n2: available bandwidth");
+    CASE(r.paths[3][0].rule = PLAN_RULE_COUNT, "n3 - n0: no rule");
+    CASE(r.shared_count = PLAN_SHARED_MAX + 1, "17 shared links");
+    CASE(r.shared_count = 1, "shared link 0 has no valid name");
+    CASE((r.shared_count = 1, strcpy(r.shared[0].name, "wan")), "wan: its rate");
+    CASE((r.shared_count = 1, strcpy(r.shared[0].name, "wan"), r.shared[0].rate_bps = 1,
+          r.paths[0][1].shared = 1),
+         NULL);
+    CASE(r.paths[0][1].shared = 1, "n0 - n1 crosses a shared link");
 #define GIVEN(tree) (r.metric = PLAN_METRIC_GIVEN, r.given = example_tree(tree))
     CASE(GIVEN("0-1 1-2 2-3"), NULL);
     CASE(GIVEN("2-3 1-2 0-1"), NULL);
@@ -53,6 +67,9 @@ static void plan_request_validate__table(void **state)
     CASE((GIVEN("0-1 0-2 0-3"), r.children_max = 2), "n0 has more than 2 children");
     CASE((GIVEN("0-1 1-2 2-3"), r.nodes[3].receiver = false), "relay n3 leads nowhere");
     CASE((GIVEN("0-1 1-2 2-3"), r.nodes[2].receiver = false), NULL);
+    CASE((GIVEN("0-1 1-2 2-3"), r.nodes[2].leaf = true), "n2 is a leaf, but is to feed n3");
+    CASE((GIVEN("0-1 1-2 2-3"), r.nodes[3].leaf = true), NULL);
+    CASE((GIVEN("0-1 1-2 2-3"), r.paths[1][2].rule = PLAN_RULE_FORBIDDEN), "edge n1 - n2 is forbidden");
     CASE((GIVEN("0-1 1-2 2-3"), r.given.edge_count = UINT16_MAX), "no tree");
 #undef GIVEN
 #undef CASE

@@ -23,7 +23,7 @@ static struct plan_request five_site_request(void)
         strcpy(request.nodes[node].name, five_sites[node]);
         request.nodes[node].receiver = true;
         for (uint16_t to = 0; to < 5; to++)
-            request.rtt_us[node][to] = five_rtt_ms[node][to] * 1000;
+            request.paths[node][to].rtt_us = five_rtt_ms[node][to] * 1000;
     }
     request.source = 2;
     return request;
@@ -135,8 +135,8 @@ static void solve__smaller_direction_counts(void **state)
 {
     (void)state;
     struct plan_request request = example_request(3);
-    request.rtt_us[2][1] = 4000;
-    request.rtt_us[1][2] = PLAN_RTT_UNKNOWN;
+    request.paths[2][1].rtt_us = 4000;
+    request.paths[1][2].rtt_us = PLAN_RTT_UNKNOWN;
     struct plan plan = solved(&request, NULL);
     expect_tree(&plan, "0-1 1-2");
     assert_int_equal(plan.delay_us, 7000);
@@ -144,7 +144,7 @@ static void solve__smaller_direction_counts(void **state)
 
 static void set_unknown(struct plan_request *request, uint16_t one, uint16_t other)
 {
-    request->rtt_us[one][other] = request->rtt_us[other][one] = PLAN_RTT_UNKNOWN;
+    request->paths[one][other].rtt_us = request->paths[other][one].rtt_us = PLAN_RTT_UNKNOWN;
 }
 
 static void solve__unmeasured_pairs(void **state)
@@ -290,7 +290,7 @@ static void solve_mst__equals_brute_force(void **state)
         struct plan_request request = example_request(5);
         for (uint16_t from = 0; from < 5; from++)
             for (uint16_t to = 0; to < 5; to++)
-                request.rtt_us[from][to] = (uint32_t)rng_below(&rng, 20);
+                request.paths[from][to].rtt_us = (uint32_t)rng_below(&rng, 20);
         struct plan plan = solved(&request, NULL);
         assert_int_equal(total_us(&request, &plan.trees[0]), cheapest_us(&request, 4));
         /* The greedy answer to a limit is no better than the best, and keeps the limit (plan_validate). */
@@ -315,7 +315,8 @@ static void solve__random_requests(void **state)
             request.nodes[node].down_bps = 1000 + rng_below(&rng, 1000000000000);
             request.nodes[node].receiver = node == 1 || rng_below(&rng, 4) != 0;
             for (uint16_t to = 0; to < node; to++)
-                request.rtt_us[node][to] = request.rtt_us[to][node] = (uint32_t)rng_below(&rng, 50) * 1000;
+                request.paths[node][to].rtt_us = request.paths[to][node].rtt_us =
+                    (uint32_t)rng_below(&rng, 50) * 1000;
         }
         struct solve_info info;
         struct plan plan = solved(&request, &info);
@@ -326,7 +327,7 @@ static void solve__random_requests(void **state)
         for (uint16_t node = 0; node < count; node++) {
             turned.nodes[count - 1 - node] = request.nodes[node];
             for (uint16_t to = 0; to < count; to++)
-                turned.rtt_us[count - 1 - node][count - 1 - to] = request.rtt_us[node][to];
+                turned.paths[count - 1 - node][count - 1 - to].rtt_us = request.paths[node][to].rtt_us;
         }
         struct plan other = solved(&turned, NULL);
         assert_int_equal(other.rate_bps, plan.rate_bps);

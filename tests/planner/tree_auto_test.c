@@ -48,7 +48,8 @@ static struct plan_request random_request(struct rng *rng)
         request.nodes[node].down_bps = 1000000 * (50 + rng_below(rng, 4) * 300);
         request.nodes[node].receiver = node != request.source && rng_below(rng, 6) != 0;
         for (uint16_t to = 0; to < node; to++)
-            request.rtt_us[node][to] = request.rtt_us[to][node] = 1000 * (1 + (uint32_t)rng_below(rng, 8));
+            request.paths[node][to].rtt_us = request.paths[to][node].rtt_us =
+                1000 * (1 + (uint32_t)rng_below(rng, 8));
     }
     request.nodes[request.source == 0 ? 1 : 0].receiver = true;
     return request;
@@ -67,7 +68,7 @@ static struct plan_request permuted(const struct plan_request *request, struct r
     for (uint16_t node = 0; node < request->node_count; node++) {
         other.nodes[place[node]] = request->nodes[node];
         for (uint16_t to = 0; to < request->node_count; to++)
-            other.rtt_us[place[node]][place[to]] = request->rtt_us[node][to];
+            other.paths[place[node]][place[to]].rtt_us = request->paths[node][to].rtt_us;
     }
     return other;
 }
@@ -158,10 +159,10 @@ static void auto__unmeasured_pairs_are_closed(void **state)
     struct err err;
     for (uint16_t node = 0; node < 4; node++)
         if (node != 3)
-            request.rtt_us[node][3] = request.rtt_us[3][node] = PLAN_RTT_UNKNOWN;
+            request.paths[node][3].rtt_us = request.paths[3][node].rtt_us = PLAN_RTT_UNKNOWN;
     assert_false(plan_of(&request, &plan, &err));
     assert_string_equal(err.text, "n3 can't be reached from n0: no path leads to it that carries anything");
-    request.rtt_us[3][1] = 5000; /* one direction will do */
+    request.paths[3][1].rtt_us = 5000; /* one direction will do */
     plan = planned(&request);
     assert_int_equal(plan_parent(&plan.trees[0], 3), 1);
 }

@@ -216,7 +216,7 @@ static void request_of(struct plan_request *request, struct rng *rng)
         snprintf(request->nodes[from].name, NAME_BYTES, "n%02u", from);
         request->nodes[from].receiver = from != request->source;
         for (uint16_t to = 0; to < count; to++)
-            request->rtt_us[from][to] =
+            request->paths[from][to].rtt_us =
                 rng_below(rng, 8) == 0 ? PLAN_RTT_UNKNOWN : 1 + (uint32_t)rng_below(rng, 6);
     }
 }
@@ -236,7 +236,7 @@ static void net_of(const struct plan_request *request)
                                             .receiver = request->nodes[from].receiver};
         memcpy(net.hosts[from].name, request->nodes[from].name, NAME_BYTES);
         for (uint16_t to = 0; to < net.count; to++)
-            net.rtt_us[net_edge(&net, from, to)] = request->rtt_us[from][to];
+            net.rtt_us[net_edge(&net, from, to)] = request->paths[from][to].rtt_us;
     }
     begin_task();
 }

@@ -54,7 +54,7 @@ static void add_node(struct job *job, const char *name, uint16_t matrix, bool re
 bool source_make_request(struct job *job, struct err *err)
 {
     struct plan_request *request = &job->source->request;
-    memset(request, 0, sizeof(*request));
+    plan_request_init(request);
     request->job = job->id;
     request->epoch = job->epoch;
     request->metric = job->source->spec.metric;
@@ -69,7 +69,7 @@ bool source_make_request(struct job *job, struct err *err)
                      job->source->sites[index].receiver);
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
-            request->rtt_us[from][to] =
+            request->paths[from][to].rtt_us =
                 job->source->rtt_us[job->source->request_site[from]][job->source->request_site[to]];
     if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
         return false;
@@ -134,7 +134,7 @@ static bool check_paths(const struct job *job, const struct wire_part *part, str
     const struct plan_tree *tree = &source->plan.trees[0];
     for (uint16_t index = 0; index < tree->edge_count; index++) {
         uint16_t from = tree->edges[index].from, to = tree->edges[index].to;
-        uint32_t rtt_us = source->request.rtt_us[from][to];
+        uint32_t rtt_us = source->request.paths[from][to].rtt_us;
         uint64_t held_ns;
         if (rtt_us == UINT32_MAX ||
             stream_outlasts(part, job->controls.rate_cap_bps, rtt_us * NS_PER_US, &held_ns))
