@@ -92,10 +92,20 @@ static bool listed(const struct app_config *config, struct job_spec *spec, struc
 /* ---- the decision ---- */
 
 /* Tells at once what would else come out at the end of a long job. As the caller, whom the file will be of. */
-static bool manifest_writable(const char *folder, struct err *err)
+static bool manifest_writable(const char *folder, const struct rights *rights, struct err *err)
 {
-    return folder[0] == '\0' || syscall(SYS_faccessat2, AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 ||
-           err_set(err, "manifest in %s: %s", folder, strerrordesc_np(errno));
+    char text[DISK_TEXT_BYTES];
+    if (folder[0] == '\0')
+        return true;
+    int fd = identity_open(rights, folder, O_PATH);
+    if (fd < 0) {
+        identity_fail(text, rights, folder);
+        return err_set(err, "manifest: %s", text);
+    }
+    bool good = syscall(SYS_faccessat2, fd, "", W_OK | X_OK, AT_EMPTY_PATH | AT_EACCESS) == 0 ||
+                err_set(err, "manifest in %s: %s", folder, strerrordesc_np(errno));
+    close(fd);
+    return good;
 }
 
 /* What the caller's own rights are needed for. */
@@ -106,7 +116,7 @@ static bool caller_may(const struct job_spec *spec, struct err *err)
     rights.kind = RIGHTS_CALLER;
     if (!identity_begin(&own, &rights, err))
         return false;
-    bool good = manifest_writable(spec->manifest, err);
+    bool good = manifest_writable(spec->manifest, &rights, err);
     identity_end(&own);
     return good || err_context(err, "user %u", rights.caller.user);
 }

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -82,31 +84,55 @@ static int open_below(const struct rights *rights, const char *path, int flags)
 
 /* What our own process has open, and where it is (/proc/self/fd, cwd, root), the caller could not reach by a name:
  * the kernel asks nobody's rights on the way there. */
-static int open_as_caller(const char *path, int flags)
+static int open_by_names(const char *path, int flags)
 {
     struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_NO_MAGICLINKS};
     return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-int identity_open(const struct rights *rights, const char *path, int flags)
+/* Here those links are no danger, only no path that the one who asks can have meant; an old kernel follows them. */
+static int open_as_ourselves(const char *path, int flags)
+{
+    int fd = open_by_names(path, flags);
+    return fd < 0 && errno == ENOSYS ? open(path, flags) : fd;
+}
+
+static int open_as(const struct rights *rights, const char *path, int flags)
 {
     switch ((enum rights_kind)rights->kind) {
     case RIGHTS_CALLER:
-        return open_as_caller(path, flags | O_CLOEXEC);
+        return open_by_names(path, flags);
     case RIGHTS_BELOW:
-        return open_below(rights, path, flags | O_CLOEXEC);
+        return open_below(rights, path, flags);
     case RIGHTS_OWN:
         break;
     }
-    return open(path, flags | O_CLOEXEC);
+    return open_as_ourselves(path, flags);
+}
+
+bool identity_is_procfs(int fd)
+{
+    struct statfs stat;
+    return fstatfs(fd, &stat) == 0 && stat.f_type == PROC_SUPER_MAGIC;
+}
+
+int identity_open(const struct rights *rights, const char *path, int flags)
+{
+    int fd = open_as(rights, path, flags | O_CLOEXEC);
+    if (fd < 0 || !identity_is_procfs(fd))
+        return fd;
+    close(fd);
+    errno = IDENTITY_PROCFS;
+    return -1;
 }
 
 bool identity_fail(char text[DISK_TEXT_BYTES], const struct rights *rights, const char *shown)
 {
     bool below = rights->kind == RIGHTS_BELOW, caller = rights->kind == RIGHTS_CALLER;
     const char *cause = below && errno == ELOOP    ? "a symbolic link on the way"
-                        : caller && errno == ELOOP ? "a link of /proc on the way, or too many symbolic ones"
+                        : errno == ELOOP           ? "a link of /proc on the way, or too many symbolic ones"
                         : below && errno == EXDEV  ? "it leads out of what outgoing lists"
+                        : errno == IDENTITY_PROCFS ? IDENTITY_PROCFS_TEXT
                         : errno == ENOSYS && rights->kind != RIGHTS_OWN
                             ? "this kernel has no openat2, which jobs of others than root need (Linux 5.6)"
                             : strerrordesc_np(errno);

@@ -1,9 +1,11 @@
 #include "disk/manifest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "disk/identity.h"
 #include "disk/part.h"
 
 static bool write_text(const struct place *place, int fd, const struct disk_request *request,
@@ -21,10 +23,23 @@ static bool write_text(const struct place *place, int fd, const struct disk_requ
     return part_rename(place, fd, true, text);
 }
 
+/* The directory is the caller's word, so it is opened with his rights. */
+static bool open_place(struct place *place, const struct disk_open *open_as, char text[DISK_TEXT_BYTES])
+{
+    int fd = identity_open(&open_as->rights, open_as->directory, O_RDONLY | O_DIRECTORY);
+    if (fd < 0) {
+        place_show(place->shown, open_as->directory);
+        return identity_fail(text, &open_as->rights, place->shown);
+    }
+    bool good = place_open_in(place, fd, open_as->directory, open_as->file, text);
+    close(fd);
+    return good;
+}
+
 enum disk_status manifest_serve(const struct disk_request *request, struct disk_reply *reply)
 {
     struct place place;
-    if (!place_open(&place, request->open->directory, request->open->file, reply->text))
+    if (!open_place(&place, request->open, reply->text))
         return DISK_FAILED;
     int fd = part_create(&place, 0644, reply->text);
     bool written = fd >= 0 && write_text(&place, fd, request, reply->text);

@@ -124,18 +124,36 @@ static void remove_made(struct place *place)
     }
 }
 
-bool place_open(struct place *place, const char *directory, const char *file, char text[DISK_TEXT_BYTES])
+static void name_place(struct place *place, const char *directory, const char *file)
 {
     snprintf(place->path, sizeof(place->path), "%s/%s", directory, file);
     place_show(place->shown, place->path);
+}
+
+bool place_open(struct place *place, const char *directory, const char *file, char text[DISK_TEXT_BYTES])
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        bool good = place_open_in(place, fd, directory, file, text);
+        close(fd);
+        return good;
+    }
+    name_place(place, directory, file);
+    return place_say(text, "%s: its directory: %s", place->shown, strerrordesc_np(errno));
+}
+
+bool place_open_in(struct place *place, int directory_fd, const char *directory, const char *file,
+                   char text[DISK_TEXT_BYTES])
+{
+    name_place(place, directory, file);
     if (!path_stays_below(file))
         return place_say(text, "%s: not a path below the directory", place->shown);
     for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
         place->made = place->depth = 0;
         place->way[0] = '\0';
-        place->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        place->directory_fd = fcntl(directory_fd, F_DUPFD_CLOEXEC, 0);
         if (place->directory_fd < 0)
-            return place_say(text, "%s: its directory: %s", place->shown, strerrordesc_np(errno));
+            return place_fail(text, "open", place->shown, "");
         if (open_way(place, file, attempt + 1 < OPEN_ATTEMPTS_MAX))
             return true;
         int cause = errno;

@@ -33,6 +33,9 @@ bool place_fail(char text[DISK_TEXT_BYTES], const char *what, const char *shown,
 
 /* Makes missing directories below the permitted one. False: text says why, nothing is open, nothing made. */
 bool place_open(struct place *place, const char *directory, const char *file, char text[DISK_TEXT_BYTES]);
+/* The same below a directory that is open, whose path is only shown. The descriptor stays the caller's. */
+bool place_open_in(struct place *place, int directory_fd, const char *directory, const char *file,
+                   char text[DISK_TEXT_BYTES]);
 void place_close(struct place *place);
 /* Closes, and removes the directories that place_open made, unless there is something or somebody in them. */
 void place_undo(struct place *place);

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "disk/hash.h"
+#include "disk/identity.h"
 
 #define SET_ID_BITS      06000u
 #define SET_BITS         07000u /* the sticky bit as well, which means nothing for files */
@@ -362,11 +363,22 @@ static bool look_as_caller(int directory_fd, const char *name, struct stat *stat
     return good;
 }
 
+/* A walk of / meets what opening /proc refuses. */
+static bool may_list(struct walk *walk, int fd, const char *name)
+{
+    char shown[PLACE_SHOWN_BYTES];
+    place_show(shown, name);
+    return !identity_is_procfs(fd) ||
+           place_say(walk->text, "%s in %.60s: %s", shown, walk->shown, IDENTITY_PROCFS_TEXT);
+}
+
 static bool walk_directory(struct walk *walk, struct tree_chain *chain, uint32_t number)
 {
     const char *name = walk->texts + walk->items[number].text_at;
     struct names names = {0};
     int fd = tree_chain_open(chain, number);
+    if (fd >= 0 && !may_list(walk, fd, name))
+        return false;
     bool good = (fd >= 0 && list_names(fd, &names)) || walk_fail(walk, "read the directory", name);
     if (good)
         go_into(walk, fd);

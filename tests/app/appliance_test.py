@@ -367,7 +367,8 @@ class OutgoingTest(unittest.TestCase):
         self.check({}, [
             ("open", ""), ("own", ""), ("shared", ""), ("to_open", ""), ("tree", ""), ("own_fifo", "", "stream"),
             ("secret", denied), ("to_secret", denied), ("denied", denied), ("nothing", "No such file"), ("shut", denied),
-            ("bad", "look at secret in"), ("fifo", denied, "stream"),
+            ("bad", "look at secret in"), ("fifo", denied, "stream"), ("/proc/self/maps", "it lies on procfs"),
+            ("/proc/self/task", "it lies on procfs"), ("/proc/self/maps", "it lies on procfs", "stream"),
             ("socket", "no socket of user 65534", "stream")])
 
     def test_manifests_go_where_the_caller_may_write(self):
@@ -378,6 +379,8 @@ class OutgoingTest(unittest.TestCase):
         os.chmod(self.at("writable"), 0o777)
         self.check({}, [("open", "", f"manifest: {self.at('own_manifests')}\n"),
                         ("open", "manifest in", f"manifest: {self.at('writable/not_his')}\n"),
+                        ("open", "it lies on procfs", "manifest: /proc/self\n"),
+                        ("open", "a link of /proc on the way", "manifest: /proc/self/cwd\n"),
                         ("open", "manifest in", f"manifest: {self.home}\n")])
         self.check({"outgoing": [{"path": self.home}]}, [
             ("open", "", f"manifest: {self.at('own_manifests')}\n"),

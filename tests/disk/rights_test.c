@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -205,6 +207,61 @@ static void open__as_the_caller_reaches_nothing_of_ours(void **state)
     fixture_stop(&fixture);
 }
 
+/* What procfs tells about who opens a file there would be told about the appliance, with whatever rights. */
+static void open__nothing_of_procfs(void **state)
+{
+    static const char told[] = "it lies on procfs", link[] = "a link of /proc on the way";
+    const struct {
+        const char *file, *target;
+        enum part_object object;
+        const char *cause;
+    } cases[] = {
+        {"maps", "/proc/self/maps", PART_OBJECT_FILE, told},
+        {"same_maps", "/proc/self/maps", PART_OBJECT_STREAM, told},
+        {"task", "/proc/self/task", PART_OBJECT_DIRECTORY, told},
+        {"nobodys", "/proc/meminfo", PART_OBJECT_FILE, told},
+        {"cwd", "/proc/self/cwd", PART_OBJECT_DIRECTORY, link},
+        {"exe", "/proc/self/exe", PART_OBJECT_FILE, link},
+        {"same_exe", "/proc/self/exe", PART_OBJECT_STREAM, link},
+    };
+    struct fixture fixture;
+    (void)state;
+    fixture_start(&fixture, 1, false);
+    assert_int_equal(chmod(fixture.directory, 0755), 0);
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        assert_int_equal(symlink(cases[at].target, path_of(&fixture, cases[at].file)), 0);
+        fixture.open.rights = (struct rights){0};
+        assert_opens(&fixture, cases[at].file, cases[at].object, cases[at].cause);
+        fixture.open.rights = of_caller();
+        if (geteuid() == 0)
+            assert_opens(&fixture, cases[at].file, cases[at].object, cases[at].cause);
+    }
+    assert_int_equal(symlink("/proc", path_of(&fixture, "listed")), 0);
+    fixture.open.rights = below(&fixture, "listed");
+    assert_opens(&fixture, "listed/meminfo", PART_OBJECT_FILE, told);
+    assert_opens(&fixture, "listed", PART_OBJECT_DIRECTORY, told);
+    fixture_stop(&fixture);
+}
+
+/* In a mount namespace of this test. */
+static void open__no_tree_with_procfs_in_it(void **state)
+{
+    struct fixture fixture;
+    (void)state;
+    if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        skip();
+    fixture_start(&fixture, 1, false);
+    make_directory(&fixture, "tree", 0755);
+    make_directory(&fixture, "tree/system", 0755);
+    make_file(&fixture, "tree/file", "x", 1, FIXED_NS);
+    assert_int_equal(mount("/proc/self/fdinfo", path_of(&fixture, "tree/system"), NULL, MS_BIND, NULL), 0);
+    assert_opens(&fixture, "tree", PART_OBJECT_DIRECTORY, "system in ");
+    assert_opens(&fixture, "tree", PART_OBJECT_DIRECTORY, "it lies on procfs");
+    assert_int_equal(umount(path_of(&fixture, "tree/system")), 0);
+    assert_opens(&fixture, "tree", PART_OBJECT_DIRECTORY, NULL);
+    fixture_stop(&fixture);
+}
+
 static struct disk_reply ask_manifest(struct fixture *fixture, const char *folder)
 {
     static uint8_t text[] = "{}";
@@ -239,6 +296,30 @@ static void manifest__is_the_callers_own(void **state)
     fixture_stop(&fixture);
 }
 
+/* Whom a directory above keeps out, he does not get in because the appliance has it open. */
+static void manifest__goes_through_nothing_of_ours(void **state)
+{
+    struct fixture fixture;
+    char by_fd[64];
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    make_world(&fixture);
+    make_directory(&fixture, "root", 0700);
+    make_directory(&fixture, "root/inner", 0777);
+    int fd = open(path_of(&fixture, "root/inner"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+    assert_int_equal(symlink(by_fd, path_of(&fixture, "link")), 0);
+    assert_int_equal(symlink("/proc/self", path_of(&fixture, "process")), 0);
+    struct disk_reply reply = ask_manifest(&fixture, "link");
+    assert_failed(&reply, "a link of /proc on the way");
+    reply = ask_manifest(&fixture, "process");
+    assert_failed(&reply, "it lies on procfs");
+    assert_false(file_exists(&fixture, "root/inner/j.manifest.json"));
+    close(fd);
+    fixture_stop(&fixture);
+}
+
 int run_rights_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,7 +327,10 @@ int run_rights_tests(void)
         cmocka_unit_test(open__the_listed_path_may_be_a_link),
         cmocka_unit_test(open__as_the_caller_is_judged_by_the_kernel),
         cmocka_unit_test(open__as_the_caller_reaches_nothing_of_ours),
+        cmocka_unit_test(open__nothing_of_procfs),
+        cmocka_unit_test(open__no_tree_with_procfs_in_it),
         cmocka_unit_test(manifest__is_the_callers_own),
+        cmocka_unit_test(manifest__goes_through_nothing_of_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
