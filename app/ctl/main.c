@@ -1,5 +1,4 @@
 /* sluicectl: says what to do to a running appliance. See README.md for protocol and exit codes. */
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -89,21 +88,10 @@ static int show(const struct options *options, const struct command_words *words
 static char *read_job(const char *path, struct job_spec *spec)
 {
     struct conf_errors errors;
-    char *text = NULL;
-    FILE *file = fopen(path, "re");
-    size_t length = 0;
-    if (file != NULL) {
-        text = calloc(1, REQUEST_TEXT + 1);
-        length = text != NULL ? fread(text, 1, REQUEST_TEXT + 1, file) : 0;
-    }
-    if (file == NULL || text == NULL || ferror(file) || length > REQUEST_TEXT) {
-        fprintf(stderr, "sluicectl: %s: %s\n", path,
-                length > REQUEST_TEXT ? "too long for a job file" : strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (file != NULL)
-        fclose(file);
+    struct err err;
+    char *text = conf_slurp(path, REQUEST_TEXT, &err);
+    if (text == NULL)
+        fprintf(stderr, "sluicectl: %s: %s\n", path, err.text);
     if (text != NULL && !conf_read_job(path, text, spec, &errors)) {
         conf_errors_print(&errors, stderr);
         free(text);

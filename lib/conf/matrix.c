@@ -20,14 +20,15 @@ static char *open_matrix(struct conf_reader *reader, const yaml_node_t *node)
     const char *slash = strrchr(reader->path, '/');
     int directory = name[0] == '/' || slash == NULL ? 0 : (int)(slash - reader->path) + 1;
     snprintf(path, sizeof(path), "%.*s%s", directory, reader->path, name);
-    char *text = conf_slurp(path);
+    struct err err;
+    char *text = conf_slurp(path, CONF_FILE_BYTES_MAX, &err);
     if (text == NULL && errno == ENOENT && name[0] != '/') {
         snprintf(path, sizeof(path), "%s/%s", CONF_DATA_DIRECTORY, name);
-        text = conf_slurp(path);
+        text = conf_slurp(path, CONF_FILE_BYTES_MAX, &err);
     }
     if (text == NULL)
         conf_error(reader, node, "\"%s\": %s (searched beside the scenario, then in conf/data)", name,
-                   strerror(errno));
+                   err.text);
     return text;
 }
 

@@ -1,10 +1,13 @@
 #include "conf/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -171,23 +174,55 @@ yaml_node_t *conf_at(struct conf_reader *reader, const yaml_node_t *list, size_t
     return yaml_document_get_node(&reader->document, list->data.sequence.items.start[index]);
 }
 
-char *conf_slurp(const char *path)
+/* -1: err. Nothing that could make us wait for somebody: not the opening, not the reading. */
+static int open_regular(const char *path, struct err *err)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return NULL;
-    char *text = malloc(CONF_FILE_BYTES_MAX + 1);
-    CHECK(text != NULL);
-    size_t length = fread(text, 1, CONF_FILE_BYTES_MAX + 1, file);
-    int error = ferror(file) ? errno : length > CONF_FILE_BYTES_MAX ? EFBIG : 0;
-    fclose(file);
-    if (error != 0) {
-        free(text);
-        errno = error;
-        return NULL;
+    struct stat stat;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &stat) != 0) {
+        err_set(err, "%s", strerror(errno));
+    } else if (S_ISREG(stat.st_mode)) {
+        return fd;
+    } else {
+        err_set(err, "%s, expected a regular file",
+                S_ISFIFO(stat.st_mode)  ? "a pipe"
+                : S_ISDIR(stat.st_mode) ? "a directory"
+                                        : "a device or socket");
+        errno = EINVAL;
     }
-    text[length] = '\0';
-    return text;
+    int cause = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = cause;
+    return -1;
+}
+
+char *conf_slurp(const char *path, size_t bytes_max, struct err *err)
+{
+    int fd = open_regular(path, err);
+    if (fd < 0)
+        return NULL;
+    char *text = malloc(bytes_max + 1);
+    CHECK(text != NULL);
+    size_t length = 0;
+    ssize_t got;
+    do {
+        got = read(fd, text + length, bytes_max + 1 - length);
+        length += got < 0 ? 0 : (size_t)got;
+    } while ((got > 0 && length <= bytes_max) || (got < 0 && errno == EINTR));
+    int error = got < 0 ? errno : length > bytes_max ? EFBIG : 0;
+    close(fd);
+    if (error == 0) {
+        text[length] = '\0';
+        return text;
+    }
+    if (error == EFBIG)
+        err_set(err, "longer than %zu KiB", bytes_max >> 10);
+    else
+        err_set(err, "%s", strerror(error));
+    free(text);
+    errno = error;
+    return NULL;
 }
 
 /* The parser marks no place for bytes that are no UTF-8, only an offset. */
@@ -242,10 +277,11 @@ bool conf_load(struct conf_reader *reader, const char *path, const char *text, s
     errors->count = 0;
     if (text != NULL)
         return load_text(reader, text);
-    char *file = conf_slurp(path);
+    struct err err;
+    char *file = conf_slurp(path, CONF_FILE_BYTES_MAX, &err);
     if (file == NULL) {
         char message[sizeof(errors->lines[0])];
-        snprintf(message, sizeof(message), "%s: %s", path, strerror(errno));
+        snprintf(message, sizeof(message), "%s: %s", path, err.text);
         keep_error(reader, 0, message);
         return false;
     }

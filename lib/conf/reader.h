@@ -31,8 +31,6 @@ bool conf_load(struct conf_reader *reader, const char *path, const char *text, s
 bool conf_load_foreign(struct conf_reader *reader, const char *path, const char *text,
                        struct conf_errors *errors);
 void conf_unload(struct conf_reader *reader);
-/* The whole of `path` as a fresh, zero-terminated string; NULL with errno. */
-char *conf_slurp(const char *path);
 
 /* Fills `base` from the whole document: defaults first, then what the file says. False: the document is no
  * map, so that nothing else is to be checked. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "conf/conf.h"
@@ -163,6 +165,49 @@ static void conf_load__no_such_file(void **state)
     assert_string_equal(errors.lines[0], "/nonexistent/job.yaml: No such file or directory");
 }
 
+/* Only what can be read to its end at once. */
+static void conf_load__no_regular_file(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/sluice-conf-XXXXXX", fifo[64], expected[128];
+    assert_non_null(mkdtemp(directory));
+    snprintf(fifo, sizeof(fifo), "%s/fifo", directory);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const struct {
+        const char *path, *what;
+    } cases[] = {{"/dev/null", "a device or socket"}, {directory, "a directory"}, {fifo, "a pipe"}};
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        snprintf(expected, sizeof(expected), "%s: %s, expected a regular file", cases[at].path,
+                 cases[at].what);
+        assert_false(conf_read_node(cases[at].path, NULL, &config, &errors));
+        assert_string_equal(errors.lines[0], expected);
+        assert_false(conf_read_job(cases[at].path, NULL, &spec, &errors));
+        assert_string_equal(errors.lines[0], expected);
+        assert_false(conf_read_scenario(cases[at].path, NULL, &scenario, &errors));
+        assert_string_equal(errors.lines[0], expected);
+        assert_false(conf_read_net(cases[at].path, NULL, &request, &errors));
+        assert_string_equal(errors.lines[0], expected);
+    }
+    unlink(fifo);
+    rmdir(directory);
+}
+
+static void conf_slurp__length(void **state)
+{
+    (void)state;
+    struct err err;
+    char path[] = "/tmp/sluice-conf-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && ftruncate(fd, 2048) == 0);
+    close(fd);
+    assert_null(conf_slurp(path, 2047, &err));
+    assert_string_equal(err.text, "longer than 1 KiB");
+    char *text = conf_slurp(path, 2048, &err);
+    assert_non_null(text);
+    free(text);
+    unlink(path);
+}
+
 /* More errors than are kept: the first of them by line, and how many more. */
 static void conf_errors__more_than_kept(void **state)
 {
@@ -233,10 +278,11 @@ static void conf_read_job__foreign_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conf_read_map__many_keys), cmocka_unit_test(conf_read_job__foreign_text),
-        cmocka_unit_test(conf_load__no_such_file),  cmocka_unit_test(conf_errors__more_than_kept),
-        cmocka_unit_test(conf_read_node__bad),      cmocka_unit_test(conf_read_job__bad),
-        cmocka_unit_test(conf_read_scenario__bad),  cmocka_unit_test(conf_read_net__bad),
+        cmocka_unit_test(conf_read_map__many_keys),   cmocka_unit_test(conf_read_job__foreign_text),
+        cmocka_unit_test(conf_load__no_regular_file), cmocka_unit_test(conf_slurp__length),
+        cmocka_unit_test(conf_load__no_such_file),    cmocka_unit_test(conf_errors__more_than_kept),
+        cmocka_unit_test(conf_read_node__bad),        cmocka_unit_test(conf_read_job__bad),
+        cmocka_unit_test(conf_read_scenario__bad),    cmocka_unit_test(conf_read_net__bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
