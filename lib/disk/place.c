@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 
-#define OPEN_DIRECTORY    (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_ATTEMPTS_MAX 8
 #define OPEN_REST_US      1000
 
@@ -58,12 +57,12 @@ static int descend(struct place *place, const char *name, bool patient)
 {
     struct stat stat;
     bool made = false;
-    int fd = openat(place->directory_fd, name, OPEN_DIRECTORY);
+    int fd = openat(place->directory_fd, name, PLACE_DIRECTORY);
     if (fd < 0 && errno == ENOENT) {
         made = mkdirat(place->directory_fd, name, 0755) == 0;
         if (!made && errno != EEXIST)
             return -1;
-        fd = openat(place->directory_fd, name, OPEN_DIRECTORY);
+        fd = openat(place->directory_fd, name, PLACE_DIRECTORY);
     }
     if (fd < 0)
         return -1;
@@ -112,7 +111,7 @@ static void remove_made(struct place *place)
     for (bool gone = true; gone && place->made > 0; place->made--) {
         char *slash = strrchr(path, '/');
         const char *name = slash == NULL ? path : slash + 1;
-        int above_fd = openat(place->directory_fd, "..", OPEN_DIRECTORY);
+        int above_fd = openat(place->directory_fd, "..", PLACE_DIRECTORY);
         if (above_fd < 0)
             return;
         gone = is_same(above_fd, name, place->directory_fd) &&
@@ -184,7 +183,7 @@ bool place_sync(const struct place *place, char text[DISK_TEXT_BYTES])
     int fd = place->directory_fd;
     bool good = fsync(fd) == 0;
     for (uint32_t above = 0; good && above < place->depth; above++) {
-        int above_fd = openat(fd, "..", OPEN_DIRECTORY);
+        int above_fd = openat(fd, "..", PLACE_DIRECTORY);
         if (fd != place->directory_fd)
             close(fd);
         fd = above_fd;

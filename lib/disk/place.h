@@ -3,12 +3,15 @@
  * meanwhile leads out of it. What becomes of NAME.part is part.h. */
 #pragma once
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/name.h"
 #include "store/disk.h"
 
+/* How any directory below one that is open is opened: by its name alone, never through a link. */
+#define PLACE_DIRECTORY   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define PLACE_PART_SUFFIX ".part"
 #define PLACE_SHOWN_BYTES 120 /* leaves room for the cause in a reply's text */
 

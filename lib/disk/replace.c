@@ -94,7 +94,7 @@ static bool swap(const struct place *place, int part_fd, int old_fd, bool *renam
 
 bool replace_tree(const struct place *place, int part_fd, bool *renamed, char text[DISK_TEXT_BYTES])
 {
-    int old_fd = openat(place->directory_fd, place->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int old_fd = openat(place->directory_fd, place->name, PLACE_DIRECTORY);
     if (old_fd < 0)
         return place_fail(text, "open", place->shown, "");
     bool good = replace_allowed(place, old_fd, text) && swap(place, part_fd, old_fd, renamed, text);

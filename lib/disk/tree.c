@@ -17,8 +17,6 @@
 #include "base/units.h"
 #include "disk/fully.h"
 
-#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-
 /* ---- ways down ---- */
 
 static void name_in_pack(const void *context, uint32_t number, uint32_t *parent, const char **name)
@@ -63,7 +61,7 @@ int tree_chain_open(struct tree_chain *chain, uint32_t number)
         uint32_t entry = way[depth - 1 - kept];
         chain->names.of(chain->names.context, entry, &parent, &name);
         int above = kept == 0 ? chain->root_fd : chain->fds[kept - 1];
-        int fd = openat(above, name, OPEN_DIRECTORY);
+        int fd = openat(above, name, PLACE_DIRECTORY);
         if (fd < 0)
             return -1;
         chain->entries[kept] = entry;
@@ -234,12 +232,12 @@ struct emptied {
 /* -1: errno; EXDEV: another filesystem is mounted there. */
 static int open_inside(int above_fd, const char *name)
 {
-    const struct open_how how = {.flags = OPEN_DIRECTORY, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+    const struct open_how how = {.flags = PLACE_DIRECTORY, .resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
     struct stat above, here;
     int fd = (int)syscall(SYS_openat2, above_fd, name, &how, sizeof(how));
     if (fd >= 0 || errno != ENOSYS)
         return fd;
-    fd = openat(above_fd, name, OPEN_DIRECTORY);
+    fd = openat(above_fd, name, PLACE_DIRECTORY);
     if (fd < 0 || (fstat(above_fd, &above) == 0 && fstat(fd, &here) == 0 && above.st_dev == here.st_dev))
         return fd;
     close(fd);
@@ -345,7 +343,7 @@ static bool empty_below(int fd)
 bool tree_empty(int fd)
 {
     (void)fchmod(fd, 0700); /* as in begin_level */
-    return empty_below(openat(fd, ".", OPEN_DIRECTORY));
+    return empty_below(openat(fd, ".", PLACE_DIRECTORY));
 }
 
 bool tree_remove(int directory_fd, const char *name)

@@ -7,6 +7,9 @@
 #include "pack/pack.h"
 
 #define TREE_SHOWN_BYTES 100 /* of an entry's path in texts */
+/* Of a mode, what only `owner` (and at a receiver `setid`) keeps: of directories, and of all else. */
+#define TREE_SET_ID_BITS 06000u
+#define TREE_SET_BITS    07000u /* the sticky bit as well, which means nothing for files */
 
 /* Names and parents of numbered entries: of an index, or of one that is still being made. */
 struct tree_names {

@@ -69,7 +69,7 @@ static bool is_directory(int directory_fd, const char *name, struct stat *stat)
 
 static int open_directory(int directory_fd, const char *name)
 {
-    return openat(directory_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return openat(directory_fd, name, PLACE_DIRECTORY);
 }
 
 /* The same names, kinds, modes, times, sizes and targets: the same index. */

@@ -15,10 +15,8 @@
 #define PRIVATE_FILE      0600
 /* Runs of zeros are looked for in steps of this length, on multiples of it. A piece may begin or end within
  * one: punching a part of a block that is not there leaves it so. */
-#define HOLE_STEP   4096u
-#define NEW_FILE    (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
-#define SET_BITS    07000u /* set-id and sticky */
-#define SET_ID_BITS 06000u
+#define HOLE_STEP 4096u
+#define NEW_FILE  (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 
 bool unpack_begin(struct unpack *unpack, const struct pack *pack, struct disk_accept keep, int root_fd)
 {
@@ -51,7 +49,9 @@ static void times_of(const struct pack_entry *entry, struct timespec times[2])
  * rights away. */
 static uint16_t mode_of(const struct unpack *unpack, const struct pack_entry *entry)
 {
-    uint16_t refused = unpack->keep.set_id ? 0 : entry->kind == PACK_DIRECTORY ? SET_ID_BITS : SET_BITS;
+    uint16_t refused = unpack->keep.set_id             ? 0
+                       : entry->kind == PACK_DIRECTORY ? TREE_SET_ID_BITS
+                                                       : TREE_SET_BITS;
     return entry->mode & (uint16_t)~refused;
 }
 
@@ -161,7 +161,7 @@ static bool put_whole(const struct unpack *unpack, int directory_fd, uint32_t nu
 {
     if (!make_room(unpack, directory_fd, number, entry->name))
         return false;
-    mode_t mode = entry->xattr_bytes != 0 ? PRIVATE_FILE : entry->mode & ~SET_BITS;
+    mode_t mode = entry->xattr_bytes != 0 ? PRIVATE_FILE : entry->mode & ~TREE_SET_BITS;
     int fd = openat(directory_fd, entry->name, NEW_FILE, mode);
     if (fd < 0)
         return false;

@@ -16,8 +16,6 @@
 #include "disk/hash.h"
 #include "disk/identity.h"
 
-#define SET_ID_BITS      06000u
-#define SET_BITS         07000u /* the sticky bit as well, which means nothing for files */
 #define ENTRIES_FIRST    1024u
 #define XATTR_LIST_BYTES 65536
 #define ACL_PREFIX       "system.posix_acl"
@@ -239,7 +237,8 @@ static void count_lost(struct walk *walk, const char *name, const struct stat *s
     bool foreign = stat->st_uid != walk->root.st_uid || stat->st_gid != walk->root.st_gid;
     uint32_t *lost = walk->lost.entries;
     lost[LOST_OWNERS] += !owner && foreign ? 1 : 0;
-    lost[LOST_SET_IDS] += !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & SET_ID_BITS) != 0 ? 1 : 0;
+    lost[LOST_SET_IDS] +=
+        !owner && !S_ISDIR(stat->st_mode) && (stat->st_mode & TREE_SET_ID_BITS) != 0 ? 1 : 0;
     if (!S_ISLNK(stat->st_mode))
         lost[LOST_XATTRS] += loses_xattrs(walk, name) ? 1 : 0;
     lost[LOST_LINKS] += linked && (walk->tree & PART_TREE_HARDLINKS) == 0 ? 1 : 0;
@@ -268,7 +267,7 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
     if (item == NULL)
         return false;
     bool owner = (walk->tree & PART_TREE_OWNER) != 0;
-    uint32_t dropped = owner ? 0 : S_ISDIR(stat->st_mode) ? SET_ID_BITS : SET_BITS;
+    uint32_t dropped = owner ? 0 : S_ISDIR(stat->st_mode) ? TREE_SET_ID_BITS : TREE_SET_BITS;
     struct pack_entry *entry = &item->entry;
     *entry = (struct pack_entry){.kind = kind_of(stat->st_mode),
                                  .mode = (uint16_t)(stat->st_mode & PACK_MODE_MASK & ~dropped),
@@ -322,7 +321,7 @@ static void free_names(struct names *names)
 static bool list_names(int directory_fd, struct names *names)
 {
     struct dirent *found;
-    int fd = openat(directory_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(directory_fd, ".", PLACE_DIRECTORY);
     DIR *stream = fd < 0 ? NULL : fdopendir(fd);
     if (stream == NULL) {
         if (fd >= 0)
