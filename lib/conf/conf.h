@@ -21,9 +21,8 @@ struct conf_errors {
     char lines[CONF_ERRORS_MAX][320];
 };
 
-/* The whole of a regular file as a fresh, zero-terminated string, which the caller frees; NULL: errno, and err says
- * why (without the path). Nothing else is read: a FIFO would hold the program until somebody writes, a device for
- * ever. /dev/stdin is as good as what stands behind it: a file does, a pipe does not. */
+/* The whole of a file or pipe as a fresh, zero-terminated string, which the caller frees; NULL: errno, and err says
+ * why (without the path). A FIFO that nobody writes to is refused after 2 s, devices at once. */
 char *conf_slurp(const char *path, size_t bytes_max, struct err *err);
 
 /* Each reads `path`, or, when text is not NULL, that text under the name `path` in messages. False: see

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,20 +175,29 @@ yaml_node_t *conf_at(struct conf_reader *reader, const yaml_node_t *list, size_t
     return yaml_document_get_node(&reader->document, list->data.sequence.items.start[index]);
 }
 
-/* -1: err. Nothing that could make us wait for somebody: not the opening, not the reading. */
-static int open_regular(const char *path, struct err *err)
+#define WRITER_MS 2000 /* so long somebody has to begin to write to a pipe */
+
+/* What is written to a pipe (`<(...)`) is as good as a file, but it must be written. */
+static bool await_writer(int fd, struct err *err)
+{
+    struct pollfd pipe = {.fd = fd, .events = POLLIN};
+    bool came = poll(&pipe, 1, WRITER_MS) == 1 && fcntl(fd, F_SETFL, 0) == 0;
+    if (!came)
+        errno = EINVAL;
+    return came || err_set(err, "a pipe that nobody writes to, expected a file");
+}
+
+/* -1: err. Nothing that could make us wait for ever: neither the opening, nor a device. */
+static int open_readable(const char *path, struct err *err)
 {
     struct stat stat;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &stat) != 0) {
         err_set(err, "%s", strerror(errno));
-    } else if (S_ISREG(stat.st_mode)) {
+    } else if (S_ISREG(stat.st_mode) || (S_ISFIFO(stat.st_mode) && await_writer(fd, err))) {
         return fd;
-    } else {
-        err_set(err, "%s, expected a regular file",
-                S_ISFIFO(stat.st_mode)  ? "a pipe"
-                : S_ISDIR(stat.st_mode) ? "a directory"
-                                        : "a device or socket");
+    } else if (!S_ISFIFO(stat.st_mode)) {
+        err_set(err, "%s, expected a file", S_ISDIR(stat.st_mode) ? "a directory" : "a device or socket");
         errno = EINVAL;
     }
     int cause = errno;
@@ -199,7 +209,7 @@ static int open_regular(const char *path, struct err *err)
 
 char *conf_slurp(const char *path, size_t bytes_max, struct err *err)
 {
-    int fd = open_regular(path, err);
+    int fd = open_readable(path, err);
     if (fd < 0)
         return NULL;
     char *text = malloc(bytes_max + 1);

@@ -165,20 +165,16 @@ static void conf_load__no_such_file(void **state)
     assert_string_equal(errors.lines[0], "/nonexistent/job.yaml: No such file or directory");
 }
 
-/* Only what can be read to its end at once. */
-static void conf_load__no_regular_file(void **state)
+/* Only what can be read to its end. */
+static void conf_load__no_file(void **state)
 {
     (void)state;
-    char directory[] = "/tmp/sluice-conf-XXXXXX", fifo[64], expected[128];
-    assert_non_null(mkdtemp(directory));
-    snprintf(fifo, sizeof(fifo), "%s/fifo", directory);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
+    char expected[128];
     const struct {
         const char *path, *what;
-    } cases[] = {{"/dev/null", "a device or socket"}, {directory, "a directory"}, {fifo, "a pipe"}};
+    } cases[] = {{"/dev/null", "a device or socket"}, {"/tmp", "a directory"}};
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
-        snprintf(expected, sizeof(expected), "%s: %s, expected a regular file", cases[at].path,
-                 cases[at].what);
+        snprintf(expected, sizeof(expected), "%s: %s, expected a file", cases[at].path, cases[at].what);
         assert_false(conf_read_node(cases[at].path, NULL, &config, &errors));
         assert_string_equal(errors.lines[0], expected);
         assert_false(conf_read_job(cases[at].path, NULL, &spec, &errors));
@@ -188,8 +184,30 @@ static void conf_load__no_regular_file(void **state)
         assert_false(conf_read_net(cases[at].path, NULL, &request, &errors));
         assert_string_equal(errors.lines[0], expected);
     }
+}
+
+static void conf_slurp__pipe(void **state)
+{
+    (void)state;
+    struct err err;
+    char directory[] = "/tmp/sluice-conf-XXXXXX", fifo[64], end[32];
+    assert_non_null(mkdtemp(directory));
+    snprintf(fifo, sizeof(fifo), "%s/fifo", directory);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_null(conf_slurp(fifo, 100, &err));
+    assert_string_equal(err.text, "a pipe that nobody writes to, expected a file");
     unlink(fifo);
     rmdir(directory);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "name: x", 7), 7);
+    close(ends[1]);
+    snprintf(end, sizeof(end), "/dev/fd/%d", ends[0]);
+    char *text = conf_slurp(end, 100, &err);
+    assert_non_null(text);
+    assert_string_equal(text, "name: x");
+    free(text);
+    close(ends[0]);
 }
 
 static void conf_slurp__length(void **state)
@@ -278,11 +296,17 @@ static void conf_read_job__foreign_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conf_read_map__many_keys),   cmocka_unit_test(conf_read_job__foreign_text),
-        cmocka_unit_test(conf_load__no_regular_file), cmocka_unit_test(conf_slurp__length),
-        cmocka_unit_test(conf_load__no_such_file),    cmocka_unit_test(conf_errors__more_than_kept),
-        cmocka_unit_test(conf_read_node__bad),        cmocka_unit_test(conf_read_job__bad),
-        cmocka_unit_test(conf_read_scenario__bad),    cmocka_unit_test(conf_read_net__bad),
+        cmocka_unit_test(conf_read_map__many_keys),
+        cmocka_unit_test(conf_read_job__foreign_text),
+        cmocka_unit_test(conf_load__no_file),
+        cmocka_unit_test(conf_slurp__length),
+        cmocka_unit_test(conf_slurp__pipe),
+        cmocka_unit_test(conf_load__no_such_file),
+        cmocka_unit_test(conf_errors__more_than_kept),
+        cmocka_unit_test(conf_read_node__bad),
+        cmocka_unit_test(conf_read_job__bad),
+        cmocka_unit_test(conf_read_scenario__bad),
+        cmocka_unit_test(conf_read_net__bad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
