@@ -5,6 +5,7 @@
 #include "node/kind/stream.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
+#include "node/role/role.h"
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
@@ -100,6 +101,7 @@ static bool on_hashes(struct node *node, struct peer *peer, const uint8_t *body,
         return true;
     if (job->source != NULL || job->parent != peer->index)
         return false;
+    job_on_fed(node, job, peer->index);
     job->kind->on_hashes(node, job, &hashes, now_ns);
     return true;
 }
@@ -131,15 +133,22 @@ static bool on_blocks(struct node *node, struct peer *peer, uint8_t kind, const 
     return true;
 }
 
+/* From the source: the job is over. From a child: for that one it is. */
 static bool on_close_job(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
                          uint64_t now_ns)
 {
     struct control_close_job close;
     if (control_close_job_decode(body, length, &close) != WIRE_OK)
         return false;
-    struct job *job = job_from_source(node, peer, close.fixed.job);
-    if (job != NULL)
+    struct job *job = job_find(node, close.fixed.job);
+    if (job == NULL)
+        return true;
+    if (job->source == NULL && job->source_peer == peer->index)
         site_on_close(node, job, &close, now_ns);
+    else if (job->children.of_peer[peer->index] != CHILD_NONE)
+        role_on_child_parted(node, job, peer->index, close.text, now_ns);
+    else
+        return false;
     return true;
 }
 
@@ -179,6 +188,7 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     struct job *job = job_find(node, end.fixed.job);
     if (job == NULL)
         return true;
+    job_on_fed(node, job, peer->index);
     if (job->stream == NULL || job->source != NULL || job->parent != peer->index || job->object == NULL)
         return false;
     return stream_on_end(node, job, &end, now_ns);

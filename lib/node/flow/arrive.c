@@ -14,6 +14,8 @@ static bool takes_data(const struct job *job)
 static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
 {
     struct job *job = job_find(node, data->job);
+    if (job != NULL)
+        job_on_fed(node, job, peer->index);
     if (!takes_data(job) || wire_content_stripe(data->content) != 0) {
         node->counters.drop_data_job++;
         return NULL;

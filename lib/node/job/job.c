@@ -11,6 +11,8 @@
 
 /* Sums over all jobs stay far below 2^64. */
 #define CHILD_RATE_BPS_MAX 100000000000000ULL
+/* A parent that goes on feeding a job which has ended here is told so again. */
+#define PARTING_INTERVAL_NS NS_PER_S
 
 void job_enter(struct node *node, struct job *job, enum job_phase phase)
 {
@@ -150,6 +152,17 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
         job->kind->on_sink_lost(node, job);
     core_wake_jobs(node, now_ns);
     core_schedule(node, now_ns);
+}
+
+void job_on_fed(struct node *node, struct job *job, uint16_t peer)
+{
+    struct job_news *news = &job->news;
+    if (job->source != NULL || job->end_heard || !phase_ends(job->phase) || job->parent != peer ||
+        (news->parting_ns != 0 && node->now_ns < later_ns(news->parting_ns, PARTING_INTERVAL_NS)))
+        return;
+    news->parting_due = true;
+    core_wake_jobs(node, node->now_ns);
+    core_schedule(node, node->now_ns);
 }
 
 void job_finish(struct node *node, struct job *job)

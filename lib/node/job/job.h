@@ -65,6 +65,8 @@ struct job_news {
     bool status_due;
     bool confirm_due;
     bool have_due;
+    bool parting_due;       /* to the parent: this site has let go of the job … */
+    uint64_t parting_ns;    /* … and when that was told; 0: never */
     uint8_t confirm_answer; /* enum confirm_answer */
     uint64_t status_ns;     /* the newest STATUS … */
     uint64_t status_bytes;  /* … and what it told */
@@ -83,6 +85,8 @@ struct job {
     uint8_t outcome; /* enum job_state once the phase is CLOSING */
     uint8_t result;  /* enum site_state: this node's own copy, as a site */
     uint8_t ends_as; /* enum job_state: how it is to end once its disk has finished; 0: it is not to end */
+    /* As a site: the source has said that the job is over, which its parent hears too. */
+    bool end_heard;
     uint32_t id;
     uint32_t epoch;
     uint16_t source_peer;           /* PEER_SELF at the source */
@@ -150,5 +154,9 @@ void job_revoke(struct node *node, struct job *job, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The copy is whole and in its place. One that failed before stays failed: others were told. */
 void job_verified(struct node *node, struct job *job, const char *text);
+/* Data or a message of the job came from `peer`. Should that be its parent, and the job have ended here with
+ * nobody but this node knowing, it is due to be told, once a second at most. What is known is certain: a parent
+ * feeds only whom the source has heard to have the job. */
+void job_on_fed(struct node *node, struct job *job, uint16_t peer);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);

@@ -15,8 +15,9 @@
  *   all of them   CLOSE_JOB, which also answers STATUS of a job that is over at its source; the source
  *                 restarted, is silent for stall_timeout, or has acked nothing for twice as long
  * Both:
- *   CLOSING       the disk has answered everything, the ports have let go of the object, and the sites (a
- *                 refused part: its source) are told; who takes no message is waited for until stall_timeout
+ *   CLOSING       the disk has answered everything, the ports have let go of the object, and the sites are told
+ *                 (a refused part: its source; a site that has let go: its parent); who takes no message is
+ *                 waited for until stall_timeout
  *   CLOSED        another job needs the slot */
 #include "node/job/phase.h"
 

@@ -10,7 +10,8 @@
  * it speak of the job later, it is answered then. */
 static bool last_words_are_said(struct node *node, struct job *job)
 {
-    bool said = job->source == NULL ? !job->news.confirm_due : source_tell_sites(node, job);
+    bool due = job->news.confirm_due || job->news.parting_due;
+    bool said = job->source == NULL ? !due : source_tell_sites(node, job);
     return said || core_lived_ns(node) >= later_ns(job->phase_ns, node->config.stall_timeout_ns);
 }
 
@@ -55,6 +56,8 @@ static void open_tick(struct node *node, struct job *job, uint64_t now_ns)
 
 void role_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
+    if (job->news.parting_due)
+        site_tell_parting(node, job);
     if (job->phase == PHASE_CLOSED)
         return;
     if (job->source == NULL)
@@ -76,6 +79,17 @@ void role_on_disk(struct node *node, struct job *job, const struct disk_reply *r
         source_on_disk(node, job, reply, now_ns);
     else
         site_on_disk(node, job, reply, now_ns);
+}
+
+void role_on_child_parted(struct node *node, struct job *job, uint16_t peer, const char *text,
+                          uint64_t now_ns)
+{
+    if (phase_ends(job->phase) || job->children.of[job->children.of_peer[peer]].gone)
+        return;
+    node->counters.children_parted++;
+    edges_drop(node, job, peer);
+    if (job->source != NULL)
+        source_on_child_parted(job, peer, text, now_ns);
 }
 
 void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns)

@@ -13,6 +13,18 @@ static bool is_whole(const struct job *job)
     return job_result_is_whole(job->result);
 }
 
+/* Who feeds this site hears of it at once, but for what the source tells both; the source, which may be out of
+ * reach in one direction only, hears what has become of the copy. */
+static void close_now(struct node *node, struct job *job, enum job_state outcome, uint64_t now_ns)
+{
+    close_begin(node, job, is_whole(job) ? JOB_DONE : outcome, now_ns);
+    if (job->end_heard)
+        return;
+    if (job->news.status_due)
+        site_send_status(node, job, now_ns);
+    site_tell_parting(node, job);
+}
+
 /* What FINISH does is done, whatever else happens meanwhile: its answer is waited for, and decides; else what
  * ended the job first. */
 static void end_as(struct node *node, struct job *job, enum job_state outcome, uint64_t now_ns)
@@ -20,7 +32,7 @@ static void end_as(struct node *node, struct job *job, enum job_state outcome, u
     if (job->phase == PHASE_FINISHING)
         job->ends_as = job->ends_as == 0 ? (uint8_t)outcome : job->ends_as;
     else
-        close_begin(node, job, is_whole(job) ? JOB_DONE : outcome, now_ns);
+        close_now(node, job, outcome, now_ns);
 }
 
 /* The disk has answered, or takes too long: what has waited for that comes now. */
@@ -98,6 +110,7 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
         return;
     if (!is_whole(job) && job->text[0] == '\0')
         name_copy(job->text, sizeof(job->text), close->text);
+    job->end_heard = true;
     bool cancelled = close->fixed.outcome == CLOSE_CANCELLED;
     end_as(node, job, cancelled ? JOB_CANCELLED : JOB_FAILED, now_ns);
 }

@@ -23,6 +23,16 @@ void site_tell_have(struct node *node, struct job *job)
     job->news.have_due = !file_post_blocks(node, job, CONTROL_HAVE, 0, job->geometry.blocks);
 }
 
+void site_tell_parting(struct node *node, struct job *job)
+{
+    struct control_close_job close = {.fixed = {.job = job->id, .outcome = CLOSE_FAILED}};
+    name_copy(close.text, sizeof(close.text),
+              job->result == SITE_FAILED ? job->text : "the job has ended here");
+    job->news.parting_due =
+        job->parent < node->peer_count && !post(node, job->parent, CONTROL_CLOSE_JOB, &close);
+    job->news.parting_ns = node->now_ns;
+}
+
 void site_tell_again(struct node *node, struct job *job)
 {
     if (job->news.confirm_due)

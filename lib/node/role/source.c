@@ -148,6 +148,13 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
         source_site_ended(site, SITE_FAILED, "restarted and lost its state", now_ns);
 }
 
+void source_on_child_parted(struct job *job, uint16_t peer, const char *text, uint64_t now_ns)
+{
+    struct site *site = source_site(job, peer);
+    if (site != NULL && !site->ended && site->receiver && phase_runs(job->phase))
+        source_site_ended(site, SITE_FAILED, text, now_ns);
+}
+
 void source_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     switch (job->phase) {

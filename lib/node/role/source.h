@@ -136,4 +136,6 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
 bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err);
 void source_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
+/* A site that this node feeds has let go of the job. */
+void source_on_child_parted(struct job *job, uint16_t peer, const char *text, uint64_t now_ns);
 void source_tick(struct node *node, struct job *job, uint64_t now_ns);
