@@ -85,7 +85,8 @@ static bool on_status(struct node *node, struct peer *peer, const uint8_t *body,
     struct job *job = job_of_source(node, status.fixed.job);
     if (job != NULL)
         source_on_status(node, job, peer->index, &status, now_ns);
-    if (job == NULL || phase_ends(job->phase))
+    bool over = job == NULL || (phase_ends(job->phase) && !source_awaits_end(node, job, peer->index));
+    if (over)
         source_tell_end(node, job, status.fixed.job, peer->index, now_ns);
     return true;
 }

@@ -136,6 +136,43 @@ static void node_finish__cancelled_meanwhile(void **state)
     }
 }
 
+/* Longer than the stall timeout: the manifest waits for what it has to tell, as long as the site tells anything. */
+static void node_finish__manifest_waits_for_the_disk(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t takes_ns, dark_ns;
+        bool fails, killed;
+        const char *site_state, *text;
+    } rows[] = {{60 * NS_PER_S, 0, false, false, "verified", ""},
+                {60 * NS_PER_S, 0, true, false, "failed", "fsync: Input/output error"},
+                {600 * NS_PER_S, 8 * NS_PER_S, false, false, "verified", ""},
+                {60 * NS_PER_S, 0, false, true, "unknown", "that is not known"}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        char site_state[64];
+        begin(rows[row].takes_ns, rows[row].fails);
+        strcpy(world.nodes[0].node->config.manifests, "/manifests");
+        world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+        assert_true(world_cancel_job(&world, 0, "j"));
+        world_run_until(&world, world.now_ns + 5 * NS_PER_S);
+        assert_state(0, "j", JOB_CANCELLED);
+        assert_null(world.nodes[0].node->jobs[0].object); /* others may have the memory */
+        world_cut(&world, 0, 1, world.now_ns + rows[row].dark_ns);
+        if (rows[row].killed)
+            world_kill(&world, 1);
+        else
+            world_run_until(&world, world.now_ns + rows[row].takes_ns - 10 * NS_PER_S);
+        assert_string_equal(world.nodes[0].manifest, "");
+        world_run_until(&world, world.now_ns + 30 * NS_PER_S);
+        snprintf(site_state, sizeof(site_state), "\"name\":\"n1\",\"state\":\"%s\"", rows[row].site_state);
+        if (strstr(world.nodes[0].manifest, site_state) == NULL)
+            fail_msg("row %zu: %s is not in %s", row, site_state, world.nodes[0].manifest);
+        assert_non_null(strstr(world.nodes[0].manifest, rows[row].text));
+        assert_clean();
+        world_end(&world);
+    }
+}
+
 /* The parent tells another hash of a block while the disk ends the object. That block is not written any
  * more, and what FINISH answers does not make the copy whole again. */
 static void node_finish__block_bad_meanwhile(void **state)
@@ -284,6 +321,7 @@ int main(void)
         cmocka_unit_test(node_finish__silent_peer_is_no_slow_disk),
         cmocka_unit_test(node_finish__failed_is_aborted),
         cmocka_unit_test(node_finish__cancelled_meanwhile),
+        cmocka_unit_test(node_finish__manifest_waits_for_the_disk),
         cmocka_unit_test(node_finish__block_bad_meanwhile),
         cmocka_unit_test(node_finish__answered_too_late),
         cmocka_unit_test(node_finish__ends_as_it_ended_first),

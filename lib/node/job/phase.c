@@ -17,7 +17,8 @@
  * Both:
  *   CLOSING       the disk has answered everything, the ports have let go of the object, and the sites are told
  *                 (a refused part: its source; a site that has let go: its parent); who takes no message is
- *                 waited for until stall_timeout
+ *                 waited for until stall_timeout. At the source also: sites whose disks finish have told what
+ *                 became of their copies, or nothing for stall_timeout; the manifest is written
  *   CLOSED        another job needs the slot */
 #include "node/job/phase.h"
 

@@ -43,7 +43,7 @@ static void report_site(const struct job *job, const struct site *site, struct r
     bool whole = job_result_is_whole(site->state);
     report_row(report);
     report_text(report, "name", site->name);
-    report_text(report, "state", site_state_name(site->state));
+    report_text(report, "state", site->end_unknown ? "unknown" : site_state_name(site->state));
     report_u64(report, "size_bytes", whole ? job->kind->size_bytes(job) : site->verified_bytes);
     report_fixed(report, "complete_s", since_us(job, site->complete_ns), 6);
     report_hash(job, whole, report);

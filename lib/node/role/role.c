@@ -28,13 +28,13 @@ static void closing_tick(struct node *node, struct job *job)
         job->disk.sink = SINK_ENDED;
         return;
     }
-    if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
-        return;
     bool said = last_words_are_said(node, job);
     if (job->object != NULL && object_idle(job->object)) {
         object_close(job->object);
         job->object = NULL;
     }
+    if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
+        return;
     if (job->object == NULL && said)
         job_enter(node, job, PHASE_CLOSED);
 }

@@ -116,10 +116,10 @@ void site_on_close(struct node *node, struct job *job, const struct control_clos
 }
 
 /* Life is told in every phase but while the disk opens, so that a source that has ended the job without
- * getting through can say so. */
+ * getting through can say so; and one that has told this site of the end waits for what the disk says. */
 static bool must_tell_life(const struct node *node, const struct job *job, uint64_t now_ns)
 {
-    if (job->phase == PHASE_OPENING || job->ends_as != 0)
+    if (job->phase == PHASE_OPENING || (job->ends_as != 0 && !job->end_heard))
         return false;
     uint64_t interval_ns = job->phase == PHASE_FINISHING ? NS_PER_S : node->config.stall_timeout_ns / 4;
     return now_ns >= later_ns(job->news.status_ns, interval_ns) &&

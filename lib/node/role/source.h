@@ -34,6 +34,7 @@ struct site {
     bool confirmed;
     uint8_t state; /* enum site_state */
     bool ended;
+    bool end_unknown;  /* it had everything when the job ended, and has not told what became of that */
     uint32_t adjusted; /* revision of the controls that it was told */
     uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
     uint16_t reports;  /* measured peers so far */
@@ -126,8 +127,11 @@ struct site_limit source_site_limit(const struct node *node, const struct job *j
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);
 void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);
-/* Of a job that is over: what some sites really got is still to be heard. */
-bool source_awaits_ends(const struct node *node, const struct job *job);
+/* Of a job that is over: what some sites really got is still to be heard, since their disks finish. Of those
+ * that were not heard of in time it is noted that it is not known. */
+bool source_awaits_ends(const struct node *node, struct job *job);
+/* … of this site. */
+bool source_awaits_end(const struct node *node, struct job *job, uint16_t peer);
 /* Children whom this node's stream has dropped. */
 void source_take_dropped(struct job *job, uint64_t now_ns);
 

@@ -20,6 +20,7 @@ void source_site_ended(struct site *site, enum site_state state, const char *tex
 {
     site->state = (uint8_t)state;
     site->ended = true;
+    site->end_unknown = false;
     site->complete_ns = now_ns;
     name_copy(site->text, sizeof(site->text), text);
 }

@@ -14,16 +14,52 @@ static bool is_finishing(const struct job *job, const struct site *site)
            site->verified_bytes == job->geometry.size_bytes;
 }
 
-bool source_awaits_ends(const struct node *node, const struct job *job)
+static bool is_down(const struct node *node, const struct site *site)
 {
-    if (job->started_ns == 0 || core_lived_ns(node) >= later_ns(job->phase_ns, node->config.stall_timeout_ns))
-        return false;
-    for (uint16_t index = 0; index < job->source->site_count; index++) {
-        const struct site *site = &job->source->sites[index];
-        if (is_finishing(job, site) && node->peers[site->peer].state == PEER_UP)
-            return true;
+    return node->peers[site->peer].state != PEER_UP;
+}
+
+/* Nothing of it was heard for the stall timeout: a path that was dark for less is no reason to give up. */
+static bool is_silent(const struct node *node, const struct site *site)
+{
+    const struct peer *peer = &node->peers[site->peer];
+    uint64_t since_ns = MIN(peer->heard_ns, peer->down_since_ns);
+    return is_down(node, site) && core_lived_ns(node) >= later_ns(since_ns, node->config.stall_timeout_ns);
+}
+
+/* A site that holds everything may take its time to sync its disk, as long as it says that it does. */
+static bool may_finish(const struct node *node, const struct job *job, const struct site *site)
+{
+    uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
+    return is_finishing(job, site) && !is_silent(node, site) &&
+           lived_ns < later_ns(site->told_ns, stall_ns) &&
+           lived_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
+}
+
+static void give_up_end(struct site *site)
+{
+    site->end_unknown = true;
+    name_copy(site->text, sizeof(site->text),
+              "it had everything, and has not told what became of its copy: that is not known");
+}
+
+bool source_awaits_end(const struct node *node, struct job *job, uint16_t peer)
+{
+    const struct site *site = source_site(job, peer);
+    return site != NULL && job->started_ns != 0 && may_finish(node, job, site);
+}
+
+bool source_awaits_ends(const struct node *node, struct job *job)
+{
+    bool awaits = false;
+    for (uint16_t index = 0; index < job->source->site_count && job->started_ns != 0; index++) {
+        struct site *site = &job->source->sites[index];
+        if (may_finish(node, job, site))
+            awaits = true;
+        else if (is_finishing(job, site))
+            give_up_end(site);
     }
-    return false;
+    return awaits;
 }
 
 /* Given up for being slow or silent, and yet it has it all: what it says itself counts. (One that said itself
@@ -33,9 +69,13 @@ static bool proves_whole(const struct site *site, const struct control_status *s
     return site->included && site->state == SITE_FAILED && job_result_is_whole(status->fixed.state);
 }
 
-static void on_late_end(struct job *job, struct site *site, const struct control_status *status,
-                        uint64_t now_ns)
+/* Of a job that is over here, by a site whose disk still finishes, or has. */
+static void on_late_status(const struct node *node, struct job *job, struct site *site,
+                           const struct control_status *status, uint64_t now_ns)
 {
+    site->told_ns = core_lived_ns(node);
+    if (!site->ended)
+        site->verified_bytes = MAX(site->verified_bytes, status->fixed.verified_bytes);
     if (status->fixed.state == SITE_RECEIVING || (site->ended && !proves_whole(site, status)))
         return;
     source_site_ended(site, (enum site_state)status->fixed.state, status->text, now_ns);
@@ -49,7 +89,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
 {
     struct site *site = source_site(job, peer);
     if (site != NULL && phase_ends(job->phase))
-        on_late_end(job, site, status, now_ns);
+        on_late_status(node, job, site, status, now_ns);
     if (site == NULL || !phase_runs(job->phase))
         return;
     site->told_ns = core_lived_ns(node);
@@ -72,19 +112,6 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     if (status->fixed.state != SITE_RECEIVING)
         source_site_ended(site, (enum site_state)status->fixed.state, status->text, now_ns);
     core_wake_jobs(node, now_ns);
-}
-
-static bool is_down(const struct node *node, const struct site *site)
-{
-    return node->peers[site->peer].state != PEER_UP;
-}
-
-/* Nothing of it was heard for the stall timeout: a path that was dark for less is no reason to give up. */
-static bool is_silent(const struct node *node, const struct site *site)
-{
-    const struct peer *peer = &node->peers[site->peer];
-    uint64_t since_ns = MIN(peer->heard_ns, peer->down_since_ns);
-    return is_down(node, site) && core_lived_ns(node) >= later_ns(since_ns, node->config.stall_timeout_ns);
 }
 
 /* It is there and tells nothing of the job, as if it had let go of it (a site tells life far more often). */
@@ -142,11 +169,7 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
     uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
     if (site->ended || !site->receiver)
         return;
-    /* A site that holds everything may take its time to sync its disk, as long as it says that it does. */
-    bool syncing = !is_silent(node, site) && is_finishing(job, site) &&
-                   lived_ns < later_ns(site->told_ns, stall_ns) &&
-                   lived_ns < later_ns(site->progress_ns, node->config.finish_timeout_ns + stall_ns);
-    if (syncing || lived_ns < later_ns(site->progress_ns, stall_ns))
+    if (may_finish(node, job, site) || lived_ns < later_ns(site->progress_ns, stall_ns))
         return;
     unsigned seconds = (unsigned)((lived_ns - site->progress_ns) / NS_PER_S);
     const struct site *above = lost_above(node, job, site);
