@@ -32,7 +32,8 @@ static void print_usage(FILE *stream)
             "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
             "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
             "only\n"
-            "starts it. A job with object: {stream: \"-\"} sends the standard input.\n\n"
+            "starts it. show plan --dot and --svg draw the plan of the newest job. A job with object: "
+            "{stream: \"-\"} sends the standard input.\n\n"
             "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
             "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
             "4 the appliance refused, 130 detached\n",
@@ -77,8 +78,22 @@ static int pass_on(const struct options *options, const struct command_words *wo
     return ask_and_print(options, request);
 }
 
-static int show(const struct options *options, const struct command_words *words)
+/* "show plan --dot" is the same as "show dot"; so with every word about the plan. */
+static bool is_plan_option(const char *option)
 {
+    return strcmp(option, "--dot") == 0 || strcmp(option, "--svg") == 0;
+}
+
+static int show(const struct options *options, const struct command_words *given)
+{
+    struct command_words plan_option = *given;
+    const struct command_words *words = given;
+    if (options->option != NULL) {
+        if (strcmp(given->arguments[0], "plan") != 0)
+            return usage_error("unknown option", options->option);
+        plan_option.arguments[0] = options->option + 2;
+        words = &plan_option;
+    }
     return ctl_show_find(words->arguments[0]) != CTL_SHOW_COUNT
                ? pass_on(options, words)
                : usage_error("unknown word after show", words->arguments[0]);
@@ -202,7 +217,7 @@ static bool join(const struct options *options, char line[LINE_BYTES])
 
 static bool option_fits(const char *option, enum command_kind kind)
 {
-    return option == NULL ||
+    return option == NULL || (kind == COMMAND_SHOW && is_plan_option(option)) ||
            (kind == COMMAND_JOB_RUN && (strcmp(option, "--no-wait") == 0 || strcmp(option, "--wait") == 0));
 }
 

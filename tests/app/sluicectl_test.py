@@ -97,13 +97,19 @@ class Sluicectl(unittest.TestCase):
         self.assertEqual(self.expect(0, "--json", "show", "peers").stdout, '{"peers":[]}\n')
         self.assertIs(self.appliance.requests[0]["json"], True)
 
+    def test_show_plan_as_a_picture(self):
+        self.serve({"ok": True, "text": "digraph plan {}\n"})
+        self.assertEqual(self.expect(0, "show", "plan", "--dot").stdout, "digraph plan {}\n")
+        self.assertEqual(self.appliance.requests[0]["what"], "dot")
+
     def test_cancel(self):
         self.serve({"ok": True, "text": "cancelled"})
         self.expect(0, "job", "cancel", "j1")
         self.assertEqual(self.appliance.requests[0], {"command": "job cancel", "name": "j1", "json": False})
 
     def test_usage(self):
-        for words in ([], ["dance"], ["show"], ["show", "cheese"], ["show", "peers", "x"], ["job"], ["job", "run"],
+        for words in ([], ["dance"], ["show"], ["show", "cheese"], ["show", "peers", "x"],
+                      ["show", "peers", "--dot"], ["show", "plan", "--red"], ["job"], ["job", "run"],
                       ["job", "run", self.file, "--later"], ["job", "cancel"], ["job", "cancel", "a", "b"],
                       ["job", "stop", "a"], ["--frob"]):
             self.assertIn("usage:", self.expect(2, *words).stderr)

@@ -1,0 +1,133 @@
+#include "base/units.h"
+#include "plan/load.h"
+#include "plan/picture.h"
+#include "plan/sheet.h"
+
+/* All in pixels. */
+#define BOX_WIDTH    150
+#define BOX_HEIGHT   32
+#define COLUMN_WIDTH 250 /* from box to box, from left to right */
+#define ROW_HEIGHT   40
+#define MARGIN       20
+#define HEAD_HEIGHT  50
+
+struct panel {
+    const struct plan *plan;
+    const struct plan_request *request;
+    const struct load *load;
+    uint16_t tree;
+    unsigned left;                   /* where it begins on the page */
+    uint16_t depth[PLAN_NODES_MAX];  /* edges from the source */
+    unsigned middle[PLAN_NODES_MAX]; /* of its box, from the top of the rows */
+    unsigned rows, columns;
+};
+
+/* Leaves get a row each, in order; who has children stands in the middle of them. */
+static void place_below(struct panel *panel, uint16_t node, uint16_t depth)
+{
+    uint16_t children[PLAN_CHILDREN_MAX];
+    uint16_t count = plan_children(&panel->plan->trees[panel->tree], node, children);
+    panel->depth[node] = depth;
+    panel->columns = MAX(panel->columns, depth + 1u);
+    if (count == 0) {
+        panel->middle[node] = panel->rows++ * ROW_HEIGHT + ROW_HEIGHT / 2;
+        return;
+    }
+    for (uint16_t child = 0; child < count; child++)
+        place_below(panel, children[child], (uint16_t)(depth + 1));
+    panel->middle[node] = (panel->middle[children[0]] + panel->middle[children[count - 1]]) / 2;
+}
+
+static unsigned box_left(const struct panel *panel, uint16_t node)
+{
+    return panel->left + panel->depth[node] * COLUMN_WIDTH;
+}
+
+static unsigned box_middle(const struct panel *panel, uint16_t node)
+{
+    return HEAD_HEIGHT + panel->middle[node];
+}
+
+static void add_box(struct sheet *sheet, const struct panel *panel, uint16_t node)
+{
+    unsigned up = load_up(panel->load, panel->request, node),
+             down = load_down(panel->load, panel->request, node);
+    unsigned left = box_left(panel, node), middle = box_middle(panel, node);
+    sheet_add(sheet,
+              "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" rx=\"5\" fill=\"%s\" stroke=\"%s\"/>\n",
+              left, middle - BOX_HEIGHT / 2, BOX_WIDTH, BOX_HEIGHT, up >= LOAD_TIGHT ? "#ffc9c9" : "#ffffff",
+              down >= LOAD_TIGHT ? "#0044cc\" stroke-width=\"2.5" : "#666666");
+    sheet_add(sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%s</text>\n", left + BOX_WIDTH / 2,
+              middle - 2, panel->request->nodes[node].name);
+    sheet_add(sheet,
+              "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\" class=\"small\">up %u %%, down %u %%</text>\n",
+              left + BOX_WIDTH / 2, middle + 11, up / 10, down / 10);
+}
+
+static void add_edge(struct sheet *sheet, const struct panel *panel, struct plan_edge edge)
+{
+    bool tight = load_path(panel->load, panel->request, edge.from, edge.to) >= LOAD_TIGHT;
+    unsigned from = box_left(panel, edge.from) + BOX_WIDTH, to = box_left(panel, edge.to);
+    unsigned from_middle = box_middle(panel, edge.from), to_middle = box_middle(panel, edge.to);
+    unsigned bend = from + (to - from) / 3;
+    sheet_add(sheet, "<path d=\"M%u %u C%u %u %u %u %u %u H%u\" class=\"%s\"/>\n", from, from_middle, bend,
+              from_middle, from + 8, to_middle, bend + 8, to_middle, to, tight ? "edge tight" : "edge");
+    sheet_add(sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\" class=\"%s\">", to - 4, to_middle - 3,
+              tight ? "small full" : "small");
+    sheet_add_rate(sheet, plan_edge_rate_bps(panel->plan, panel->tree, edge.to));
+    sheet_add(sheet, "</text>\n");
+}
+
+static void add_panel(struct sheet *sheet, const struct panel *panel)
+{
+    const struct plan_tree *tree = &panel->plan->trees[panel->tree];
+    sheet_add(sheet, "<text x=\"%u\" y=\"%d\" class=\"head\">tree %u of %u: %u.%u %% of the blocks</text>\n",
+              panel->left, MARGIN + 10, panel->tree + 1u, panel->plan->tree_count, tree->weight_ppm / 10000,
+              tree->weight_ppm / 1000 % 10);
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        add_edge(sheet, panel, tree->edges[edge]);
+    add_box(sheet, panel, panel->plan->source);
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        add_box(sheet, panel, tree->edges[edge].to);
+}
+
+static void add_foot(struct sheet *sheet, const struct plan *plan, unsigned top)
+{
+    sheet_add(sheet, "<text x=\"%d\" y=\"%u\">every receiver gets ", MARGIN, top + 20);
+    sheet_add_rate(sheet, plan->rate_bps);
+    sheet_add(sheet, " at least; no plan brings more than ");
+    sheet_add_rate(sheet, plan->bound_bps);
+    sheet_add(sheet,
+              "</text>\n<text x=\"%d\" y=\"%u\" class=\"small\">red box: uplink full; blue frame: downlink "
+              "full; red "
+              "edge: path or shared link full</text>\n</svg>\n",
+              MARGIN, top + 38);
+}
+
+bool picture_svg(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
+{
+    struct sheet sheet = {.text = text, .room = room};
+    struct load load;
+    struct panel panels[PLAN_TREES_MAX];
+    unsigned width = MARGIN, rows = 0;
+    load_init(&load, plan, request);
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        struct panel *panel = &panels[tree];
+        *panel = (struct panel){.plan = plan, .request = request, .load = &load, .tree = tree, .left = width};
+        place_below(panel, plan->source, 0);
+        width += (panel->columns - 1) * COLUMN_WIDTH + BOX_WIDTH + 3 * MARGIN;
+        rows = MAX(rows, panel->rows);
+    }
+    unsigned foot = HEAD_HEIGHT + rows * ROW_HEIGHT;
+    sheet_add(
+        &sheet,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" "
+        "font-size=\"13\">\n<style>.small{font-size:10px;fill:#333}.full{fill:#c00;font-weight:bold}"
+        ".head{font-weight:bold}.edge{fill:none;stroke:#888;stroke-width:1.5}.tight{stroke:#c00;"
+        "stroke-width:3}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fafafa\"/>\n",
+        MAX(width, 620u), foot + 50);
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        add_panel(&sheet, &panels[tree]);
+    add_foot(&sheet, plan, foot);
+    return !sheet.full;
+}
