@@ -38,15 +38,22 @@ static bool on_measurement(struct node *node, struct peer *peer, const uint8_t *
     return true;
 }
 
-static bool on_part(struct node *node, struct peer *peer, const uint8_t *body, size_t length, uint64_t now_ns)
+static bool on_part(struct node *node, struct peer *peer, const uint8_t *body, size_t length)
 {
     struct control_part part;
     if (control_part_decode(body, length, &part) != WIRE_OK)
         return false;
     if (peer_find(node, part.fixed.source.text) != peer->index)
         return false;
-    site_on_part(node, peer->index, &part, now_ns);
+    site_on_part(node, peer->index, &part);
     return true;
+}
+
+static bool on_tree(struct node *node, struct peer *peer, const uint8_t *body, size_t length, uint64_t now_ns)
+{
+    struct control_tree tree;
+    return control_tree_decode(body, length, &tree) == WIRE_OK &&
+           site_on_tree(node, peer->index, &tree, now_ns);
 }
 
 static bool on_confirm(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
@@ -141,6 +148,7 @@ static bool on_close_job(struct node *node, struct peer *peer, const uint8_t *bo
     struct control_close_job close;
     if (control_close_job_decode(body, length, &close) != WIRE_OK)
         return false;
+    site_on_offer_closed(node, peer->index, close.fixed.job);
     struct job *job = job_find(node, close.fixed.job);
     if (job == NULL)
         return true;
@@ -204,7 +212,9 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
     case CONTROL_MEASUREMENT:
         return on_measurement(node, peer, body, length, now_ns);
     case CONTROL_PART:
-        return on_part(node, peer, body, length, now_ns);
+        return on_part(node, peer, body, length);
+    case CONTROL_TREE:
+        return on_tree(node, peer, body, length, now_ns);
     case CONTROL_CONFIRM:
         return on_confirm(node, peer, body, length, now_ns);
     case CONTROL_START:

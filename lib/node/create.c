@@ -8,6 +8,7 @@
 #include "node/node.h"
 #include "node/peer/measure.h"
 #include "node/role/manifest.h"
+#include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
 #include "wire/ethernet.h"
@@ -33,6 +34,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
+    bytes += arena_need(config->peer_count * sizeof(struct offer));
     bytes += arena_need(MANIFESTS_MAX * sizeof(struct manifest_file));
     bytes += MANIFESTS_MAX * arena_need(MANIFEST_BYTES);
     bytes += arena_need(sizeof(struct scratch));
@@ -51,6 +53,7 @@ static void allocate(struct node *node, struct arena *arena)
     node->jobs = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job));
     node->streams = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job_stream));
     node->sources = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct source));
+    node->offers = arena_alloc(arena, node->peer_count * sizeof(struct offer));
     node->manifests = arena_alloc(arena, MANIFESTS_MAX * sizeof(struct manifest_file));
     for (uint32_t index = 0; index < MANIFESTS_MAX; index++)
         node->manifests[index].text = arena_alloc(arena, MANIFEST_BYTES);

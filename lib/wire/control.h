@@ -2,7 +2,8 @@
  * each; tails are counted arrays and length-prefixed strings (u16 length, bytes, no zero).
  *
  * Who sends what:
- *   source -> site   MEASURE, PART, START, ADJUST, CLOSE_JOB  site -> source  MEASUREMENT, CONFIRM, STATUS
+ *   source -> site   MEASURE, PART, TREE, START, ADJUST, CLOSE_JOB
+ *   site -> source   MEASUREMENT, CONFIRM, STATUS
  *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
@@ -16,7 +17,7 @@
 #define CONTROL_KINDS(ROW)                                                                                   \
     ROW(CONTROL_MEASURE, 1, "measure")         /* probe all your peers and report */                         \
     ROW(CONTROL_MEASUREMENT, 2, "measurement") /* what came of it */                                         \
-    ROW(CONTROL_PART, 3, "part")               /* your part of a plan: object, parent, children */           \
+    ROW(CONTROL_PART, 3, "part")               /* your part of a plan: the object; its trees follow */       \
     ROW(CONTROL_CONFIRM, 4, "confirm") /* the part is accepted, refused, or taken as already complete */     \
     ROW(CONTROL_START, 5, "start")     /* all have confirmed */                                              \
     ROW(CONTROL_STATUS, 6, "status")   /* how far the site is */                                             \
@@ -26,7 +27,8 @@
     ROW(CONTROL_CLOSE_JOB, 10, "close_job") /* the job has ended */                                          \
     ROW(CONTROL_ADJUST, 11, "adjust")       /* rate cap, priority, DSCP and pause of a job, from now on */   \
     ROW(CONTROL_STREAM_ROOM, 12, "stream_room") /* a stream: the blocks that have a place here */            \
-    ROW(CONTROL_STREAM_END, 13, "stream_end")   /* a stream: its end, or the child's */
+    ROW(CONTROL_STREAM_END, 13, "stream_end")   /* a stream: its end, or the child's */                      \
+    ROW(CONTROL_TREE, 14, "tree")               /* one tree of a part: weight, parent, children */
 enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
@@ -108,16 +110,10 @@ extern const struct word part_hash_words[], part_durable_words[], part_exists_wo
 #define PART_TREE_ALL       0x07
 #define PART_MODE_MAX       0777u /* owner and set-id bits of a file do not travel */
 
-#define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
-    FIELD(name, name)                                                                                        \
-    FIELD(u64, rate_bps) /* wire rate of the edge by the plan */
-WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
-
 #define CONTROL_PART_FIELDS(FIELD)                                                                           \
     FIELD(u32, job)                                                                                          \
     FIELD(u32, epoch)                                                                                        \
     FIELD(name, source)                                                                                      \
-    FIELD(name, parent)    /* all zero at the source */                                                      \
     FIELD(name, directory) /* the site's own name for the place where the file goes */                       \
     FIELD(name, job_name)                                                                                    \
     FIELD(u64, size_bytes)                                                                                   \
@@ -125,12 +121,12 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u16, mode)        /* file: its permissions, at most 0777; 0: not told */                           \
     FIELD(u16, symbol_bytes)                                                                                 \
     FIELD(u32, block_symbols)                                                                                \
-    FIELD(u8, hash)       /* enum part_hash */                                                               \
-    FIELD(u8, durable)    /* enum part_durable */                                                            \
-    FIELD(u8, exists)     /* enum part_exists */                                                             \
-    FIELD(u8, congestion) /* enum part_congestion */                                                         \
-    FIELD(u8, keep)       /* 1: a receiver; 0: only relays */                                                \
-    FIELD(u8, child_count)                                                                                   \
+    FIELD(u8, hash)              /* enum part_hash */                                                        \
+    FIELD(u8, durable)           /* enum part_durable */                                                     \
+    FIELD(u8, exists)            /* enum part_exists */                                                      \
+    FIELD(u8, congestion)        /* enum part_congestion */                                                  \
+    FIELD(u8, keep)              /* 1: a receiver; 0: only relays */                                         \
+    FIELD(u8, stripes)           /* trees of the plan: so many TREE follow, in their order */                \
     FIELD(u8, object)            /* enum part_object */                                                      \
     FIELD(u8, tree)              /* directory: PART_TREE_… */                                              \
     FIELD(u64, index_bytes)      /* directory: of the object, its first bytes (pack/pack.h) */               \
@@ -143,6 +139,27 @@ WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;
     char file[CONTROL_FILE_BYTES]; /* path below the directory */
+};
+
+/* Of every PERIOD blocks in a row (the sum of all weights) WEIGHT travel down this tree; which, follows from
+ * the weights alone (store/stripe.h). */
+#define CONTROL_STRIPES_MAX 8
+#define CONTROL_WEIGHT_MAX  32 /* of all trees of a job together */
+#define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
+    FIELD(name, name)                                                                                        \
+    FIELD(u64, rate_bps) /* wire rate of the edge by the plan */
+WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
+#define CONTROL_TREE_FIELDS(FIELD)                                                                           \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u32, epoch)                                                                                        \
+    FIELD(u8, stripe) /* below PART's stripes */                                                             \
+    FIELD(u8, weight)                                                                                        \
+    FIELD(name, parent) /* all zero at the source */                                                         \
+    FIELD(name, backup) /* who is to feed the site when its parent is gone; all zero: nobody */              \
+    FIELD(u8, child_count)
+WIRE_DECLARE(tree, CONTROL_TREE_FIELDS)
+struct control_tree {
+    struct wire_tree fixed;
     struct wire_child children[CONTROL_CHILDREN_MAX];
 };
 
@@ -262,6 +279,7 @@ struct control_stream_end {
 size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
 size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
 size_t control_part_encode(uint8_t *out, const struct control_part *message);
+size_t control_tree_encode(uint8_t *out, const struct control_tree *message);
 size_t control_confirm_encode(uint8_t *out, const struct control_confirm *message);
 size_t control_start_encode(uint8_t *out, const struct wire_start *message);
 size_t control_status_encode(uint8_t *out, const struct control_status *message);
@@ -277,6 +295,7 @@ enum wire_error control_measure_decode(const uint8_t *body, size_t length, struc
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
                                            struct control_measurement *message);
 enum wire_error control_part_decode(const uint8_t *body, size_t length, struct control_part *message);
+enum wire_error control_tree_decode(const uint8_t *body, size_t length, struct control_tree *message);
 enum wire_error control_confirm_decode(const uint8_t *body, size_t length, struct control_confirm *message);
 enum wire_error control_start_decode(const uint8_t *body, size_t length, struct wire_start *message);
 enum wire_error control_status_decode(const uint8_t *body, size_t length, struct control_status *message);

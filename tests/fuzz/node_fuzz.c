@@ -375,15 +375,16 @@ static void seed_site(struct seeds *seeds)
     struct control_part part = {.fixed = {.job = 5,
                                           .epoch = 1,
                                           .source = {"n1"},
-                                          .parent = {"n1"},
                                           .directory = {"incoming"},
                                           .job_name = {"j"},
                                           .size_bytes = 3000,
                                           .symbol_bytes = 1024,
                                           .block_symbols = 1024,
                                           .hash = PART_HASH_SHA256,
-                                          .keep = 1},
+                                          .keep = 1,
+                                          .stripes = 1},
                                 .file = "f"};
+    struct control_tree tree = {.fixed = {.job = 5, .epoch = 1, .weight = 1, .parent = {"n1"}}};
     struct control_hashes hashes = {.fixed = {.job = 5, .count = 1}};
     struct wire_start start = {.job = 5, .epoch = 1};
     struct control_close_job close_job = {.fixed = {.job = 5}};
@@ -392,12 +393,13 @@ static void seed_site(struct seeds *seeds)
     add_hello(&script);
     add_hello(&script);
     add_message(&script, 0, CONTROL_PART, body, control_part_encode(body, &part));
-    add_message(&script, 1, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
-    add_message(&script, 2, CONTROL_START, body, control_start_encode(body, &start));
+    add_message(&script, 1, CONTROL_TREE, body, control_tree_encode(body, &tree));
+    add_message(&script, 2, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
+    add_message(&script, 3, CONTROL_START, body, control_start_encode(body, &start));
     add_data(&script, 0, 0, 1024);
     add_data(&script, 2, 2, 3000 - 2 * 1024);
     add_data(&script, 3, 1, 1024);
-    add_message(&script, 3, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
+    add_message(&script, 4, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
     step_add(&script, STEP_RAW, 200, NULL, 0);
     seed_emit(seeds, "site", &script);
 }

@@ -197,6 +197,9 @@ void bench_receive(struct bench *bench, uint8_t peer, uint8_t *datagram, size_t 
 /* ---- relay_message.c ---- */
 /* 0: this content cannot be encoded. */
 size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body);
+/* A step of a part also has the only tree of one that has one: with more stripes the steps behind it do. */
+unsigned message_part_stripes(const uint8_t *arguments);
+size_t message_part_tree(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body);
 
 /* ---- relay_settle.c ---- */
 /* Until the node has nothing more to do now. */

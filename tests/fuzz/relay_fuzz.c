@@ -83,12 +83,23 @@ static void configure(struct node_config *config, const uint8_t *arguments)
     config->blocks_max = (arguments[1] & 1) == 0 ? 256 : 64;
 }
 
+static void message_step(struct bench *bench, const struct step *step)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    uint8_t peer = step->peer % PEERS, kind = step->arguments[0] % (CONTROL_KIND_COUNT + 1);
+    size_t length = message_body(bench, peer, step->arguments, body);
+    if (length > 0)
+        peer_message(bench, step->peer, kind, body, length);
+    if (kind != CONTROL_PART || message_part_stripes(step->arguments) != 1)
+        return;
+    length = message_part_tree(bench, peer, step->arguments, body);
+    peer_message(bench, step->peer, CONTROL_TREE, body, length);
+}
+
 static void run_step(struct bench *bench, const struct step *step)
 {
     static const uint64_t unit_ns = 100 * NS_PER_US;
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
     const uint8_t *arguments = step->arguments;
-    size_t length;
     pass(bench, unit_ns * step->time * step->time, STOPS);
     switch ((enum step_kind)(step->kind % STEP_KIND_COUNT)) {
     case STEP_TIME:
@@ -102,9 +113,7 @@ static void run_step(struct bench *bench, const struct step *step)
         peer_close(bench, step->peer, arguments);
         break;
     case STEP_MESSAGE:
-        length = message_body(bench, step->peer % PEERS, arguments, body);
-        if (length > 0)
-            peer_message(bench, step->peer, arguments[0] % (CONTROL_KIND_COUNT + 1), body, length);
+        message_step(bench, step);
         break;
     case STEP_DATA:
         peer_data(bench, step->peer, arguments);

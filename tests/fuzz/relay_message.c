@@ -33,27 +33,55 @@ static struct wire_name parent_of(const struct bench *bench, uint8_t peer, uint8
     return name_of(peer_name(bench, code - 1u));
 }
 
-static void add_child(struct control_part *part, const char *name, uint64_t rate_bps)
+static void add_child(struct control_tree *tree, const char *name, uint64_t rate_bps)
 {
-    struct wire_child *child = &part->children[part->fixed.child_count++];
+    struct wire_child *child = &tree->children[tree->fixed.child_count++];
     *child = (struct wire_child){.name = name_of(name), .rate_bps = rate_bps};
 }
 
 /* Bits 0-3: peers; 4: the left one twice; 5: somebody unknown; 6: without a rate; 7: the node itself. */
-static void add_children(const struct bench *bench, uint8_t bits, uint8_t rate, struct control_part *part)
+static void add_children(const struct bench *bench, uint8_t bits, uint8_t rate, struct control_tree *tree)
 {
     uint64_t rate_bps = rate == 0 ? 1000000000 : wide(rate);
     if ((bits & 0x40) != 0)
         rate_bps = 0;
     for (unsigned peer = 0; peer < PEERS; peer++)
         if ((bits >> peer & 1) != 0)
-            add_child(part, peer_name(bench, peer), rate_bps);
+            add_child(tree, peer_name(bench, peer), rate_bps);
     if ((bits & 0x10) != 0)
-        add_child(part, peer_name(bench, PEER_LEFT), rate_bps);
+        add_child(tree, peer_name(bench, PEER_LEFT), rate_bps);
     if ((bits & 0x20) != 0)
-        add_child(part, "nobody", rate_bps);
+        add_child(tree, "nobody", rate_bps);
     if ((bits & 0x80) != 0)
-        add_child(part, bench->config.name, rate_bps);
+        add_child(tree, bench->config.name, rate_bps);
+}
+
+unsigned message_part_stripes(const uint8_t *arguments)
+{
+    return 1u << (arguments[7] >> 6);
+}
+
+size_t message_part_tree(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body)
+{
+    struct control_tree tree = {.fixed = {.job = bench_job(bench, arguments[1]),
+                                          .epoch = (arguments[2] & 15) + 1u,
+                                          .weight = 1,
+                                          .parent = parent_of(bench, peer, arguments[3])}};
+    add_children(bench, arguments[4], arguments[12], &tree);
+    return control_tree_encode(body, &tree);
+}
+
+/* As a part's own tree, but with the stripe and weight that the step says. */
+static size_t tree_body(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body)
+{
+    struct control_tree tree = {.fixed = {.job = bench_job(bench, arguments[1]),
+                                          .epoch = (arguments[2] & 15) + 1u,
+                                          .stripe = arguments[5],
+                                          .weight = (uint8_t)(arguments[6] + 1),
+                                          .parent = parent_of(bench, peer, arguments[3]),
+                                          .backup = parent_of(bench, peer, arguments[7])}};
+    add_children(bench, arguments[4], arguments[12], &tree);
+    return control_tree_encode(body, &tree);
 }
 
 static size_t part_body(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body)
@@ -68,7 +96,7 @@ static size_t part_body(const struct bench *bench, uint8_t peer, const uint8_t *
     fixed->object = arguments[2] >> 4 & 3;
     fixed->keep = (arguments[2] & 0x40) == 0;
     fixed->hash = (arguments[2] & 0x80) == 0 ? PART_HASH_SHA256 : PART_HASH_NONE;
-    fixed->parent = parent_of(bench, peer, arguments[3]);
+    fixed->stripes = (uint8_t)message_part_stripes(arguments);
     fixed->exists = arguments[3] >> 3 & 3;
     fixed->durable = arguments[3] >> 5 & 3;
     fixed->source = name_of(peer_name(bench, (arguments[11] >> 6 & 1) != 0 ? peer + 1u : peer));
@@ -78,7 +106,6 @@ static size_t part_body(const struct bench *bench, uint8_t peer, const uint8_t *
     fixed->block_symbols = blocks[arguments[7] >> 3 & 7];
     fixed->start_bps = wide(arguments[10]);
     fixed->congestion = arguments[11] & 3;
-    add_children(bench, arguments[4], arguments[12], &part);
     if (fixed->object == PART_OBJECT_STREAM) {
         fixed->stream_blocks = (uint32_t)MAX(wide(arguments[8]), 1ULL);
         fixed->stream_window_ms = (uint32_t)wide(arguments[9]);
@@ -198,6 +225,8 @@ size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *argu
         return measurement_body(bench, arguments, body);
     case CONTROL_PART:
         return part_body(bench, peer, arguments, body);
+    case CONTROL_TREE:
+        return tree_body(bench, peer, arguments, body);
     case CONTROL_CONFIRM:
         return confirm_body(bench, arguments, body);
     case CONTROL_START:

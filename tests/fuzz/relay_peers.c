@@ -282,6 +282,7 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
 {
     union {
         struct control_measurement measurement;
+        struct control_tree tree;
         struct control_confirm confirm;
         struct wire_start start;
         struct control_status status;
@@ -295,6 +296,8 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
     switch ((enum control_kind)kind) {
     case CONTROL_MEASUREMENT:
         return control_measurement_decode(body, length, &any.measurement) == WIRE_OK;
+    case CONTROL_TREE:
+        return control_tree_decode(body, length, &any.tree) == WIRE_OK;
     case CONTROL_CONFIRM:
         return control_confirm_decode(body, length, &any.confirm) == WIRE_OK;
     case CONTROL_START:

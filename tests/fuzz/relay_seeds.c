@@ -18,6 +18,7 @@
 
 #define BLOCKS_OF_4 0 /* symbols of 1024 bytes, 4 to a block */
 #define BLOCKS_OF_1 (1 << 3)
+#define TWO_STRIPES (1 << 6)
 
 struct script {
     uint8_t bytes[(STEPS_MAX + 1) * STEP_BYTES];
@@ -285,6 +286,26 @@ static void seed_restarts(struct seeds *seeds)
     end(seeds, "restarts", script, 0);
 }
 
+/* Trees of no part, a tree twice, one beyond the stripes, a part that another one cuts off; then one that is
+ * told to its end. */
+static void seed_offers(struct seeds *seeds)
+{
+    struct script *script = begin(0);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB);
+    for (uint8_t stripe = 0; stripe < 4; stripe += 2) {
+        part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4 | TWO_STRIPES);
+        STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 0, CHILDREN);
+        STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 0, CHILDREN, stripe);
+    }
+    part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4 | TWO_STRIPES);
+    part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
+    start(script);
+    nine_symbols(script, PEER_SOURCE, 20);
+    close_done(script);
+    end(seeds, "offers", script, 1);
+}
+
 /* Both orders of a lost end: the source falls silent in each phase, comes back, and has forgotten. */
 static void seed_silence(struct seeds *seeds)
 {
@@ -495,6 +516,7 @@ void fuzz_seeds(struct seeds *seeds)
     seed_finishing(seeds);
     seed_ports(seeds);
     seed_restarts(seeds);
+    seed_offers(seeds);
     seed_silence(seeds);
     seed_stream(seeds);
     seed_slow_stream(seeds);

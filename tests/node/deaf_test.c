@@ -48,15 +48,22 @@ static void node_job__refusals_unheard_keep_no_slots(void **state)
     (void)state;
     begin(3);
     turn_deaf();
-    struct control_part part = {
-        .fixed = {.epoch = 1, .size_bytes = 5000000, .symbol_bytes = 1408, .block_symbols = 744, .keep = 1}};
+    struct control_part part = {.fixed = {.epoch = 1,
+                                          .size_bytes = 5000000,
+                                          .symbol_bytes = 1408,
+                                          .block_symbols = 744,
+                                          .keep = 1,
+                                          .stripes = 1}};
+    struct control_tree tree = {.fixed = {.epoch = 1, .weight = 1}};
     strcpy(part.fixed.source.text, "n1");
-    strcpy(part.fixed.parent.text, "n1");
+    strcpy(tree.fixed.parent.text, "n1");
     strcpy(part.fixed.directory.text, "nowhere");
     strcpy(part.fixed.job_name.text, "refused");
     strcpy(part.file, "file");
-    for (part.fixed.job = 100; part.fixed.job < 100 + NODE_JOBS_MAX * 3 / 4; part.fixed.job++)
-        assert_true(post(node_of(1), 0, CONTROL_PART, &part));
+    for (uint32_t id = 100; id < 100 + NODE_JOBS_MAX * 3 / 4; id++) {
+        part.fixed.job = tree.fixed.job = id;
+        assert_true(post(node_of(1), 0, CONTROL_PART, &part) && post(node_of(1), 0, CONTROL_TREE, &tree));
+    }
     world_run_until(&world, world.now_ns + NS_PER_S);
     assert_true(all_its_slots_are_taken());
     world_run_until(&world, world.now_ns + 25 * NS_PER_S);

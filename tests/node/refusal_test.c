@@ -1,59 +1,9 @@
 /* What nodes refuse of each other, and what they say then. The broken peer is a real node whose stream is
  * given messages that its own code would never send. */
 #include "base/name.h"
-#include "check.h"
 #include "node/job/object_kind.h"
 #include "node/peer/measure.h"
-#include "node/role/site.h"
-
-/* Any bytes as a message of any kind; the peer gets it twice at least. */
-static bool post_bytes(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length)
-{
-    if (!mail_push(&node->peers[peer].mail, kind, body, length))
-        return false;
-    mail_repeat_newest(&node->peers[peer].mail);
-    peer_note_control(node, &node->peers[peer]);
-    return true;
-}
-
-static void say(uint16_t from, uint16_t to, uint8_t kind, const uint8_t *body, size_t length)
-{
-    char name[NAME_BYTES];
-    snprintf(name, sizeof(name), "n%u", to);
-    struct node *node = world.nodes[from].node;
-    assert_true(post_bytes(node, peer_find(node, name), kind, body, length));
-    world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
-}
-
-static struct control_part good_part(void)
-{
-    struct control_part part = {.fixed = {.job = 77,
-                                          .epoch = 1,
-                                          .size_bytes = 5000000,
-                                          .symbol_bytes = 1408,
-                                          .block_symbols = 744,
-                                          .hash = PART_HASH_SHA256,
-                                          .keep = 1,
-                                          .child_count = 1}};
-    strcpy(part.fixed.source.text, "n0");
-    strcpy(part.fixed.parent.text, "n0");
-    strcpy(part.fixed.directory.text, "incoming");
-    strcpy(part.fixed.job_name.text, "bad");
-    strcpy(part.file, "file");
-    strcpy(part.children[0].name.text, "n2");
-    part.children[0].rate_bps = 1000000;
-    return part;
-}
-
-/* The real n0 knows nothing of the job, and would say so on hearing of it. */
-static void say_part(const struct control_part *part)
-{
-    world.down_until_ns[1][0] = world.now_ns + 3 * NS_PER_S;
-    uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    size_t length = control_part_encode(body, part);
-    assert_true(length > 0);
-    say(0, 1, CONTROL_PART, body, length);
-}
+#include "offers.h"
 
 static void site_on_part__refuses(void **state)
 {
@@ -79,37 +29,37 @@ static void site_on_part__refuses(void **state)
         world_init(&world, 3, row + 1);
         start_all();
         world_run_until(&world, 2 * NS_PER_S);
-        struct control_part part = good_part();
+        struct offer offer = good_offer();
         const char *field = rows[row].field;
         if (strcmp(field, "directory") == 0)
-            strcpy(part.fixed.directory.text, "elsewhere");
+            strcpy(offer.part.fixed.directory.text, "elsewhere");
         if (strcmp(field, "file") == 0)
-            strcpy(part.file, "a/../../b");
+            strcpy(offer.part.file, "a/../../b");
         if (strcmp(field, "size") == 0)
-            part.fixed.size_bytes = rows[row].value;
+            offer.part.fixed.size_bytes = rows[row].value;
         if (strcmp(field, "symbol") == 0) {
-            part.fixed.symbol_bytes = (uint32_t)rows[row].value;
-            part.fixed.block_symbols = 16;
+            offer.part.fixed.symbol_bytes = (uint32_t)rows[row].value;
+            offer.part.fixed.block_symbols = 16;
         }
         if (strcmp(field, "block") == 0)
-            part.fixed.block_symbols = 0;
+            offer.part.fixed.block_symbols = 0;
         if (strcmp(field, "rate") == 0)
-            part.children[0].rate_bps = rows[row].value;
+            offer.trees[0].children[0].rate_bps = rows[row].value;
         if (strcmp(field, "twice") == 0) {
-            part.children[1] = part.children[0];
-            part.fixed.child_count = 2;
+            offer.trees[0].children[1] = offer.trees[0].children[0];
+            offer.trees[0].fixed.child_count = 2;
         }
         if (strcmp(field, "child") == 0)
-            strcpy(part.children[0].name.text, "n0");
+            strcpy(offer.trees[0].children[0].name.text, "n0");
         if (strcmp(field, "parent") == 0)
-            snprintf(part.fixed.parent.text, NAME_BYTES, "n%u", (unsigned)rows[row].value);
-        say_part(&part);
+            snprintf(offer.trees[0].fixed.parent.text, NAME_BYTES, "n%u", (unsigned)rows[row].value);
+        say_offer(&offer);
         if (rows[row].text == NULL) {
             assert_int_equal(state_at(1, "bad"), JOB_DISTRIBUTING);
         } else {
             if (world_counter(&world, 1, "messages_refused") == 0)
                 assert_text(1, "bad", rows[row].text);
-            say_part(&part); /* asked again it says so again */
+            say_offer(&offer); /* asked again it says so again */
             world_run_until(&world, world.now_ns + NS_PER_S);
             assert_true(world_is_clean(&world, 1));
         }
@@ -117,38 +67,13 @@ static void site_on_part__refuses(void **state)
     }
 }
 
-/* The newest answer to a part that n1 has put into its queue to n0. */
-static struct control_confirm newest_confirm(void)
-{
-    const struct mail *mail = &world.nodes[1].node->peers[0].mail;
-    struct control_confirm confirm = {.fixed = {.job = 0}};
-    for (uint64_t number = mail->out_next; number-- > 0 && number + MAIL_QUEUE > mail->out_next;) {
-        const struct mail_slot *slot = &mail->out[number & (MAIL_QUEUE - 1)];
-        if (slot->kind != CONTROL_CONFIRM)
-            continue;
-        assert_int_equal(control_confirm_decode(slot->body, slot->length, &confirm), WIRE_OK);
-        return confirm;
-    }
-    fail_msg("n1 has answered no part");
-    return confirm;
-}
-
-static void assert_refused(uint32_t epoch, const char *text)
-{
-    struct control_confirm confirm = newest_confirm();
-    assert_int_equal(confirm.fixed.answer, CONFIRM_REFUSED);
-    assert_int_equal(confirm.fixed.epoch, epoch);
-    if (strstr(confirm.text, text) == NULL)
-        fail_msg("'%s' expected, got '%s'", text, confirm.text);
-}
-
 /* n0 → n2 → n1, as n1 is told, by hand. */
-static struct control_part part_behind_n2(void)
+static struct offer offer_behind_n2(void)
 {
-    struct control_part part = good_part();
-    strcpy(part.fixed.parent.text, "n2");
-    part.fixed.child_count = 0;
-    return part;
+    struct offer offer = good_offer();
+    strcpy(offer.trees[0].fixed.parent.text, "n2");
+    offer.trees[0].fixed.child_count = 0;
+    return offer;
 }
 
 /* The parent restarts before the job has begun: while the disk opens the file, or when that was confirmed. */
@@ -160,8 +85,8 @@ static void site__fails_before_the_start(void **state)
         start_all();
         world_run_until(&world, 2 * NS_PER_S);
         world.nodes[1].disk_stuck = opened == 0;
-        struct control_part part = part_behind_n2();
-        say_part(&part);
+        struct offer offer = offer_behind_n2();
+        say_offer(&offer);
         const struct job *job = job_find(world.nodes[1].node, 77);
         assert_int_equal(job->phase, opened ? PHASE_READY : PHASE_OPENING);
         world_start(&world, 2);
@@ -185,18 +110,18 @@ static void site__dropped_before_the_start(void **state)
         start_all();
         world_run_until(&world, 2 * NS_PER_S);
         world.nodes[1].disk_stuck = !newer;
-        struct control_part part = part_behind_n2();
-        part.fixed.object = PART_OBJECT_STREAM;
-        part.fixed.size_bytes = 0;
-        part.fixed.stream_blocks = 8;
-        say_part(&part);
+        struct offer offer = offer_behind_n2();
+        offer.part.fixed.object = PART_OBJECT_STREAM;
+        offer.part.fixed.size_bytes = 0;
+        offer.part.fixed.stream_blocks = 8;
+        say_offer(&offer);
         struct control_stream_end end = {.fixed = {.job = 77, .reason = STREAM_END_DROPPED},
                                          .text = "too slow"};
         uint8_t body[WIRE_MESSAGE_BODY_MAX];
         say(2, 1, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
-        part.fixed.epoch = 2;
+        offer.part.fixed.epoch = 2;
         if (newer)
-            say_part(&part);
+            say_offer(&offer);
         world.nodes[1].disk_stuck = false;
         world_run_until(&world, world.now_ns + NS_PER_S);
         assert_refused(newer ? 2 : 1, "too slow");
@@ -222,16 +147,16 @@ static void site__says_why_a_part_is_not_replaced(void **state)
         world_init(&world, 3, row + 1);
         start_all();
         world_run_until(&world, 2 * NS_PER_S);
-        struct control_part part = good_part();
-        say_part(&part);
+        struct offer offer = good_offer();
+        say_offer(&offer);
         assert_int_equal(newest_confirm().fixed.answer, CONFIRM_READY);
         struct wire_start start = {.job = 77, .epoch = 1};
         uint8_t body[WIRE_MESSAGE_BODY_MAX];
         if (rows[row].started)
             say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
-        part.fixed.epoch = rows[row].epoch;
-        part.fixed.size_bytes = rows[row].size_bytes;
-        say_part(&part);
+        offer.part.fixed.epoch = rows[row].epoch;
+        offer.part.fixed.size_bytes = rows[row].size_bytes;
+        say_offer(&offer);
         assert_refused(rows[row].epoch, rows[row].text);
         assert_int_equal(state_at(1, "bad"), rows[row].started ? JOB_RUNNING : JOB_DISTRIBUTING);
         world_end(&world);
@@ -247,12 +172,12 @@ static void stream_end__beyond_all_counting(void **state)
         world_init(&world, 3, 1);
         start_all();
         world_run_until(&world, 2 * NS_PER_S);
-        struct control_part part = good_part();
-        part.fixed.object = PART_OBJECT_STREAM;
-        part.fixed.size_bytes = 0;
-        part.fixed.stream_blocks = 8;
-        part.fixed.keep = 0;
-        say_part(&part);
+        struct offer offer = good_offer();
+        offer.part.fixed.object = PART_OBJECT_STREAM;
+        offer.part.fixed.size_bytes = 0;
+        offer.part.fixed.stream_blocks = 8;
+        offer.part.fixed.keep = 0;
+        say_offer(&offer);
         struct wire_start start = {.job = 77, .epoch = 1};
         uint8_t body[WIRE_MESSAGE_BODY_MAX];
         say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
@@ -273,13 +198,13 @@ static void job_disk__queue_never_overflows(void **state)
     world.nodes[1].config.buffer_bytes = 1300ULL << 20;
     start_all();
     world_run_until(&world, 2 * NS_PER_S);
-    struct control_part part = good_part();
-    part.fixed.block_symbols = 1;
-    part.fixed.symbol_bytes = 1024;
-    part.fixed.size_bytes = 1150 * 1024;
-    part.fixed.hash = PART_HASH_NONE;
-    part.fixed.child_count = 0;
-    say_part(&part);
+    struct offer offer = good_offer();
+    offer.part.fixed.block_symbols = 1;
+    offer.part.fixed.symbol_bytes = 1024;
+    offer.part.fixed.size_bytes = 1150 * 1024;
+    offer.part.fixed.hash = PART_HASH_NONE;
+    offer.trees[0].fixed.child_count = 0;
+    say_offer(&offer);
     struct wire_start start = {.job = 77, .epoch = 1};
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     say(0, 1, CONTROL_START, body, control_start_encode(body, &start));

@@ -92,13 +92,16 @@ static void node_job__never_started(void **state)
                                           .symbol_bytes = 1408,
                                           .block_symbols = 744,
                                           .hash = PART_HASH_SHA256,
-                                          .keep = 1}};
+                                          .keep = 1,
+                                          .stripes = 1}};
+    struct control_tree tree = {.fixed = {.job = 77, .epoch = 1, .weight = 1}};
     strcpy(part.fixed.source.text, "n0");
-    strcpy(part.fixed.parent.text, "n0");
+    strcpy(tree.fixed.parent.text, "n0");
     strcpy(part.fixed.directory.text, "incoming");
     strcpy(part.fixed.job_name.text, "j");
     strcpy(part.file, "file");
     assert_true(post(world.nodes[0].node, 0, CONTROL_PART, &part));
+    assert_true(post(world.nodes[0].node, 0, CONTROL_TREE, &tree));
     world_run_until(&world, world.now_ns + NS_PER_S);
     assert_clean_at(1);
     world_end(&world);

@@ -137,6 +137,7 @@ struct wire_part datagram_part(void)
                               .exists = PART_EXISTS_SKIP_IF_SAME,
                               .congestion = PART_CONGESTION_BQL,
                               .keep = 1,
+                              .stripes = 1,
                               .object = PART_OBJECT_DIRECTORY,
                               .tree = PART_TREE_HARDLINKS,
                               .index_bytes = 4711,
@@ -147,12 +148,8 @@ struct wire_part datagram_part(void)
 static size_t build_part(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_part part = {
-        .fixed = datagram_part(),
-        .file = "sub dir/file.iso",
-        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1000}}};
-    part.fixed.parent = (struct wire_name){"london"};
-    part.fixed.child_count = 2;
+    struct control_part part = {.fixed = datagram_part(), .file = "sub dir/file.iso"};
+    part.fixed.stripes = 2;
     return datagram_message(out, 3, CONTROL_PART, body, control_part_encode(body, &part));
 }
 
@@ -264,6 +261,28 @@ static size_t build_part_stream(uint8_t *out)
     return datagram_message(out, 15, CONTROL_PART, body, control_part_encode(body, &part));
 }
 
+static size_t build_tree(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_tree tree = {
+        .fixed = {.job = 0xdecade01,
+                  .epoch = 3,
+                  .stripe = 1,
+                  .weight = 4,
+                  .parent = {"london"},
+                  .backup = {"oregon"},
+                  .child_count = 2},
+        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1000}}};
+    return datagram_message(out, 16, CONTROL_TREE, body, control_tree_encode(body, &tree));
+}
+
+static size_t build_tree_source(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_tree tree = {.fixed = {.job = 0xdecade01, .epoch = 3, .weight = 1}};
+    return datagram_message(out, 17, CONTROL_TREE, body, control_tree_encode(body, &tree));
+}
+
 static size_t build_probe_reply(uint8_t *out)
 {
     struct wire_header header = datagram_header(WIRE_PROBE_REPLY, 0);
@@ -304,6 +323,8 @@ const struct datagram datagrams[] = {
     {"stream-room", build_stream_room},
     {"stream-end", build_stream_end},
     {"part-stream", build_part_stream},
+    {"tree", build_tree},
+    {"tree-source", build_tree_source},
     {"probe-reply", build_probe_reply},
     {"close", build_close},
     {NULL, NULL},

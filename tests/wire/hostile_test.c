@@ -56,13 +56,13 @@ static void control_decode__rates_have_a_floor(void **state)
         size_t length = control_adjust_encode(body, &adjust);
         assert_int_equal(control_adjust_decode(body, length, &adjust), rows[row].expected);
         struct control_part part = {
-            .fixed = {.source = {"a"}, .job_name = {"j"}, .start_bps = rows[row].bps}};
+            .fixed = {.source = {"a"}, .job_name = {"j"}, .stripes = 1, .start_bps = rows[row].bps}};
         length = control_part_encode(body, &part);
         assert_int_equal(control_part_decode(body, length, &part), rows[row].expected);
-        part = (struct control_part){.fixed = {.source = {"a"}, .job_name = {"j"}, .child_count = 1},
-                                     .children = {{.name = {"b"}, .rate_bps = rows[row].bps}}};
-        length = control_part_encode(body, &part);
-        assert_int_equal(control_part_decode(body, length, &part), rows[row].expected);
+        struct control_tree tree = {.fixed = {.weight = 1, .child_count = 1},
+                                    .children = {{.name = {"b"}, .rate_bps = rows[row].bps}}};
+        length = control_tree_encode(body, &tree);
+        assert_int_equal(control_tree_decode(body, length, &tree), rows[row].expected);
     }
 }
 

@@ -84,6 +84,8 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
         BODY(same, control_measurement_decode, control_measurement_encode, control_measurement)
     case CONTROL_PART:
         BODY(same, control_part_decode, control_part_encode, control_part)
+    case CONTROL_TREE:
+        BODY(same, control_tree_decode, control_tree_encode, control_tree)
     case CONTROL_CONFIRM:
         BODY(same_but_unprintable, control_confirm_decode, control_confirm_encode, control_confirm)
     case CONTROL_START:

@@ -68,9 +68,8 @@ def vectors():
     yield "measure", message(1, 2, sluice.Measure(job=0xdecade01, duration_ms=2000, age_ms=10000))
     yield "measurement", message(2, 3, sluice.Measurement(
         job=0xdecade01, up_bps=1000000000, down_bps=10000000000, total=2, peers=measured))
-    yield "part", message(3, 4, sluice.Part(parent="london", file=b"sub dir/file.iso", children=[
-        sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1000)],
-        object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
+    yield "part", message(3, 4, sluice.Part(
+        file=b"sub dir/file.iso", stripes=2, object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "part-source", message(4, 5, sluice.Part(
         file=b"f", mode=0o640, keep=0, start_bps=123456789012, index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
@@ -94,6 +93,10 @@ def vectors():
     yield "part-stream", message(15, 16, sluice.Part(
         file=b"live", object="stream", stream_slow="wait", stream_blocks=61, stream_window_ms=10000,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
+    yield "tree", message(16, 17, sluice.Tree(
+        job=0xdecade01, epoch=3, stripe=1, weight=4, parent="london", backup="oregon", children=[
+            sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1000)]))
+    yield "tree-source", message(17, 18, sluice.Tree(job=0xdecade01, epoch=3))
     yield "probe", header() / sluice.SluiceProbe(**probe)
     yield "probe-reply", header(type="probe_reply") / sluice.SluiceProbe(
         t2_ns=0x3333333344444444, t3_ns=0x5555555566666666, zeros=bytes(20), **probe)

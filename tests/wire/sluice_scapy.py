@@ -280,7 +280,6 @@ class Part(SluiceLayer):
         IntField("job", 0),
         IntField("epoch", 0),
         NameField("source"),
-        NameField("parent"),
         NameField("directory"),
         NameField("job_name"),
         LongField("size_bytes", 0),
@@ -293,7 +292,7 @@ class Part(SluiceLayer):
         ByteEnumField("exists", 0, LISTS["PART_EXISTS"]),
         ByteEnumField("congestion", 0, LISTS["PART_CONGESTIONS"]),
         ByteField("keep", 1),
-        FieldLenField("child_count", None, count_of="children", fmt="B"),
+        ByteField("stripes", 1),
         ByteEnumField("object", 0, LISTS["PART_OBJECTS"]),
         ByteField("tree", 0),
         LongField("index_bytes", 0),
@@ -304,6 +303,19 @@ class Part(SluiceLayer):
         IntField("stream_window_ms", 0),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
+    ]
+
+
+class Tree(SluiceLayer):
+    name = "tree"
+    fields_desc = [
+        IntField("job", 0),
+        IntField("epoch", 0),
+        ByteField("stripe", 0),
+        ByteField("weight", 1),
+        NameField("parent"),
+        NameField("backup"),
+        FieldLenField("child_count", None, count_of="children", fmt="B"),
         PacketListField("children", [], Child, count_from=lambda pkt: pkt.child_count),
     ]
 
@@ -371,7 +383,7 @@ class StreamEnd(SluiceLayer):
 LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
           "probe_reply": SluiceProbe, "close": SluiceClose}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
-BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "confirm": Confirm, "status": Status, "hashes": Hashes,
+BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
           "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd}
 for word in KINDS.values():
     if word not in BODIES:  # by its name in CamelCase: stream_room is StreamRoom

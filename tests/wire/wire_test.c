@@ -15,7 +15,7 @@
 #include "wire/data.h"
 #include "wire/message.h"
 
-#define GOLDEN_MAX 32
+#define GOLDEN_MAX 40
 
 static struct golden vectors[GOLDEN_MAX];
 static unsigned vector_count;
@@ -158,33 +158,44 @@ static const struct {
     {"measurement", 64, 0, WIRE_BAD_VALUE},
     {"measurement", 105, 11, WIRE_BAD_VALUE}, /* more answers than probes */
     {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
-    {"part", 80, '.', WIRE_BAD_VALUE},        /* parent */
-    {"part", 80, 0, WIRE_BAD_VALUE},
-    {"part", 112, '-', WIRE_BAD_VALUE},      /* directory */
-    {"part", 144, ' ', WIRE_BAD_VALUE},      /* job name */
-    {"part", 193, 1, WIRE_BAD_VALUE},        /* a directory with the permissions of a file */
-    {"part-source", 192, 2, WIRE_BAD_VALUE}, /* the sticky bit */
-    {"part", 200, 2, WIRE_BAD_VALUE},        /* hash */
-    {"part", 201, 3, WIRE_BAD_VALUE},        /* durable */
-    {"part", 202, 3, WIRE_BAD_VALUE},        /* exists */
-    {"part", 203, 1, WIRE_OK},               /* congestion: one that this node does not have */
-    {"part", 203, 255, WIRE_OK},
-    {"part", 204, 2, WIRE_BAD_VALUE}, /* keep */
-    {"part", 205, 1, WIRE_BAD_LENGTH},
-    {"part", 205, 17, WIRE_BAD_LENGTH},
-    {"part", 206, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
-    {"part", 206, 0, WIRE_BAD_VALUE},    /* a file with an index */
-    {"part", 207, 0x80, WIRE_BAD_VALUE}, /* tree */
-    {"part", 260, 1, WIRE_BAD_VALUE},    /* a directory with a stream's window */
-    {"part", 256, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
-    {"part-stream", 256, 2, WIRE_BAD_VALUE},
-    {"part-stream", 260, 0, WIRE_BAD_VALUE}, /* no window */
+    {"part", 80, '-', WIRE_BAD_VALUE},        /* directory */
+    {"part", 112, ' ', WIRE_BAD_VALUE},       /* job name */
+    {"part", 161, 1, WIRE_BAD_VALUE},         /* a directory with the permissions of a file */
+    {"part-source", 160, 2, WIRE_BAD_VALUE},  /* the sticky bit */
+    {"part", 168, 2, WIRE_BAD_VALUE},         /* hash */
+    {"part", 169, 3, WIRE_BAD_VALUE},         /* durable */
+    {"part", 170, 3, WIRE_BAD_VALUE},         /* exists */
+    {"part", 171, 1, WIRE_OK},                /* congestion: one that this node does not have */
+    {"part", 171, 255, WIRE_OK},
+    {"part", 172, 2, WIRE_BAD_VALUE}, /* keep */
+    {"part", 173, 0, WIRE_BAD_VALUE}, /* stripes */
+    {"part", 173, CONTROL_STRIPES_MAX, WIRE_OK},
+    {"part", 173, CONTROL_STRIPES_MAX + 1, WIRE_BAD_VALUE},
+    {"part", 174, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
+    {"part", 174, 0, WIRE_BAD_VALUE},    /* a file with an index */
+    {"part", 175, 0x80, WIRE_BAD_VALUE}, /* tree */
+    {"part", 228, 1, WIRE_BAD_VALUE},    /* a directory with a stream's window */
+    {"part", 224, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
+    {"part-stream", 224, 2, WIRE_BAD_VALUE},
+    {"part-stream", 228, 0, WIRE_BAD_VALUE}, /* no window */
     {"stream-end", 44, 2, WIRE_BAD_VALUE},
-    {"part", 208, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
-    {"part", 266, 17, WIRE_BAD_LENGTH}, /* the path takes a byte of the first child */
-    {"part", 265, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
-    {"part", 269, 0, WIRE_BAD_VALUE},   /* a zero within the path */
-    {"part", 283, 0, WIRE_BAD_VALUE},   /* a child's name */
+    {"part", 176, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
+    {"part", 234, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
+    {"part", 233, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+    {"part", 237, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+    {"tree", 48, CONTROL_STRIPES_MAX - 1, WIRE_OK},
+    {"tree", 48, CONTROL_STRIPES_MAX, WIRE_BAD_VALUE},
+    {"tree", 49, 0, WIRE_BAD_VALUE}, /* weight */
+    {"tree", 49, CONTROL_WEIGHT_MAX, WIRE_OK},
+    {"tree", 49, CONTROL_WEIGHT_MAX + 1, WIRE_BAD_VALUE},
+    {"tree", 50, '.', WIRE_BAD_VALUE}, /* parent */
+    {"tree", 50, 0, WIRE_BAD_VALUE},
+    {"tree", 82, '.', WIRE_BAD_VALUE}, /* backup parent */
+    {"tree", 82, 0, WIRE_BAD_VALUE},
+    {"tree", 114, 1, WIRE_BAD_LENGTH}, /* children */
+    {"tree", 114, 3, WIRE_BAD_LENGTH},
+    {"tree", 114, CONTROL_CHILDREN_MAX + 1, WIRE_BAD_LENGTH},
+    {"tree", 115, 0, WIRE_BAD_VALUE}, /* a child's name */
     {"confirm", 48, 3, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},
@@ -235,7 +246,7 @@ static void decode__refused_words(void **state)
         {"hello", 56, 32, 0},                             /* name */
         {"hello", 88, 32, 0},                             /* peer */
         {"part", 48, 32, 0},                              /* source */
-        {"part", 144, 32, 0},                             /* job name */
+        {"part", 112, 32, 0},                             /* job name */
         {"hashes", 44, 8, 0xff},                          /* first block */
         {"have", 44, 8, 0xff},   {"resend", 52, 8, 0xff}, /* count */
     };
@@ -249,12 +260,18 @@ static void decode__refused_words(void **state)
     }
 }
 
-static void part_decode__parent_and_directory_may_be_empty(void **state)
+static void part_and_tree_decode__some_names_may_be_empty(void **state)
 {
+    static const struct {
+        const char *vector;
+        uint16_t offset;
+    } rows[] = {{"part", 80}, {"tree", 50}, {"tree", 82}}; /* directory, parent, backup parent */
     (void)state;
-    struct golden golden = *vector("part");
-    memset(golden.bytes + 80, 0, 64);
-    assert_int_equal(roundtrip_datagram(golden.bytes, golden.length), WIRE_OK);
+    for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct golden golden = *vector(rows[index].vector);
+        memset(golden.bytes + rows[index].offset, 0, NAME_BYTES);
+        assert_int_equal(roundtrip_datagram(golden.bytes, golden.length), WIRE_OK);
+    }
 }
 
 static void message_decode__body_limit(void **state)
@@ -369,13 +386,13 @@ static void control_encode__limits(void **state)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     struct control_part part = {.fixed = datagram_part()};
+    struct control_tree tree = {.fixed = {.weight = 1, .child_count = CONTROL_CHILDREN_MAX}};
     struct control_measurement measurement = {.fixed = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX}};
     struct control_hashes hashes = {.fixed = {.count = CONTROL_HASHES_MAX}};
     (void)state;
     memset(part.file, 'x', CONTROL_FILE_BYTES - 1);
-    part.fixed.child_count = CONTROL_CHILDREN_MAX;
     for (unsigned index = 0; index < CONTROL_CHILDREN_MAX; index++)
-        part.children[index].name = (struct wire_name){"abcdefghijabcdefghijabcdefghij1"};
+        tree.children[index].name = (struct wire_name){"abcdefghijabcdefghijabcdefghij1"};
     for (unsigned index = 0; index < CONTROL_MEASUREMENTS_MAX; index++)
         measurement.peers[index].peer = (struct wire_name){"p"};
     struct control_part part_again;
@@ -383,6 +400,10 @@ static void control_encode__limits(void **state)
     assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
     assert_int_equal(control_part_decode(body, length, &part_again), WIRE_OK);
     assert_string_equal(part_again.file, part.file);
+    struct control_tree tree_again;
+    length = control_tree_encode(body, &tree);
+    assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
+    assert_int_equal(control_tree_decode(body, length, &tree_again), WIRE_OK);
     struct control_measurement measurement_again;
     length = control_measurement_encode(body, &measurement);
     assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
@@ -391,10 +412,10 @@ static void control_encode__limits(void **state)
     length = control_hashes_encode(body, &hashes);
     assert_in_range(length, 1, WIRE_MESSAGE_BODY_MAX);
     assert_int_equal(control_hashes_decode(body, length, &hashes_again), WIRE_OK);
-    part.fixed.child_count++;
+    tree.fixed.child_count++;
     measurement.fixed.count++;
     hashes.fixed.count++;
-    assert_int_equal(control_part_encode(body, &part), 0);
+    assert_int_equal(control_tree_encode(body, &tree), 0);
     assert_int_equal(control_measurement_encode(body, &measurement), 0);
     assert_int_equal(control_hashes_encode(body, &hashes), 0);
 }
@@ -443,21 +464,20 @@ static void control_decode__one_too_many(void **state)
 {
     static uint8_t body[2048];
     struct control_measurement measurement;
-    struct control_part part;
+    struct control_tree tree;
     struct control_hashes hashes;
     struct wire_measurement measured = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX + 1};
-    struct wire_part fixed = datagram_part();
+    struct wire_tree fixed = {.weight = 1, .child_count = CONTROL_CHILDREN_MAX + 1};
     struct wire_hashes many = {.count = CONTROL_HASHES_MAX + 1};
     (void)state;
     uint8_t *end = wire_measurement_put(body, &measured);
     for (unsigned index = 0; index < measured.count; index++)
         end = wire_measured_put(end, &(struct wire_measured){.peer = {"p"}});
     assert_int_equal(control_measurement_decode(body, (size_t)(end - body), &measurement), WIRE_BAD_LENGTH);
-    fixed.child_count = CONTROL_CHILDREN_MAX + 1;
-    end = wire_put_u16(wire_part_put(body, &fixed), 0);
+    end = wire_tree_put(body, &fixed);
     for (unsigned index = 0; index < fixed.child_count; index++)
         end = wire_child_put(end, &(struct wire_child){.name = {"c"}});
-    assert_int_equal(control_part_decode(body, (size_t)(end - body), &part), WIRE_BAD_LENGTH);
+    assert_int_equal(control_tree_decode(body, (size_t)(end - body), &tree), WIRE_BAD_LENGTH);
     end = wire_hashes_put(body, &many) + many.count * WIRE_HASH_BYTES;
     assert_int_equal(control_hashes_decode(body, (size_t)(end - body), &hashes), WIRE_BAD_LENGTH);
 }
@@ -479,7 +499,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(control_decode__every_truncation),
         cmocka_unit_test(decode__refusals),
         cmocka_unit_test(decode__refused_words),
-        cmocka_unit_test(part_decode__parent_and_directory_may_be_empty),
+        cmocka_unit_test(part_and_tree_decode__some_names_may_be_empty),
         cmocka_unit_test(message_decode__body_limit),
         cmocka_unit_test(message_encode__body_made_in_place),
         cmocka_unit_test(ack_decode__runs),

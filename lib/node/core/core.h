@@ -57,8 +57,10 @@ struct node {
     struct flow *flows;
     /* room kind: one per job slot */
     struct job_stream *streams;
-    /* room role: one source per job slot, the manifests that are being written, the planner */
+    /* room role: one source per job slot, one offer per peer, the manifests that are being written, the
+     * planner */
     struct source *sources;
+    struct offer *offers;
     struct manifest_file *manifests;
     bool planner_attached;
     uint32_t plan_requests_due; /* bit per job slot in PLANNING that has to ask, once a planner is there */

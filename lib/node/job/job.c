@@ -1,4 +1,4 @@
-/* What source and sites of a job share: phase and result, the edges of its part, requests to the disk. */
+/* What source and sites of a job share: phase and result, its object, requests to the disk. */
 #include "node/job/job.h"
 
 #include <stdarg.h>
@@ -9,8 +9,6 @@
 #include "node/job/object_kind.h"
 #include "node/job_state.h"
 
-/* Sums over all jobs stay far below 2^64. */
-#define CHILD_RATE_BPS_MAX 100000000000000ULL
 /* A parent that goes on feeding a job which has ended here is told so again. */
 #define PARTING_INTERVAL_NS NS_PER_S
 
@@ -70,42 +68,6 @@ bool job_open_object(struct node *node, struct job *job, bool source, bool disca
     job->object->owner = job->parent;
     if (job->kind->on_open != NULL)
         job->kind->on_open(node, job);
-    return true;
-}
-
-static bool check_child(const struct node *node, const struct job *job, const struct wire_child *wanted,
-                        uint16_t peer, struct err *err)
-{
-    if (peer >= node->peer_count)
-        return err_set(err, "child '%s' is no peer of %s", wanted->name.text, node->config.name);
-    if (job->children.of_peer[peer] != CHILD_NONE)
-        return err_set(err, "child '%s' is there twice", wanted->name.text);
-    if (peer == job->parent || peer == job->source_peer)
-        return err_set(err, "child '%s' is also the %s", wanted->name.text,
-                       peer == job->parent ? "parent" : "source");
-    if (wanted->rate_bps == 0 || wanted->rate_bps > CHILD_RATE_BPS_MAX)
-        return err_set(err, "child '%s' has no rate that makes sense", wanted->name.text);
-    uint32_t mtu = node->config.ports[node->peers[peer].port].mtu;
-    if (job_symbols_per_packet(node, job, peer, mtu) == 0)
-        return err_set(err, "symbols of %u bytes do not fit the MTU %u towards %s",
-                       job->geometry.symbol_bytes, mtu, wanted->name.text);
-    return true;
-}
-
-bool job_install(struct node *node, struct job *job, struct err *err)
-{
-    struct job_children *children = &job->children;
-    memset(children->of_peer, CHILD_NONE, sizeof(children->of_peer));
-    children->count = 0;
-    for (uint8_t index = 0; index < job->part.fixed.child_count; index++) {
-        const struct wire_child *wanted = &job->part.children[index];
-        uint16_t peer = peer_find(node, wanted->name.text);
-        if (!check_child(node, job, wanted, peer, err))
-            return false;
-        children->of[index] = (struct child){.peer = peer, .rate_bps = wanted->rate_bps};
-        children->of_peer[peer] = index;
-        children->count++;
-    }
     return true;
 }
 

@@ -137,8 +137,6 @@ enum job_state job_state(const struct job *job);
 /* This node's own copy can't be kept: it relays from memory only. */
 bool job_sink_lost(const struct job *job);
 void job_request(struct node *node, struct job *job, const struct disk_request *request);
-/* Children and parent out of job->part. */
-bool job_install(struct node *node, struct job *job, struct err *err);
 /* Takes job->object from the store, for its children. `source`: all of it is there to be read; `discard`:
  * nothing of it is kept once the children have it. False: no memory; err says what is too small. */
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err);
@@ -160,3 +158,7 @@ void job_verified(struct node *node, struct job *job, const char *text);
 void job_on_fed(struct node *node, struct job *job, uint16_t peer);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);
+
+/* ---- trees.c: this node's place in the trees ---- */
+/* Parent and children out of the trees that belong to job->part: as many as it has stripes, in their order. */
+bool trees_install(struct node *node, struct job *job, const struct control_tree *trees, struct err *err);

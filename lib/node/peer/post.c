@@ -11,6 +11,8 @@ static size_t encode(enum control_kind kind, const void *message, uint8_t *body)
         return control_measurement_encode(body, message);
     case CONTROL_PART:
         return control_part_encode(body, message);
+    case CONTROL_TREE:
+        return control_tree_encode(body, message);
     case CONTROL_CONFIRM:
         return control_confirm_encode(body, message);
     case CONTROL_START:

@@ -94,6 +94,8 @@ void role_on_child_parted(struct node *node, struct job *job, uint16_t peer, con
 
 void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_t now_ns)
 {
+    if (restarted)
+        site_end_offer(node, peer);
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         struct job *job = &node->jobs[slot];
         if (!job_is_known(job) || phase_ends(job->phase))

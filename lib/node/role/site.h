@@ -17,11 +17,29 @@ void site_tell_parting(struct node *node, struct job *job);
 void site_tell_again(struct node *node, struct job *job);
 
 /* ---- site_part.c: the part of a plan, up to the confirmation ---- */
-void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns);
+/* A part and its trees, while a source tells them. Each peer has one place for that: a source tells one after
+ * the other, and all of them come or none, since its session ends before a message is lost. Nothing of the job
+ * exists here before the last tree. */
+struct offer {
+    bool open;
+    uint8_t told; /* bit per stripe */
+    struct control_part part;
+    struct control_tree trees[CONTROL_STRIPES_MAX];
+};
+/* The whole of it: refused, or taken for a new job or in the place of an older plan. */
+void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer, uint64_t now_ns);
 void site_on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 /* Before the start: the source is to plan without this site, for this reason or an earlier one. Should the
  * START be on its way, STATUS tells the same. */
 void site_refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns);
+
+/* ---- site_offer.c: parts as they are told ---- */
+void site_on_part(struct node *node, uint16_t peer, const struct control_part *part);
+/* False: of no part that is being told. */
+bool site_on_tree(struct node *node, uint16_t peer, const struct control_tree *tree, uint64_t now_ns);
+/* Its source closes a job that may not exist here yet. */
+void site_on_offer_closed(struct node *node, uint16_t peer, uint32_t job);
+void site_end_offer(struct node *node, uint16_t peer); /* the peer has forgotten what it told */
 
 /* ---- site.c ---- */
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns);

@@ -53,15 +53,12 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
 }
 
 /* Everything about the part that does not need the disk. */
-static bool take_part(struct node *node, struct job *job, const struct control_part *part, struct err *err)
+static bool take_part(struct node *node, struct job *job, const struct offer *offer, struct err *err)
 {
     struct wire_part *fixed = &job->part.fixed;
-    job->part = *part;
+    job->part = offer->part;
     job->epoch = fixed->epoch;
     job->kind = fixed->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
-    job->parent = peer_find(node, fixed->parent.text);
-    if (job->parent >= node->peer_count)
-        return err_set(err, "parent '%s' is no peer of %s", fixed->parent.text, node->config.name);
     uint64_t bytes = fixed->size_bytes;
     if (job->kind->endless) {
         if (!stream_fit_part(node, fixed, err))
@@ -71,7 +68,7 @@ static bool take_part(struct node *node, struct job *job, const struct control_p
     if (!geometry_init(&job->geometry, bytes, fixed->symbol_bytes, fixed->block_symbols, err))
         return false;
     bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !fixed->keep;
-    if (!job_install(node, job, err) || !job_open_object(node, job, false, discard, err))
+    if (!trees_install(node, job, offer->trees, err) || !job_open_object(node, job, false, discard, err))
         return false;
     struct flow *flow = &node->flows[job->parent];
     flow->credit_symbols = job->geometry.block_symbols;
@@ -122,18 +119,18 @@ static const char *why_not_replaced(const struct job *job, const struct control_
 }
 
 /* A newer plan before the start: other parent, children or symbol size; what the disk did stays valid. */
-static void replace_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
+static void replace_part(struct node *node, struct job *job, const struct offer *offer, uint64_t now_ns)
 {
-    const char *refusal = why_not_replaced(job, part);
+    const char *refusal = why_not_replaced(job, &offer->part);
     if (refusal != NULL) {
         node->counters.messages_refused++;
-        site_post_confirm(node, job->source_peer, job->id, part->fixed.epoch, CONFIRM_REFUSED, refusal);
+        site_post_confirm(node, job->source_peer, job->id, offer->part.fixed.epoch, CONFIRM_REFUSED, refusal);
         return;
     }
     object_close(job->object);
     job->object = NULL;
     struct err err;
-    if (!take_part(node, job, part, &err)) {
+    if (!take_part(node, job, offer, &err)) {
         site_refuse(node, job, err.text, now_ns);
         return;
     }
@@ -156,14 +153,15 @@ static bool check_known(const struct job *job, uint16_t peer, const char **text)
     return true;
 }
 
-static void on_new_part(struct node *node, struct job *job, const struct control_part *part, uint64_t now_ns)
+static void on_new_part(struct node *node, struct job *job, const struct offer *offer, uint64_t now_ns)
 {
     struct err err;
-    if (!take_part(node, job, part, &err) || (part->fixed.keep && !fill_open(node, job, &err))) {
+    bool keep = offer->part.fixed.keep;
+    if (!take_part(node, job, offer, &err) || (keep && !fill_open(node, job, &err))) {
         site_refuse(node, job, err.text, now_ns);
         return;
     }
-    if (part->fixed.keep)
+    if (keep)
         job_request(node, job, &(struct disk_request){.op = DISK_OPEN_TARGET, .open = &job->disk.open});
     else
         confirm(node, job, now_ns);
@@ -180,22 +178,23 @@ static bool has_place_for(const struct node *node, uint16_t peer)
     return places > 0;
 }
 
-void site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns)
+void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer, uint64_t now_ns)
 {
+    const struct wire_part *part = &offer->part.fixed;
     const char *refusal = "too many jobs at once";
-    struct job *job = job_find(node, part->fixed.job);
+    struct job *job = job_find(node, part->job);
     bool known = job != NULL;
     if (known && check_known(job, peer, &refusal)) {
-        replace_part(node, job, part, now_ns);
+        replace_part(node, job, offer, now_ns);
         return;
     }
     if (!known && has_place_for(node, peer) &&
-        (job = job_allocate(node, part->fixed.job, PHASE_OPENING, now_ns)) != NULL) {
+        (job = job_allocate(node, part->job, PHASE_OPENING, now_ns)) != NULL) {
         job->source_peer = peer;
-        on_new_part(node, job, part, now_ns);
+        on_new_part(node, job, offer, now_ns);
         return;
     }
-    site_post_confirm(node, peer, part->fixed.job, part->fixed.epoch, CONFIRM_REFUSED, refusal);
+    site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_REFUSED, refusal);
 }
 
 void site_on_opened(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)

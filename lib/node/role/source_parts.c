@@ -90,23 +90,23 @@ static uint32_t tree_mtu(const struct job *job)
     return mtu;
 }
 
-static void fill_part(const struct job *job, uint16_t node, struct control_part *part)
+/* The place of a node of the request in a tree. */
+static void fill_tree(const struct job *job, uint8_t stripe, uint16_t node, struct control_tree *message)
 {
     const struct plan_request *request = &job->source->request;
-    const struct plan_tree *tree = &job->source->plan.trees[0];
-    *part = job->part;
+    const struct plan_tree *tree = &job->source->plan.trees[stripe];
+    *message =
+        (struct control_tree){.fixed = {.job = job->id, .epoch = job->epoch, .stripe = stripe, .weight = 1}};
     int parent = plan_parent(tree, node);
-    memset(&part->fixed.parent, 0, sizeof(part->fixed.parent));
     if (parent >= 0)
-        name_copy(part->fixed.parent.text, NAME_BYTES, request->nodes[parent].name);
-    part->fixed.keep = request->nodes[node].receiver;
+        name_copy(message->fixed.parent.text, NAME_BYTES, request->nodes[parent].name);
     uint16_t children[PLAN_CHILDREN_MAX];
     uint16_t count = plan_children(tree, node, children);
-    part->fixed.child_count = (uint8_t)count;
-    memset(part->children, 0, sizeof(part->children));
+    message->fixed.child_count = (uint8_t)count;
     for (uint16_t index = 0; index < count; index++) {
-        name_copy(part->children[index].name.text, NAME_BYTES, request->nodes[children[index]].name);
-        part->children[index].rate_bps = plan_edge_rate_bps(&job->source->plan, 0, children[index]);
+        struct wire_child *child = &message->children[index];
+        name_copy(child->name.text, NAME_BYTES, request->nodes[children[index]].name);
+        child->rate_bps = plan_edge_rate_bps(&job->source->plan, stripe, children[index]);
     }
 }
 
@@ -182,6 +182,7 @@ static bool fill_common(const struct node *node, struct job *job, struct err *er
     fixed->block_symbols = geometry_block_symbols_for(fixed->symbol_bytes);
     fixed->job = job->id;
     fixed->epoch = job->epoch;
+    fixed->stripes = (uint8_t)job->source->plan.tree_count;
     fixed->modified_ns = job->source->modified_ns;
     fixed->mode = job->disk.open.mode;
     name_copy(fixed->source.text, NAME_BYTES, node->config.name);
@@ -202,35 +203,35 @@ static bool fill_common(const struct node *node, struct job *job, struct err *er
 static bool send_part(struct node *node, struct job *job, uint16_t index, struct err *err)
 {
     struct source *source = job->source;
-    struct control_part part;
-    fill_part(job, index, &part);
+    struct control_part part = job->part;
+    part.fixed.keep = source->request.nodes[index].receiver;
     if (!post_fits(CONTROL_PART, &part))
         return err_set(err, "the part of %s does not fit one message", source->request.nodes[index].name);
     struct site *site = &source->sites[source->request_site[index] - 1];
-    if (!post(node, site->peer, CONTROL_PART, &part))
-        return err_set(err, "the message queue to %s is full", site->name);
-    site->has_part = true;
-    return true;
+    bool told = post(node, site->peer, CONTROL_PART, &part);
+    site->has_part = site->has_part || told;
+    for (uint8_t stripe = 0; stripe < part.fixed.stripes && told; stripe++) {
+        struct control_tree tree;
+        fill_tree(job, stripe, index, &tree);
+        told = post(node, site->peer, CONTROL_TREE, &tree);
+    }
+    return told || err_set(err, "the message queue to %s is full", site->name);
 }
 
 bool source_distribute(struct node *node, struct job *job, struct err *err)
 {
     struct source *source = job->source;
-    if (source->plan.tree_count != 1)
-        return err_set(err, "the plan has %u trees, this node sends one", source->plan.tree_count);
     if (!fill_common(node, job, err))
         return false;
-    struct control_part own, common = job->part;
-    fill_part(job, 0, &own);
-    job->part = own;
+    struct control_tree own[CONTROL_STRIPES_MAX];
+    for (uint8_t stripe = 0; stripe < job->part.fixed.stripes; stripe++)
+        fill_tree(job, stripe, 0, &own[stripe]);
     bool endless = job->kind->endless;
-    if (!job_install(node, job, err) || !job_open_object(node, job, !endless, endless, err))
+    if (!trees_install(node, job, own, err) || !job_open_object(node, job, !endless, endless, err))
         return false;
-    job->part = common;
     for (uint16_t index = 1; index < source->request.node_count; index++)
         if (!send_part(node, job, index, err))
             return false;
-    job->part = own;
     controls_tell_sites(node, job);
     return true;
 }

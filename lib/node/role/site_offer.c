@@ -1,0 +1,51 @@
+/* Parts as sources tell them: what is told is kept here until the last tree has come. */
+#include "node/role/site.h"
+
+void site_end_offer(struct node *node, uint16_t peer)
+{
+    node->offers[peer].open = false;
+}
+
+static void refuse(struct node *node, uint16_t peer, const char *text)
+{
+    const struct wire_part *part = &node->offers[peer].part.fixed;
+    site_end_offer(node, peer);
+    site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_REFUSED, text);
+}
+
+void site_on_part(struct node *node, uint16_t peer, const struct control_part *part)
+{
+    struct offer *offer = &node->offers[peer];
+    if (offer->open)
+        refuse(node, peer, "another part came before the trees of this one");
+    offer->open = true;
+    offer->told = 0;
+    offer->part = *part;
+}
+
+bool site_on_tree(struct node *node, uint16_t peer, const struct control_tree *tree, uint64_t now_ns)
+{
+    struct offer *offer = &node->offers[peer];
+    const struct wire_part *part = &offer->part.fixed;
+    uint32_t stripe = tree->fixed.stripe;
+    if (!offer->open || part->job != tree->fixed.job || part->epoch != tree->fixed.epoch)
+        return false;
+    if (stripe >= part->stripes || (offer->told >> stripe & 1) != 0) {
+        refuse(node, peer,
+               stripe >= part->stripes ? "more trees than it has stripes" : "a tree is there twice");
+        return true;
+    }
+    offer->trees[stripe] = *tree;
+    offer->told |= (uint8_t)(1u << stripe);
+    if (offer->told == (1u << part->stripes) - 1) {
+        site_end_offer(node, peer);
+        site_take_offer(node, peer, offer, now_ns);
+    }
+    return true;
+}
+
+void site_on_offer_closed(struct node *node, uint16_t peer, uint32_t job)
+{
+    if (node->offers[peer].part.fixed.job == job)
+        site_end_offer(node, peer);
+}
