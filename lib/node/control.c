@@ -32,6 +32,7 @@ static bool on_measurement(struct node *node, struct peer *peer, const uint8_t *
     struct control_measurement report;
     if (control_measurement_decode(body, length, &report) != WIRE_OK)
         return false;
+    source_take_records(node, peer->index, &report, now_ns);
     struct job *job = job_of_source(node, report.fixed.job);
     if (job != NULL)
         source_on_measurement(node, job, peer->index, &report, now_ns);

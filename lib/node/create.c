@@ -7,6 +7,7 @@
 #include "node/kind/stream.h"
 #include "node/node.h"
 #include "node/peer/measure.h"
+#include "node/peer/path_table.h"
 #include "node/role/manifest.h"
 #include "node/role/site.h"
 #include "node/role/source.h"
@@ -31,6 +32,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(config->peer_count * sizeof(struct peer));
     bytes += arena_need(config->peer_count * sizeof(struct flow));
     bytes += arena_need(sizeof(struct measure));
+    bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
@@ -50,6 +52,8 @@ static void allocate(struct node *node, struct arena *arena)
     node->peers = arena_alloc(arena, node->peer_count * sizeof(struct peer));
     node->flows = arena_alloc(arena, node->peer_count * sizeof(struct flow));
     node->measure = arena_alloc(arena, sizeof(struct measure));
+    node->paths = arena_alloc(arena, sizeof(struct path_table));
+    path_table_init(node->paths, (uint16_t)(node->peer_count + 1), arena);
     node->jobs = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job));
     node->streams = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job_stream));
     node->sources = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct source));

@@ -49,6 +49,7 @@ struct node {
     uint8_t session_peer[256]; /* low byte of a session to us → peer; UINT8_MAX: none has it */
     struct node_port *ports;   /* NODE_PORTS_MAX */
     struct measure *measure;
+    struct path_table *paths;
     /* room job: NODE_JOBS_MAX slots; the ids once more, side by side, for the way of a data packet */
     struct job *jobs;
     uint32_t job_ids[NODE_JOBS_MAX];

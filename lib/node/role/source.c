@@ -108,7 +108,6 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
         return err_set(err, "job '%s': %d jobs are running already", spec->name, NODE_JOBS_MAX);
     job->source = &node->sources[job->slot];
     memset(job->source, 0, sizeof(*job->source));
-    memset(job->source->rtt_us, 0xff, sizeof(job->source->rtt_us));
     job->kind = spec->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
     job->source_peer = PEER_SELF;
     job->source->spec = *spec;

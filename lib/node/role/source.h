@@ -1,4 +1,4 @@
-/* What only the source of a job has: the specification, its sites, what was measured, the plan. */
+/* What only the source of a job has: the specification, its sites, the plan. */
 #pragma once
 
 #include "ctl/job_spec.h"
@@ -61,11 +61,8 @@ struct source {
     struct site sites[PLAN_NODES_MAX];
     struct plan_request request;
     struct plan plan;
-    uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → index into the matrices below */
-    /* What was measured: 0 is the source, site i stands at i + 1. */
-    uint32_t rtt_us[PLAN_NODES_MAX][PLAN_NODES_MAX];
-    uint16_t path_mtu[PLAN_NODES_MAX][PLAN_NODES_MAX];
-    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX];
+    uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
+    uint64_t known_since_ns;               /* what was learnt of paths before counts as not known */
     uint16_t source_reports;
     bool source_measured;
     bool digest_asked, digest_known; /* of all block hashes, see manifest.h */
@@ -92,8 +89,15 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* ---- source_parts.c: from measurements to a request, and from a validated plan to parts ---- */
-bool source_make_request(struct job *job, struct err *err);
+/* ---- source_records.c: the node's table of paths (peer/path_table.h) ---- */
+/* What a peer, or this node (PEER_SELF), has measured, whatever has become of the job that asked for it. */
+void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,
+                         uint64_t now_ns);
+/* What is known of the request's nodes and of the paths between them. */
+void source_fill_request(const struct node *node, struct job *job);
+
+/* ---- source_parts.c: a job as a request, and from a validated plan to parts ---- */
+bool source_make_request(const struct node *node, struct job *job, struct err *err);
 bool source_distribute(struct node *node, struct job *job, struct err *err);
 
 /* ---- source_plan.c: planning and distributing ---- */

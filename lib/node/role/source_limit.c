@@ -22,9 +22,9 @@ const struct site *source_site_of_node(const struct job *job, uint16_t node)
 
 uint16_t source_node_of_site(const struct job *job, const struct site *site)
 {
-    uint16_t matrix = (uint16_t)(site - job->source->sites + 1);
+    uint16_t wanted = (uint16_t)(site - job->source->sites + 1);
     for (uint16_t node = 1; node < job->source->request.node_count; node++)
-        if (job->source->request_site[node] == matrix)
+        if (job->source->request_site[node] == wanted)
             return node;
     return PEER_NONE;
 }

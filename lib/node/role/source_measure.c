@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <string.h>
 
 #include "node/peer/measure.h"
 #include "node/peer/post.h"
@@ -24,18 +23,10 @@ static void ask_sites(struct node *node, struct job *job)
 
 void source_start_measuring(struct node *node, struct job *job)
 {
+    uint64_t age_ns = job->source->spec.measure_age_ns;
+    job->source->known_since_ns = node->now_ns > age_ns ? node->now_ns - age_ns : 0;
     source_enter(node, job, PHASE_MEASURING, core_lived_ns(node) + node->config.measure_timeout_ns);
     ask_sites(node, job);
-}
-
-static uint16_t matrix_index(const struct node *node, struct job *job, const char *name)
-{
-    if (strcmp(name, node->config.name) == 0)
-        return 0;
-    for (uint16_t index = 0; index < job->source->site_count; index++)
-        if (strcmp(name, job->source->sites[index].name) == 0)
-            return (uint16_t)(index + 1);
-    return UINT16_MAX;
 }
 
 void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
@@ -44,17 +35,6 @@ void source_on_measurement(struct node *node, struct job *job, uint16_t peer,
     struct site *site = peer == PEER_SELF ? NULL : source_site(job, peer);
     if (job->phase != PHASE_MEASURING || (peer != PEER_SELF && site == NULL))
         return;
-    uint16_t from = site == NULL ? 0 : (uint16_t)(site - job->source->sites + 1);
-    for (uint16_t index = 0; index < report->fixed.count; index++) {
-        const struct wire_measured *entry = &report->peers[index];
-        uint16_t to = matrix_index(node, job, entry->peer.text);
-        if (to == UINT16_MAX)
-            continue;
-        job->source->rtt_us[from][to] = entry->rtt_min_us;
-        job->source->path_mtu[from][to] = entry->mtu;
-    }
-    job->source->up_bps[from] = report->fixed.up_bps;
-    job->source->down_bps[from] = report->fixed.down_bps;
     uint16_t *reports = site == NULL ? &job->source->source_reports : &site->reports;
     *reports = (uint16_t)(*reports + report->fixed.count);
     bool whole = *reports >= report->fixed.total;
@@ -72,6 +52,7 @@ void source_on_own_measurement(struct node *node, struct job *job, uint64_t now_
     bool more = true;
     while (more) {
         more = measure_report(node, job->id, now_ns, &next, &report);
+        source_take_records(node, PEER_SELF, &report, now_ns);
         source_on_measurement(node, job, PEER_SELF, &report, now_ns);
     }
 }

@@ -40,18 +40,16 @@ static bool order_given(struct job *job, struct err *err)
     return true;
 }
 
-static void add_node(struct job *job, const char *name, uint16_t matrix, bool receiver)
+static void add_node(struct job *job, const char *name, uint16_t site, bool receiver)
 {
     struct plan_request *request = &job->source->request;
-    job->source->request_site[request->node_count] = matrix;
+    job->source->request_site[request->node_count] = site;
     struct plan_node *node = &request->nodes[request->node_count++];
     name_copy(node->name, sizeof(node->name), name);
-    node->up_bps = job->source->up_bps[matrix];
-    node->down_bps = job->source->down_bps[matrix];
     node->receiver = receiver;
 }
 
-bool source_make_request(struct job *job, struct err *err)
+bool source_make_request(const struct node *node, struct job *job, struct err *err)
 {
     struct plan_request *request = &job->source->request;
     plan_request_init(request);
@@ -67,10 +65,7 @@ bool source_make_request(struct job *job, struct err *err)
         if (job->source->sites[index].included)
             add_node(job, job->source->sites[index].name, (uint16_t)(index + 1),
                      job->source->sites[index].receiver);
-    for (uint16_t from = 0; from < request->node_count; from++)
-        for (uint16_t to = 0; to < request->node_count; to++)
-            request->paths[from][to].rtt_us =
-                job->source->rtt_us[job->source->request_site[from]][job->source->request_site[to]];
+    source_fill_request(node, job);
     if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
         return false;
     return plan_request_validate(request, err);
@@ -82,10 +77,10 @@ static uint32_t tree_mtu(const struct job *job)
     uint32_t mtu = UINT16_MAX;
     const struct plan_tree *tree = &job->source->plan.trees[0];
     for (uint16_t index = 0; index < tree->edge_count; index++) {
-        uint16_t from = job->source->request_site[tree->edges[index].from];
-        uint16_t to = job->source->request_site[tree->edges[index].to];
-        if (job->source->path_mtu[from][to] != 0)
-            mtu = MIN(mtu, (uint32_t)job->source->path_mtu[from][to]);
+        const struct plan_edge *edge = &tree->edges[index];
+        uint16_t path_mtu = job->source->request.paths[edge->from][edge->to].mtu;
+        if (path_mtu != 0)
+            mtu = MIN(mtu, (uint32_t)path_mtu);
     }
     return mtu;
 }

@@ -1,0 +1,44 @@
+/* Measurements into the node's table of paths, and out of it into a job's request. */
+#include "node/peer/path_table.h"
+#include "node/role/source.h"
+
+/* UINT16_MAX: none that this node is configured with. */
+static uint16_t table_site(const struct node *node, const char *name)
+{
+    uint16_t peer = peer_find(node, name);
+    if (peer == PEER_NONE)
+        return UINT16_MAX;
+    return peer == PEER_SELF ? PATH_SITE_SELF : (uint16_t)(peer + 1);
+}
+
+void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,
+                         uint64_t now_ns)
+{
+    uint16_t from = peer == PEER_SELF ? PATH_SITE_SELF : (uint16_t)(peer + 1);
+    path_table_set_site(
+        node->paths, from,
+        &(struct path_site){.up_bps = report->fixed.up_bps, .down_bps = report->fixed.down_bps});
+    for (uint16_t index = 0; index < report->fixed.count; index++) {
+        const struct wire_measured *entry = &report->peers[index];
+        uint16_t to = table_site(node, entry->peer.text);
+        if (to != UINT16_MAX && to != from)
+            path_table_set_measured(node->paths, from, to, entry->rtt_min_us, entry->mtu, now_ns);
+    }
+}
+
+void source_fill_request(const struct node *node, struct job *job)
+{
+    struct plan_request *request = &job->source->request;
+    uint16_t site_of[PLAN_NODES_MAX];
+    for (uint16_t index = 0; index < request->node_count; index++) {
+        struct plan_node *filled = &request->nodes[index];
+        site_of[index] = table_site(node, filled->name);
+        const struct path_site *site = path_table_site(node->paths, site_of[index]);
+        filled->up_bps = site->up_bps;
+        filled->down_bps = site->down_bps;
+    }
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            request->paths[from][to] =
+                path_table_path(node->paths, site_of[from], site_of[to], job->source->known_since_ns);
+}

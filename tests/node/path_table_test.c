@@ -1,0 +1,148 @@
+/* What is known of paths: the table, and the request of a job that is filled from it. */
+#include "check.h"
+#include "node/core/core.h"
+#include "node/peer/path_table.h"
+
+#define COUNT 3
+
+static struct path_table table;
+static uint8_t memory[4096] __attribute__((aligned(ARENA_ALIGN)));
+
+static void make_table(void)
+{
+    struct arena arena;
+    assert_true(path_table_bytes(COUNT) <= sizeof(memory));
+    memset(memory, 0xa5, sizeof(memory));
+    arena_init(&arena, memory, path_table_bytes(COUNT));
+    path_table_init(&table, COUNT, &arena);
+    assert_int_equal(arena.used, arena.size);
+}
+
+static void path_table__knows_nothing_at_first(void **state)
+{
+    (void)state;
+    make_table();
+    for (uint16_t from = 0; from < COUNT; from++) {
+        assert_int_equal(path_table_site(&table, from)->up_bps, 0);
+        for (uint16_t to = 0; to < COUNT; to++) {
+            struct plan_path path = path_table_path(&table, from, to, 0);
+            assert_int_equal(path.rtt_us, PLAN_RTT_UNKNOWN);
+            assert_int_equal(path.mtu, 0);
+        }
+    }
+}
+
+static void path_table__measurements_age(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t since_ns;
+        bool known;
+    } rows[] = {{0, true}, {999, true}, {1000, true}, {1001, false}, {UINT64_MAX, false}};
+    make_table();
+    path_table_set_measured(&table, 1, 2, 70000, 1400, 1000);
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct plan_path path = path_table_path(&table, 1, 2, rows[row].since_ns);
+        assert_int_equal(path.rtt_us, rows[row].known ? 70000 : PLAN_RTT_UNKNOWN);
+        assert_int_equal(path.mtu, rows[row].known ? 1400 : 0);
+    }
+    assert_int_equal(path_table_path(&table, 2, 1, 0).rtt_us, PLAN_RTT_UNKNOWN);
+}
+
+static void path_table__newer_ones_replace(void **state)
+{
+    (void)state;
+    make_table();
+    path_table_set_measured(&table, 0, 1, 70000, 1400, 1000);
+    path_table_set_measured(&table, 0, 1, 60000, 1500, 2000);
+    assert_int_equal(path_table_path(&table, 0, 1, 1500).rtt_us, 60000);
+    /* no answer any more */
+    path_table_set_measured(&table, 0, 1, PLAN_RTT_UNKNOWN, 1500, 3000);
+    assert_int_equal(path_table_path(&table, 0, 1, 0).rtt_us, PLAN_RTT_UNKNOWN);
+    path_table_set_site(&table, 2, &(struct path_site){.up_bps = 5, .down_bps = 6});
+    assert_int_equal(path_table_site(&table, 2)->up_bps, 5);
+    assert_int_equal(path_table_site(&table, 1)->up_bps, 0);
+}
+
+static const struct plan_request *request_of(const char *job)
+{
+    const struct node_job_view *view = world_view(&world, 0, job);
+    assert_non_null(view);
+    return &view->request;
+}
+
+static void node_job__request_tells_paths_and_interfaces(void **state)
+{
+    (void)state;
+    world_init(&world, 3, 1);
+    for (uint16_t node = 0; node < 3; node++) {
+        world.nodes[node].config.ports[0].rate_bps = 100000000 * (node + 1ULL);
+        world.nodes[node].config.ports[0].down_bps = 70000000 * (node + 1ULL);
+    }
+    world.nodes[1].config.ports[0].mtu = 1400;
+    start_all();
+    world_run_until(&world, 3 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 15 * NS_PER_S);
+    const struct plan_request *request = request_of("j");
+    assert_int_equal(request->node_count, 3);
+    for (uint16_t from = 0; from < 3; from++) {
+        assert_int_equal(request->nodes[from].up_bps, 100000000 * (from + 1ULL));
+        assert_int_equal(request->nodes[from].down_bps, 70000000 * (from + 1ULL));
+        for (uint16_t to = 0; to < 3; to++) {
+            const struct plan_path *path = &request->paths[from][to];
+            if (from == to)
+                continue;
+            assert_in_range(path->rtt_us, 2 * world.delay_ns / 1000, 2 * world.delay_ns / 1000 + 500);
+            assert_int_equal(path->mtu, from == 1 || to == 1 ? 1400 : 1500);
+            assert_int_equal(path->avb_kbps, 0);
+            assert_int_equal(path->loss_ppm, 0);
+        }
+    }
+    world_end(&world);
+}
+
+/* n1 does not know n2, and so measures nothing; what n0 has learnt otherwise serves its jobs until it is too old. */
+static void node_job__request_tells_what_others_learnt(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t age_ns, after_ns;
+        bool known;
+    } rows[] = {{"same", 10 * NS_PER_S, 0, true},
+                {"anew", 0, NS_PER_MS, false},
+                {"late", 10 * NS_PER_S, 20 * NS_PER_S, false},
+                {"older", 60 * NS_PER_S, 20 * NS_PER_S, true}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 3, 1);
+        world.nodes[1].config.peer_count = 1;
+        start_all();
+        world_run_until(&world, 3 * NS_PER_S);
+        path_table_set_measured(world.nodes[0].node->paths, 1, 2, 12345, 1300, world.now_ns);
+        world_run_until(&world, world.now_ns + rows[row].after_ns);
+        struct job_spec spec = world_job(&world, rows[row].name);
+        spec.metric = PLAN_METRIC_STAR;
+        spec.measure_age_ns = rows[row].age_ns;
+        run_job_at(0, &spec);
+        run_until_over(0, rows[row].name, 15 * NS_PER_S);
+        assert_state(0, rows[row].name, JOB_DONE);
+        const struct plan_path *path = &request_of(rows[row].name)->paths[1][2];
+        assert_int_equal(path->rtt_us, rows[row].known ? 12345 : PLAN_RTT_UNKNOWN);
+        assert_int_equal(path->mtu, rows[row].known ? 1300 : 0);
+        world_end(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(path_table__knows_nothing_at_first),
+        cmocka_unit_test(path_table__measurements_age),
+        cmocka_unit_test(path_table__newer_ones_replace),
+        cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
+        cmocka_unit_test(node_job__request_tells_what_others_learnt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
