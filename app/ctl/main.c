@@ -10,6 +10,7 @@
 #include "ctl/command.h"
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
+#include "app/ctl/job_plan.h"
 #include "app/ctl/input.h"
 
 #define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
@@ -32,7 +33,9 @@ static void print_usage(FILE *stream)
             "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
             "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
             "only\n"
-            "starts it. show plan --dot and --svg draw the plan of the newest job. A job with object: "
+            "starts it. show plan --dot and --svg draw the plan of the newest job, and so does job plan "
+            "FILE, which sends\n"
+            "nothing (--dry-run is the same). A job with object: "
             "{stream: \"-\"} sends the standard input.\n\n"
             "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
             "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
@@ -178,6 +181,33 @@ static int job_run(const struct options *options, const struct command_words *wo
     return feeds ? send_fed(options, request, spec.name) : send_job(options, request, spec.name, wait, false);
 }
 
+/* "show plan" of a job that is planned for it; the option is that of show plan. */
+static int job_plan(const struct options *options, const struct command_words *words)
+{
+    static struct job_spec spec;
+    char absolute[PATH_MAX];
+    enum ctl_show what = options->option != NULL && is_plan_option(options->option)
+                             ? ctl_show_find(options->option + 2)
+                             : CTL_SHOW_plan;
+    char *text = read_job(words->arguments[0], &spec);
+    if (text == NULL || realpath(words->arguments[0], absolute) == NULL) {
+        free(text);
+        return EXIT_USAGE;
+    }
+    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
+                                absolute, "text", text, "json", options->json);
+    free(text);
+    struct client client;
+    int result = client_open(&client, options->socket);
+    if (result != EXIT_OK) {
+        json_decref(request);
+        return result;
+    }
+    result = job_plan_print(&client, request, spec.name, what, options->json);
+    client_close(&client);
+    return result;
+}
+
 static int job_watch(const struct options *options, const struct command_words *words)
 {
     struct client client;
@@ -200,8 +230,8 @@ static int help(const struct options *options, const struct command_words *words
 
 /* Those that are more than a request. */
 static int (*const special[COMMAND_COUNT])(const struct options *, const struct command_words *) = {
-    [COMMAND_SHOW] = show, [COMMAND_JOB_RUN] = job_run, [COMMAND_JOB_WATCH] = job_watch,
-    [COMMAND_HELP] = help, [COMMAND_HELP_JOB] = help,
+    [COMMAND_SHOW] = show,           [COMMAND_JOB_RUN] = job_run, [COMMAND_JOB_PLAN] = job_plan,
+    [COMMAND_JOB_WATCH] = job_watch, [COMMAND_HELP] = help,       [COMMAND_HELP_JOB] = help,
 };
 
 /* The command as one line; false: too long. */
@@ -218,6 +248,7 @@ static bool join(const struct options *options, char line[LINE_BYTES])
 static bool option_fits(const char *option, enum command_kind kind)
 {
     return option == NULL || (kind == COMMAND_SHOW && is_plan_option(option)) ||
+           (kind == COMMAND_JOB_PLAN && (is_plan_option(option) || strcmp(option, "--dry-run") == 0)) ||
            (kind == COMMAND_JOB_RUN && (strcmp(option, "--no-wait") == 0 || strcmp(option, "--wait") == 0));
 }
 

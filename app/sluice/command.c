@@ -104,6 +104,7 @@ static void run_job(struct app *app, const struct command *command, struct comma
         return;
     }
     struct err err;
+    spec->dry_run = command->words.kind == COMMAND_JOB_PLAN;
     if (!resolve_input(command, spec, reply))
         return;
     if (command->caller != NULL && !outgoing_permits(&app->config, command->caller, spec, &err)) {
@@ -173,6 +174,7 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_show(app, command, CTL_SHOW_manifest, arguments[0], reply);
         return;
     case COMMAND_JOB_RUN:
+    case COMMAND_JOB_PLAN:
         run_job(app, command, reply);
         return;
     case COMMAND_JOB_CANCEL:

@@ -76,8 +76,8 @@ static bool request_parse(const json_t *object, struct command *command)
             return reply.ok = false;
         }
     }
-    return command->words.kind != COMMAND_JOB_RUN || command->text != NULL ||
-           request_fail("job run: the text of the job file is missing");
+    bool takes_file = command->words.kind == COMMAND_JOB_RUN || command->words.kind == COMMAND_JOB_PLAN;
+    return !takes_file || command->text != NULL || request_fail("the text of the job file is missing");
 }
 
 /* The reply as a line, to be freed; NULL: there is no memory for it. */

@@ -63,5 +63,6 @@ struct job_spec {
     uint64_t measure_ns;     /* how long to measure before planning … */
     uint64_t measure_age_ns; /* … what is unknown or older than this */
     bool fed;                /* stream: `file` is the socket of a client that tells the end; of no job file */
+    bool dry_run;            /* ends once it is planned; of no job file */
     struct rights rights;    /* with which `file` is read; of no job file: whoever takes the job knows */
 };

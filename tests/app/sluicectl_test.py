@@ -102,6 +102,22 @@ class Sluicectl(unittest.TestCase):
         self.assertEqual(self.expect(0, "show", "plan", "--dot").stdout, "digraph plan {}\n")
         self.assertEqual(self.appliance.requests[0]["what"], "dot")
 
+    def test_plan(self):
+        shown = {"ok": True, "text": "a\n└── b"}
+        for option, word in ((None, "plan"), ("--dry-run", "plan"), ("--svg", "svg")):
+            self.serve(ACCEPTED, jobs(job("planning", [], 1)), jobs(job("done", [site("b", "pending")], 2)), shown)
+            words = ["job", "plan", self.file] + ([option] if option else [])
+            self.assertEqual(self.expect(0, *words).stdout, "a\n└── b\n")
+            self.assertEqual(self.appliance.requests[0]["command"], "job plan")
+            self.assertEqual(self.appliance.requests[-1],
+                             {"command": "show", "what": word, "json": False, "job": "j1"})
+            self.appliance.listener.close()
+            os.unlink(self.path)
+
+    def test_plan_failed(self):
+        self.serve(ACCEPTED, jobs(job("failed", [], 1, "planner: no way to b")))
+        self.assertIn("job j1: failed: planner: no way to b", self.expect(1, "job", "plan", self.file).stderr)
+
     def test_cancel(self):
         self.serve({"ok": True, "text": "cancelled"})
         self.expect(0, "job", "cancel", "j1")

@@ -157,6 +157,26 @@ static void node_show__plan_as_a_picture(void **state)
     world_end(&world);
 }
 
+/* A plan as the job's own would be, no object opened at a site, no message but for measuring and the end. */
+static void node_job__that_is_only_planned(void **state)
+{
+    (void)state;
+    start_all(3, 1);
+    struct job_spec spec = world_job(&world, "j");
+    spec.dry_run = true;
+    world_run_until(&world, 2 * NS_PER_S);
+    struct err err;
+    assert_true(world_run_job(&world, &spec, &err));
+    struct node_job_view *view = world_finish_job(&world, 30 * NS_PER_S);
+    assert_int_equal(view->state, JOB_DONE);
+    assert_string_equal(view->text, "planned; nothing was sent");
+    assert_int_equal(view->plan.tree_count, 1);
+    world_run_until(&world, world.now_ns + 5 * NS_PER_S);
+    assert_int_equal(world_counter(&world, 0, "tx_data"), 0);
+    assert_int_equal(node_job_count(world.nodes[1].node), 0);
+    world_end(&world);
+}
+
 static const char *shown_manifest(const char *job)
 {
     static char text[CTL_REPLY_BYTES];
@@ -522,6 +542,7 @@ int main(void)
         cmocka_unit_test(node_job__starts_within_two_round_trips),
         cmocka_unit_test(node_job__measures_what_is_too_old),
         cmocka_unit_test(node_show__plan_as_a_picture),
+        cmocka_unit_test(node_job__that_is_only_planned),
         cmocka_unit_test(node_job__leaves_a_manifest),
         cmocka_unit_test(node_job__manifest_that_cannot_be_written),
         cmocka_unit_test(node_job__manifest_folder_that_hangs),

@@ -27,6 +27,11 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
     }
     job->source->plan = *plan;
     node->plan_requests_due &= ~(1u << job->slot);
+    if (job->source->spec.dry_run) {
+        name_copy(job->text, sizeof(job->text), "planned; nothing was sent");
+        source_end(node, job, JOB_DONE, CLOSE_DONE, now_ns);
+        return;
+    }
     source_enter(node, job, PHASE_DISTRIBUTING, core_lived_ns(node) + node->config.distribute_timeout_ns);
     if (!source_distribute(node, job, &err))
         source_fail(node, job, now_ns, "%s", err.text);
