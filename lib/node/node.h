@@ -75,8 +75,9 @@ struct node_job_view {
     uint64_t first_data_ns;                    /* departure of its first data packet here */
     char text[CONTROL_TEXT_BYTES];             /* why it failed */
     char note[DISK_TEXT_BYTES];                /* what of a directory is not kept, with counts */
-    struct plan plan;
-    struct plan_request request;
+    /* The node's own, until its next call; NULL where it is not the source. */
+    const struct plan *plan;
+    const struct plan_request *request;
     uint16_t site_count;
     struct node_site_view sites[PLAN_NODES_MAX];
 };

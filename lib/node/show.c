@@ -49,7 +49,7 @@ static void report_limited_share(struct report *report, const struct node_edge_v
 /* Of the jobs that begin here: which edge limits each site, wherever that edge is. */
 static void show_limits(const struct node *node, struct report *report)
 {
-    struct node_job_view view; /* some 45 KiB, one at a time */
+    struct node_job_view view; /* large, one at a time */
     report_table(report, "sites");
     for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
         for (uint16_t number = 0; number < view.site_count; number++) {
@@ -155,22 +155,22 @@ static void report_sites(struct report *report, const struct node_job_view *view
 static void report_tree(struct report *report, const struct node_job_view *view)
 {
     char text[8192] = "";
-    if (view->plan.tree_count > 0)
-        plan_draw(&view->plan.trees[0], view->request.nodes, view->request.node_count, view->request.source,
+    if (view->plan->tree_count > 0)
+        plan_draw(&view->plan->trees[0], view->request->nodes, view->request->node_count, view->request->source,
                   text, sizeof(text));
     report_text(report, "tree", text);
     report_object(report, "plan");
-    report_u64(report, "epoch", view->plan.epoch);
-    report_u64(report, "rate_bps", view->plan.rate_bps);
-    report_u64(report, "bound_bps", view->plan.bound_bps);
-    report_u64(report, "delay_us", view->plan.delay_us);
+    report_u64(report, "epoch", view->plan->epoch);
+    report_u64(report, "rate_bps", view->plan->rate_bps);
+    report_u64(report, "bound_bps", view->plan->bound_bps);
+    report_u64(report, "delay_us", view->plan->delay_us);
     report_object_end(report);
 }
 
 static void show_jobs(const struct node *node, struct report *report, const char *only, bool with_sites,
                       uint64_t now_ns)
 {
-    struct node_job_view view; /* some 45 KiB, one at a time */
+    struct node_job_view view; /* large, one at a time */
     report_table(report, "jobs");
     for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
         if (only[0] != '\0' && strcmp(only, view.name) != 0)

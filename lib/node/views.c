@@ -78,8 +78,8 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     name_copy(view->note, sizeof(view->note), job->note);
     if (job->source == NULL)
         return true;
-    view->plan = job->source->plan;
-    view->request = job->source->request;
+    view->plan = &job->source->plan;
+    view->request = &job->source->request;
     for (uint16_t site = 0; site < job->source->site_count; site++) {
         if (!job->source->sites[site].receiver)
             continue;

@@ -99,8 +99,8 @@ static void gather_job(struct sim *sim, uint16_t index, struct result_job *resul
     if (viewed) {
         result->state = view->state;
         name_copy(result->text, sizeof(result->text), view->text);
-        result->plan = view->plan;
-        result->request = view->request;
+        result->plan = *view->plan;
+        result->request = *view->request;
         if (view->running_ns != 0)
             result->running_ns = elapsed_ns(clock_virtual(clock, view->running_ns), job->start_ns);
         if (view->first_data_ns != 0)

@@ -170,7 +170,7 @@ static void node_job__that_is_only_planned(void **state)
     struct node_job_view *view = world_finish_job(&world, 30 * NS_PER_S);
     assert_int_equal(view->state, JOB_DONE);
     assert_string_equal(view->text, "planned; nothing was sent");
-    assert_int_equal(view->plan.tree_count, 1);
+    assert_int_equal(view->plan->tree_count, 1);
     world_run_until(&world, world.now_ns + 5 * NS_PER_S);
     assert_int_equal(world_counter(&world, 0, "tx_data"), 0);
     assert_int_equal(node_job_count(world.nodes[1].node), 0);

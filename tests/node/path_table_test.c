@@ -68,7 +68,7 @@ static const struct plan_request *request_of(const char *job)
 {
     const struct node_job_view *view = world_view(&world, 0, job);
     assert_non_null(view);
-    return &view->request;
+    return view->request;
 }
 
 static void node_job__request_tells_paths_and_interfaces(void **state)
