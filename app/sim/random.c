@@ -85,7 +85,7 @@ void random_draw_yaml(const struct random_draw *draw, char text[RANDOM_YAML_BYTE
         "loss: %" PRIu64 "ppb, jitter: %" PRIu64 "ns, reorder: %s}\n"
         "jobs:\n"
         "  - {name: j, source: source, to: all, size: %" PRIu64
-        "B, sparse: true, hash: none, plan: {start: unknown}}\n"
+        "B, sparse: true, hash: none, plan: {metric: rtt, start: unknown}}\n"
         "limit: %" PRIu64 "ns\n"
         "expect: {completed: true}\n",
         draw->seed, draw->index, draw->seed * 1000 + draw->index, buffer_of(draw), draw->rate_bps,
