@@ -5,29 +5,31 @@
 
 size_t auto_bytes(const struct plan_request *request)
 {
-    struct net net = {.count = request->node_count};
-    return request_net_bytes(request->node_count) + choose_bytes(&net);
+    struct net net = {.count = request->node_count, .shared_count = request->shared_count};
+    return request_net_bytes(request) + choose_bytes(&net);
 }
 
-static struct choose_options options_of(const struct plan_request *request)
+static struct choose_options options_of(const struct request_net *from)
 {
+    const struct plan_request *request = from->request;
     double payload = (double)SOLVE_SYMBOL_BYTES / SOLVE_SYMBOL_WIRE_BYTES;
     struct judge_object object = {
         .size_bytes = request->size_bytes,
         .payload_per_wire = payload,
         .rate_cap_bps = request->rate_cap_bps == 0 ? NET_NO_LIMIT : (double)request->rate_cap_bps / payload};
     uint16_t trees_max = request->trees_max == 0 ? AUTO_TREES_MAX : request->trees_max;
-    return (struct choose_options){.pool = {.object = object, .eps = AUTO_EPS, .trees_max = trees_max},
-                                   .pack = true};
+    return (struct choose_options){
+        .pool = {.object = object, .eps = AUTO_EPS, .trees_max = trees_max, .modes = from->modes},
+        .pack = true};
 }
 
 bool auto_plan(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)
 {
-    struct choose_options options = options_of(request);
     struct request_net from;
     struct choice choice;
     size_t mark = arena->used;
     request_net(request, arena, &from);
+    struct choose_options options = options_of(&from);
     bool found = choose(&from.net, &options, arena, &choice, err);
     if (found)
         request_plan(&from, &choice, plan);

@@ -1,8 +1,10 @@
 /* sluice-planner: command line and signals. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "planner/program.h"
+#include "planner/solve.h"
 
 static volatile sig_atomic_t stop;
 
@@ -66,8 +68,15 @@ int main(int argc, char **argv)
         print_help(stderr);
         return PROGRAM_USAGE;
     }
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    if (memory == NULL) {
+        fprintf(stderr, "sluice-planner: %zu MB of memory are missing\n", solve_bytes() / 1000000 + 1);
+        return PROGRAM_NO_PLAN;
+    }
+    struct arena arena;
+    arena_init(&arena, memory, solve_bytes());
     if (offline != NULL)
-        return plan_offline(offline, json);
+        return plan_offline(offline, json, &arena);
     catch_signals();
-    return serve_ring(ring, &stop);
+    return serve_ring(ring, &arena, &stop);
 }

@@ -5,6 +5,7 @@
 
 struct growth {
     const struct plan_request *request;
+    struct plan_pins pins;
     struct plan_tree *tree;
     uint64_t reached; /* nodes in the tree */
     uint64_t missing; /* receivers not yet in it */
@@ -37,7 +38,9 @@ static bool next_edge(const struct growth *growth, struct plan_edge *best)
             continue;
         for (uint16_t to = 0; to < growth->request->node_count; to++) {
             struct plan_edge edge = {from, to};
-            if (!contains(growth->missing, to) || solve_rtt_us(growth->request, from, to) == PLAN_RTT_UNKNOWN)
+            if (!contains(growth->missing, to) ||
+                solve_rtt_us(growth->request, from, to) == PLAN_RTT_UNKNOWN ||
+                !plan_edge_allowed(growth->request, &growth->pins, from, to))
                 continue;
             if (!found || goes_before(growth->request, edge, *best))
                 *best = edge;
@@ -47,13 +50,26 @@ static bool next_edge(const struct growth *growth, struct plan_edge *best)
     return found;
 }
 
-/* Every node in the tree gives room for at least one child, so only unmeasured pairs can stop the growth. */
+/* Whether some node could feed this one if only all pairs were measured. */
+static bool allowed(const struct growth *growth, uint16_t to)
+{
+    for (uint16_t from = 0; from < growth->request->node_count; from++)
+        if (contains(growth->reached, from) && plan_edge_allowed(growth->request, &growth->pins, from, to))
+            return true;
+    return false;
+}
+
+/* Every node in the tree but leaves gives room for at least one child, so only rules and unmeasured pairs can
+ * stop the growth. */
 static bool explain_stop(const struct growth *growth, struct err *err)
 {
     const struct plan_node *nodes = growth->request->nodes;
     uint16_t missing = 0, open = growth->request->source;
     while (!contains(growth->missing, missing))
         missing++;
+    if (!allowed(growth, missing))
+        return err_set(err, "%s can't be reached: leaves, forbidden edges and pins leave nobody to feed it",
+                       nodes[missing].name);
     for (uint16_t node = 0; node < growth->request->node_count; node++)
         if (contains(growth->reached, node) && growth->child_counts[node] < growth->children_max &&
             growth->child_counts[open] == growth->children_max)
@@ -65,6 +81,7 @@ static bool explain_stop(const struct growth *growth, struct err *err)
 bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struct err *err)
 {
     struct growth growth = {.request = request,
+                            .pins = plan_pins(request),
                             .tree = tree,
                             .reached = UINT64_C(1) << request->source,
                             .children_max =

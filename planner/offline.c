@@ -40,6 +40,12 @@ static void print_limit(const struct outcome *outcome, uint16_t index)
     case SOLVE_LIMIT_CAP:
         printf("rate cap");
         break;
+    case SOLVE_LIMIT_PATH:
+        printf("path from %s to %s", name, outcome->request->nodes[limit->to].name);
+        break;
+    case SOLVE_LIMIT_SHARED:
+        printf("shared link %s", outcome->request->shared[limit->node].name);
+        break;
     }
 }
 
@@ -99,7 +105,7 @@ static void print_text(const struct outcome *outcome)
     printf("\n");
 }
 
-enum program_end plan_offline(const char *path, bool json)
+enum program_end plan_offline(const char *path, bool json, struct arena *arena)
 {
     static struct conf_errors errors;
     static struct plan_request request;
@@ -111,7 +117,7 @@ enum program_end plan_offline(const char *path, bool json)
         return PROGRAM_USAGE;
     }
     uint64_t start_us = clock_us();
-    if (!solve(&request, &plan, &info, &err)) {
+    if (!solve(&request, arena, &plan, &info, &err)) {
         fprintf(stderr, "sluice-planner: %s: %s\n", path, err.text);
         return PROGRAM_NO_PLAN;
     }

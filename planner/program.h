@@ -1,8 +1,10 @@
-/* The two things that sluice-planner does, and how it ends. */
+/* The two things that sluice-planner does, and how it ends. Both plan in the arena, of solve_bytes(). */
 #pragma once
 
 #include <signal.h>
 #include <stdbool.h>
+
+#include "base/arena.h"
 
 enum program_end {
     PROGRAM_DONE = 0, /* stopped as asked, or the plan is printed */
@@ -12,7 +14,7 @@ enum program_end {
 
 /* Serves the node of the control ring at `path` until *stop; waits where there is no node, and attaches again
  * when it was restarted. A second planner on the same ring waits as a standby. */
-enum program_end serve_ring(const char *path, const volatile sig_atomic_t *stop);
+enum program_end serve_ring(const char *path, struct arena *arena, const volatile sig_atomic_t *stop);
 
 /* Plans once from a net file and prints the plan. */
-enum program_end plan_offline(const char *path, bool json);
+enum program_end plan_offline(const char *path, bool json, struct arena *arena);

@@ -10,9 +10,10 @@ static uint64_t payload_bps(uint64_t wire_bps)
     return muldiv64(wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
 }
 
-static void add_limit(struct solve_info *info, enum solve_limit_kind kind, uint16_t node)
+static void add_limit(struct solve_info *info, enum solve_limit_kind kind, uint16_t node, uint16_t to)
 {
-    info->limits[info->limit_count++] = (struct solve_limit){kind, node};
+    if (info->limit_count < SOLVE_LIMITS_MAX)
+        info->limits[info->limit_count++] = (struct solve_limit){kind, node, to};
 }
 
 /* What each edge of the tree may take of this node's uplink; all of it where the node has no children. */
@@ -31,6 +32,23 @@ static uint64_t downlink_share_bps(const struct plan_request *request, const str
     return plan_parent(tree, node) < 0 ? UINT64_MAX : request->nodes[node].down_bps;
 }
 
+/* What a path has; all that a link could carry where that is not known. */
+static uint64_t path_bps(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    uint32_t avb_kbps = request->paths[from][to].avb_kbps;
+    return avb_kbps == 0 ? UINT64_MAX : avb_kbps * UINT64_C(1000);
+}
+
+/* What each edge of the tree may take of the shared link. */
+static uint64_t shared_share_bps(const struct plan_request *request, const struct plan_tree *tree,
+                                 uint16_t shared)
+{
+    uint64_t crossings = 0;
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        crossings += request->paths[tree->edges[edge].from][tree->edges[edge].to].shared >> shared & 1;
+    return crossings == 0 ? UINT64_MAX : request->shared[shared].rate_bps / crossings;
+}
+
 static uint64_t interfaces_bps(const struct plan_request *request, const struct plan_tree *tree)
 {
     uint64_t smallest_bps = UINT64_MAX;
@@ -38,6 +56,10 @@ static uint64_t interfaces_bps(const struct plan_request *request, const struct 
         smallest_bps = MIN(smallest_bps, uplink_share_bps(request, tree, node));
         smallest_bps = MIN(smallest_bps, downlink_share_bps(request, tree, node));
     }
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        smallest_bps = MIN(smallest_bps, path_bps(request, tree->edges[edge].from, tree->edges[edge].to));
+    for (uint16_t shared = 0; shared < request->shared_count; shared++)
+        smallest_bps = MIN(smallest_bps, shared_share_bps(request, tree, shared));
     return smallest_bps;
 }
 
@@ -46,10 +68,16 @@ static void list_interfaces(const struct plan_request *request, const struct pla
 {
     for (uint16_t node = 0; node < request->node_count; node++) {
         if (uplink_share_bps(request, tree, node) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_UPLINK, node);
+            add_limit(info, SOLVE_LIMIT_UPLINK, node, 0);
         if (downlink_share_bps(request, tree, node) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_DOWNLINK, node);
+            add_limit(info, SOLVE_LIMIT_DOWNLINK, node, 0);
     }
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        if (path_bps(request, tree->edges[edge].from, tree->edges[edge].to) == tight_bps)
+            add_limit(info, SOLVE_LIMIT_PATH, tree->edges[edge].from, tree->edges[edge].to);
+    for (uint16_t shared = 0; shared < request->shared_count; shared++)
+        if (shared_share_bps(request, tree, shared) == tight_bps)
+            add_limit(info, SOLVE_LIMIT_SHARED, shared, 0);
 }
 
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
@@ -66,7 +94,7 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
     if (info != NULL) {
         info->limit_count = 0;
         if (capped)
-            add_limit(info, SOLVE_LIMIT_CAP, request->source);
+            add_limit(info, SOLVE_LIMIT_CAP, request->source, 0);
         else
             list_interfaces(request, tree, tight_bps, info);
     }
@@ -94,10 +122,18 @@ static void share_out(uint64_t up_bps, uint64_t *wanted_bps, uint16_t count)
         wanted_bps[__builtin_ctz(left)] = up_bps / (uint64_t)__builtin_popcount(open);
 }
 
+/* Who crosses a shared link gets what everybody gets: nobody knows who else may have the rest. */
+static uint64_t edge_most_bps(const struct plan_request *request, uint16_t from, uint16_t to,
+                              uint64_t tight_bps)
+{
+    uint64_t most_bps = MIN(request->nodes[to].down_bps, path_bps(request, from, to));
+    return request->paths[from][to].shared != 0 ? MIN(most_bps, tight_bps) : most_bps;
+}
+
 void solve_edge_rates(const struct plan_request *request, struct plan *plan)
 {
     const struct plan_tree *tree = &plan->trees[0];
-    uint64_t in_bps[PLAN_NODES_MAX] = {0};
+    uint64_t in_bps[PLAN_NODES_MAX] = {0}, tight_bps = interfaces_bps(request, tree);
     uint64_t cap_bps = request->rate_cap_bps == 0
                            ? UINT64_MAX
                            : muldiv64_up(request->rate_cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES);
@@ -111,7 +147,7 @@ void solve_edge_rates(const struct plan_request *request, struct plan *plan)
         if (in_bps[children[0]] != 0)
             continue;
         for (uint16_t child = 0; child < count; child++)
-            rates_bps[child] = MIN(request->nodes[children[child]].down_bps, in_bps[node]);
+            rates_bps[child] = MIN(edge_most_bps(request, node, children[child], tight_bps), in_bps[node]);
         share_out(request->nodes[node].up_bps, rates_bps, count);
         for (uint16_t child = 0; child < count; child++) {
             in_bps[children[child]] = rates_bps[child];

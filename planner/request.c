@@ -8,9 +8,17 @@
 
 #define WHOLE_PPM 1000000
 
-size_t request_net_bytes(uint16_t node_count)
+_Static_assert(NET_SHARED_OF_EDGE >= PLAN_SHARED_MAX, "a path may cross every shared link");
+
+static size_t edges_bytes(uint16_t node_count)
 {
-    return net_bytes(node_count, 0);
+    return arena_need((size_t)node_count * node_count * sizeof(double));
+}
+
+size_t request_net_bytes(const struct plan_request *request)
+{
+    return net_bytes(request->node_count, request->shared_count) + 3 * edges_bytes(request->node_count) +
+           arena_need(request->node_count * sizeof(uint16_t));
 }
 
 static void sort_nodes(const struct plan_request *request, uint16_t *node_of)
@@ -33,35 +41,133 @@ static void set_host(const struct plan_request *request, uint16_t node, struct n
 {
     const struct plan_node *from = &request->nodes[node];
     uint16_t children_max = request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
-    *host = (struct net_host){.up_bps = usable_bps(from->up_bps),
-                              .down_bps = usable_bps(from->down_bps),
-                              .packets_ps = NET_NO_LIMIT,
-                              .window_bytes = NET_NO_LIMIT,
-                              .children_max = children_max,
-                              .distinct_max = PLAN_CHILDREN_MAX,
-                              .receiver = from->receiver && node != request->source};
+    *host =
+        (struct net_host){.up_bps = usable_bps(from->up_bps),
+                          .down_bps = usable_bps(from->down_bps),
+                          .packets_ps = from->packets_ps == 0 ? NET_NO_LIMIT : (double)from->packets_ps,
+                          .window_bytes = from->window_bytes == 0 ? NET_NO_LIMIT : (double)from->window_bytes,
+                          .children_max = from->leaf ? 0 : children_max,
+                          .distinct_max = PLAN_CHILDREN_MAX,
+                          .receiver = from->receiver && node != request->source};
     memcpy(host->name, from->name, NAME_BYTES);
+}
+
+static double smaller(double one, double other)
+{
+    return one < other ? one : other;
+}
+
+static void set_edge(struct request_net *result, const struct plan_pins *pins, uint16_t host, uint16_t to)
+{
+    const struct plan_request *request = result->request;
+    struct net *net = &result->net;
+    uint16_t from_node = result->node_of[host], to_node = result->node_of[to];
+    const struct plan_path *path = &request->paths[from_node][to_node];
+    uint32_t edge = net_edge(net, host, to), rtt_us = solve_rtt_us(request, from_node, to_node);
+    net->rtt_us[edge] = rtt_us == PLAN_RTT_UNKNOWN ? NET_RTT_UNKNOWN : rtt_us;
+    net->loss[edge] = path->loss_ppm / (double)WHOLE_PPM;
+    if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
+        net->path_bps[edge] = 0;
+    else if (path->avb_kbps != 0)
+        net->path_bps[edge] = smaller(net->path_bps[edge], usable_bps(path->avb_kbps * UINT64_C(1000)));
+    for (uint8_t shared = 0; shared < request->shared_count; shared++)
+        if ((path->shared >> shared & 1) != 0)
+            net_cross(net, host, to, shared);
+}
+
+/* ---- what metrics need besides ---- */
+
+/* Where the measurement gave no interval: what mode.h takes without one. */
+static double end_of_interval(uint32_t end_kbps, double unknown_bps, double ends_bps)
+{
+    return end_kbps == 0 ? unknown_bps : smaller(usable_bps(end_kbps * UINT64_C(1000)), ends_bps);
+}
+
+static void set_intervals(const struct request_net *result, double *low_bps, double *high_bps)
+{
+    const struct net *net = &result->net;
+    for (uint16_t host = 0; host < net->count; host++)
+        for (uint16_t other = 0; other < net->count; other++) {
+            bool swapped = mode_avb_backwards(net, host, other);
+            uint16_t from = swapped ? other : host, to = swapped ? host : other;
+            uint32_t edge = net_edge(net, host, other);
+            const struct plan_path *path =
+                &result->request->paths[result->node_of[from]][result->node_of[to]];
+            double avb_bps = mode_avb_bps(net, from, to);
+            double ends_bps = smaller(net->hosts[from].up_bps, net->hosts[to].down_bps);
+            low_bps[edge] = end_of_interval(path->avb_low_kbps, avb_bps * MODE_CLASS_LOW, ends_bps);
+            high_bps[edge] = end_of_interval(path->avb_high_kbps, avb_bps * MODE_CLASS_HIGH, ends_bps);
+        }
+}
+
+static bool set_distances(const struct request_net *result, double *distance)
+{
+    const struct net *net = &result->net;
+    bool any = false;
+    for (uint16_t from = 0; from < net->count; from++)
+        for (uint16_t to = 0; to < net->count; to++) {
+            uint32_t known = result->request->paths[result->node_of[from]][result->node_of[to]].distance;
+            distance[net_edge(net, from, to)] = known == 0 ? -1.0 : (double)known;
+            any |= known != 0;
+        }
+    return any;
+}
+
+/* Of the request's given tree, whose edges are in bounds. */
+static void set_given(const struct request_net *result, uint16_t *parents)
+{
+    uint16_t host_of[PLAN_NODES_MAX];
+    const struct plan_tree *given = &result->request->given;
+    for (uint16_t host = 0; host < result->net.count; host++) {
+        host_of[result->node_of[host]] = host;
+        parents[host] = NET_NONE;
+    }
+    for (uint16_t edge = 0; edge < given->edge_count; edge++)
+        parents[host_of[given->edges[edge].to]] = host_of[given->edges[edge].from];
+}
+
+static void set_modes(struct request_net *result, struct arena *arena)
+{
+    const struct plan_request *request = result->request;
+    size_t edges = (size_t)result->net.count * result->net.count;
+    double *low_bps = arena_alloc(arena, edges * sizeof(double));
+    double *high_bps = arena_alloc(arena, edges * sizeof(double));
+    double *distance = arena_alloc(arena, edges * sizeof(double));
+    uint16_t *given = arena_alloc(arena, result->net.count * sizeof(uint16_t));
+    bool distances = set_distances(result, distance);
+    set_intervals(result, low_bps, high_bps);
+    if (request->metric == PLAN_METRIC_GIVEN)
+        set_given(result, given);
+    result->modes = (struct mode_options){.metric = request->dcmst_of,
+                                          .degree = request->degree,
+                                          .ties_random = request->ties_random,
+                                          .ties_seed = request->ties_seed,
+                                          .distance = distances ? distance : NULL,
+                                          .avb_low_bps = low_bps,
+                                          .avb_high_bps = high_bps,
+                                          .given = request->metric == PLAN_METRIC_GIVEN ? given : NULL};
 }
 
 void request_net(const struct plan_request *request, struct arena *arena, struct request_net *result)
 {
+    const struct plan_pins pins = plan_pins(request);
     uint16_t source = 0;
     result->request = request;
     sort_nodes(request, result->node_of);
     while (result->node_of[source] != request->source)
         source++;
-    net_init(&result->net, request->node_count, source, 0, arena);
+    net_make(&result->net, request->node_count, source, request->shared_count, arena);
     result->net.packet_bits = SOLVE_SYMBOL_WIRE_BYTES * 8;
+    for (uint16_t shared = 0; shared < request->shared_count; shared++) {
+        memcpy(result->net.shared[shared].name, request->shared[shared].name, NAME_BYTES);
+        result->net.shared[shared].rate_bps = usable_bps(request->shared[shared].rate_bps);
+    }
     for (uint16_t host = 0; host < result->net.count; host++) {
         set_host(request, result->node_of[host], &result->net.hosts[host]);
-        for (uint16_t to = 0; to < result->net.count; to++) {
-            uint32_t edge = net_edge(&result->net, host, to);
-            uint32_t rtt_us = solve_rtt_us(request, result->node_of[host], result->node_of[to]);
-            result->net.rtt_us[edge] = rtt_us == PLAN_RTT_UNKNOWN ? NET_RTT_UNKNOWN : rtt_us;
-            if (rtt_us == PLAN_RTT_UNKNOWN)
-                result->net.path_bps[edge] = 0;
-        }
+        for (uint16_t to = 0; to < result->net.count; to++)
+            set_edge(result, &pins, host, to);
     }
+    set_modes(result, arena);
 }
 
 void request_tree(const struct request_net *from, const struct net_tree *grown, struct plan_tree *tree)
@@ -95,6 +201,14 @@ static uint64_t payload_bps(double wire_bps)
     return muldiv64((uint64_t)wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
 }
 
+/* On the edge into the host: what is lost is sent again. */
+static uint64_t sent_bps(const struct request_net *from, const struct choice *choice, uint16_t tree,
+                         uint16_t host)
+{
+    uint32_t edge = net_edge(&from->net, choice->forest.trees[tree].parent[host], host);
+    return (uint64_t)(choose_edge_bps(choice, tree, host) / (1 - from->net.loss[edge]));
+}
+
 void request_plan(const struct request_net *from, const struct choice *choice, struct plan *plan)
 {
     const struct plan_request *request = from->request;
@@ -112,8 +226,7 @@ void request_plan(const struct request_net *from, const struct choice *choice, s
             (uint64_t)(choice->judgement.rate_bps * choice->forest.weight[tree] / choice->forest.period);
         for (uint16_t host = 0; host < from->net.count; host++)
             if (grown->parent[host] != NET_NONE)
-                plan->into_rate_bps[tree][from->node_of[host]] =
-                    (uint64_t)choose_edge_bps(choice, tree, host);
+                plan->into_rate_bps[tree][from->node_of[host]] = sent_bps(from, choice, tree, host);
     }
     for (uint16_t host = 0; host < from->net.count; host++)
         if (from->net.hosts[host].receiver && choose_host_bps(choice, host) < slowest_bps)

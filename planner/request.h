@@ -9,12 +9,13 @@ struct request_net {
     const struct plan_request *request;
     struct net net;
     uint16_t node_of[PLAN_NODES_MAX]; /* host → node */
+    struct mode_options modes; /* what the request says of metrics: ties, degree, distances, intervals */
 };
 
-size_t request_net_bytes(uint16_t node_count); /* of arena */
-/* Interfaces less what is kept back for acks and probes (solve.h), RTTs the smaller of both directions; a
- * pair that nobody measured is closed. Paths are as wide as the interfaces: the request does not know
- * better. */
+size_t request_net_bytes(const struct plan_request *request); /* of arena */
+/* Of a valid request. Interfaces, paths and shared links less what is kept back for acks and probes (solve.h), RTTs
+ * the smaller of both directions. Closed are pairs that nobody measured, forbidden ones, and all that lead to a
+ * node beside the one that it is pinned to. A path of unknown bandwidth is as wide as the interfaces. */
 void request_net(const struct plan_request *request, struct arena *arena, struct request_net *result);
 /* Parents before children, siblings by name. */
 void request_tree(const struct request_net *from, const struct net_tree *grown, struct plan_tree *tree);

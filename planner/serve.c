@@ -18,6 +18,7 @@
 
 struct service {
     struct shm_ring *ring;
+    struct arena *arena;
     struct ctl_msg request;
     struct ctl_msg answer;
     bool answer_waits; /* the ring was full; nothing new is taken before it is out */
@@ -36,7 +37,7 @@ static void answer_request(struct service *service)
     struct ctl_msg *answer = &service->answer;
     answer->correlation = service->request.correlation;
     answer->type = CTL_PLAN;
-    if (solve(request, &answer->body.plan, NULL, &err))
+    if (solve(request, service->arena, &answer->body.plan, NULL, &err))
         return;
     answer->type = CTL_PLAN_FAILED;
     answer->body.plan_failed.job = request->job;
@@ -74,9 +75,10 @@ static void serve_node(struct service *service, const volatile sig_atomic_t *sto
     }
 }
 
-enum program_end serve_ring(const char *path, const volatile sig_atomic_t *stop)
+enum program_end serve_ring(const char *path, struct arena *arena, const volatile sig_atomic_t *stop)
 {
     static struct service service;
+    service.arena = arena;
     struct err err, last = {""};
     while (!*stop) {
         service.ring = shm_ring_attach(path, &err);

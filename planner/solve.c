@@ -1,20 +1,36 @@
-/* The request's metric gives the tree, the rate model its rate; the other metrics are judged alongside. */
+/* The request's metric gives the tree, the rate model its rate; the other metrics are judged alongside. `auto`
+ * has a model and rates of its own. */
 #include "planner/solve.h"
 
 #include "base/check.h"
+#include "planner/auto.h"
 
 #define WEIGHT_WHOLE_PPM 1000000
 
-static bool (*const metrics[])(const struct plan_request *request, struct plan_tree *tree,
-                               struct err *err) = {
-    [PLAN_METRIC_RTT] = solve_mst,
-    [PLAN_METRIC_STAR] = solve_star,
-    [PLAN_METRIC_GIVEN] = solve_given,
-};
-_Static_assert(sizeof(metrics) / sizeof(metrics[0]) == PLAN_METRIC_COUNT, "each metric has its function");
+size_t solve_bytes(void)
+{
+    static const struct plan_request largest = {.node_count = PLAN_NODES_MAX,
+                                                .shared_count = PLAN_SHARED_MAX};
+    return auto_bytes(&largest);
+}
 
-static bool plan_one_tree(const struct plan_request *request, enum plan_metric metric, struct plan *plan,
-                          struct solve_info *info, struct err *err)
+static bool find_tree(const struct plan_request *request, enum plan_metric metric, struct arena *arena,
+                      struct plan_tree *tree, struct err *err)
+{
+    switch (metric) {
+    case PLAN_METRIC_RTT:
+        return solve_mst(request, tree, err);
+    case PLAN_METRIC_STAR:
+        return solve_star(request, tree, err);
+    case PLAN_METRIC_GIVEN:
+        return solve_given(request, tree, err);
+    default:
+        return solve_mode(request, arena, tree, err);
+    }
+}
+
+static bool plan_one_tree(const struct plan_request *request, enum plan_metric metric, struct arena *arena,
+                          struct plan *plan, struct solve_info *info, struct err *err)
 {
     *plan = (struct plan){.job = request->job,
                           .epoch = request->epoch,
@@ -23,7 +39,7 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
                           .bound_bps = solve_bound_bps(request),
                           .tree_count = 1};
     struct plan_tree *tree = &plan->trees[0];
-    if (!metrics[metric](request, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
+    if (!find_tree(request, metric, arena, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
         !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, info, err))
         return false;
     solve_edge_rates(request, plan);
@@ -33,24 +49,33 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
 
 static void judge_all(const struct plan_request *request, struct solve_info *info)
 {
-    for (unsigned metric = 0; metric < PLAN_METRIC_COUNT; metric++) {
+    static const enum plan_metric judged[] = {PLAN_METRIC_RTT, PLAN_METRIC_STAR};
+    for (unsigned index = 0; index < sizeof(judged) / sizeof(judged[0]); index++) {
         struct plan plan;
         struct err ignored;
-        if (metric == PLAN_METRIC_GIVEN && request->metric != PLAN_METRIC_GIVEN)
-            continue;
-        if (plan_one_tree(request, (enum plan_metric)metric, &plan, NULL, &ignored))
+        if (plan_one_tree(request, judged[index], NULL, &plan, NULL, &ignored))
             info->candidates[info->candidate_count++] =
-                (struct solve_candidate){(enum plan_metric)metric, plan.rate_bps, plan.delay_us};
+                (struct solve_candidate){judged[index], plan.rate_bps, plan.delay_us};
     }
 }
 
-bool solve(const struct plan_request *request, struct plan *plan, struct solve_info *info, struct err *err)
+static bool needs_arena(enum plan_metric metric)
+{
+    return metric != PLAN_METRIC_RTT && metric != PLAN_METRIC_STAR && metric != PLAN_METRIC_GIVEN;
+}
+
+bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan,
+           struct solve_info *info, struct err *err)
 {
     if (info != NULL)
         *info = (struct solve_info){0};
     if (!plan_request_validate(request, err))
         return false;
-    if (!plan_one_tree(request, (enum plan_metric)request->metric, plan, info, err))
+    enum plan_metric metric = request->metric;
+    CHECK(arena != NULL || !needs_arena(metric));
+    bool found = metric == PLAN_METRIC_AUTO ? auto_plan(request, arena, plan, err)
+                                            : plan_one_tree(request, metric, arena, plan, info, err);
+    if (!found)
         return false;
     if (info != NULL)
         judge_all(request, info);

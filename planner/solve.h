@@ -1,13 +1,14 @@
-/* From a request to a plan: one tree by the metric asked for, and the rate it can carry. Pure functions, used
- * by the planner program and by the simulator; no IO, no clock, no allocation; equal requests give equal
- * plans, whatever the order in which ties come.
+/* From a request to a plan: one tree by the metric asked for, and the rate it can carry; or what the planner
+ * itself finds best (auto.h). Pure functions, used by the planner program and by the simulator; no IO, no clock,
+ * no allocation; equal requests give equal plans, whatever the order in which ties come.
  *
- * Rate model (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
+ * Rate model of one tree (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
  *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s: what all edges carry
  *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
  * A slow site need not hold the others: each edge has a rate of its own, at least that one. Every node shares
  * its uplink max-min fairly among its children, none of which is given more than its downlink, or than the
- * node itself is sent.
+ * node itself is sent. Where the request knows what a path has, or a link that several paths cross, they count
+ * like interfaces: edge rate <= path's bandwidth, <= shared link / edges that cross it.
  * The 1.5 % are left for acks, control and probes; repairs are part of the edge rate. No plan of any number
  * of trees exceeds bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
  * * 1408 / 1538 where relays count among the U. rate_cap_bps (payload) lowers both. */
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "plan/plan.h"
@@ -24,12 +26,19 @@
 #define SOLVE_SYMBOL_BYTES      1408
 #define SOLVE_SYMBOL_WIRE_BYTES FULL_PACKET_WIRE_BYTES
 
-enum solve_limit_kind { SOLVE_LIMIT_UPLINK = 0, SOLVE_LIMIT_DOWNLINK, SOLVE_LIMIT_CAP };
+enum solve_limit_kind {
+    SOLVE_LIMIT_UPLINK = 0,
+    SOLVE_LIMIT_DOWNLINK,
+    SOLVE_LIMIT_CAP,
+    SOLVE_LIMIT_PATH,
+    SOLVE_LIMIT_SHARED
+};
 
 /* What holds the rate down: raising anything else would not help. */
 struct solve_limit {
     enum solve_limit_kind kind;
-    uint16_t node; /* uplink, downlink */
+    uint16_t node; /* uplink, downlink; path: from; shared link: its index */
+    uint16_t to;   /* path */
 };
 #define SOLVE_LIMITS_MAX (2 * PLAN_NODES_MAX + 1)
 
@@ -49,9 +58,13 @@ struct solve_info {
     struct solve_candidate candidates[PLAN_METRIC_COUNT];
 };
 
-/* Validates the request first; a plan that comes back fulfils plan_validate. `info` may be NULL. False: err
- * says what is impossible, by name. */
-bool solve(const struct plan_request *request, struct plan *plan, struct solve_info *info, struct err *err);
+/* Of arena, for any request. */
+size_t solve_bytes(void);
+/* Validates the request first; a plan that comes back fulfils plan_validate. `info` may be NULL, the arena too
+ * where the metric is rtt, star or a given tree. False: err says what is impossible, by name. The arena is as
+ * before on return. */
+bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan,
+           struct solve_info *info, struct err *err);
 
 /* ---- the parts, each in a file of its own ---- */
 
@@ -66,6 +79,9 @@ uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t
 bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 /* Every receiver straight from the source, by name. */
 bool solve_star(const struct plan_request *request, struct plan_tree *tree, struct err *err);
+/* By the request's metric, one of those that plan on the net: all but rtt, star, auto and a given tree. */
+bool solve_mode(const struct plan_request *request, struct arena *arena, struct plan_tree *tree,
+                struct err *err);
 /* The operator's tree, parents before children. */
 bool solve_given(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 

@@ -170,9 +170,22 @@ static uint64_t wall_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Made once: every plan of the run comes out of it. */
+static struct arena solver;
+
+static bool make_solver(void)
+{
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    if (memory != NULL)
+        arena_init(&solver, memory, solve_bytes());
+    else
+        fprintf(stderr, "sluice-sim: no memory for the planner\n");
+    return memory != NULL;
+}
+
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
-    return solve(request, plan, NULL, err);
+    return solve(request, &solver, plan, NULL, err);
 }
 
 static bool print_json(const struct sim_result *result, const struct scenario *scenario)
@@ -288,7 +301,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     struct scenario *scenario = calloc(1, sizeof(*scenario));
-    if (scenario == NULL)
+    if (scenario == NULL || !make_solver())
         return EXIT_FAILED;
     status = arguments.random_count > 0 ? run_draws(&arguments, scenario) : run_file(&arguments, scenario);
     free(scenario);

@@ -6,21 +6,14 @@
 
 #include "base/units.h"
 #include "conf/conf.h"
+#include "conf/job_plan.h"
 #include "conf/reference.h"
 #include "conf/value.h"
 
-const struct word conf_metric_words[] = {{"auto", PLAN_METRIC_RTT},
-                                         PLAN_METRICS(WORD_ENTRY){"avb", WORD_LATER},
-                                         {"distance", WORD_LATER},
-                                         {NULL, 0}};
-static const struct word tree_words[] = {
-    {"auto", 0},       {"1", 1},          {"2", WORD_LATER}, {"3", WORD_LATER}, {"4", WORD_LATER},
-    {"5", WORD_LATER}, {"6", WORD_LATER}, {"7", WORD_LATER}, {"8", WORD_LATER}, {NULL, 0}};
 static const struct word owner_words[] = {{"drop", 0}, {"keep", PART_TREE_OWNER}, {NULL, 0}};
 static const struct word xattr_words[] = {{"drop", 0}, {"keep", PART_TREE_XATTR}, {NULL, 0}};
 static const struct word hardlink_words[] = {{"keep", PART_TREE_HARDLINKS}, {"copy", 0}, {NULL, 0}};
 
-#define METRIC_HELP(constant, value, word, help)     "; " word ": " help
 #define CONGESTION_HELP(constant, value, word, help) "; " word ": " help
 
 static void read_receivers(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
@@ -40,71 +33,6 @@ static void read_receivers(struct conf_reader *reader, const struct conf_option 
     if (conf_length(node) == 0)
         conf_error(reader, node, "no receiver");
 }
-
-bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES])
-{
-    const char *ends[2] = {NULL, NULL};
-    for (size_t end = 0; conf_length(node) == 2 && end < 2; end++)
-        ends[end] = conf_scalar(conf_at(reader, node, end));
-    if (ends[0] == NULL || ends[1] == NULL || !name_valid(ends[0]) || !name_valid(ends[1])) {
-        conf_error(reader, node, "expected [from, to], two names of nodes");
-        return false;
-    }
-    if (strcmp(ends[0], ends[1]) == 0) {
-        conf_error(reader, node, "from and to are both \"%s\"", ends[0]);
-        return false;
-    }
-    return name_copy(pair[0], NAME_BYTES, ends[0]) && name_copy(pair[1], NAME_BYTES, ends[1]);
-}
-
-static void read_tree(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
-                      void *field)
-{
-    struct job_spec *spec = field;
-    (void)option;
-    if (conf_length(node) == 0) {
-        conf_error(reader, node, "expected a list of edges [from, to]");
-        return;
-    }
-    for (size_t index = 0; index < conf_length(node); index++) {
-        yaml_node_t *edge = conf_at(reader, node, index);
-        if (spec->given_count == PLAN_NODES_MAX - 1) {
-            conf_error(reader, edge, "more than %d edges", PLAN_NODES_MAX - 1);
-            break;
-        }
-        if (conf_read_name_pair(reader, edge, spec->given[spec->given_count]))
-            spec->given_count++;
-    }
-    spec->metric = PLAN_METRIC_GIVEN;
-}
-
-static bool parse_start(const struct conf_option *option, const char *text, void *field)
-{
-    uint64_t rate_bps = strcmp(text, "unknown") == 0 ? UINT64_MAX : 0;
-    (void)option;
-    if (rate_bps == 0 && strcmp(text, "plan") != 0 &&
-        (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < SEND_RATE_MIN_BPS))
-        return false;
-    memcpy(field, &rate_bps, sizeof(rate_bps));
-    return true;
-}
-
-static const struct conf_option plan_options[] = {
-    {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = conf_metric_words, .initial = "auto",
-     .help = "how the planner finds the tree (auto: rtt)" PLAN_METRICS(METRIC_HELP)},
-    {"trees", OPTION_WORD, FIELD(struct job_spec, trees), .words = tree_words, .initial = "1",
-     .help = "number of trees that share the object"},
-    {"max_children", OPTION_UINT, FIELD(struct job_spec, children_max), .max = PLAN_CHILDREN_MAX,
-     .initial = "0", .help = "children that a node may have at most; 0: as many as the planner likes"},
-    {"tree", OPTION_CUSTOM, .form = "a list of [from, to]", .read = read_tree,
-     .help = "a given tree from the source to all receivers, in place of metric, trees and max_children"},
-    {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = SEND_RATE_MIN_BPS,
-     .help = "payload rate of the given tree; without it the planner computes one"},
-    {"start", OPTION_SCALAR, FIELD(struct job_spec, start_bps),
-     .form = "plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "plan",
-     .help =
-         "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found out"},
-    {.type = OPTION_END}};
 
 /* ---- what may be changed while the job runs ---- */
 
@@ -189,7 +117,7 @@ const struct conf_option job_options[] = {
      .help = "where the receivers put it: the name of one of their configured directories"},
     {"as", OPTION_TEXT, FIELD(struct job_spec, target),
      .help = "path below that directory; default: the file's own name, or a stream's job's"},
-    {"plan", OPTION_MAP, .options = plan_options, .help = "how the tree is found"},
+    {"plan", OPTION_MAP, .options = job_plan_options, .help = "how the tree is found"},
     {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
     {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = part_hash_words, .initial = "sha256",
      .help = "hash of every block, checked by every site; none only for benchmarks"},
@@ -250,89 +178,6 @@ const struct conf_option job_file_options[] = {
 
 /* ---- checks ---- */
 
-static bool fed(const struct job_spec *spec, uint16_t edges, const char *node)
-{
-    if (strcmp(node, spec->source) == 0)
-        return true;
-    for (uint16_t edge = 0; edge < edges; edge++)
-        if (strcmp(spec->given[edge][1], node) == 0)
-            return true;
-    return false;
-}
-
-/* Moves edges whose tail is fed to the front, in passes; returns how many are in order. */
-static uint16_t order_tree(struct job_spec *spec)
-{
-    uint16_t ordered = 0;
-    for (uint16_t edge = 0; edge < spec->given_count; edge++) {
-        char moved[2][NAME_BYTES];
-        if (!fed(spec, ordered, spec->given[edge][0]))
-            continue;
-        memcpy(moved, spec->given[edge], sizeof(moved));
-        memmove(spec->given[ordered + 1], spec->given[ordered],
-                (size_t)(edge - ordered) * sizeof(spec->given[0]));
-        memcpy(spec->given[ordered], moved, sizeof(moved));
-        ordered++;
-        edge = (uint16_t)(ordered - 1); /* what was passed over may be fed now */
-    }
-    return ordered;
-}
-
-static void check_tree(struct conf_reader *reader, const char *where, struct job_spec *spec)
-{
-    char place[CONF_WHERE_BYTES];
-    for (uint16_t edge = 0; edge < spec->given_count; edge++) {
-        const char *child = spec->given[edge][1];
-        snprintf(place, sizeof(place), "%splan.tree[%u]", where, edge);
-        if (strcmp(child, spec->source) == 0)
-            conf_fault(reader, place, "leads back to the source \"%s\"", child);
-        for (uint16_t before = 0; before < edge; before++)
-            if (strcmp(spec->given[before][1], child) == 0)
-                conf_fault(reader, place, "\"%s\" already has a parent, \"%s\"", child,
-                           spec->given[before][0]);
-    }
-    snprintf(place, sizeof(place), "%splan.tree", where);
-    uint16_t ordered = order_tree(spec);
-    if (ordered < spec->given_count)
-        conf_fault(reader, place, "nothing leads from the source \"%s\" to \"%s\"", spec->source,
-                   spec->given[ordered][0]);
-    for (uint16_t index = 0; index < spec->receiver_count; index++)
-        if (!fed(spec, spec->given_count, spec->receivers[index]))
-            conf_fault(reader, place, "does not reach the receiver \"%s\"", spec->receivers[index]);
-}
-
-static const yaml_node_t *find_job(struct conf_reader *reader, const char *where)
-{
-    const yaml_node_t *map = yaml_document_get_root_node(&reader->document);
-    unsigned job;
-    if (sscanf(where, "jobs[%u]", &job) == 1)
-        map = conf_at(reader, conf_find(reader, map, "jobs"), job);
-    return map;
-}
-
-static const yaml_node_t *find_plan_key(struct conf_reader *reader, const char *where, const char *key)
-{
-    const yaml_node_t *plan = conf_find(reader, find_job(reader, where), "plan");
-    return plan == NULL ? NULL : conf_find(reader, plan, key);
-}
-
-/* A tree is given or computed. */
-static void check_plan_keys(struct conf_reader *reader, const char *where)
-{
-    static const char *const computed[] = {"metric", "trees", "max_children"};
-    char place[CONF_WHERE_BYTES];
-    bool given = find_plan_key(reader, where, "tree") != NULL;
-    bool rate = find_plan_key(reader, where, "rate") != NULL;
-    for (unsigned index = 0; index < sizeof(computed) / sizeof(computed[0]); index++) {
-        snprintf(place, sizeof(place), "%splan.%s", where, computed[index]);
-        if (given && find_plan_key(reader, where, computed[index]) != NULL)
-            conf_fault(reader, place, "contradicts plan.tree: a tree is either given or computed");
-    }
-    snprintf(place, sizeof(place), "%splan.rate", where);
-    if (rate && !given)
-        conf_fault(reader, place, "is the rate of a given plan.tree; the cap of a job is its rate");
-}
-
 /* Keys that mean nothing for the kind of object would be mistakes that nobody notices. */
 static void check_stream_keys(struct conf_reader *reader, const char *where, const struct job_spec *spec)
 {
@@ -341,7 +186,7 @@ static void check_stream_keys(struct conf_reader *reader, const char *where, con
     bool stream = spec->object == PART_OBJECT_STREAM;
     for (unsigned index = 0; index < sizeof(of_streams) / sizeof(of_streams[0]); index++) {
         snprintf(place, sizeof(place), "%s%s", where, of_streams[index]);
-        if (!stream && conf_find(reader, find_job(reader, where), of_streams[index]) != NULL)
+        if (!stream && conf_find(reader, conf_find_job(reader, where), of_streams[index]) != NULL)
             conf_fault(reader, place, "is for streams");
     }
     snprintf(place, sizeof(place), "%sexists", where);
@@ -361,10 +206,8 @@ void conf_check_job(struct conf_reader *reader, const char *where, struct job_sp
     if (spec->target[0] != '\0' && !path_stays_below(spec->target))
         conf_fault(reader, place, "\"%s\" is not a path below the directory (no leading /, no ..)",
                    spec->target);
-    check_plan_keys(reader, where);
+    job_plan_check(reader, where, spec);
     check_stream_keys(reader, where, spec);
-    if (spec->metric == PLAN_METRIC_GIVEN && spec->source[0] != '\0')
-        check_tree(reader, where, spec);
 }
 
 /* A relative path counts from where the job file lies, whatever directory the appliance runs in. */
@@ -408,7 +251,7 @@ static void resolve_object(struct conf_reader *reader, struct job_file *job)
 bool conf_read_job(const char *path, const char *text, struct job_spec *spec, struct conf_errors *errors)
 {
     struct conf_reader reader;
-    struct job_file job = {.spec = {.trees = 1}};
+    struct job_file job = {0};
     if (text != NULL ? !conf_load_foreign(&reader, path, text, errors)
                      : !conf_load(&reader, path, NULL, errors))
         return false;

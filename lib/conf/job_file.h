@@ -6,12 +6,8 @@
 
 /* Fill a struct job_spec: everything but the file that is sent. */
 extern const struct conf_option job_options[];
-/* Of `metric`, with those that are not there yet. */
-extern const struct word conf_metric_words[];
 /* Fill a struct job_controls. */
 extern const struct conf_option job_control_options[];
-/* Reads [from, to] of two different names. */
-bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES]);
 /* Contradictions within one job at key path `where` ("" or "jobs[0]."); brings a given tree into the order
  * parents before children. */
 void conf_check_job(struct conf_reader *reader, const char *where, struct job_spec *spec);

@@ -526,6 +526,22 @@ uint16_t conf_read_names(struct conf_reader *reader, yaml_node_t *list, char (*n
     return count;
 }
 
+bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES])
+{
+    const char *ends[2] = {NULL, NULL};
+    for (size_t end = 0; conf_length(node) == 2 && end < 2; end++)
+        ends[end] = conf_scalar(conf_at(reader, node, end));
+    if (ends[0] == NULL || ends[1] == NULL || !name_valid(ends[0]) || !name_valid(ends[1])) {
+        conf_error(reader, node, "expected [from, to], two names of nodes");
+        return false;
+    }
+    if (strcmp(ends[0], ends[1]) == 0) {
+        conf_error(reader, node, "from and to are both \"%s\"", ends[0]);
+        return false;
+    }
+    return name_copy(pair[0], NAME_BYTES, ends[0]) && name_copy(pair[1], NAME_BYTES, ends[1]);
+}
+
 void conf_errors_print(const struct conf_errors *errors, FILE *stream)
 {
     for (unsigned index = 0; index < errors->count && index < CONF_ERRORS_MAX; index++)

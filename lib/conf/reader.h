@@ -44,6 +44,9 @@ void conf_read_map(struct conf_reader *reader, const struct conf_option *options
 uint16_t conf_read_names(struct conf_reader *reader, yaml_node_t *list, char (*names)[NAME_BYTES],
                          uint16_t places);
 
+/* Reads [from, to] of two different names. */
+bool conf_read_name_pair(struct conf_reader *reader, const yaml_node_t *node, char pair[2][NAME_BYTES]);
+
 /* Errors about the value at `node`, at the key path of the moment. Equal messages are kept once. */
 void conf_error(struct conf_reader *reader, const yaml_node_t *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -183,6 +183,24 @@ static void check_given_tree(struct conf_reader *reader, const char *where, cons
     }
 }
 
+/* Names in what the operator says of nodes and edges. */
+static void check_rules(struct conf_reader *reader, const char *where, const struct job_spec *spec)
+{
+    char place[CONF_WHERE_BYTES];
+    snprintf(place, sizeof(place), "%splan.relays", where);
+    for (uint16_t index = 0; index < spec->relay_count; index++)
+        check_node_name(reader, place, spec->relay_names[index]);
+    snprintf(place, sizeof(place), "%splan.leaf", where);
+    for (uint16_t index = 0; index < spec->leaf_count; index++)
+        check_node_name(reader, place, spec->leaves[index]);
+    for (uint16_t index = 0; index < spec->rule_count; index++) {
+        bool pinned = spec->rules[index].rule == PLAN_RULE_PINNED;
+        snprintf(place, sizeof(place), "%splan.%s", where, pinned ? "pin" : "forbid");
+        for (unsigned end = 0; end < 2; end++)
+            check_node_name(reader, place, spec->rules[index].edge[end]);
+    }
+}
+
 static void check_object(struct conf_reader *reader, unsigned index, const struct scenario_job *job)
 {
     char place[CONF_WHERE_BYTES];
@@ -223,6 +241,7 @@ static void check_scenario_job(struct conf_reader *reader, unsigned index)
         check_node_name(reader, place, spec->receivers[receiver]);
     if (spec->metric == PLAN_METRIC_GIVEN)
         check_given_tree(reader, where, spec);
+    check_rules(reader, where, spec);
     name_copy(spec->file, sizeof(spec->file), spec->name); /* the simulated disk knows it by the job's name */
 }
 

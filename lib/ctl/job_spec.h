@@ -30,19 +30,45 @@ enum job_control {
 };
 #define JOB_PRIORITY_NORMAL 3
 
+/* Who, beside the receivers, may pass the object on. */
+enum job_relays { JOB_RELAYS_NONE = 0, JOB_RELAYS_ALL, JOB_RELAYS_NAMED };
+
+/* What is said of one edge. */
+struct job_rule {
+    char edge[2][NAME_BYTES]; /* [from, to] */
+    uint8_t rule;             /* enum plan_rule */
+};
+#define JOB_RULES_MAX 128
+
+/* Where the metric ties. */
+struct job_ties {
+    bool random; /* else by name */
+    uint64_t seed;
+};
+
 struct job_spec {
     char name[NAME_BYTES];
     char source[NAME_BYTES]; /* must be the node that runs the job */
     bool to_all;             /* every configured peer */
     uint16_t receiver_count;
     char receivers[PLAN_NODES_MAX][NAME_BYTES];
-    char file[PATH_BYTES];                         /* at the source */
-    char directory[NAME_BYTES];                    /* name of a directory of the receivers' configuration */
-    char target[CONTROL_FILE_BYTES];               /* path below it; empty: the base name of `file` */
-    char manifest[PATH_BYTES];                     /* where its manifest goes; empty: as the node says */
-    uint8_t metric;                                /* enum plan_metric */
-    uint8_t trees;                                 /* 1 */
-    uint8_t children_max;                          /* 0: no limit */
+    char file[PATH_BYTES];           /* at the source */
+    char directory[NAME_BYTES];      /* name of a directory of the receivers' configuration */
+    char target[CONTROL_FILE_BYTES]; /* path below it; empty: the base name of `file` */
+    char manifest[PATH_BYTES];       /* where its manifest goes; empty: as the node says */
+    uint8_t metric;                  /* enum plan_metric */
+    uint8_t trees;                   /* at most; 0: the planner's choice */
+    uint8_t children_max;            /* 0: no limit */
+    uint8_t dcmst_of;                /* PLAN_METRIC_DCMST: whose tree */
+    uint8_t degree;                  /* and of how many children per node */
+    struct job_ties ties;
+    uint8_t relays; /* enum job_relays */
+    uint16_t relay_count;
+    char relay_names[PLAN_NODES_MAX][NAME_BYTES];
+    uint16_t leaf_count;
+    char leaves[PLAN_NODES_MAX][NAME_BYTES]; /* receivers that pass nothing on */
+    uint16_t rule_count;
+    struct job_rule rules[JOB_RULES_MAX];
     uint16_t given_count;                          /* PLAN_METRIC_GIVEN */
     char given[PLAN_NODES_MAX - 1][2][NAME_BYTES]; /* [from, to] */
     uint64_t plan_rate_bps;       /* payload rate of a given tree; 0: the planner computes one */

@@ -8,10 +8,10 @@
 #define TREE_BYTES_MAX (4 + 2 + (PLAN_NODES_MAX - 1) * 4)
 #define NODE_BYTES     (NAME_BYTES + 4 * 8 + 1)
 #define SHARED_BYTES   (NAME_BYTES + 8)
-#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 1 + 1 + 1 + 8 + 8 + 2)
+#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 6 + 8 + 8 + 8 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
-#define PATH_BYTES_MAX (1 + 4 + 4 + 4 * 4 + 2 + 2)
+#define PATH_BYTES_MAX (1 + 4 + 4 + 4 * 4 + 4 + 2 + 2)
 #define PATHS_MAX      (PLAN_NODES_MAX * PLAN_NODES_MAX * PATH_BYTES_MAX)
 _Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + PATHS_MAX + PLAN_SHARED_MAX * SHARED_BYTES +
                        TREE_BYTES_MAX <=
@@ -68,19 +68,22 @@ static bool counts_decoded(uint16_t node_count, uint16_t source, struct err *err
 }
 
 /* A path begins with a byte that says what of it follows, and its rule. */
-#define HAS_RTT    0x01
-#define HAS_LOSS   0x02
-#define HAS_AVB    0x04
-#define HAS_MTU    0x08
-#define HAS_SHARED 0x10
-#define RULE_SHIFT 5
+#define HAS_RTT      0x01
+#define HAS_LOSS     0x02
+#define HAS_AVB      0x04
+#define HAS_MTU      0x08
+#define HAS_SHARED   0x10
+#define RULE_SHIFT   5
+#define RULE_MASK    0x3
+#define HAS_DISTANCE 0x80
 
 static uint8_t path_has(const struct plan_path *path)
 {
     bool has_avb = (path->avb_kbps | path->avb_low_kbps | path->avb_high_kbps | path->avb_age_s) != 0;
     return (uint8_t)((path->rtt_us != PLAN_RTT_UNKNOWN ? HAS_RTT : 0) | (path->loss_ppm != 0 ? HAS_LOSS : 0) |
                      (has_avb ? HAS_AVB : 0) | (path->mtu != 0 ? HAS_MTU : 0) |
-                     (path->shared != 0 ? HAS_SHARED : 0) | path->rule << RULE_SHIFT);
+                     (path->shared != 0 ? HAS_SHARED : 0) | (path->distance != 0 ? HAS_DISTANCE : 0) |
+                     path->rule << RULE_SHIFT);
 }
 
 static void put_path(struct record_writer *writer, const struct plan_path *path)
@@ -98,6 +101,8 @@ static void put_path(struct record_writer *writer, const struct plan_path *path)
         record_put_u32(writer, path->avb_high_kbps);
         record_put_u32(writer, path->avb_age_s);
     }
+    if (has & HAS_DISTANCE)
+        record_put_u32(writer, path->distance);
     if (has & HAS_MTU)
         record_put_u16(writer, path->mtu);
     if (has & HAS_SHARED)
@@ -108,7 +113,7 @@ static void put_path(struct record_writer *writer, const struct plan_path *path)
 static bool get_path(struct record_reader *reader, struct plan_path *path, struct err *err)
 {
     uint8_t has = record_get_u8(reader);
-    path->rule = has >> RULE_SHIFT;
+    path->rule = has >> RULE_SHIFT & RULE_MASK;
     path->rtt_us = has & HAS_RTT ? record_get_u32(reader) : PLAN_RTT_UNKNOWN;
     if (has & HAS_LOSS)
         path->loss_ppm = record_get_u32(reader);
@@ -118,6 +123,8 @@ static bool get_path(struct record_reader *reader, struct plan_path *path, struc
         path->avb_high_kbps = record_get_u32(reader);
         path->avb_age_s = record_get_u32(reader);
     }
+    if (has & HAS_DISTANCE)
+        path->distance = record_get_u32(reader);
     if (has & HAS_MTU)
         path->mtu = record_get_u16(reader);
     if (has & HAS_SHARED)
@@ -178,6 +185,10 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
     record_put_u8(&writer, request->metric);
     record_put_u8(&writer, request->trees_max);
     record_put_u8(&writer, request->children_max);
+    record_put_u8(&writer, request->dcmst_of);
+    record_put_u8(&writer, request->degree);
+    record_put_u8(&writer, request->ties_random);
+    record_put_u64(&writer, request->ties_seed);
     record_put_u64(&writer, request->size_bytes);
     record_put_u64(&writer, request->rate_cap_bps);
     for (uint16_t node = 0; node < request->node_count; node++)
@@ -215,8 +226,15 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
     request->metric = record_get_u8(&reader);
     request->trees_max = record_get_u8(&reader);
     request->children_max = record_get_u8(&reader);
+    request->dcmst_of = record_get_u8(&reader);
+    request->degree = record_get_u8(&reader);
+    uint8_t ties_random = record_get_u8(&reader);
+    request->ties_random = ties_random != 0;
+    request->ties_seed = record_get_u64(&reader);
     request->size_bytes = record_get_u64(&reader);
     request->rate_cap_bps = record_get_u64(&reader);
+    if (ties_random > 1)
+        return err_set(err, "ties at random: 0 or 1, not %u", ties_random);
     if (!counts_decoded(request->node_count, request->source, err))
         return false;
     for (uint16_t node = 0; node < request->node_count; node++)

@@ -15,10 +15,18 @@
 #define PLAN_CHILDREN_MAX 16
 #define PLAN_RTT_UNKNOWN  UINT32_MAX
 
-/* What finds a tree, each by a file of planner/; a given tree is none of them. */
+/* What finds the trees; a given tree is none of them. All but auto lead to one tree. */
 #define PLAN_METRICS(ROW)                                                                                    \
     ROW(PLAN_METRIC_RTT, 0, "rtt", "a minimum spanning tree on RTT")                                         \
-    ROW(PLAN_METRIC_STAR, 1, "star", "no relays")
+    ROW(PLAN_METRIC_STAR, 1, "star", "no relays")                                                            \
+    ROW(PLAN_METRIC_AVB, 2, "avb", "a minimum spanning tree on 1 / available bandwidth")                     \
+    ROW(PLAN_METRIC_AVB_DIRECTED, 3, "avb-directed", "the least out-tree on 1 / available bandwidth")        \
+    ROW(PLAN_METRIC_DISTANCE, 4, "distance", "a minimum spanning tree on a given matrix")                    \
+    ROW(PLAN_METRIC_DCMST, 5, "dcmst", "the tree of another metric with few children per node")              \
+    ROW(PLAN_METRIC_LEXICOGRAPHIC, 6, "lexicographic", "classes of available bandwidth, then RTT")           \
+    ROW(PLAN_METRIC_WIDEST, 7, "widest", "the fastest single tree")                                          \
+    ROW(PLAN_METRIC_CHAIN, 8, "chain", "a chain, the nearest node by RTT next")                              \
+    ROW(PLAN_METRIC_AUTO, 9, "auto", "the shortest time, with relays and several trees where they help")
 enum plan_metric { PLAN_METRICS(WORD_CONSTANT) PLAN_METRIC_GIVEN, PLAN_METRIC_COUNT };
 /* "given" included. */
 extern const struct word plan_metric_words[];
@@ -42,6 +50,8 @@ struct plan_node {
     bool leaf;                 /* has no children in any tree */
 };
 
+/* FORBIDDEN: in no tree. PINNED: nothing else leads to the node that it enters, so it is in every tree that has
+ * that node: in all, if it is a receiver. */
 enum plan_rule { PLAN_RULE_NONE = 0, PLAN_RULE_FORBIDDEN, PLAN_RULE_PINNED, PLAN_RULE_COUNT };
 
 /* One direction of a pair, as far as it is known. All zero but rtt_us is: nothing is known. */
@@ -51,9 +61,10 @@ struct plan_path {
     /* Available bandwidth on the wire, and the interval that it lies in; 0: not known, interfaces decide. */
     uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
     uint32_t avb_age_s;
-    uint16_t mtu;    /* of the path, IP packet bytes; 0: not known */
-    uint16_t shared; /* one bit per shared link that it crosses */
-    uint8_t rule;    /* enum plan_rule: what the operator says of it */
+    uint32_t distance; /* thousandths of whatever unit the operator likes; 0: not known */
+    uint16_t mtu;      /* of the path, IP packet bytes; 0: not known */
+    uint16_t shared;   /* one bit per shared link that it crosses */
+    uint8_t rule;      /* enum plan_rule: what the operator says of it */
 };
 
 /* A link that several paths cross: a site's way out, a provider's link. */
@@ -72,6 +83,10 @@ struct plan_request {
     uint8_t metric;       /* enum plan_metric */
     uint8_t trees_max;    /* 0: the planner's choice */
     uint8_t children_max; /* 0: no limit but PLAN_CHILDREN_MAX */
+    uint8_t dcmst_of;     /* PLAN_METRIC_DCMST: whose tree: rtt, avb, distance or lexicographic */
+    uint8_t degree;       /* and of how many children per node; 0: 2 */
+    bool ties_random;     /* where a metric ties: at random, from the seed; else by name */
+    uint64_t ties_seed;
     uint64_t size_bytes;
     uint64_t rate_cap_bps; /* 0: none */
     struct plan_node nodes[PLAN_NODES_MAX];
@@ -98,14 +113,25 @@ struct plan {
 /* Every path not measured; all else of the request zero. */
 void plan_request_init(struct plan_request *request);
 /* Names valid and distinct, source and counts within bounds, rates > 0, losses below 1, intervals around what
- * they belong to, the given tree spanning if one is given. */
+ * they belong to, no rule that contradicts another, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
 
 /* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
  * parents before children, each node entered at most once, no node with more children than allowed, only
- * relays that lead somewhere, no children of leaves, no forbidden edge; weights add up; edges get at least SEND_RATE_MIN_BPS and no uplink or downlink
- * is overbooked by the rates of its edges. */
+ * relays that lead somewhere, no children of leaves, no forbidden edge, none beside a pinned one; weights add
+ * up; edges get at least SEND_RATE_MIN_BPS and no uplink or downlink is overbooked by the rates of its edges,
+ * of which a downlink gets what the path does not lose. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
+
+/* For each node the only one that may feed it, by a pin; PLAN_NOT_PINNED. */
+#define PLAN_NOT_PINNED UINT16_MAX
+struct plan_pins {
+    uint16_t from[PLAN_NODES_MAX];
+};
+struct plan_pins plan_pins(const struct plan_request *request);
+/* Whether rules and leaves allow the edge. */
+bool plan_edge_allowed(const struct plan_request *request, const struct plan_pins *pins, uint16_t from,
+                       uint16_t to);
 
 /* Wire rate of the tree's edge that enters `node`. */
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
@@ -129,5 +155,5 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
 bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t length, struct err *err);
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
-#define PLAN_REQUEST_BYTES_MAX 131072
+#define PLAN_REQUEST_BYTES_MAX 147456
 #define PLAN_BYTES_MAX         8192

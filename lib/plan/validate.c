@@ -35,10 +35,30 @@ static bool check_nodes(const struct plan_request *request, struct err *err)
     return true;
 }
 
+struct plan_pins plan_pins(const struct plan_request *request)
+{
+    struct plan_pins pins;
+    for (uint16_t to = 0; to < PLAN_NODES_MAX; to++)
+        pins.from[to] = PLAN_NOT_PINNED;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++)
+            if (request->paths[from][to].rule == PLAN_RULE_PINNED)
+                pins.from[to] = from;
+    return pins;
+}
+
+bool plan_edge_allowed(const struct plan_request *request, const struct plan_pins *pins, uint16_t from,
+                       uint16_t to)
+{
+    return !request->nodes[from].leaf && request->paths[from][to].rule != PLAN_RULE_FORBIDDEN &&
+           (pins->from[to] == PLAN_NOT_PINNED || pins->from[to] == from);
+}
+
 /* Walks the edges in order: each must leave a node already reached and enter one that was not. */
 static bool check_edges(const struct plan_tree *tree, const struct plan_request *request, uint64_t *reached,
                         uint16_t *child_counts, struct err *err)
 {
+    const struct plan_pins pins = plan_pins(request);
     *reached = UINT64_C(1) << request->source;
     for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
         uint16_t from = tree->edges[edge].from, to = tree->edges[edge].to;
@@ -53,6 +73,9 @@ static bool check_edges(const struct plan_tree *tree, const struct plan_request 
             return err_set(err, "%s is a leaf, but is to feed %s", from_name, to_name);
         if (request->paths[from][to].rule == PLAN_RULE_FORBIDDEN)
             return err_set(err, "edge %s - %s is forbidden", from_name, to_name);
+        if (!plan_edge_allowed(request, &pins, from, to))
+            return err_set(err, "edge %s - %s: only %s may feed %s, by a pin", from_name, to_name,
+                           request->nodes[pins.from[to]].name, to_name);
         if (++child_counts[from] > children_limit(request))
             return err_set(err, "%s has more than %u children", from_name, children_limit(request));
         *reached |= UINT64_C(1) << to;
@@ -105,6 +128,22 @@ static bool check_path(const struct plan_request *request, uint16_t from, uint16
     return true;
 }
 
+/* A pin that can't be kept to would only show as a node that nobody reaches. */
+static bool check_pin(const struct plan_request *request, uint16_t from, uint16_t to, struct err *err)
+{
+    const char *from_name = request->nodes[from].name, *to_name = request->nodes[to].name;
+    if (to == request->source || from == to)
+        return err_set(err, "pin %s - %s: no edge enters the source or leads from a node to itself",
+                       from_name, to_name);
+    if (request->nodes[from].leaf)
+        return err_set(err, "pin %s - %s: %s is a leaf", from_name, to_name, from_name);
+    for (uint16_t other = 0; other < from; other++)
+        if (request->paths[other][to].rule == PLAN_RULE_PINNED)
+            return err_set(err, "%s is pinned to %s and to %s", to_name, request->nodes[other].name,
+                           from_name);
+    return true;
+}
+
 static bool check_paths(const struct plan_request *request, struct err *err)
 {
     for (uint16_t shared = 0; shared < request->shared_count; shared++) {
@@ -115,9 +154,26 @@ static bool check_paths(const struct plan_request *request, struct err *err)
     }
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
-            if (!check_path(request, from, to, err))
+            if (!check_path(request, from, to, err) ||
+                (request->paths[from][to].rule == PLAN_RULE_PINNED && !check_pin(request, from, to, err)))
                 return false;
     return true;
+}
+
+static bool check_dcmst(const struct plan_request *request, struct err *err)
+{
+    switch (request->dcmst_of) {
+    case PLAN_METRIC_RTT:
+    case PLAN_METRIC_AVB:
+    case PLAN_METRIC_DISTANCE:
+    case PLAN_METRIC_LEXICOGRAPHIC:
+        break;
+    default:
+        return err_set(err, "dcmst is of rtt, avb, distance or lexicographic, not of metric %u",
+                       request->dcmst_of);
+    }
+    return request->degree <= PLAN_CHILDREN_MAX ||
+           err_set(err, "a degree of %u, at most %u", request->degree, PLAN_CHILDREN_MAX);
 }
 
 static bool check_given(const struct plan_request *request, struct err *err)
@@ -143,7 +199,7 @@ bool plan_request_validate(const struct plan_request *request, struct err *err)
         return err_set(err, "%u children, at most %u", request->children_max, PLAN_CHILDREN_MAX);
     if (request->shared_count > PLAN_SHARED_MAX)
         return err_set(err, "%u shared links, at most %u", request->shared_count, PLAN_SHARED_MAX);
-    if (!check_nodes(request, err) || !check_paths(request, err))
+    if (!check_dcmst(request, err) || !check_nodes(request, err) || !check_paths(request, err))
         return false;
     return request->metric != PLAN_METRIC_GIVEN || check_given(request, err);
 }
@@ -173,7 +229,8 @@ static bool check_load(const struct plan *plan, const struct plan_request *reque
                                request->nodes[from].name, request->nodes[to].name);
             if (!book(&up_bps[from], rate_bps))
                 return err_set(err, "the uplink of %s is overbooked", request->nodes[from].name);
-            if (!book(&down_bps[to], rate_bps))
+            uint64_t kept_ppm = LOSS_WHOLE_PPM - request->paths[from][to].loss_ppm;
+            if (!book(&down_bps[to], muldiv64(rate_bps, kept_ppm, LOSS_WHOLE_PPM)))
                 return err_set(err, "the downlink of %s is overbooked", request->nodes[to].name);
         }
     }

@@ -17,7 +17,7 @@ size_t net_bytes(uint16_t count, uint16_t shared_count)
            arena_need(shared_count * sizeof(struct net_shared));
 }
 
-void net_init(struct net *net, uint16_t count, uint16_t source, uint16_t shared_count, struct arena *arena)
+void net_make(struct net *net, uint16_t count, uint16_t source, uint16_t shared_count, struct arena *arena)
 {
     CHECK(count >= 2 && count <= NET_HOSTS_MAX && source < count && shared_count <= NET_SHARED_MAX);
     size_t edges = edges_of(count);

@@ -27,7 +27,7 @@
 
 #define NET_HOSTS_MAX      1000
 #define NET_SHARED_MAX     64 /* shared links */
-#define NET_SHARED_OF_EDGE 8  /* of which one edge may cross */
+#define NET_SHARED_OF_EDGE 16 /* of which one edge may cross */
 #define NET_USES_MAX       (6 + NET_SHARED_OF_EDGE)
 #define NET_NO_LIMIT       1e30
 #define NET_NONE           UINT16_MAX
@@ -69,7 +69,7 @@ struct net {
 size_t net_bytes(uint16_t count, uint16_t shared_count); /* of arena */
 /* Hosts and edges zeroed, but: path_bps NET_NO_LIMIT, rtt_us unknown, limits none; path_bps of a host to itself and into
  * the source 0. */
-void net_init(struct net *net, uint16_t count, uint16_t source, uint16_t shared_count, struct arena *arena);
+void net_make(struct net *net, uint16_t count, uint16_t source, uint16_t shared_count, struct arena *arena);
 static inline uint32_t net_edge(const struct net *net, uint16_t from, uint16_t to)
 {
     return (uint32_t)from * net->count + to;

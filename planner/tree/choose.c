@@ -70,7 +70,7 @@ static void tell_modes(struct planning *planning)
     for (unsigned index = 0; index < pool->count; index++) {
         const struct pool_candidate *candidate = &pool->candidates[index];
         bool widest = candidate->origin == POOL_TOKENS && candidate->detail == 0;
-        unsigned mode = widest ? MODE_WIDEST : candidate->detail;
+        unsigned mode = widest ? PLAN_METRIC_WIDEST : candidate->detail;
         if ((!widest && candidate->origin != POOL_MODE) || planning->choice->mode_known[mode])
             continue;
         planning->choice->mode_known[mode] = true;
@@ -130,7 +130,7 @@ static bool try_task(struct planning *planning, bool quick)
     options.quick = quick;
     options.last_max_seconds = planning->last_max_seconds;
     planning->arena->used = planning->mark;
-    pool_init(planning->pool, &task, &options, planning->arena);
+    pool_open(planning->pool, &task, &options, planning->arena);
     pool_fill(planning->pool, planning->pool->shares.rate_max_bps);
     if (!planning->modes_told)
         tell_modes(planning);

@@ -23,8 +23,8 @@ struct choice {
     enum pool_origin origin;
     unsigned detail;
     /* Each mode's tree, where it has one, without paces and extra relays. */
-    bool mode_known[MODE_COUNT];
-    struct judgement modes[MODE_COUNT];
+    bool mode_known[PLAN_METRIC_COUNT];
+    struct judgement modes[PLAN_METRIC_COUNT];
 };
 
 size_t choose_bytes(const struct net *net); /* of arena */

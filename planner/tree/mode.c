@@ -7,10 +7,6 @@
 #include "planner/tree/order.h"
 
 #define DEGREE_DEFAULT 2
-#define CLASS_LOW      0.95 /* of the AvB, where no interval was measured */
-#define CLASS_HIGH     1.05
-
-const struct word mode_words[] = {MODES(WORD_ENTRY){NULL, 0}};
 
 size_t mode_bytes(uint16_t count)
 {
@@ -30,12 +26,17 @@ double mode_avb_bps(const struct net *net, uint16_t from, uint16_t to)
     return smaller(net->path_bps[net_edge(net, from, to)], ends_bps);
 }
 
-/* Of a pair: an edge into the source carries nothing, so only the other direction was ever asked for. */
+bool mode_avb_backwards(const struct net *net, uint16_t from, uint16_t to)
+{
+    double there_bps = mode_avb_bps(net, from, to), back_bps = mode_avb_bps(net, to, from);
+    return back_bps > 0 && (!(there_bps > 0) || back_bps < there_bps);
+}
+
+/* Of a pair: where one direction is closed, as that into the source is, the other alone counts. */
 static double pair_bps(const struct net *net, uint16_t one, uint16_t other)
 {
-    if (one == net->source || other == net->source)
-        return one == net->source ? mode_avb_bps(net, one, other) : mode_avb_bps(net, other, one);
-    return smaller(mode_avb_bps(net, one, other), mode_avb_bps(net, other, one));
+    return mode_avb_backwards(net, one, other) ? mode_avb_bps(net, other, one)
+                                               : mode_avb_bps(net, one, other);
 }
 
 static double pair_rtt_us(const struct net *net, uint16_t one, uint16_t other)
@@ -102,8 +103,9 @@ static void class_edges(const struct mode_options *options, double *avb, uint32_
     sort_down(avb, order, edges);
     for (uint32_t place = 0; place < edges; place++) {
         uint32_t edge = order[place];
-        double low = options->avb_low_bps != NULL ? options->avb_low_bps[edge] : avb[edge] * CLASS_LOW;
-        double high = options->avb_high_bps != NULL ? options->avb_high_bps[edge] : avb[edge] * CLASS_HIGH;
+        double low = options->avb_low_bps != NULL ? options->avb_low_bps[edge] : avb[edge] * MODE_CLASS_LOW;
+        double high =
+            options->avb_high_bps != NULL ? options->avb_high_bps[edge] : avb[edge] * MODE_CLASS_HIGH;
         if (place == 0 || high < lowest) {
             class_index += place > 0;
             lowest = low;
@@ -115,24 +117,24 @@ static void class_edges(const struct mode_options *options, double *avb, uint32_
 
 /* ---- keys ---- */
 
-static double key_of(const struct net *net, enum mode metric, const struct mode_options *options,
+static double key_of(const struct net *net, enum plan_metric metric, const struct mode_options *options,
                      uint16_t from, uint16_t to)
 {
     switch (metric) {
-    case MODE_AVB:
+    case PLAN_METRIC_AVB:
         return inverse(pair_bps(net, from, to));
-    case MODE_AVB_DIRECTED:
+    case PLAN_METRIC_AVB_DIRECTED:
         return inverse(mode_avb_bps(net, from, to));
-    case MODE_LEXICOGRAPHIC:
+    case PLAN_METRIC_LEXICOGRAPHIC:
         return pair_bps(net, from, to); /* for now: classes need all of them */
-    case MODE_DISTANCE:
+    case PLAN_METRIC_DISTANCE:
         return pair_distance(net, options->distance, from, to);
     default:
         return pair_rtt_us(net, from, to);
     }
 }
 
-static struct order order_by(const struct search *search, enum mode metric,
+static struct order order_by(const struct search *search, enum plan_metric metric,
                              const struct mode_options *options)
 {
     const struct net *net = search->task->net;
@@ -141,7 +143,7 @@ static struct order order_by(const struct search *search, enum mode metric,
                           .key = arena_alloc(search->arena, edges * sizeof(double)),
                           .random = options->ties_random,
                           .seed = options->ties_seed};
-    if (metric == MODE_LEXICOGRAPHIC)
+    if (metric == PLAN_METRIC_LEXICOGRAPHIC)
         order.second = arena_alloc(search->arena, edges * sizeof(double));
     for (uint16_t from = 0; from < net->count; from++)
         for (uint16_t to = 0; to < net->count; to++) {
@@ -150,7 +152,7 @@ static struct order order_by(const struct search *search, enum mode metric,
             if (order.second != NULL)
                 order.second[edge] = pair_rtt_us(net, from, to);
         }
-    if (metric == MODE_LEXICOGRAPHIC)
+    if (metric == PLAN_METRIC_LEXICOGRAPHIC)
         class_edges(options, order.key, edges, search->arena);
     for (uint32_t edge = 0; edge < edges; edge++)
         if (!search->shares->usable[edge] || (order.second != NULL && order.second[edge] >= ORDER_NEVER))
@@ -171,7 +173,7 @@ static bool unreached(const struct search *search, uint16_t missing, struct err 
                    net->hosts[missing].name);
 }
 
-static bool grow(struct search *search, enum mode metric, const struct mode_options *options,
+static bool grow(struct search *search, enum plan_metric metric, const struct mode_options *options,
                  uint16_t degree_max, struct net_tree *tree, struct err *err)
 {
     struct order order = order_by(search, metric, options);
@@ -187,7 +189,7 @@ static bool grow_directed(struct search *search, const struct mode_options *opti
                           struct err *err)
 {
     const struct net *net = search->task->net;
-    struct order order = order_by(search, MODE_AVB_DIRECTED, options);
+    struct order order = order_by(search, PLAN_METRIC_AVB_DIRECTED, options);
     double cost;
     for (uint32_t edge = 0; edge < (uint32_t)net->count * net->count; edge++)
         if (order.key[edge] >= ORDER_NEVER)
@@ -243,34 +245,36 @@ static bool widest(struct search *search, struct net_tree *tree, struct err *err
 }
 
 /* Prim leaves a host with no open edge stuck at once; every mode but these three is such a tree. */
-static bool tree_of(struct search *search, enum mode mode, const struct mode_options *options,
+static bool tree_of(struct search *search, enum plan_metric mode, const struct mode_options *options,
                     struct net_tree *tree, struct err *err)
 {
     switch (mode) {
-    case MODE_DCMST:
+    case PLAN_METRIC_DCMST:
         return grow(search, options->metric, options, options->degree == 0 ? DEGREE_DEFAULT : options->degree,
                     tree, err);
-    case MODE_CHAIN:
-        return grow(search, MODE_RTT, options, 1, tree, err);
-    case MODE_AVB_DIRECTED:
+    case PLAN_METRIC_CHAIN:
+        return grow(search, PLAN_METRIC_RTT, options, 1, tree, err);
+    case PLAN_METRIC_AVB_DIRECTED:
         return grow_directed(search, options, tree, err);
-    case MODE_STAR:
+    case PLAN_METRIC_STAR:
         return star(search, tree, err);
-    case MODE_TREE:
+    case PLAN_METRIC_GIVEN:
         return given(search, options, tree, err);
-    case MODE_WIDEST:
+    case PLAN_METRIC_WIDEST:
         return widest(search, tree, err);
+    case PLAN_METRIC_AUTO:
+        return err_set(err, "auto is the planner's own choice, not a tree");
     default:
         return grow(search, mode, options, NET_NONE, tree, err);
     }
 }
 
-bool mode_tree(struct search *search, enum mode mode, const struct mode_options *options,
+bool mode_tree(struct search *search, enum plan_metric mode, const struct mode_options *options,
                struct net_tree *tree, struct err *err)
 {
     size_t mark = search->arena->used;
-    enum mode metric = mode == MODE_DCMST ? options->metric : mode;
-    if (metric == MODE_DISTANCE && options->distance == NULL)
+    enum plan_metric metric = mode == PLAN_METRIC_DCMST ? options->metric : mode;
+    if (metric == PLAN_METRIC_DISTANCE && options->distance == NULL)
         return err_set(err, "no distances were given");
     bool found = tree_of(search, mode, options, tree, err);
     search->arena->used = mark;

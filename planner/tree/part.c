@@ -29,7 +29,7 @@ void part_init(struct part *part, const struct net *whole, const bool *keep, str
         if (keep[host])
             part->host_of[count++] = host;
     }
-    net_init(&part->net, count, source, whole->shared_count, arena);
+    net_make(&part->net, count, source, whole->shared_count, arena);
     part->net.packet_bits = whole->packet_bits;
     memcpy(part->net.shared, whole->shared, whole->shared_count * sizeof(struct net_shared));
     for (uint16_t from = 0; from < count; from++) {

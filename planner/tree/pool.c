@@ -28,7 +28,7 @@ size_t pool_bytes(const struct net *net)
            arena_need((size_t)count * count * sizeof(double));
 }
 
-void pool_init(struct pool *pool, const struct task *task, const struct pool_options *options,
+void pool_open(struct pool *pool, const struct task *task, const struct pool_options *options,
                struct arena *arena)
 {
     pool->task = *task;
@@ -68,7 +68,7 @@ static void one_tree(struct net_forest *forest)
     forest->tree_count = forest->period = forest->weight[0] = 1;
 }
 
-static void add_mode(struct pool *pool, enum mode mode, const struct mode_options *options)
+static void add_mode(struct pool *pool, enum plan_metric mode, const struct mode_options *options)
 {
     struct pool_candidate *candidate = place(pool);
     struct err ignored;
@@ -79,17 +79,17 @@ static void add_mode(struct pool *pool, enum mode mode, const struct mode_option
 
 static void add_modes(struct pool *pool)
 {
-    static const enum mode metrics[] = {MODE_RTT, MODE_AVB, MODE_LEXICOGRAPHIC};
-    for (enum mode mode = 0; mode < MODE_COUNT; mode++)
-        if (mode != MODE_DCMST && mode != MODE_WIDEST)
+    static const enum plan_metric metrics[] = {PLAN_METRIC_RTT, PLAN_METRIC_AVB, PLAN_METRIC_LEXICOGRAPHIC};
+    for (enum plan_metric mode = 0; mode < PLAN_METRIC_COUNT; mode++)
+        if (mode != PLAN_METRIC_DCMST && mode != PLAN_METRIC_WIDEST && mode != PLAN_METRIC_AUTO)
             add_mode(pool, mode, &pool->options.modes);
-    add_mode(pool, MODE_DCMST, &pool->options.modes);
+    add_mode(pool, PLAN_METRIC_DCMST, &pool->options.modes);
     for (unsigned metric = 0; metric < sizeof(metrics) / sizeof(metrics[0]); metric++)
         for (uint16_t degree = 1; degree <= 3; degree++) {
             struct mode_options options = pool->options.modes;
             options.metric = metrics[metric];
             options.degree = degree;
-            add_mode(pool, MODE_DCMST, &options);
+            add_mode(pool, PLAN_METRIC_DCMST, &options);
         }
 }
 

@@ -9,7 +9,7 @@
 #define POOL_MAX 96
 
 enum pool_origin {
-    POOL_MODE = 0, /* `detail`: enum mode */
+    POOL_MODE = 0, /* `detail`: enum plan_metric */
     POOL_TOKENS,   /* `detail`: of search_vectors */
     POOL_COLUMNS,  /* trees of the packing; `detail`: how many */
     POOL_SHORTER   /* of a candidate, hosts moved nearer to the source; `detail`: the candidate */
@@ -51,7 +51,7 @@ struct pool {
 };
 
 size_t pool_bytes(const struct net *net); /* of arena */
-void pool_init(struct pool *pool, const struct task *task, const struct pool_options *options,
+void pool_open(struct pool *pool, const struct task *task, const struct pool_options *options,
                struct arena *arena);
 /* All that needs no packing. `enough_bps`: no forest carries more; looking for one ends there. */
 void pool_fill(struct pool *pool, double enough_bps);

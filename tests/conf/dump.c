@@ -73,6 +73,22 @@ void dump_node(FILE *out, const struct app_config *config)
             U64(config->disk_index_bytes));
 }
 
+static void dump_wishes(FILE *out, const struct job_spec *spec)
+{
+    fprintf(out, "  dcmst=%u:%u ties=%d:%llu relays=%u:", spec->dcmst_of, spec->degree, spec->ties.random,
+            U64(spec->ties.seed), spec->relays);
+    for (unsigned index = 0; index < spec->relay_count; index++)
+        fprintf(out, "%s,", spec->relay_names[index]);
+    fprintf(out, " leaves=");
+    for (unsigned index = 0; index < spec->leaf_count; index++)
+        fprintf(out, "%s,", spec->leaves[index]);
+    fprintf(out, " rules=");
+    for (unsigned index = 0; index < spec->rule_count; index++)
+        fprintf(out, "%u:%s>%s,", spec->rules[index].rule, spec->rules[index].edge[0],
+                spec->rules[index].edge[1]);
+    fprintf(out, "\n");
+}
+
 void dump_job(FILE *out, const struct job_spec *spec)
 {
     fprintf(out, "job %s source=%s to_all=%d to=", spec->name, spec->source, spec->to_all);
@@ -86,6 +102,7 @@ void dump_job(FILE *out, const struct job_spec *spec)
     fprintf(out, " hash=%u durable=%u exists=%u tree=%u congestion=%u measure=%llu\n", spec->hash,
             spec->durable, spec->exists, spec->tree_owner | spec->tree_xattrs | spec->tree_hardlinks,
             spec->congestion, U64(spec->measure_ns));
+    dump_wishes(out, spec);
     fprintf(out, "  age=%llu cap=%llu priority=%u dscp=%u\n", U64(spec->measure_age_ns),
             U64(spec->controls.rate_cap_bps), spec->controls.priority, spec->controls.dscp);
 }
@@ -186,6 +203,15 @@ void dump_scenario(FILE *out, const struct scenario *scenario)
     }
 }
 
+/* Beside its RTT, if there is anything. */
+static void dump_path(FILE *out, unsigned to, const struct plan_path *path)
+{
+    if (path->loss_ppm != 0 || path->avb_kbps != 0 || path->distance != 0 || path->shared != 0 ||
+        path->rule != 0)
+        fprintf(out, "     to %u loss=%u avb=%u distance=%u shared=%x rule=%u\n", to, path->loss_ppm,
+                path->avb_kbps, path->distance, path->shared, path->rule);
+}
+
 void dump_net(FILE *out, const struct plan_request *request)
 {
     fprintf(out,
@@ -195,7 +221,11 @@ void dump_net(FILE *out, const struct plan_request *request)
             request->given.weight_ppm);
     for (unsigned edge = 0; edge < request->given.edge_count; edge++)
         fprintf(out, "%u>%u,", request->given.edges[edge].from, request->given.edges[edge].to);
-    fprintf(out, "\n");
+    fprintf(out, " dcmst=%u:%u ties=%d:%llu\n", request->dcmst_of, request->degree, request->ties_random,
+            U64(request->ties_seed));
+    for (unsigned shared = 0; shared < request->shared_count; shared++)
+        fprintf(out, "shared %s rate=%llu\n", request->shared[shared].name,
+                U64(request->shared[shared].rate_bps));
     for (unsigned from = 0; from < request->node_count; from++) {
         const struct plan_node *node = &request->nodes[from];
         fprintf(out, "node %s up=%llu down=%llu receiver=%d rtt_us", node->name, U64(node->up_bps),
@@ -203,5 +233,10 @@ void dump_net(FILE *out, const struct plan_request *request)
         for (unsigned to = 0; to < request->node_count; to++)
             fprintf(out, " %u", request->paths[from][to].rtt_us);
         fprintf(out, "\n");
+        if (node->packets_ps != 0 || node->window_bytes != 0 || node->leaf)
+            fprintf(out, "     packets=%llu window=%llu leaf=%d\n", U64(node->packets_ps),
+                    U64(node->window_bytes), node->leaf);
+        for (unsigned to = 0; to < request->node_count; to++)
+            dump_path(out, to, &request->paths[from][to]);
     }
 }

@@ -112,6 +112,7 @@ static void conf_read_job__golden(void **state)
     (void)state;
     expect_file("job.yaml", read_job, print_job);
     expect_file("job_minimal.yaml", read_job, print_job);
+    expect_file("job_plan.yaml", read_job, print_job);
 }
 
 static void conf_read_scenario__golden(void **state)
@@ -125,6 +126,7 @@ static void conf_read_net__golden(void **state)
     (void)state;
     expect_file("net.json", read_net, print_net);
     expect_file("net_tree.yaml", read_net, print_net);
+    expect_file("net_rows.yaml", read_net, print_net);
 }
 
 static void conf_print_help__golden(void **state)

@@ -27,6 +27,8 @@ static struct plan_path varied_path(uint16_t from, uint16_t to)
     }
     if (mixture & 8)
         path.mtu = 9000;
+    if (mixture & 32)
+        path.distance = 1 + 1000 * mixture;
     if (mixture & 16)
         path.shared = (uint16_t)(0x8001 + to);
     return path;
@@ -37,6 +39,10 @@ static struct plan_request varied_request(uint16_t count)
     struct plan_request request = example_request(count);
     request.metric = PLAN_METRIC_GIVEN;
     request.children_max = 3;
+    request.dcmst_of = PLAN_METRIC_LEXICOGRAPHIC;
+    request.degree = 5;
+    request.ties_random = true;
+    request.ties_seed = UINT64_C(0x8000000000000001);
     request.nodes[0].leaf = true;
     request.nodes[count - 1].packets_ps = 123456;
     request.nodes[count - 1].window_bytes = UINT64_C(1) << 40;
@@ -91,6 +97,11 @@ static void plan_request_codec__round_trip(void **state)
         assert_memory_equal(second, record, length);
         assert_memory_equal(back.shared, request.shared, sizeof(request.shared));
         assert_memory_equal(back.nodes, request.nodes, sizeof(request.nodes));
+        assert_int_equal(back.paths[1][0].distance, request.paths[1][0].distance);
+        assert_int_equal(back.dcmst_of, request.dcmst_of);
+        assert_int_equal(back.degree, request.degree);
+        assert_true(back.ties_random);
+        assert_int_equal(back.ties_seed, request.ties_seed);
         assert_memory_equal(&back.given, &request.given, sizeof(request.given));
         assert_int_equal(back.size_bytes, request.size_bytes);
         assert_int_equal(back.source, request.source);
@@ -154,9 +165,10 @@ static void plan_codec__refuses_bad_counts(void **state)
         uint8_t value;
         bool request;
     } cases[] = {
-        {8, 0, true},   {8, 65, true},  {10, 4, true},  {31 + 31, 'x', true},   {31 + 64, 4, true},
-        {8, 0, false},  {8, 65, false}, {10, 4, false}, {36, 9, false},         {38 + 8 + 4, 64, false},
-        {52, 4, false}, {54, 4, false}, {58, 0, false}, {38 + 8 + 5, 1, false},
+        {8, 0, true},       {8, 65, true},  {10, 4, true},           {42 + 31, 'x', true},
+        {42 + 64, 4, true}, {17, 2, true},  {8, 0, false},           {8, 65, false},
+        {10, 4, false},     {36, 9, false}, {38 + 8 + 4, 64, false}, {52, 4, false},
+        {54, 4, false},     {58, 0, false}, {38 + 8 + 5, 1, false},
     };
     size_t request_length = plan_request_encode(&request, record, sizeof(record));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -49,6 +49,14 @@ static void plan_request_validate__table(void **state)
     CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_low_kbps = 6), "n1 - n2: available bandwidth");
     CASE((r.paths[1][2].avb_kbps = 5, r.paths[1][2].avb_high_kbps = 4), "n1 - n2: available bandwidth");
     CASE(r.paths[3][0].rule = PLAN_RULE_COUNT, "n3 - n0: no rule");
+    CASE(r.paths[1][2].rule = PLAN_RULE_PINNED, NULL);
+    CASE(r.paths[1][0].rule = PLAN_RULE_PINNED, "pin n1 - n0: no edge enters the source");
+    CASE(r.paths[1][1].rule = PLAN_RULE_PINNED, "pin n1 - n1: no edge");
+    CASE(r.paths[1][2].rule = r.paths[3][2].rule = PLAN_RULE_PINNED, "n2 is pinned to n1 and to n3");
+    CASE((r.paths[1][2].rule = PLAN_RULE_PINNED, r.nodes[1].leaf = true), "pin n1 - n2: n1 is a leaf");
+    CASE(r.dcmst_of = PLAN_METRIC_STAR, "dcmst is of rtt, avb");
+    CASE((r.dcmst_of = PLAN_METRIC_DISTANCE, r.degree = 16), NULL);
+    CASE(r.degree = 17, "a degree of 17, at most 16");
     CASE(r.shared_count = PLAN_SHARED_MAX + 1, "17 shared links");
     CASE(r.shared_count = 1, "shared link 0 has no valid name");
     CASE((r.shared_count = 1, strcpy(r.shared[0].name, "wan")), "wan: its rate");
@@ -70,6 +78,8 @@ static void plan_request_validate__table(void **state)
     CASE((GIVEN("0-1 1-2 2-3"), r.nodes[2].leaf = true), "n2 is a leaf, but is to feed n3");
     CASE((GIVEN("0-1 1-2 2-3"), r.nodes[3].leaf = true), NULL);
     CASE((GIVEN("0-1 1-2 2-3"), r.paths[1][2].rule = PLAN_RULE_FORBIDDEN), "edge n1 - n2 is forbidden");
+    CASE((GIVEN("0-1 1-2 2-3"), r.paths[1][2].rule = PLAN_RULE_PINNED), NULL);
+    CASE((GIVEN("0-1 1-2 2-3"), r.paths[1][3].rule = PLAN_RULE_PINNED), "only n1 may feed n3, by a pin");
     CASE((GIVEN("0-1 1-2 2-3"), r.given.edge_count = UINT16_MAX), "no tree");
 #undef GIVEN
 #undef CASE
@@ -110,6 +120,9 @@ static void plan_validate__table(void **state)
     CASE("0-1 0-2 2-3", r.nodes[0].up_bps = 600000000, NULL);
     CASE("0-1 0-2 2-3", r.nodes[0].up_bps = 599999999, "uplink of n0");
     CASE("0-1 0-2 2-3", r.nodes[3].down_bps = 299999999, "downlink of n3");
+    CASE("0-1 0-2 2-3", (r.nodes[3].down_bps = 270000000, r.paths[2][3].loss_ppm = 100000), NULL);
+    CASE("0-1 0-2 2-3", (r.nodes[3].down_bps = 270000000, r.paths[2][3].loss_ppm = 99999), "downlink of n3");
+    CASE("0-1 0-2 2-3", r.paths[0][3].rule = PLAN_RULE_PINNED, "only n0 may feed n3, by a pin");
     CASE("0-1 0-2 2-3", p.edge_rate_bps[0] = UINT64_MAX, "uplink of n0");
     CASE("0-1 0-2 2-3", r.nodes[2].up_bps = 0, "request: n2");
     CASE("0-1 0-2 2-3", (p.into_rate_bps[0][1] = 700000000, p.into_rate_bps[0][2] = 300000000), NULL);

@@ -112,7 +112,7 @@ static inline void example_net(struct net *net, uint16_t count, enum example_kin
 {
     struct rng rng;
     rng_init(&rng, seed * EXAMPLE_KINDS + kind);
-    net_init(net, count, (uint16_t)rng_below(&rng, count), 4, arena);
+    net_make(net, count, (uint16_t)rng_below(&rng, count), 4, arena);
     for (uint8_t shared = 0; shared < 4; shared++)
         net->shared[shared].rate_bps = NET_NO_LIMIT;
     example_hosts(net, &rng);

@@ -156,7 +156,7 @@ static void packing__is_the_same_for_hosts_in_another_order(void **state)
         struct arena arena;
         make_net(&net, 11, EXAMPLE_MIXED, seed);
         arena_init(&arena, other_memory, sizeof(other_memory));
-        net_init(&other, net.count, 0, net.shared_count, &arena);
+        net_make(&other, net.count, 0, net.shared_count, &arena);
         memcpy(other.shared, net.shared, net.shared_count * sizeof(*net.shared));
         other.packet_bits = net.packet_bits;
         reverse(&net, &other);

@@ -11,7 +11,7 @@ static struct net plain_net(void)
 {
     struct net net;
     arena_init(&arena, memory, sizeof(memory));
-    net_init(&net, HOSTS, 0, 1, &arena);
+    net_make(&net, HOSTS, 0, 1, &arena);
     assert_true(arena.used <= net_bytes(HOSTS, 1));
     net.packet_bits = 12000;
     net.shared[0].rate_bps = NET_NO_LIMIT;

@@ -159,7 +159,7 @@ void nets_make(struct net *net, enum nets_kind kind, uint16_t count, uint64_t se
     struct rng rng;
     bool random = kind == NETS_NODES || kind == NETS_SKEW || kind == NETS_EDGES || kind == NETS_TIGHT;
     rng_init(&rng, seed * NETS_KIND_COUNT + kind);
-    net_init(net, random ? count : 15, 0,
+    net_make(net, random ? count : 15, 0,
              kind == NETS_SITE    ? SITES
              : kind == NETS_EDGES ? REGIONS
                                   : 0,
@@ -215,7 +215,7 @@ void nets_make_small(struct net *net, uint64_t seed, struct arena *arena)
     rng_init(&rng, seed);
     uint16_t count = (uint16_t)between(&rng, 2, NETS_SMALL_MAX), source = (uint16_t)rng_below(&rng, count);
     bool awkward = rng_below(&rng, 2) == 0;
-    net_init(net, count, source, (uint16_t)(rng_below(&rng, 2) * 2), arena);
+    net_make(net, count, source, (uint16_t)(rng_below(&rng, 2) * 2), arena);
     net->packet_bits = 1538 * 8;
     name_hosts(net);
     small_hosts(net, awkward, &rng);

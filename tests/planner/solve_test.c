@@ -33,7 +33,7 @@ static struct plan solved(const struct plan_request *request, struct solve_info 
 {
     struct plan plan;
     struct err err;
-    if (!solve(request, &plan, info, &err))
+    if (!solve(request, NULL, &plan, info, &err))
         fail_msg("%s", err.text);
     return plan;
 }
@@ -49,7 +49,7 @@ static void expect_error(const struct plan_request *request, const char *expecte
 {
     struct plan plan;
     struct err err = {""};
-    assert_false(solve(request, &plan, NULL, &err));
+    assert_false(solve(request, NULL, &plan, NULL, &err));
     if (strstr(err.text, expected) == NULL)
         fail_msg("expected \"%s\", got \"%s\"", expected, err.text);
 }

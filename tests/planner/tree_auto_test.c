@@ -115,7 +115,7 @@ static void auto__no_later_than_jobs_of_today(void **state)
         struct plan plan = planned(&request), today;
         struct err err;
         for (request.metric = PLAN_METRIC_RTT; request.metric <= PLAN_METRIC_STAR; request.metric++)
-            if (solve(&request, &today, NULL, &err))
+            if (solve(&request, NULL, &today, NULL, &err))
                 assert_true(seconds_of(&request, &plan) <=
                             seconds_of(&request, &today) * (1 + AUTO_EPS) * (1 + 1e-6));
     }
@@ -167,6 +167,184 @@ static void auto__unmeasured_pairs_are_closed(void **state)
     assert_int_equal(plan_parent(&plan.trees[0], 3), 1);
 }
 
+/* ---- what the request knows ---- */
+
+/* Into each node of the only tree; the source has 255. */
+static void expect_parents(const struct plan *plan, const char *parents)
+{
+    char found[PLAN_NODES_MAX + 1] = "";
+    for (uint16_t node = 0; node < plan->node_count; node++) {
+        int parent = plan_parent(&plan->trees[0], node);
+        found[node] = parent < 0 ? '-' : (char)('0' + parent);
+    }
+    if (plan->tree_count != 1 || strcmp(found, parents) != 0)
+        fail_msg("expected %s, got %u trees, %s", parents, plan->tree_count, found);
+}
+
+static void auto__paths_and_shared_links(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    /* Nothing but a chain gives 985; the way into n3 from n2 is narrow, so n3 stands elsewhere. */
+    request.paths[2][3].avb_kbps = 100000;
+    request.paths[1][3].avb_kbps = 100000;
+    struct plan plan = planned(&request);
+    assert_true(plan.rate_bps > 890000000);
+    assert_int_equal(plan_parent(&plan.trees[0], 3), 0);
+    request.paths[0][3].avb_kbps = 200000; /* now there is nothing better than this: n3 goes its own pace */
+    plan = planned(&request);
+    assert_int_equal(plan.into_rate_bps[0][3], 197000000);
+    assert_int_equal(plan.rate_bps, 197000000ull * 1408 / 1538);
+    assert_true(plan.into_rate_bps[0][1] > 700000000);
+    /* n1, n2 and n3 lie behind one link of 300 Mbit/s: it is crossed once. */
+    request = example_request(4);
+    request.shared_count = 1;
+    strcpy(request.shared[0].name, "wan");
+    request.shared[0].rate_bps = 300000000;
+    for (uint16_t node = 1; node < 4; node++)
+        request.paths[0][node].shared = 1;
+    plan = planned(&request);
+    assert_int_equal(plan.rate_bps, 295500000ull * 1408 / 1538);
+    uint16_t children[PLAN_CHILDREN_MAX];
+    assert_int_equal(plan_children(&plan.trees[0], 0, children), 1);
+}
+
+static void auto__hosts_and_loss(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(3);
+    /* A packet received and one sent: n1 can take part in half of its packets/s. */
+    request.nodes[1].packets_ps = request.nodes[2].packets_ps = 20000;
+    struct plan plan = planned(&request);
+    assert_in_range(plan.rate_bps, 112600000, 112640000 * 2);
+    request = example_request(2);
+    request.nodes[0].window_bytes = 1250000; /* in 10 ms of RTT: 1 Gbit/s; a fifth of it */
+    request.paths[0][1].rtt_us = request.paths[1][0].rtt_us = 50000;
+    plan = planned(&request);
+    assert_in_range(plan.into_rate_bps[0][1], 199999999, 200000000);
+    request = example_request(2);
+    request.paths[0][1].loss_ppm = 100000;
+    plan = planned(&request);
+    assert_in_range(plan.into_rate_bps[0][1], 984999999, 985000000); /* repairs included */
+    assert_in_range(plan.rate_bps, 886499999ull * 1408 / 1538, 886500000ull * 1408 / 1538);
+}
+
+static void auto__leaves_and_rules(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    struct err err;
+    struct plan plan;
+    request.nodes[1].leaf = request.nodes[2].leaf = true;
+    plan = planned(&request);
+    expect_parents(&plan, "-300");
+    request.nodes[3].leaf = true;
+    plan = planned(&request);
+    expect_parents(&plan, "-000");
+    request.paths[0][2].rule = PLAN_RULE_FORBIDDEN;
+    assert_false(plan_of(&request, &plan, &err));
+    assert_string_equal(err.text, "n2 can't be reached from n0: no path leads to it that carries anything");
+    request = example_request(4);
+    request.paths[0][1].rule = request.paths[2][3].rule = PLAN_RULE_FORBIDDEN;
+    request.paths[3][1].rule = PLAN_RULE_PINNED;
+    plan = planned(&request);
+    assert_int_equal(plan_parent(&plan.trees[0], 1), 3);
+    assert_int_not_equal(plan_parent(&plan.trees[0], 3), 2);
+}
+
+/* Every metric keeps to leaves and rules, or says why it can't. */
+static void metrics__rules_hold(void **state)
+{
+    (void)state;
+    struct rng rng;
+    struct arena arena;
+    unsigned found[PLAN_METRIC_COUNT] = {0};
+    rng_init(&rng, 5);
+    arena_init(&arena, memory, solve_bytes());
+    for (unsigned round = 0; round < 200; round++) {
+        struct plan_request request = random_request(&rng);
+        for (unsigned rules = (unsigned)rng_below(&rng, 5); rules > 0; rules--) {
+            uint16_t from = (uint16_t)rng_below(&rng, request.node_count);
+            uint16_t to = (uint16_t)rng_below(&rng, request.node_count);
+            request.paths[from][to].rule = (uint8_t)rng_below(&rng, PLAN_RULE_COUNT);
+            request.nodes[rng_below(&rng, request.node_count)].leaf = rng_below(&rng, 3) == 0;
+            request.paths[to][from].avb_kbps = 1000 * (uint32_t)rng_below(&rng, 100);
+        }
+        for (uint16_t from = 0; from < request.node_count; from++)
+            for (uint16_t to = 0; to < request.node_count; to++)
+                request.paths[from][to].distance = (uint32_t)rng_below(&rng, 10);
+        struct err err;
+        if (!plan_request_validate(&request, &err))
+            continue;
+        for (unsigned metric = 0; metric < PLAN_METRIC_COUNT; metric++) {
+            struct plan plan;
+            request.metric = (uint8_t)metric;
+            if (metric == PLAN_METRIC_GIVEN)
+                continue;
+            bool solved = solve(&request, &arena, &plan, NULL, &err);
+            found[metric] += solved;
+            assert_int_equal(arena.used, 0);
+            if (solved && !plan_validate(&plan, &request, &err))
+                fail_msg("%s: %s", word_of(plan_metric_words, (int)metric), err.text);
+        }
+    }
+    for (unsigned metric = 0; metric < PLAN_METRIC_GIVEN; metric++)
+        assert_in_range(found[metric], 5, 200);
+}
+
+/* What stands in the request decides among trees, and the same tree is rated as any other. */
+static void metrics__from_a_request(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    struct plan plan;
+    struct err err;
+    struct arena arena;
+    arena_init(&arena, memory, solve_bytes());
+#define EXPECT(which, parents)                                                                               \
+    request.metric = which;                                                                                  \
+    assert_true(solve(&request, &arena, &plan, NULL, &err));                                                 \
+    expect_parents(&plan, parents)
+    EXPECT(PLAN_METRIC_CHAIN, "-012");
+    EXPECT(PLAN_METRIC_WIDEST, "-012");
+    assert_int_equal(plan.rate_bps, 985000000ull * 1408 / 1538);
+    request.metric = PLAN_METRIC_DISTANCE;
+    assert_false(solve(&request, &arena, &plan, NULL, &err));
+    assert_string_equal(err.text, "no distances were given");
+    for (uint16_t from = 0; from < 4; from++)
+        for (uint16_t to = 0; to < 4; to++)
+            request.paths[from][to].distance = 1000u + 100 * from * to;
+    EXPECT(PLAN_METRIC_DISTANCE, "-000");
+    request.dcmst_of = PLAN_METRIC_DISTANCE;
+    EXPECT(PLAN_METRIC_DCMST, "-001");
+    request.degree = 1;
+    EXPECT(PLAN_METRIC_DCMST, "-012");
+    request.paths[0][1].avb_kbps = request.paths[0][2].avb_kbps = 600000;
+    request.paths[0][3].avb_kbps = 700000;
+    EXPECT(PLAN_METRIC_AVB, "-310");
+    assert_int_equal(plan.into_rate_bps[0][1], 689500000);
+    assert_int_equal(plan.into_rate_bps[0][3], 689500000);
+    /* 600 and 700 are told apart, unless what was measured says otherwise: then all RTTs are equal. */
+    EXPECT(PLAN_METRIC_LEXICOGRAPHIC, "-310");
+    request.paths[0][3].avb_low_kbps = request.paths[0][1].avb_low_kbps = request.paths[0][2].avb_low_kbps =
+        1;
+    request.paths[0][3].avb_high_kbps = request.paths[0][1].avb_high_kbps =
+        request.paths[0][2].avb_high_kbps = 1000000;
+    EXPECT(PLAN_METRIC_LEXICOGRAPHIC, "-000");
+#undef EXPECT
+    unsigned differing = 0;
+    struct plan drawn;
+    request.ties_random = true;
+    for (request.ties_seed = 0; request.ties_seed < 10; request.ties_seed++) {
+        request.metric = PLAN_METRIC_CHAIN;
+        assert_true(solve(&request, &arena, &plan, NULL, &err));
+        assert_true(solve(&request, &arena, &drawn, NULL, &err));
+        assert_memory_equal(&drawn.trees[0], &plan.trees[0], sizeof(plan.trees[0]));
+        differing += plan_parent(&plan.trees[0], 2) != 1;
+    }
+    assert_in_range(differing, 1, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +353,11 @@ int main(void)
         cmocka_unit_test(auto__largest_request),
         cmocka_unit_test(auto__weights_and_cap),
         cmocka_unit_test(auto__unmeasured_pairs_are_closed),
+        cmocka_unit_test(auto__paths_and_shared_links),
+        cmocka_unit_test(auto__hosts_and_loss),
+        cmocka_unit_test(auto__leaves_and_rules),
+        cmocka_unit_test(metrics__rules_hold),
+        cmocka_unit_test(metrics__from_a_request),
     };
     memory = aligned_alloc(ARENA_ALIGN, MEMORY_BYTES);
     if (memory == NULL)

@@ -93,7 +93,7 @@ static double best_mode_seconds(const struct choose_options *options)
     }
     shares_init(&shares, &task, &arena);
     search_init(&search, &task, &shares, &arena);
-    for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+    for (enum plan_metric mode = 0; mode < PLAN_METRIC_COUNT; mode++) {
         struct net_forest forest = {
             .tree_count = 1, .period = 1, .weight = {1}, .trees = {net_tree_new(&net, &arena)}};
         struct err err;
@@ -253,7 +253,7 @@ static void choose__slow_site(void **state)
     at->used = 0;
     struct net flat;
     nets_make(&flat, NETS_PURE, 0, 1, at);
-    net_init(&net, flat.count, flat.source, 1, at);
+    net_make(&net, flat.count, flat.source, 1, at);
     memcpy(net.hosts, flat.hosts, flat.count * sizeof(struct net_host));
     memcpy(net.rtt_us, flat.rtt_us, (size_t)flat.count * flat.count * sizeof(uint32_t));
     net.shared[0] = (struct net_shared){"ingress", 6e6};
@@ -273,7 +273,7 @@ static void choose__slow_site(void **state)
 static void relays(double relay_up_bps)
 {
     arena.used = 0;
-    net_init(&net, 6, 0, 0, &arena);
+    net_make(&net, 6, 0, 0, &arena);
     for (uint16_t host = 0; host < 6; host++) {
         net.hosts[host] = (struct net_host){.up_bps = host == 0  ? 100e6
                                                       : host < 4 ? 1e3

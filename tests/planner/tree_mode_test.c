@@ -44,7 +44,7 @@ static void five_sites(void)
                                           {65, 100, 141, 0, 162},
                                           {219, 174, 173, 162, 0}};
     arena.used = 0;
-    net_init(&net, 5, 2, 0, &arena);
+    net_make(&net, 5, 2, 0, &arena);
     for (uint16_t host = 0; host < 5; host++) {
         net.hosts[host] = (struct net_host){.up_bps = 1e9,
                                             .down_bps = 1e9,
@@ -70,54 +70,54 @@ static void set_avb(const char *pairs)
 }
 
 /* Each host's parent by digit, '-' of the source. */
-static void expect_parents(enum mode mode, const struct mode_options *options, const char *parents)
+static void expect_parents(enum plan_metric mode, const struct mode_options *options, const char *parents)
 {
     struct net_tree tree = net_tree_new(&net, &arena);
     struct err err = {""};
     char found[8] = "";
     if (!mode_tree(&search, mode, options, &tree, &err))
-        fail_msg("%s: %s", word_of(mode_words, mode), err.text);
+        fail_msg("%s: %s", word_of(plan_metric_words, mode), err.text);
     for (uint16_t host = 0; host < net.count; host++)
         found[host] = tree.parent[host] == NET_NONE ? '-' : (char)('0' + tree.parent[host]);
     if (strcmp(found, parents) != 0)
-        fail_msg("%s: expected %s, found %s", word_of(mode_words, mode), parents, found);
+        fail_msg("%s: expected %s, found %s", word_of(plan_metric_words, mode), parents, found);
 }
 
-static void expect_refused(enum mode mode, const struct mode_options *options, const char *text)
+static void expect_refused(enum plan_metric mode, const struct mode_options *options, const char *text)
 {
     struct net_tree tree = net_tree_new(&net, &arena);
     struct err err = {""};
     assert_false(mode_tree(&search, mode, options, &tree, &err));
     if (strstr(err.text, text) == NULL)
-        fail_msg("%s: expected \"%s\", got \"%s\"", word_of(mode_words, mode), text, err.text);
+        fail_msg("%s: expected \"%s\", got \"%s\"", word_of(plan_metric_words, mode), text, err.text);
 }
 
 static void mode__tables(void **state)
 {
     (void)state;
     static const struct {
-        enum mode mode;
+        enum plan_metric mode;
         struct mode_options options;
         const char *avb, *parents;
     } rows[] = {
-        {MODE_RTT, {0}, "", "22-03"},
-        {MODE_RTT, {0}, "21=1", "22-03"}, /* AvB does not matter */
-        {MODE_CHAIN, {0}, "", "12-03"},
-        {MODE_STAR, {0}, "", "22-22"},
-        {MODE_DCMST, {.metric = MODE_RTT, .degree = 1}, "", "12-03"},
-        {MODE_DCMST, {.metric = MODE_RTT, .degree = 3}, "", "22-03"},
+        {PLAN_METRIC_RTT, {0}, "", "22-03"},
+        {PLAN_METRIC_RTT, {0}, "21=1", "22-03"}, /* AvB does not matter */
+        {PLAN_METRIC_CHAIN, {0}, "", "12-03"},
+        {PLAN_METRIC_STAR, {0}, "", "22-22"},
+        {PLAN_METRIC_DCMST, {.metric = PLAN_METRIC_RTT, .degree = 1}, "", "12-03"},
+        {PLAN_METRIC_DCMST, {.metric = PLAN_METRIC_RTT, .degree = 3}, "", "22-03"},
         /* All tie: by the child's name, then the parent's. */
-        {MODE_AVB, {0}, "", "20-00"},
-        {MODE_DCMST, {.metric = MODE_AVB}, "", "20-01"},
+        {PLAN_METRIC_AVB, {0}, "", "20-00"},
+        {PLAN_METRIC_DCMST, {.metric = PLAN_METRIC_AVB}, "", "20-01"},
         /* The best pairs are 0-1, 1-3, 3-4 in both directions; 2 reaches 4. */
-        {MODE_AVB, {0}, "01=500 10=500 13=400 31=400 34=300 43=300 24=200", "13-42"},
+        {PLAN_METRIC_AVB, {0}, "01=500 10=500 13=400 31=400 34=300 43=300 24=200", "13-42"},
         /* One direction is better, the pair is as good as the worse one; the directed tree takes it. */
-        {MODE_AVB, {0}, "01=500 20=200", "20-00"},
-        {MODE_AVB_DIRECTED, {0}, "20=200 01=500 13=400 34=400", "20-13"},
+        {PLAN_METRIC_AVB, {0}, "01=500 20=200", "20-00"},
+        {PLAN_METRIC_AVB_DIRECTED, {0}, "20=200 01=500 13=400 34=400", "20-13"},
         /* Within the classes RTT decides, so near ties are its tree; a better class goes first. */
-        {MODE_LEXICOGRAPHIC, {0}, "", "22-03"},
-        {MODE_LEXICOGRAPHIC, {0}, "21=95", "22-03"},
-        {MODE_LEXICOGRAPHIC, {0}, "21=80", "20-03"},
+        {PLAN_METRIC_LEXICOGRAPHIC, {0}, "", "22-03"},
+        {PLAN_METRIC_LEXICOGRAPHIC, {0}, "21=95", "22-03"},
+        {PLAN_METRIC_LEXICOGRAPHIC, {0}, "21=80", "20-03"},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         five_sites();
@@ -140,13 +140,14 @@ static void mode__given_and_distance(void **state)
     distance[4 * 5 + 0] = 2;
     distance[1 * 5 + 0] = 3; /* the pair, whichever way it is written */
     distance[1 * 5 + 3] = 4;
-    expect_parents(MODE_TREE, &(struct mode_options){.given = parents}, "20-13");
-    expect_parents(MODE_DISTANCE, &(struct mode_options){.distance = distance}, "40-12");
-    expect_refused(MODE_TREE, &(struct mode_options){.given = circle}, "no tree from london");
-    expect_refused(MODE_TREE, &(struct mode_options){0}, "no tree was given");
-    expect_refused(MODE_DISTANCE, &(struct mode_options){0}, "no distances were given");
+    expect_parents(PLAN_METRIC_GIVEN, &(struct mode_options){.given = parents}, "20-13");
+    expect_parents(PLAN_METRIC_DISTANCE, &(struct mode_options){.distance = distance}, "40-12");
+    expect_refused(PLAN_METRIC_GIVEN, &(struct mode_options){.given = circle}, "no tree from london");
+    expect_refused(PLAN_METRIC_GIVEN, &(struct mode_options){0}, "no tree was given");
+    expect_refused(PLAN_METRIC_DISTANCE, &(struct mode_options){0}, "no distances were given");
     distance[1 * 5 + 3] = -1;
-    expect_refused(MODE_DISTANCE, &(struct mode_options){.distance = distance}, "oregon can't be reached");
+    expect_refused(PLAN_METRIC_DISTANCE, &(struct mode_options){.distance = distance},
+                   "oregon can't be reached");
 }
 
 static void mode__limits_are_named(void **state)
@@ -155,13 +156,14 @@ static void mode__limits_are_named(void **state)
     five_sites();
     net.hosts[2].children_max = 3;
     begin_task();
-    expect_refused(MODE_STAR, &(struct mode_options){0}, "london 4 children, at most 3");
+    expect_refused(PLAN_METRIC_STAR, &(struct mode_options){0}, "london 4 children, at most 3");
     five_sites();
     for (uint16_t from = 0; from < 5; from++)
         net.path_bps[from * 5 + 4] = 0;
     begin_task();
-    expect_refused(MODE_RTT, &(struct mode_options){0}, "singapore can't be reached: no host has a path");
-    expect_refused(MODE_WIDEST, &(struct mode_options){0}, "no tree from london");
+    expect_refused(PLAN_METRIC_RTT, &(struct mode_options){0},
+                   "singapore can't be reached: no host has a path");
+    expect_refused(PLAN_METRIC_WIDEST, &(struct mode_options){0}, "no tree from london");
 }
 
 static void mode__classes_by_interval(void **state)
@@ -175,7 +177,7 @@ static void mode__classes_by_interval(void **state)
         low_bps[edge] = net.path_bps[edge] * 0.7;
         high_bps[edge] = net.path_bps[edge] * 1.3;
     }
-    expect_parents(MODE_LEXICOGRAPHIC,
+    expect_parents(PLAN_METRIC_LEXICOGRAPHIC,
                    &(struct mode_options){.avb_low_bps = low_bps, .avb_high_bps = high_bps}, "22-03");
 }
 
@@ -192,8 +194,8 @@ static void mode__ties_by_seed(void **state)
         struct net_tree tree = net_tree_new(&net, &arena), again = net_tree_new(&net, &arena);
         struct err err;
         unsigned children[16] = {0}, most = 0;
-        assert_true(mode_tree(&search, MODE_AVB, &options, &tree, &err));
-        assert_true(mode_tree(&search, MODE_AVB, &options, &again, &err));
+        assert_true(mode_tree(&search, PLAN_METRIC_AVB, &options, &tree, &err));
+        assert_true(mode_tree(&search, PLAN_METRIC_AVB, &options, &again, &err));
         assert_memory_equal(tree.parent, again.parent, net.count * sizeof(uint16_t));
         for (uint16_t host = 0; host < net.count; host++)
             if (tree.parent[host] != NET_NONE && ++children[tree.parent[host]] > most)
@@ -224,7 +226,7 @@ static void request_of(struct plan_request *request, struct rng *rng)
 static void net_of(const struct plan_request *request)
 {
     arena.used = 0;
-    net_init(&net, request->node_count, request->source, 0, &arena);
+    net_make(&net, request->node_count, request->source, 0, &arena);
     for (uint16_t from = 0; from < net.count; from++) {
         uint16_t children_max = request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
         net.hosts[from] = (struct net_host){.up_bps = 1e9,
@@ -255,7 +257,8 @@ static void mode__rtt_is_the_tree_of_jobs(void **state)
         net_of(&request);
         struct net_tree tree = net_tree_new(&net, &arena);
         bool possible = solve_mst(&request, &expected, &err);
-        assert_int_equal(mode_tree(&search, MODE_RTT, &(struct mode_options){0}, &tree, &err), possible);
+        assert_int_equal(mode_tree(&search, PLAN_METRIC_RTT, &(struct mode_options){0}, &tree, &err),
+                         possible);
         impossible += !possible;
         for (uint16_t host = 0; possible && host < net.count; host++)
             assert_int_equal(tree.parent[host],
@@ -308,7 +311,7 @@ static void mode__widest_against_all_trees(void **state)
         double best_bps = best_by_force();
         struct net_tree tree = net_tree_new(&net, &arena);
         struct net_forest forest = {.tree_count = 1, .period = 1, .weight = {1}, .trees = {tree}};
-        if (!mode_tree(&search, MODE_WIDEST, &(struct mode_options){0}, &tree, &err)) {
+        if (!mode_tree(&search, PLAN_METRIC_WIDEST, &(struct mode_options){0}, &tree, &err)) {
             assert_true(best_bps < 1);
             continue;
         }

@@ -49,15 +49,64 @@ static void add_node(struct job *job, const char *name, uint16_t site, bool rece
     node->receiver = receiver;
 }
 
+/* Until the data plane takes several: what the node asks for at most, whatever the job says. */
+#define REQUEST_TREES_MAX 1
+
+static bool takes_part(const struct source *source, const char *name)
+{
+    for (uint16_t index = 0; index < source->site_count; index++)
+        if (strcmp(source->sites[index].name, name) == 0)
+            return true;
+    return strcmp(source->spec.source, name) == 0;
+}
+
+/* What the operator says of nodes and edges; of sites that were left out it says nothing any more. */
+static bool add_rules(struct job *job, struct err *err)
+{
+    const struct job_spec *spec = &job->source->spec;
+    struct plan_request *request = &job->source->request;
+    for (uint16_t index = 0; index < spec->leaf_count; index++) {
+        uint16_t node = request_index(request, spec->leaves[index]);
+        if (!takes_part(job->source, spec->leaves[index]))
+            return err_set(err, "plan.leaf: %s takes no part in the job", spec->leaves[index]);
+        if (node != UINT16_MAX)
+            request->nodes[node].leaf = true;
+    }
+    for (uint16_t index = 0; index < spec->rule_count; index++) {
+        const struct job_rule *rule = &spec->rules[index];
+        const char *key = rule->rule == PLAN_RULE_PINNED ? "pin" : "forbid";
+        uint16_t ends[2];
+        for (unsigned end = 0; end < 2; end++) {
+            if (!takes_part(job->source, rule->edge[end]))
+                return err_set(err, "plan.%s: %s takes no part in the job", key, rule->edge[end]);
+            ends[end] = request_index(request, rule->edge[end]);
+        }
+        if (ends[0] != UINT16_MAX && ends[1] != UINT16_MAX)
+            request->paths[ends[0]][ends[1]].rule = rule->rule;
+    }
+    return true;
+}
+
+/* How the trees are to be found. */
+static void add_wishes(const struct job_spec *spec, struct plan_request *request)
+{
+    request->metric = spec->metric;
+    request->trees_max =
+        (uint8_t)(spec->trees == 0 ? REQUEST_TREES_MAX : MIN(spec->trees, REQUEST_TREES_MAX));
+    request->children_max = spec->children_max;
+    request->dcmst_of = spec->dcmst_of;
+    request->degree = spec->degree;
+    request->ties_random = spec->ties.random;
+    request->ties_seed = spec->ties.seed;
+}
+
 bool source_make_request(const struct node *node, struct job *job, struct err *err)
 {
     struct plan_request *request = &job->source->request;
     plan_request_init(request);
     request->job = job->id;
     request->epoch = job->epoch;
-    request->metric = job->source->spec.metric;
-    request->trees_max = 1;
-    request->children_max = job->source->spec.children_max;
+    add_wishes(&job->source->spec, request);
     request->size_bytes = job->source->spec.object == PART_OBJECT_STREAM ? 0 : job->geometry.size_bytes;
     request->rate_cap_bps = job->source->spec.plan_rate_bps;
     add_node(job, job->source->spec.source, 0, false);
@@ -66,7 +115,7 @@ bool source_make_request(const struct node *node, struct job *job, struct err *e
             add_node(job, job->source->sites[index].name, (uint16_t)(index + 1),
                      job->source->sites[index].receiver);
     source_fill_request(node, job);
-    if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
+    if (!add_rules(job, err) || (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err)))
         return false;
     return plan_request_validate(request, err);
 }
