@@ -186,6 +186,15 @@ static const struct conf_option memory_options[] = {
      .help = "use huge pages when there are any"},
     {.type = OPTION_END}};
 
+static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
+
+static const struct conf_option plan_options[] = {
+    {"relay", OPTION_WORD, FIELD(struct node_file, config.node.leaf), .words = relay_words, .initial = "yes",
+     .help = "no: jobs of other nodes end here, none goes through"},
+    {"packets_ps", OPTION_UINT, FIELD(struct node_file, config.node.packets_ps), .initial = "0",
+     .help = "packets a second that this machine can send and receive, for planners; 0: no limit"},
+    {.type = OPTION_END}};
+
 static const struct conf_option control_options[] = {
     {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
      .initial = APP_CONTROL_SOCKET, .help = "unix socket that sluicectl connects to"},
@@ -255,6 +264,7 @@ const struct conf_option node_file_options[] = {
      .help =
          "directory for the final manifests of jobs that have their source here; default: none are written"},
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
+    {"plan", OPTION_MAP, .options = plan_options, .help = "what planners are told"},
     {"timeouts", OPTION_MAP, .options = timeout_options, .help = "when patience ends"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},
     {.type = OPTION_END}};

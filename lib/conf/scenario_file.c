@@ -45,6 +45,7 @@ static bool parse_node_queue(const struct conf_option *option, const char *text,
 }
 
 static const struct word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
+static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 
 static const struct conf_option clock_options[] = {
     {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = "a time like 2s or -40ms",
@@ -74,6 +75,10 @@ static const struct conf_option node_options[] = {
      .help = "none: hash what comes and discard it"},
     {"buffer", OPTION_SIZE, FIELD(struct scenario_node, buffer_bytes), .min = 4 << 20,
      .help = "symbol buffer; default: the node's own"},
+    {"relay", OPTION_WORD, FIELD(struct scenario_node, leaf), .words = relay_words, .initial = "yes",
+     .help = "no: jobs of other nodes end here, none goes through"},
+    {"packets_ps", OPTION_UINT, FIELD(struct scenario_node, packets_ps), .initial = "0",
+     .help = "packets a second that planners count on; 0: no limit (the simulator has none)"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "the simulated disk"},
     {"sink", OPTION_RATE, FIELD(struct scenario_node, sink_rate_bps), .min = 1000, .zero_unlimited = true,
      .initial = "unlimited", .help = "rate of whoever reads the streams that end here"},

@@ -60,6 +60,8 @@ struct node_config {
     uint64_t blocks_max;        /* blocks of all jobs at once, about 1 MiB each */
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
     bool planner_never;         /* no planner can attach: jobs of its own are refused */
+    bool leaf;                  /* relays nothing: in no tree it has children, but in those of its own jobs */
+    uint64_t packets_ps;        /* that it can send and receive; 0: no limit that planners know of */
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;
 #include "node/timeouts.def"
 #undef TIMEOUT

@@ -27,6 +27,8 @@ struct scenario_node {
     bool store_none;
     uint32_t mtu;
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */
+    bool leaf;                /* relays nothing */
+    uint64_t packets_ps;      /* what its node file says; 0: no limit */
     uint64_t disk_rate_bps;   /* simulated disk; 0: 8 Gbit/s */
     uint64_t sink_rate_bps;   /* of whoever reads its streams; 0: as fast as they come */
     uint64_t disk_free_bytes; /* UINT64_MAX: no limit */

@@ -54,6 +54,8 @@ enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
         return WIRE_BAD_LENGTH;
     if (length != FIXED(CONTROL_MEASUREMENT_FIELDS) + count * FIXED(CONTROL_MEASURED_FIELDS))
         return WIRE_BAD_LENGTH;
+    if (message->fixed.leaf > 1)
+        return WIRE_BAD_VALUE;
     for (unsigned index = 0; index < count; index++) {
         struct wire_measured *peer = &message->peers[index];
         in = wire_measured_get(in, peer);

@@ -56,8 +56,11 @@ WIRE_DECLARE(measured, CONTROL_MEASURED_FIELDS)
     FIELD(u32, job)                                                                                          \
     FIELD(u64, up_bps) /* of the sender's interface, wire rate */                                            \
     FIELD(u64, down_bps)                                                                                     \
-    FIELD(u16, total) /* peers of the sender, over all messages of this report */                            \
-    FIELD(u16, count) /* in this message */
+    FIELD(u64, packets_ps)   /* that it can send and receive; 0: no limit */                                 \
+    FIELD(u64, window_bytes) /* its memory for what is on its way */                                         \
+    FIELD(u8, leaf)          /* 1: it relays nothing */                                                      \
+    FIELD(u16, total)        /* peers of the sender, over all messages of this report */                     \
+    FIELD(u16, count)        /* in this message */
 WIRE_DECLARE(measurement, CONTROL_MEASUREMENT_FIELDS)
 struct control_measurement {
     struct wire_measurement fixed;

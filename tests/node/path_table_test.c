@@ -2,6 +2,7 @@
 #include "check.h"
 #include "node/core/core.h"
 #include "node/peer/path_table.h"
+#include "node/role/source.h"
 
 #define COUNT 3
 
@@ -78,6 +79,8 @@ static void node_job__request_tells_paths_and_interfaces(void **state)
     for (uint16_t node = 0; node < 3; node++) {
         world.nodes[node].config.ports[0].rate_bps = 100000000 * (node + 1ULL);
         world.nodes[node].config.ports[0].down_bps = 70000000 * (node + 1ULL);
+        world.nodes[node].config.packets_ps = 1000 * node;
+        world.nodes[node].config.buffer_bytes += node * 4096;
     }
     world.nodes[1].config.ports[0].mtu = 1400;
     start_all();
@@ -90,6 +93,9 @@ static void node_job__request_tells_paths_and_interfaces(void **state)
     for (uint16_t from = 0; from < 3; from++) {
         assert_int_equal(request->nodes[from].up_bps, 100000000 * (from + 1ULL));
         assert_int_equal(request->nodes[from].down_bps, 70000000 * (from + 1ULL));
+        assert_int_equal(request->nodes[from].packets_ps, 1000 * from);
+        assert_int_equal(request->nodes[from].window_bytes, world.nodes[from].config.buffer_bytes);
+        assert_false(request->nodes[from].leaf);
         for (uint16_t to = 0; to < 3; to++) {
             const struct plan_path *path = &request->paths[from][to];
             if (from == to)
@@ -101,6 +107,44 @@ static void node_job__request_tells_paths_and_interfaces(void **state)
         }
     }
     world_end(&world);
+}
+
+/* n0 and n2 relay nothing: at its source a job has children all the same, and whoever wants the object is a leaf … */
+static void node_job__leaves_have_no_children(void **state)
+{
+    (void)state;
+    static const uint16_t through[][2] = {{0, 2}, {2, 1}, {1, 3}};
+    for (unsigned wanted = 0; wanted < 2; wanted++) {
+        world_init(&world, 4, 1);
+        world.nodes[0].config.leaf = world.nodes[2].config.leaf = true;
+        start_all();
+        world_run_until(&world, 3 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        spec.metric = PLAN_METRIC_STAR;
+        run_job_at(0, &spec);
+        /* … and whoever does not is of no use. */
+        world.nodes[0].node->sources[0].sites[1].receiver = wanted != 0;
+        run_until_over(0, "j", 15 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        const struct plan_request *request = request_of("j");
+        assert_int_equal(request->node_count, wanted != 0 ? 4 : 3);
+        assert_string_equal(request->nodes[2].name, wanted != 0 ? "n2" : "n3");
+        for (uint16_t node = 0; node < request->node_count; node++)
+            assert_int_equal(request->nodes[node].leaf, wanted != 0 && node == 2);
+        spec = world_job(&world, "given");
+        give_tree(&spec, through, 3);
+        if (wanted == 0) {
+            spec.to_all = false;
+            spec.receiver_count = 1;
+            snprintf(spec.receivers[0], NAME_BYTES, "n3");
+        }
+        run_job_at(0, &spec);
+        run_until_over(0, "given", 15 * NS_PER_S);
+        assert_state(0, "given", JOB_FAILED);
+        assert_text(0, "given",
+                    wanted != 0 ? "n2 is a leaf, but is to feed n1" : "through n2, which relays nothing");
+        world_end(&world);
+    }
 }
 
 /* n1 does not know n2, and so measures nothing; what n0 has learnt otherwise serves its jobs until it is too old. */
@@ -142,6 +186,7 @@ int main(void)
         cmocka_unit_test(path_table__measurements_age),
         cmocka_unit_test(path_table__newer_ones_replace),
         cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
+        cmocka_unit_test(node_job__leaves_have_no_children),
         cmocka_unit_test(node_job__request_tells_what_others_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,14 @@ static size_t build_measurement(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     struct control_measurement measurement = {
-        .fixed = {.job = 0xdecade01, .up_bps = 1000000000, .down_bps = 10000000000, .total = 2, .count = 2},
+        .fixed = {.job = 0xdecade01,
+                  .up_bps = 1000000000,
+                  .down_bps = 10000000000,
+                  .packets_ps = 750000,
+                  .window_bytes = 256 << 20,
+                  .leaf = 1,
+                  .total = 2,
+                  .count = 2},
         .peers = {{.peer = {"oregon"},
                    .rtt_min_us = 136000,
                    .rtt_smoothed_us = 136250,

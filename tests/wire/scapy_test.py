@@ -67,7 +67,8 @@ def vectors():
     yield "message-gaps", message(0, 0x00000102, sluice.Gaps(echo=0x89abcdee, early_low=1 << 63 | 5, early_high=1))
     yield "measure", message(1, 2, sluice.Measure(job=0xdecade01, duration_ms=2000, age_ms=10000))
     yield "measurement", message(2, 3, sluice.Measurement(
-        job=0xdecade01, up_bps=1000000000, down_bps=10000000000, total=2, peers=measured))
+        job=0xdecade01, up_bps=1000000000, down_bps=10000000000, packets_ps=750000,
+        window_bytes=256 << 20, leaf=1, total=2, peers=measured))
     yield "part", message(3, 4, sluice.Part(
         file=b"sub dir/file.iso", stripes=2, object="directory", tree=4, index_bytes=4711, start_bps=123456789012,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))

@@ -152,11 +152,12 @@ static const struct {
     {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
     {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
     {"measure", 38, 5, WIRE_BAD_LENGTH},
-    {"measurement", 61, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
-    {"measurement", 63, 1, WIRE_BAD_LENGTH},
-    {"measurement", 63, 21, WIRE_BAD_LENGTH},
-    {"measurement", 64, 0, WIRE_BAD_VALUE},
-    {"measurement", 105, 11, WIRE_BAD_VALUE}, /* more answers than probes */
+    {"measurement", 76, 2, WIRE_BAD_VALUE},  /* leaf */
+    {"measurement", 78, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
+    {"measurement", 80, 1, WIRE_BAD_LENGTH},
+    {"measurement", 80, 21, WIRE_BAD_LENGTH},
+    {"measurement", 81, 0, WIRE_BAD_VALUE},
+    {"measurement", 122, 11, WIRE_BAD_VALUE}, /* more answers than probes */
     {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
     {"part", 80, '-', WIRE_BAD_VALUE},        /* directory */
     {"part", 112, ' ', WIRE_BAD_VALUE},       /* job name */

@@ -138,6 +138,9 @@ bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint
     report->fixed.total = node->peer_count;
     report->fixed.up_bps = node->config.ports[0].rate_bps;
     report->fixed.down_bps = node->config.ports[0].down_bps;
+    report->fixed.packets_ps = node->config.packets_ps;
+    report->fixed.window_bytes = node->config.buffer_bytes;
+    report->fixed.leaf = node->config.leaf;
     while (*next < node->peer_count && report->fixed.count < CONTROL_MEASUREMENTS_MAX)
         measured(&node->peers[(*next)++], now_ns, &report->peers[report->fixed.count++]);
     return *next < node->peer_count;

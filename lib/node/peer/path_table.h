@@ -18,9 +18,12 @@ struct path_record {
     uint16_t mtu;         /* IP packet bytes; 0: not known */
 };
 
-/* What a site tells of itself: wire rates of its interface; 0: it has told nothing yet. */
+/* What a site tells of itself. */
 struct path_site {
-    uint64_t up_bps, down_bps;
+    uint64_t up_bps, down_bps; /* wire rates of its interface; 0: it has told nothing yet */
+    uint64_t packets_ps;       /* 0: no limit */
+    uint64_t window_bytes;     /* memory for what is on its way */
+    bool leaf;                 /* relays nothing */
 };
 
 struct path_table {

@@ -93,6 +93,9 @@ void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char
 /* What a peer, or this node (PEER_SELF), has measured, whatever has become of the job that asked for it. */
 void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,
                          uint64_t now_ns);
+/* Sites that neither want the object nor relay it are no longer part of the plan; a given tree can't do
+ * without them. */
+bool source_drop_idle_leaves(const struct node *node, struct job *job, struct err *err);
 /* What is known of the request's nodes and of the paths between them. */
 void source_fill_request(const struct node *node, struct job *job);
 

@@ -15,15 +15,32 @@ void source_take_records(struct node *node, uint16_t peer, const struct control_
                          uint64_t now_ns)
 {
     uint16_t from = peer == PEER_SELF ? PATH_SITE_SELF : (uint16_t)(peer + 1);
-    path_table_set_site(
-        node->paths, from,
-        &(struct path_site){.up_bps = report->fixed.up_bps, .down_bps = report->fixed.down_bps});
+    struct path_site site = {.up_bps = report->fixed.up_bps,
+                             .down_bps = report->fixed.down_bps,
+                             .packets_ps = report->fixed.packets_ps,
+                             .window_bytes = report->fixed.window_bytes,
+                             .leaf = report->fixed.leaf != 0};
+    path_table_set_site(node->paths, from, &site);
     for (uint16_t index = 0; index < report->fixed.count; index++) {
         const struct wire_measured *entry = &report->peers[index];
         uint16_t to = table_site(node, entry->peer.text);
         if (to != UINT16_MAX && to != from)
             path_table_set_measured(node->paths, from, to, entry->rtt_min_us, entry->mtu, now_ns);
     }
+}
+
+bool source_drop_idle_leaves(const struct node *node, struct job *job, struct err *err)
+{
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        struct site *site = &job->source->sites[index];
+        if (site->receiver || !site->included || !path_table_site(node->paths, site->peer + 1u)->leaf)
+            continue;
+        if (job->source->spec.metric == PLAN_METRIC_GIVEN)
+            return err_set(err, "the given tree leads through %s, which relays nothing (plan: relay: no)",
+                           site->name);
+        site->included = false;
+    }
+    return true;
 }
 
 void source_fill_request(const struct node *node, struct job *job)
@@ -36,6 +53,9 @@ void source_fill_request(const struct node *node, struct job *job)
         const struct path_site *site = path_table_site(node->paths, site_of[index]);
         filled->up_bps = site->up_bps;
         filled->down_bps = site->down_bps;
+        filled->packets_ps = site->packets_ps;
+        filled->window_bytes = site->window_bytes;
+        filled->leaf = site->leaf && index != request->source;
     }
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
