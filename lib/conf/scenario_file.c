@@ -261,6 +261,15 @@ static const struct conf_option measure_options[] = {
      .help = "prints a series of rates and queues in steps so long; default: none"},
     {.type = OPTION_END}};
 
+static const struct word avb_words[] = {{"none", false}, {"truth", true}, {NULL, 0}};
+
+static const struct conf_option plan_options[] = {
+    {"avb", OPTION_WORD, FIELD(struct scenario, plan_truth), .words = avb_words, .initial = "none",
+     .help = "truth: when a job starts, its planner is told what the link models leave: of each pair's own "
+             "link, of "
+             "interfaces and of shared links, less their cross traffic, and the loss"},
+    {.type = OPTION_END}};
+
 static const struct word cross_on_words[] = {
     {"path", CROSS_ON_PATH}, {"interfaces", CROSS_ON_INTERFACES}, {NULL, 0}};
 
@@ -289,6 +298,8 @@ const struct conf_option scenario_file_options[] = {
     {"cross_traffic", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.crosses, scenario.cross_count),
      .options = scenario_cross_options,
      .help = "other traffic, through the same uplinks, shared links, links and downlinks"},
+    {"plan", OPTION_MAP, .options = plan_options, .offset = offsetof(struct scenario_file, scenario),
+     .help = "what planners know besides what nodes measure"},
     {"jobs", OPTION_LIST, LIST_FIELD(struct scenario_file, scenario.jobs, scenario.job_count),
      .options = job_item_options, .help = "what is moved"},
     {"faults", OPTION_CUSTOM, .form = "a list", .read = scenario_read_faults,

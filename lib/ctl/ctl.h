@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/report.h"
 #include "ctl/job_spec.h"
+#include "ctl/paths.h"
 #include "plan/plan.h"
 
 enum ctl_type {
@@ -18,6 +19,7 @@ enum ctl_type {
     CTL_JOB_RUN,
     CTL_JOB_CANCEL,
     CTL_JOB_SET,
+    CTL_PATHS, /* what is known of paths; the program's own, before it runs a job */
     /* planner → node */
     CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
     CTL_PLAN,
@@ -78,6 +80,7 @@ struct ctl_msg {
             uint8_t changed; /* enum job_control bits: which of `controls` count */
             struct job_controls controls;
         } job_set;
+        struct ctl_paths paths;
         struct plan plan;
         struct plan_request plan_request;
         struct {

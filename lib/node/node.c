@@ -176,6 +176,9 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     case CTL_JOB_SET:
         reply->ok = controls_set(node, msg, now_ns, &reply->err);
         break;
+    case CTL_PATHS:
+        source_take_told(node, &msg->body.paths, now_ns);
+        break;
     case CTL_PLANNER_HELLO:
         node->planner_attached = true;
         for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)

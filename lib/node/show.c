@@ -156,8 +156,8 @@ static void report_tree(struct report *report, const struct node_job_view *view)
 {
     char text[8192] = "";
     if (view->plan->tree_count > 0)
-        plan_draw(&view->plan->trees[0], view->request->nodes, view->request->node_count, view->request->source,
-                  text, sizeof(text));
+        plan_draw(&view->plan->trees[0], view->request->nodes, view->request->node_count,
+                  view->request->source, text, sizeof(text));
     report_text(report, "tree", text);
     report_object(report, "plan");
     report_u64(report, "epoch", view->plan->epoch);

@@ -6,6 +6,7 @@
 #include "disk/hash.h"
 #include "sim/run.h"
 #include "sim/tree.h"
+#include "sim/truth.h"
 
 /* Of the first job's file; the others follow by a second. */
 #define SOURCE_MODIFIED_NS 1700000000000000000ULL
@@ -161,11 +162,20 @@ void sim_destroy(struct sim *sim)
 
 /* ---- running ---- */
 
+static void tell_truth(struct sim *sim, uint16_t host)
+{
+    sim->message.type = CTL_PATHS;
+    truth_paths(sim->scenario, &sim->net, sim->now_ns, &sim->message.body.paths);
+    host_ctl(sim, host, &sim->message, NULL);
+}
+
 static void start_job(struct sim *sim, uint16_t index)
 {
     struct sim_job *job = &sim->jobs[index];
     struct err err = {.text = "the source is dead"};
     job->start_ns = sim->now_ns;
+    if (sim->scenario->plan_truth && sim->hosts[job->host].node != NULL)
+        tell_truth(sim, job->host);
     sim->message = (struct ctl_msg){.type = CTL_JOB_RUN, .body.job_run = job->spec};
     job->started = sim->hosts[job->host].node != NULL && host_ctl(sim, job->host, &sim->message, &err);
     if (job->started)

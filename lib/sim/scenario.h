@@ -169,6 +169,7 @@ struct scenario {
     uint8_t cross_on;                                  /* enum scenario_cross_on */
     uint16_t cross_count;
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
+    bool plan_truth; /* planners are told what the link models leave (truth.h) */
     uint16_t shared_count;
     struct scenario_shared shared[SCENARIO_SHARED_MAX];
     struct scenario_measure measure;

@@ -26,7 +26,7 @@ static void path_table__knows_nothing_at_first(void **state)
     for (uint16_t from = 0; from < COUNT; from++) {
         assert_int_equal(path_table_site(&table, from)->up_bps, 0);
         for (uint16_t to = 0; to < COUNT; to++) {
-            struct plan_path path = path_table_path(&table, from, to, 0);
+            struct plan_path path = path_table_path(&table, from, to, 0, 5000);
             assert_int_equal(path.rtt_us, PLAN_RTT_UNKNOWN);
             assert_int_equal(path.mtu, 0);
         }
@@ -43,11 +43,11 @@ static void path_table__measurements_age(void **state)
     make_table();
     path_table_set_measured(&table, 1, 2, 70000, 1400, 1000);
     for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        struct plan_path path = path_table_path(&table, 1, 2, rows[row].since_ns);
+        struct plan_path path = path_table_path(&table, 1, 2, rows[row].since_ns, 5000);
         assert_int_equal(path.rtt_us, rows[row].known ? 70000 : PLAN_RTT_UNKNOWN);
         assert_int_equal(path.mtu, rows[row].known ? 1400 : 0);
     }
-    assert_int_equal(path_table_path(&table, 2, 1, 0).rtt_us, PLAN_RTT_UNKNOWN);
+    assert_int_equal(path_table_path(&table, 2, 1, 0, 5000).rtt_us, PLAN_RTT_UNKNOWN);
 }
 
 static void path_table__newer_ones_replace(void **state)
@@ -56,13 +56,47 @@ static void path_table__newer_ones_replace(void **state)
     make_table();
     path_table_set_measured(&table, 0, 1, 70000, 1400, 1000);
     path_table_set_measured(&table, 0, 1, 60000, 1500, 2000);
-    assert_int_equal(path_table_path(&table, 0, 1, 1500).rtt_us, 60000);
+    assert_int_equal(path_table_path(&table, 0, 1, 1500, 5000).rtt_us, 60000);
     /* no answer any more */
     path_table_set_measured(&table, 0, 1, PLAN_RTT_UNKNOWN, 1500, 3000);
-    assert_int_equal(path_table_path(&table, 0, 1, 0).rtt_us, PLAN_RTT_UNKNOWN);
+    assert_int_equal(path_table_path(&table, 0, 1, 0, 5000).rtt_us, PLAN_RTT_UNKNOWN);
     path_table_set_site(&table, 2, &(struct path_site){.up_bps = 5, .down_bps = 6});
     assert_int_equal(path_table_site(&table, 2)->up_bps, 5);
     assert_int_equal(path_table_site(&table, 1)->up_bps, 0);
+}
+
+/* It does not age, but tells its age; what is told anew takes the place of all of it. */
+static void path_table__what_is_told_holds(void **state)
+{
+    (void)state;
+    static const struct plan_shared shared[] = {{.name = "egress", .rate_bps = 7}};
+    make_table();
+    path_table_set_site(&table, 1, &(struct path_site){.up_bps = 100, .down_bps = 100});
+    path_table_tell(&table, shared, 1, NS_PER_S);
+    path_table_tell_site(&table, 1, 30, 0);
+    path_table_tell_path(
+        &table, 0, 1,
+        &(struct plan_path){
+            .loss_ppm = 5, .avb_kbps = 20, .avb_low_kbps = 10, .avb_high_kbps = 40, .shared = 1});
+    path_table_set_site(&table, 1, &(struct path_site){.up_bps = 200, .down_bps = 200});
+    path_table_set_measured(&table, 0, 1, 70, 1500, NS_PER_S);
+    struct plan_path path = path_table_path(&table, 0, 1, 2 * NS_PER_S, 4 * NS_PER_S);
+    assert_int_equal(path.rtt_us, PLAN_RTT_UNKNOWN);
+    assert_int_equal(path.avb_kbps, 20);
+    assert_int_equal(path.avb_low_kbps, 10);
+    assert_int_equal(path.avb_high_kbps, 40);
+    assert_int_equal(path.avb_age_s, 3);
+    assert_int_equal(path.loss_ppm, 5);
+    assert_int_equal(path.shared, 1);
+    assert_int_equal(path_table_path(&table, 1, 0, 0, 4 * NS_PER_S).avb_age_s, 0); /* of nothing */
+    assert_int_equal(path_table_site(&table, 1)->up_bps, 200);
+    assert_int_equal(path_table_site(&table, 1)->left_up_bps, 30);
+    path_table_tell(&table, NULL, 0, 5 * NS_PER_S);
+    path = path_table_path(&table, 0, 1, 0, 5 * NS_PER_S);
+    assert_int_equal(path.rtt_us, 70);
+    assert_int_equal(path.avb_kbps | path.avb_low_kbps | path.avb_high_kbps | path.loss_ppm | path.shared, 0);
+    assert_int_equal(path_table_site(&table, 1)->left_up_bps, 0);
+    assert_int_equal(table.shared_count, 0);
 }
 
 static const struct plan_request *request_of(const char *job)
@@ -106,6 +140,51 @@ static void node_job__request_tells_paths_and_interfaces(void **state)
             assert_int_equal(path->loss_ppm, 0);
         }
     }
+    world_end(&world);
+}
+
+/* By names, in any order; other names are passed over, and more than an interface has is not left of it. */
+static void node_job__request_tells_what_it_was_told(void **state)
+{
+    (void)state;
+    static struct ctl_msg msg = {
+        .type = CTL_PATHS,
+        .body.paths = {.site_count = 3,
+                       .sites = {{"n2", 40000000, 50000000}, {"elsewhere", 1, 1}, {"n0", 200000000000, 0}},
+                       .shared_count = 1,
+                       .shared = {{"egress", 30000000}}}};
+    struct ctl_reply reply = {0};
+    msg.body.paths.paths[2][0] = (struct plan_path){
+        .loss_ppm = 100, .avb_kbps = 9000, .avb_low_kbps = 8000, .avb_high_kbps = 10000, .shared = 1};
+    msg.body.paths.paths[1][0] = msg.body.paths.paths[0][1] = (struct plan_path){.avb_kbps = 1};
+    world_init(&world, 3, 1);
+    start_all();
+    world_run_until(&world, 3 * NS_PER_S);
+    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 15 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    const struct plan_request *request = request_of("j");
+    const struct node_port_config *port = &world.nodes[0].config.ports[0];
+    assert_int_equal(request->nodes[0].up_bps, port->rate_bps);
+    assert_int_equal(request->nodes[1].up_bps, port->rate_bps);
+    assert_int_equal(request->nodes[2].up_bps, 40000000);
+    assert_int_equal(request->nodes[2].down_bps, 50000000);
+    assert_int_equal(request->shared_count, 1);
+    assert_string_equal(request->shared[0].name, "egress");
+    assert_int_equal(request->shared[0].rate_bps, 30000000);
+    for (uint16_t from = 0; from < 3; from++)
+        for (uint16_t to = 0; to < 3; to++) {
+            const struct plan_path *path = &request->paths[from][to];
+            bool told = from == 0 && to == 2;
+            assert_int_equal(path->avb_kbps, told ? 9000 : 0);
+            assert_int_equal(path->avb_low_kbps, told ? 8000 : 0);
+            assert_int_equal(path->avb_high_kbps, told ? 10000 : 0);
+            assert_int_equal(path->loss_ppm, told ? 100 : 0);
+            assert_int_equal(path->shared, told ? 1 : 0);
+            assert_true(from == to || path->rtt_us != PLAN_RTT_UNKNOWN);
+        }
     world_end(&world);
 }
 
@@ -185,7 +264,9 @@ int main(void)
         cmocka_unit_test(path_table__knows_nothing_at_first),
         cmocka_unit_test(path_table__measurements_age),
         cmocka_unit_test(path_table__newer_ones_replace),
+        cmocka_unit_test(path_table__what_is_told_holds),
         cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
+        cmocka_unit_test(node_job__request_tells_what_it_was_told),
         cmocka_unit_test(node_job__leaves_have_no_children),
         cmocka_unit_test(node_job__request_tells_what_others_learnt),
     };

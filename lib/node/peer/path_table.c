@@ -27,7 +27,11 @@ void path_table_init(struct path_table *table, uint16_t count, struct arena *are
 void path_table_set_site(struct path_table *table, uint16_t site, const struct path_site *told)
 {
     CHECK(site < table->count);
-    table->sites[site] = *told;
+    struct path_site *kept = &table->sites[site];
+    uint64_t left_up_bps = kept->left_up_bps, left_down_bps = kept->left_down_bps;
+    *kept = *told;
+    kept->left_up_bps = left_up_bps;
+    kept->left_down_bps = left_down_bps;
 }
 
 void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t to, uint32_t rtt_us,
@@ -39,6 +43,39 @@ void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t t
     record->mtu = mtu;
 }
 
+void path_table_tell(struct path_table *table, const struct plan_shared *shared, uint16_t shared_count,
+                     uint64_t now_ns)
+{
+    CHECK(shared_count <= PLAN_SHARED_MAX);
+    table->told_ns = now_ns;
+    table->shared_count = shared_count;
+    for (uint16_t index = 0; index < shared_count; index++)
+        table->shared[index] = shared[index];
+    for (uint16_t from = 0; from < table->count; from++) {
+        path_table_tell_site(table, from, 0, 0);
+        for (uint16_t to = 0; to < table->count; to++)
+            path_table_tell_path(table, from, to, &(struct plan_path){0});
+    }
+}
+
+void path_table_tell_site(struct path_table *table, uint16_t site, uint64_t left_up_bps,
+                          uint64_t left_down_bps)
+{
+    CHECK(site < table->count);
+    table->sites[site].left_up_bps = left_up_bps;
+    table->sites[site].left_down_bps = left_down_bps;
+}
+
+void path_table_tell_path(struct path_table *table, uint16_t from, uint16_t to, const struct plan_path *told)
+{
+    struct path_record *record = record_of(table, from, to);
+    record->loss_ppm = told->loss_ppm;
+    record->avb_kbps = told->avb_kbps;
+    record->avb_low_kbps = told->avb_low_kbps;
+    record->avb_high_kbps = told->avb_high_kbps;
+    record->shared = told->shared;
+}
+
 const struct path_site *path_table_site(const struct path_table *table, uint16_t site)
 {
     CHECK(site < table->count);
@@ -46,10 +83,17 @@ const struct path_site *path_table_site(const struct path_table *table, uint16_t
 }
 
 struct plan_path path_table_path(const struct path_table *table, uint16_t from, uint16_t to,
-                                 uint64_t since_ns)
+                                 uint64_t since_ns, uint64_t now_ns)
 {
     const struct path_record *record = record_of(table, from, to);
-    struct plan_path path = {.rtt_us = PLAN_RTT_UNKNOWN};
+    struct plan_path path = {.rtt_us = PLAN_RTT_UNKNOWN,
+                             .loss_ppm = record->loss_ppm,
+                             .avb_kbps = record->avb_kbps,
+                             .avb_low_kbps = record->avb_low_kbps,
+                             .avb_high_kbps = record->avb_high_kbps,
+                             .shared = record->shared};
+    if (record->avb_kbps != 0)
+        path.avb_age_s = (uint32_t)((now_ns - table->told_ns) / NS_PER_S);
     if (record->measured_ns >= since_ns) {
         path.rtt_us = record->rtt_us;
         path.mtu = record->mtu;

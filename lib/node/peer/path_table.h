@@ -11,11 +11,14 @@
 
 #define PATH_SITE_SELF 0
 
-/* One direction of a pair. */
+/* One direction of a pair: what was measured, and what was told of it from elsewhere. */
 struct path_record {
-    uint64_t measured_ns; /* when this node was told of rtt_us and mtu */
+    uint64_t measured_ns; /* when this node learnt rtt_us and mtu */
     uint32_t rtt_us;      /* PLAN_RTT_UNKNOWN: never, or whoever measured had no answer */
     uint16_t mtu;         /* IP packet bytes; 0: not known */
+    uint16_t shared;      /* bits, as in struct plan_path, of the shared links told; so the next two */
+    uint32_t loss_ppm;
+    uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
 };
 
 /* What a site tells of itself. */
@@ -24,24 +27,39 @@ struct path_site {
     uint64_t packets_ps;       /* 0: no limit */
     uint64_t window_bytes;     /* memory for what is on its way */
     bool leaf;                 /* relays nothing */
+    /* What others than the site say is left of its interface; 0: nothing was said. */
+    uint64_t left_up_bps, left_down_bps;
 };
 
 struct path_table {
     uint16_t count;
     struct path_site *sites;
     struct path_record *records; /* [from * count + to] */
+    uint64_t told_ns;            /* when it was told from elsewhere */
+    uint16_t shared_count;
+    struct plan_shared shared[PLAN_SHARED_MAX];
 };
 
 size_t path_table_bytes(uint16_t count); /* of arena */
 /* Nothing is known. */
 void path_table_init(struct path_table *table, uint16_t count, struct arena *arena);
 
+/* What the site tells of itself: all but what is left of its interface. */
 void path_table_set_site(struct path_table *table, uint16_t site, const struct path_site *told);
 /* `from` says what it has measured. Also that it had no answer: what was known before is forgotten. */
 void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t to, uint32_t rtt_us,
                              uint16_t mtu, uint64_t now_ns);
 
+/* Something is told from elsewhere: it takes the place of all that was told before, and holds until the next
+ * time. These are the shared links; sites and paths follow, each where there is something to tell. */
+void path_table_tell(struct path_table *table, const struct plan_shared *shared, uint16_t shared_count,
+                     uint64_t now_ns);
+void path_table_tell_site(struct path_table *table, uint16_t site, uint64_t left_up_bps,
+                          uint64_t left_down_bps);
+/* Loss, available bandwidth with its interval, shared links. */
+void path_table_tell_path(struct path_table *table, uint16_t from, uint16_t to, const struct plan_path *told);
+
 const struct path_site *path_table_site(const struct path_table *table, uint16_t site);
-/* What is known since then; what is older counts as not known. */
+/* What was measured since then (what is older counts as not known), and what was told. */
 struct plan_path path_table_path(const struct path_table *table, uint16_t from, uint16_t to,
-                                 uint64_t since_ns);
+                                 uint64_t since_ns, uint64_t now_ns);

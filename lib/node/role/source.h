@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ctl/job_spec.h"
+#include "ctl/paths.h"
 #include "node/job/job.h"
 #include "plan/plan.h"
 
@@ -93,14 +94,16 @@ void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char
 /* What a peer, or this node (PEER_SELF), has measured, whatever has become of the job that asked for it. */
 void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,
                          uint64_t now_ns);
+/* What is told of paths and interfaces from elsewhere. */
+void source_take_told(struct node *node, const struct ctl_paths *told, uint64_t now_ns);
 /* Sites that neither want the object nor relay it are no longer part of the plan; a given tree can't do
  * without them. */
 bool source_drop_idle_leaves(const struct node *node, struct job *job, struct err *err);
 /* What is known of the request's nodes and of the paths between them. */
-void source_fill_request(const struct node *node, struct job *job);
+void source_fill_request(const struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_parts.c: a job as a request, and from a validated plan to parts ---- */
-bool source_make_request(const struct node *node, struct job *job, struct err *err);
+bool source_make_request(const struct node *node, struct job *job, uint64_t now_ns, struct err *err);
 bool source_distribute(struct node *node, struct job *job, struct err *err);
 
 /* ---- source_plan.c: planning and distributing ---- */

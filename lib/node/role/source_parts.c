@@ -100,7 +100,7 @@ static void add_wishes(const struct job_spec *spec, struct plan_request *request
     request->ties_seed = spec->ties.seed;
 }
 
-bool source_make_request(const struct node *node, struct job *job, struct err *err)
+bool source_make_request(const struct node *node, struct job *job, uint64_t now_ns, struct err *err)
 {
     struct plan_request *request = &job->source->request;
     plan_request_init(request);
@@ -114,7 +114,7 @@ bool source_make_request(const struct node *node, struct job *job, struct err *e
         if (job->source->sites[index].included)
             add_node(job, job->source->sites[index].name, (uint16_t)(index + 1),
                      job->source->sites[index].receiver);
-    source_fill_request(node, job);
+    source_fill_request(node, job, now_ns);
     if (!add_rules(job, err) || (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err)))
         return false;
     return plan_request_validate(request, err);

@@ -8,7 +8,7 @@ void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct err err;
     job->epoch++;
-    if (!source_drop_idle_leaves(node, job, &err) || !source_make_request(node, job, &err)) {
+    if (!source_drop_idle_leaves(node, job, &err) || !source_make_request(node, job, now_ns, &err)) {
         source_fail(node, job, now_ns, "%s", err.text);
         return;
     }

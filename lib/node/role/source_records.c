@@ -1,4 +1,6 @@
 /* Measurements into the node's table of paths, and out of it into a job's request. */
+#include <string.h>
+
 #include "node/peer/path_table.h"
 #include "node/role/source.h"
 
@@ -43,22 +45,44 @@ bool source_drop_idle_leaves(const struct node *node, struct job *job, struct er
     return true;
 }
 
-void source_fill_request(const struct node *node, struct job *job)
+void source_take_told(struct node *node, const struct ctl_paths *told, uint64_t now_ns)
+{
+    uint16_t site_of[PLAN_NODES_MAX];
+    path_table_tell(node->paths, told->shared, told->shared_count, now_ns);
+    for (uint16_t index = 0; index < told->site_count; index++) {
+        const struct ctl_site *site = &told->sites[index];
+        site_of[index] = table_site(node, site->name);
+        if (site_of[index] != UINT16_MAX)
+            path_table_tell_site(node->paths, site_of[index], site->up_bps, site->down_bps);
+    }
+    for (uint16_t from = 0; from < told->site_count; from++)
+        for (uint16_t to = 0; to < told->site_count; to++)
+            if (site_of[from] != UINT16_MAX && site_of[to] != UINT16_MAX)
+                path_table_tell_path(node->paths, site_of[from], site_of[to], &told->paths[from][to]);
+}
+
+static void fill_node(const struct path_site *site, struct plan_node *filled)
+{
+    filled->up_bps = site->left_up_bps != 0 ? MIN(site->left_up_bps, site->up_bps) : site->up_bps;
+    filled->down_bps = site->left_down_bps != 0 ? MIN(site->left_down_bps, site->down_bps) : site->down_bps;
+    filled->packets_ps = site->packets_ps;
+    filled->window_bytes = site->window_bytes;
+    filled->leaf = site->leaf;
+}
+
+void source_fill_request(const struct node *node, struct job *job, uint64_t now_ns)
 {
     struct plan_request *request = &job->source->request;
     uint16_t site_of[PLAN_NODES_MAX];
     for (uint16_t index = 0; index < request->node_count; index++) {
-        struct plan_node *filled = &request->nodes[index];
-        site_of[index] = table_site(node, filled->name);
-        const struct path_site *site = path_table_site(node->paths, site_of[index]);
-        filled->up_bps = site->up_bps;
-        filled->down_bps = site->down_bps;
-        filled->packets_ps = site->packets_ps;
-        filled->window_bytes = site->window_bytes;
-        filled->leaf = site->leaf && index != request->source;
+        site_of[index] = table_site(node, request->nodes[index].name);
+        fill_node(path_table_site(node->paths, site_of[index]), &request->nodes[index]);
     }
+    request->nodes[request->source].leaf = false;
+    request->shared_count = node->paths->shared_count;
+    memcpy(request->shared, node->paths->shared, sizeof(request->shared));
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
             request->paths[from][to] =
-                path_table_path(node->paths, site_of[from], site_of[to], job->source->known_since_ns);
+                path_table_path(node->paths, site_of[from], site_of[to], job->source->known_since_ns, now_ns);
 }
