@@ -16,18 +16,24 @@ static void expect(bool valid, const struct err *err, const char *expected, int 
         fail_msg("case %d: expected \"%s\", got \"%s\"", place, expected, valid ? "valid" : err->text);
 }
 
+/* In a frame of its own: one for each case of a table would not fit the stack. */
+static __attribute__((noinline)) void begin_request(struct plan_request *request, uint16_t count)
+{
+    *request = example_request(count);
+}
+
 static void plan_request_validate__table(void **state)
 {
     (void)state;
-    struct plan_request r;
+    static struct plan_request r;
     struct err err;
 #define CASE(spoil, expected)                                                                                \
-    r = example_request(4);                                                                                  \
+    begin_request(&r, 4);                                                                                    \
     spoil;                                                                                                   \
     expect(plan_request_validate(&r, &err), &err, expected, __LINE__)
     CASE((void)0, NULL);
-    CASE(r = example_request(PLAN_NODES_MAX), NULL);
-    CASE(r = example_request(2), NULL);
+    CASE(begin_request(&r, PLAN_NODES_MAX), NULL);
+    CASE(begin_request(&r, 2), NULL);
     CASE(r.trees_max = 0, NULL);
     CASE(r.node_count = 1, "expected 2 to 64");
     CASE(r.node_count = PLAN_NODES_MAX + 1, "expected 2 to 64");
@@ -88,11 +94,11 @@ static void plan_request_validate__table(void **state)
 static void plan_validate__table(void **state)
 {
     (void)state;
-    struct plan_request r;
+    static struct plan_request r;
     struct plan p;
     struct err err;
 #define CASE(tree, spoil, expected)                                                                          \
-    r = example_request(5);                                                                                  \
+    begin_request(&r, 5);                                                                                    \
     r.nodes[4].receiver = false;                                                                             \
     p = example_plan(&r, tree, 300000000);                                                                   \
     spoil;                                                                                                   \
