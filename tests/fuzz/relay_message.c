@@ -126,6 +126,9 @@ static size_t measurement_body(const struct bench *bench, const uint8_t *argumen
     struct control_measurement report = {.fixed = {.job = bench_job(bench, arguments[1]),
                                                    .up_bps = wide(arguments[2]),
                                                    .down_bps = wide(arguments[3]),
+                                                   .packets_ps = wide(arguments[10]),
+                                                   .window_bytes = wide(arguments[11]),
+                                                   .leaf = arguments[12] & 3,
                                                    .total = (uint16_t)wide(arguments[4]),
                                                    .count = arguments[5] % (CONTROL_MEASUREMENTS_MAX + 1)}};
     for (unsigned index = 0; index < report.fixed.count; index++)
