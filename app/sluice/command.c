@@ -91,12 +91,28 @@ static bool absolute_path(const struct command *command, char path[PATH_MAX], st
     return reply->ok = false;
 }
 
+/* What the operator's matrix says by now. False: reply says what is wrong with it. */
+static bool tell_paths(struct app *app, struct command_reply *reply)
+{
+    struct err err;
+    if (app->config.avb_file[0] == '\0')
+        return true;
+    reply->call.msg.type = CTL_PATHS;
+    if (conf_read_avb(app->config.avb_file, &reply->call.msg.body.paths, &err)) {
+        run_call(app, reply);
+        return reply->ok;
+    }
+    err_context(&err, "plan.avb");
+    reply_error(reply, err.text);
+    return false;
+}
+
 static void run_job(struct app *app, const struct command *command, struct command_reply *reply)
 {
     struct conf_errors errors = {0};
     struct job_spec *spec = &reply->call.msg.body.job_run;
     char path[PATH_MAX];
-    if (!absolute_path(command, path, reply))
+    if (!absolute_path(command, path, reply) || !tell_paths(app, reply))
         return;
     reply->call.msg.type = CTL_JOB_RUN;
     if (!conf_read_job(path, command->text, spec, &errors)) {

@@ -11,6 +11,7 @@
 
 #include "conf/app_config.h"
 #include "ctl/job_spec.h"
+#include "ctl/paths.h"
 #include "plan/plan.h"
 #include "sim/scenario.h"
 
@@ -42,6 +43,9 @@ bool conf_read_scenario_set(const char *path, const char *text, const char *cons
 /* The planner's offline input; job and epoch are set to 1. YAML or JSON. */
 bool conf_read_net(const char *path, const char *text, struct plan_request *request,
                    struct conf_errors *errors);
+
+/* A node's plan.avb: available bandwidth between sites, a CSV file (avb_file.h). False: err names the line. */
+bool conf_read_avb(const char *path, struct ctl_paths *paths, struct err *err);
 
 /* One thing that `job set` changes, as it stands in a job file: into the field of that key. *changed: its bit
  * of enum job_control. */

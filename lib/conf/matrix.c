@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/csv.h"
 #include "conf/scenario_file.h"
 
 #define COLUMNS_MAX 256
 
-/* The file's text, or NULL after an error. */
-static char *open_matrix(struct conf_reader *reader, const yaml_node_t *node)
+char *scenario_open_matrix(struct conf_reader *reader, const yaml_node_t *node)
 {
     char path[PATH_BYTES];
     const char *name = conf_scalar(node);
@@ -32,24 +32,12 @@ static char *open_matrix(struct conf_reader *reader, const yaml_node_t *node)
     return text;
 }
 
-/* Cuts the next cell off a line, blanks around it removed; NULL at the end. */
-static char *next_cell(char **line)
-{
-    if (*line == NULL)
-        return NULL;
-    char *cell = strsep(line, ",");
-    cell += strspn(cell, " \t");
-    for (size_t length = strlen(cell); length > 0 && strchr(" \t\r", cell[length - 1]) != NULL; length--)
-        cell[length - 1] = '\0';
-    return cell;
-}
-
 /* The header: which node each column stands for. Returns the number of columns. */
 static unsigned read_header(const struct scenario *scenario, char *line, uint16_t columns[COLUMNS_MAX])
 {
     unsigned count = 0;
-    next_cell(&line);
-    for (char *cell = next_cell(&line); cell != NULL && count < COLUMNS_MAX; cell = next_cell(&line))
+    csv_next_cell(&line);
+    for (char *cell = csv_next_cell(&line); cell != NULL && count < COLUMNS_MAX; cell = csv_next_cell(&line))
         columns[count++] = scenario_node_index(scenario, cell);
     return count;
 }
@@ -59,7 +47,7 @@ static void read_row(struct conf_reader *reader, const yaml_node_t *node, const 
 {
     struct scenario *scenario = reader->context;
     unsigned column = 0;
-    for (char *cell = next_cell(&line); cell != NULL; cell = next_cell(&line), column++) {
+    for (char *cell = csv_next_cell(&line); cell != NULL; cell = csv_next_cell(&line), column++) {
         uint16_t to = column < count ? columns[column] : SCENARIO_NO_NODE;
         if (to == SCENARIO_NO_NODE || to == from || cell[0] == '\0')
             continue;
@@ -93,23 +81,20 @@ void scenario_read_matrix(struct conf_reader *reader, const yaml_node_t *node, c
     uint16_t columns[COLUMNS_MAX];
     bool rows[SCENARIO_NODES_MAX] = {false};
     unsigned count = 0;
-    int number = 0;
-    char *text = open_matrix(reader, node);
+    char *text = scenario_open_matrix(reader, node);
     if (text == NULL)
         return;
-    for (char *rest = text, *line = strsep(&rest, "\n"); line != NULL; line = strsep(&rest, "\n")) {
-        number++;
-        if (line[strspn(line, " \t\r")] == '\0' || line[0] == '#')
-            continue;
+    struct csv csv = {.rest = text};
+    for (char *line = csv_next_line(&csv); line != NULL; line = csv_next_line(&csv)) {
         if (count == 0) {
             count = read_header(scenario, line, columns);
             continue;
         }
-        uint16_t from = scenario_node_index(scenario, next_cell(&line));
+        uint16_t from = scenario_node_index(scenario, csv_next_cell(&line));
         if (from == SCENARIO_NO_NODE)
             continue;
         rows[from] = true;
-        read_row(reader, node, matrix, number, line, from, columns, count);
+        read_row(reader, node, matrix, csv.line, line, from, columns, count);
     }
     check_covered(reader, node, rows, columns, count);
     free(text);

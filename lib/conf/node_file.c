@@ -188,7 +188,19 @@ static const struct conf_option memory_options[] = {
 
 static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 
+/* The word none, or a path. */
+static bool parse_avb(const struct conf_option *option, const char *text, void *field)
+{
+    char *path = field;
+    path[0] = '\0';
+    return strcmp(text, "none") == 0 || (text[0] == '/' && name_copy(path, option->bytes, text));
+}
+
 static const struct conf_option plan_options[] = {
+    {"avb", OPTION_SCALAR, FIELD(struct node_file, config.avb_file), .initial = "none",
+     .form = "none or the absolute path of a CSV file", .parse = parse_avb,
+     .help = "available bandwidth between sites in Mbit/s, a row for each sender; read anew before each job "
+             "from here"},
     {"relay", OPTION_WORD, FIELD(struct node_file, config.node.leaf), .words = relay_words, .initial = "yes",
      .help = "no: jobs of other nodes end here, none goes through"},
     {"packets_ps", OPTION_UINT, FIELD(struct node_file, config.node.packets_ps), .initial = "0",
@@ -264,7 +276,8 @@ const struct conf_option node_file_options[] = {
      .help =
          "directory for the final manifests of jobs that have their source here; default: none are written"},
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
-    {"plan", OPTION_MAP, .options = plan_options, .help = "what planners are told"},
+    {"plan", OPTION_MAP, .options = plan_options,
+     .help = "what planners are told of this appliance, and what they know besides"},
     {"timeouts", OPTION_MAP, .options = timeout_options, .help = "when patience ends"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},
     {.type = OPTION_END}};

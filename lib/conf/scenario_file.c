@@ -261,13 +261,26 @@ static const struct conf_option measure_options[] = {
      .help = "prints a series of rates and queues in steps so long; default: none"},
     {.type = OPTION_END}};
 
-static const struct word avb_words[] = {{"none", false}, {"truth", true}, {NULL, 0}};
+static void read_avb(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                     void *field)
+{
+    struct scenario *scenario = field;
+    const char *word = conf_scalar(node);
+    (void)option;
+    if (word != NULL && strcmp(word, "none") == 0)
+        return;
+    scenario->plan_avb = SCENARIO_AVB_TRUTH;
+    if (word != NULL && strcmp(word, "truth") == 0)
+        return;
+    scenario->plan_avb = SCENARIO_AVB_FILE;
+    scenario_read_avb(reader, node);
+}
 
 static const struct conf_option plan_options[] = {
-    {"avb", OPTION_WORD, FIELD(struct scenario, plan_truth), .words = avb_words, .initial = "none",
-     .help = "truth: when a job starts, its planner is told what the link models leave: of each pair's own "
-             "link, of "
-             "interfaces and of shared links, less their cross traffic, and the loss"},
+    {"avb", OPTION_CUSTOM, .form = "none | truth | name of a CSV file", .read = read_avb,
+     .help = "what a job's planner is told of available bandwidth when the job starts; default: none; truth: "
+             "what the link models leave of pairs' own links, interfaces and shared links, less their cross "
+             "traffic, and the loss; a file: Mbit/s of pairs, searched as matrices are"},
     {.type = OPTION_END}};
 
 static const struct word cross_on_words[] = {

@@ -162,10 +162,25 @@ void sim_destroy(struct sim *sim)
 
 /* ---- running ---- */
 
-static void tell_truth(struct sim *sim, uint16_t host)
+static void paths_of_matrix(const struct scenario *scenario, struct ctl_paths *paths)
+{
+    *paths = (struct ctl_paths){.site_count = scenario->node_count};
+    for (uint16_t from = 0; from < scenario->node_count; from++) {
+        name_copy(paths->sites[from].name, NAME_BYTES, scenario->nodes[from].name);
+        for (uint16_t to = 0; to < scenario->node_count; to++) {
+            struct plan_path *path = &paths->paths[from][to];
+            path->avb_kbps = path->avb_low_kbps = path->avb_high_kbps = scenario->avb_kbps[from][to];
+        }
+    }
+}
+
+static void tell_paths(struct sim *sim, uint16_t host)
 {
     sim->message.type = CTL_PATHS;
-    truth_paths(sim->scenario, &sim->net, sim->now_ns, &sim->message.body.paths);
+    if (sim->scenario->plan_avb == SCENARIO_AVB_TRUTH)
+        truth_paths(sim->scenario, &sim->net, sim->now_ns, &sim->message.body.paths);
+    else
+        paths_of_matrix(sim->scenario, &sim->message.body.paths);
     host_ctl(sim, host, &sim->message, NULL);
 }
 
@@ -174,8 +189,8 @@ static void start_job(struct sim *sim, uint16_t index)
     struct sim_job *job = &sim->jobs[index];
     struct err err = {.text = "the source is dead"};
     job->start_ns = sim->now_ns;
-    if (sim->scenario->plan_truth && sim->hosts[job->host].node != NULL)
-        tell_truth(sim, job->host);
+    if (sim->scenario->plan_avb != SCENARIO_AVB_NONE && sim->hosts[job->host].node != NULL)
+        tell_paths(sim, job->host);
     sim->message = (struct ctl_msg){.type = CTL_JOB_RUN, .body.job_run = job->spec};
     job->started = sim->hosts[job->host].node != NULL && host_ctl(sim, job->host, &sim->message, &err);
     if (job->started)

@@ -150,6 +150,9 @@ struct scenario_shared {
 };
 _Static_assert(SCENARIO_NODES_MAX <= 64, "a bit for each node");
 
+/* What planners are told of available bandwidth: nothing, what the link models leave (truth.h), a matrix. */
+enum scenario_avb { SCENARIO_AVB_NONE, SCENARIO_AVB_TRUTH, SCENARIO_AVB_FILE };
+
 /* What the meters watch: sums and queue within from … to (0: the end); a series when step is not 0. */
 struct scenario_measure {
     uint64_t from_ns, to_ns, step_ns;
@@ -169,7 +172,8 @@ struct scenario {
     uint8_t cross_on;                                  /* enum scenario_cross_on */
     uint16_t cross_count;
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
-    bool plan_truth; /* planners are told what the link models leave (truth.h) */
+    uint8_t plan_avb;                                          /* enum scenario_avb */
+    uint32_t avb_kbps[SCENARIO_NODES_MAX][SCENARIO_NODES_MAX]; /* FILE; [from][to], 0: not known */
     uint16_t shared_count;
     struct scenario_shared shared[SCENARIO_SHARED_MAX];
     struct scenario_measure measure;

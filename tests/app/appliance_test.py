@@ -130,6 +130,18 @@ class ApplianceTest(unittest.TestCase):
             self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
                              [[False, False, False], [True, False, True]])
 
+    def test_matrix_of_bandwidths_is_read_before_each_job(self):
+        path = os.path.join(self.home, "avb.csv")
+        with Appliance(self.home, plan={"avb": path}) as appliance, appliance.connect() as client:
+            for content, error in ((None, f"plan.avb: {path}: No such file or directory"), ("f,n1\nn2,x\n", f"plan.avb: {path}:2: "),
+                                   ("f,n1\nn2,90\n", None)):
+                if content is not None:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(content)
+                reply = ask(client, run_job("j", "/nothing"))
+                self.assertEqual(reply["ok"], error is None)
+                self.assertIn(error or "", reply.get("error", ""))
+
     def test_bad_record_is_logged(self):
         """A planner's ring that claims a record where there is none."""
         path = os.path.join(self.home, "ring.up")

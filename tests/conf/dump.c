@@ -57,6 +57,8 @@ void dump_node(FILE *out, const struct app_config *config)
         U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
         U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns),
         U64(node->finish_timeout_ns));
+    fprintf(out, "plan avb=%s leaf=%d packets_ps=%llu\n", config->avb_file, node->leaf,
+            U64(node->packets_ps));
     for (unsigned index = 0; index < config->outgoing_count; index++) {
         fprintf(out, "outgoing %s users=", config->outgoing[index].path);
         for (unsigned user = 0; user < config->outgoing[index].user_count; user++)
@@ -145,10 +147,12 @@ static void dump_shared(FILE *out, const struct scenario *scenario, const struct
 
 static void dump_scenario_node(FILE *out, const struct scenario_node *node)
 {
-    fprintf(out, "node %s offset=%lld skew=%lld none=%d mtu=%u buffer=%llu disk=%llu:%llu absent=%d\n",
+    fprintf(out,
+            "node %s offset=%lld skew=%lld none=%d leaf=%d packets_ps=%llu mtu=%u buffer=%llu disk=%llu:%llu "
+            "absent=%d\n",
             node->name, (long long)node->clock_offset_ns, (long long)node->clock_skew_ppb, node->store_none,
-            node->mtu, U64(node->buffer_bytes), U64(node->disk_rate_bps), U64(node->disk_free_bytes),
-            node->absent);
+            node->leaf, U64(node->packets_ps), node->mtu, U64(node->buffer_bytes), U64(node->disk_rate_bps),
+            U64(node->disk_free_bytes), node->absent);
     fprintf(out, "  up  ");
     dump_link(out, &node->uplink);
     fprintf(out, "  down");
@@ -187,6 +191,12 @@ void dump_scenario(FILE *out, const struct scenario *scenario)
         }
     for (unsigned shared = 0; shared < scenario->shared_count; shared++)
         dump_shared(out, scenario, &scenario->shared[shared]);
+    fprintf(out, "plan avb=%u", scenario->plan_avb);
+    for (unsigned from = 0; from < scenario->node_count; from++)
+        for (unsigned to = 0; to < scenario->node_count; to++)
+            if (scenario->avb_kbps[from][to] != 0)
+                fprintf(out, " %u>%u=%u", from, to, scenario->avb_kbps[from][to]);
+    fprintf(out, "\n");
     for (unsigned cross = 0; cross < scenario->cross_count; cross++)
         dump_cross(out, &scenario->crosses[cross]);
     for (unsigned job = 0; job < scenario->job_count; job++) {

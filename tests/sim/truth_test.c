@@ -34,7 +34,7 @@ static struct scenario *scenario_new(void)
     name_copy(scenario->name, sizeof(scenario->name), "test");
     scenario->seed = 1;
     scenario->limit_ns = 60 * NS_PER_S;
-    scenario->plan_truth = true;
+    scenario->plan_avb = SCENARIO_AVB_TRUTH;
     scenario->node_count = COUNT;
     for (uint16_t node = 0; node < COUNT; node++) {
         snprintf(scenario->nodes[node].name, NAME_BYTES, "n%u", node);
@@ -183,10 +183,26 @@ static void truth__none(void **state)
 {
     (void)state;
     struct scenario *scenario = scenario_new();
-    scenario->plan_truth = false;
+    scenario->plan_avb = SCENARIO_AVB_NONE;
     scenario->nodes[1].uplink.background_bps = 30 * MBPS;
     run(scenario);
     assert_path(0, 1, 0, 0, 0);
+    assert_int_equal(seen.nodes[1].up_bps, 100 * MBPS);
+    free(scenario);
+}
+
+static void avb_of_a_matrix(void **state)
+{
+    (void)state;
+    struct scenario *scenario = scenario_new();
+    scenario->plan_avb = SCENARIO_AVB_FILE;
+    scenario->nodes[1].uplink.background_bps = 30 * MBPS;
+    scenario->avb_kbps[0][1] = 1234;
+    scenario->avb_kbps[2][0] = 5678;
+    run(scenario);
+    assert_path(0, 1, 1234, 0, 0);
+    assert_path(2, 0, 5678, 0, 0);
+    assert_path(1, 0, 0, 0, 0);
     assert_int_equal(seen.nodes[1].up_bps, 100 * MBPS);
     free(scenario);
 }
@@ -198,6 +214,7 @@ int main(void)
         cmocka_unit_test(truth__takes_open_loops_away),
         cmocka_unit_test(truth__at_its_limits),
         cmocka_unit_test(truth__none),
+        cmocka_unit_test(avb_of_a_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
