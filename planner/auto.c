@@ -9,7 +9,7 @@ size_t auto_bytes(const struct plan_request *request)
     return request_net_bytes(request) + choose_bytes(&net);
 }
 
-static struct choose_options options_of(const struct request_net *from)
+struct choose_options auto_options(const struct request_net *from)
 {
     const struct plan_request *request = from->request;
     double payload = (double)SOLVE_SYMBOL_BYTES / SOLVE_SYMBOL_WIRE_BYTES;
@@ -29,7 +29,7 @@ bool auto_plan(const struct plan_request *request, struct arena *arena, struct p
     struct choice choice;
     size_t mark = arena->used;
     request_net(request, arena, &from);
-    struct choose_options options = options_of(&from);
+    struct choose_options options = auto_options(&from);
     bool found = choose(&from.net, &options, arena, &choice, err);
     if (found)
         request_plan(&from, &choice, plan);

@@ -7,11 +7,12 @@
 #include "base/units.h"
 #include "conf/conf.h"
 #include "planner/solve.h"
+#include "planner/why.h"
 
 struct outcome {
     const struct plan_request *request;
     const struct plan *plan;
-    const struct solve_info *info;
+    uint64_t solve_us;
 };
 
 static uint64_t clock_us(void)
@@ -26,27 +27,11 @@ static double gap(const struct plan *plan)
     return 1.0 - (double)plan->rate_bps / (double)plan->bound_bps;
 }
 
-static void print_limit(const struct outcome *outcome, uint16_t index)
+static void print_limit(const struct outcome *outcome, const struct plan_limit *limit)
 {
-    const struct solve_limit *limit = &outcome->info->limits[index];
-    const char *name = outcome->request->nodes[limit->node].name;
-    switch (limit->kind) {
-    case SOLVE_LIMIT_UPLINK:
-        printf("uplink of %s", name);
-        break;
-    case SOLVE_LIMIT_DOWNLINK:
-        printf("downlink of %s", name);
-        break;
-    case SOLVE_LIMIT_CAP:
-        printf("rate cap");
-        break;
-    case SOLVE_LIMIT_PATH:
-        printf("path from %s to %s", name, outcome->request->nodes[limit->to].name);
-        break;
-    case SOLVE_LIMIT_SHARED:
-        printf("shared link %s", outcome->request->shared[limit->node].name);
-        break;
-    }
+    char text[160];
+    if (plan_limit_text(limit, outcome->request, text, sizeof(text)))
+        printf("%s", text);
 }
 
 static void print_json_trees(const struct outcome *outcome)
@@ -62,67 +47,135 @@ static void print_json_trees(const struct outcome *outcome)
     }
 }
 
+static void print_json_metrics(const struct outcome *outcome)
+{
+    const struct plan_why *why = &outcome->plan->why;
+    for (uint16_t index = 0; index < why->metric_count; index++) {
+        const struct plan_why_metric *metric = &why->metrics[index];
+        printf("%s{\"name\": \"%s\", \"rate_bps\": %llu, \"delay_ms\": %.3f, ", index == 0 ? "" : ", ",
+               word_of(plan_metric_words, metric->metric), (unsigned long long)metric->rate_bps,
+               (double)metric->delay_us / 1e3);
+        if (metric->time_us != 0)
+            printf("\"time_s\": %.6f, ", (double)metric->time_us / 1e6);
+        printf("\"tight\": \"");
+        print_limit(outcome, &metric->limit);
+        printf("\"}");
+    }
+}
+
+/* Rows of which more would help: "tight" names all, these say how much. */
+static void print_json_raises(const struct outcome *outcome)
+{
+    const struct plan_why *why = &outcome->plan->why;
+    bool first = true;
+    for (uint16_t index = 0; index < why->limit_count; index++) {
+        if (why->limits[index].gain_ppm == 0)
+            continue;
+        printf("%s{\"row\": \"", first ? "" : ", ");
+        print_limit(outcome, &why->limits[index].limit);
+        printf("\", \"to\": %llu, \"gain\": %.4f}", (unsigned long long)why->limits[index].raised,
+               why->limits[index].gain_ppm / 1e6);
+        first = false;
+    }
+}
+
 /* Names need no escaping: they have passed name_valid. */
 static void print_json(const struct outcome *outcome)
 {
     const struct plan *plan = outcome->plan;
-    const struct solve_info *info = outcome->info;
     printf("{\"rate_bps\": %llu, \"bound_bps\": %llu, \"gap\": %.4f, \"delay_ms\": %.3f, \"solve_ms\": %.3f",
            (unsigned long long)plan->rate_bps, (unsigned long long)plan->bound_bps, gap(plan),
-           (double)plan->delay_us / 1e3, (double)info->solve_us / 1e3);
+           (double)plan->delay_us / 1e3, (double)outcome->solve_us / 1e3);
     printf(", \"tight\": [");
-    for (uint16_t index = 0; index < info->limit_count; index++) {
+    for (uint16_t index = 0; index < plan->why.limit_count; index++) {
         printf("%s\"", index == 0 ? "" : ", ");
-        print_limit(outcome, index);
+        print_limit(outcome, &plan->why.limits[index].limit);
         printf("\"");
     }
+    printf("], \"raise\": [");
+    print_json_raises(outcome);
     printf("], \"trees\": [");
     print_json_trees(outcome);
     printf("], \"candidates\": [");
-    for (uint16_t index = 0; index < info->candidate_count; index++)
-        printf("%s{\"name\": \"%s\", \"rate_bps\": %llu}", index == 0 ? "" : ", ",
-               word_of(plan_metric_words, info->candidates[index].metric),
-               (unsigned long long)info->candidates[index].rate_bps);
+    print_json_metrics(outcome);
     printf("]}\n");
+}
+
+/* "raise uplink of london to 200.0 Mbit/s: +35 %" */
+static void print_raise(const struct outcome *outcome, const struct plan_why_limit *limit)
+{
+    double raised = (double)limit->raised;
+    printf("raise   ");
+    print_limit(outcome, &limit->limit);
+    if (limit->limit.row == PLAN_ROW_PACKETS)
+        printf(" to %.0f", raised);
+    else if (limit->limit.row == PLAN_ROW_WINDOW)
+        printf(" to %.1f MB", raised / 1e6);
+    else
+        printf(" to %.1f Mbit/s", raised / 1e6);
+    printf(": +%.1f %%\n", limit->gain_ppm / 1e4);
+}
+
+static void print_why(const struct outcome *outcome)
+{
+    const struct plan_why *why = &outcome->plan->why;
+    printf("limits  ");
+    for (uint16_t index = 0; index < why->limit_count; index++) {
+        printf("%s", index == 0 ? "" : ", ");
+        print_limit(outcome, &why->limits[index].limit);
+    }
+    printf("\n");
+    for (uint16_t index = 0; index < why->limit_count; index++)
+        if (why->limits[index].gain_ppm != 0)
+            print_raise(outcome, &why->limits[index]);
+    printf("%-14s %10s %9s %10s  held by\n", "one tree by", "Mbit/s", "delay ms", "time s");
+    for (uint16_t index = 0; index < why->metric_count; index++) {
+        const struct plan_why_metric *metric = &why->metrics[index];
+        printf("%-14s %10.3f %9.1f ", word_of(plan_metric_words, metric->metric),
+               (double)metric->rate_bps / 1e6, (double)metric->delay_us / 1e3);
+        if (metric->time_us != 0)
+            printf("%10.3f  ", (double)metric->time_us / 1e6);
+        else
+            printf("%10s  ", "-");
+        print_limit(outcome, &metric->limit);
+        printf("\n");
+    }
 }
 
 static void print_text(const struct outcome *outcome)
 {
     static char drawing[32768]; /* the deepest tree takes 27 KB */
     const struct plan *plan = outcome->plan;
-    for (uint16_t index = 0; index < plan->tree_count; index++)
+    for (uint16_t index = 0; index < plan->tree_count; index++) {
+        if (plan->tree_count > 1)
+            printf("tree %u: %.1f %% of the blocks\n", index + 1, plan->trees[index].weight_ppm / 1e4);
         if (plan_draw(&plan->trees[index], outcome->request->nodes, plan->node_count, plan->source, drawing,
                       sizeof(drawing)))
             printf("%s\n", drawing);
+    }
     printf("rate    %.3f Mbit/s of payload; no plan exceeds %.3f (gap %.1f %%)\n",
            (double)plan->rate_bps / 1e6, (double)plan->bound_bps / 1e6, gap(plan) * 100);
     printf("delay   %.3f ms to the farthest site\n", (double)plan->delay_us / 1e3);
-    printf("limits  ");
-    for (uint16_t index = 0; index < outcome->info->limit_count; index++) {
-        printf("%s", index == 0 ? "" : ", ");
-        print_limit(outcome, index);
-    }
-    printf("\n");
+    print_why(outcome);
 }
 
 enum program_end plan_offline(const char *path, bool json, struct arena *arena)
 {
     static struct conf_errors errors;
     static struct plan_request request;
-    struct plan plan;
-    struct solve_info info;
+    static struct plan plan;
     struct err err;
     if (!conf_read_net(path, NULL, &request, &errors)) {
         conf_errors_print(&errors, stderr);
         return PROGRAM_USAGE;
     }
     uint64_t start_us = clock_us();
-    if (!solve(&request, arena, &plan, &info, &err)) {
+    if (!solve(&request, arena, &plan, &err)) {
         fprintf(stderr, "sluice-planner: %s: %s\n", path, err.text);
         return PROGRAM_NO_PLAN;
     }
-    info.solve_us = clock_us() - start_us;
-    struct outcome outcome = {&request, &plan, &info};
+    struct outcome outcome = {&request, &plan, clock_us() - start_us};
+    why_fill(&request, arena, &plan);
     if (json)
         print_json(&outcome);
     else

@@ -3,17 +3,9 @@
 
 #include "base/units.h"
 
-#define WHOLE_PPM 1000000
-
 static uint64_t payload_bps(uint64_t wire_bps)
 {
     return muldiv64(wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
-}
-
-static void add_limit(struct solve_info *info, enum solve_limit_kind kind, uint16_t node, uint16_t to)
-{
-    if (info->limit_count < SOLVE_LIMITS_MAX)
-        info->limits[info->limit_count++] = (struct solve_limit){kind, node, to};
 }
 
 /* What each edge of the tree may take of this node's uplink; all of it where the node has no children. */
@@ -63,41 +55,17 @@ static uint64_t interfaces_bps(const struct plan_request *request, const struct 
     return smallest_bps;
 }
 
-static void list_interfaces(const struct plan_request *request, const struct plan_tree *tree,
-                            uint64_t tight_bps, struct solve_info *info)
-{
-    for (uint16_t node = 0; node < request->node_count; node++) {
-        if (uplink_share_bps(request, tree, node) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_UPLINK, node, 0);
-        if (downlink_share_bps(request, tree, node) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_DOWNLINK, node, 0);
-    }
-    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
-        if (path_bps(request, tree->edges[edge].from, tree->edges[edge].to) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_PATH, tree->edges[edge].from, tree->edges[edge].to);
-    for (uint16_t shared = 0; shared < request->shared_count; shared++)
-        if (shared_share_bps(request, tree, shared) == tight_bps)
-            add_limit(info, SOLVE_LIMIT_SHARED, shared, 0);
-}
-
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
-                uint64_t *rate_bps, struct solve_info *info, struct err *err)
+                uint64_t *rate_bps, struct err *err)
 {
     uint64_t tight_bps = interfaces_bps(request, tree);
-    uint64_t wire_bps = muldiv64(tight_bps, WHOLE_PPM - SOLVE_HEADROOM_PPM, WHOLE_PPM);
+    uint64_t wire_bps = muldiv64(tight_bps, SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
     uint64_t cap_bps = request->rate_cap_bps;
     bool capped = cap_bps != 0 && cap_bps < payload_bps(wire_bps);
     *edge_rate_bps = capped ? muldiv64_up(cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES) : wire_bps;
     *rate_bps = capped ? cap_bps : payload_bps(wire_bps);
     if (*edge_rate_bps < SEND_RATE_MIN_BPS)
         return err_set(err, "the slowest interface leaves less than 1 kbit/s for an edge of this tree");
-    if (info != NULL) {
-        info->limit_count = 0;
-        if (capped)
-            add_limit(info, SOLVE_LIMIT_CAP, request->source, 0);
-        else
-            list_interfaces(request, tree, tight_bps, info);
-    }
     return true;
 }
 
@@ -151,7 +119,8 @@ void solve_edge_rates(const struct plan_request *request, struct plan *plan)
         share_out(request->nodes[node].up_bps, rates_bps, count);
         for (uint16_t child = 0; child < count; child++) {
             in_bps[children[child]] = rates_bps[child];
-            uint64_t wire_bps = muldiv64(rates_bps[child], WHOLE_PPM - SOLVE_HEADROOM_PPM, WHOLE_PPM);
+            uint64_t wire_bps =
+                muldiv64(rates_bps[child], SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
             plan->into_rate_bps[0][children[child]] = MIN(wire_bps, cap_bps);
         }
     }

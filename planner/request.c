@@ -6,8 +6,6 @@
 #include "base/units.h"
 #include "planner/solve.h"
 
-#define WHOLE_PPM 1000000
-
 _Static_assert(NET_SHARED_OF_EDGE >= PLAN_SHARED_MAX, "a path may cross every shared link");
 
 static size_t edges_bytes(uint16_t node_count)
@@ -34,7 +32,7 @@ static void sort_nodes(const struct plan_request *request, uint16_t *node_of)
 
 static double usable_bps(uint64_t interface_bps)
 {
-    return (double)muldiv64(interface_bps, WHOLE_PPM - SOLVE_HEADROOM_PPM, WHOLE_PPM);
+    return (double)muldiv64(interface_bps, SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
 }
 
 static void set_host(const struct plan_request *request, uint16_t node, struct net_host *host)
@@ -65,7 +63,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
     const struct plan_path *path = &request->paths[from_node][to_node];
     uint32_t edge = net_edge(net, host, to), rtt_us = solve_rtt_us(request, from_node, to_node);
     net->rtt_us[edge] = rtt_us == PLAN_RTT_UNKNOWN ? NET_RTT_UNKNOWN : rtt_us;
-    net->loss[edge] = path->loss_ppm / (double)WHOLE_PPM;
+    net->loss[edge] = path->loss_ppm / (double)SOLVE_WHOLE_PPM;
     if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
         net->path_bps[edge] = 0;
     else if (path->avb_kbps != 0)
@@ -187,10 +185,10 @@ void request_tree(const struct request_net *from, const struct net_tree *grown, 
 /* Shares in millionths that add up: the first tree takes what rounding leaves. */
 static void set_weights(const struct net_forest *forest, struct plan *plan)
 {
-    uint32_t left_ppm = WHOLE_PPM;
+    uint32_t left_ppm = SOLVE_WHOLE_PPM;
     for (uint16_t tree = forest->tree_count; tree-- > 1;) {
         plan->trees[tree].weight_ppm =
-            (uint32_t)(forest->weight[tree] * (uint64_t)WHOLE_PPM / forest->period);
+            (uint32_t)(forest->weight[tree] * (uint64_t)SOLVE_WHOLE_PPM / forest->period);
         left_ppm -= plan->trees[tree].weight_ppm;
     }
     plan->trees[0].weight_ppm = left_ppm;

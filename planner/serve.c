@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "planner/solve.h"
+#include "planner/why.h"
 #include "shm/shm_control.h"
 
 /* 100 wake-ups a second cost 0.1 % of a core (measured); a plan waits 10 ms at most. */
@@ -37,8 +38,10 @@ static void answer_request(struct service *service)
     struct ctl_msg *answer = &service->answer;
     answer->correlation = service->request.correlation;
     answer->type = CTL_PLAN;
-    if (solve(request, service->arena, &answer->body.plan, NULL, &err))
+    if (solve(request, service->arena, &answer->body.plan, &err)) {
+        why_fill(request, service->arena, &answer->body.plan);
         return;
+    }
     answer->type = CTL_PLAN_FAILED;
     answer->body.plan_failed.job = request->job;
     answer->body.plan_failed.epoch = request->epoch;

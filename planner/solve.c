@@ -1,17 +1,15 @@
-/* The request's metric gives the tree, the rate model its rate; the other metrics are judged alongside. `auto`
- * has a model and rates of its own. */
+/* The request's metric gives the tree, the rate model its rate. `auto` has a model and rates of its own. */
 #include "planner/solve.h"
 
 #include "base/check.h"
 #include "planner/auto.h"
-
-#define WEIGHT_WHOLE_PPM 1000000
+#include "planner/why.h"
 
 size_t solve_bytes(void)
 {
     static const struct plan_request largest = {.node_count = PLAN_NODES_MAX,
                                                 .shared_count = PLAN_SHARED_MAX};
-    return auto_bytes(&largest);
+    return why_bytes(&largest);
 }
 
 static bool find_tree(const struct plan_request *request, enum plan_metric metric, struct arena *arena,
@@ -30,7 +28,7 @@ static bool find_tree(const struct plan_request *request, enum plan_metric metri
 }
 
 static bool plan_one_tree(const struct plan_request *request, enum plan_metric metric, struct arena *arena,
-                          struct plan *plan, struct solve_info *info, struct err *err)
+                          struct plan *plan, struct err *err)
 {
     *plan = (struct plan){.job = request->job,
                           .epoch = request->epoch,
@@ -40,23 +38,11 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
                           .tree_count = 1};
     struct plan_tree *tree = &plan->trees[0];
     if (!find_tree(request, metric, arena, tree, err) || !solve_delay(request, tree, &plan->delay_us, err) ||
-        !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, info, err))
+        !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, err))
         return false;
     solve_edge_rates(request, plan);
-    tree->weight_ppm = WEIGHT_WHOLE_PPM;
+    tree->weight_ppm = SOLVE_WHOLE_PPM;
     return true;
-}
-
-static void judge_all(const struct plan_request *request, struct solve_info *info)
-{
-    static const enum plan_metric judged[] = {PLAN_METRIC_RTT, PLAN_METRIC_STAR};
-    for (unsigned index = 0; index < sizeof(judged) / sizeof(judged[0]); index++) {
-        struct plan plan;
-        struct err ignored;
-        if (plan_one_tree(request, judged[index], NULL, &plan, NULL, &ignored))
-            info->candidates[info->candidate_count++] =
-                (struct solve_candidate){judged[index], plan.rate_bps, plan.delay_us};
-    }
 }
 
 static bool needs_arena(enum plan_metric metric)
@@ -64,21 +50,16 @@ static bool needs_arena(enum plan_metric metric)
     return metric != PLAN_METRIC_RTT && metric != PLAN_METRIC_STAR && metric != PLAN_METRIC_GIVEN;
 }
 
-bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan,
-           struct solve_info *info, struct err *err)
+bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)
 {
-    if (info != NULL)
-        *info = (struct solve_info){0};
     if (!plan_request_validate(request, err))
         return false;
     enum plan_metric metric = request->metric;
     CHECK(arena != NULL || !needs_arena(metric));
     bool found = metric == PLAN_METRIC_AUTO ? auto_plan(request, arena, plan, err)
-                                            : plan_one_tree(request, metric, arena, plan, info, err);
+                                            : plan_one_tree(request, metric, arena, plan, err);
     if (!found)
         return false;
-    if (info != NULL)
-        judge_all(request, info);
     struct err unexpected;
     CHECK(plan_validate(plan, request, &unexpected));
     return true;

@@ -22,49 +22,17 @@
 #include "base/units.h"
 #include "plan/plan.h"
 
+#define SOLVE_WHOLE_PPM         1000000
 #define SOLVE_HEADROOM_PPM      15000
 #define SOLVE_SYMBOL_BYTES      1408
 #define SOLVE_SYMBOL_WIRE_BYTES FULL_PACKET_WIRE_BYTES
 
-enum solve_limit_kind {
-    SOLVE_LIMIT_UPLINK = 0,
-    SOLVE_LIMIT_DOWNLINK,
-    SOLVE_LIMIT_CAP,
-    SOLVE_LIMIT_PATH,
-    SOLVE_LIMIT_SHARED
-};
-
-/* What holds the rate down: raising anything else would not help. */
-struct solve_limit {
-    enum solve_limit_kind kind;
-    uint16_t node; /* uplink, downlink; path: from; shared link: its index */
-    uint16_t to;   /* path */
-};
-#define SOLVE_LIMITS_MAX (2 * PLAN_NODES_MAX + 1)
-
-/* Every metric that has an answer here, judged under the same model; the request's metric decides which one
- * is installed. */
-struct solve_candidate {
-    enum plan_metric metric;
-    uint64_t rate_bps; /* payload */
-    uint64_t delay_us;
-};
-
-struct solve_info {
-    uint64_t solve_us; /* the caller's to measure and fill: nothing here knows the time */
-    uint16_t limit_count;
-    struct solve_limit limits[SOLVE_LIMITS_MAX];
-    uint16_t candidate_count;
-    struct solve_candidate candidates[PLAN_METRIC_COUNT];
-};
-
 /* Of arena, for any request. */
 size_t solve_bytes(void);
-/* Validates the request first; a plan that comes back fulfils plan_validate. `info` may be NULL, the arena too
- * where the metric is rtt, star or a given tree. False: err says what is impossible, by name. The arena is as
- * before on return. */
-bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan,
-           struct solve_info *info, struct err *err);
+/* Validates the request first; a plan that comes back fulfils plan_validate; it does not say why (why.h). The
+ * arena may be NULL where the metric is rtt, star or a given tree. False: err says what is impossible, by name.
+ * The arena is as before on return. */
+bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err);
 
 /* ---- the parts, each in a file of its own ---- */
 
@@ -85,9 +53,9 @@ bool solve_mode(const struct plan_request *request, struct arena *arena, struct 
 /* The operator's tree, parents before children. */
 bool solve_given(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 
-/* The one model, on a tree that fulfils plan_validate. False: an edge would get less than SEND_RATE_MIN_BPS. `info` may be NULL. */
+/* The one model, on a tree that fulfils plan_validate. False: an edge would get less than SEND_RATE_MIN_BPS. */
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
-                uint64_t *rate_bps, struct solve_info *info, struct err *err);
+                uint64_t *rate_bps, struct err *err);
 /* The rate of each edge, into the plan; its tree and edge rate are there already. */
 void solve_edge_rates(const struct plan_request *request, struct plan *plan);
 uint64_t solve_bound_bps(const struct plan_request *request);

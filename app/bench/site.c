@@ -108,7 +108,7 @@ static bool site_plan(struct site *site)
     char text[256];
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
     answer = (struct ctl_msg){.type = CTL_PLAN, .correlation = request.correlation};
-    if (!solve(&request.body.plan_request, NULL, &answer.body.plan, NULL, &err)) {
+    if (!solve(&request.body.plan_request, NULL, &answer.body.plan, &err)) {
         answer.type = CTL_PLAN_FAILED;
         answer.body.plan_failed.job = request.body.plan_request.job;
         answer.body.plan_failed.epoch = request.body.plan_request.epoch;

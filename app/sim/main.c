@@ -185,7 +185,7 @@ static bool make_solver(void)
 
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
-    return solve(request, &solver, plan, NULL, err);
+    return solve(request, &solver, plan, err);
 }
 
 static bool print_json(const struct sim_result *result, const struct scenario *scenario)

@@ -11,13 +11,16 @@
 #define REQUEST_BYTES  (4 + 4 + 2 + 2 + 6 + 8 + 8 + 8 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
+#define LIMIT_BYTES    (1 + 2 + 2)
+#define WHY_BYTES_MAX                                                                                        \
+    (2 + 2 + PLAN_METRIC_COUNT * (1 + 3 * 8 + LIMIT_BYTES) + PLAN_WHY_LIMITS_MAX * (LIMIT_BYTES + 8 + 4))
 #define PATH_BYTES_MAX (1 + 4 + 4 + 4 * 4 + 4 + 2 + 2)
 #define PATHS_MAX      (PLAN_NODES_MAX * PLAN_NODES_MAX * PATH_BYTES_MAX)
 _Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + PATHS_MAX + PLAN_SHARED_MAX * SHARED_BYTES +
                        TREE_BYTES_MAX <=
                    PLAN_REQUEST_BYTES_MAX,
                "the largest request fits its record");
-_Static_assert(PLAN_FIXED + PLAN_TREES_MAX * PLAN_TREE_MAX <= PLAN_BYTES_MAX,
+_Static_assert(PLAN_FIXED + PLAN_TREES_MAX * PLAN_TREE_MAX + WHY_BYTES_MAX <= PLAN_BYTES_MAX,
                "the largest plan fits its record");
 
 static void put_tree(struct record_writer *writer, const struct plan_tree *tree)
@@ -244,6 +247,74 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
            reader_finished(&reader, err);
 }
 
+static void put_limit(struct record_writer *writer, const struct plan_limit *limit)
+{
+    record_put_u8(writer, limit->row);
+    record_put_u16(writer, limit->node);
+    record_put_u16(writer, limit->to);
+}
+
+/* Names are looked up by these: nodes are of the plan, and a shared link is one of those that may be. */
+static bool get_limit(struct record_reader *reader, struct plan_limit *limit, uint16_t node_count,
+                      struct err *err)
+{
+    limit->row = record_get_u8(reader);
+    limit->node = record_get_u16(reader);
+    limit->to = record_get_u16(reader);
+    uint16_t most = limit->row == PLAN_ROW_SHARED ? PLAN_SHARED_MAX : node_count;
+    return (limit->row < PLAN_ROW_COUNT && limit->node < most && limit->to < node_count) ||
+           err_set(err, "a limit %u of %u and %u", limit->row, limit->node, limit->to);
+}
+
+static void put_why(struct record_writer *writer, const struct plan_why *why)
+{
+    CHECK(why->metric_count <= PLAN_METRIC_COUNT && why->limit_count <= PLAN_WHY_LIMITS_MAX);
+    record_put_u16(writer, why->metric_count);
+    for (uint16_t index = 0; index < why->metric_count; index++) {
+        const struct plan_why_metric *metric = &why->metrics[index];
+        record_put_u8(writer, metric->metric);
+        record_put_u64(writer, metric->rate_bps);
+        record_put_u64(writer, metric->delay_us);
+        record_put_u64(writer, metric->time_us);
+        put_limit(writer, &metric->limit);
+    }
+    record_put_u16(writer, why->limit_count);
+    for (uint16_t index = 0; index < why->limit_count; index++) {
+        put_limit(writer, &why->limits[index].limit);
+        record_put_u64(writer, why->limits[index].raised);
+        record_put_u32(writer, why->limits[index].gain_ppm);
+    }
+}
+
+static bool get_why(struct record_reader *reader, struct plan_why *why, uint16_t node_count, struct err *err)
+{
+    uint16_t metrics = record_get_u16(reader);
+    if (metrics > PLAN_METRIC_COUNT)
+        return err_set(err, "%u metrics", metrics);
+    for (; why->metric_count < metrics; why->metric_count++) {
+        struct plan_why_metric *metric = &why->metrics[why->metric_count];
+        metric->metric = record_get_u8(reader);
+        metric->rate_bps = record_get_u64(reader);
+        metric->delay_us = record_get_u64(reader);
+        metric->time_us = record_get_u64(reader);
+        if (metric->metric >= PLAN_METRIC_COUNT)
+            return err_set(err, "no metric has number %u", metric->metric);
+        if (!get_limit(reader, &metric->limit, node_count, err))
+            return false;
+    }
+    uint16_t limits = record_get_u16(reader);
+    if (limits > PLAN_WHY_LIMITS_MAX)
+        return err_set(err, "%u limits", limits);
+    for (; why->limit_count < limits; why->limit_count++) {
+        struct plan_why_limit *limit = &why->limits[why->limit_count];
+        if (!get_limit(reader, &limit->limit, node_count, err))
+            return false;
+        limit->raised = record_get_u64(reader);
+        limit->gain_ppm = record_get_u32(reader);
+    }
+    return true;
+}
+
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
 {
     CHECK(plan->tree_count <= PLAN_TREES_MAX);
@@ -262,6 +333,7 @@ size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
         for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++)
             record_put_u64(&writer, plan->into_rate_bps[tree][plan->trees[tree].edges[edge].to]);
     }
+    put_why(&writer, &plan->why);
     return writer.failed ? 0 : writer.length;
 }
 
@@ -303,5 +375,7 @@ bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err
         if (!get_rates(&reader, &plan->trees[tree], plan->into_rate_bps[tree], err))
             return false;
     }
+    if (!get_why(&reader, &plan->why, plan->node_count, err))
+        return false;
     return reader_finished(&reader, err);
 }

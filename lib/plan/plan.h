@@ -96,6 +96,47 @@ struct plan_request {
     struct plan_tree given; /* PLAN_METRIC_GIVEN: its edges may come in any order */
 };
 
+/* What can hold a rate down. */
+enum plan_row {
+    PLAN_ROW_NONE = 0,
+    PLAN_ROW_UPLINK,
+    PLAN_ROW_DOWNLINK,
+    PLAN_ROW_PACKETS,
+    PLAN_ROW_WINDOW,
+    PLAN_ROW_SHARED,
+    PLAN_ROW_PATH,
+    PLAN_ROW_CAP,
+    PLAN_ROW_COUNT
+};
+struct plan_limit {
+    uint8_t row;       /* enum plan_row */
+    uint16_t node, to; /* the node; a path's two; of a shared link its index */
+};
+
+/* The tree of one metric, over source and receivers alone. */
+struct plan_why_metric {
+    uint8_t metric;
+    uint64_t rate_bps; /* payload */
+    uint64_t delay_us;
+    uint64_t time_us; /* of the object, from the first byte to the last; 0: a stream */
+    struct plan_limit limit;
+};
+
+/* What holds the plan, and what it would take to hold less. */
+struct plan_why_limit {
+    struct plan_limit limit;
+    uint64_t raised;   /* to so much, in the unit that the request has for it … */
+    uint32_t gain_ppm; /* … the plan's rate grows by that; 0: raising this alone does not help */
+};
+
+/* Why the plan is as it is; empty where nobody asked. */
+#define PLAN_WHY_LIMITS_MAX 16
+struct plan_why {
+    uint16_t metric_count, limit_count;
+    struct plan_why_metric metrics[PLAN_METRIC_COUNT];
+    struct plan_why_limit limits[PLAN_WHY_LIMITS_MAX];
+};
+
 struct plan {
     uint32_t job;
     uint32_t epoch;
@@ -108,6 +149,7 @@ struct plan {
     struct plan_tree trees[PLAN_TREES_MAX];
     uint64_t edge_rate_bps[PLAN_TREES_MAX]; /* wire rate of the tree's edges, where the next line has 0 */
     uint64_t into_rate_bps[PLAN_TREES_MAX][PLAN_NODES_MAX]; /* of the edge that enters a node */
+    struct plan_why why;
 };
 
 /* Every path not measured; all else of the request zero. */
@@ -139,6 +181,11 @@ uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t nod
 int plan_parent(const struct plan_tree *tree, uint16_t node);
 /* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
+
+/* "uplink of london", "path from london to canada", "shared link wan". False: of no such row or node, or the
+ * buffer is too small. */
+bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *request, char *text,
+                     size_t room);
 
 /* Reorders the edges so that parents come before their children, breadth first, siblings as they were.
  * False, and the tree as it was, unless they form an out-tree from `source` over nodes below `node_count`. */

@@ -198,7 +198,7 @@ static bool drain_planner(struct world *world, struct world_node *node)
         char text[16];
         struct ctl_reply reply = {.text = text, .room = sizeof(text)};
         answer = (struct ctl_msg){.type = CTL_PLAN, .correlation = request.correlation};
-        if (!solve(&request.body.plan_request, NULL, &answer.body.plan, NULL, &err)) {
+        if (!solve(&request.body.plan_request, NULL, &answer.body.plan, &err)) {
             answer.type = CTL_PLAN_FAILED;
             answer.body.plan_failed.job = request.body.plan_request.job;
             answer.body.plan_failed.epoch = request.body.plan_request.epoch;

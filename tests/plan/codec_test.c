@@ -129,9 +129,23 @@ static void plan_codec__round_trip(void **state)
         for (uint16_t edge = 0; edge < PLAN_NODES_MAX - 1; edge++)
             plan.trees[tree].edges[edge] = (struct plan_edge){edge, (uint16_t)(edge + 1)};
     }
+    plan.why.metric_count = PLAN_METRIC_COUNT;
+    for (uint16_t metric = 0; metric < PLAN_METRIC_COUNT; metric++)
+        plan.why.metrics[metric] = (struct plan_why_metric){
+            (uint8_t)metric, 1u + metric, 2u + metric, 3u + metric, {PLAN_ROW_PATH, metric, 63}};
+    plan.why.limit_count = PLAN_WHY_LIMITS_MAX;
+    for (uint16_t limit = 0; limit < PLAN_WHY_LIMITS_MAX; limit++)
+        plan.why.limits[limit] = (struct plan_why_limit){
+            {PLAN_ROW_SHARED, limit, 0}, UINT64_C(0x8000000000000000) + limit, 5u + limit};
     size_t length = plan_encode(&plan, record, PLAN_BYTES_MAX);
     assert_true(length > 0);
     assert_true(decode_plan(&back, record, length));
+    assert_int_equal(back.why.metric_count, PLAN_METRIC_COUNT);
+    assert_int_equal(back.why.metrics[7].time_us, 10);
+    assert_int_equal(back.why.metrics[7].limit.to, 63);
+    assert_int_equal(back.why.limit_count, PLAN_WHY_LIMITS_MAX);
+    assert_int_equal(back.why.limits[15].raised, UINT64_C(0x800000000000000f));
+    assert_int_equal(back.why.limits[15].gain_ppm, 20);
     assert_memory_equal(back.trees, plan.trees, sizeof(plan.trees));
     assert_memory_equal(back.into_rate_bps, plan.into_rate_bps, sizeof(plan.into_rate_bps));
     assert_memory_equal(back.edge_rate_bps, plan.edge_rate_bps, sizeof(plan.edge_rate_bps));
@@ -149,7 +163,7 @@ static void plan_codec__little_endian_layout(void **state)
     uint8_t record[PLAN_BYTES_MAX];
     struct plan_request request = example_request(3);
     struct plan plan = example_plan(&request, "0-1 1-2", 0x0102030405060708);
-    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8);
+    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8 + 4);
     const uint8_t start[] = {7, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
     assert_memory_equal(record, start, sizeof(start));
 }
@@ -165,11 +179,14 @@ static void plan_codec__refuses_bad_counts(void **state)
         uint8_t value;
         bool request;
     } cases[] = {
-        {8, 0, true},       {8, 65, true},  {10, 4, true},           {42 + 31, 'x', true},
-        {42 + 64, 4, true}, {17, 2, true},  {8, 0, false},           {8, 65, false},
-        {10, 4, false},     {36, 9, false}, {38 + 8 + 4, 64, false}, {52, 4, false},
-        {54, 4, false},     {58, 0, false}, {38 + 8 + 5, 1, false},
+        {8, 0, true},       {8, 65, true},   {10, 4, true},           {42 + 31, 'x', true},
+        {42 + 64, 4, true}, {17, 2, true},   {8, 0, false},           {8, 65, false},
+        {10, 4, false},     {36, 9, false},  {38 + 8 + 4, 64, false}, {52, 4, false},
+        {54, 4, false},     {58, 0, false},  {38 + 8 + 5, 1, false},  {88, 12, false},
+        {90, 11, false},    {115, 8, false}, {116, 4, false},         {118, 4, false},
     };
+    plan.why.metric_count = 1;
+    plan.why.metrics[0].limit.row = PLAN_ROW_UPLINK;
     size_t request_length = plan_request_encode(&request, record, sizeof(record));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t length = cases[i].request ? plan_request_encode(&request, spoilt, sizeof(spoilt))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-KEYS = {"rate_bps", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates"}
+KEYS = {"rate_bps", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates", "raise"}
 
 
 def run(planner, *arguments):
@@ -51,7 +51,11 @@ def check_five_sites(planner, net):
     assert answer["bound_bps"] == 10**9 * 1408 // 1538, answer
     assert abs(answer["gap"] - 0.5075) < 1e-9, answer
     assert answer["tight"] == ["uplink of london"], answer
-    assert [c["name"] for c in answer["candidates"]] == ["rtt", "star"], answer
+    assert [c["name"] for c in answer["candidates"]] == ["rtt", "star", "avb", "avb-directed", "dcmst", "lexicographic",
+                                                        "widest", "chain"], answer
+    assert answer["candidates"][0]["rate_bps"] == answer["rate_bps"], answer
+    assert abs(answer["candidates"][0]["time_s"] - (0.157 + (64 << 20) * 8 / answer["rate_bps"])) < 1e-5, answer
+    assert [r["row"] for r in answer["raise"]] == ["uplink of london"] and abs(answer["raise"][0]["gain"] - 1) < 1e-3, answer
 
 
 def check_text(planner, net):
@@ -59,6 +63,22 @@ def check_text(planner, net):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("london\n├── frankfurt\n└── canada\n    └── oregon\n"), done.stdout
     assert "uplink of london" in done.stdout, done.stdout
+
+
+def check_auto(planner, net):
+    auto = dict(net, metric="auto")
+    done = plan(planner, auto, "--json")
+    answer = json.loads(done.stdout)
+    assert answer["rate_bps"] >= 0.97 * answer["bound_bps"], answer
+    limited = dict(auto, shared=[{"name": "wan", "rate_bps": 10**8, "members": [["london", name] for name in auto["receivers"]]}])
+    answer = json.loads(plan(planner, limited, "--json").stdout)
+    assert answer["tight"] == ["shared link wan"] and len(answer["trees"]) == 1, answer
+    done = plan(planner, limited)
+    assert "raise   shared link wan to 200.0 Mbit/s: +100.0 %" in done.stdout, done.stdout
+    assert "one tree by" in done.stdout and "\nstar " in done.stdout, done.stdout
+    forbidden = dict(auto, forbid=[["london", name] for name in auto["receivers"]])
+    done = plan(planner, forbidden)
+    assert done.returncode == 1 and "can't be reached from london" in done.stderr, done
 
 
 def check_refusals(planner, net):
@@ -84,6 +104,7 @@ def main():
     net = five_sites(rtt_csv)
     check_five_sites(planner, net)
     check_text(planner, net)
+    check_auto(planner, net)
     check_refusals(planner, net)
     check_help(planner)
 

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "planner/solve.h"
+#include "planner/why.h"
 #include "../plan/example.h"
 
 static const char *const five_sites[] = {"oregon", "frankfurt", "london", "singapore", "canada"};
@@ -29,12 +30,23 @@ static struct plan_request five_site_request(void)
     return request;
 }
 
-static struct plan solved(const struct plan_request *request, struct solve_info *info)
+static struct arena arena;
+
+static struct plan solved(const struct plan_request *request)
 {
     struct plan plan;
     struct err err;
-    if (!solve(request, NULL, &plan, info, &err))
+    if (!solve(request, NULL, &plan, &err))
         fail_msg("%s", err.text);
+    assert_int_equal(plan.why.metric_count, 0);
+    return plan;
+}
+
+static struct plan explained(const struct plan_request *request)
+{
+    struct plan plan = solved(request);
+    why_fill(request, &arena, &plan);
+    assert_int_equal(arena.used, 0);
     return plan;
 }
 
@@ -49,7 +61,7 @@ static void expect_error(const struct plan_request *request, const char *expecte
 {
     struct plan plan;
     struct err err = {""};
-    assert_false(solve(request, NULL, &plan, NULL, &err));
+    assert_false(solve(request, NULL, &plan, &err));
     if (strstr(err.text, expected) == NULL)
         fail_msg("expected \"%s\", got \"%s\"", expected, err.text);
 }
@@ -59,20 +71,25 @@ static void solve__five_sites_mst(void **state)
 {
     (void)state;
     struct plan_request request = five_site_request();
-    struct solve_info info;
-    struct plan plan = solved(&request, &info);
+    struct plan plan = explained(&request);
     expect_tree(&plan, "2-1 2-4 4-0 0-3");
     assert_int_equal(plan.delay_us, (87 + 65 + 162) * 1000 / 2);
     assert_int_equal(plan.edge_rate_bps[0], 492500000); /* 0.985 x 1 Gbit/s / 2 children */
     assert_int_equal(plan.rate_bps, 492500000ull * 1408 / 1538);
     assert_int_equal(plan.bound_bps, 1000000000ull * 1408 / 1538);
-    assert_int_equal(info.limit_count, 1);
-    assert_int_equal(info.limits[0].kind, SOLVE_LIMIT_UPLINK);
-    assert_int_equal(info.limits[0].node, 2);
-    assert_int_equal(info.candidate_count, 2);
-    assert_int_equal(info.candidates[0].rate_bps, plan.rate_bps);
-    assert_int_equal(info.candidates[1].metric, PLAN_METRIC_STAR);
-    assert_int_equal(info.candidates[1].delay_us, 173000 / 2);
+    assert_int_equal(plan.why.limit_count, 1);
+    assert_int_equal(plan.why.limits[0].limit.row, PLAN_ROW_UPLINK);
+    assert_int_equal(plan.why.limits[0].limit.node, 2);
+    /* With 2 Gbit/s there, all edges would carry 1. */
+    assert_in_range(plan.why.limits[0].gain_ppm, 999999, 1000000);
+    assert_in_range(plan.why.limits[0].raised, 1999999998, 2000000002);
+    assert_int_equal(plan.why.metric_count, 8); /* all but distance, auto and given */
+    assert_int_equal(plan.why.metrics[0].metric, PLAN_METRIC_RTT);
+    assert_int_equal(plan.why.metrics[0].rate_bps, plan.rate_bps);
+    assert_int_equal(plan.why.metrics[0].limit.node, 2);
+    assert_int_equal(plan.why.metrics[1].metric, PLAN_METRIC_STAR);
+    assert_int_equal(plan.why.metrics[1].delay_us, 173000 / 2);
+    assert_int_equal(plan.why.metrics[1].time_us, 0);
 }
 
 static void solve__children_max_makes_a_chain(void **state)
@@ -80,7 +97,7 @@ static void solve__children_max_makes_a_chain(void **state)
     (void)state;
     struct plan_request request = five_site_request();
     request.children_max = 1;
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "2-1 1-4 4-0 0-3"); /* frankfurt has canada and oregon at 100 ms: by name */
     assert_int_equal(plan.edge_rate_bps[0], 985000000);
 }
@@ -90,7 +107,7 @@ static void solve__star(void **state)
     (void)state;
     struct plan_request request = five_site_request();
     request.metric = PLAN_METRIC_STAR;
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "2-4 2-1 2-0 2-3"); /* by name */
     assert_int_equal(plan.edge_rate_bps[0], 246250000);
     request.children_max = 3;
@@ -103,7 +120,7 @@ static void solve__given_in_any_order(void **state)
     struct plan_request request = five_site_request();
     request.metric = PLAN_METRIC_GIVEN;
     request.given = example_tree("4-0 1-3 1-4 2-1");
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "2-1 1-3 1-4 4-0");
 }
 
@@ -112,11 +129,11 @@ static void solve__relays(void **state)
     (void)state;
     struct plan_request request = five_site_request();
     request.nodes[4].receiver = false;
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "2-1 1-0 0-3"); /* canada is left out */
     request.metric = PLAN_METRIC_GIVEN;
     request.given = example_tree("2-4 4-0 4-1 4-3");
-    plan = solved(&request, NULL);
+    plan = solved(&request);
     expect_tree(&plan, "2-4 4-0 4-1 4-3");
 }
 
@@ -127,7 +144,7 @@ static void solve__ties_go_by_name_not_by_place(void **state)
     const char *names[] = {"s", "c", "a", "b"};
     for (uint16_t node = 0; node < 4; node++)
         strcpy(request.nodes[node].name, names[node]);
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "0-2 2-3 2-1"); /* a from s; then b, c from a, whose name comes before s */
 }
 
@@ -137,7 +154,7 @@ static void solve__smaller_direction_counts(void **state)
     struct plan_request request = example_request(3);
     request.paths[2][1].rtt_us = 4000;
     request.paths[1][2].rtt_us = PLAN_RTT_UNKNOWN;
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "0-1 1-2");
     assert_int_equal(plan.delay_us, 7000);
 }
@@ -152,7 +169,7 @@ static void solve__unmeasured_pairs(void **state)
     (void)state;
     struct plan_request request = five_site_request();
     set_unknown(&request, 2, 1);
-    struct plan plan = solved(&request, NULL);
+    struct plan plan = solved(&request);
     expect_tree(&plan, "2-4 4-0 4-1 0-3");
     request.metric = PLAN_METRIC_STAR;
     expect_error(&request, "no RTT was measured between london and frankfurt");
@@ -171,16 +188,16 @@ static void solve__rates_table(void **state)
     static const struct {
         const char *tree;
         uint64_t up[4], down, cap, edge_rate, rate, bound;
-        enum solve_limit_kind limit;
+        enum plan_row limit;
         uint16_t node;
     } cases[] = {
-        {"0-1 1-2 2-3", {100, 100, 100, 1}, 1000, 0, 98500000, 90174252, 91547464, SOLVE_LIMIT_UPLINK, 0},
-        {"0-1 1-2 2-3", {100, 60, 100, 1}, 1000, 0, 59100000, 54104551, 79646293, SOLVE_LIMIT_UPLINK, 1},
-        {"0-1 0-2 0-3", {90, 1, 1, 1}, 1000, 0, 29550000, 27052275, 28379713, SOLVE_LIMIT_UPLINK, 0},
-        {"0-1 1-2 1-3", {90, 80, 1, 1}, 50, 0, 39400000, 36069700, 45773732, SOLVE_LIMIT_UPLINK, 1},
-        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 0, 29550000, 27052275, 27464239, SOLVE_LIMIT_DOWNLINK, 1},
-        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 10, 10923296, 10000000, 10000000, SOLVE_LIMIT_CAP, 0},
-        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 500, 29550000, 27052275, 27464239, SOLVE_LIMIT_DOWNLINK, 1},
+        {"0-1 1-2 2-3", {100, 100, 100, 1}, 1000, 0, 98500000, 90174252, 91547464, PLAN_ROW_UPLINK, 0},
+        {"0-1 1-2 2-3", {100, 60, 100, 1}, 1000, 0, 59100000, 54104551, 79646293, PLAN_ROW_UPLINK, 1},
+        {"0-1 0-2 0-3", {90, 1, 1, 1}, 1000, 0, 29550000, 27052275, 28379713, PLAN_ROW_UPLINK, 0},
+        {"0-1 1-2 1-3", {90, 80, 1, 1}, 50, 0, 39400000, 36069700, 45773732, PLAN_ROW_UPLINK, 1},
+        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 0, 29550000, 27052275, 27464239, PLAN_ROW_DOWNLINK, 1},
+        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 10, 10923296, 10000000, 10000000, PLAN_ROW_CAP, 0},
+        {"0-1 1-2 1-3", {90, 80, 90, 90}, 30, 500, 29550000, 27052275, 27464239, PLAN_ROW_DOWNLINK, 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct plan_request request = example_request(4);
@@ -191,13 +208,12 @@ static void solve__rates_table(void **state)
             request.nodes[node].up_bps = cases[i].up[node] * 1000000;
             request.nodes[node].down_bps = cases[i].down * 1000000;
         }
-        struct solve_info info;
-        struct plan plan = solved(&request, &info);
+        struct plan plan = explained(&request);
         assert_int_equal(plan.edge_rate_bps[0], cases[i].edge_rate);
         assert_int_equal(plan.rate_bps, cases[i].rate);
         assert_int_equal(plan.bound_bps, cases[i].bound);
-        assert_int_equal(info.limits[0].kind, cases[i].limit);
-        assert_int_equal(info.limits[0].node, cases[i].node);
+        assert_int_equal(plan.why.limits[0].limit.row, cases[i].limit);
+        assert_int_equal(plan.why.limits[0].limit.node, cases[i].node);
     }
 }
 
@@ -227,7 +243,7 @@ static void solve__rate_of_each_edge(void **state)
             request.nodes[node].up_bps = cases[i].up[node] * 1000000;
             request.nodes[node].down_bps = cases[i].down[node] * 1000000;
         }
-        struct plan plan = solved(&request, NULL);
+        struct plan plan = solved(&request);
         for (uint16_t node = 1; node < 4; node++) {
             uint64_t planned_bps = cases[i].into[node] * 985000;
             uint64_t cap_bps = cases[i].cap == 0 ? UINT64_MAX : 15380000;
@@ -291,11 +307,11 @@ static void solve_mst__equals_brute_force(void **state)
         for (uint16_t from = 0; from < 5; from++)
             for (uint16_t to = 0; to < 5; to++)
                 request.paths[from][to].rtt_us = (uint32_t)rng_below(&rng, 20);
-        struct plan plan = solved(&request, NULL);
+        struct plan plan = solved(&request);
         assert_int_equal(total_us(&request, &plan.trees[0]), cheapest_us(&request, 4));
         /* The greedy answer to a limit is no better than the best, and keeps the limit (plan_validate). */
         request.children_max = 1;
-        plan = solved(&request, NULL);
+        plan = solved(&request);
         assert_true(total_us(&request, &plan.trees[0]) >= cheapest_us(&request, 1));
     }
 }
@@ -318,10 +334,9 @@ static void solve__random_requests(void **state)
                 request.paths[node][to].rtt_us = request.paths[to][node].rtt_us =
                     (uint32_t)rng_below(&rng, 50) * 1000;
         }
-        struct solve_info info;
-        struct plan plan = solved(&request, &info);
+        struct plan plan = explained(&request);
         assert_true(plan.rate_bps <= plan.bound_bps);
-        assert_true(info.limit_count >= 1);
+        assert_true(plan.why.limit_count >= 1);
         turned = request;
         turned.source = count - 1;
         for (uint16_t node = 0; node < count; node++) {
@@ -329,7 +344,7 @@ static void solve__random_requests(void **state)
             for (uint16_t to = 0; to < count; to++)
                 turned.paths[count - 1 - node][count - 1 - to].rtt_us = request.paths[node][to].rtt_us;
         }
-        struct plan other = solved(&turned, NULL);
+        struct plan other = solved(&turned);
         assert_int_equal(other.rate_bps, plan.rate_bps);
         assert_int_equal(other.delay_us, plan.delay_us);
         for (uint16_t edge = 0; edge < plan.trees[0].edge_count; edge++)
@@ -355,5 +370,11 @@ int main(void)
         cmocka_unit_test(solve_mst__equals_brute_force),
         cmocka_unit_test(solve__random_requests),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    if (memory == NULL)
+        return 1;
+    arena_init(&arena, memory, solve_bytes());
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    free(memory);
+    return failed;
 }

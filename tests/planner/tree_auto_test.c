@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "planner/auto.h"
 #include "planner/solve.h"
+#include "planner/why.h"
 #include "../plan/example.h"
 
 #define MEMORY_BYTES (128u << 20)
@@ -115,7 +116,7 @@ static void auto__no_later_than_jobs_of_today(void **state)
         struct plan plan = planned(&request), today;
         struct err err;
         for (request.metric = PLAN_METRIC_RTT; request.metric <= PLAN_METRIC_STAR; request.metric++)
-            if (solve(&request, NULL, &today, NULL, &err))
+            if (solve(&request, NULL, &today, &err))
                 assert_true(seconds_of(&request, &plan) <=
                             seconds_of(&request, &today) * (1 + AUTO_EPS) * (1 + 1e-6));
     }
@@ -281,7 +282,7 @@ static void metrics__rules_hold(void **state)
             request.metric = (uint8_t)metric;
             if (metric == PLAN_METRIC_GIVEN)
                 continue;
-            bool solved = solve(&request, &arena, &plan, NULL, &err);
+            bool solved = solve(&request, &arena, &plan, &err);
             found[metric] += solved;
             assert_int_equal(arena.used, 0);
             if (solved && !plan_validate(&plan, &request, &err))
@@ -303,13 +304,13 @@ static void metrics__from_a_request(void **state)
     arena_init(&arena, memory, solve_bytes());
 #define EXPECT(which, parents)                                                                               \
     request.metric = which;                                                                                  \
-    assert_true(solve(&request, &arena, &plan, NULL, &err));                                                 \
+    assert_true(solve(&request, &arena, &plan, &err));                                                       \
     expect_parents(&plan, parents)
     EXPECT(PLAN_METRIC_CHAIN, "-012");
     EXPECT(PLAN_METRIC_WIDEST, "-012");
     assert_int_equal(plan.rate_bps, 985000000ull * 1408 / 1538);
     request.metric = PLAN_METRIC_DISTANCE;
-    assert_false(solve(&request, &arena, &plan, NULL, &err));
+    assert_false(solve(&request, &arena, &plan, &err));
     assert_string_equal(err.text, "no distances were given");
     for (uint16_t from = 0; from < 4; from++)
         for (uint16_t to = 0; to < 4; to++)
@@ -337,12 +338,108 @@ static void metrics__from_a_request(void **state)
     request.ties_random = true;
     for (request.ties_seed = 0; request.ties_seed < 10; request.ties_seed++) {
         request.metric = PLAN_METRIC_CHAIN;
-        assert_true(solve(&request, &arena, &plan, NULL, &err));
-        assert_true(solve(&request, &arena, &drawn, NULL, &err));
+        assert_true(solve(&request, &arena, &plan, &err));
+        assert_true(solve(&request, &arena, &drawn, &err));
         assert_memory_equal(&drawn.trees[0], &plan.trees[0], sizeof(plan.trees[0]));
         differing += plan_parent(&plan.trees[0], 2) != 1;
     }
     assert_in_range(differing, 1, 9);
+}
+
+/* ---- why ---- */
+
+static void expect_limit(const struct plan_request *request, const struct plan_limit *limit,
+                         const char *expected)
+{
+    char text[160];
+    assert_true(plan_limit_text(limit, request, text, sizeof(text)));
+    assert_string_equal(text, expected);
+}
+
+static struct plan explained(const struct plan_request *request)
+{
+    struct arena arena;
+    struct plan plan;
+    struct err err;
+    arena_init(&arena, memory, why_bytes(request));
+    if (!solve(request, &arena, &plan, &err))
+        fail_msg("%s", err.text);
+    why_fill(request, &arena, &plan);
+    assert_int_equal(arena.used, 0);
+    return plan;
+}
+
+static void why__rows_and_raises(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    request.metric = PLAN_METRIC_AUTO;
+    request.size_bytes = 1000000000;
+    /* The source alone is slow: everything is in its hand. */
+    request.nodes[0].up_bps = 100000000;
+    struct plan plan = explained(&request);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "uplink of n0");
+    assert_in_range(plan.why.limits[0].gain_ppm, 999000, 1000000);
+    assert_in_range(plan.why.limits[0].raised, 199999998, 200000002);
+    /* All three are fed over one link; with trees that cross it once more it would have to be twice as wide. */
+    request = example_request(4);
+    request.metric = PLAN_METRIC_AUTO;
+    request.shared_count = 1;
+    strcpy(request.shared[0].name, "wan");
+    request.shared[0].rate_bps = 300000000;
+    for (uint16_t node = 1; node < 4; node++)
+        request.paths[0][node].shared = 1;
+    plan = explained(&request);
+    expect_limit(&request, &plan.why.limits[0].limit, "shared link wan");
+    assert_in_range(plan.why.limits[0].gain_ppm, 999000, 1000000);
+    /* Nothing but a path holds n1; another way gives as little. */
+    request = example_request(2);
+    request.metric = PLAN_METRIC_AUTO;
+    request.paths[0][1].avb_kbps = 400000;
+    plan = explained(&request);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "path from n0 to n1");
+    assert_in_range(plan.why.limits[0].raised, 799999998, 800000002);
+    request.rate_cap_bps = 1000000;
+    plan = explained(&request);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "rate cap");
+    expect_limit(&request, &plan.why.metrics[0].limit, "rate cap");
+    char small[8];
+    assert_false(plan_limit_text(&plan.why.limits[0].limit, &request, small, sizeof(small)));
+    assert_false(
+        plan_limit_text(&(struct plan_limit){.row = PLAN_ROW_UPLINK, .node = 2}, &request, small, 8));
+}
+
+/* The plan's time is within eps of the least that any metric is said to need, whatever the net; loads are not above
+ * capacities, so there is some limit; explaining is the same for nodes in another order. */
+static void why__random_nets(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_init(&rng, 6);
+    for (unsigned round = 0; round < 60; round++) {
+        uint16_t place[PLAN_NODES_MAX] = {0};
+        struct plan_request request = random_request(&rng);
+        request.metric = PLAN_METRIC_AUTO;
+        struct plan_request other = permuted(&request, &rng, place);
+        struct plan plan = explained(&request), same = explained(&other);
+        assert_true(plan.why.limit_count >= 1);
+        assert_int_equal(same.why.limit_count, plan.why.limit_count);
+        for (uint16_t index = 0; index < plan.why.limit_count; index++) {
+            assert_int_equal(same.why.limits[index].raised, plan.why.limits[index].raised);
+            assert_int_equal(same.why.limits[index].limit.node, place[plan.why.limits[index].limit.node]);
+        }
+        assert_int_equal(same.why.metric_count, plan.why.metric_count);
+        for (uint16_t index = 0; index < plan.why.metric_count; index++) {
+            const struct plan_why_metric *metric = &plan.why.metrics[index];
+            assert_int_equal(same.why.metrics[index].rate_bps, metric->rate_bps);
+            if (request.size_bytes != 0)
+                assert_true(seconds_of(&request, &plan) * 1e6 <=
+                            (double)(metric->time_us + 1) * (1 + AUTO_EPS) * (1 + 1e-6));
+        }
+    }
 }
 
 int main(void)
@@ -358,6 +455,8 @@ int main(void)
         cmocka_unit_test(auto__leaves_and_rules),
         cmocka_unit_test(metrics__rules_hold),
         cmocka_unit_test(metrics__from_a_request),
+        cmocka_unit_test(why__rows_and_raises),
+        cmocka_unit_test(why__random_nets),
     };
     memory = aligned_alloc(ARENA_ALIGN, MEMORY_BYTES);
     if (memory == NULL)

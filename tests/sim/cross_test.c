@@ -15,7 +15,7 @@
 
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
-    return solve(request, NULL, plan, NULL, err);
+    return solve(request, NULL, plan, err);
 }
 
 /* Three nodes, 10 Gbit/s interfaces; from the first to the second a link of rate_bps with a queue of

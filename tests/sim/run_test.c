@@ -15,7 +15,7 @@
 
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
-    return solve(request, NULL, plan, NULL, err);
+    return solve(request, NULL, plan, err);
 }
 
 /* `count` nodes n0, n1 …, 10 ms between any two, 100 Mbit/s interfaces; one job from n0 to all. */
