@@ -348,14 +348,6 @@ static void metrics__from_a_request(void **state)
 
 /* ---- why ---- */
 
-static void expect_limit(const struct plan_request *request, const struct plan_limit *limit,
-                         const char *expected)
-{
-    char text[160];
-    assert_true(plan_limit_text(limit, request, text, sizeof(text)));
-    assert_string_equal(text, expected);
-}
-
 static struct plan explained(const struct plan_request *request)
 {
     struct arena arena;
@@ -367,6 +359,48 @@ static struct plan explained(const struct plan_request *request)
     why_fill(request, &arena, &plan);
     assert_int_equal(arena.used, 0);
     return plan;
+}
+
+/* Of two objects on one net the small one gets there sooner over a tree of less delay, the large one over a faster
+ * one; neither takes longer than by the best metric, but by eps. */
+static void auto__small_and_large(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {10000, 1000000, 2000000000};
+    static const uint32_t rtt_ms[5][5] = {{0, 13, 87, 141, 173},
+                                          {13, 0, 100, 100, 174},
+                                          {87, 100, 0, 65, 219},
+                                          {141, 100, 65, 0, 162},
+                                          {173, 174, 219, 162, 0}};
+    struct plan_request request = example_request(5);
+    uint64_t delay_us = 0, rate_bps = 0;
+    request.metric = PLAN_METRIC_AUTO;
+    for (uint16_t from = 0; from < 5; from++) {
+        request.nodes[from].up_bps = request.nodes[from].down_bps = 100000000;
+        for (uint16_t to = 0; to < 5; to++)
+            request.paths[from][to].rtt_us = rtt_ms[from][to] * 1000;
+    }
+    for (unsigned index = 0; index < sizeof(sizes) / sizeof(sizes[0]); index++) {
+        request.size_bytes = sizes[index];
+        struct plan plan = explained(&request);
+        for (uint16_t metric = 0; metric < plan.why.metric_count; metric++)
+            assert_true(seconds_of(&request, &plan) * 1e6 <=
+                        (double)plan.why.metrics[metric].time_us * (1 + AUTO_EPS) + 1);
+        assert_true(plan.delay_us >= delay_us && plan.rate_bps >= rate_bps);
+        delay_us = plan.delay_us;
+        rate_bps = plan.rate_bps;
+        if (index == 0)
+            assert_in_range(delay_us, 86500, 90000); /* the star's is 86.5 ms */
+    }
+    assert_true(delay_us > 140000 && rate_bps > 90000000);
+}
+
+static void expect_limit(const struct plan_request *request, const struct plan_limit *limit,
+                         const char *expected)
+{
+    char text[160];
+    assert_true(plan_limit_text(limit, request, text, sizeof(text)));
+    assert_string_equal(text, expected);
 }
 
 static void why__rows_and_raises(void **state)
@@ -455,6 +489,7 @@ int main(void)
         cmocka_unit_test(auto__leaves_and_rules),
         cmocka_unit_test(metrics__rules_hold),
         cmocka_unit_test(metrics__from_a_request),
+        cmocka_unit_test(auto__small_and_large),
         cmocka_unit_test(why__rows_and_raises),
         cmocka_unit_test(why__random_nets),
     };
