@@ -37,13 +37,10 @@ static inline bool find_run(const uint64_t *set, const uint64_t *without, uint32
     return true;
 }
 
-bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item)
+/* What is next of the slot, which is on the child's list of repairs or of unsent symbols. */
+static void offer(struct object *object, uint32_t child, uint32_t index, bool repair, uint32_t count_max,
+                  struct feed_item *item)
 {
-    const struct feed *feed = &object->feeds[child];
-    bool repair = feed->repair.head != SLOT_NONE;
-    uint32_t index = repair ? feed->repair.head : feed->ready.head;
-    if (index == SLOT_NONE)
-        return false;
     struct slot *slot = &object->store->slots[index];
     struct slot_child *state = &slot->children[child];
     uint32_t words = (uint32_t)BITMAP_WORDS(slot->symbols);
@@ -57,6 +54,41 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
     item->symbol = slot->block * object->geometry.block_symbols + first;
     item->repair = repair;
     item->begun = (slot->touched >> child & 1) != 0;
+}
+
+bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item)
+{
+    const struct feed *feed = &object->feeds[child];
+    bool repair = feed->repair.head != SLOT_NONE;
+    uint32_t index = repair ? feed->repair.head : feed->ready.head;
+    if (index == SLOT_NONE)
+        return false;
+    offer(object, child, index, repair, count_max, item);
+    return true;
+}
+
+static bool is_held(const struct object *object, uint32_t child, uint32_t index, uint8_t held)
+{
+    const struct slot *slot = &object->store->slots[index];
+    return (held >> stripe_of_block(&object->schedule, slot->block) & 1) != 0 &&
+           slot->children[child].acked_count == 0;
+}
+
+bool feed_peek_past(struct object *object, uint32_t child, uint8_t held, uint32_t count_max,
+                    struct feed_item *item)
+{
+    const struct slot *slots = object->store->slots;
+    uint32_t index = object->feeds[child].repair.head;
+    while (index != SLOT_NONE && is_held(object, child, index, held))
+        index = slots[index].children[child].repair.next;
+    bool repair = index != SLOT_NONE;
+    if (!repair)
+        index = object->feeds[child].ready.head;
+    while (index != SLOT_NONE && is_held(object, child, index, held))
+        index = slots[index].children[child].ready.next;
+    if (index == SLOT_NONE)
+        return false;
+    offer(object, child, index, repair, count_max, item);
     return true;
 }
 

@@ -141,6 +141,25 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
     return true;
 }
 
+static void count_verified(struct object *object, uint64_t block)
+{
+    object->blocks_verified++;
+    object->verified_bytes += geometry_block_length(&object->geometry, block);
+}
+
+void object_leave_out(struct object *object, uint8_t fed)
+{
+    CHECK(object->slots_in_use == 0 && !object->source);
+    for (uint64_t block = 0; block < object->geometry.blocks; block++) {
+        if ((fed >> stripe_of_block(&object->schedule, block) & 1) != 0 ||
+            object->state[block] == BLOCK_VERIFIED)
+            continue;
+        object->state[block] = BLOCK_VERIFIED;
+        object->received_bytes += geometry_block_length(&object->geometry, block);
+        count_verified(object, block);
+    }
+}
+
 void object_close(struct object *object)
 {
     struct store *store = object->store;
@@ -222,7 +241,7 @@ static uint32_t put_slot(struct object *object, uint64_t block, enum put_result 
     case BLOCK_FILLING:
         return object->slot_of[block];
     case BLOCK_ABSENT: {
-        bool room = store_room(object->store, object->owner) > 0;
+        bool room = stripe_has_room(object, stripe_of_block(&object->schedule, block));
         uint32_t index = room ? slot_take(object, block, SLOT_WAITING) : SLOT_NONE;
         if (index != SLOT_NONE) {
             object->state[block] = BLOCK_FILLING;
@@ -290,12 +309,6 @@ uint32_t object_write_begin(struct object *object, uint64_t block)
     object->state[block] = BLOCK_WRITING;
     store_hold(object->store, index);
     return index;
-}
-
-static void count_verified(struct object *object, uint64_t block)
-{
-    object->blocks_verified++;
-    object->verified_bytes += geometry_block_length(&object->geometry, block);
 }
 
 uint32_t object_bad_count(const struct object *object, uint64_t block)

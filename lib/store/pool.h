@@ -27,6 +27,7 @@
 #define SLOT_NONE          UINT32_MAX
 #define SLOT_WORDS         BITMAP_WORDS(BLOCK_SYMBOLS_MAX)
 #define SLOTS_MIN          4
+#define STORE_OBJECTS_MAX  16
 
 struct object;
 
@@ -80,7 +81,7 @@ struct slot {
 struct store_config {
     uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping */
     uint64_t blocks_max;   /* over all jobs at once: have-maps and hashes */
-    uint32_t objects_max;
+    uint32_t objects_max;  /* up to STORE_OBJECTS_MAX */
     /* All slots share one block's memory: where every object is all zeros, as in simulations of the network
      * alone. */
     bool bodies_shared;
@@ -141,7 +142,7 @@ void store_hold(struct store *store, uint32_t slot);
 void store_release(struct store *store, uint32_t slot);
 /* Slots that are free or could be recycled now: what credit is computed from. O(1). */
 uint32_t store_available(const struct store *store);
-/* Of these, how many the objects of one owner may still take for what arrives. Each owner has a share of the
+/* Of these, how many the stripes of one owner may still take for what arrives. Each owner has a share of the
  * slots (half of them all, divided by the owners), and what others have not taken of theirs is kept for them;
- * a lone one may take everything. */
+ * a lone one may take everything. What is kept for stripes of others is not counted, what is for its own is. */
 uint32_t store_room(const struct store *store, uint16_t owner);

@@ -115,6 +115,7 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
     }
     object->slot_of[block] = index;
     object->slots_in_use++;
+    object->stripe_slots[stripe_of_block(&object->schedule, block)]++;
 }
 
 uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
@@ -172,6 +173,7 @@ void slot_return(struct store *store, uint32_t index)
     if (!slot->retired)
         detach(store, index);
     slot->object->slots_in_use--;
+    slot->object->stripe_slots[stripe_of_block(&slot->object->schedule, slot->block)]--;
     if (slot->class == SLOT_BUSY)
         count_busy(slot->object, slot->block, false);
     slot->object = NULL;

@@ -38,5 +38,9 @@ static inline bool object_feeds_stripe(const struct object *object, uint32_t chi
            (object->child_stripes[child] >> stripe_of_block(&object->schedule, block) & 1) != 0;
 }
 
+/* store.c: another block of the stripe may have a slot: one that is kept for it, or of what its owner shares with
+ * others. */
+bool stripe_has_room(const struct object *object, uint32_t stripe);
+
 /* feed.c: the slot's block has become shorter: the child may have acked all of it by that. */
 void feed_settle(struct object *object, uint32_t child, uint32_t index);

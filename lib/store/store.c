@@ -58,7 +58,7 @@ void store_init(struct store *store, const struct store_config *config, struct a
         .blocks_max = config->blocks_max,
         .pool_blocks = blocks,
     };
-    CHECK(store->slot_count >= SLOTS_MIN);
+    CHECK(store->slot_count >= SLOTS_MIN && store->objects_max <= STORE_OBJECTS_MAX);
     init_slots(store, config->bodies_shared, arena);
     store->objects = arena_alloc(arena, config->objects_max * sizeof(struct object));
     memset(store->objects, 0, config->objects_max * sizeof(struct object));
@@ -76,39 +76,91 @@ uint32_t store_available(const struct store *store)
            store->classes[SLOT_SERVED].count + store->classes[SLOT_WAITING].count;
 }
 
-static bool is_first_of_owner(const struct store *store, uint32_t index)
+struct owner_use {
+    uint16_t owner;
+    uint32_t slots; /* of all that comes from it */
+};
+
+/* Each owner once; returns how many. */
+static uint32_t sum_owners(const struct store *store, struct owner_use *uses)
 {
-    for (uint32_t other = 0; other < index; other++)
-        if (store->objects[other].in_use && store->objects[other].owner == store->objects[index].owner)
-            return false;
-    return true;
+    uint32_t count = 0;
+    for (uint32_t index = 0; index < store->objects_max; index++) {
+        const struct object *object = &store->objects[index];
+        for (uint32_t stripe = 0; object->in_use && stripe < object->schedule.count; stripe++) {
+            uint32_t at = 0;
+            while (at < count && uses[at].owner != object->owner[stripe])
+                at++;
+            if (at == count)
+                uses[count++] = (struct owner_use){.owner = object->owner[stripe]};
+            uses[at].slots += object->stripe_slots[stripe];
+        }
+    }
+    return count;
 }
 
-static uint32_t used_by(const struct store *store, uint16_t owner)
+/* What the owner may take by the shares alone. */
+static uint32_t share_room(const struct store *store, uint16_t owner)
 {
-    uint32_t used = 0;
-    for (uint32_t index = 0; index < store->objects_max; index++)
-        if (store->objects[index].in_use && store->objects[index].owner == owner)
-            used += store->objects[index].slots_in_use;
-    return used;
+    struct owner_use uses[STORE_OBJECTS_MAX * STRIPES_MAX];
+    uint32_t available = store_available(store), used = 0, kept = 0;
+    if (store->objects_open <= 1 && store->kept_slots == 0)
+        return available;
+    uint32_t owners = sum_owners(store, uses);
+    if (owners <= 1)
+        return available;
+    uint32_t share = MAX(store->slot_count / (2 * owners), 2u);
+    for (uint32_t at = 0; at < owners; at++) {
+        if (uses[at].owner == owner)
+            used = uses[at].slots;
+        else
+            kept += share - MIN(uses[at].slots, share);
+    }
+    uint32_t own = share - MIN(used, share);
+    uint32_t spare = available - MIN(kept, available);
+    return MIN(available, MAX(own, spare));
+}
+
+/* Available slots that no stripe keeps. */
+static uint32_t spare_slots(const struct store *store)
+{
+    uint32_t available = store_available(store);
+    return available - MIN(available, store->kept_count);
+}
+
+/* What stripes of the owner keep and do not use. */
+static uint32_t kept_for(const struct store *store, uint16_t owner)
+{
+    uint32_t kept = 0;
+    for (uint32_t index = 0; index < store->objects_max && store->kept_count > 0; index++) {
+        const struct object *object = &store->objects[index];
+        for (uint32_t stripe = 0; object->in_use && stripe < object->schedule.count; stripe++)
+            if (object->owner[stripe] == owner)
+                kept += object->stripe_kept - MIN(object->stripe_busy[stripe], object->stripe_kept);
+    }
+    return kept;
 }
 
 uint32_t store_room(const struct store *store, uint16_t owner)
 {
-    uint32_t available = store_available(store), owners = 0, kept = 0;
-    if (store->objects_open <= 1)
-        return available;
-    for (uint32_t index = 0; index < store->objects_max; index++)
-        owners += store->objects[index].in_use && is_first_of_owner(store, index);
-    if (owners <= 1)
-        return available;
-    uint32_t share = MAX(store->slot_count / (2 * owners), 2u);
-    for (uint32_t index = 0; index < store->objects_max; index++) {
-        const struct object *object = &store->objects[index];
-        if (object->in_use && object->owner != owner && is_first_of_owner(store, index))
-            kept += share - MIN(used_by(store, object->owner), share);
-    }
-    uint32_t own = share - MIN(used_by(store, owner), share);
-    uint32_t spare = available - MIN(kept, available);
-    return MIN(available, MAX(own, spare));
+    uint32_t available = store_available(store), kept = kept_for(store, owner);
+    uint32_t shared = MIN(share_room(store, owner), kept + spare_slots(store));
+    return MIN(available, MAX(shared, kept));
+}
+
+bool stripe_has_room(const struct object *object, uint32_t stripe)
+{
+    const struct store *store = object->store;
+    if (object->stripe_busy[stripe] < object->stripe_kept)
+        return store_available(store) > 0;
+    return spare_slots(store) > 0 && share_room(store, object->owner[stripe]) > 0;
+}
+
+uint8_t object_full_stripes(const struct object *object)
+{
+    uint8_t full = 0;
+    for (uint32_t stripe = 0; object->stripe_kept != 0 && stripe < object->schedule.count; stripe++)
+        if (!stripe_has_room(object, stripe))
+            full |= (uint8_t)(1u << stripe);
+    return full;
 }

@@ -52,8 +52,9 @@ struct object {
     bool in_use;
     bool source;  /* all blocks lie in the source file */
     bool discard; /* memory sink: HELD blocks can't be read back */
-    /* Who it comes from, in the numbers of whoever opened it: see store_room. May be changed; 0 at first. */
-    uint16_t owner;
+    /* Per stripe: who it comes from, in the numbers of whoever opened it: see store_room. May be changed; 0 at
+     * first. */
+    uint16_t owner[STRIPES_MAX];
     struct store *store;
     struct geometry geometry;
     uint64_t pool_first;  /* where this object's blocks lie in the store's pools */
@@ -78,8 +79,9 @@ struct object {
     uint32_t active;    /* one bit per child that was not dropped */
     uint32_t load_turn; /* the child whose backlog is looked at first */
     struct stripe_schedule schedule;
-    uint32_t stripe_busy[STRIPES_MAX]; /* BUSY slots with blocks of each */
-    uint32_t stripe_kept;              /* slots that each of them can always have; 0: one tree, or a source */
+    uint32_t stripe_slots[STRIPES_MAX]; /* slots with blocks of each … */
+    uint32_t stripe_busy[STRIPES_MAX];  /* … of them BUSY ones, while some are kept */
+    uint32_t stripe_kept; /* slots that each of them can always have; 0: one tree, or a source */
     uint8_t child_stripes[STORE_CHILDREN_MAX]; /* one bit per stripe that the child is fed */
     uint64_t *done[STORE_CHILDREN_MAX];
     struct feed feeds[STORE_CHILDREN_MAX];
@@ -96,6 +98,11 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
  * a stripe to go on. False: the store has too few slots for that; err says how many it takes. */
 bool object_stripe(struct object *object, const struct stripe_schedule *schedule, const uint8_t *stripes,
                    struct err *err);
+/* Before the first symbol, of an object that travels in stripes: blocks of those of the bits `fed` alone come
+ * here; the others count as held, and no child gets them from here. */
+void object_leave_out(struct object *object, uint8_t fed);
+/* Stripes of which no other block would find a slot now, one bit each; 0 where there is one tree. */
+uint8_t object_full_stripes(const struct object *object);
 /* Returns every slot; no slot may be held (the owner waits for object_idle). */
 void object_close(struct object *object);
 bool object_idle(const struct object *object); /* no holds on any slot */
@@ -161,6 +168,10 @@ bool object_complete(const struct object *object); /* every block VERIFIED */
 /* The next symbols for this child: repairs first, then blocks begun before others, then by arrival of their
  * blocks; at most count_max consecutive ones of one block. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
+/* The same, but of the stripes in `held` (one bit each) only what the child has a place for: blocks of which it
+ * has acked some. */
+bool feed_peek_past(struct object *object, uint32_t child, uint8_t held, uint32_t count_max,
+                    struct feed_item *item);
 /* What feed_peek offers, repairs excepted, goes behind all others. */
 void feed_defer(struct object *object, uint32_t child);
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */

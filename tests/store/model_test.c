@@ -154,10 +154,15 @@ static void do_put(struct world *world)
 static void do_send(struct world *world, uint32_t child)
 {
     struct feed_item item;
-    if (world->flight_count == FLIGHTS_MAX ||
-        !feed_peek(world->object, child, 1 + (uint32_t)rng_below(world->rng, 8), &item))
+    uint32_t count_max = 1 + (uint32_t)rng_below(world->rng, 8);
+    uint8_t held = !settled(world) && chance(world, 30) ? (uint8_t)rng_below(world->rng, 256) : 0;
+    bool found = held == 0 ? feed_peek(world->object, child, count_max, &item)
+                           : feed_peek_past(world->object, child, held, count_max, &item);
+    if (world->flight_count == FLIGHTS_MAX || !found)
         return;
     const struct slot *slot = &world->fixture->store.slots[item.slot];
+    if ((held >> stripe_of_block(&world->object->schedule, slot->block) & 1) != 0)
+        assert_int_not_equal(slot->children[child].acked_count, 0);
     for (uint32_t at = 0; at < item.count; at++) {
         assert_int_equal(world->fate[child][item.symbol + at], item.repair ? LOST : NEVER);
         assert_true(world->object->source || world->here[item.symbol + at]);

@@ -13,17 +13,17 @@ static void store_room__keeps_shares_of_others(void **state)
     fixture_open(&fixture, 16, 256, 2);
     struct object *greedy = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
     struct object *other = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
-    other->owner = 1;
-    assert_int_equal(store_room(&fixture.store, greedy->owner), 12);
+    other->owner[0] = 1;
+    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 12);
     for (uint64_t block = 0; block < 30; block++)
         assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed),
                          block < 12 ? PUT_STORED : PUT_NO_SLOT);
-    assert_int_equal(store_room(&fixture.store, greedy->owner), 0);
-    assert_int_equal(store_room(&fixture.store, other->owner), 4);
+    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 0);
+    assert_int_equal(store_room(&fixture.store, other->owner[0]), 4);
     for (uint64_t block = 0; block < 4; block++)
         assert_int_equal(put_run(other, block * SYMBOLS, 1, &completed), PUT_STORED);
     object_close(other);
-    assert_int_equal(store_room(&fixture.store, greedy->owner), 4);
+    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 4);
     for (uint64_t block = 12; block < 16; block++)
         assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed), PUT_STORED);
     object_close(greedy);

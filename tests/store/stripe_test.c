@@ -143,6 +143,126 @@ static void object_stripe__needs_slots(void **state)
     }
 }
 
+/* Two parents of one object, 16 slots: 2 kept for each stripe, a quarter of all as the share of each parent. What
+ * the first stripe takes leaves the second its share; once both are full what is kept is left to each. */
+static void object_stripe__parents_share(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    uint64_t completed;
+    uint32_t taken[2] = {0};
+    const uint8_t stripes[] = {3};
+    fixture_open(&fixture, 16, 256, 2);
+    struct object *object = open_striped(&fixture, 60, false, true, stripes, 1);
+    object->owner[0] = 5;
+    object->owner[1] = 9;
+    assert_int_equal(store_room(&fixture.store, 5), 12);
+    assert_int_equal(store_room(&fixture.store, 9), 12);
+    assert_int_equal(object_full_stripes(object), 0);
+    for (uint64_t block = 0; block < 60; block++)
+        if (block % 3 != 1)
+            taken[0] += put_run(object, block * SYMBOLS, 1, &completed) == PUT_STORED;
+    assert_int_equal(taken[0], 12);
+    assert_int_equal(object_full_stripes(object), 1);
+    assert_int_equal(store_room(&fixture.store, 5), 0);
+    assert_int_equal(store_room(&fixture.store, 9), 4);
+    for (uint64_t block = 1; block < 60; block += 3)
+        taken[1] += put_run(object, block * SYMBOLS, 1, &completed) == PUT_STORED;
+    assert_int_equal(taken[1], 4);
+    assert_int_equal(object_full_stripes(object), 3);
+    assert_int_equal(store_room(&fixture.store, 9), 0);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
+/* One parent of both: what is kept for the second stripe counts as its room, though the first has none. */
+static void object_stripe__one_parent_has_what_is_kept(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    uint64_t completed;
+    const uint8_t stripes[] = {3};
+    fixture_open(&fixture, 8, 256, 2);
+    struct object *object = open_striped(&fixture, 60, false, true, stripes, 1);
+    assert_int_equal(store_room(&fixture.store, 0), 8);
+    for (uint64_t block = 0; block < 60; block++)
+        if (block % 3 != 1)
+            put_run(object, block * SYMBOLS, 1, &completed);
+    assert_int_equal(object_full_stripes(object), 1);
+    assert_int_equal(store_room(&fixture.store, 0), 2);
+    assert_int_equal(store_room(&fixture.store, 7), 0);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
+/* A child with no room for stripe 0 is sent stripe 1, and of stripe 0 what it has acked some of; repairs alike. */
+static void feed_peek_past__passes_over_held_stripes(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    struct feed_item item;
+    uint64_t completed;
+    const uint8_t stripes[] = {3};
+    fixture_open(&fixture, 8, 256, 1);
+    struct object *object = open_striped(&fixture, 6, false, true, stripes, 1);
+    for (uint64_t block = 0; block < 3; block++)
+        put_run(object, block * SYMBOLS, SYMBOLS, &completed);
+    assert_true(feed_peek_past(object, 0, 0, 8, &item));
+    assert_int_equal(item.symbol, 0);
+    assert_true(feed_peek_past(object, 0, 1, 8, &item));
+    assert_int_equal(item.symbol, SYMBOLS);
+    assert_false(feed_peek_past(object, 0, 3, 8, &item));
+    /* Block 0 was sent and lost: it has no place there. */
+    for (uint32_t symbol = 0; symbol < 2; symbol++) {
+        assert_true(feed_peek(object, 0, 1, &item));
+        feed_on_sent(object, 0, &item);
+        store_release(&fixture.store, item.slot);
+        feed_on_lost(object, 0, symbol, 1);
+        assert_true(feed_peek_past(object, 0, 1, 8, &item));
+        assert_int_equal(item.symbol, SYMBOLS);
+        assert_false(item.repair);
+        assert_true(feed_peek_past(object, 0, 2, 1, &item));
+        assert_true(item.repair && item.begun);
+        feed_on_sent(object, 0, &item);
+        store_release(&fixture.store, item.slot);
+    }
+    feed_on_lost(object, 0, 1, 1);
+    feed_on_acked(object, 0, 0, 1);
+    assert_true(feed_peek_past(object, 0, 3, 8, &item));
+    assert_int_equal(item.symbol, 1);
+    assert_true(item.repair);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
+/* A relay that has no part in stripe 1: it is complete once it has stripe 0. */
+static void object_leave_out__is_complete_without(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    uint64_t completed;
+    const uint8_t stripes[] = {1};
+    fixture_open(&fixture, 8, 256, 1);
+    struct object *object = open_striped(&fixture, 5, false, true, stripes, 1);
+    object_leave_out(object, 1);
+    assert_int_equal(object->received_bytes, 2 * BLOCK);
+    assert_int_equal(put_run(object, 1 * SYMBOLS, 1, &completed), PUT_DUPLICATE);
+    for (uint64_t block = 0; block < 5; block++) {
+        assert_false(object_complete(object));
+        if (block % 3 == 1)
+            continue;
+        assert_int_equal(put_run(object, block * SYMBOLS, SYMBOLS, &completed), PUT_STORED);
+        object_write_begin(object, completed);
+        assert_true(object_write_done(object, completed, false, NULL));
+        if (block == 3)
+            break;
+    }
+    assert_true(object_complete(object));
+    assert_int_equal(object->verified_bytes, 5 * BLOCK);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +270,10 @@ int main(void)
         cmocka_unit_test(object_stripe__children_are_fed_theirs),
         cmocka_unit_test(object_stripe__keeps_slots_for_each),
         cmocka_unit_test(object_stripe__needs_slots),
+        cmocka_unit_test(object_stripe__parents_share),
+        cmocka_unit_test(object_stripe__one_parent_has_what_is_kept),
+        cmocka_unit_test(feed_peek_past__passes_over_held_stripes),
+        cmocka_unit_test(object_leave_out__is_complete_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ bool job_open_object(struct node *node, struct job *job, bool source, bool disca
     job->object = object_open(&node->store, &job->geometry, source, discard, job->children.count, err);
     if (job->object == NULL)
         return false;
-    job->object->owner = job->parent;
+    job->object->owner[0] = job->parent;
     if (job->kind->on_open != NULL)
         job->kind->on_open(node, job);
     return true;
