@@ -108,7 +108,7 @@ static bool on_hashes(struct node *node, struct peer *peer, const uint8_t *body,
     struct job *job = job_find(node, hashes.fixed.job);
     if (job == NULL)
         return true;
-    if (job->source != NULL || job->parent != peer->index)
+    if (job->source != NULL || job->trees.parent[0] != peer->index)
         return false;
     job_on_fed(node, job, peer->index);
     job->kind->on_hashes(node, job, &hashes, now_ns);
@@ -199,7 +199,8 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     if (job == NULL)
         return true;
     job_on_fed(node, job, peer->index);
-    if (job->stream == NULL || job->source != NULL || job->parent != peer->index || job->object == NULL)
+    bool from_parent = job->source == NULL && job->trees.parent[0] == peer->index;
+    if (job->stream == NULL || !from_parent || job->object == NULL)
         return false;
     return stream_on_end(node, job, &end, now_ns);
 }

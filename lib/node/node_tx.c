@@ -113,7 +113,9 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     ack.credit = credit_packets(node, peer);
     flow->credit_told = ack.credit;
     ack.own_rate_kbps = port_in_rate_kbps(&node->ports[peer->port], now_ns);
-    ack.limited_by = (uint8_t)(ack.credit < RECEIVER_ACK_PACKETS ? credit_limit(node) : EDGE_LIMIT_none);
+    ack.full_stripes = flow->full_told = credit_full_stripes(node, peer);
+    bool is_short = ack.credit < RECEIVER_ACK_PACKETS || ack.full_stripes != 0;
+    ack.limited_by = (uint8_t)(is_short ? credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = flow->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];

@@ -24,8 +24,8 @@
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \
     FIELD(u32, own_rate_kbps) /* sum of the rates of the receiver's edges into this port */                  \
     FIELD(u8, limited_by)     /* enum edge_limit of the receiver: why credit is short */                     \
-    FIELD(u8, reserved)                                                                                      \
-    FIELD(u16, run_bytes) /* bytes of runs that follow */
+    FIELD(u8, full_stripes) /* one bit each: stripes of which no other block has a place at the receiver */  \
+    FIELD(u16, run_bytes)   /* bytes of runs that follow */
 
 WIRE_DECLARE(ack, WIRE_ACK_FIELDS)
 #define WIRE_ACK_BYTES     (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_ACK_FIELDS))

@@ -255,8 +255,8 @@ static void node_finish__dropped_meanwhile(void **state)
     assert_int_equal(job->phase, PHASE_FINISHING);
     struct control_stream_end end = {.fixed = {.job = job->id, .reason = STREAM_END_DROPPED},
                                      .text = "too slow"};
-    assert_true(
-        post(world.nodes[job->parent == 0 ? 0 : 2].node, job->parent == 0 ? 0 : 1, CONTROL_STREAM_END, &end));
+    uint16_t parent = job->trees.parent[0];
+    assert_true(post(world.nodes[parent == 0 ? 0 : 2].node, parent == 0 ? 0 : 1, CONTROL_STREAM_END, &end));
     world_run_until(&world, world.now_ns + 30 * NS_PER_S);
     assert_true(file_at_n1()->finished);
     assert_int_equal(job->result, SITE_FAILED);

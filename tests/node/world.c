@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "node/job/job.h"
+#include "node/role/source.h"
 #include "planner/solve.h"
 #include "wire/message.h"
 #include "world_disk.h"
@@ -184,6 +185,56 @@ static bool serve_disk(struct world *world, struct world_node *node)
 
 /* ---- nodes ---- */
 
+static int request_index(const struct plan_request *request, uint16_t node)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof(name), "n%u", node);
+    for (uint16_t index = 0; index < request->node_count; index++)
+        if (strcmp(request->nodes[index].name, name) == 0)
+            return index;
+    return -1;
+}
+
+/* False: some node of it does not take part. */
+static bool plan_tree_of(const struct world_tree *tree, const struct plan_request *request,
+                         struct plan_tree *planned)
+{
+    planned->edge_count = tree->edge_count;
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+        int from = request_index(request, tree->edges[edge][0]);
+        int to = request_index(request, tree->edges[edge][1]);
+        if (from < 0 || to < 0)
+            return false;
+        planned->edges[edge] = (struct plan_edge){.from = (uint16_t)from, .to = (uint16_t)to};
+    }
+    return true;
+}
+
+/* The forest in the place of the one tree; each uplink is enough for all other nodes as children in all trees. */
+static void plan_forest(const struct world *world, struct world_node *node,
+                        const struct plan_request *request, struct plan *plan)
+{
+    const struct world_forest *forest = world->forest;
+    struct plan_tree trees[PLAN_TREES_MAX];
+    uint32_t period = 0, left_ppm = 1000000;
+    for (uint16_t tree = 0; tree < forest->tree_count; tree++) {
+        if (!plan_tree_of(&forest->trees[tree], request, &trees[tree]))
+            return;
+        period += forest->trees[tree].weight;
+    }
+    memset(plan->into_rate_bps, 0, sizeof(plan->into_rate_bps));
+    for (uint16_t tree = 0; tree < forest->tree_count; tree++) {
+        uint64_t rate_bps = request->nodes[0].up_bps / world->count;
+        plan->edge_rate_bps[tree] = rate_bps * forest->trees[tree].weight / period;
+        trees[tree].weight_ppm = 1000000u * forest->trees[tree].weight / period;
+        left_ppm -= trees[tree].weight_ppm;
+        plan->trees[tree] = trees[tree];
+    }
+    plan->trees[0].weight_ppm += left_ppm;
+    plan->tree_count = forest->tree_count;
+    job_find(node->node, plan->job)->source->request.trees_max = PLAN_TREES_MAX;
+}
+
 static bool drain_planner(struct world *world, struct world_node *node)
 {
     static struct ctl_msg request, answer;
@@ -204,6 +255,8 @@ static bool drain_planner(struct world *world, struct world_node *node)
             answer.body.plan_failed.epoch = request.body.plan_request.epoch;
             memcpy(answer.body.plan_failed.text, err.text, sizeof(err.text));
         }
+        if (answer.type == CTL_PLAN && world->forest != NULL)
+            plan_forest(world, node, &request.body.plan_request, &answer.body.plan);
         node_ctl(node->node, &answer, &reply, clock_ns(world, node));
     }
     return busy;

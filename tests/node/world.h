@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "node/node.h"
+#include "plan/plan.h"
 
 #define WORLD_NODES_MAX   8
 #define WORLD_PACKETS_MAX 65536
@@ -59,6 +60,16 @@ struct world_node {
     uint64_t clock_ahead_ns;   /* what the clock that it is called with is ahead of the world's time */
 };
 
+/* Several trees of a plan, by numbers of nodes, parents before children. */
+struct world_forest {
+    uint16_t tree_count;
+    struct world_tree {
+        uint8_t weight;
+        uint16_t edge_count;
+        uint16_t edges[WORLD_NODES_MAX - 1][2]; /* from, to */
+    } trees[PLAN_TREES_MAX];
+};
+
 struct world {
     uint16_t count;
     struct world_node nodes[WORLD_NODES_MAX];
@@ -71,6 +82,8 @@ struct world {
     uint64_t rate_bps[WORLD_NODES_MAX][WORLD_NODES_MAX];      /* 0: as fast as the port; 50 ms of queue */
     uint64_t busy_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX];
     bool planner_absent;
+    const struct world_forest
+        *forest; /* what planners answer while all its nodes take part; NULL: one tree */
     uint64_t packets_lost;
     uint64_t class_packets[WORLD_NODES_MAX][256]; /* sent by a node, per traffic class */
     struct rng rng;

@@ -77,6 +77,7 @@ static size_t build_ack(uint8_t *out)
                            .credit = 65536,
                            .own_rate_kbps = 10000000,
                            .limited_by = 2,
+                           .full_stripes = 0x81,
                            .run_bytes = (uint16_t)run_bytes};
     return wire_ack_encode(out, &header, &ack, bytes);
 }

@@ -180,7 +180,7 @@ class SluiceAck(SluiceLayer):
         IntField("credit", 0),
         IntField("own_rate_kbps", 0),
         ByteField("limited_by", 0),
-        ByteField("reserved", 0),
+        ByteField("full_stripes", 0),
         FieldLenField("run_bytes", None, length_of="runs", fmt="!H"),
         RunsField("runs", [], length_from=lambda pkt: pkt.run_bytes),
     ]

@@ -10,17 +10,31 @@ static bool takes_data(const struct job *job)
            (job->phase == PHASE_READY || phase_runs(job->phase));
 }
 
+/* The block of these symbols travels in the stripe that the packet says. */
+static bool stripe_is_right(const struct job *job, uint64_t content)
+{
+    uint8_t stripe = wire_content_stripe(content);
+    if (stripe >= job->trees.schedule.count)
+        return false;
+    uint64_t block = geometry_block_of(&job->geometry, wire_content_symbol(content));
+    return trees_stripe_of(job, block) == stripe;
+}
+
 /* The job of the packet, or NULL with a drop counted. */
 static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
 {
     struct job *job = job_find(node, data->job);
     if (job != NULL)
         job_on_fed(node, job, peer->index);
-    if (!takes_data(job) || wire_content_stripe(data->content) != 0) {
+    if (!takes_data(job)) {
         node->counters.drop_data_job++;
         return NULL;
     }
-    if (job->parent != peer->index) {
+    if (!stripe_is_right(job, data->content)) {
+        node->counters.drop_data_stripe++;
+        return NULL;
+    }
+    if (job->trees.parent[wire_content_stripe(data->content)] != peer->index) {
         node->counters.drop_data_parent++;
         return NULL;
     }

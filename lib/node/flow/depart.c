@@ -23,7 +23,8 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
 {
     const struct slot *slot = &node->store.slots[item->slot];
     uint64_t symbol = kind_number(job, item->symbol);
-    uint64_t content = wire_content(symbol, item->count, 0, (uint8_t)job->epoch);
+    uint8_t stripe = trees_stripe_of(job, slot->block);
+    uint64_t content = wire_content(symbol, item->count, stripe, (uint8_t)job->epoch);
     uint32_t wire_bytes = wire_bytes_of(peer, job, item);
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
     uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
@@ -53,6 +54,14 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     node->counters.tx_data++;
 }
 
+/* What there is for the child is of stripes that have no place there. */
+static bool lacks_place(const struct flow *flow, const struct job *job, uint8_t child)
+{
+    const struct feed *feed = &job->object->feeds[child];
+    return job->trees.schedule.count > 1 && flow->full_there != 0 &&
+           (feed->ready.count > 0 || feed->repair.count > 0);
+}
+
 /* Why no job has anything for this peer. */
 static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
 {
@@ -62,7 +71,9 @@ static enum edge_limit why_nothing(const struct node *node, const struct peer *p
         uint8_t child = job->children.of_peer[peer->index];
         if (job->controls.paused || !flow_owes(job, child))
             continue;
-        enum edge_limit this_one = job->kind->why_waits(job, child);
+        enum edge_limit this_one = lacks_place(flow_of(node, peer), job, child)
+                                       ? EDGE_LIMIT_credit
+                                       : job->kind->why_waits(job, child);
         if (this_one > why)
             why = this_one; /* one's own disk and memory before what others do not bring */
     }

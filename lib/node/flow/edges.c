@@ -43,7 +43,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
             continue;
         bool idle = peer->jobs_out == 0;
         /* At least one, as planned: a later measurement may have lost its large probes. */
-        child->symbols_per_packet = MAX(job_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
+        child->symbols_per_packet = MAX(trees_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         cap_start(node, job, child, now_ns);
         child->acked_ns = core_lived_ns(node);

@@ -74,6 +74,7 @@ bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
         return sender_lost_sync(&peer->sender);
     }
     node->counters.rx_acks++;
+    flow_of(node, peer)->full_there = view.fixed.full_stripes;
     if (peer->jobs_out != 0)
         flow_wake(flow_of(node, peer), now_ns);
     core_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));

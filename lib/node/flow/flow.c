@@ -12,6 +12,7 @@ void flow_on_reset(struct flow *flow)
 {
     flow->ready_ns = TIME_NEVER;
     flow->credit_told = UINT32_MAX;
+    flow->full_told = flow->full_there = 0;
 }
 
 void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)

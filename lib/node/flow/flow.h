@@ -14,6 +14,8 @@ struct flow {
     uint32_t credit_symbols;     /* block symbols of the job last received … */
     uint32_t run_symbols;        /* … and the most that came in one packet: turn slots into packets */
     uint32_t credit_told;        /* in the last ack; UINT32_MAX: never short */
+    uint8_t full_told;           /* in the last ack: credit_full_stripes … */
+    uint8_t full_there;          /* … and what the other end told of its own */
     uint64_t feedback_bytes;     /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;
     struct causes causes; /* what it waited for since its first job came */

@@ -31,8 +31,8 @@ void hashes_send(struct node *node, struct job *job, uint64_t now_ns)
     note_known_hashes(job);
     for (uint16_t index = 0; index < job->children.count; index++) {
         struct child *child = &job->children.of[index];
-        if (child->gone)
-            continue;
+        if (child->gone || (child->stripes & 1) == 0)
+            continue; /* once per site: down the first tree */
         uint64_t interval_ns = MAX(node->peers[child->peer].sender.rtt.smoothed_ns / 16, HASH_INTERVAL_NS);
         bool waited = now_ns >= later_ns(child->hash_sent_ns, interval_ns);
         while (job->hash_ready > child->hash_next && post_has_ample_room(node, child->peer) &&

@@ -13,11 +13,21 @@ static bool wants(const struct job *job)
     return phase_runs(job->phase) && job->object != NULL && (!job->controls.paused || passes_on(job));
 }
 
+/* What is next for the child, of the stripes that have a place there. */
+static bool peek(const struct flow *flow, const struct job *job, uint8_t index, uint32_t count_max,
+                 struct feed_item *item)
+{
+    uint8_t full = job->trees.schedule.count > 1 ? flow->full_there : 0;
+    return full == 0 ? feed_peek(job->object, index, count_max, item)
+                     : feed_peek_past(job->object, index, full, count_max, item);
+}
+
 /* What the job has for that child now. */
-static bool offers(const struct job *job, uint8_t index, bool urgent, struct feed_item *item)
+static bool offers(const struct flow *flow, const struct job *job, uint8_t index, bool urgent,
+                   struct feed_item *item)
 {
     uint32_t count_max = job->children.of[index].symbols_per_packet;
-    if (!wants(job) || !feed_peek(job->object, index, count_max, item))
+    if (!wants(job) || !peek(flow, job, index, count_max, item))
         return false;
     if (job->kind->may_send != NULL && !job->kind->may_send(job, index, count_max, item))
         return false;
@@ -37,7 +47,7 @@ struct job *turn_next_item(struct node *node, struct peer *peer, bool urgent, ui
         const struct child *child = &job->children.of[index];
         uint64_t tag = fair_tag(&flow->turns, &child->share);
         struct feed_item found;
-        if (tag >= least || !offers(job, index, urgent, &found))
+        if (tag >= least || !offers(flow, job, index, urgent, &found))
             continue;
         if (pacer_next_ns(&child->pacer) > horizon_ns) {
             *held_ns = MIN(*held_ns, pacer_next_ns(&child->pacer));

@@ -54,10 +54,18 @@ uint32_t job_ip_overhead(const struct node *node)
     return overhead;
 }
 
-uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer, uint32_t mtu)
+/* Who brings which stripe of the object, and who gets it. */
+static bool stripe_object(struct job *job, struct err *err)
 {
-    uint32_t overhead = address_overhead_bytes(node->peers[peer].config->address.family);
-    return geometry_symbols_per_packet(mtu, overhead, job->geometry.symbol_bytes);
+    uint8_t stripes[CONTROL_CHILDREN_MAX];
+    memcpy(job->object->owner, job->trees.parent, sizeof(job->object->owner));
+    for (uint16_t child = 0; child < job->children.count; child++)
+        stripes[child] = job->children.of[child].stripes;
+    if (!object_stripe(job->object, &job->trees.schedule, stripes, err))
+        return false;
+    if (job->source == NULL && job->trees.schedule.count > 1)
+        object_leave_out(job->object, trees_fed(job));
+    return true;
 }
 
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err)
@@ -65,7 +73,11 @@ bool job_open_object(struct node *node, struct job *job, bool source, bool disca
     job->object = object_open(&node->store, &job->geometry, source, discard, job->children.count, err);
     if (job->object == NULL)
         return false;
-    job->object->owner[0] = job->parent;
+    if (!stripe_object(job, err)) {
+        object_close(job->object);
+        job->object = NULL;
+        return false;
+    }
     if (job->kind->on_open != NULL)
         job->kind->on_open(node, job);
     return true;
@@ -119,7 +131,7 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
 void job_on_fed(struct node *node, struct job *job, uint16_t peer)
 {
     struct job_news *news = &job->news;
-    if (job->source != NULL || job->end_heard || !phase_ends(job->phase) || job->parent != peer ||
+    if (job->source != NULL || job->end_heard || !phase_ends(job->phase) || trees_fed_by(job, peer) == 0 ||
         (news->parting_ns != 0 && node->now_ns < later_ns(news->parting_ns, PARTING_INTERVAL_NS)))
         return;
     news->parting_due = true;

@@ -26,15 +26,24 @@
 /* An edge of the tree from this node to one that it feeds. */
 struct child {
     uint16_t peer;
-    bool gone; /* fed no more */
+    bool gone;       /* fed no more */
+    uint8_t stripes; /* that it is fed from here, one bit each */
     uint32_t symbols_per_packet;
-    uint64_t rate_bps;      /* by the plan, wire rate */
+    uint64_t rate_bps;      /* by the plan, wire rate, over all stripes */
     struct pacer pacer;     /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
     struct fair_user share; /* of the edge, among its jobs */
     uint64_t hash_next;     /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint64_t room_blocks;           /* stream: blocks below have a place there */
     uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
+};
+
+/* This node's place in the trees of the plan: the job's forwarding table. Whom it feeds which stripe is told by
+ * the children. One tree is stripe 0. */
+struct job_trees {
+    struct stripe_schedule schedule; /* which blocks travel in which stripe; count 0: there is no part yet */
+    /* Per stripe; PEER_NONE: at the source, and where a relay has no part in that tree. */
+    uint16_t parent[STRIPES_MAX];
 };
 
 struct job_children {
@@ -65,7 +74,7 @@ struct job_news {
     bool status_due;
     bool confirm_due;
     bool have_due;
-    bool parting_due;       /* to the parent: this site has let go of the job … */
+    bool parting_due;       /* to the parents: this site has let go of the job … */
     uint64_t parting_ns;    /* … and when that was told; 0: never */
     uint8_t confirm_answer; /* enum confirm_answer */
     uint64_t status_ns;     /* the newest STATUS … */
@@ -90,11 +99,11 @@ struct job {
     uint32_t id;
     uint32_t epoch;
     uint16_t source_peer;           /* PEER_SELF at the source */
-    uint16_t parent;                /* PEER_NONE at the source */
     const struct object_kind *kind; /* of the object; set with the part */
     struct object *object;          /* NULL until opened and once it is let go */
     struct geometry geometry;
     struct control_part part;
+    struct job_trees trees;
     struct job_children children;
     struct job_controls controls;
     uint32_t revision; /* of the controls; 0: the defaults */
@@ -140,7 +149,6 @@ void job_request(struct node *node, struct job *job, const struct disk_request *
 /* Takes job->object from the store, for its children. `source`: all of it is there to be read; `discard`:
  * nothing of it is kept once the children have it. False: no memory; err says what is too small. */
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err);
-uint32_t job_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer, uint32_t mtu);
 uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers */
 /* The job's own copy failed: as a site. It goes on relaying what still comes, so that its children do not
  * suffer. Only the first failure counts. */
@@ -160,5 +168,18 @@ void job_on_fed(struct node *node, struct job *job, uint16_t peer);
 void job_finish(struct node *node, struct job *job);
 
 /* ---- trees.c: this node's place in the trees ---- */
-/* Parent and children out of the trees that belong to job->part: as many as it has stripes, in their order. */
+/* Parents and children out of the trees that belong to job->part: as many as it has stripes, in their order.
+ * Children are counted once, in the order in which the trees name them. */
 bool trees_install(struct node *node, struct job *job, const struct control_tree *trees, struct err *err);
+/* What one packet to the peer carries on a path of `mtu`; 0: not even one. */
+uint32_t trees_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer,
+                                  uint32_t mtu);
+/* The stripes that come from this peer, one bit each. */
+uint8_t trees_fed_by(const struct job *job, uint16_t peer);
+uint8_t trees_fed(const struct job *job); /* … from anybody */
+/* Each parent once; returns how many. */
+uint32_t trees_parents(const struct job *job, uint16_t parents[STRIPES_MAX]);
+static inline uint8_t trees_stripe_of(const struct job *job, uint64_t block)
+{
+    return job->trees.schedule.count == 1 ? 0 : stripe_of_block(&job->trees.schedule, block);
+}

@@ -43,7 +43,7 @@ struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, u
     job->generation = generation;
     job->id = id;
     job->created_ns = now_ns;
-    job->parent = PEER_NONE;
+    memset(job->trees.parent, 0xff, sizeof(job->trees.parent)); /* PEER_NONE */
     job->source_peer = PEER_NONE;
     job->controls.priority = JOB_PRIORITY_NORMAL;
     job_enter(node, job, first);

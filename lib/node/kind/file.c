@@ -138,17 +138,38 @@ static enum edge_limit why_waits(const struct job *job, uint8_t child)
 
 /* ---- blocks that are not what the source has ---- */
 
-bool file_post_blocks(struct node *node, const struct job *job, enum control_kind kind, uint64_t first,
-                      uint64_t count)
+static bool post_blocks(struct node *node, const struct job *job, uint16_t parent, enum control_kind kind,
+                        uint64_t first, uint64_t count)
 {
     struct wire_blocks blocks = {.job = job->id, .first_block = first, .count = count};
-    return post(node, job->parent, kind, &blocks);
+    return post(node, parent, kind, &blocks);
+}
+
+bool file_post_have(struct node *node, const struct job *job)
+{
+    uint16_t parents[STRIPES_MAX];
+    uint32_t count = trees_parents(job, parents);
+    bool told = true;
+    for (uint32_t index = 0; index < count; index++)
+        told = post_blocks(node, job, parents[index], CONTROL_HAVE, 0, job->geometry.blocks) && told;
+    return told;
+}
+
+/* Who brings the stripe of the block. */
+static uint16_t parent_of(const struct job *job, uint64_t block)
+{
+    return job->trees.parent[trees_stripe_of(job, block)];
+}
+
+static bool post_resend(struct node *node, const struct job *job, uint64_t block)
+{
+    return post_blocks(node, job, parent_of(job, block), CONTROL_RESEND, block, 1);
 }
 
 /* The parent takes the block for one that was acked: until it is asked it will not send it again. */
 static void ask_again(struct node *node, struct job *job, uint64_t block)
 {
-    if (job->parent >= node->peer_count || file_post_blocks(node, job, CONTROL_RESEND, block, 1))
+    if (parent_of(job, block) >= node->peer_count || post_resend(node, job, block))
         return;
     bool first = job->resend.end == 0;
     job->resend.first = first ? block : MIN(job->resend.first, block);
@@ -169,10 +190,11 @@ static void on_bad_block(struct node *node, struct job *job, uint64_t block, enu
     else if (ends && by == BAD_BY_READ)
         job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
     else if (ends && is_sealed(job))
-        job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->parent), block);
+        job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->trees.parent[0]),
+                   block);
     else if (ends)
         job_revoke(node, job, "block %" PRIu64 " came bad %u times from %s", block, BLOCK_BAD_MAX,
-                   peer_name(node, job->parent));
+                   peer_name(node, parent_of(job, block)));
     if (bad <= BLOCK_BAD_MAX)
         ask_again(node, job, block);
 }
@@ -197,7 +219,7 @@ void file_resend_again(struct node *node, struct job *job)
     struct job_resend *resend = &job->resend;
     bool over = job->object == NULL || phase_ends(job->phase);
     for (; !over && resend->first < resend->end; resend->first++)
-        if (lacks(job, resend->first) && !file_post_blocks(node, job, CONTROL_RESEND, resend->first, 1))
+        if (lacks(job, resend->first) && !post_resend(node, job, resend->first))
             return;
     resend->first = resend->end = 0;
 }

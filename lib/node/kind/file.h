@@ -7,9 +7,8 @@
 
 extern const struct object_kind file_kind;
 
-/* HAVE or RESEND of blocks, to the parent; false: the queue is full. */
-bool file_post_blocks(struct node *node, const struct job *job, enum control_kind kind, uint64_t first,
-                      uint64_t count);
+/* HAVE of all blocks, to every parent; false: a queue is full, and all are to be told again. */
+bool file_post_have(struct node *node, const struct job *job);
 /* Blocks whose RESEND found the queue full. All that is lacking among them is asked for: some of it may be on
  * its way anyway, and then comes twice. */
 void file_resend_again(struct node *node, struct job *job);

@@ -22,12 +22,13 @@ void stream_tell_room(struct node *node, struct job *job)
     struct job_stream *stream = job->stream;
     uint64_t limit = stream_limit(&stream->window);
     /* One message per block is little, unless the path is so long that they pile up. */
-    bool piled = post_room(node, job->parent) < MAIL_QUEUE / 2;
+    uint16_t parent = job->trees.parent[0]; /* a stream has one tree */
+    bool piled = post_room(node, parent) < MAIL_QUEUE / 2;
     uint64_t step = piled ? job->geometry.blocks / 4 : 1;
     if (phase_ends(job->phase) || limit < stream->room_told + step)
         return;
     struct wire_stream_room room = {.job = job->id, .blocks = limit};
-    if (post(node, job->parent, CONTROL_STREAM_ROOM, &room))
+    if (post(node, parent, CONTROL_STREAM_ROOM, &room))
         stream->room_told = limit;
 }
 

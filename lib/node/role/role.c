@@ -106,7 +106,7 @@ void role_on_peer_lost(struct node *node, uint16_t peer, bool restarted, uint64_
             source_on_peer_lost(node, job, peer, restarted, now_ns);
         else if (restarted && peer == job->source_peer)
             site_on_source_lost(node, job, now_ns);
-        else if (restarted && peer == job->parent)
-            site_on_parent_lost(node, job, now_ns);
+        else if (restarted && trees_fed_by(job, peer) != 0)
+            site_on_parent_lost(node, job, peer, now_ns);
     }
 }

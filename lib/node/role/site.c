@@ -173,12 +173,12 @@ void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)
     on_source_gone(node, job, "restarted", now_ns);
 }
 
-void site_on_parent_lost(struct node *node, struct job *job, uint64_t now_ns)
+void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, uint64_t now_ns)
 {
     if (job->phase >= PHASE_FINISHING || is_whole(job))
         return;
     bool begun = job->phase == PHASE_RUNNING;
-    job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, job->parent));
+    job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, parent));
     if (!begun)
         site_refuse(node, job, job->text, now_ns);
 }

@@ -44,7 +44,7 @@ void site_end_offer(struct node *node, uint16_t peer); /* the peer has forgotten
 /* ---- site.c ---- */
 void site_on_start(struct node *node, struct job *job, uint64_t now_ns);
 void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns); /* it restarted */
-void site_on_parent_lost(struct node *node, struct job *job, uint64_t now_ns); /* the same */
+void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, uint64_t now_ns); /* the same */
 void site_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 void site_on_close(struct node *node, struct job *job, const struct control_close_job *close,
                    uint64_t now_ns);

@@ -70,9 +70,12 @@ static bool take_part(struct node *node, struct job *job, const struct offer *of
     bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !fixed->keep;
     if (!trees_install(node, job, offer->trees, err) || !job_open_object(node, job, false, discard, err))
         return false;
-    struct flow *flow = &node->flows[job->parent];
-    flow->credit_symbols = job->geometry.block_symbols;
-    flow->run_symbols = 1;
+    uint16_t parents[STRIPES_MAX];
+    for (uint32_t index = trees_parents(job, parents); index-- > 0;) {
+        struct flow *flow = &node->flows[parents[index]];
+        flow->credit_symbols = job->geometry.block_symbols;
+        flow->run_symbols = 1;
+    }
     return true;
 }
 

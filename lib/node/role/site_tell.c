@@ -20,7 +20,7 @@ void site_confirm(struct node *node, struct job *job, enum confirm_answer answer
 
 void site_tell_have(struct node *node, struct job *job)
 {
-    job->news.have_due = !file_post_blocks(node, job, CONTROL_HAVE, 0, job->geometry.blocks);
+    job->news.have_due = !file_post_have(node, job);
 }
 
 void site_tell_parting(struct node *node, struct job *job)
@@ -28,8 +28,10 @@ void site_tell_parting(struct node *node, struct job *job)
     struct control_close_job close = {.fixed = {.job = job->id, .outcome = CLOSE_FAILED}};
     name_copy(close.text, sizeof(close.text),
               job->result == SITE_FAILED ? job->text : "the job has ended here");
-    job->news.parting_due =
-        job->parent < node->peer_count && !post(node, job->parent, CONTROL_CLOSE_JOB, &close);
+    uint16_t parents[STRIPES_MAX];
+    job->news.parting_due = false;
+    for (uint32_t index = trees_parents(job, parents); index-- > 0;)
+        job->news.parting_due |= !post(node, parents[index], CONTROL_CLOSE_JOB, &close);
     job->news.parting_ns = node->now_ns;
 }
 

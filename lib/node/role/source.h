@@ -90,6 +90,16 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* ---- source_trees.c: the trees of the plan ---- */
+/* Whole weights whose shares come nearest to those of the plan, of the smallest period that does. */
+void source_weights(const struct plan *plan, uint8_t weights[CONTROL_STRIPES_MAX]);
+/* The smallest measured path MTU of their edges gives the symbol size. */
+uint32_t source_trees_mtu(const struct job *job);
+/* The place of a node of the request in a tree. */
+void source_fill_tree(const struct job *job, uint8_t stripe, uint16_t node, struct control_tree *message);
+/* Its children over all trees, each once, in the order in which it counts them; returns how many. */
+uint16_t source_children(const struct job *job, uint16_t node, uint16_t children[CONTROL_CHILDREN_MAX]);
+
 /* ---- source_records.c: the node's table of paths (peer/path_table.h) ---- */
 /* What a peer, or this node (PEER_SELF), has measured, whatever has become of the job that asked for it. */
 void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,

@@ -41,22 +41,22 @@ static struct wire_edge edge_of(const struct node *node, const struct job *job, 
                               .rate_bps = peer->sender.delivery_rate_bps};
 }
 
-static uint16_t child_index(const struct plan_tree *tree, uint16_t from, uint16_t to)
+static uint16_t child_index(const struct job *job, uint16_t from, uint16_t to)
 {
-    uint16_t children[PLAN_CHILDREN_MAX];
-    uint16_t count = plan_children(tree, from, children);
+    uint16_t children[CONTROL_CHILDREN_MAX];
+    uint16_t count = source_children(job, from, children);
     for (uint16_t index = 0; index < count; index++)
         if (children[index] == to)
             return index;
     return count;
 }
 
-static struct site_limit limit_into(const struct node *node, const struct job *job, uint16_t to)
+static struct site_limit limit_into(const struct node *node, const struct job *job,
+                                    const struct plan_tree *tree, uint16_t to)
 {
-    const struct plan_tree *tree = &job->source->plan.trees[0];
     struct site_limit limit = {.to = to, .held_by = PEER_NONE};
     limit.from = (uint16_t)plan_parent(tree, to);
-    struct wire_edge edge = edge_of(node, job, limit.from, child_index(tree, limit.from, to));
+    struct wire_edge edge = edge_of(node, job, limit.from, child_index(job, limit.from, to));
     limit.cause = edge.limited_by < EDGE_LIMIT_COUNT ? edge.limited_by : EDGE_LIMIT_none;
     limit.rate_bps = edge.rate_bps;
     return limit;
@@ -64,18 +64,40 @@ static struct site_limit limit_into(const struct node *node, const struct job *j
 
 /* The relay's memory is full of what its slowest child lacks. */
 static struct site_limit behind_credit(const struct node *node, const struct job *job,
-                                       struct site_limit limit)
+                                       const struct plan_tree *tree, struct site_limit limit)
 {
     const struct site *relay = source_site_of_node(job, limit.to);
-    uint16_t children[PLAN_CHILDREN_MAX];
-    uint16_t count = plan_children(&job->source->plan.trees[0], limit.to, children);
+    uint16_t children[CONTROL_CHILDREN_MAX];
+    uint16_t count = source_children(job, limit.to, children);
     if (relay == NULL || relay->laggard >= count)
         return limit;
     limit.held_by = children[relay->laggard];
-    struct site_limit below = limit_into(node, job, limit.held_by);
+    if (plan_parent(tree, limit.held_by) != limit.to)
+        return limit;
+    struct site_limit below = limit_into(node, job, tree, limit.held_by);
     bool knows = below.cause != EDGE_LIMIT_none && below.cause != EDGE_LIMIT_application;
     below.held_by = limit.held_by;
     return knows ? below : limit;
+}
+
+/* By one tree: from the site up to the source, until an edge knows a cause of its own. */
+static struct site_limit limit_along(const struct node *node, const struct job *job,
+                                     const struct plan_tree *tree, uint16_t to)
+{
+    struct site_limit limit = {.held_by = PEER_NONE};
+    for (uint16_t hops = 0; hops < job->source->request.node_count; hops++) {
+        if (plan_parent(tree, to) < 0)
+            return limit;
+        struct site_limit here = limit_into(node, job, tree, to);
+        if (here.cause != EDGE_LIMIT_none)
+            limit = here;
+        if (here.cause == EDGE_LIMIT_credit)
+            return behind_credit(node, job, tree, here);
+        if (here.cause != EDGE_LIMIT_none && here.cause != EDGE_LIMIT_application)
+            return limit;
+        to = here.from;
+    }
+    return limit;
 }
 
 /* Of late, while the site runs. One that has all of the object and has not verified it waits for its disk. */
@@ -87,22 +109,18 @@ static struct site_limit limit_now(const struct node *node, const struct job *jo
         job->children.count == 0)
         return limit;
     bool whole = site->received_bytes == job->geometry.size_bytes;
-    if (whole && plan_parent(&job->source->plan.trees[0], to) >= 0) {
-        limit = limit_into(node, job, to);
+    const struct plan *plan = &job->source->plan;
+    if (whole && plan_parent(&plan->trees[0], to) >= 0) {
+        limit = limit_into(node, job, &plan->trees[0], to);
         limit.cause = EDGE_LIMIT_receiver_disk;
         return limit;
     }
-    for (uint16_t hops = 0; hops < job->source->request.node_count; hops++) {
-        if (plan_parent(&job->source->plan.trees[0], to) < 0)
-            return limit;
-        struct site_limit here = limit_into(node, job, to);
-        if (here.cause != EDGE_LIMIT_none)
-            limit = here;
-        if (here.cause == EDGE_LIMIT_credit)
-            return behind_credit(node, job, here);
-        if (here.cause != EDGE_LIMIT_none && here.cause != EDGE_LIMIT_application)
-            return limit;
-        to = here.from;
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        struct site_limit along = limit_along(node, job, &plan->trees[tree], to);
+        if (along.cause != EDGE_LIMIT_none)
+            limit = along;
+        if (along.cause != EDGE_LIMIT_none && along.cause != EDGE_LIMIT_application)
+            break;
     }
     return limit;
 }

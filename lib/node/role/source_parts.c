@@ -120,40 +120,6 @@ bool source_make_request(const struct node *node, struct job *job, uint64_t now_
     return plan_request_validate(request, err);
 }
 
-/* The smallest measured path MTU of the tree's edges gives the symbol size. */
-static uint32_t tree_mtu(const struct job *job)
-{
-    uint32_t mtu = UINT16_MAX;
-    const struct plan_tree *tree = &job->source->plan.trees[0];
-    for (uint16_t index = 0; index < tree->edge_count; index++) {
-        const struct plan_edge *edge = &tree->edges[index];
-        uint16_t path_mtu = job->source->request.paths[edge->from][edge->to].mtu;
-        if (path_mtu != 0)
-            mtu = MIN(mtu, (uint32_t)path_mtu);
-    }
-    return mtu;
-}
-
-/* The place of a node of the request in a tree. */
-static void fill_tree(const struct job *job, uint8_t stripe, uint16_t node, struct control_tree *message)
-{
-    const struct plan_request *request = &job->source->request;
-    const struct plan_tree *tree = &job->source->plan.trees[stripe];
-    *message =
-        (struct control_tree){.fixed = {.job = job->id, .epoch = job->epoch, .stripe = stripe, .weight = 1}};
-    int parent = plan_parent(tree, node);
-    if (parent >= 0)
-        name_copy(message->fixed.parent.text, NAME_BYTES, request->nodes[parent].name);
-    uint16_t children[PLAN_CHILDREN_MAX];
-    uint16_t count = plan_children(tree, node, children);
-    message->fixed.child_count = (uint8_t)count;
-    for (uint16_t index = 0; index < count; index++) {
-        struct wire_child *child = &message->children[index];
-        name_copy(child->name.text, NAME_BYTES, request->nodes[children[index]].name);
-        child->rate_bps = plan_edge_rate_bps(&job->source->plan, stripe, children[index]);
-    }
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -171,7 +137,7 @@ static void fill_directory(const struct disk_open *open, struct wire_part *fixed
     fixed->index_hash = open->index_hash;
 }
 
-/* The window outlasts a round trip of every edge of the tree. */
+/* The window outlasts a round trip of every edge of the tree: a stream has one. */
 static bool check_paths(const struct job *job, const struct wire_part *part, struct err *err)
 {
     const struct source *source = job->source;
@@ -217,7 +183,7 @@ static bool fill_file(struct job *job, struct err *err)
 static bool fill_common(const struct node *node, struct job *job, struct err *err)
 {
     struct wire_part *fixed = &job->part.fixed;
-    uint32_t mtu = tree_mtu(job);
+    uint32_t mtu = source_trees_mtu(job);
     uint64_t size_bytes = job->geometry.size_bytes;
     memset(&job->part, 0, sizeof(job->part));
     fixed->symbol_bytes = geometry_symbol_bytes_for(mtu, job_ip_overhead(node));
@@ -256,7 +222,7 @@ static bool send_part(struct node *node, struct job *job, uint16_t index, struct
     site->has_part = site->has_part || told;
     for (uint8_t stripe = 0; stripe < part.fixed.stripes && told; stripe++) {
         struct control_tree tree;
-        fill_tree(job, stripe, index, &tree);
+        source_fill_tree(job, stripe, index, &tree);
         told = post(node, site->peer, CONTROL_TREE, &tree);
     }
     return told || err_set(err, "the message queue to %s is full", site->name);
@@ -269,7 +235,7 @@ bool source_distribute(struct node *node, struct job *job, struct err *err)
         return false;
     struct control_tree own[CONTROL_STRIPES_MAX];
     for (uint8_t stripe = 0; stripe < job->part.fixed.stripes; stripe++)
-        fill_tree(job, stripe, 0, &own[stripe]);
+        source_fill_tree(job, stripe, 0, &own[stripe]);
     bool endless = job->kind->endless;
     if (!trees_install(node, job, own, err) || !job_open_object(node, job, !endless, endless, err))
         return false;

@@ -132,16 +132,25 @@ static const char *why_lost(const struct node *node, const struct site *site)
 }
 
 /* The nearest site on the way down to this one that does not answer, or that a stream has lost; NULL: none. */
-static const struct site *lost_above(const struct node *node, const struct job *job, const struct site *site)
+static const struct site *lost_along(const struct node *node, const struct job *job,
+                                     const struct plan_tree *tree, uint16_t to)
 {
-    uint16_t index = source_node_of_site(job, site);
-    int parent = index == PEER_NONE ? -1 : plan_parent(&job->source->plan.trees[0], index);
-    for (; parent > 0; parent = plan_parent(&job->source->plan.trees[0], (uint16_t)parent)) {
+    for (int parent = plan_parent(tree, to); parent > 0; parent = plan_parent(tree, (uint16_t)parent)) {
         const struct site *above = source_site_of_node(job, (uint16_t)parent);
         if (job->kind->endless ? why_lost(node, above) != NULL : is_down(node, above))
             return above;
     }
     return NULL;
+}
+
+/* … by any tree: it needs them all. */
+static const struct site *lost_above(const struct node *node, const struct job *job, const struct site *site)
+{
+    uint16_t to = source_node_of_site(job, site);
+    const struct site *above = NULL;
+    for (uint16_t tree = 0; to != PEER_NONE && above == NULL && tree < job->source->plan.tree_count; tree++)
+        above = lost_along(node, job, &job->source->plan.trees[tree], to);
+    return above;
 }
 
 /* A stream goes on when its input does; who is too slow for it is the window's question. */
