@@ -90,6 +90,7 @@ struct answer {
 
 struct hostile {
     uint8_t mode;                     /* enum peer_mode */
+    uint8_t full_stripes;             /* says so in its acks */
     uint32_t session_in, session_out; /* of packets to it, and from it: told by hellos */
     uint64_t incarnation;
     uint32_t message_next, message_heard; /* next number of its own, and of the node's */

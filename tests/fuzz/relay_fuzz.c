@@ -130,6 +130,7 @@ static void run_step(struct bench *bench, const struct step *step)
         break;
     case STEP_MODE:
         bench->peers[step->peer % PEERS].mode = arguments[0];
+        bench->peers[step->peer % PEERS].full_stripes = arguments[1];
         break;
     case STEP_DISK:
         disk_step(bench, arguments);
@@ -182,6 +183,8 @@ static void calm(struct bench *bench, uint8_t mode)
     memset(bench->port_modes, PORT_SENDS, sizeof(bench->port_modes));
     for (uint8_t peer = 0; peer < PEERS; peer++)
         bench->peers[peer].mode = mode;
+    for (uint8_t peer = 0; peer < PEERS; peer++)
+        bench->peers[peer].full_stripes = 0;
     for (uint32_t index = 0; node_job_view(bench->node, index, &view); index++)
         if (view.source && view.controls.paused && view.state < JOB_DONE)
             control_resume(bench, view.name); /* one that is paused waits for as long as the operator likes */

@@ -170,6 +170,7 @@ void peer_data(struct bench *bench, uint8_t who, const uint8_t *arguments)
     uint8_t bits = arguments[1];
     uint32_t count = MAX(bits & 7u, 1u);
     uint64_t symbol = wide(arguments[2]) + arguments[3];
+    uint8_t stripe = (uint8_t)((bits >> 7) + arguments[11]);
     size_t bytes = MIN(symbols_bytes(arguments, count), (size_t)DATAGRAM_MAX);
     if ((bits & 32) != 0)
         peer->data_next += (uint32_t)wide(arguments[5]);
@@ -179,7 +180,7 @@ void peer_data(struct bench *bench, uint8_t who, const uint8_t *arguments)
         struct wire_data data = {.floor_delta = (uint32_t)wide(arguments[9]),
                                  .job = bench_job(bench, arguments[0]),
                                  .content =
-                                     wire_content(symbol & WIRE_SYMBOL_MAX, count, bits >> 7, arguments[10])};
+                                     wire_content(symbol & WIRE_SYMBOL_MAX, count, stripe, arguments[10])};
         size_t head = wire_data_encode(out, &header, &data, NULL);
         memset(out + head, (bits & 8) != 0 ? BAD_BYTE : GOOD_BYTE, bytes);
         bench_receive(bench, who, out, MIN(head + bytes, (size_t)DATAGRAM_MAX));
@@ -201,6 +202,7 @@ static void send_true_acks(struct bench *bench, uint8_t who)
     struct wire_ack ack = {0};
     while (receiver_ack(&peer->receiver, &ack, runs, bench->now_ns)) {
         ack.credit = (peer->mode & MODE_FULL) != 0 ? 0 : 1000;
+        ack.full_stripes = peer->full_stripes;
         ack.own_rate_kbps = 1000;
         send_ack(bench, who, &ack, runs);
         ack = (struct wire_ack){0};
@@ -228,7 +230,8 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
                            .late_us = (uint32_t)wide(arguments[11]),
                            .ce_count = arguments[11],
                            .own_rate_kbps = (uint32_t)wide(arguments[12]),
-                           .limited_by = arguments[12]};
+                           .limited_by = arguments[12],
+                           .full_stripes = arguments[12]};
     for (unsigned run = 3; run < 6; run++)
         ack.run_bytes =
             (uint16_t)(ack.run_bytes + wire_run_put(runs + ack.run_bytes, (uint32_t)wide(arguments[run])));

@@ -286,8 +286,7 @@ static void seed_restarts(struct seeds *seeds)
     end(seeds, "restarts", script, 0);
 }
 
-/* Trees of no part, a tree twice, one beyond the stripes, a part that another one cuts off; then one that is
- * told to its end. */
+/* Trees of no part, one twice, one beyond the stripes, a part that another cuts off; then one is told to its end. */
 static void seed_offers(struct seeds *seeds)
 {
     struct script *script = begin(0);
@@ -304,6 +303,74 @@ static void seed_offers(struct seeds *seeds)
     nine_symbols(script, PEER_SOURCE, 20);
     close_done(script);
     end(seeds, "offers", script, 1);
+}
+
+static void two_trees(struct script *script, uint8_t more)
+{
+    part(script, PART_OBJECT_FILE, 0, 0, BLOCKS_OF_4 | TWO_STRIPES);
+    script->bytes[script->length - STEP_BYTES + 3 + 2] |= more;
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 1 + PEER_PARENT,
+         1 << PEER_LEFT | 1 << PEER_RIGHT, 1);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 0, 1 << PEER_LEFT | 1 << PEER_PARENT, 0);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
+    start(script);
+}
+
+/* Blocks 0 and 2 from the source, block 1 from the parent; also from wrong sides, as of wrong stripes, and bad. */
+static void nine_in_two(struct script *script, uint8_t time)
+{
+    STEP(STEP_DATA, PEER_SOURCE, time, SITE_JOB, 1, 0, 0, 4);
+    STEP(STEP_DATA, PEER_SOURCE, time, SITE_JOB, 1, 4, 0, 4);
+    STEP(STEP_DATA, PEER_SOURCE, time, SITE_JOB, 1 | 128, 4, 0, 4);
+    STEP(STEP_DATA, PEER_PARENT, time, SITE_JOB, 1, 4, 0, 4);
+    STEP(STEP_DATA, PEER_PARENT, time, SITE_JOB, 1 | 8 | 128, 4, 0, 4);
+    STEP(STEP_DATA, PEER_PARENT, time, SITE_JOB, 1 | 128, 4, 0, 4);
+    STEP(STEP_DATA, PEER_PARENT, time, SITE_JOB, 1, 4, 0, 4, 0, 0, 0, 0, 0, 0, 7);
+    STEP(STEP_DATA, PEER_SOURCE, time, SITE_JOB, 1, 8, 0, 1, 0, 3 << 3, 0, 100);
+}
+
+/* The node between two trees: its parent in one is its child in the other. */
+static void seed_two_trees(struct seeds *seeds)
+{
+    struct script *script = begin(0);
+    two_trees(script, 0);
+    nine_in_two(script, 20);
+    STEP(STEP_MESSAGE, PEER_PARENT, 20, CONTROL_RESEND, SITE_JOB, 0, 0, 3);
+    STEP(STEP_MESSAGE, PEER_LEFT, 20, CONTROL_HAVE, SITE_JOB, 0, 0, 3);
+    close_done(script);
+    end(seeds, "two_trees", script, 1);
+}
+
+/* … without a disk, while children say that some stripes have no place there, and lose packets. */
+static void seed_full_stripes(struct seeds *seeds)
+{
+    struct script *script = begin(16);
+    STEP(STEP_MODE, PEER_LEFT, 0, MODE_HONEST | MODE_LOSES, 1);
+    STEP(STEP_MODE, PEER_RIGHT, 0, MODE_HONEST, 2);
+    STEP(STEP_MODE, PEER_PARENT, 0, MODE_HONEST | MODE_FULL, 255);
+    two_trees(script, 0x40);
+    nine_in_two(script, 20);
+    STEP(STEP_TIME, 0, 60, 0);
+    STEP(STEP_MODE, PEER_PARENT, 0, MODE_HONEST);
+    close_done(script);
+    end(seeds, "full_stripes", script, 1);
+}
+
+/* A relay that has no part in one of two trees; its parent in the other restarts. */
+static void seed_outside_a_tree(struct seeds *seeds)
+{
+    struct script *script = begin(0);
+    part(script, PART_OBJECT_FILE, 0, 0, BLOCKS_OF_4 | TWO_STRIPES);
+    script->bytes[script->length - STEP_BYTES + 3 + 2] |= 0x40;
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 1 + PEER_PARENT, CHILDREN);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 5, 0, 1);
+    start(script);
+    STEP(STEP_DATA, PEER_PARENT, 20, SITE_JOB, 1, 0, 0, 4);
+    STEP(STEP_DATA, PEER_PARENT, 20, SITE_JOB, 1 | 128, 4, 0, 4);
+    STEP(STEP_HELLO, PEER_PARENT, 20, 1);
+    STEP(STEP_TIME, 0, 100, 0);
+    close_done(script);
+    end(seeds, "outside_a_tree", script, 0);
 }
 
 /* Both orders of a lost end: the source falls silent in each phase, comes back, and has forgotten. */
@@ -517,6 +584,9 @@ void fuzz_seeds(struct seeds *seeds)
     seed_ports(seeds);
     seed_restarts(seeds);
     seed_offers(seeds);
+    seed_two_trees(seeds);
+    seed_full_stripes(seeds);
+    seed_outside_a_tree(seeds);
     seed_silence(seeds);
     seed_stream(seeds);
     seed_slow_stream(seeds);

@@ -10,7 +10,15 @@
 #define PEER_ROUNDS_MAX 4     /* answers to answers */
 #define SHOW_ROOM       (256 * 1024)
 
-enum plan_mode { PLAN_STAR, PLAN_CHAIN, PLAN_SILENT, PLAN_FAILS, PLAN_WRONG, PLAN_MODE_COUNT };
+enum plan_mode {
+    PLAN_STAR,
+    PLAN_CHAIN,
+    PLAN_SILENT,
+    PLAN_FAILS,
+    PLAN_WRONG,
+    PLAN_TREES, /* a star and a chain, where the node takes two */
+    PLAN_MODE_COUNT
+};
 enum control_act { ACT_RUN, ACT_CANCEL, ACT_SET, ACT_SHOW, ACT_ATTACH, ACT_LEAVE, ACT_PLAN, ACT_COUNT };
 
 /* ---- the planner and the operator ---- */
@@ -26,27 +34,34 @@ static int control(struct bench *bench, const struct ctl_msg *msg)
     return result;
 }
 
+static void fill_tree(const struct plan_request *request, bool chain, struct plan_tree *tree)
+{
+    uint16_t from = request->source;
+    for (uint16_t to = 0; to < request->node_count; to++) {
+        if (to == request->source)
+            continue;
+        tree->edges[tree->edge_count++] = (struct plan_edge){.from = from, .to = to};
+        if (chain)
+            from = to;
+    }
+}
+
 static void fill_plan(const struct bench *bench, struct plan *plan)
 {
     const struct plan_request *request = &bench->request;
+    bool two = bench->plan_mode == PLAN_TREES && request->trees_max != 1;
     *plan = (struct plan){.job = request->job,
                           .epoch = request->epoch,
                           .node_count = request->node_count,
                           .source = request->source,
                           .rate_bps = 10000000,
                           .bound_bps = 100000000,
-                          .tree_count = 1,
-                          .edge_rate_bps = {20000000}};
-    struct plan_tree *tree = &plan->trees[0];
-    tree->weight_ppm = bench->plan_mode == PLAN_WRONG ? 999999 : 1000000;
-    uint16_t from = request->source;
-    for (uint16_t to = 0; to < request->node_count; to++) {
-        if (to == request->source)
-            continue;
-        tree->edges[tree->edge_count++] = (struct plan_edge){.from = from, .to = to};
-        if (bench->plan_mode == PLAN_CHAIN)
-            from = to;
-    }
+                          .tree_count = two ? 2 : 1,
+                          .edge_rate_bps = {20000000, 20000000}};
+    plan->trees[0].weight_ppm = bench->plan_mode == PLAN_WRONG ? 999999 : two ? 750000 : 1000000;
+    plan->trees[1].weight_ppm = 250000;
+    fill_tree(request, bench->plan_mode == PLAN_CHAIN, &plan->trees[0]);
+    fill_tree(request, true, &plan->trees[1]);
 }
 
 static void answer_request(struct bench *bench)
