@@ -1,6 +1,5 @@
 #include "conf/avb_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,9 +115,9 @@ void scenario_read_avb(struct conf_reader *reader, const yaml_node_t *node)
 
 bool conf_read_avb(const char *path, struct ctl_paths *paths, struct err *err)
 {
-    char *text = conf_slurp(path);
+    char *text = conf_slurp(path, CONF_FILE_BYTES_MAX, err);
     if (text == NULL)
-        return err_set(err, "%s: %s", path, strerror(errno));
+        return err_context(err, "%s", path);
     bool read = avb_parse(text, path, paths, err);
     free(text);
     return read;

@@ -21,7 +21,7 @@ static struct plan_request seen;
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
     seen = *request;
-    return solve(request, NULL, plan, NULL, err);
+    return solve(request, NULL, plan, err);
 }
 
 /* Interfaces of 100 Mbit/s; n0 -> n1 60 Mbit/s, all others without a rate. */
