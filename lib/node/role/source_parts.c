@@ -49,9 +49,6 @@ static void add_node(struct job *job, const char *name, uint16_t site, bool rece
     node->receiver = receiver;
 }
 
-/* Until the data plane takes several: what the node asks for at most, whatever the job says. */
-#define REQUEST_TREES_MAX 1
-
 static bool takes_part(const struct source *source, const char *name)
 {
     for (uint16_t index = 0; index < source->site_count; index++)
@@ -91,8 +88,7 @@ static bool add_rules(struct job *job, struct err *err)
 static void add_wishes(const struct job_spec *spec, struct plan_request *request)
 {
     request->metric = spec->metric;
-    request->trees_max =
-        (uint8_t)(spec->trees == 0 ? REQUEST_TREES_MAX : MIN(spec->trees, REQUEST_TREES_MAX));
+    request->trees_max = spec->object == PART_OBJECT_STREAM ? 1 : spec->trees; /* a stream's window has one */
     request->children_max = spec->children_max;
     request->dcmst_of = spec->dcmst_of;
     request->degree = spec->degree;
