@@ -81,6 +81,47 @@ def check_auto(planner, net):
     assert done.returncode == 1 and "can't be reached from london" in done.stderr, done
 
 
+def large_net(folder, hosts, broken=""):
+    """A line of hosts 10 ms apart, the first one the source; returns the arguments."""
+    names = [f"h{number:03}" for number in range(hosts)]
+    with open(f"{folder}/hosts.csv", "w") as file:
+        print("name,up_mbps,down_mbps,role", file=file)
+        for number, name in enumerate(names):
+            print(f"{name}, {100 + number % 3 * 50}, 1000.5, {'receiver' if number > 0 else 'source'}", file=file)
+        print(broken, file=file)
+    with open(f"{folder}/rtt.csv", "w") as file:
+        print("from\\to," + ",".join(names), file=file)
+        for row in range(hosts):
+            print(names[row] + "," + ",".join(str(10 * abs(row - column)) for column in range(hosts)), file=file)
+    return ["--offline", f"{folder}/hosts.csv", "--rtt", f"{folder}/rtt.csv"]
+
+
+def check_large(planner):
+    with tempfile.TemporaryDirectory() as folder:
+        for hosts in 70, 210:
+            done = run(planner, *large_net(folder, hosts), "--size", "1GB", "--trees", "2", "--json")
+            answer = json.loads(done.stdout)
+            assert answer["rate_bps"] >= 0.85 * answer["bound_bps"], answer
+            assert 1 <= len(answer["trees"]) <= 2, answer
+            for tree in answer["trees"]:
+                fed = [edge[1] for edge in tree["edges"]]
+                assert len(fed) == len(set(fed)) == hosts - 1, tree
+        arguments = large_net(folder, 5)
+        assert "one tree by" in run(planner, *arguments).stdout
+        with open(f"{folder}/avb.csv", "w") as file:
+            print("from\\to,h001,nobody\nh000,7,x\nh002,7,\nh003,7,\nh004,7,", file=file)
+        slow = json.loads(run(planner, *arguments, "--avb", f"{folder}/avb.csv", "--trees", "1", "--json").stdout)
+        assert ["h001"] not in [edge[:1] for edge in slow["trees"][0]["edges"]], slow
+        for broken, text in ("h001,1,1,receiver", "twice"), ("x,0,1,relay", "uplink"), ("x,1,1,boss", "source, receiver"), \
+                ("y z,1,1,relay", "not a name"), ("s,1,1,source", "one source"):
+            done = run(planner, *large_net(folder, 3, broken))
+            assert done.returncode == 2 and text in done.stderr, (broken, done)
+        for arguments in ["--offline", "/nowhere.csv", "--rtt", "/nowhere.csv"], ["--rtt", "x"], \
+                ["--offline", "x", "--trees", "2"], [*large_net(folder, 3), "--trees", "9"]:
+            done = run(planner, *arguments)
+            assert done.returncode == 2 and done.stderr, done
+
+
 def check_refusals(planner, net):
     unmeasured = dict(net, rtt_ms=[[None] * 5] * 5)
     done = plan(planner, unmeasured, "--json")
@@ -105,6 +146,7 @@ def main():
     check_five_sites(planner, net)
     check_text(planner, net)
     check_auto(planner, net)
+    check_large(planner)
     check_refusals(planner, net)
     check_help(planner)
 
