@@ -12,6 +12,8 @@
 #define SAME_PACE 1.05 /* hosts that can be sent little more than the slowest one go with it */
 #define TOLERANCE 1e-9
 
+#define TRIED_MAX 2
+
 #define HOSTS_MANY          100 /* from here on, proofs are coarser */
 #define PACK_TOLERANCE      2e-3
 #define PACK_TOLERANCE_MANY 5e-3
@@ -29,6 +31,7 @@ struct planning {
     struct pool *pool; /* of the task being tried */
     size_t mark;       /* of the arena: all above is the pool's */
     double last_max_seconds;
+    unsigned tried; /* of very many hosts: tasks beside the first and the last one */
     bool modes_told;
     double ceiling_bps; /* by what slow hosts leave of all uplinks, in closed form */
     double bound_bps;   /* of the last full pool's task */
@@ -109,7 +112,8 @@ static void pack(struct planning *planning)
     part_init(&part, planning->net, keep, planning->arena);
     double closed_bps = bound_of(&part.net).bps;
     planning->bound_bps = closed_bps < planning->ceiling_bps ? closed_bps : planning->ceiling_bps;
-    if (!planning->options->pack || pool_rate_bps(pool) >= planning->bound_bps * (1 - PACK_TOLERANCE))
+    if (!planning->options->pack || planning->net->count > POOL_HOSTS_HUGE ||
+        pool_rate_bps(pool) >= planning->bound_bps * (1 - PACK_TOLERANCE))
         return;
     struct packing packing;
     const struct pool_candidate *fastest = pool_fastest(pool);
@@ -188,6 +192,8 @@ static double eps_of(const struct planning *planning)
 static bool try_better(struct planning *planning)
 {
     double before_seconds = planning->choice->judgement.seconds;
+    if (planning->net->count > POOL_HOSTS_HUGE && ++planning->tried > TRIED_MAX)
+        return false;
     if (!try_task(planning, true) ||
         !(chosen(planning)->judgement.seconds < before_seconds * (1 - eps_of(planning)) * (1 - TOLERANCE)))
         return false;

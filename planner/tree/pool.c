@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planner/tree/order.h"
+#include "planner/tree/thin.h"
 #include "planner/tree/weigh.h"
 
 #define TOLERANCE     1e-9
@@ -19,6 +20,8 @@ static const unsigned guided_vectors[] = {9, 3, 5, 6, 13};
 #define GUIDED_ONLY 13
 /* Of more hosts than that, every second vector of the full pool is left out: builds cost hosts^2. */
 #define HOSTS_MANY 100
+/* And of even more, all but this one. */
+#define HUGE_VECTOR 5
 
 size_t pool_bytes(const struct net *net)
 {
@@ -84,6 +87,8 @@ static void add_modes(struct pool *pool)
         if (mode != PLAN_METRIC_DCMST && mode != PLAN_METRIC_WIDEST && mode != PLAN_METRIC_AUTO)
             add_mode(pool, mode, &pool->options.modes);
     add_mode(pool, PLAN_METRIC_DCMST, &pool->options.modes);
+    if (pool->task.net->count > POOL_HOSTS_HUGE)
+        return;
     for (unsigned metric = 0; metric < sizeof(metrics) / sizeof(metrics[0]); metric++)
         for (uint16_t degree = 1; degree <= 3; degree++) {
             struct mode_options options = pool->options.modes;
@@ -121,9 +126,9 @@ static double add_vector(struct pool *pool, unsigned vector, bool guided)
 static void add_vectors(struct pool *pool, double enough_bps)
 {
     unsigned end = pool->options.quick ? QUICK_VECTORS : GUIDED_ONLY;
-    bool many = pool->task.net->count > HOSTS_MANY;
-    for (unsigned vector = 1; vector < end; vector += many ? 2 : 1)
-        if (search_vectors[vector].trees <= pool->options.trees_max &&
+    bool many = pool->task.net->count > HOSTS_MANY, huge = pool->task.net->count > POOL_HOSTS_HUGE;
+    for (unsigned vector = huge ? HUGE_VECTOR : 1; vector < end; vector += many ? 2 : 1)
+        if ((!huge || vector == HUGE_VECTOR) && search_vectors[vector].trees <= pool->options.trees_max &&
             pool_rate_bps(pool) < enough_bps * (1 - CLOSE_ENOUGH))
             add_vector(pool, vector, false);
 }
@@ -139,11 +144,22 @@ static void add_shorter(struct pool *pool, unsigned of)
     keep(pool, POOL_SHORTER, of);
 }
 
+/* Builders and small steps look at few of very many edges; modes have looked at all. */
+static void thin_out(struct pool *pool)
+{
+    const struct net_forest *forests[POOL_MAX];
+    for (unsigned index = 0; index < pool->count; index++)
+        forests[index] = &pool->candidates[index].forest;
+    thin(&pool->task, forests, pool->count, &pool->shares);
+}
+
 void pool_fill(struct pool *pool, double enough_bps)
 {
     pool->search.enough_bps = enough_bps;
     add_modes(pool);
     unsigned modes = pool->count;
+    if (pool->task.net->count > POOL_HOSTS_HUGE)
+        thin_out(pool);
     double single_bps = add_vector(pool, 0, false);
     if (pool->options.object.size_bytes > 0 && single_bps > 0)
         add_slower(pool, single_bps);

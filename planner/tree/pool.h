@@ -6,7 +6,8 @@
 #include "planner/tree/judge.h"
 #include "planner/tree/mode.h"
 
-#define POOL_MAX 96
+#define POOL_MAX        96
+#define POOL_HOSTS_HUGE 200 /* of more hosts, builders look at few edges (thin.h), and nothing is packed */
 
 enum pool_origin {
     POOL_MODE = 0, /* `detail`: enum plan_metric */

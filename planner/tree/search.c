@@ -8,6 +8,8 @@
 #include "planner/tree/weigh.h"
 
 #define FINER           1.003 /* rates nearer than this are not told apart by bisection */
+#define FINER_MANY      1.02  /* of so many hosts that a build takes long: */
+#define HOSTS_MANY      200
 #define STEPS_MAX       12
 #define ROUNDS_MAX      4
 #define RATE_ROUNDS     8
@@ -115,8 +117,9 @@ static void prune(const struct search *search, struct net_forest *forest)
 static double bisect(struct search *search, const struct search_vector *vector, struct tokens_order order,
                      double low_bps, struct net_forest *forest)
 {
-    double high_bps = search->enough_bps * FINER, try_bps = low_bps > 0 ? low_bps * FINER : high_bps / 2;
-    for (unsigned steps = 0; steps < STEPS_MAX && high_bps > low_bps * FINER; steps++) {
+    double finer = search->task->net->count > HOSTS_MANY ? FINER_MANY : FINER;
+    double high_bps = search->enough_bps * finer, try_bps = low_bps > 0 ? low_bps * finer : high_bps / 2;
+    for (unsigned steps = 0; steps < STEPS_MAX && high_bps > low_bps * finer; steps++) {
         begin(&search->work, vector);
         if (tokens_build(&search->tokens, &search->work, order, try_bps)) {
             low_bps = booked_bps(search);

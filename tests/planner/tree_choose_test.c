@@ -202,6 +202,26 @@ static void choose__near_the_bound(void **state)
         }
 }
 
+/* Of so many hosts builders look at few edges; no mode does better for it, and little is lost. */
+static void choose__many_hosts(void **state)
+{
+    (void)state;
+    static const enum nets_kind kinds[] = {NETS_NODES, NETS_SKEW, NETS_EDGES};
+    for (unsigned kind = 0; kind < sizeof(kinds) / sizeof(kinds[0]); kind++) {
+        struct choose_options options = options_of(1000000000, 0.03);
+        options.pool.trees_max = 4;
+        arena.used = 0;
+        nets_make(&net, kinds[kind], 240, 1, &arena);
+        struct choice choice = chosen(&options);
+        assert_true(net_forest_valid(&net, &choice.forest));
+        expect_within_capacity(&choice);
+        assert_true(choice.judgement.seconds <= best_mode_seconds(&options) * 1.03 * EXACT);
+        if (choice.judgement.rate_bps < 0.85 * choice.bound_bps)
+            fail_msg("%s: %.3f of the bound", nets_names[kinds[kind]],
+                     choice.judgement.rate_bps / choice.bound_bps);
+    }
+}
+
 /* ---- hosts that cap the others, hosts that only help ---- */
 
 static void expect_leaf(const struct choice *choice, uint16_t host)
@@ -386,6 +406,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(choose__without_paces_no_relays_either),
         cmocka_unit_test(choose__rates_scale),
         cmocka_unit_test(choose__near_the_bound),
+        cmocka_unit_test(choose__many_hosts),
         cmocka_unit_test(choose__slow_downlink_holds_nobody),
         cmocka_unit_test(choose__slow_ones_by_themselves),
         cmocka_unit_test(choose__slow_site),
