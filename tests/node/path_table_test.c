@@ -226,6 +226,27 @@ static void node_job__leaves_have_no_children(void **state)
     }
 }
 
+/* A source that knows no better is refused. */
+static void node_job__leaves_refuse_children(void **state)
+{
+    (void)state;
+    static const uint16_t through[][2] = {{0, 1}, {1, 2}};
+    world_init(&world, 3, 1);
+    start_all();
+    world_run_until(&world, 3 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    give_tree(&spec, through, 2);
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_DISTRIBUTING, 5 * NS_PER_S));
+    world.nodes[1].node->config.leaf = true;
+    run_until_over(0, "j", 15 * NS_PER_S);
+    assert_state(0, "j", JOB_FAILED);
+    assert_text(1, "j", "n1 relays nothing");
+    world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+    assert_clean();
+    world_end(&world);
+}
+
 /* n1 does not know n2, and so measures nothing; what n0 has learnt otherwise serves its jobs until it is too old. */
 static void node_job__request_tells_what_others_learnt(void **state)
 {
@@ -268,6 +289,7 @@ int main(void)
         cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
         cmocka_unit_test(node_job__request_tells_what_it_was_told),
         cmocka_unit_test(node_job__leaves_have_no_children),
+        cmocka_unit_test(node_job__leaves_refuse_children),
         cmocka_unit_test(node_job__request_tells_what_others_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

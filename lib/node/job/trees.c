@@ -107,6 +107,8 @@ bool trees_install(struct node *node, struct job *job, const struct control_tree
     for (uint8_t stripe = 0; stripe < job->part.fixed.stripes; stripe++)
         if (!install_tree(node, job, &trees[stripe], err))
             return false;
+    if (job->source == NULL && node->config.leaf && job->children.count > 0)
+        return err_set(err, "%s relays nothing (plan: relay: no in its node file)", node->config.name);
     return job->source != NULL || trees_fed(job) != 0 || err_set(err, "no tree leads to this node");
 }
 
