@@ -20,17 +20,18 @@ static void on_signal(int number)
 struct arguments {
     const char *ring, *offline;
     struct large_files large; /* rtt_ms: `offline` is a list of hosts */
-    bool json;
+    enum plan_form form;
 };
 
 static void print_help(FILE *stream)
 {
-    fputs("sluice-planner --ring PATH | --offline NET.yaml [--json]\n"
+    fputs("sluice-planner --ring PATH | --offline NET.yaml [--json | --dot | --svg]\n"
           "sluice-planner --offline HOSTS.csv --rtt RTT.csv [--avb AVB.csv] [--size BYTES] [--trees N] "
           "[--json]\n"
           "  -r, --ring PATH     serve the node whose control ring this is (control.ring of its file)\n"
           "  -o, --offline FILE  plan once from a net file (YAML or JSON) and print the plan\n"
           "  -j, --json          print it as one JSON object\n"
+          "      --dot, --svg    print it as a drawing, for Graphviz or as a picture\n"
           "Nets of up to 1000 hosts:\n"
           "      --rtt FILE      RTTs in ms, from\\to; FILE of --offline is then name,up_mbps,down_mbps,role "
           "with\n"
@@ -69,7 +70,13 @@ static bool take_option(int letter, struct arguments *arguments)
         arguments->offline = arguments->large.hosts = optarg;
         return true;
     case 'j':
-        arguments->json = true;
+        arguments->form = PLAN_FORM_JSON;
+        return true;
+    case 'd':
+        arguments->form = PLAN_FORM_DOT;
+        return true;
+    case 'g':
+        arguments->form = PLAN_FORM_SVG;
         return true;
     case 't':
         arguments->large.rtt_ms = optarg;
@@ -91,7 +98,8 @@ static bool check_arguments(const struct arguments *arguments, int left)
     const struct large_files *large = &arguments->large;
     bool of_large = large->avb_mbps != NULL || large->size_bytes != 0 || large->trees_max != 0;
     return left == 0 && (arguments->ring == NULL) != (arguments->offline == NULL) &&
-           (arguments->offline != NULL || (!arguments->json && large->rtt_ms == NULL)) &&
+           (arguments->offline != NULL || (arguments->form == PLAN_FORM_TEXT && large->rtt_ms == NULL)) &&
+           (large->rtt_ms == NULL || arguments->form <= PLAN_FORM_JSON) &&
            (large->rtt_ms != NULL || !of_large);
 }
 
@@ -108,7 +116,7 @@ static enum program_end run(const struct arguments *arguments)
     if (arguments->ring != NULL)
         catch_signals();
     enum program_end end = arguments->offline != NULL
-                               ? plan_offline(arguments->offline, arguments->json, &arena)
+                               ? plan_offline(arguments->offline, arguments->form, &arena)
                                : serve_ring(arguments->ring, &arena, &stop);
     free(memory);
     return end;
@@ -118,6 +126,7 @@ int main(int argc, char **argv)
 {
     static const struct option long_options[] = {
         {"ring", required_argument, NULL, 'r'},  {"offline", required_argument, NULL, 'o'},
+        {"dot", no_argument, NULL, 'd'},         {"svg", no_argument, NULL, 'g'},
         {"json", no_argument, NULL, 'j'},        {"rtt", required_argument, NULL, 't'},
         {"avb", required_argument, NULL, 'a'},   {"size", required_argument, NULL, 's'},
         {"trees", required_argument, NULL, 'k'}, {"version", no_argument, NULL, 'v'},
@@ -147,5 +156,5 @@ int main(int argc, char **argv)
         return run(&arguments);
     if (arguments.large.trees_max == 0)
         arguments.large.trees_max = AUTO_TREES_MAX;
-    return plan_large(&arguments.large, arguments.json);
+    return plan_large(&arguments.large, arguments.form == PLAN_FORM_JSON);
 }

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "conf/conf.h"
+#include "plan/picture.h"
 #include "planner/solve.h"
 #include "planner/why.h"
 
@@ -159,7 +161,26 @@ static void print_text(const struct outcome *outcome)
     print_why(outcome);
 }
 
-enum program_end plan_offline(const char *path, bool json, struct arena *arena)
+static void print(const struct outcome *outcome, enum plan_form form)
+{
+    static char picture[PICTURE_BYTES_MAX];
+    switch (form) {
+    case PLAN_FORM_TEXT:
+        print_text(outcome);
+        return;
+    case PLAN_FORM_JSON:
+        print_json(outcome);
+        return;
+    case PLAN_FORM_DOT:
+    case PLAN_FORM_SVG:
+        CHECK((form == PLAN_FORM_DOT ? picture_dot : picture_svg)(outcome->plan, outcome->request, picture,
+                                                                  sizeof(picture)));
+        printf("%s", picture);
+        return;
+    }
+}
+
+enum program_end plan_offline(const char *path, enum plan_form form, struct arena *arena)
 {
     static struct conf_errors errors;
     static struct plan_request request;
@@ -176,9 +197,6 @@ enum program_end plan_offline(const char *path, bool json, struct arena *arena)
     }
     struct outcome outcome = {&request, &plan, clock_us() - start_us};
     why_fill(&request, arena, &plan);
-    if (json)
-        print_json(&outcome);
-    else
-        print_text(&outcome);
+    print(&outcome, form);
     return fflush(stdout) == 0 ? PROGRAM_DONE : PROGRAM_USAGE;
 }

@@ -16,5 +16,7 @@ enum program_end {
  * when it was restarted. A second planner on the same ring waits as a standby. */
 enum program_end serve_ring(const char *path, struct arena *arena, const volatile sig_atomic_t *stop);
 
+enum plan_form { PLAN_FORM_TEXT = 0, PLAN_FORM_JSON, PLAN_FORM_DOT, PLAN_FORM_SVG };
+
 /* Plans once from a net file and prints the plan. */
-enum program_end plan_offline(const char *path, bool json, struct arena *arena);
+enum program_end plan_offline(const char *path, enum plan_form form, struct arena *arena);

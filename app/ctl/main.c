@@ -29,18 +29,19 @@ static void print_usage(FILE *stream)
 {
     static char commands[HELP_BYTES];
     command_help(COMMAND_AT_SLUICECTL, commands, sizeof(commands));
-    fprintf(stream,
-            "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
-            "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
-            "only\n"
-            "starts it. show plan --dot and --svg draw the plan of the newest job, and so does job plan "
-            "FILE, which sends\n"
-            "nothing (--dry-run is the same). A job with object: "
-            "{stream: \"-\"} sends the standard input.\n\n"
-            "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
-            "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
-            "4 the appliance refused, 130 detached\n",
-            commands);
+    fprintf(
+        stream,
+        "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
+        "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
+        "only\n"
+        "starts it. show plan --why explains the plan of the newest job, --dot and --svg draw it; so does "
+        "job plan\n"
+        "FILE, which sends nothing (--dry-run is the same). A job with object: "
+        "{stream: \"-\"} sends the standard input.\n\n"
+        "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
+        "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
+        "4 the appliance refused, 130 detached\n",
+        commands);
 }
 
 static int usage_error(const char *what, const char *word)
@@ -84,7 +85,7 @@ static int pass_on(const struct options *options, const struct command_words *wo
 /* "show plan --dot" is the same as "show dot"; so with every word about the plan. */
 static bool is_plan_option(const char *option)
 {
-    return strcmp(option, "--dot") == 0 || strcmp(option, "--svg") == 0;
+    return strcmp(option, "--why") == 0 || strcmp(option, "--dot") == 0 || strcmp(option, "--svg") == 0;
 }
 
 static int show(const struct options *options, const struct command_words *given)

@@ -39,6 +39,8 @@ enum ctl_type {
     SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
     SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
     SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \
+    SHOW(why, NODE,                                                                                          \
+         "why the plan of the newest job is as it is: what holds it, what each metric would give")           \
     SHOW(dot, NODE, "the plan of the newest job as a drawing for Graphviz")                                  \
     SHOW(svg, NODE, "the plan of the newest job as a picture")                                               \
     SHOW(manifest, NODE, "what every site got of a job: size, hash, time, path")                             \

@@ -6,7 +6,6 @@
 #include "node/node.h"
 #include "node/role/manifest.h"
 #include "node/top.h"
-#include "plan/picture.h"
 
 /* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
 static bool wants_all(const struct report *report)
@@ -209,36 +208,6 @@ static void show_counters(const struct node *node, struct report *report)
     report_object_end(report);
 }
 
-/* The job named, else the newest, of those that are planned here; NULL: none. */
-static const struct source *planned_source(const struct node *node, const char *only)
-{
-    const struct job *found = NULL;
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
-        const struct job *job = &node->jobs[slot];
-        if (!job_is_known(job) || job->source == NULL || job->source->plan.tree_count == 0)
-            continue;
-        if (only[0] != '\0' ? strcmp(only, job->source->spec.name) == 0
-                            : found == NULL || job->created_ns > found->created_ns)
-            found = job;
-    }
-    return found == NULL ? NULL : found->source;
-}
-
-static bool show_picture(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply)
-{
-    const struct source *source = planned_source(node, msg->body.show.job);
-    if (msg->body.show.form == REPORT_JSON)
-        return err_set(&reply->err, "a picture is no JSON: 'show plan' is");
-    if (source == NULL)
-        return err_set(&reply->err, "no job is planned here");
-    bool (*draw)(const struct plan *, const struct plan_request *, char *, size_t) =
-        msg->body.show.what == CTL_SHOW_dot ? picture_dot : picture_svg;
-    if (!draw(&source->plan, &source->request, reply->text, reply->room))
-        return err_set(&reply->err, "the picture is longer than %zu bytes", reply->room);
-    reply->length = strlen(reply->text);
-    return true;
-}
-
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     struct report report;
@@ -264,9 +233,10 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
     case CTL_SHOW_counters:
         show_counters(node, &report);
         break;
+    case CTL_SHOW_why:
     case CTL_SHOW_dot:
     case CTL_SHOW_svg:
-        return show_picture(node, msg, reply);
+        return show_plan_of(node, msg, reply);
         CTL_CASES_OF_PROGRAM
     case CTL_SHOW_COUNT:
         return err_set(&reply->err, "'show %s' is answered by the program, not by the node",

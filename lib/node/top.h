@@ -26,3 +26,5 @@ void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
 /* show.c: answers a `show`; false with reply->err. */
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
                  uint64_t now_ns);
+/* show_plan.c: the words about the plan of one job; false with reply->err. */
+bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply);

@@ -104,7 +104,7 @@ class Sluicectl(unittest.TestCase):
 
     def test_plan(self):
         shown = {"ok": True, "text": "a\n└── b"}
-        for option, word in ((None, "plan"), ("--dry-run", "plan"), ("--svg", "svg")):
+        for option, word in ((None, "plan"), ("--dry-run", "plan"), ("--svg", "svg"), ("--why", "why")):
             self.serve(ACCEPTED, jobs(job("planning", [], 1)), jobs(job("done", [site("b", "pending")], 2)), shown)
             words = ["job", "plan", self.file] + ([option] if option else [])
             self.assertEqual(self.expect(0, *words).stdout, "a\n└── b\n")

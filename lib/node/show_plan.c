@@ -1,0 +1,99 @@
+/* The plan of one job: why it is as it is, and as a picture. */
+#include <string.h>
+
+#include "node/role/source.h"
+#include "node/top.h"
+#include "plan/picture.h"
+
+/* The job named, else the newest, of those that are planned here; NULL: none. */
+static const struct source *planned_source(const struct node *node, const char *only)
+{
+    const struct job *found = NULL;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *job = &node->jobs[slot];
+        if (!job_is_known(job) || job->source == NULL || job->source->plan.tree_count == 0)
+            continue;
+        if (only[0] != '\0' ? strcmp(only, job->source->spec.name) == 0
+                            : found == NULL || job->created_ns > found->created_ns)
+            found = job;
+    }
+    return found == NULL ? NULL : found->source;
+}
+
+static void report_limit(struct report *report, const char *name, const struct plan_limit *limit,
+                         const struct plan_request *request)
+{
+    char text[160];
+    bool known = plan_limit_text(limit, request, text, sizeof(text));
+    report_text(report, name, known ? text : "");
+}
+
+static void report_metrics(struct report *report, const struct source *source)
+{
+    report_table(report, "one_tree_by");
+    for (uint16_t index = 0; index < source->plan.why.metric_count; index++) {
+        const struct plan_why_metric *metric = &source->plan.why.metrics[index];
+        report_row(report);
+        report_text(report, "metric", word_of(plan_metric_words, metric->metric));
+        report_u64(report, "rate_bps", metric->rate_bps);
+        report_fixed(report, "delay_ms", metric->delay_us, 3);
+        report_fixed(report, "time_s", metric->time_us, 6);
+        report_limit(report, "held_by", &metric->limit, &source->request);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static void report_limits(struct report *report, const struct source *source)
+{
+    report_table(report, "limits");
+    for (uint16_t index = 0; index < source->plan.why.limit_count; index++) {
+        const struct plan_why_limit *limit = &source->plan.why.limits[index];
+        report_row(report);
+        report_limit(report, "limit", &limit->limit, &source->request);
+        report_fixed(report, "gain_percent", limit->gain_ppm, 4);
+        report_u64(report, "raised_to", limit->raised);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+static bool show_why(const struct source *source, enum report_form form, struct ctl_reply *reply)
+{
+    struct report report;
+    report_begin(&report, form, reply->text, reply->room);
+    report_text(&report, "job", source->spec.name);
+    report_text(&report, "metric", word_of(plan_metric_words, source->request.metric));
+    report_u64(&report, "trees", source->plan.tree_count);
+    report_u64(&report, "rate_bps", source->plan.rate_bps);
+    report_u64(&report, "bound_bps", source->plan.bound_bps);
+    report_fixed(&report, "delay_ms", source->plan.delay_us, 3);
+    report_limits(&report, source);
+    report_metrics(&report, source);
+    if (!report_end(&report))
+        return err_set(&reply->err, "the answer is longer than %zu bytes", reply->room);
+    reply->length = report.length;
+    return true;
+}
+
+static bool show_picture(const struct source *source, const struct ctl_msg *msg, struct ctl_reply *reply)
+{
+    bool (*draw)(const struct plan *, const struct plan_request *, char *, size_t) =
+        msg->body.show.what == CTL_SHOW_dot ? picture_dot : picture_svg;
+    if (msg->body.show.form == REPORT_JSON)
+        return err_set(&reply->err, "a picture is no JSON: 'show plan' is");
+    if (!draw(&source->plan, &source->request, reply->text, reply->room))
+        return err_set(&reply->err, "the picture is longer than %zu bytes", reply->room);
+    reply->length = strlen(reply->text);
+    return true;
+}
+
+bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply)
+{
+    const struct source *source = planned_source(node, msg->body.show.job);
+    if (source == NULL)
+        return err_set(&reply->err, "no job is planned here");
+    if (msg->body.show.what == CTL_SHOW_why)
+        return show_why(source, msg->body.show.form, reply);
+    return show_picture(source, msg, reply);
+}
