@@ -348,11 +348,11 @@ static void add_message(struct script *script, uint32_t number, enum control_kin
     step_add(script, STEP_FROM_PEER, 3, out, wire_message_encode(out, &header, &fixed, body));
 }
 
-static void add_data(struct script *script, uint32_t number, uint64_t symbol, size_t bytes)
+static void add_data(struct script *script, uint32_t number, uint64_t symbol, uint8_t stripe, size_t bytes)
 {
     uint8_t out[WIRE_DATA_HEADER_MAX + 1400] = {0};
     struct wire_header header = header_of(WIRE_DATA, number);
-    struct wire_data data = {.job = 5, .content = wire_content(symbol, 1, 0, 1)};
+    struct wire_data data = {.job = 5, .content = wire_content(symbol, 1, stripe, 1)};
     size_t head = wire_data_encode(out, &header, &data, NULL);
     memset(out + head, 0x5a, bytes);
     step_add(script, STEP_FROM_PEER, 2, out, head + bytes);
@@ -367,8 +367,9 @@ static void seed_emit(struct seeds *seeds, const char *name, const struct script
     seeds->emit(seeds, name, script->bytes, script->length);
 }
 
-/* The node as a site: part, hashes, start, all symbols of a file of 3000 bytes, close. */
-static void seed_site(struct seeds *seeds)
+/* The node as a site: part, trees, hashes, start, all symbols of a file of 3000 bytes, close. Of two trees the second
+ * brings the second block; then blocks are one symbol. */
+static void seed_site(struct seeds *seeds, const char *name, uint8_t stripes)
 {
     static struct script script;
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
@@ -379,29 +380,31 @@ static void seed_site(struct seeds *seeds)
                                           .job_name = {"j"},
                                           .size_bytes = 3000,
                                           .symbol_bytes = 1024,
-                                          .block_symbols = 1024,
+                                          .block_symbols = stripes == 1 ? 1024 : 1,
                                           .hash = PART_HASH_SHA256,
                                           .keep = 1,
-                                          .stripes = 1},
+                                          .stripes = stripes},
                                 .file = "f"};
     struct control_tree tree = {.fixed = {.job = 5, .epoch = 1, .weight = 1, .parent = {"n1"}}};
-    struct control_hashes hashes = {.fixed = {.job = 5, .count = 1}};
+    struct control_hashes hashes = {.fixed = {.job = 5, .count = stripes == 1 ? 1 : 3}};
     struct wire_start start = {.job = 5, .epoch = 1};
     struct control_close_job close_job = {.fixed = {.job = 5}};
-    memset(hashes.hashes[0].bytes, 0x5a, WIRE_HASH_BYTES);
+    memset(hashes.hashes, 0x5a, sizeof(hashes.hashes));
     script.length = 0;
     add_hello(&script);
     add_hello(&script);
     add_message(&script, 0, CONTROL_PART, body, control_part_encode(body, &part));
-    add_message(&script, 1, CONTROL_TREE, body, control_tree_encode(body, &tree));
-    add_message(&script, 2, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
-    add_message(&script, 3, CONTROL_START, body, control_start_encode(body, &start));
-    add_data(&script, 0, 0, 1024);
-    add_data(&script, 2, 2, 3000 - 2 * 1024);
-    add_data(&script, 3, 1, 1024);
-    add_message(&script, 4, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
+    uint32_t number = 1;
+    for (tree.fixed.stripe = 0; tree.fixed.stripe < stripes; tree.fixed.stripe++)
+        add_message(&script, number++, CONTROL_TREE, body, control_tree_encode(body, &tree));
+    add_message(&script, number++, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
+    add_message(&script, number++, CONTROL_START, body, control_start_encode(body, &start));
+    add_data(&script, 0, 0, 0, 1024);
+    add_data(&script, 2, 2, 0, 3000 - 2 * 1024);
+    add_data(&script, 3, 1, stripes - 1, 1024);
+    add_message(&script, number, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
     step_add(&script, STEP_RAW, 200, NULL, 0);
-    seed_emit(seeds, "site", &script);
+    seed_emit(seeds, name, &script);
 }
 
 /* The node as a source: job, measurement, plan, confirmation, status. */
@@ -451,6 +454,7 @@ static void seed_source(struct seeds *seeds)
 
 void fuzz_seeds(struct seeds *seeds)
 {
-    seed_site(seeds);
+    seed_site(seeds, "site", 1);
+    seed_site(seeds, "site_of_two_trees", 2);
     seed_source(seeds);
 }

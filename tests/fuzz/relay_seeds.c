@@ -571,7 +571,7 @@ static void seed_forged(struct seeds *seeds)
 
 void fuzz_seeds(struct seeds *seeds)
 {
-    seeds->changes = 100;
+    seeds->changes = 85;
     seed_file(seeds);
     seed_relay_only(seeds);
     seed_directory(seeds);
