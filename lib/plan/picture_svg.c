@@ -16,7 +16,7 @@ struct panel {
     const struct plan_request *request;
     const struct load *load;
     uint16_t tree;
-    unsigned left;                   /* where it begins on the page */
+    unsigned top;                    /* where it begins on the page */
     uint16_t depth[PLAN_NODES_MAX];  /* edges from the source */
     unsigned middle[PLAN_NODES_MAX]; /* of its box, from the top of the rows */
     unsigned rows, columns;
@@ -40,12 +40,12 @@ static void place_below(struct panel *panel, uint16_t node, uint16_t depth)
 
 static unsigned box_left(const struct panel *panel, uint16_t node)
 {
-    return panel->left + panel->depth[node] * COLUMN_WIDTH;
+    return MARGIN + panel->depth[node] * COLUMN_WIDTH;
 }
 
 static unsigned box_middle(const struct panel *panel, uint16_t node)
 {
-    return HEAD_HEIGHT + panel->middle[node];
+    return panel->top + HEAD_HEIGHT + panel->middle[node];
 }
 
 static void add_box(struct sheet *sheet, const struct panel *panel, uint16_t node)
@@ -81,8 +81,8 @@ static void add_edge(struct sheet *sheet, const struct panel *panel, struct plan
 static void add_panel(struct sheet *sheet, const struct panel *panel)
 {
     const struct plan_tree *tree = &panel->plan->trees[panel->tree];
-    sheet_add(sheet, "<text x=\"%u\" y=\"%d\" class=\"head\">tree %u of %u: %u.%u %% of the blocks</text>\n",
-              panel->left, MARGIN + 10, panel->tree + 1u, panel->plan->tree_count, tree->weight_ppm / 10000,
+    sheet_add(sheet, "<text x=\"%d\" y=\"%u\" class=\"head\">tree %u of %u: %u.%u %% of the blocks</text>\n",
+              MARGIN, panel->top + 30, panel->tree + 1u, panel->plan->tree_count, tree->weight_ppm / 10000,
               tree->weight_ppm / 1000 % 10);
     for (uint16_t edge = 0; edge < tree->edge_count; edge++)
         add_edge(sheet, panel, tree->edges[edge]);
@@ -109,25 +109,24 @@ bool picture_svg(const struct plan *plan, const struct plan_request *request, ch
     struct sheet sheet = {.text = text, .room = room};
     struct load load;
     struct panel panels[PLAN_TREES_MAX];
-    unsigned width = MARGIN, rows = 0;
+    unsigned width = 620, top = 0;
     load_init(&load, plan, request);
     for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
         struct panel *panel = &panels[tree];
-        *panel = (struct panel){.plan = plan, .request = request, .load = &load, .tree = tree, .left = width};
+        *panel = (struct panel){.plan = plan, .request = request, .load = &load, .tree = tree, .top = top};
         place_below(panel, plan->source, 0);
-        width += (panel->columns - 1) * COLUMN_WIDTH + BOX_WIDTH + 3 * MARGIN;
-        rows = MAX(rows, panel->rows);
+        width = MAX(width, (panel->columns - 1) * COLUMN_WIDTH + BOX_WIDTH + 2 * MARGIN);
+        top += HEAD_HEIGHT + panel->rows * ROW_HEIGHT;
     }
-    unsigned foot = HEAD_HEIGHT + rows * ROW_HEIGHT;
     sheet_add(
         &sheet,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" "
         "font-size=\"13\">\n<style>.small{font-size:10px;fill:#333}.full{fill:#c00;font-weight:bold}"
         ".head{font-weight:bold}.edge{fill:none;stroke:#888;stroke-width:1.5}.tight{stroke:#c00;"
         "stroke-width:3}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fafafa\"/>\n",
-        MAX(width, 620u), foot + 50);
+        width, top + 50);
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
         add_panel(&sheet, &panels[tree]);
-    add_foot(&sheet, plan, foot);
+    add_foot(&sheet, plan, top);
     return !sheet.full;
 }
