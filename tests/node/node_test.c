@@ -382,6 +382,51 @@ static void node_job__skipping_site_is_sent_nothing(void **state)
     world_end(&world);
 }
 
+static void rule(struct job_spec *spec, enum plan_rule what, const char *from, const char *to)
+{
+    struct job_rule *added = &spec->rules[spec->rule_count++];
+    added->rule = (uint8_t)what;
+    snprintf(added->edge[0], NAME_BYTES, "%s", from);
+    snprintf(added->edge[1], NAME_BYTES, "%s", to);
+}
+
+/* What the job says of nodes and edges reaches the plan, and of a site that was left out it says nothing. */
+static void node_job__rules_of_the_operator(void **state)
+{
+    (void)state;
+    static const struct {
+        bool killed;
+        const char *leaf;
+        int parents[4];
+        const char *text;
+    } rows[] = {
+        {false, "n1", {-1, 0, 3, 0}, ""},
+        {true, "n1", {-1, 0, 0, -1}, "n3 does not answer"}, /* n2 hung on it */
+        {false, "n9", {-1, -1, -1, -1}, "plan.leaf: n9 takes no part in the job"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        start_all(4, 20 + row);
+        if (rows[row].killed)
+            world_kill(&world, 3);
+        world.source_bytes = 1000000;
+        struct job_spec spec = world_job(&world, "j");
+        struct err err;
+        rule(&spec, PLAN_RULE_PINNED, "n3", "n2");
+        rule(&spec, PLAN_RULE_FORBIDDEN, "n1", "n3");
+        spec.leaf_count = 1;
+        snprintf(spec.leaves[0], NAME_BYTES, "%s", rows[row].leaf);
+        spec.trees = 4; /* more than a node can send */
+        assert_true(world_run_job(&world, &spec, &err));
+        struct node_job_view *view = world_finish_job(&world, 60 * NS_PER_S);
+        assert_int_equal(view->state, rows[row].text[0] == '\0' ? JOB_DONE : JOB_FAILED);
+        if (strstr(view->text, rows[row].text) == NULL)
+            fail_msg("expected \"%s\", got \"%s\"", rows[row].text, view->text);
+        for (uint16_t node = 1; node < view->request.node_count && view->plan.tree_count > 0; node++)
+            assert_int_equal(plan_parent(&view->plan.trees[0], node), rows[row].parents[node]);
+        world_end(&world);
+    }
+}
+
 static void node_job__killed_site_fails_alone(void **state)
 {
     (void)state;
@@ -554,6 +599,7 @@ int main(void)
         cmocka_unit_test(node_job__failing_disk_leaves_the_others),
         cmocka_unit_test(node_job__bad_block_is_fetched_again),
         cmocka_unit_test(node_job__skipping_site_is_sent_nothing),
+        cmocka_unit_test(node_job__rules_of_the_operator),
         cmocka_unit_test(node_job__killed_site_fails_alone),
         cmocka_unit_test(node_job__restarted_site_is_noticed),
         cmocka_unit_test(node_job__cancel_removes_the_parts),
