@@ -421,8 +421,8 @@ static void node_job__rules_of_the_operator(void **state)
         assert_int_equal(view->state, rows[row].text[0] == '\0' ? JOB_DONE : JOB_FAILED);
         if (strstr(view->text, rows[row].text) == NULL)
             fail_msg("expected \"%s\", got \"%s\"", rows[row].text, view->text);
-        for (uint16_t node = 1; node < view->request.node_count && view->plan.tree_count > 0; node++)
-            assert_int_equal(plan_parent(&view->plan.trees[0], node), rows[row].parents[node]);
+        for (uint16_t node = 1; node < view->request->node_count && view->plan->tree_count > 0; node++)
+            assert_int_equal(plan_parent(&view->plan->trees[0], node), rows[row].parents[node]);
         world_end(&world);
     }
 }

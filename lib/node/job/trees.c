@@ -62,14 +62,14 @@ static void add_child(struct job_children *children, uint8_t stripe, uint16_t pe
 static bool install_parent(const struct node *node, struct job *job, const struct control_tree *tree,
                            struct err *err)
 {
-    uint16_t *parent = &job->trees.parent[tree->fixed.stripe];
     const char *name = tree->fixed.parent.text;
-    *parent = PEER_NONE;
     if (job->source != NULL || (name[0] == '\0' && !job->part.fixed.keep && tree->fixed.child_count == 0))
         return true;
-    *parent = peer_find(node, name);
-    return *parent < node->peer_count ||
-           err_set(err, "parent '%s' is no peer of %s", name, node->config.name);
+    uint16_t parent = peer_find(node, name);
+    if (parent >= node->peer_count)
+        return err_set(err, "parent '%s' is no peer of %s", name, node->config.name);
+    job->trees.parent[tree->fixed.stripe] = parent;
+    return true;
 }
 
 static bool install_tree(struct node *node, struct job *job, const struct control_tree *tree, struct err *err)
@@ -102,6 +102,8 @@ bool trees_install(struct node *node, struct job *job, const struct control_tree
 {
     job->children.count = 0;
     memset(job->children.of_peer, CHILD_NONE, sizeof(job->children.of_peer));
+    for (uint8_t stripe = 0; stripe < STRIPES_MAX; stripe++)
+        job->trees.parent[stripe] = PEER_NONE; /* also of what is refused halfway */
     if (!install_schedule(job, trees, err))
         return false;
     for (uint8_t stripe = 0; stripe < job->part.fixed.stripes; stripe++)
