@@ -4,7 +4,8 @@
 #include "base/units.h"
 #include "store/slots.h"
 
-#define STRIPE_SLOTS_KEPT 2u /* for each stripe: one that is filled while another is sent on */
+#define STRIPE_SLOTS_KEPT 2u /* for each stripe: one that is filled while another is sent on … */
+#define STRIPE_SHARE      4u /* … if that is a quarter at most of what may still be kept: else one */
 
 /* First fit over the pool: a run may start where it starts or where another one ends. Returns pool_blocks
  * when no gap is wide enough. */
@@ -126,7 +127,8 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
         return true;
     /* Half of what there is may be kept, by all jobs together. */
     uint32_t room = store->slot_count / 2 - MIN(store->slot_count / 2, store->kept_slots);
-    uint32_t kept = object->source ? 0 : MIN(STRIPE_SLOTS_KEPT, room / schedule->count);
+    uint32_t least = room >= schedule->count, share = room / STRIPE_SHARE / schedule->count;
+    uint32_t kept = object->source ? 0 : MIN(STRIPE_SLOTS_KEPT, MAX(share, least));
     if (!object->source && kept == 0)
         return err_set(err, "symbol buffer: %" PRIu32 " slots of 1 MiB are too few for another %u stripes",
                        store->slot_count, schedule->count);

@@ -89,19 +89,19 @@ static void object_stripe__children_are_fed_theirs(void **state)
     }
 }
 
-/* Blocks of one stripe that no child takes leave room for the other: 8 slots, of which 2 are kept for each. */
+/* Blocks of one stripe that no child takes leave room for the other: 32 slots, of which 2 are kept for each. */
 static void object_stripe__keeps_slots_for_each(void **state)
 {
     (void)state;
     struct fixture fixture;
     uint64_t completed, taken = 0;
-    fixture_open(&fixture, 8, 256, 2);
+    fixture_open(&fixture, 32, 256, 2);
     const uint8_t stripes[] = {3};
     struct object *object = open_striped(&fixture, 60, false, true, stripes, 1);
     for (uint64_t block = 0; block < 60; block++)
         if (block % 3 != 1)
             taken += put_run(object, block * SYMBOLS, 1, &completed) == PUT_STORED;
-    assert_int_equal(taken, 6);
+    assert_int_equal(taken, 30);
     /* Who does not travel in stripes leaves them free as well. */
     struct object *other = open_object(&fixture, geometry_of(9 * BLOCK, SYMBOL, SYMBOLS), false, true, 0);
     assert_int_equal(put_run(other, 0, 1, &completed), PUT_NO_SLOT);
@@ -117,7 +117,7 @@ static void object_stripe__keeps_slots_for_each(void **state)
     fixture_close(&fixture);
 }
 
-/* Half of all slots may be kept; one for each stripe is the least. */
+/* Half of all slots may be kept; one for each stripe is the least, two where that is a quarter of what is left. */
 static void object_stripe__needs_slots(void **state)
 {
     (void)state;
@@ -125,7 +125,8 @@ static void object_stripe__needs_slots(void **state)
         uint32_t slots;
         uint8_t stripes;
         uint32_t kept; /* 0: refused */
-    } cases[] = {{4, 2, 1}, {4, 3, 0}, {8, 2, 2}, {8, 4, 1}, {8, 5, 0}, {64, 8, 2}};
+    } cases[] = {{4, 2, 1},  {4, 3, 0},  {8, 2, 1},  {8, 4, 1},  {8, 5, 0},
+                 {31, 2, 1}, {32, 2, 2}, {64, 4, 2}, {64, 5, 1}, {128, 8, 2}};
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
         const uint8_t weights[STRIPES_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
         struct fixture fixture;
@@ -143,7 +144,27 @@ static void object_stripe__needs_slots(void **state)
     }
 }
 
-/* Two parents of one object, 16 slots: 2 kept for each stripe, a quarter of all as the share of each parent. What
+/* One job does not keep so much that the next finds nothing: 22 slots are enough for three of three stripes each. */
+static void object_stripe__leaves_slots_for_more(void **state)
+{
+    (void)state;
+    const uint8_t weights[] = {1, 1, 1};
+    struct object *objects[4];
+    struct stripe_schedule schedule;
+    struct fixture fixture;
+    struct err err;
+    fixture_open(&fixture, 22, 256, 4);
+    assert_true(stripe_schedule_init(&schedule, weights, 3));
+    for (uint32_t job = 0; job < 4; job++) {
+        objects[job] = open_object(&fixture, geometry_of(9 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+        assert_int_equal(object_stripe(objects[job], &schedule, NULL, &err), job < 3);
+    }
+    for (uint32_t job = 0; job < 4; job++)
+        object_close(objects[job]);
+    fixture_close(&fixture);
+}
+
+/* Two parents of one object, 16 slots: one kept for each stripe, a quarter of all as the share of each parent. What
  * the first stripe takes leaves the second its share; once both are full what is kept is left to each. */
 static void object_stripe__parents_share(void **state)
 {
@@ -189,7 +210,7 @@ static void object_stripe__one_parent_has_what_is_kept(void **state)
         if (block % 3 != 1)
             put_run(object, block * SYMBOLS, 1, &completed);
     assert_int_equal(object_full_stripes(object), 1);
-    assert_int_equal(store_room(&fixture.store, 0), 2);
+    assert_int_equal(store_room(&fixture.store, 0), 1);
     assert_int_equal(store_room(&fixture.store, 7), 0);
     object_close(object);
     fixture_close(&fixture);
@@ -270,6 +291,7 @@ int main(void)
         cmocka_unit_test(object_stripe__children_are_fed_theirs),
         cmocka_unit_test(object_stripe__keeps_slots_for_each),
         cmocka_unit_test(object_stripe__needs_slots),
+        cmocka_unit_test(object_stripe__leaves_slots_for_more),
         cmocka_unit_test(object_stripe__parents_share),
         cmocka_unit_test(object_stripe__one_parent_has_what_is_kept),
         cmocka_unit_test(feed_peek_past__passes_over_held_stripes),
