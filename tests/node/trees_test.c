@@ -69,6 +69,36 @@ static void assert_orderly(void)
     }
 }
 
+static uint64_t newest[WORLD_NODES_MAX][WORLD_NODES_MAX][STRIPES_MAX];
+static uint64_t backwards;
+
+static void watch_order(uint16_t from, uint16_t to, uint64_t content)
+{
+    uint64_t *last = &newest[from][to][wire_content_stripe(content)];
+    uint64_t end = wire_content_symbol(content) + wire_content_count(content);
+    backwards += end <= *last;
+    *last = end;
+}
+
+/* Where nothing is lost a stripe leaves every node in the order in which it came, which is the source's. */
+static void job_trees__forwards_in_order(void **state)
+{
+    (void)state;
+    static const struct world_forest *const forests[] = {&crossed, &rings, &weighted};
+    for (size_t row = 0; row < sizeof(forests) / sizeof(forests[0]); row++) {
+        memset(newest, 0, sizeof(newest));
+        backwards = 0;
+        begin(forests[row], (uint16_t)(forests[row]->trees[0].edge_count + 1), 20000000, row + 1);
+        world.on_data = watch_order;
+        run();
+        run_until_over(0, "j", 60 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        assert_int_equal(backwards, 0);
+        assert_int_not_equal(newest[0][1][0], 0);
+        world_end(&world);
+    }
+}
+
 static void job_trees__brings_it_to_all(void **state)
 {
     (void)state;
@@ -378,6 +408,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(job_trees__brings_it_to_all),
+        cmocka_unit_test(job_trees__forwards_in_order),
         cmocka_unit_test(job_trees__small_memories_go_on),
         cmocka_unit_test(job_trees__one_does_not_stand_before_the_other),
         cmocka_unit_test(job_trees__bad_blocks_come_again),

@@ -110,9 +110,16 @@ static uint64_t clock_ns(const struct world *world, const struct world_node *nod
     return world->now_ns + node->clock_ahead_ns;
 }
 
+static void show_data(const struct world *world, uint16_t from, uint16_t to, const struct tx_packet *packet)
+{
+    if (world->on_data != NULL && packet->cookie != TX_COOKIE_NONE)
+        world->on_data(from, to, load_be64(packet->head + WIRE_HEADER_BYTES + 2 * sizeof(uint32_t)));
+}
+
 static void carry(struct world *world, uint16_t from, const struct tx_packet *packet)
 {
     uint16_t to = (uint16_t)(packet->to.ip[3] - 1);
+    show_data(world, from, to, packet);
     uint32_t length = packet->head_bytes + packet->body_bytes;
     world->class_packets[from][packet->traffic_class]++;
     uint32_t ip_bytes = length + address_overhead_bytes(packet->to.family);

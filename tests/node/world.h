@@ -85,6 +85,8 @@ struct world {
     const struct world_forest
         *forest; /* what planners answer while all its nodes take part; NULL: one tree */
     uint64_t packets_lost;
+    /* Sees each DATA packet that leaves; NULL: nobody looks. */
+    void (*on_data)(uint16_t from, uint16_t to, uint64_t content);
     uint64_t class_packets[WORLD_NODES_MAX][256]; /* sent by a node, per traffic class */
     struct rng rng;
     uint64_t source_bytes; /* length of every source file */
