@@ -151,15 +151,34 @@ static void report_sites(struct report *report, const struct node_job_view *view
     report_table_end(report);
 }
 
+/* One below the other, as far as there is room. */
+static void draw_trees(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
+{
+    size_t length = 0;
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
+        size_t before = length;
+        if (plan->tree_count > 1)
+            length += (size_t)snprintf(text + length, room - length,
+                                       "%stree %u of %u, %u.%u %% of the blocks\n", tree > 0 ? "\n\n" : "",
+                                       tree + 1u, plan->tree_count, plan->trees[tree].weight_ppm / 10000,
+                                       plan->trees[tree].weight_ppm / 1000 % 10);
+        if (length >= room || !plan_draw(&plan->trees[tree], request->nodes, request->node_count,
+                                         request->source, text + length, room - length)) {
+            text[before] = '\0';
+            return;
+        }
+        length += strlen(text + length);
+    }
+}
+
 static void report_tree(struct report *report, const struct node_job_view *view)
 {
     char text[8192] = "";
-    if (view->plan->tree_count > 0)
-        plan_draw(&view->plan->trees[0], view->request->nodes, view->request->node_count,
-                  view->request->source, text, sizeof(text));
+    draw_trees(view->plan, view->request, text, sizeof(text));
     report_text(report, "tree", text);
     report_object(report, "plan");
     report_u64(report, "epoch", view->plan->epoch);
+    report_u64(report, "trees", view->plan->tree_count);
     report_u64(report, "rate_bps", view->plan->rate_bps);
     report_u64(report, "bound_bps", view->plan->bound_bps);
     report_u64(report, "delay_us", view->plan->delay_us);

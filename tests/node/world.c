@@ -242,6 +242,19 @@ static void plan_forest(const struct world *world, struct world_node *node,
     job_find(node->node, plan->job)->source->request.trees_max = PLAN_TREES_MAX;
 }
 
+/* Of all worlds: plans are made one after the other. */
+static struct arena *planner_arena(void)
+{
+    static struct arena arena;
+    static void *memory;
+    if (memory == NULL) {
+        memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+        CHECK(memory != NULL);
+        arena_init(&arena, memory, solve_bytes());
+    }
+    return &arena;
+}
+
 static bool drain_planner(struct world *world, struct world_node *node)
 {
     static struct ctl_msg request, answer;
@@ -256,7 +269,7 @@ static bool drain_planner(struct world *world, struct world_node *node)
         char text[16];
         struct ctl_reply reply = {.text = text, .room = sizeof(text)};
         answer = (struct ctl_msg){.type = CTL_PLAN, .correlation = request.correlation};
-        if (!solve(&request.body.plan_request, NULL, &answer.body.plan, &err)) {
+        if (!solve(&request.body.plan_request, planner_arena(), &answer.body.plan, &err)) {
             answer.type = CTL_PLAN_FAILED;
             answer.body.plan_failed.job = request.body.plan_request.job;
             answer.body.plan_failed.epoch = request.body.plan_request.epoch;

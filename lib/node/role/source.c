@@ -9,42 +9,22 @@
 #include "node/role/controls.h"
 #include "node/role/manifest.h"
 
-static bool add_site(struct node *node, struct job *job, const char *name, bool receiver, struct err *err)
-{
-    uint16_t peer = peer_find(node, name);
-    if (peer == PEER_SELF)
-        return true;
-    if (peer == PEER_NONE)
-        return err_set(err, "job '%s': '%s' is no peer of %s", job->source->spec.name, name,
-                       node->config.name);
-    if (source_site(job, peer) != NULL)
-        return true;
-    if (job->source->site_count == PLAN_NODES_MAX - 1)
-        return err_set(err, "job '%s': more than %d sites", job->source->spec.name, PLAN_NODES_MAX - 1);
-    struct site *site = &job->source->sites[job->source->site_count++];
-    name_copy(site->name, sizeof(site->name), name);
-    site->peer = peer;
-    site->receiver = receiver;
-    site->included = true;
-    return true;
-}
-
 static bool add_sites(struct node *node, struct job *job, struct err *err)
 {
     const struct job_spec *spec = &job->source->spec;
     for (uint16_t index = 0; spec->to_all && index < node->peer_count; index++)
-        if (!add_site(node, job, node->config.peers[index].name, true, err))
+        if (!source_add_site(node, job, node->config.peers[index].name, true, err))
             return false;
     for (uint16_t index = 0; !spec->to_all && index < spec->receiver_count; index++)
-        if (!add_site(node, job, spec->receivers[index], true, err))
+        if (!source_add_site(node, job, spec->receivers[index], true, err))
             return false;
     if (job->source->site_count == 0)
         return err_set(err, "job '%s': no receivers", spec->name);
     for (uint16_t index = 0; spec->metric == PLAN_METRIC_GIVEN && index < spec->given_count; index++)
-        if (!add_site(node, job, spec->given[index][0], false, err) ||
-            !add_site(node, job, spec->given[index][1], false, err))
+        if (!source_add_site(node, job, spec->given[index][0], false, err) ||
+            !source_add_site(node, job, spec->given[index][1], false, err))
             return false;
-    return true;
+    return source_add_relays(node, job, err);
 }
 
 static bool check_spec(struct node *node, const struct job_spec *spec, struct err *err)
@@ -137,6 +117,9 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
 {
     struct site *site = source_site(job, peer);
     if (site == NULL || !restarted || phase_ends(job->phase) || job->phase == PHASE_ACCEPTED)
+        return;
+    bool unplanned = job->phase == PHASE_MEASURING || !site->included;
+    if (!phase_runs(job->phase) && unplanned && source_drop_relay(job, site, "it restarted"))
         return;
     if (!phase_runs(job->phase)) {
         source_site_ended(site, SITE_FAILED, "restarted", now_ns);

@@ -27,7 +27,8 @@ struct site_limits {
 struct site {
     char name[NAME_BYTES];
     uint16_t peer;
-    bool receiver; /* else it only relays, on a given tree */
+    bool receiver; /* else it only relays */
+    bool optional; /* it may relay (relays: in the job), and nobody minds if it does not */
     bool included; /* still part of the plan */
     bool asked;    /* MEASURE was sent */
     bool measured;
@@ -75,6 +76,8 @@ struct source {
 
 /* ---- source_end.c: the sites, and the end of a job ---- */
 struct site *source_site(struct job *job, uint16_t peer); /* NULL: none of its sites */
+/* One more site, unless it is there or the source itself. False: err; it is no peer, or one too many. */
+bool source_add_site(struct node *node, struct job *job, const char *name, bool receiver, struct err *err);
 void source_site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns);
 /* The job running here under that name; NULL: none. */
 struct job *source_by_name(struct node *node, const char *name);
@@ -89,6 +92,16 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
 /* The job fails as a whole; nothing happens to one that has ended. */
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- source_relays.c: who relays without wanting the object ---- */
+/* The job's `relays`, after its receivers. False: err names who is no peer. */
+bool source_add_relays(struct node *node, struct job *job, struct err *err);
+/* While measuring: those that are silent are planned without, and the job's note says so. */
+void source_drop_silent_relays(const struct node *node, struct job *job);
+/* Of the plan that has come: those that it does not use are told nothing. */
+void source_drop_idle_relays(struct job *job);
+/* A site that only may relay has failed before the job runs: true, and it is planned without. */
+bool source_drop_relay(struct job *job, struct site *site, const char *why);
 
 /* ---- source_trees.c: the trees of the plan ---- */
 /* Whole weights whose shares come nearest to those of the plan, of the smallest period that does. */

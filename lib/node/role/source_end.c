@@ -16,6 +16,26 @@ struct site *source_site(struct job *job, uint16_t peer)
     return NULL;
 }
 
+bool source_add_site(struct node *node, struct job *job, const char *name, bool receiver, struct err *err)
+{
+    uint16_t peer = peer_find(node, name);
+    if (peer == PEER_SELF)
+        return true;
+    if (peer == PEER_NONE)
+        return err_set(err, "job '%s': '%s' is no peer of %s", job->source->spec.name, name,
+                       node->config.name);
+    if (source_site(job, peer) != NULL)
+        return true;
+    if (job->source->site_count == PLAN_NODES_MAX - 1)
+        return err_set(err, "job '%s': more than %d sites", job->source->spec.name, PLAN_NODES_MAX - 1);
+    struct site *site = &job->source->sites[job->source->site_count++];
+    name_copy(site->name, sizeof(site->name), name);
+    site->peer = peer;
+    site->receiver = receiver;
+    site->included = true;
+    return true;
+}
+
 void source_site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns)
 {
     site->state = (uint8_t)state;

@@ -74,9 +74,12 @@ void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct source *source = job->source;
     ask_sites(node, job);
+    source_drop_silent_relays(node, job);
     const struct site *missing = NULL;
     bool all_asked = true;
     for (uint16_t index = 0; index < source->site_count; index++) {
+        if (!source->sites[index].included)
+            continue;
         if (!source->sites[index].measured && missing == NULL)
             missing = &source->sites[index];
         all_asked = all_asked && source->sites[index].asked;

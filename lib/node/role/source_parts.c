@@ -236,7 +236,7 @@ bool source_distribute(struct node *node, struct job *job, struct err *err)
     if (!trees_install(node, job, own, err) || !job_open_object(node, job, !endless, endless, err))
         return false;
     for (uint16_t index = 1; index < source->request.node_count; index++)
-        if (!send_part(node, job, index, err))
+        if (source->sites[source->request_site[index] - 1].included && !send_part(node, job, index, err))
             return false;
     controls_tell_sites(node, job);
     return true;

@@ -27,6 +27,7 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
     }
     job->source->plan = *plan;
     node->plan_requests_due &= ~(1u << job->slot);
+    source_drop_idle_relays(job);
     if (job->source->spec.dry_run) {
         name_copy(job->text, sizeof(job->text), "planned; nothing was sent");
         source_end(node, job, JOB_DONE, CLOSE_DONE, now_ns);
@@ -76,15 +77,9 @@ static bool receivers_left(const struct job *job)
     return false;
 }
 
-static void leave_out(struct node *node, struct job *job, struct site *site, const char *text,
-                      uint64_t now_ns)
+/* Without those that were left out; what was confirmed counts no more. */
+static void plan_again(struct node *node, struct job *job, uint64_t now_ns)
 {
-    site->included = false;
-    source_site_ended(site, SITE_FAILED, text, now_ns);
-    if (!receivers_left(job)) {
-        source_fail(node, job, now_ns, "%s: %s", site->name, text);
-        return;
-    }
     if (job->object != NULL) {
         object_close(job->object);
         job->object = NULL;
@@ -94,6 +89,18 @@ static void leave_out(struct node *node, struct job *job, struct site *site, con
     source_ask_planner(node, job, now_ns);
 }
 
+static void leave_out(struct node *node, struct job *job, struct site *site, const char *text,
+                      uint64_t now_ns)
+{
+    if (!source_drop_relay(job, site, text)) {
+        site->included = false;
+        source_site_ended(site, SITE_FAILED, text, now_ns);
+    }
+    if (receivers_left(job))
+        plan_again(node, job, now_ns);
+    else
+        source_fail(node, job, now_ns, "%s: %s", site->name, text);
+}
 void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
                        const struct control_confirm *confirm, uint64_t now_ns)
 {
@@ -130,9 +137,13 @@ void source_distributing_tick(struct node *node, struct job *job, uint64_t now_n
                  (unsigned)(node->config.distribute_timeout_ns / NS_PER_S));
         if (!site->included || site->confirmed)
             continue;
+        if (source_drop_relay(job, site, "it did not confirm its part"))
+            continue;
         source_site_ended(site, SITE_FAILED, text, now_ns);
         missing = missing == NULL ? site : missing;
     }
     if (missing != NULL)
         source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
+    else
+        plan_again(node, job, now_ns);
 }
