@@ -115,13 +115,8 @@ def row_of(cell, metric, runs, bound):
 HEADER = ["cell", "metric", "published", "here (spread)", "inside", "of the model", "bound", "of bound"]
 
 
-def table(rows):
-    widths = [max(len(row[column]) for row in [HEADER, *rows]) for column in range(len(HEADER))]
-    for row in [HEADER, *rows]:
-        print("  ".join(value.ljust(width) for value, width in zip(row, widths)).rstrip())
-
-
-def main(arguments):
+def main(arguments, table):
+    """`table` prints rows below a header."""
     parser = argparse.ArgumentParser(prog="scripts/bench papers", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10, help="of ties, for each of the papers' metrics")
@@ -145,7 +140,7 @@ def main(arguments):
             rows.append(row)
             missed += misses
             document.append(figures)
-    table(rows)
+    table(rows, HEADER)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)

@@ -159,26 +159,36 @@ static int send_fed(const struct options *options, json_t *request, const char *
     return result;
 }
 
+/* A job file as a request: its mistakes are told here. NULL: it can't be run. To be released. */
+static json_t *request_of_file(const struct options *options, const struct command_words *words,
+                               struct job_spec *spec)
+{
+    char absolute[PATH_MAX];
+    const char *path = words->arguments[0];
+    char *text = read_job(path, spec);
+    if (text == NULL)
+        return NULL;
+    /* The path only names the file in errors; a pipe has none that leads anywhere. */
+    json_t *request =
+        json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
+                  realpath(path, absolute) != NULL ? absolute : path, "text", text, "json", options->json);
+    free(text);
+    return request;
+}
+
 static int job_run(const struct options *options, const struct command_words *words)
 {
     static struct job_spec spec;
-    char absolute[PATH_MAX];
-    const char *path = words->arguments[0];
     bool wait = options->option == NULL || strcmp(options->option, "--no-wait") != 0;
-    char *text = read_job(path, &spec);
-    if (text == NULL || realpath(path, absolute) == NULL) {
-        free(text);
+    json_t *request = request_of_file(options, words, &spec);
+    if (request == NULL)
         return EXIT_USAGE;
-    }
     bool feeds = spec.object == PART_OBJECT_STREAM && strcmp(spec.file, CONF_JOB_STDIN) == 0;
     if (feeds && !wait) {
-        free(text);
+        json_decref(request);
         return usage_error("a job that is fed through sluicectl needs it until its end, without --no-wait",
                            NULL);
     }
-    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
-                                absolute, "text", text, "json", options->json);
-    free(text);
     return feeds ? send_fed(options, request, spec.name) : send_job(options, request, spec.name, wait, false);
 }
 
@@ -186,18 +196,12 @@ static int job_run(const struct options *options, const struct command_words *wo
 static int job_plan(const struct options *options, const struct command_words *words)
 {
     static struct job_spec spec;
-    char absolute[PATH_MAX];
     enum ctl_show what = options->option != NULL && is_plan_option(options->option)
                              ? ctl_show_find(options->option + 2)
                              : CTL_SHOW_plan;
-    char *text = read_job(words->arguments[0], &spec);
-    if (text == NULL || realpath(words->arguments[0], absolute) == NULL) {
-        free(text);
+    json_t *request = request_of_file(options, words, &spec);
+    if (request == NULL)
         return EXIT_USAGE;
-    }
-    json_t *request = json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
-                                absolute, "text", text, "json", options->json);
-    free(text);
     struct client client;
     int result = client_open(&client, options->socket);
     if (result != EXIT_OK) {

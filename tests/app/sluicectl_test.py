@@ -114,6 +114,14 @@ class Sluicectl(unittest.TestCase):
             self.appliance.listener.close()
             os.unlink(self.path)
 
+    def test_job_file_from_a_pipe(self):
+        self.serve(ACCEPTED)
+        with open(self.file) as text:
+            result = subprocess.run([SLUICECTL, "-s", self.path, "job", "run", "/dev/stdin", "--no-wait"],
+                                    input=text.read(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.appliance.requests[0]["text"], JOB)
+
     def test_plan_failed(self):
         self.serve(ACCEPTED, jobs(job("failed", [], 1, "planner: no way to b")))
         self.assertIn("job j1: failed: planner: no way to b", self.expect(1, "job", "plan", self.file).stderr)

@@ -132,31 +132,6 @@ static void node_job__measures_what_is_too_old(void **state)
     world_end(&world);
 }
 
-/* The picture is the newest planned job's, at its source alone. */
-static void node_show__plan_as_a_picture(void **state)
-{
-    (void)state;
-    static char text[CTL_REPLY_BYTES];
-    static struct ctl_msg msg = {.type = CTL_SHOW};
-    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
-    msg.body.show.what = CTL_SHOW_dot;
-    start_all(3, 1);
-    assert_int_not_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
-    assert_string_equal(reply.err.text, "no job is planned here");
-    assert_int_equal(run("j", 30 * NS_PER_S)->state, JOB_DONE);
-    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
-    assert_non_null(strstr(text, "\"n0\" -> \"n1\""));
-    assert_int_equal(reply.length, strlen(text));
-    msg.body.show.what = CTL_SHOW_svg;
-    strcpy(msg.body.show.job, "j");
-    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
-    assert_non_null(strstr(text, "</svg>"));
-    assert_int_not_equal(node_ctl(world.nodes[1].node, &msg, &reply, world.now_ns), 0);
-    reply.room = 100;
-    assert_int_not_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
-    world_end(&world);
-}
-
 /* A plan as the job's own would be, no object opened at a site, no message but for measuring and the end. */
 static void node_job__that_is_only_planned(void **state)
 {
@@ -550,35 +525,6 @@ static void node_ctl__specs_that_make_no_sense(void **state)
     world_end(&world);
 }
 
-static void node_show__json_of_everything(void **state)
-{
-    (void)state;
-    start_all(3, 15);
-    assert_int_equal(run("j", 30 * NS_PER_S)->state, JOB_DONE);
-    static char text[CTL_REPLY_BYTES];
-    for (unsigned what = 0; what < CTL_SHOW_COUNT; what++) {
-        if (ctl_show_is_of_program(what))
-            continue;
-        for (int form = 0; form < 2; form++) {
-            static struct ctl_msg msg;
-            msg = (struct ctl_msg){.type = CTL_SHOW};
-            msg.body.show.what = (enum ctl_show)what;
-            msg.body.show.form = form == 0 ? REPORT_TEXT : REPORT_JSON;
-            struct ctl_reply reply = {.text = text, .room = sizeof(text)};
-            bool refused = form == 1 && (what == CTL_SHOW_dot || what == CTL_SHOW_svg); /* no JSON */
-            assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns) != 0, refused);
-            if (refused)
-                continue;
-            assert_true(reply.length > 10);
-            if (what == CTL_SHOW_plan)
-                assert_non_null(strstr(text, "planner_attached"));
-            reply.room = 20;
-            assert_int_not_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
-        }
-    }
-    world_end(&world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,7 +532,6 @@ int main(void)
         cmocka_unit_test(node_job__reaches_every_site),
         cmocka_unit_test(node_job__starts_within_two_round_trips),
         cmocka_unit_test(node_job__measures_what_is_too_old),
-        cmocka_unit_test(node_show__plan_as_a_picture),
         cmocka_unit_test(node_job__that_is_only_planned),
         cmocka_unit_test(node_job__leaves_a_manifest),
         cmocka_unit_test(node_job__manifest_that_cannot_be_written),
@@ -605,7 +550,6 @@ int main(void)
         cmocka_unit_test(node_job__cancel_removes_the_parts),
         cmocka_unit_test(node_job__two_at_once),
         cmocka_unit_test(node_ctl__specs_that_make_no_sense),
-        cmocka_unit_test(node_show__json_of_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static void site__seldom_says_that_it_parted(void **state)
     world_end(&world);
 }
 
-/* As if n2 had said to n1 that it has let go of the job, under this session and number. */
+/* As if n2 had said to n1 that it has let go of the job, in a packet of this number of the edge. */
 static void replay(uint32_t session, uint32_t number)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX], datagram[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
