@@ -49,7 +49,7 @@ static bool parse_mbps(const char *text, uint64_t *bps)
     return text != NULL && value_parse_decimal(text, 6, bps) && *bps >= SEND_RATE_MIN_BPS && *bps <= RATE_MAX;
 }
 
-static bool read_host(struct csv *csv, struct large_host *host)
+static bool read_host(struct csv_file *csv, struct large_host *host)
 {
     char *name = csv_cell(csv), *up = csv_cell(csv), *down = csv_cell(csv), *role = csv_cell(csv);
     if (name == NULL || !name_valid(name) || !name_copy(host->name, sizeof(host->name), name))
@@ -65,7 +65,7 @@ static bool read_host(struct csv *csv, struct large_host *host)
     return true;
 }
 
-static bool check_hosts(const struct csv *csv, const struct large *large)
+static bool check_hosts(const struct csv_file *csv, const struct large *large)
 {
     unsigned sources = 0, receivers = 0;
     for (uint16_t host = 0; host < large->count; host++) {
@@ -79,7 +79,7 @@ static bool check_hosts(const struct csv *csv, const struct large *large)
 
 static bool read_hosts(const char *path, struct large *large)
 {
-    struct csv csv;
+    struct csv_file csv;
     if (!csv_open(&csv, path))
         return false;
     bool good = csv_row(&csv) || csv_error(&csv, "is empty", path);
@@ -119,7 +119,7 @@ static bool store_avb(struct net *net, uint32_t edge, const char *text)
 static bool read_matrix(const char *path, const struct large *large, struct net *net,
                         bool (*store)(struct net *net, uint32_t edge, const char *text))
 {
-    struct csv csv;
+    struct csv_file csv;
     static uint16_t columns[4 * NET_HOSTS_MAX];
     unsigned count = 0;
     if (!csv_open(&csv, path))
