@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 
-static uint64_t payload_bps(uint64_t wire_bps)
+uint64_t solve_payload_bps(uint64_t wire_bps)
 {
     return muldiv64(wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
 }
@@ -61,9 +61,9 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
     uint64_t tight_bps = interfaces_bps(request, tree);
     uint64_t wire_bps = muldiv64(tight_bps, SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
     uint64_t cap_bps = request->rate_cap_bps;
-    bool capped = cap_bps != 0 && cap_bps < payload_bps(wire_bps);
+    bool capped = cap_bps != 0 && cap_bps < solve_payload_bps(wire_bps);
     *edge_rate_bps = capped ? muldiv64_up(cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES) : wire_bps;
-    *rate_bps = capped ? cap_bps : payload_bps(wire_bps);
+    *rate_bps = capped ? cap_bps : solve_payload_bps(wire_bps);
     if (*edge_rate_bps < SEND_RATE_MIN_BPS)
         return err_set(err, "the slowest interface leaves less than 1 kbit/s for an edge of this tree");
     return true;
@@ -139,6 +139,6 @@ uint64_t solve_bound_bps(const struct plan_request *request)
     }
     uint64_t up_bps = MIN(request->nodes[request->source].up_bps, sum_bps / receivers);
     uint64_t wire_bps = MIN(up_bps, down_bps);
-    uint64_t bound_bps = payload_bps(wire_bps);
+    uint64_t bound_bps = solve_payload_bps(wire_bps);
     return request->rate_cap_bps != 0 ? MIN(bound_bps, request->rate_cap_bps) : bound_bps;
 }

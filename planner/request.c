@@ -194,11 +194,6 @@ static void set_weights(const struct net_forest *forest, struct plan *plan)
     plan->trees[0].weight_ppm = left_ppm;
 }
 
-static uint64_t payload_bps(double wire_bps)
-{
-    return muldiv64((uint64_t)wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
-}
-
 /* On the edge into the host: what is lost is sent again. */
 static uint64_t sent_bps(const struct request_net *from, const struct choice *choice, uint16_t tree,
                          uint16_t host)
@@ -230,8 +225,19 @@ void request_plan(const struct request_net *from, const struct choice *choice, s
         if (from->net.hosts[host].receiver && choose_host_bps(choice, host) < slowest_bps)
             slowest_bps = choose_host_bps(choice, host);
     set_weights(&choice->forest, plan);
-    plan->rate_bps = payload_bps(slowest_bps);
-    plan->bound_bps = payload_bps(choice->bound_bps);
+    plan->rate_bps = solve_payload_bps((uint64_t)slowest_bps);
+    plan->bound_bps = solve_payload_bps((uint64_t)choice->bound_bps);
     if (plan->bound_bps < plan->rate_bps)
         plan->bound_bps = plan->rate_bps;
+}
+
+void request_search_init(struct request_search *among, const struct net *net, struct arena *arena)
+{
+    for (uint16_t host = 0; host < net->count; host++) {
+        among->member[host] = host == net->source || net->hosts[host].receiver;
+        among->pace_bps[host] = NET_NO_LIMIT;
+    }
+    among->task = (struct task){net, among->member, among->pace_bps};
+    shares_init(&among->shares, &among->task, arena);
+    search_init(&among->search, &among->task, &among->shares, arena);
 }

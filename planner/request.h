@@ -12,6 +12,15 @@ struct request_net {
     struct mode_options modes; /* what the request says of metrics: ties, degree, distances, intervals */
 };
 
+/* A search among source and receivers alone, nobody with a pace of his own. Not to be copied: it points into itself. */
+struct request_search {
+    bool member[PLAN_NODES_MAX];
+    double pace_bps[PLAN_NODES_MAX];
+    struct task task;
+    struct shares shares;
+    struct search search;
+};
+
 size_t request_net_bytes(const struct plan_request *request); /* of arena */
 /* Of a valid request. Interfaces, paths and shared links less what is kept back for acks and probes (solve.h), RTTs
  * the smaller of both directions. Closed are pairs that nobody measured, forbidden ones, and all that lead to a
@@ -21,3 +30,5 @@ void request_net(const struct plan_request *request, struct arena *arena, struct
 void request_tree(const struct request_net *from, const struct net_tree *grown, struct plan_tree *tree);
 /* The whole plan; it fulfils plan_validate unless some edge would get less than SEND_RATE_MIN_BPS. */
 void request_plan(const struct request_net *from, const struct choice *choice, struct plan *plan);
+/* On the request's net; takes of the arena what shares and search need. */
+void request_search_init(struct request_search *among, const struct net *net, struct arena *arena);

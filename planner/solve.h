@@ -36,6 +36,9 @@ bool solve(const struct plan_request *request, struct arena *arena, struct plan 
 
 /* ---- the parts, each in a file of its own ---- */
 
+/* What of a wire rate is the object's own, by full packets. */
+uint64_t solve_payload_bps(uint64_t wire_bps);
+
 /* RTT of a pair, the smaller of both directions: a round trip is the same path from either end, and queues
  * only ever add to it. PLAN_RTT_UNKNOWN: neither was measured. */
 uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t other);

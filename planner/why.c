@@ -37,11 +37,6 @@ static struct plan_limit limit_of(const struct explaining *explaining, uint32_t 
                                .to = path ? from->node_of[what.to] : 0};
 }
 
-static uint64_t payload_bps(double wire_bps)
-{
-    return muldiv64((uint64_t)wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
-}
-
 size_t why_bytes(const struct plan_request *request)
 {
     struct net net = {.count = request->node_count, .shared_count = request->shared_count};
@@ -58,7 +53,7 @@ static void add_metric(struct explaining *explaining, enum plan_metric metric,
     bool capped = !(judgement->rate_bps < object.rate_cap_bps);
     why->metrics[why->metric_count++] = (struct plan_why_metric){
         .metric = (uint8_t)metric,
-        .rate_bps = payload_bps(judgement->rate_bps),
+        .rate_bps = solve_payload_bps((uint64_t)judgement->rate_bps),
         .delay_us = judgement->delay_us,
         .time_us = object.size_bytes == 0 ? 0 : (uint64_t)(judgement->seconds * 1e6),
         .limit = capped ? (struct plan_limit){.row = PLAN_ROW_CAP} : limit_of(explaining, judgement->tight)};
@@ -69,24 +64,16 @@ static void judge_metrics(struct explaining *explaining)
     const struct net *net = &explaining->from.net;
     const struct choose_options options = auto_options(&explaining->from);
     size_t mark = explaining->arena->used;
-    bool member[PLAN_NODES_MAX];
-    double pace_bps[PLAN_NODES_MAX];
-    struct shares shares;
-    struct search search;
-    for (uint16_t host = 0; host < net->count; host++) {
-        member[host] = host == net->source || net->hosts[host].receiver;
-        pace_bps[host] = NET_NO_LIMIT;
-    }
-    struct task task = {net, member, pace_bps};
-    shares_init(&shares, &task, explaining->arena);
-    search_init(&search, &task, &shares, explaining->arena);
+    struct request_search among;
+    request_search_init(&among, net, explaining->arena);
     struct net_forest forest = {
         .tree_count = 1, .period = 1, .weight = {1}, .trees = {net_tree_new(net, explaining->arena)}};
     for (unsigned metric = 0; metric < PLAN_METRIC_COUNT; metric++) {
         struct err ignored;
-        if (!mode_tree(&search, (enum plan_metric)metric, &options.pool.modes, &forest.trees[0], &ignored))
+        if (!mode_tree(&among.search, (enum plan_metric)metric, &options.pool.modes, &forest.trees[0],
+                       &ignored))
             continue;
-        struct judgement judgement = judge(&task, &forest, &options.pool.object, explaining->arena);
+        struct judgement judgement = judge(&among.task, &forest, &options.pool.object, explaining->arena);
         if (judgement.rate_bps > 0)
             add_metric(explaining, (enum plan_metric)metric, &judgement);
     }
