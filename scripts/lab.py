@@ -1,17 +1,18 @@
 #!/usr/bin/python3
-"""What scripts/demo needs besides shell: node files from a scenario, and the tree that RTTs ask for.
+"""What scripts/demo needs besides shell: node files from a scenario, and the trees that its job asks for.
 
     lab.py nodes SCENARIO                    the sites' names, one a line
     lab.py configs SCENARIO DIRECTORY ID SOURCE…
         DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --socket-prefix ID.
         Sites named as SOURCE get a control ring for a planner beside them.
-    lab.py job TEMPLATE FILE
-        the job file TEMPLATE with `file: FILE`, on standard output
+    lab.py job TEMPLATE FILE SCENARIO
+        the job file TEMPLATE with `file: FILE` and the plan of the scenario's job, on standard output
     lab.py edges SITE.json…
         a table of the edges that carried data, from what each site's `show edges` said
     lab.py tree SCENARIO SOURCE JOBS.json JOB
-        compares the tree of a job (sluicectl --json show jobs) with the minimum spanning tree on the scenario's
-        RTTs; prints the edges that differ. Exit status 1 when there are some.
+        compares the plan of a job (sluicectl --json show jobs) with what the scenario's job asks for. Metric rtt: the
+        minimum spanning tree on the scenario's RTTs; prints the edges that differ. Any other: so many trees.
+        Exit status 1 when it is another one.
 """
 import csv
 import json
@@ -79,9 +80,14 @@ def configs(path, directory, identity, *sources):
             yaml.safe_dump(content, file, sort_keys=False)
 
 
-def job(template, payload):
+def plan_asked(path):
+    return scenario_read(path)[0]["jobs"][0]["plan"]
+
+
+def job(template, payload, scenario):
     with open(template, encoding="utf-8") as file:
-        print(yaml.safe_dump({**yaml.safe_load(file), "file": payload}, sort_keys=False), end="")
+        content = {**yaml.safe_load(file), "file": payload, "plan": plan_asked(scenario)}
+        print(yaml.safe_dump(content, sort_keys=False), end="")
 
 
 def spanning_tree(names, rtt, source):
@@ -111,10 +117,15 @@ def drawn_edges(text):
 def tree(path, source, jobs_path, job_name):
     scenario, nodes = scenario_read(path)
     with open(jobs_path, encoding="utf-8") as file:
-        jobs = json.load(file)["jobs"]
-    drawn = [job["tree"] for job in jobs if job["name"] == job_name]
+        planned = next(job for job in json.load(file)["jobs"] if job["name"] == job_name)
+    print(planned["tree"])
+    plan = plan_asked(path)
+    if plan["metric"] != "rtt":
+        found = planned["plan"]["trees"]
+        print(f"{found} trees, {plan['trees']} asked for")
+        return 0 if found == plan["trees"] else 1
     expected = spanning_tree(list(nodes), rtt_matrix(path, scenario), source)
-    found = drawn_edges(drawn[0]) if drawn else set()
+    found = drawn_edges(planned["tree"])
     for what, edges in (("missing", expected - found), ("not in the spanning tree", found - expected)):
         for parent, child in sorted(edges):
             print(f"{what}: {parent} -> {child}")
