@@ -185,13 +185,25 @@ static void report_tree(struct report *report, const struct node_job_view *view)
     report_object_end(report);
 }
 
-static void show_jobs(const struct node *node, struct report *report, const char *only, bool with_sites,
-                      uint64_t now_ns)
+/* When the newest job of that name began here; 0: none has. */
+static uint64_t newest_ns(const struct node *node, const char *name)
+{
+    struct node_job_view view;
+    uint64_t newest = 0;
+    for (uint32_t index = 0; node_job_view(node, index, &view); index++)
+        if (view.source && strcmp(name, view.name) == 0)
+            newest = MAX(newest, view.created_ns);
+    return newest;
+}
+
+/* `only`: the jobs of that name, "": all. Those that began before `since_ns` are left out. */
+static void show_jobs(const struct node *node, struct report *report, const char *only, uint64_t since_ns,
+                      bool with_sites, uint64_t now_ns)
 {
     struct node_job_view view; /* large, one at a time */
     report_table(report, "jobs");
     for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
-        if (only[0] != '\0' && strcmp(only, view.name) != 0)
+        if ((only[0] != '\0' && strcmp(only, view.name) != 0) || view.created_ns < since_ns)
             continue;
         report_row(report);
         report_text(report, "name", view.name);
@@ -230,6 +242,7 @@ static void show_counters(const struct node *node, struct report *report)
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     struct report report;
+    const char *only = msg->body.show.job;
     report_begin(&report, msg->body.show.form, reply->text, reply->room);
     switch (msg->body.show.what) {
     case CTL_SHOW_peers:
@@ -239,11 +252,11 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
         show_edges(node, &report);
         break;
     case CTL_SHOW_jobs:
-        show_jobs(node, &report, msg->body.show.job, true, now_ns);
+        show_jobs(node, &report, only, 0, true, now_ns);
         break;
     case CTL_SHOW_plan:
         report_bool(&report, "planner_attached", node->planner_attached);
-        show_jobs(node, &report, msg->body.show.job, false, now_ns);
+        show_jobs(node, &report, only, newest_ns(node, only), false, now_ns);
         break;
     case CTL_SHOW_manifest:
         if (!manifest_show(node, msg->body.show.job, &report))

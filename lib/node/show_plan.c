@@ -5,7 +5,7 @@
 #include "node/top.h"
 #include "plan/picture.h"
 
-/* The job named, else the newest, of those that are planned here; NULL: none. */
+/* The newest job, of that name unless it is "", of those that are planned here; NULL: none. */
 static const struct source *planned_source(const struct node *node, const char *only)
 {
     const struct job *found = NULL;
@@ -13,8 +13,8 @@ static const struct source *planned_source(const struct node *node, const char *
         const struct job *job = &node->jobs[slot];
         if (!job_is_known(job) || job->source == NULL || job->source->plan.tree_count == 0)
             continue;
-        if (only[0] != '\0' ? strcmp(only, job->source->spec.name) == 0
-                            : found == NULL || job->created_ns > found->created_ns)
+        bool asked = only[0] == '\0' || strcmp(only, job->source->spec.name) == 0;
+        if (asked && (found == NULL || job->created_ns > found->created_ns))
             found = job;
     }
     return found == NULL ? NULL : found->source;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -52,6 +53,45 @@ static void node_show__plan_as_a_picture(void **state)
     world_end(&world);
 }
 
+static void show(enum ctl_show what, const char *name, char *text)
+{
+    static struct ctl_msg msg;
+    struct ctl_reply reply = {.text = text, .room = CTL_REPLY_BYTES};
+    msg = (struct ctl_msg){.type = CTL_SHOW};
+    msg.body.show.what = what;
+    snprintf(msg.body.show.job, sizeof(msg.body.show.job), "%s", name);
+    assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+}
+
+/* Whoever plans the same job again and again sees the plan that was made last, wherever its slot is. */
+static void node_show__newest_of_a_name(void **state)
+{
+    (void)state;
+    static const enum plan_metric metrics[] = {PLAN_METRIC_RTT, PLAN_METRIC_STAR, PLAN_METRIC_CHAIN,
+                                               PLAN_METRIC_RTT};
+    static char text[CTL_REPLY_BYTES];
+    start_all(3, 4);
+    for (unsigned index = 0; index < sizeof(metrics) / sizeof(metrics[0]); index++) {
+        struct job_spec spec = world_job(&world, "j");
+        struct err err;
+        char expected[32];
+        spec.metric = metrics[index];
+        spec.dry_run = true;
+        assert_true(world_run_job(&world, &spec, &err));
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        show(CTL_SHOW_why, "j", text);
+        snprintf(expected, sizeof(expected), "metric: %s\n", word_of(plan_metric_words, metrics[index]));
+        assert_non_null(strstr(text, expected));
+        show(CTL_SHOW_plan, "j", text);
+        const char *first = strstr(text, "name: j\n");
+        assert_non_null(first);
+        assert_null(strstr(first + 1, "name: j\n"));
+    }
+    show(CTL_SHOW_jobs, "j", text);
+    assert_non_null(strstr(strstr(text, "name: j\n") + 1, "name: j\n"));
+    world_end(&world);
+}
+
 static void node_show__json_of_everything(void **state)
 {
     (void)state;
@@ -85,6 +125,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_show__plan_as_a_picture),
+        cmocka_unit_test(node_show__newest_of_a_name),
         cmocka_unit_test(node_show__json_of_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
