@@ -23,13 +23,14 @@ struct arguments {
     enum plan_form form;
 };
 
-static void print_help(FILE *stream)
+static void print_help(void)
 {
     fputs("sluice-planner --ring PATH | --offline NET.yaml [--json | --dot | --svg]\n"
           "sluice-planner --offline HOSTS.csv --rtt RTT.csv [--avb AVB.csv] [--size BYTES] [--trees N] "
           "[--json]\n"
           "  -r, --ring PATH     serve the node whose control ring this is (control.ring of its file)\n"
           "  -o, --offline FILE  plan once from a net file (YAML or JSON) and print the plan\n"
+          "      --help-net      what a net file may say; conf/nets has an example\n"
           "  -j, --json          print it as one JSON object\n"
           "      --dot, --svg    print it as a drawing, for Graphviz or as a picture\n"
           "Nets of up to 1000 hosts:\n"
@@ -42,7 +43,7 @@ static void print_help(FILE *stream)
           "      --version       program version\n"
           "  -h, --help          this text\n"
           "Exit status: 0 stopped as asked or planned, 1 no plan is possible, 2 wrong usage or file.\n",
-          stream);
+          stdout);
 }
 
 static void catch_signals(void)
@@ -58,6 +59,12 @@ static bool take_trees(const char *text, uint16_t *trees)
     bool good = value_parse_decimal(text, 0, &value) && value >= 1 && value <= PLAN_TREES_MAX;
     *trees = good ? (uint16_t)value : 0;
     return good;
+}
+
+static bool refuse(const char *option, const char *expected)
+{
+    fprintf(stderr, "sluice-planner: %s: \"%.60s\", expected %s\n", option, optarg, expected);
+    return false;
 }
 
 static bool take_option(int letter, struct arguments *arguments)
@@ -85,23 +92,32 @@ static bool take_option(int letter, struct arguments *arguments)
         arguments->large.avb_mbps = optarg;
         return true;
     case 's':
-        return conf_parse_size(optarg, &arguments->large.size_bytes);
+        return conf_parse_size(optarg, &arguments->large.size_bytes) || refuse("--size", "a size like 2GB");
     case 'k':
-        return take_trees(optarg, &arguments->large.trees_max);
+        return take_trees(optarg, &arguments->large.trees_max) || refuse("--trees", "1 to 8");
     default:
-        return false;
+        return false; /* getopt has said why */
     }
 }
 
-static bool check_arguments(const struct arguments *arguments, int left)
+/* What does not go together, for people; NULL: nothing. */
+static const char *contradiction(const struct arguments *arguments, int left)
 {
     const struct large_files *large = &arguments->large;
     bool of_large = large->avb_mbps != NULL || large->size_bytes != 0 || large->trees_max != 0;
-    return left == 0 && (arguments->ring == NULL) != (arguments->offline == NULL) &&
-           (arguments->offline != NULL || (arguments->form == PLAN_FORM_TEXT && large->rtt_ms == NULL)) &&
-           (large->rtt_ms == NULL || arguments->form <= PLAN_FORM_JSON) &&
-           (large->rtt_ms != NULL || !of_large);
+    if (left != 0)
+        return "more words than options take";
+    if ((arguments->ring == NULL) == (arguments->offline == NULL))
+        return "expected either --ring or --offline";
+    if (arguments->ring != NULL && (arguments->form != PLAN_FORM_TEXT || large->rtt_ms != NULL))
+        return "--json, --dot, --svg and --rtt are for --offline";
+    if (large->rtt_ms != NULL && arguments->form > PLAN_FORM_JSON)
+        return "--dot and --svg are for net files, not for CSV files";
+    if (large->rtt_ms == NULL && of_large)
+        return "--avb, --size and --trees are for CSV files, with --rtt; a net file has keys for them";
+    return NULL;
 }
+_Static_assert(PLAN_TREES_MAX == 8, "what --trees is said to take");
 
 /* What jobs may have: in one arena, made once. */
 static enum program_end run(const struct arguments *arguments)
@@ -122,36 +138,55 @@ static enum program_end run(const struct arguments *arguments)
     return end;
 }
 
-int main(int argc, char **argv)
+/* False: there is nothing to do any more, and *end says how it ended. */
+static bool read_arguments(int argc, char **argv, struct arguments *arguments, enum program_end *end)
 {
     static const struct option long_options[] = {
-        {"ring", required_argument, NULL, 'r'},  {"offline", required_argument, NULL, 'o'},
-        {"dot", no_argument, NULL, 'd'},         {"svg", no_argument, NULL, 'g'},
-        {"json", no_argument, NULL, 'j'},        {"rtt", required_argument, NULL, 't'},
-        {"avb", required_argument, NULL, 'a'},   {"size", required_argument, NULL, 's'},
-        {"trees", required_argument, NULL, 'k'}, {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+        {"ring", required_argument, NULL, 'r'},
+        {"offline", required_argument, NULL, 'o'},
+        {"dot", no_argument, NULL, 'd'},
+        {"svg", no_argument, NULL, 'g'},
+        {"json", no_argument, NULL, 'j'},
+        {"rtt", required_argument, NULL, 't'},
+        {"avb", required_argument, NULL, 'a'},
+        {"size", required_argument, NULL, 's'},
+        {"trees", required_argument, NULL, 'k'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {"help-net", no_argument, NULL, 'n'},
+        {NULL, 0, NULL, 0},
     };
-    struct arguments arguments = {0};
-    int letter;
-    while ((letter = getopt_long(argc, argv, "r:o:jh", long_options, NULL)) != -1) {
-        if (letter == 'v') {
+    const char *wrong = NULL;
+    *end = PROGRAM_DONE;
+    for (int letter; (letter = getopt_long(argc, argv, "r:o:jh", long_options, NULL)) != -1;) {
+        if (letter == 'v')
             printf("sluice-planner %s\n", SLUICE_VERSION);
-            return PROGRAM_DONE;
-        }
-        if (letter == 'h') {
-            print_help(stdout);
-            return PROGRAM_DONE;
-        }
-        if (!take_option(letter, &arguments)) {
-            print_help(stderr);
-            return PROGRAM_USAGE;
+        if (letter == 'h')
+            print_help();
+        if (letter == 'n')
+            conf_print_help("net", stdout);
+        if (letter == 'v' || letter == 'h' || letter == 'n')
+            return false;
+        if (!take_option(letter, arguments)) {
+            *end = PROGRAM_USAGE;
+            break;
         }
     }
-    if (!check_arguments(&arguments, argc - optind)) {
-        print_help(stderr);
-        return PROGRAM_USAGE;
-    }
+    if (*end == PROGRAM_DONE && (wrong = contradiction(arguments, argc - optind)) == NULL)
+        return true;
+    *end = PROGRAM_USAGE;
+    if (wrong != NULL)
+        fprintf(stderr, "sluice-planner: %s\n", wrong);
+    fprintf(stderr, "sluice-planner --help says how it is used\n");
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    enum program_end end;
+    if (!read_arguments(argc, argv, &arguments, &end))
+        return end;
     if (arguments.large.rtt_ms == NULL)
         return run(&arguments);
     if (arguments.large.trees_max == 0)

@@ -11,6 +11,7 @@
 static struct app_config config;
 static struct scenario scenario;
 static struct job_spec spec;
+static struct plan_request request;
 static struct conf_errors errors;
 
 static bool read_node(const char *path)
@@ -26,6 +27,11 @@ static bool read_job(const char *path)
 static bool read_scenario(const char *path)
 {
     return conf_read_scenario(path, NULL, &scenario, &errors);
+}
+
+static bool read_net(const char *path)
+{
+    return conf_read_net(path, NULL, &request, &errors);
 }
 
 static void expect_all(const char *pattern, bool (*read)(const char *path))
@@ -59,12 +65,19 @@ static void examples__scenarios(void **state)
     expect_all(CONF_DIRECTORY "/scenarios/*.yaml", read_scenario);
 }
 
+static void examples__nets(void **state)
+{
+    (void)state;
+    expect_all(CONF_DIRECTORY "/nets/*.yaml", read_net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples__nodes),
         cmocka_unit_test(examples__jobs),
         cmocka_unit_test(examples__scenarios),
+        cmocka_unit_test(examples__nets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

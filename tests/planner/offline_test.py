@@ -129,14 +129,20 @@ def check_refusals(planner, net):
     assert done.stdout == "", done.stdout
     done = plan(planner, dict(net, source="paris"), "--json")
     assert done.returncode == 2 and "paris" in done.stderr, done
-    for arguments in (["--offline", "/nowhere/net.yaml"], [], ["--json"], ["--wrong"], ["--ring", "a", "b"],
-                      ["--ring", "a", "--offline", "b"]):
+    for arguments, text in ((["--offline", "/nowhere/net.yaml"], "/nowhere/net.yaml: No such file"), ([], "either --ring or"),
+                            (["--json"], "either --ring or"), (["--wrong"], "--wrong"), (["--ring", "a", "b"], "words"),
+                            (["--ring", "a", "--offline", "b"], "either --ring or"), (["--ring", "a", "--svg"], "--svg"),
+                            (["--offline", "a", "--trees", "2"], "with --rtt"),
+                            (["--offline", "a", "--rtt", "b", "--dot"], "net files"),
+                            (["--offline", "a", "--rtt", "b", "--trees", "9"], '--trees: "9", expected 1 to 8'),
+                            (["--offline", "a", "--rtt", "b", "--size", "big"], '--size: "big", expected a size')):
         done = run(planner, *arguments)
-        assert done.returncode == 2 and done.stderr and not done.stdout, (arguments, done)
+        assert done.returncode == 2 and text in done.stderr and not done.stdout, (arguments, done)
 
 
 def check_help(planner):
     assert "Exit status" in run(planner, "--help").stdout
+    assert "\nrtt_ms: " in run(planner, "--help-net").stdout
     assert run(planner, "--version").stdout.startswith("sluice-planner ")
 
 
