@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "conf/conf.h"
 #include "plan/picture.h"
+#include "plan/words.h"
 #include "planner/solve.h"
 #include "planner/why.h"
 
@@ -24,9 +25,10 @@ static uint64_t clock_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / NS_PER_US;
 }
 
+/* The bound is one for receivers that are not slow by themselves. */
 static double gap(const struct plan *plan)
 {
-    return 1.0 - (double)plan->rate_bps / (double)plan->bound_bps;
+    return 1.0 - (double)plan_common_bps(plan) / (double)plan->bound_bps;
 }
 
 static void print_limit(const struct outcome *outcome, const struct plan_limit *limit)
@@ -81,14 +83,31 @@ static void print_json_raises(const struct outcome *outcome)
     }
 }
 
+/* Receivers that get less than the others. */
+static void print_json_slow(const struct outcome *outcome)
+{
+    const char *before = "";
+    for (uint16_t node = 0; node < outcome->request->node_count; node++) {
+        if (!plan_receiver_slow(outcome->plan, outcome->request, node))
+            continue;
+        printf("%s{\"name\": \"%s\", \"rate_bps\": %llu}", before, outcome->request->nodes[node].name,
+               (unsigned long long)plan_receiver_bps(outcome->plan, outcome->request, node));
+        before = ", ";
+    }
+}
+
 /* Names need no escaping: they have passed name_valid. */
 static void print_json(const struct outcome *outcome)
 {
     const struct plan *plan = outcome->plan;
-    printf("{\"rate_bps\": %llu, \"bound_bps\": %llu, \"gap\": %.4f, \"delay_ms\": %.3f, \"solve_ms\": %.3f",
-           (unsigned long long)plan->rate_bps, (unsigned long long)plan->bound_bps, gap(plan),
-           (double)plan->delay_us / 1e3, (double)outcome->solve_us / 1e3);
-    printf(", \"tight\": [");
+    printf("{\"rate_bps\": %llu, \"common_rate_bps\": %llu, \"bound_bps\": %llu, \"gap\": %.4f, "
+           "\"delay_ms\": %.3f, \"solve_ms\": %.3f",
+           (unsigned long long)plan->rate_bps, (unsigned long long)plan_common_bps(plan),
+           (unsigned long long)plan->bound_bps, gap(plan), (double)plan->delay_us / 1e3,
+           (double)outcome->solve_us / 1e3);
+    printf(", \"slow\": [");
+    print_json_slow(outcome);
+    printf("], \"tight\": [");
     for (uint16_t index = 0; index < plan->why.limit_count; index++) {
         printf("%s\"", index == 0 ? "" : ", ");
         print_limit(outcome, &plan->why.limits[index].limit);
@@ -103,19 +122,13 @@ static void print_json(const struct outcome *outcome)
     printf("]}\n");
 }
 
-/* "raise uplink of london to 200.0 Mbit/s: +35 %" */
+/* "raise uplink of london to 200.0 Mbit/s: +35.0 %" */
 static void print_raise(const struct outcome *outcome, const struct plan_why_limit *limit)
 {
-    double raised = (double)limit->raised;
+    char text[64];
     printf("raise   ");
     print_limit(outcome, &limit->limit);
-    if (limit->limit.row == PLAN_ROW_PACKETS)
-        printf(" to %.0f", raised);
-    else if (limit->limit.row == PLAN_ROW_WINDOW)
-        printf(" to %.1f MB", raised / 1e6);
-    else
-        printf(" to %.1f Mbit/s", raised / 1e6);
-    printf(": +%.1f %%\n", limit->gain_ppm / 1e4);
+    printf(" %s\n", plan_raise_text(limit, text, sizeof(text)) ? text : "");
 }
 
 static void print_why(const struct outcome *outcome)
@@ -144,19 +157,23 @@ static void print_why(const struct outcome *outcome)
     }
 }
 
+static void print_slow(const struct outcome *outcome)
+{
+    for (uint16_t node = 0; node < outcome->request->node_count; node++)
+        if (plan_receiver_slow(outcome->plan, outcome->request, node))
+            printf("slow    %s gets %.3f Mbit/s, and the others do not wait\n",
+                   outcome->request->nodes[node].name,
+                   (double)plan_receiver_bps(outcome->plan, outcome->request, node) / 1e6);
+}
+
 static void print_text(const struct outcome *outcome)
 {
-    static char drawing[32768]; /* the deepest tree takes 27 KB */
+    static char drawing[PLAN_DRAWING_BYTES_MAX];
     const struct plan *plan = outcome->plan;
-    for (uint16_t index = 0; index < plan->tree_count; index++) {
-        if (plan->tree_count > 1)
-            printf("tree %u: %.1f %% of the blocks\n", index + 1, plan->trees[index].weight_ppm / 1e4);
-        if (plan_draw(&plan->trees[index], outcome->request->nodes, plan->node_count, plan->source, drawing,
-                      sizeof(drawing)))
-            printf("%s\n", drawing);
-    }
-    printf("rate    %.3f Mbit/s of payload; no plan exceeds %.3f (gap %.1f %%)\n",
-           (double)plan->rate_bps / 1e6, (double)plan->bound_bps / 1e6, gap(plan) * 100);
+    CHECK(plan_draw_trees(plan, outcome->request, drawing, sizeof(drawing)));
+    printf("%s\n\nrate    %.3f Mbit/s of payload; no plan exceeds %.3f (gap %.1f %%)\n", drawing,
+           (double)plan_common_bps(plan) / 1e6, (double)plan->bound_bps / 1e6, gap(plan) * 100);
+    print_slow(outcome);
     printf("delay   %.3f ms to the farthest site\n", (double)plan->delay_us / 1e3);
     print_why(outcome);
 }

@@ -24,7 +24,7 @@
 
 #define SOLVE_WHOLE_PPM         1000000
 #define SOLVE_HEADROOM_PPM      15000
-#define SOLVE_SYMBOL_BYTES      1408
+#define SOLVE_SYMBOL_BYTES      FULL_PACKET_SYMBOL_BYTES
 #define SOLVE_SYMBOL_WIRE_BYTES FULL_PACKET_WIRE_BYTES
 
 /* Of arena, for any request. */

@@ -1,11 +1,8 @@
 #include "app/sim/summary.h"
 
 #include <inttypes.h>
-#include <string.h>
-
 #include "base/units.h"
-
-#define TREE_TEXT_BYTES 16384
+#include "plan/words.h"
 
 static double seconds(uint64_t ns)
 {
@@ -35,19 +32,15 @@ static void print_receiver(const struct result_receiver *receiver, const struct 
 static void print_job(const struct result_job *job, const struct scenario_job *scenario_job,
                       const struct scenario *scenario, FILE *out)
 {
-    static char text[TREE_TEXT_BYTES];
+    static char text[PLAN_DRAWING_BYTES_MAX];
     fprintf(out, "job %s: %s, %" PRIu64 " bytes from %s", scenario_job->spec.name, result_job_state(job),
             job->size_bytes, scenario_job->spec.source);
     if (job->time_ns != 0)
         fprintf(out, ", %.3f s, %.1f Mbit/s", seconds(job->time_ns), megabits(job->goodput_bps));
     fprintf(out, "%s%s\n", job->text[0] != '\0' ? ": " : "", job->text);
-    for (uint16_t tree = 0; tree < job->plan.tree_count; tree++) {
-        if (!plan_draw(&job->plan.trees[tree], job->request.nodes, job->request.node_count,
-                       job->request.source, text, sizeof(text)))
-            continue;
-        fprintf(out, "tree of %.1f Mbit/s (bound %.1f):\n%s%s", megabits(job->plan.rate_bps),
-                megabits(job->plan.bound_bps), text, text[strlen(text) - 1] == '\n' ? "" : "\n");
-    }
+    if (job->plan.tree_count > 0 && plan_draw_trees(&job->plan, &job->request, text, sizeof(text)))
+        fprintf(out, "plan of %.1f Mbit/s (bound %.1f):\n%s\n", megabits(plan_common_bps(&job->plan)),
+                megabits(job->plan.bound_bps), text);
     for (uint16_t receiver = 0; receiver < job->receiver_count; receiver++)
         print_receiver(&job->receivers[receiver], scenario, job->size_bytes, out);
 }

@@ -28,6 +28,8 @@
 #define MTU_DEFAULT 1500
 /* A packet of the usual MTU on the wire: what a queue counted in packets is taken to hold. */
 #define FULL_PACKET_WIRE_BYTES (MTU_DEFAULT + WIRE_OVERHEAD_BYTES)
+/* What of it is the object's own, over IPv4 (lib/wire asserts the sum). */
+#define FULL_PACKET_SYMBOL_BYTES 1408
 
 /* a * b / c without overflow of the product, rounded down. c > 0, and the result must fit 64 bits. */
 static inline uint64_t muldiv64(uint64_t a, uint64_t b, uint64_t c)

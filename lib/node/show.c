@@ -6,6 +6,9 @@
 #include "node/node.h"
 #include "node/role/manifest.h"
 #include "node/top.h"
+#include "plan/words.h"
+
+#define DRAWING_BYTES 32768 /* the deepest tree takes 27 KB; several of 64 nodes usually less */
 
 /* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
 static bool wants_all(const struct report *report)
@@ -151,35 +154,18 @@ static void report_sites(struct report *report, const struct node_job_view *view
     report_table_end(report);
 }
 
-/* One below the other, as far as there is room. */
-static void draw_trees(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
-{
-    size_t length = 0;
-    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
-        size_t before = length;
-        if (plan->tree_count > 1)
-            length += (size_t)snprintf(text + length, room - length,
-                                       "%stree %u of %u, %u.%u %% of the blocks\n", tree > 0 ? "\n\n" : "",
-                                       tree + 1u, plan->tree_count, plan->trees[tree].weight_ppm / 10000,
-                                       plan->trees[tree].weight_ppm / 1000 % 10);
-        if (length >= room || !plan_draw(&plan->trees[tree], request->nodes, request->node_count,
-                                         request->source, text + length, room - length)) {
-            text[before] = '\0';
-            return;
-        }
-        length += strlen(text + length);
-    }
-}
-
 static void report_tree(struct report *report, const struct node_job_view *view)
 {
-    char text[8192] = "";
-    draw_trees(view->plan, view->request, text, sizeof(text));
+    static const char more[] = "\n\nthere is more than fits here: show plan --svg";
+    char text[DRAWING_BYTES + sizeof(more)];
+    if (!plan_draw_trees(view->plan, view->request, text, DRAWING_BYTES))
+        strcat(text, more);
     report_text(report, "tree", text);
     report_object(report, "plan");
     report_u64(report, "epoch", view->plan->epoch);
     report_u64(report, "trees", view->plan->tree_count);
     report_u64(report, "rate_bps", view->plan->rate_bps);
+    report_u64(report, "common_rate_bps", plan_common_bps(view->plan));
     report_u64(report, "bound_bps", view->plan->bound_bps);
     report_u64(report, "delay_us", view->plan->delay_us);
     report_object_end(report);

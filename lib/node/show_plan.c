@@ -4,6 +4,7 @@
 #include "node/role/source.h"
 #include "node/top.h"
 #include "plan/picture.h"
+#include "plan/words.h"
 
 /* The newest job, of that name unless it is "", of those that are planned here; NULL: none. */
 static const struct source *planned_source(const struct node *node, const char *only)
@@ -51,8 +52,28 @@ static void report_limits(struct report *report, const struct source *source)
         const struct plan_why_limit *limit = &source->plan.why.limits[index];
         report_row(report);
         report_limit(report, "limit", &limit->limit, &source->request);
-        report_fixed(report, "gain_percent", limit->gain_ppm, 4);
-        report_u64(report, "raised_to", limit->raised);
+        if (report->form == REPORT_JSON) {
+            report_fixed(report, "gain_percent", limit->gain_ppm, 4);
+            report_u64(report, "raised_to", limit->raised);
+        } else {
+            char text[64];
+            report_text(report, "raising_it_alone", plan_raise_text(limit, text, sizeof(text)) ? text : "");
+        }
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
+/* Receivers that get less than the others. */
+static void report_slow(struct report *report, const struct source *source)
+{
+    report_table(report, "slow");
+    for (uint16_t node = 0; node < source->request.node_count; node++) {
+        if (!plan_receiver_slow(&source->plan, &source->request, node))
+            continue;
+        report_row(report);
+        report_text(report, "site", source->request.nodes[node].name);
+        report_u64(report, "rate_bps", plan_receiver_bps(&source->plan, &source->request, node));
         report_row_end(report);
     }
     report_table_end(report);
@@ -66,8 +87,10 @@ static bool show_why(const struct source *source, enum report_form form, struct 
     report_text(&report, "metric", word_of(plan_metric_words, source->request.metric));
     report_u64(&report, "trees", source->plan.tree_count);
     report_u64(&report, "rate_bps", source->plan.rate_bps);
+    report_u64(&report, "common_rate_bps", plan_common_bps(&source->plan));
     report_u64(&report, "bound_bps", source->plan.bound_bps);
     report_fixed(&report, "delay_ms", source->plan.delay_us, 3);
+    report_slow(&report, source);
     report_limits(&report, source);
     report_metrics(&report, source);
     if (!report_end(&report))

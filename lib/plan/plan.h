@@ -143,7 +143,7 @@ struct plan {
     uint16_t node_count; /* of the request: indexes mean the same nodes */
     uint16_t source;
     uint64_t rate_bps;  /* payload rate that every receiver is to get at least */
-    uint64_t bound_bps; /* what no plan can exceed under the request's limits */
+    uint64_t bound_bps; /* what no plan can exceed under the request's limits, of plan_common_bps */
     uint64_t delay_us;  /* largest sum of RTT/2 from the source to a leaf */
     uint16_t tree_count;
     struct plan_tree trees[PLAN_TREES_MAX];
@@ -177,15 +177,16 @@ bool plan_edge_allowed(const struct plan_request *request, const struct plan_pin
 
 /* Wire rate of the tree's edge that enters `node`. */
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
+/* Payload, all trees together, of receivers that nothing of their own makes slow; rate_bps where nobody is. */
+uint64_t plan_common_bps(const struct plan *plan);
+/* Payload that this receiver gets, all trees together, by what its edges carry and do not lose. */
+uint64_t plan_receiver_bps(const struct plan *plan, const struct plan_request *request, uint16_t node);
+/* Whether it is a receiver that gets less than the common rate. */
+bool plan_receiver_slow(const struct plan *plan, const struct plan_request *request, uint16_t node);
 /* Index of the parent of `node` in the tree, or -1 (the source, or not in the tree). */
 int plan_parent(const struct plan_tree *tree, uint16_t node);
 /* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
-
-/* "uplink of london", "path from london to canada", "shared link wan". False: of no such row or node, or the
- * buffer is too small. */
-bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *request, char *text,
-                     size_t room);
 
 /* Reorders the edges so that parents come before their children, breadth first, siblings as they were.
  * False, and the tree as it was, unless they form an out-tree from `source` over nodes below `node_count`. */

@@ -1,7 +1,6 @@
 /* Looking at one tree: parent, children, order, drawing. Safe on trees that nobody has validated. */
 #include "plan/plan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const struct word plan_metric_words[] = {PLAN_METRICS(WORD_ENTRY){"given", PLAN_METRIC_GIVEN}, {NULL, 0}};
@@ -12,12 +11,6 @@ int plan_parent(const struct plan_tree *tree, uint16_t node)
         if (tree->edges[edge].to == node)
             return tree->edges[edge].from;
     return -1;
-}
-
-uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node)
-{
-    uint64_t rate_bps = plan->into_rate_bps[tree][node];
-    return rate_bps != 0 ? rate_bps : plan->edge_rate_bps[tree];
 }
 
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children)
@@ -112,26 +105,4 @@ bool plan_draw(const struct plan_tree *tree, const struct plan_node *nodes, uint
     struct drawing drawing = {
         .tree = tree, .nodes = nodes, .node_count = node_count, .text = text, .room = room};
     return draw_text(&drawing, nodes[source].name) && draw_below(&drawing, source, 0);
-}
-
-bool plan_limit_text(const struct plan_limit *limit, const struct plan_request *request, char *text,
-                     size_t room)
-{
-    static const char *const rows[PLAN_ROW_COUNT] = {
-        [PLAN_ROW_UPLINK] = "uplink of",     [PLAN_ROW_DOWNLINK] = "downlink of",
-        [PLAN_ROW_PACKETS] = "packets/s of", [PLAN_ROW_WINDOW] = "window of",
-        [PLAN_ROW_SHARED] = "shared link",   [PLAN_ROW_PATH] = "path from",
-        [PLAN_ROW_CAP] = "rate cap"};
-    bool shared = limit->row == PLAN_ROW_SHARED, path = limit->row == PLAN_ROW_PATH;
-    bool cap = limit->row == PLAN_ROW_CAP;
-    if (limit->row >= PLAN_ROW_COUNT || rows[limit->row] == NULL ||
-        (!cap && limit->node >= (shared ? request->shared_count : request->node_count)) ||
-        (path && limit->to >= request->node_count))
-        return false;
-    const char *name = cap      ? ""
-                       : shared ? request->shared[limit->node].name
-                                : request->nodes[limit->node].name;
-    int length = snprintf(text, room, "%s%s%s%s%s", rows[limit->row], cap ? "" : " ", name,
-                          path ? " to " : "", path ? request->nodes[limit->to].name : "");
-    return length > 0 && (size_t)length < room;
 }

@@ -85,6 +85,26 @@ static void picture__svg_has_every_edge(void **state)
     assert_non_null(strstr(text, "tree 2 of 2: 25.0 % of the blocks"));
 }
 
+/* No name is wider than its box, and the foot says whom its rates are of and what holds them. */
+static void picture__svg_of_long_names_and_slow_receivers(void **state)
+{
+    (void)state;
+    begin();
+    strcpy(request.nodes[2].name, "a-name-as-long-as-it-may-be-031");
+    plan.why.limit_count = 4;
+    for (uint16_t index = 0; index < 4; index++)
+        plan.why.limits[index].limit = (struct plan_limit){.row = PLAN_ROW_UPLINK, .node = index};
+    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
+    assert_int_equal(count_of(" width=\"288\" height=\"32\""), 2 * 4);
+    assert_non_null(strstr(text, "slow receivers get 300 Mbit/s at least, all others 366 Mbit/s; no plan"));
+    assert_non_null(strstr(text,
+                           ">held by uplink of n0, uplink of n1, uplink of a-name-as-long-as-it-may-be-031"
+                           " and more<"));
+    plan.rate_bps = 366189000;
+    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
+    assert_non_null(strstr(text, "every receiver gets 366 Mbit/s at least"));
+}
+
 /* Eight trees over 64 nodes: a chain, a star of stars, whatever is longest. */
 static void picture__largest_fits(void **state)
 {
@@ -118,6 +138,7 @@ int main(void)
         cmocka_unit_test(load__adds_up_over_trees),
         cmocka_unit_test(picture__dot_has_every_edge),
         cmocka_unit_test(picture__svg_has_every_edge),
+        cmocka_unit_test(picture__svg_of_long_names_and_slow_receivers),
         cmocka_unit_test(picture__largest_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

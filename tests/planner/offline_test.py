@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-KEYS = {"rate_bps", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates", "raise"}
+KEYS = {"rate_bps", "common_rate_bps", "slow", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates", "raise"}
 
 
 def run(planner, *arguments):
@@ -79,6 +79,20 @@ def check_auto(planner, net):
     forbidden = dict(auto, forbid=[["london", name] for name in auto["receivers"]])
     done = plan(planner, forbidden)
     assert done.returncode == 1 and "can't be reached from london" in done.stderr, done
+
+
+def check_slow(planner, net):
+    """One slow receiver: what it gets is told beside what the others get, and the gap is that of the others."""
+    slow = dict(net, metric="auto", nodes=[dict(node, down_bps=10**8 if node["name"] == "singapore" else 10**9)
+                                           for node in net["nodes"]])
+    answer = json.loads(plan(planner, slow, "--json").stdout)
+    assert [site["name"] for site in answer["slow"]] == ["singapore"], answer
+    assert answer["slow"][0]["rate_bps"] == answer["rate_bps"] < 0.12 * answer["common_rate_bps"], answer
+    assert abs(answer["gap"] - (1 - answer["common_rate_bps"] / answer["bound_bps"])) < 1e-3 and answer["gap"] < 0.05, answer
+    text = plan(planner, slow).stdout
+    assert "\nslow    singapore gets 90.1" in text and "(gap 0.0 %)" in text, text
+    even = json.loads(plan(planner, dict(net, metric="auto"), "--json").stdout)
+    assert even["slow"] == [] and even["common_rate_bps"] == even["rate_bps"], even
 
 
 def large_net(folder, hosts, broken=""):
@@ -152,6 +166,7 @@ def main():
     check_five_sites(planner, net)
     check_text(planner, net)
     check_auto(planner, net)
+    check_slow(planner, net)
     check_large(planner)
     check_refusals(planner, net)
     check_help(planner)

@@ -34,7 +34,10 @@ UPPER = {
 APP = ["base", "node", "ctl", "conf", "dpdk", "disk", "shm", "sim"]
 APP_MORE = {
     "app/sluice": {"store": "disk requests cross the seam as store/disk.h declares them"},
-    "app/sim": {"planner": "the simulated planner solves with the planner's own code"},
+    "app/sim": {
+        "plan": "the summary draws a job's plan",
+        "planner": "the simulated planner solves with the planner's own code",
+    },
     "app/wanem": {
         "netem": "the emulator is the link model run in real time",
         "wire": "routes by the addresses of frames, answers ARP and ND",
