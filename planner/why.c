@@ -82,14 +82,15 @@ static void judge_metrics(struct explaining *explaining)
 
 /* ---- rows ---- */
 
-/* New data on the edge into the node, and whether it is less than the plan's common rate. */
+/* New data on the edge into the node, and whether the edge is given less than the plan's common rate: by what
+ * is sent, since the rates of a tree by one metric have their repairs in them. */
 static double edge_bps(const struct explaining *explaining, uint16_t tree, struct plan_edge edge, bool *slow)
 {
     const struct plan *plan = explaining->plan;
     double kept = 1 - explaining->request->paths[edge.from][edge.to].loss_ppm / 1e6;
     double common_bps = (double)plan->edge_rate_bps[tree];
-    double own_bps = (double)plan_edge_rate_bps(plan, tree, edge.to) * kept;
-    *slow = own_bps < common_bps * TIGHT;
+    double sent_bps = (double)plan_edge_rate_bps(plan, tree, edge.to), own_bps = sent_bps * kept;
+    *slow = sent_bps < common_bps * TIGHT;
     return own_bps < common_bps ? own_bps : common_bps;
 }
 

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "planner/auto.h"
 #include "planner/solve.h"
+#include "plan/words.h"
 #include "planner/why.h"
 #include "../plan/example.h"
 
@@ -446,6 +447,28 @@ static void why__rows_and_raises(void **state)
         plan_limit_text(&(struct plan_limit){.row = PLAN_ROW_UPLINK, .node = 2}, &request, small, 8));
 }
 
+/* Repairs take part of each edge's rate; that makes nobody slow, and raising a row to what it is brings nothing. */
+static void why__loss_is_no_slowness(void **state)
+{
+    (void)state;
+    static const enum plan_metric metrics[] = {PLAN_METRIC_RTT, PLAN_METRIC_WIDEST, PLAN_METRIC_AUTO};
+    for (unsigned index = 0; index < sizeof(metrics) / sizeof(metrics[0]); index++) {
+        struct plan_request request = example_request(4);
+        request.metric = metrics[index];
+        request.nodes[0].up_bps = 90000000;
+        for (uint16_t from = 0; from < 4; from++)
+            for (uint16_t to = 0; to < 4; to++)
+                request.paths[from][to].loss_ppm = from == to ? 0 : 10000;
+        struct plan plan = explained(&request);
+        assert_int_equal(plan.why.limit_count, 1);
+        expect_limit(&request, &plan.why.limits[0].limit, "uplink of n0");
+        assert_in_range(plan.why.limits[0].gain_ppm, 900000, 1100000);
+        assert_in_range(plan.why.limits[0].raised, 170000000, 190000000);
+        for (uint16_t node = 0; node < 4; node++)
+            assert_false(plan_receiver_slow(&plan, &request, node));
+    }
+}
+
 /* The plan's time is within eps of the least that any metric is said to need, whatever the net; loads are not above
  * capacities, so there is some limit; explaining is the same for nodes in another order. */
 static void why__random_nets(void **state)
@@ -491,6 +514,7 @@ int main(void)
         cmocka_unit_test(metrics__from_a_request),
         cmocka_unit_test(auto__small_and_large),
         cmocka_unit_test(why__rows_and_raises),
+        cmocka_unit_test(why__loss_is_no_slowness),
         cmocka_unit_test(why__random_nets),
     };
     memory = aligned_alloc(ARENA_ALIGN, MEMORY_BYTES);
