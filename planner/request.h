@@ -12,7 +12,8 @@ struct request_net {
     struct mode_options modes; /* what the request says of metrics: ties, degree, distances, intervals */
 };
 
-/* A search among source and receivers alone, nobody with a pace of his own. Not to be copied: it points into itself. */
+/* A search among source and receivers alone, nobody with a pace of his own. Not to be
+ * copied: it points into itself. */
 struct request_search {
     bool member[PLAN_NODES_MAX];
     double pace_bps[PLAN_NODES_MAX];
@@ -22,9 +23,10 @@ struct request_search {
 };
 
 size_t request_net_bytes(const struct plan_request *request); /* of arena */
-/* Of a valid request. Interfaces, paths and shared links less what is kept back for acks and probes (solve.h), RTTs
- * the smaller of both directions. Closed are pairs that nobody measured, forbidden ones, and all that lead to a
- * node beside the one that it is pinned to. A path of unknown bandwidth is as wide as the interfaces. */
+/* Of a valid request. Interfaces, paths and shared links less what is kept back for acks and probes
+ * (solve.h), RTTs the smaller of both directions. Closed are pairs that nobody measured, forbidden
+ * ones, and all that lead to a node beside the one that it is pinned to. A path of unknown
+ * bandwidth is as wide as the interfaces. */
 void request_net(const struct plan_request *request, struct arena *arena, struct request_net *result);
 /* Parents before children, siblings by name. */
 void request_tree(const struct request_net *from, const struct net_tree *grown, struct plan_tree *tree);

@@ -1,17 +1,19 @@
 /* From a request to a plan: one tree by the metric asked for, and the rate it can carry; or what the planner
- * itself finds best (auto.h). Pure functions, used by the planner program and by the simulator; no IO, no clock,
- * no allocation; equal requests give equal plans, whatever the order in which ties come.
+ * itself finds best (auto.h). Pure functions, used by the planner program and by the simulator; no IO, no
+ * clock, no allocation; equal requests give equal plans, whatever the order in which ties come.
  *
- * Rate model of one tree (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree carries
+ * Rate model of one tree (Mutualcast, Kumar and Ross): a node sends every symbol once per child, so a tree
+ * carries
  *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s: what all edges carry
  *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
  * A slow site need not hold the others: each edge has a rate of its own, at least that one. Every node shares
  * its uplink max-min fairly among its children, none of which is given more than its downlink, or than the
- * node itself is sent. Where the request knows what a path has, or a link that several paths cross, they count
- * like interfaces: edge rate <= path's bandwidth, <= shared link / edges that cross it.
- * The 1.5 % are left for acks, control and probes; repairs are part of the edge rate. No plan of any number
- * of trees exceeds bound = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
- * * 1408 / 1538 where relays count among the U. rate_cap_bps (payload) lowers both. */
+ * node itself is sent. Where the request knows what a path has, or a link that several paths cross, they
+ * count like interfaces: edge rate <= path's bandwidth, <= shared link / edges that cross it. The 1.5 % are
+ * left for acks, control and probes; repairs are part of the edge rate. No plan of any number of trees exceeds
+ *   bound        = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
+ *                  * 1408 / 1538
+ * where relays count among the U. rate_cap_bps (payload) lowers both. */
 #pragma once
 
 #include <stdbool.h>
@@ -30,8 +32,8 @@
 /* Of arena, for any request. */
 size_t solve_bytes(void);
 /* Validates the request first; a plan that comes back fulfils plan_validate; it does not say why (why.h). The
- * arena may be NULL where the metric is rtt, star or a given tree. False: err says what is impossible, by name.
- * The arena is as before on return. */
+ * arena may be NULL where the metric is rtt, star or a given tree. False: err says what is impossible, by
+ * name. The arena is as before on return. */
 bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err);
 
 /* ---- the parts, each in a file of its own ---- */
@@ -56,7 +58,8 @@ bool solve_mode(const struct plan_request *request, struct arena *arena, struct 
 /* The operator's tree, parents before children. */
 bool solve_given(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 
-/* The one model, on a tree that fulfils plan_validate. False: an edge would get less than SEND_RATE_MIN_BPS. */
+/* The one model, on a tree that fulfils plan_validate. False: an edge would
+ * get less than SEND_RATE_MIN_BPS. */
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
                 uint64_t *rate_bps, struct err *err);
 /* The rate of each edge, into the plan; its tree and edge rate are there already. */

@@ -1,5 +1,5 @@
-/* Why a plan is as it is: what every other metric would have given, which rows hold the plan, and what raising one of them
- * would bring. */
+/* Why a plan is as it is: what every other metric would have given, which rows hold the plan, and what
+ * raising one of them would bring. */
 #pragma once
 
 #include "planner/request.h"

@@ -1,5 +1,5 @@
-/* `plan` of a job, and the rows that it has in common with a net file: how trees are found, and what the operator
- * knows better. */
+/* `plan` of a job, and the rows that it has in common with a net file: how trees are found, and
+ * what the operator knows better. */
 #pragma once
 
 #include "conf/reader.h"

@@ -6,8 +6,8 @@
 
 #include "plan/plan.h"
 
-/* For Graphviz's dot: every tree in a colour of its own, rates on its edges. Of a plan that plan_validate has accepted; false:
- * the buffer is too small. */
+/* For Graphviz's dot: every tree in a colour of its own, rates on its edges. Of a plan that plan_validate has
+ * accepted; false: the buffer is too small. */
 bool picture_dot(const struct plan *plan, const struct plan_request *request, char *text, size_t room);
 /* A page by itself: one tree below the other, each from left to right. */
 bool picture_svg(const struct plan *plan, const struct plan_request *request, char *text, size_t room);

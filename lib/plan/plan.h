@@ -50,8 +50,8 @@ struct plan_node {
     bool leaf;                 /* has no children in any tree */
 };
 
-/* FORBIDDEN: in no tree. PINNED: nothing else leads to the node that it enters, so it is in every tree that has
- * that node: in all, if it is a receiver. */
+/* FORBIDDEN: in no tree. PINNED: nothing else leads to the node that it enters, so it is in every tree that
+ * has that node: in all, if it is a receiver. */
 enum plan_rule { PLAN_RULE_NONE = 0, PLAN_RULE_FORBIDDEN, PLAN_RULE_PINNED, PLAN_RULE_COUNT };
 
 /* One direction of a pair, as far as it is known. All zero but rtt_us is: nothing is known. */
@@ -177,7 +177,8 @@ bool plan_edge_allowed(const struct plan_request *request, const struct plan_pin
 
 /* Wire rate of the tree's edge that enters `node`. */
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
-/* Payload, all trees together, of receivers that nothing of their own makes slow; rate_bps where nobody is. */
+/* Payload, all trees together, of receivers that nothing of their own makes
+ * slow; rate_bps where nobody is. */
 uint64_t plan_common_bps(const struct plan *plan);
 /* Payload that this receiver gets, all trees together, by what its edges carry and do not lose. */
 uint64_t plan_receiver_bps(const struct plan *plan, const struct plan_request *request, uint16_t node);

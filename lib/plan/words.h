@@ -1,5 +1,5 @@
-/* A plan in words: what consoles, files and pictures say of it, in one place. All return false, and a text that
- * ends early, where the room is too small. */
+/* A plan in words: what consoles, files and pictures say of it, in one place. All return false, and a text
+ * that ends early, where the room is too small. */
 #pragma once
 
 #include "plan/plan.h"

@@ -1,5 +1,5 @@
-/* Groups: at first every host is one. A circle of groups is merged into a new group, which takes the row and the
- * column of the circle's first one; the others' lie dead. */
+/* Groups: at first every host is one. A circle of groups is merged into a new group, which takes the row and
+ * the column of the circle's first one; the others' lie dead. */
 #include "planner/lp/arborescence.h"
 
 #include <string.h>

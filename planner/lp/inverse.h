@@ -31,5 +31,6 @@ void inverse_replace_row(struct inverse *inverse, uint16_t place, const double *
 void inverse_grow(struct inverse *inverse, const double *down, const double *across, double pivot);
 /* A column and a row go; the last ones take their places. cell[column][row] is not 0. */
 void inverse_shrink(struct inverse *inverse, uint16_t column, uint16_t row);
-/* Of inverse->work, which holds the matrix: [row * size_max + column]. False: it is singular, and nothing is changed. */
+/* Of inverse->work, which holds the matrix: [row * size_max + column]. False: it is
+ * singular, and nothing is changed. */
 bool inverse_build(struct inverse *inverse, uint16_t size);

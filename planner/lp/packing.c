@@ -16,12 +16,13 @@
 #define SHARE_NEXT  0.125
 #define SHARE_LAST  0.001
 #define SHARE_MOST  1000
-/* Shares from here on: prices between those of now and the best ones, which jump less (Wentges' smoothing). */
+/* Shares from here on: prices between those of now and the best ones, which
+ * jump less (Wentges' smoothing). */
 static const struct {
     double share, smooth;
 } smoothing[] = {{1, 0.9}, {0.125, 0.7}, {0.01, 0.3}, {0, 0}};
-/* A row with less left than this share counts as one with that much; turn about, since now the one and now the other
- * gets on faster, by ten times on nets of very narrow paths. */
+/* A row with less left than this share counts as one with that much; turn about, since now the one and now
+ * the other gets on faster, by ten times on nets of very narrow paths. */
 #define SLACK_LEAST_EVEN 0.001
 #define SLACK_LEAST_ODD  0.01
 
@@ -192,10 +193,10 @@ static void consider_bound(struct generation *generation, const struct pricing_l
         generation->best[list->row[index]] += list->price[index] / least;
 }
 
-/* Prices of slack rows, the less is left the higher, so small that they only choose among trees that cost about the
- * same: without them, prices of 0 on most rows leave the choice to the index, such trees share their narrow rows, and
- * each gains next to nothing (a hundred times the turns on nets of narrow paths). And, of all rows, the share `smooth` of
- * the best prices. Returns the sum of what adds to a bound. */
+/* Prices of slack rows, the less is left the higher, so small that they only choose among trees that cost
+ * about the same: without them, prices of 0 on most rows leave the choice to the index, such trees share
+ * their narrow rows, and each gains next to nothing (a hundred times the turns on nets of narrow paths). And,
+ * of all rows, the share `smooth` of the best prices. Returns the sum of what adds to a bound. */
 static double price_slack(struct generation *generation, double share, double smooth)
 {
     const struct simplex *simplex = &generation->simplex;
@@ -235,7 +236,8 @@ static double smooth_at(double share)
     return smoothing[index].smooth;
 }
 
-/* The cheapest tree by the prices of now, and of slack rows by that share of the gap. False: there is none. */
+/* The cheapest tree by the prices of now, and of slack rows by that share of
+ * the gap. False: there is none. */
 static bool ask(struct generation *generation, double share, enum pricing_effort effort)
 {
     struct prices *now = &generation->now;
@@ -340,7 +342,8 @@ static void tell_trees(struct generation *generation)
         packing->rate_bps += packing->tree_bps[tree];
 }
 
-/* Edges that were left out carry next to nothing; where that is not nothing, a price on it makes up for it. */
+/* Edges that were left out carry next to nothing; where that is not nothing,
+ * a price on it makes up for it. */
 static void price_dead(struct generation *generation)
 {
     const struct net *net = generation->net;

@@ -1,11 +1,12 @@
-/* The greatest rate at which trees, as many as it takes, bring everything to every receiver: a linear program over all
- * trees, solved by column generation (Gilmore and Gomory 1961). Each turn asks for the cheapest tree under the prices
- * of the rows; one that costs less than 1 gets a rate, and prices prove a bound: rate <= sum of price * capacity /
- * cheapest.
+/* The greatest rate at which trees, as many as it takes, bring everything to every receiver: a linear program
+ * over all trees, solved by column generation (Gilmore and Gomory 1961). Each turn asks for the cheapest tree
+ * under the prices of the rows; one that costs less than 1 gets a rate, and prices prove a bound: rate <= sum
+ * of price * capacity / cheapest.
  *
- * Where all hosts receive, rate and bound meet within the tolerance. Hosts that only relay make the trees those of
- * heuristics, and the bound one that may stay above (pricing.h). Children per tree are looked at on the average only,
- * and only when asked for; distinct children not at all: the trees need not be valid for a forest. */
+ * Where all hosts receive, rate and bound meet within the tolerance. Hosts that only relay make the
+ * trees those of heuristics, and the bound one that may stay above (pricing.h). Children per tree are
+ * looked at on the average only, and only when asked for; distinct children not at all: the trees
+ * need not be valid for a forest. */
 #pragma once
 
 #include "planner/net/net.h"
@@ -21,9 +22,9 @@ struct packing_options {
     bool fan_out;        /* sum of (children - children_max) * rate <= 0 at every host; kept within 1e-6 */
 };
 
-/* Prices that prove the bound: every tree T from the source to all receivers over edges whose rows all have capacity has
- * sum of row[r] * u_r(T) + sum of children[v] * (children of v in T - children_max of v) + sum >= 1, so
- * rate <= sum of row[r] * capacity(r) + sum * rate cap. */
+/* Prices that prove the bound: every tree T from the source to all receivers over edges whose rows all have
+ * capacity has sum of row[r] * u_r(T) + sum of children[v] * (children of v in T - children_max of v) +
+ * sum >= 1, so rate <= sum of row[r] * capacity(r) + sum * rate cap. */
 struct packing_proof {
     double *row;      /* [net_rows] */
     double *children; /* [count] */

@@ -1,8 +1,8 @@
 /* The cheapest tree under prices of rows, and what no tree can cost less than.
  *
- * Where every host is a receiver both are the minimum arborescence. Hosts that only relay make it the Steiner problem:
- * trees then come from arborescences over the receivers and some relays, of which those that lead nowhere are cut off,
- * and the least cost from Wong's dual ascent (Math. Programming 28, 1984). */
+ * Where every host is a receiver both are the minimum arborescence. Hosts that only relay make it the Steiner
+ * problem: trees then come from arborescences over the receivers and some relays, of which those that lead
+ * nowhere are cut off, and the least cost from Wong's dual ascent (Math. Programming 28, 1984). */
 #pragma once
 
 #include "planner/lp/rows.h"

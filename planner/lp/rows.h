@@ -1,7 +1,8 @@
-/* The rows of a net as the simplex takes them: every limit 1, rates in units of the net's closed-form bound, so that
- * numbers are around 1 whatever the rates. Two kinds more: that the sum of all rates is limited (by a cap, and by the
- * slowest receiver's downlink, which every tree enters once), and, if asked for, that a host has children_max children
- * at most on the average of all trees: sum of (children - children_max) * rate <= 0. */
+/* The rows of a net as the simplex takes them: every limit 1, rates in units of the net's closed-form
+ * bound, so that numbers are around 1 whatever the rates. Two kinds more: that the sum of all rates is
+ * limited (by a cap, and by the slowest receiver's downlink, which every tree enters once), and, if
+ * asked for, that a host has children_max children at most on the average of all trees: sum of
+ * (children - children_max) * rate <= 0. */
 #pragma once
 
 #include "planner/lp/simplex.h"

@@ -232,8 +232,8 @@ static void add_change(struct simplex *simplex, const struct simplex_column *col
     }
 }
 
-/* change[row]: what the step takes of the slack, as rates go down by `down` and the entering column, if it is one,
- * goes up. */
+/* change[row]: what the step takes of the slack, as rates go down by `down` and the entering
+ * column, if it is one, goes up. */
 static void count_change(struct simplex *simplex, const struct simplex_column *entering)
 {
     simplex->turn++;

@@ -1,13 +1,14 @@
-/* Greatest sum of rates of columns (trees) under rows that they share: maximise sum y subject to
- * sum of use(row, column) * y <= limit(row), y >= 0, limits >= 0. Columns come one at a time, when somebody has
+/* Greatest sum of rates of columns (trees) under rows that they share: maximise sum y subject to sum of
+ * use(row, column) * y <= limit(row), y >= 0, limits >= 0. Columns come one at a time, when somebody has
  * found one whose price is below 1; so there may be any number.
  *
- * Primal simplex, always feasible. The basis is kept by its tight rows alone: as many rows as columns with a rate,
- * and the inverse of this square. All other rows only have a slack; one that would block becomes tight, one whose
- * price turns negative is let go. So n^2 rows that hardly ever bind cost an addition each.
+ * Primal simplex, always feasible. The basis is kept by its tight rows alone: as many rows as columns with a
+ * rate, and the inverse of this square. All other rows only have a slack; one that would block becomes tight,
+ * one whose price turns negative is let go. So n^2 rows that hardly ever bind cost an addition each.
  *
- * Against circling every limit is widened by up to SIMPLEX_WIDENED of itself (a 0 by less), differently
- * by row; callers scale what they read back into the true limits. Ties go to the greater pivot, then by index. */
+ * Against circling every limit is widened by up to SIMPLEX_WIDENED of itself (a 0 by less),
+ * differently by row; callers scale what they read back into the true limits. Ties go to
+ * the greater pivot, then by index. */
 #pragma once
 
 #include <stdbool.h>
@@ -63,11 +64,12 @@ void simplex_init(struct simplex *simplex, const struct simplex_size *size, cons
 /* What a rate of 1 for the column gains: 1 less its price. Worth entering when it is > 0. */
 double simplex_gain(const struct simplex *simplex, const struct simplex_column *column);
 
-/* The column gets a rate, as much as possible. Returns the slot where it lies from now on until another column
- * takes that slot (SIMPLEX_NONE: it gains nothing, or there is no room). It may push out another column. */
+/* The column gets a rate, as much as possible. Returns the slot where it lies from now on
+ * until another column takes that slot (SIMPLEX_NONE: it gains nothing, or there is no room).
+ * It may push out another column. */
 uint16_t simplex_enter(struct simplex *simplex, const struct simplex_column *column);
-/* Tight rows with negative prices are let go, the worst first, until there are none or after that many steps. Returns
- * the steps taken. */
+/* Tight rows with negative prices are let go, the worst first, until there are none or after that many
+ * steps. Returns the steps taken. */
 uint32_t simplex_settle(struct simplex *simplex, uint32_t steps_max);
 
 /* Of the columns that have a rate, by place: simplex->inverse.size of them. */

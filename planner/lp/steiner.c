@@ -102,7 +102,8 @@ static bool inside_best(const struct attempt *attempt, uint16_t host)
     return host == attempt->task->source || attempt->best[host] != NONE;
 }
 
-/* One relay more or less than the best tree has, as long as that helps; each is tried once after the last gain. */
+/* One relay more or less than the best tree has, as long as that helps; each is
+ * tried once after the last gain. */
 static void search_around(struct attempt *attempt)
 {
     const struct steiner_task *task = attempt->task;

@@ -1,9 +1,9 @@
 /* A net to plan on: hosts, what is known of the paths between them, and the resources that trees share.
  *
- * Every limit is a row that is additive over edges: a tree T of wire rate y takes y * sum of a(row, e) over its
- * edges e, and all trees together at most the row's capacity. So the rate of a forest is a quotient, the best
- * forest a linear program, and the price of an edge a sum (Liu et al., "P2P Streaming Capacity", IEEE Trans. IT
- * 2011).
+ * Every limit is a row that is additive over edges: a tree T of wire rate y takes y * sum of a(row, e)
+ * over its edges e, and all trees together at most the row's capacity. So the rate of a forest is a
+ * quotient, the best forest a linear program, and the price of an edge a sum (Liu et al., "P2P Streaming
+ * Capacity", IEEE Trans. IT 2011).
  *
  *   row            a(row, from -> to)                 capacity
  *   uplink         1 / (1 - loss), at `from`          up_bps
@@ -14,9 +14,9 @@
  *   path           1 on the edge                      path_bps
  *
  * Rates are bit/s on the wire, of new data. Hosts are in the order of their names, so that "by index" is "by
- * name" wherever something ties, and a file that lists them otherwise leads to the same plan. Doubles, of which
- * only +, -, *, / and comparisons are used: the same at every optimization level (-ffp-contract=off). All memory
- * comes from the arena. Nothing here knows the time. */
+ * name" wherever something ties, and a file that lists them otherwise leads to the same plan. Doubles, of
+ * which only +, -, *, / and comparisons are used: the same at every optimization level (-ffp-contract=off).
+ * All memory comes from the arena. Nothing here knows the time. */
 #pragma once
 
 #include <stdbool.h>
@@ -67,8 +67,8 @@ struct net {
 /* ---- building one ---- */
 
 size_t net_bytes(uint16_t count, uint16_t shared_count); /* of arena */
-/* Hosts and edges zeroed, but: path_bps NET_NO_LIMIT, rtt_us unknown, limits none; path_bps of a host to itself and into
- * the source 0. */
+/* Hosts and edges zeroed, but: path_bps NET_NO_LIMIT, rtt_us unknown, limits none; path_bps of a host
+ * to itself and into the source 0. */
 void net_make(struct net *net, uint16_t count, uint16_t source, uint16_t shared_count, struct arena *arena);
 static inline uint32_t net_edge(const struct net *net, uint16_t from, uint16_t to)
 {
@@ -94,16 +94,16 @@ struct net_use {
     double per_bit; /* a(row, edge) */
 };
 
-/* Rows are numbered without gaps, paths last: the first net_common_rows() are worth an array, paths are many and
- * mostly slack. */
+/* Rows are numbered without gaps, paths last: the first net_common_rows() are worth an array,
+ * paths are many and mostly slack. */
 uint32_t net_rows(const struct net *net);
 uint32_t net_common_rows(const struct net *net);
 struct net_row net_row_of(const struct net *net, uint32_t row);
 double net_capacity(const struct net *net, uint32_t row); /* NET_NO_LIMIT: none */
 /* The rows that an edge takes of, the path's last; returns how many. */
 unsigned net_uses(const struct net *net, uint16_t from, uint16_t to, struct net_use uses[NET_USES_MAX]);
-/* For all edges at once: weight[edge] = sum of price[row] * a(row, edge) over its rows; NET_NO_LIMIT where it is not
- * usable. `price` has net_rows() places. */
+/* For all edges at once: weight[edge] = sum of price[row] * a(row, edge) over its rows; NET_NO_LIMIT where it
+ * is not usable. `price` has net_rows() places. */
 void net_weigh(const struct net *net, const double *price, double *weight);
 
 /* ---- trees ---- */
@@ -125,16 +125,16 @@ struct net_forest {
 
 size_t net_tree_bytes(const struct net *net);
 struct net_tree net_tree_new(const struct net *net, struct arena *arena); /* nobody in it */
-/* An out-tree from the source over usable edges that has every receiver, no host with more children than it may have, and only
- * relays that lead somewhere. */
+/* An out-tree from the source over usable edges that has every receiver, no host with more children than it
+ * may have, and only relays that lead somewhere. */
 bool net_tree_valid(const struct net *net, const struct net_tree *tree);
 /* Each tree valid, distinct children within bounds, weights add up to the period. */
 bool net_forest_valid(const struct net *net, const struct net_forest *forest);
 
 /* use[row] += weight * sum of a(row, e) over the tree's edges; `use` has net_rows() places. */
 void net_add_use(const struct net *net, const struct net_tree *tree, double weight, double *use);
-/* What every receiver gets, bit/s on the wire: min over rows of capacity * period / use. `use` is scratch of net_rows()
- * places; *tight: the first row that gives out. */
+/* What every receiver gets, bit/s on the wire: min over rows of capacity * period / use. `use` is scratch of
+ * net_rows() places; *tight: the first row that gives out. */
 double net_forest_rate(const struct net *net, const struct net_forest *forest, double *use, uint32_t *tight);
 /* Largest sum of RTT / 2 from the source to a receiver. False: an RTT on the way is unknown. */
 bool net_tree_delay_us(const struct net *net, const struct net_tree *tree, uint64_t *delay_us);

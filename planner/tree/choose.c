@@ -341,7 +341,8 @@ static bool explain(const struct planning *planning, struct err *err)
                    net->hosts[net->source].name);
 }
 
-/* With paces and relays, the last one must not end later than it could without, but by eps: else there are none. */
+/* With paces and relays, the last one must not end later than it could without,
+ * but by eps: else there are none. */
 static bool plan_all(struct planning *planning)
 {
     bool slow = any_slow(planning), relays = any_relay(planning);

@@ -1,8 +1,10 @@
 /* Every metric that leads to one tree (PLAN_METRICS), those of the papers and a few more. None but `widest`
  * knows the rows of hosts; that is what the planner's own choice is better by.
  *
- *   rtt            minimum spanning tree on RTT, the smaller of both directions; unmeasured pairs are not used
- *   avb            the same on 1 / AvB, elementwise (Cascade); AvB of a pair is the smaller of its open directions
+ *   rtt            minimum spanning tree on RTT, the smaller of both directions; unmeasured pairs are not
+ *                  used
+ *   avb            the same on 1 / AvB, elementwise (Cascade); AvB of a pair is the smaller of its open
+ *                  directions
  *   avb-directed   the least out-tree on 1 / AvB of each direction (Edmonds)
  *   distance       minimum spanning tree on a matrix of the operator's
  *   dcmst          a metric's tree with `degree` children per host at most

@@ -188,7 +188,8 @@ static void node_job__request_tells_what_it_was_told(void **state)
     world_end(&world);
 }
 
-/* n0 and n2 relay nothing: at its source a job has children all the same, and whoever wants the object is a leaf … */
+/* n0 and n2 relay nothing: at its source a job has children all the same, and
+ * whoever wants the object is a leaf … */
 static void node_job__leaves_have_no_children(void **state)
 {
     (void)state;
@@ -247,7 +248,8 @@ static void node_job__leaves_refuse_children(void **state)
     world_end(&world);
 }
 
-/* n1 does not know n2, and so measures nothing; what n0 has learnt otherwise serves its jobs until it is too old. */
+/* n1 does not know n2, and so measures nothing; what n0 has learnt otherwise
+ * serves its jobs until it is too old. */
 static void node_job__request_tells_what_others_learnt(void **state)
 {
     (void)state;

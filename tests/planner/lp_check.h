@@ -1,5 +1,5 @@
-/* Judges a packing by the net alone: what its trees take of every row, and whether its prices prove its bound. Shares
- * no code with the solver but the net's. */
+/* Judges a packing by the net alone: what its trees take of every row, and whether its prices prove its
+ * bound. Shares no code with the solver but the net's. */
 #pragma once
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* Seeded nets of several kinds, for the tests of planner/lp and for those that compare it with another solver. */
+/* Seeded nets of several kinds, for the tests of planner/lp and for those that
+ * compare it with another solver. */
 #pragma once
 
 #include <stdio.h>

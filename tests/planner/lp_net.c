@@ -1,6 +1,6 @@
-/* lp_net KIND COUNT SEED [children CHILDREN_MAX]: makes a seeded net, packs trees, and prints what came of it as
- * JSON: the rows for another solver, rate and bound. With `time` before KIND: seconds and sizes instead of the net. TOLERANCE
- * and PIVOTS in the environment: when to end. */
+/* lp_net KIND COUNT SEED [children CHILDREN_MAX]: makes a seeded net, packs trees, and prints what came of it
+ * as JSON: the rows for another solver, rate and bound. With `time` before KIND: seconds and sizes instead of
+ * the net. TOLERANCE and PIVOTS in the environment: when to end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

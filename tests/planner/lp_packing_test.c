@@ -165,7 +165,8 @@ static void packing__is_the_same_for_hosts_in_another_order(void **state)
     }
 }
 
-/* From a net where half of the edges and, among others, all relays are missing to the whole one, step by step. */
+/* From a net where half of the edges and, among others, all relays are missing
+ * to the whole one, step by step. */
 static void packing__an_edge_or_relay_more_never_lowers_the_bound(void **state)
 {
     (void)state;

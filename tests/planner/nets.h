@@ -1,4 +1,5 @@
-/* Nets to try planners on, from a seed: fifteen hosts in five regions with limits of one kind each, and random ones. */
+/* Nets to try planners on, from a seed: fifteen hosts in five regions with limits of
+ * one kind each, and random ones. */
 #pragma once
 
 #include "planner/net/net.h"

@@ -362,8 +362,8 @@ static struct plan explained(const struct plan_request *request)
     return plan;
 }
 
-/* Of two objects on one net the small one gets there sooner over a tree of less delay, the large one over a faster
- * one; neither takes longer than by the best metric, but by eps. */
+/* Of two objects on one net the small one gets there sooner over a tree of less delay, the large one over a
+ * faster one; neither takes longer than by the best metric, but by eps. */
 static void auto__small_and_large(void **state)
 {
     (void)state;
@@ -417,7 +417,8 @@ static void why__rows_and_raises(void **state)
     expect_limit(&request, &plan.why.limits[0].limit, "uplink of n0");
     assert_in_range(plan.why.limits[0].gain_ppm, 999000, 1000000);
     assert_in_range(plan.why.limits[0].raised, 199999998, 200000002);
-    /* All three are fed over one link; with trees that cross it once more it would have to be twice as wide. */
+    /* All three are fed over one link; with trees that cross it once more it
+     * would have to be twice as wide. */
     request = example_request(4);
     request.metric = PLAN_METRIC_AUTO;
     request.shared_count = 1;
@@ -447,7 +448,8 @@ static void why__rows_and_raises(void **state)
         plan_limit_text(&(struct plan_limit){.row = PLAN_ROW_UPLINK, .node = 2}, &request, small, 8));
 }
 
-/* Repairs take part of each edge's rate; that makes nobody slow, and raising a row to what it is brings nothing. */
+/* Repairs take part of each edge's rate; that makes nobody slow, and raising a
+ * row to what it is brings nothing. */
 static void why__loss_is_no_slowness(void **state)
 {
     (void)state;
@@ -469,8 +471,8 @@ static void why__loss_is_no_slowness(void **state)
     }
 }
 
-/* The plan's time is within eps of the least that any metric is said to need, whatever the net; loads are not above
- * capacities, so there is some limit; explaining is the same for nodes in another order. */
+/* The plan's time is within eps of the least that any metric is said to need, whatever the net; loads are not
+ * above capacities, so there is some limit; explaining is the same for nodes in another order. */
 static void why__random_nets(void **state)
 {
     (void)state;

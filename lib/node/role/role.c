@@ -15,7 +15,8 @@ static bool last_words_are_said(struct node *node, struct job *job)
     return said || core_lived_ns(node) >= later_ns(job->phase_ns, node->config.stall_timeout_ns);
 }
 
-/* Nothing more is to come: neither answers, nor packets that point into the object, nor anything to be told. */
+/* Nothing more is to come: neither answers, nor packets that point into the
+ * object, nor anything to be told. */
 static void closing_tick(struct node *node, struct job *job)
 {
     if (job->kind->on_closing != NULL)

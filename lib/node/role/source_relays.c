@@ -1,5 +1,6 @@
-/* Sites that may relay without wanting the object (relays: in a job). A planner uses them where they add rate; one
- * that does not answer, refuses or goes away before the job runs is left out by name, and nothing fails for it. */
+/* Sites that may relay without wanting the object (relays: in a job). A planner uses them where
+ * they add rate; one that does not answer, refuses or goes away before the job runs is left out by
+ * name, and nothing fails for it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -5,8 +5,8 @@
 
 #define WHOLE_PPM 1000000u
 
-/* The weight of each tree out of `period` blocks, rounded, at least 1; the heaviest makes up for what is too many or
- * too few. False: it can't. */
+/* The weight of each tree out of `period` blocks, rounded, at least 1; the heaviest makes up for what is too
+ * many or too few. False: it can't. */
 static bool round_weights(const struct plan *plan, uint32_t period, uint8_t *weights)
 {
     uint32_t sum = 0;
