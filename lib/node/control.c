@@ -66,7 +66,8 @@ static bool on_confirm(struct node *node, struct peer *peer, const uint8_t *body
     struct job *job = job_of_source(node, confirm.fixed.job);
     if (job != NULL)
         source_on_confirm(node, job, peer->index, &confirm, now_ns);
-    if ((job == NULL || phase_ends(job->phase)) && confirm.fixed.answer != CONFIRM_REFUSED)
+    bool taken = confirm.fixed.answer == CONFIRM_READY || confirm.fixed.answer == CONFIRM_COMPLETE;
+    if ((job == NULL || phase_ends(job->phase)) && taken)
         source_tell_end(node, job, confirm.fixed.job, peer->index, now_ns);
     return true;
 }

@@ -118,6 +118,18 @@ static void mark_foreign(struct object *object, uint32_t child)
     object->feeds[child].blocks_done = bitmap_count(done, object->geometry.blocks);
 }
 
+static uint32_t kept_by(const struct object *object)
+{
+    return object->stripe_kept * object->schedule.count;
+}
+
+uint32_t store_stripes_max(const struct store *store, const struct object *replaced)
+{
+    uint32_t kept = store->kept_slots - (replaced == NULL ? 0 : kept_by(replaced));
+    uint32_t half = store->slot_count / 2; /* what may be kept by all jobs together */
+    return MAX(half - MIN(half, kept), 1u);
+}
+
 bool object_stripe(struct object *object, const struct stripe_schedule *schedule, const uint8_t *stripes,
                    struct err *err)
 {
@@ -125,8 +137,7 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
     CHECK(object->slots_in_use == 0 && object->schedule.count == 1);
     if (schedule->count == 1)
         return true;
-    /* Half of what there is may be kept, by all jobs together. */
-    uint32_t room = store->slot_count / 2 - MIN(store->slot_count / 2, store->kept_slots);
+    uint32_t room = store_stripes_max(store, NULL);
     uint32_t least = room >= schedule->count, share = room / STRIPE_SHARE / schedule->count;
     uint32_t kept = object->source ? 0 : MIN(STRIPE_SLOTS_KEPT, MAX(share, least));
     if (!object->source && kept == 0)
@@ -134,8 +145,8 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
                        store->slot_count, schedule->count);
     object->schedule = *schedule;
     object->stripe_kept = kept;
-    store->kept_slots += kept * schedule->count;
-    store->kept_count += kept * schedule->count;
+    store->kept_slots += kept_by(object);
+    store->kept_count += kept_by(object);
     for (uint32_t child = 0; child < object->child_count; child++) {
         object->child_stripes[child] = stripes[child];
         mark_foreign(object, child);
@@ -170,8 +181,8 @@ void object_close(struct object *object)
         if (store->slots[index].object == object)
             slot_return(store, index);
     CHECK(object->slots_in_use == 0);
-    store->kept_slots -= object->stripe_kept * object->schedule.count;
-    store->kept_count -= object->stripe_kept * object->schedule.count;
+    store->kept_slots -= kept_by(object);
+    store->kept_count -= kept_by(object);
     store->blocks_used -= object->geometry.blocks;
     store->objects_open--;
     object->in_use = false;

@@ -169,7 +169,8 @@ struct control_tree {
 #define CONFIRM_ANSWERS(ROW)                                                                                 \
     ROW(CONFIRM_READY, 0, "ready")                                                                           \
     ROW(CONFIRM_COMPLETE, 1, "complete")                                                                     \
-    ROW(CONFIRM_REFUSED, 2, "refused")
+    ROW(CONFIRM_REFUSED, 2, "refused")                                                                       \
+    ROW(CONFIRM_FEWER_TREES, 3, "fewer-trees") /* no memory for so many: of fewer it would be accepted */
 enum confirm_answer { CONFIRM_ANSWERS(WORD_CONSTANT) };
 #define CONTROL_CONFIRM_FIELDS(FIELD)                                                                        \
     FIELD(u32, job)                                                                                          \

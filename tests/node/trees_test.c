@@ -272,6 +272,53 @@ static void job_trees__replanned_with_one(void **state)
     world_end(&world);
 }
 
+/* A site whose memory is too small for so many trees loses nobody anything: the job is planned with fewer. */
+static void job_trees__fewer_where_memory_is_short(void **state)
+{
+    (void)state;
+    static const struct world_forest five = {5,
+                                             {{1, 2, {{0, 1}, {1, 2}}},
+                                              {1, 2, {{0, 2}, {2, 1}}},
+                                              {1, 2, {{0, 1}, {1, 2}}},
+                                              {1, 2, {{0, 2}, {2, 1}}},
+                                              {1, 2, {{0, 1}, {0, 2}}}}};
+    begin(&five, 3, 12000000, 1);
+    world.nodes[2].config.buffer_bytes = 8 * (1100ULL << 10);
+    run();
+    run_until_over(0, "j", 60 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    assert_files();
+    for (uint16_t node = 0; node < 3; node++)
+        assert_int_equal(job_at(node)->trees.schedule.count, 1);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_clean();
+    world_end(&world);
+}
+
+/* What one job keeps of a memory is not there for the trees of the next, which comes all the same. */
+static void job_trees__two_jobs_share_a_small_memory(void **state)
+{
+    (void)state;
+    begin(&weighted, 5, 60000000, 1);
+    for (uint16_t node = 0; node < 5; node++)
+        world.nodes[node].config.buffer_bytes = 8 * (1100ULL << 10);
+    run();
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    struct job_spec spec = world_job(&world, "k");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "k", JOB_RUNNING, 5 * NS_PER_S));
+    assert_state(0, "j", JOB_RUNNING);
+    assert_int_equal(world.nodes[3].node->jobs[0].trees.schedule.count, 4);
+    assert_int_equal(world.nodes[3].node->jobs[1].trees.schedule.count, 1);
+    run_until_over(0, "j", 60 * NS_PER_S);
+    run_until_over(0, "k", 60 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    assert_state(0, "k", JOB_DONE);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    assert_clean();
+    world_end(&world);
+}
+
 /* One restarts, or is never heard again: it is named, so are those that it fed in any tree, and nothing is left. */
 static void job_trees__a_relay_is_lost(void **state)
 {
@@ -415,6 +462,8 @@ int main(void)
         cmocka_unit_test(job_trees__one_has_it_already),
         cmocka_unit_test(job_trees__relay_in_some_of_them),
         cmocka_unit_test(job_trees__replanned_with_one),
+        cmocka_unit_test(job_trees__fewer_where_memory_is_short),
+        cmocka_unit_test(job_trees__two_jobs_share_a_small_memory),
         cmocka_unit_test(job_trees__a_relay_is_lost),
         cmocka_unit_test(job_trees__cancelled),
         cmocka_unit_test(job_trees__strays_are_dropped),

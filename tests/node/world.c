@@ -224,6 +224,9 @@ static void plan_forest(const struct world *world, struct world_node *node,
     const struct world_forest *forest = world->forest;
     struct plan_tree trees[PLAN_TREES_MAX];
     uint32_t period = 0, left_ppm = 1000000;
+    struct source *source = job_find(node->node, plan->job)->source;
+    if (source->trees_most != 0 && source->trees_most < forest->tree_count)
+        return;
     for (uint16_t tree = 0; tree < forest->tree_count; tree++) {
         if (!plan_tree_of(&forest->trees[tree], request, &trees[tree]))
             return;
@@ -239,7 +242,7 @@ static void plan_forest(const struct world *world, struct world_node *node,
     }
     plan->trees[0].weight_ppm += left_ppm;
     plan->tree_count = forest->tree_count;
-    job_find(node->node, plan->job)->source->request.trees_max = PLAN_TREES_MAX;
+    source->request.trees_max = PLAN_TREES_MAX;
 }
 
 /* Of all worlds: plans are made one after the other. */

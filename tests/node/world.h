@@ -82,8 +82,8 @@ struct world {
     uint64_t rate_bps[WORLD_NODES_MAX][WORLD_NODES_MAX];      /* 0: as fast as the port; 50 ms of queue */
     uint64_t busy_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX];
     bool planner_absent;
-    const struct world_forest
-        *forest; /* what planners answer while all its nodes take part; NULL: one tree */
+    /* What planners answer while all its nodes take part and the job may have so many trees; NULL: one tree. */
+    const struct world_forest *forest;
     uint64_t packets_lost;
     /* Sees each DATA packet that leaves; NULL: nobody looks. */
     void (*on_data)(uint16_t from, uint16_t to, uint64_t content);

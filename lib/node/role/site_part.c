@@ -181,12 +181,27 @@ static bool has_place_for(const struct node *node, uint16_t peer)
     return places > 0;
 }
 
+/* Trees need memory each; a part of fewer may still be taken, so nothing is begun and nothing ends. */
+static bool has_memory_for(struct node *node, uint16_t peer, const struct job *job,
+                           const struct wire_part *part)
+{
+    uint32_t most = store_stripes_max(&node->store, job == NULL ? NULL : job->object);
+    if (part->stripes <= most)
+        return true;
+    struct err err;
+    err_set(&err, "its symbol buffer has room for %u trees now, not for %u", most, part->stripes);
+    site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_FEWER_TREES, err.text);
+    return false;
+}
+
 void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer, uint64_t now_ns)
 {
     const struct wire_part *part = &offer->part.fixed;
     const char *refusal = "too many jobs at once";
     struct job *job = job_find(node, part->job);
     bool known = job != NULL;
+    if ((!known || !phase_ends(job->phase)) && !has_memory_for(node, peer, job, part))
+        return;
     if (known && check_known(job, peer, &refusal)) {
         replace_part(node, job, offer, now_ns);
         return;

@@ -63,6 +63,7 @@ struct source {
     struct site sites[PLAN_NODES_MAX];
     struct plan_request request;
     struct plan plan;
+    uint8_t trees_most;                    /* sites have memory for no more; 0: none has said so */
     uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
     uint64_t known_since_ns;               /* what was learnt of paths before counts as not known */
     uint16_t source_reports;

@@ -103,6 +103,9 @@ bool source_make_request(const struct node *node, struct job *job, uint64_t now_
     request->job = job->id;
     request->epoch = job->epoch;
     add_wishes(&job->source->spec, request);
+    uint8_t most = job->source->trees_most;
+    if (most != 0 && (request->trees_max == 0 || request->trees_max > most))
+        request->trees_max = most;
     request->size_bytes = job->source->spec.object == PART_OBJECT_STREAM ? 0 : job->geometry.size_bytes;
     request->rate_cap_bps = job->source->spec.plan_rate_bps;
     add_node(job, job->source->spec.source, 0, false);

@@ -101,6 +101,20 @@ static void leave_out(struct node *node, struct job *job, struct site *site, con
     else
         source_fail(node, job, now_ns, "%s: %s", site->name, text);
 }
+
+/* A receiver's memory holds no more trees for now: half of them do, or one at last. The others are as they were. */
+static void plan_fewer_trees(struct node *node, struct job *job, struct site *site, const char *text,
+                             uint64_t now_ns)
+{
+    uint16_t trees = job->source->plan.tree_count;
+    if (site->optional || trees == 1) {
+        leave_out(node, job, site, text, now_ns);
+        return;
+    }
+    job->source->trees_most = (uint8_t)(trees / 2);
+    plan_again(node, job, now_ns);
+}
+
 void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
                        const struct control_confirm *confirm, uint64_t now_ns)
 {
@@ -111,6 +125,9 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
     switch ((enum confirm_answer)confirm->fixed.answer) {
     case CONFIRM_REFUSED:
         leave_out(node, job, site, confirm->text, now_ns);
+        return;
+    case CONFIRM_FEWER_TREES:
+        plan_fewer_trees(node, job, site, confirm->text, now_ns);
         return;
     case CONFIRM_COMPLETE:
         source_site_ended(site, SITE_SKIPPED, confirm->text, now_ns);
