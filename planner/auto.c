@@ -18,9 +18,12 @@ struct choose_options auto_options(const struct request_net *from)
         .payload_per_wire = payload,
         .rate_cap_bps = request->rate_cap_bps == 0 ? NET_NO_LIMIT : (double)request->rate_cap_bps / payload};
     uint16_t trees_max = request->trees_max == 0 ? AUTO_TREES_MAX : request->trees_max;
-    return (struct choose_options){
-        .pool = {.object = object, .eps = AUTO_EPS, .trees_max = trees_max, .modes = from->modes},
-        .pack = true};
+    return (struct choose_options){.pool = {.object = object,
+                                            .eps = AUTO_EPS,
+                                            .edge_min_bps = SEND_RATE_MIN_BPS,
+                                            .trees_max = trees_max,
+                                            .modes = from->modes},
+                                   .pack = true};
 }
 
 bool auto_plan(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)

@@ -316,6 +316,20 @@ static void begin(struct planning *planning, struct choice *choice)
     pace_most(net, planning->member, planning->options->pool.trees_max, planning->most_bps);
 }
 
+/* Everybody can be reached, but an edge has less than the least that it carries. */
+static bool explain_least(const struct planning *planning, struct err *err)
+{
+    const double *most_bps = planning->most_bps;
+    double least_bps = planning->options->pool.edge_min_bps;
+    uint16_t slowest = 0;
+    for (uint16_t host = 0; host < planning->net->count; host++)
+        slowest = most_bps[host] < most_bps[slowest] ? host : slowest;
+    if (most_bps[slowest] < least_bps)
+        return err_set(err, "%s can be sent %.0f bit/s at most, an edge carries %.0f at least",
+                       planning->net->hosts[slowest].name, most_bps[slowest], least_bps);
+    return err_set(err, "no plan leaves %.0f bit/s for each of its edges", least_bps);
+}
+
 /* Nobody can be reached whom no host outside its own circle can feed: name the first one that growth does
  * not get to. */
 static bool explain(const struct planning *planning, struct err *err)
@@ -337,6 +351,8 @@ static bool explain(const struct planning *planning, struct err *err)
                                  "%s can't be reached from %s: no path leads to it that carries anything",
                                  net->hosts[host].name, net->hosts[net->source].name)
                        : err_set(err, "%s has a downlink of 0", net->hosts[host].name);
+    if (pool_any_starves(planning->pool))
+        return explain_least(planning, err);
     return err_set(err, "no tree from %s reaches every receiver: too few hosts may have children",
                    net->hosts[net->source].name);
 }

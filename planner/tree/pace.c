@@ -20,7 +20,8 @@ static double paths_bps(const struct net *net, const bool *member, uint16_t to, 
     for (uint16_t from = 0; from < net->count; from++) {
         if (!leads_in(net, member, from, to))
             continue;
-        double path_bps = smaller(net->path_bps[net_edge(net, from, to)], net->hosts[from].up_bps);
+        uint32_t edge = net_edge(net, from, to); /* repairs take of the uplink what the path loses */
+        double path_bps = smaller(net->path_bps[edge], net->hosts[from].up_bps * (1 - net->loss[edge]));
         for (uint16_t place = 0; place < trees; place++)
             if (path_bps > widest_bps[place]) {
                 double narrower_bps = widest_bps[place];

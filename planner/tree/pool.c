@@ -8,6 +8,7 @@
 #include "planner/tree/weigh.h"
 
 #define TOLERANCE     1e-9
+#define NEW_MIN_BPS   2    /* of new data on an edge: a whole bit of payload */
 #define CLOSE_ENOUGH  1e-4 /* of the bound: nothing more to be looked for */
 #define SHORTER_MAX   6    /* candidates whose delay is worked on */
 #define SHORTER_FINAL 1.02 /* of the shortest time: those are */
@@ -53,6 +54,28 @@ static struct pool_candidate *place(struct pool *pool)
     return &pool->candidates[pool->count];
 }
 
+/* Plans tell whole bits per second. */
+static bool carries(const struct pool *pool, const struct pool_candidate *candidate, uint16_t tree,
+                    uint16_t host)
+{
+    const struct net_forest *forest = &candidate->forest;
+    const struct net *net = pool->task.net;
+    double host_bps = task_pace_bps(&pool->task, host, candidate->judgement.rate_bps);
+    double new_bps = host_bps * forest->weight[tree] / forest->period;
+    double loss = net->loss[net_edge(net, forest->trees[tree].parent[host], host)];
+    return new_bps >= NEW_MIN_BPS && new_bps / (1 - loss) >= pool->options.edge_min_bps;
+}
+
+static bool starves(const struct pool *pool, const struct pool_candidate *candidate)
+{
+    for (uint16_t tree = 0; tree < candidate->forest.tree_count && pool->options.edge_min_bps > 0; tree++)
+        for (uint16_t host = 0; host < pool->task.net->count; host++)
+            if (candidate->forest.trees[tree].parent[host] != NET_NONE &&
+                !carries(pool, candidate, tree, host))
+                return true;
+    return false;
+}
+
 /* Keeps the candidate that was placed last. A forest that does not keep to the counts of children is not
  * one. */
 static void keep(struct pool *pool, enum pool_origin origin, unsigned detail)
@@ -63,6 +86,7 @@ static void keep(struct pool *pool, enum pool_origin origin, unsigned detail)
     if (!net_forest_valid(pool->task.net, &candidate->forest))
         return;
     candidate->judgement = judge(&pool->task, &candidate->forest, &pool->options.object, pool->arena);
+    candidate->starves = starves(pool, candidate);
     pool->count++;
 }
 
@@ -251,16 +275,25 @@ double pool_rate_bps(const struct pool *pool)
     return fastest == NULL ? 0 : fastest->judgement.rate_bps;
 }
 
-static bool in_time(const struct pool *pool, unsigned candidate)
+static bool may_be_taken(const struct pool *pool, unsigned candidate)
 {
-    return !(pool->candidates[candidate].judgement.last_seconds > pool->options.last_max_seconds);
+    return !pool->candidates[candidate].starves &&
+           !(pool->candidates[candidate].judgement.last_seconds > pool->options.last_max_seconds);
+}
+
+bool pool_any_starves(const struct pool *pool)
+{
+    for (unsigned index = 0; index < pool->count; index++)
+        if (pool->candidates[index].starves)
+            return true;
+    return false;
 }
 
 double pool_shortest_seconds(const struct pool *pool)
 {
     double shortest = NET_NO_LIMIT;
     for (unsigned index = 0; index < pool->count; index++)
-        if (in_time(pool, index) && pool->candidates[index].judgement.seconds < shortest)
+        if (may_be_taken(pool, index) && pool->candidates[index].judgement.seconds < shortest)
             shortest = pool->candidates[index].judgement.seconds;
     return shortest;
 }
@@ -279,7 +312,7 @@ static bool best_within(struct pool *pool, double seconds)
 {
     bool found = false;
     for (unsigned index = 0; index < pool->count; index++) {
-        if (!in_time(pool, index) || pool->candidates[index].judgement.seconds > seconds ||
+        if (!may_be_taken(pool, index) || pool->candidates[index].judgement.seconds > seconds ||
             (found && !preferred(&pool->candidates[index], &pool->candidates[pool->chosen])))
             continue;
         pool->chosen = index;

@@ -21,11 +21,14 @@ struct pool_candidate {
     unsigned detail;
     struct net_forest forest;
     struct judgement judgement;
+    bool starves; /* an edge carries too little (edge_min_bps) */
 };
 
 struct pool_options {
     struct judge_object object;
-    double eps;         /* 0.03: 3 % */
+    double eps; /* 0.03: 3 % */
+    /* What an edge is sent at least, repairs included: a forest that gives one less is not taken. 0: any. */
+    double edge_min_bps;
     uint16_t trees_max; /* 1 … NET_TREES_MAX */
     struct mode_options modes;
     double last_max_seconds; /* nobody may end later, slow ones neither */
@@ -58,10 +61,12 @@ void pool_open(struct pool *pool, const struct task *task, const struct pool_opt
 void pool_fill(struct pool *pool, double enough_bps);
 /* What the packing adds. Its trees are over the same members. */
 void pool_add_packing(struct pool *pool, const struct pool_packing *packing);
-/* False: no candidate carries anything, or all end too late. */
+/* False: no candidate carries anything, or enough on every edge, or all end too late. */
 bool pool_choose(struct pool *pool);
-/* The shortest time in the pool; NET_NO_LIMIT: no candidate carries anything. */
+/* The shortest time in the pool of what may be taken; NET_NO_LIMIT: nothing. */
 double pool_shortest_seconds(const struct pool *pool);
+/* Some candidate was passed over because an edge would carry too little. */
+bool pool_any_starves(const struct pool *pool);
 /* The greatest rate in the pool. */
 double pool_rate_bps(const struct pool *pool);
 /* The candidate that has it; NULL: the pool is empty. */

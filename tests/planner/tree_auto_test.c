@@ -231,6 +231,49 @@ static void auto__hosts_and_loss(void **state)
     assert_in_range(plan.rate_bps, 886499999ull * 1408 / 1538, 886500000ull * 1408 / 1538);
 }
 
+static void expect_error(const struct plan_request *request, const char *text)
+{
+    struct plan plan;
+    struct err err = {""};
+    assert_false(plan_of(request, &plan, &err));
+    if (strstr(err.text, text) == NULL)
+        fail_msg("'%s' expected, got '%s'", text, err.text);
+}
+
+/* An edge carries 1 kbit/s at least: where several trees leave less, there are fewer; and who can't be sent that much
+ * is named. */
+static void auto__least_rate_of_an_edge(void **state)
+{
+    (void)state;
+    for (uint64_t up_bps = 1100; up_bps < 60000; up_bps += 500) {
+        struct plan_request request = example_request(6);
+        request.trees_max = 8;
+        for (uint16_t node = 0; node < 6; node++)
+            request.nodes[node].up_bps = request.nodes[node].down_bps = up_bps + 700u * node;
+        (void)planned(&request);
+    }
+    struct plan_request request = example_request(4);
+    request.nodes[2].down_bps = 900;
+    expect_error(&request, "n2 can be sent 886 bit/s at most, an edge carries 1000 at least");
+}
+
+/* Behind paths that lose half of what they are sent a receiver gets half, and the others need not wait for it. */
+static void auto__lossy_receiver_is_slow(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(5);
+    request.trees_max = 1;
+    request.size_bytes = 1000000000;
+    for (uint16_t node = 0; node < 5; node++) {
+        request.nodes[node].up_bps = request.nodes[node].down_bps = 100000000;
+        request.paths[node][4].loss_ppm = 500000;
+    }
+    struct plan plan = planned(&request);
+    for (uint16_t node = 1; node < 4; node++)
+        assert_true(plan_edge_rate_bps(&plan, 0, node) >= 98000000);
+    assert_int_equal(plan.rate_bps, solve_payload_bps(98500000 / 2));
+}
+
 static void auto__leaves_and_rules(void **state)
 {
     (void)state;
@@ -511,6 +554,8 @@ int main(void)
         cmocka_unit_test(auto__unmeasured_pairs_are_closed),
         cmocka_unit_test(auto__paths_and_shared_links),
         cmocka_unit_test(auto__hosts_and_loss),
+        cmocka_unit_test(auto__least_rate_of_an_edge),
+        cmocka_unit_test(auto__lossy_receiver_is_slow),
         cmocka_unit_test(auto__leaves_and_rules),
         cmocka_unit_test(metrics__rules_hold),
         cmocka_unit_test(metrics__from_a_request),
