@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define TOLERANCE    1e-9   /* of sums that meet a limit in another order */
+#define PLACE_NEARLY 1e-6   /* rounding of loads: counted as a place */
 #define FAILURES_MAX 8      /* of making room, in a tree: then it is given up */
 #define LOOKS_MAX    300000 /* at hosts that might take a child, in a tree: of 200 hosts nearly all */
 
@@ -95,7 +96,16 @@ static double worth(const struct tokens *tokens, unsigned tree, uint16_t from, u
     return tokens->room[from];
 }
 
-/* The best parent with room for the host; the nearer of equals. NET_NONE: there is none. */
+/* Of the worth of the best one so far, the nearer of equals. */
+static bool better(const struct net *net, uint16_t from, double worth, uint16_t best, double best_worth,
+                   uint16_t host)
+{
+    return best == NET_NONE || worth > best_worth ||
+           (!(worth < best_worth) &&
+            net->rtt_us[net_edge(net, from, host)] < net->rtt_us[net_edge(net, best, host)]);
+}
+
+/* The best parent with room for the host. NET_NONE: there is none. */
 static uint16_t parent_for(const struct tokens *tokens, unsigned tree, uint16_t host)
 {
     const struct net *net = tokens->booking->task->net;
@@ -103,15 +113,13 @@ static uint16_t parent_for(const struct tokens *tokens, unsigned tree, uint16_t 
     double best_worth = 0;
     double need = tokens->booking->scale[host] * (1 - TOLERANCE);
     for (uint16_t from = 0; from < net->count; from++) {
-        if (!tokens->inside[from] || tokens->room[from] < need || !fits(tokens, tree, from, host))
+        if (!tokens->inside[from] || tokens->room[from] < need)
             continue;
         double its_worth = worth(tokens, tree, from, host);
-        if (best == NET_NONE || its_worth > best_worth ||
-            (!(its_worth < best_worth) &&
-             net->rtt_us[net_edge(net, from, host)] < net->rtt_us[net_edge(net, best, host)])) {
-            best = from;
-            best_worth = its_worth;
-        }
+        if (!better(net, from, its_worth, best, best_worth, host) || !fits(tokens, tree, from, host))
+            continue;
+        best = from;
+        best_worth = its_worth;
     }
     return best;
 }
@@ -245,6 +253,21 @@ static void begin_tree(struct tokens *tokens, unsigned tree)
         count_supply(tokens, tree);
 }
 
+/* False: uplinks and counts of children have fewer places than hosts are missing, whoever goes where. A slow host takes
+ * less than a place. */
+static bool enough_room(const struct tokens *tokens, unsigned missing)
+{
+    const struct task *task = tokens->booking->task;
+    double places = 0;
+    for (uint16_t host = 0; host < task->net->count; host++) {
+        if (tokens->booking->scale[host] < 1)
+            return true;
+        if (task->member[host] && tokens->room[host] > 0)
+            places += (double)(uint64_t)(tokens->room[host] + PLACE_NEARLY);
+    }
+    return places >= missing;
+}
+
 static bool build_tree(struct tokens *tokens, unsigned tree)
 {
     const struct task *task = tokens->booking->task;
@@ -252,6 +275,8 @@ static bool build_tree(struct tokens *tokens, unsigned tree)
     for (uint16_t host = 0; host < task->net->count; host++)
         missing += task->member[host] && host != task->net->source;
     begin_tree(tokens, tree);
+    if (!enough_room(tokens, missing))
+        return false;
     while (missing > 0) {
         uint16_t host = next_host(tokens);
         if (host == NET_NONE || failures == FAILURES_MAX)
