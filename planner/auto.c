@@ -12,11 +12,11 @@ size_t auto_bytes(const struct plan_request *request)
 struct choose_options auto_options(const struct request_net *from)
 {
     const struct plan_request *request = from->request;
-    double payload = (double)SOLVE_SYMBOL_BYTES / SOLVE_SYMBOL_WIRE_BYTES;
-    struct judge_object object = {
-        .size_bytes = request->size_bytes,
-        .payload_per_wire = payload,
-        .rate_cap_bps = request->rate_cap_bps == 0 ? NET_NO_LIMIT : (double)request->rate_cap_bps / payload};
+    struct judge_object object = {.size_bytes = request->size_bytes,
+                                  .payload_per_wire = SOLVE_PAYLOAD,
+                                  .rate_cap_bps = request->rate_cap_bps == 0
+                                                      ? NET_NO_LIMIT
+                                                      : (double)request->rate_cap_bps / SOLVE_PAYLOAD};
     uint16_t trees_max = request->trees_max == 0 ? AUTO_TREES_MAX : request->trees_max;
     return (struct choose_options){.pool = {.object = object,
                                             .eps = AUTO_EPS,

@@ -12,8 +12,6 @@
 #include "planner/csv.h"
 #include "planner/solve.h"
 
-#define USABLE     ((double)(SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM) / SOLVE_WHOLE_PPM)
-#define PAYLOAD    ((double)SOLVE_SYMBOL_BYTES / SOLVE_SYMBOL_WIRE_BYTES)
 #define RTT_MAX_US 100000000
 #define RATE_MAX   UINT64_C(1000000000000) /* bit/s */
 
@@ -111,8 +109,9 @@ static bool store_avb(struct net *net, uint32_t edge, const char *text)
     uint64_t bps;
     if (!value_parse_decimal(text, 6, &bps) || bps > RATE_MAX)
         return false;
-    if ((double)bps * USABLE < net->path_bps[edge])
-        net->path_bps[edge] = (double)bps * USABLE;
+    double usable_bps = (double)solve_usable_bps(bps);
+    if (usable_bps < net->path_bps[edge])
+        net->path_bps[edge] = usable_bps;
     return true;
 }
 
@@ -168,8 +167,8 @@ static bool make_net(const struct large_files *files, const struct large *large,
     net->packet_bits = SOLVE_SYMBOL_WIRE_BYTES * 8;
     for (uint16_t host = 0; host < net->count; host++) {
         const struct large_host *from = &large->hosts[host];
-        net->hosts[host] = (struct net_host){.up_bps = (double)from->up_bps * USABLE,
-                                             .down_bps = (double)from->down_bps * USABLE,
+        net->hosts[host] = (struct net_host){.up_bps = (double)solve_usable_bps(from->up_bps),
+                                             .down_bps = (double)solve_usable_bps(from->down_bps),
                                              .packets_ps = NET_NO_LIMIT,
                                              .window_bytes = NET_NO_LIMIT,
                                              .children_max = PLAN_CHILDREN_MAX,
@@ -188,7 +187,7 @@ static bool make_net(const struct large_files *files, const struct large *large,
 
 static double payload_bps(double wire_bps)
 {
-    return wire_bps * PAYLOAD;
+    return wire_bps * SOLVE_PAYLOAD;
 }
 
 static void print_trees(const struct net *net, const struct choice *choice)
@@ -232,9 +231,10 @@ static void print_json(const struct net *net, const struct choice *choice, doubl
 
 static void print_text(const struct choice *choice, double solve_ms)
 {
-    printf("rate    %.3f Mbit/s of payload over %u trees; no plan exceeds %.3f (gap %.1f %%)\n",
+    printf("rate    %.3f Mbit/s of payload over %u tree%s; no plan exceeds %.3f (gap %.1f %%)\n",
            payload_bps(choice->judgement.rate_bps) / 1e6, choice->forest.tree_count,
-           payload_bps(choice->bound_bps) / 1e6, (1 - choice->judgement.rate_bps / choice->bound_bps) * 100);
+           choice->forest.tree_count == 1 ? "" : "s", payload_bps(choice->bound_bps) / 1e6,
+           (1 - choice->judgement.rate_bps / choice->bound_bps) * 100);
     printf("delay   %.3f ms to the farthest host; planned in %.0f ms\n",
            (double)choice->judgement.delay_us / 1e3, solve_ms);
     printf("%-14s %10s %9s\n", "one tree by", "Mbit/s", "delay ms");
@@ -260,7 +260,7 @@ static enum program_end plan_net(const struct large_files *files, const struct l
     struct err err;
     if (!make_net(files, large, arena, &net))
         return PROGRAM_USAGE;
-    struct choose_options options = {.pool = {.object = {files->size_bytes, PAYLOAD, NET_NO_LIMIT},
+    struct choose_options options = {.pool = {.object = {files->size_bytes, SOLVE_PAYLOAD, NET_NO_LIMIT},
                                               .eps = AUTO_EPS,
                                               .trees_max = files->trees_max},
                                      .pack = true};

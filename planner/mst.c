@@ -84,8 +84,7 @@ bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struc
                             .pins = plan_pins(request),
                             .tree = tree,
                             .reached = UINT64_C(1) << request->source,
-                            .children_max =
-                                request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max};
+                            .children_max = plan_children_max(request)};
     for (uint16_t node = 0; node < request->node_count; node++)
         if (request->nodes[node].receiver && node != request->source)
             growth.missing |= UINT64_C(1) << node;

@@ -8,6 +8,11 @@ uint64_t solve_payload_bps(uint64_t wire_bps)
     return muldiv64(wire_bps, SOLVE_SYMBOL_BYTES, SOLVE_SYMBOL_WIRE_BYTES);
 }
 
+uint64_t solve_usable_bps(uint64_t wire_bps)
+{
+    return muldiv64(wire_bps, PLAN_WHOLE_PPM - SOLVE_HEADROOM_PPM, PLAN_WHOLE_PPM);
+}
+
 /* What each edge of the tree may take of this node's uplink; all of it where the node has no children. */
 static uint64_t uplink_share_bps(const struct plan_request *request, const struct plan_tree *tree,
                                  uint16_t node)
@@ -59,7 +64,7 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
                 uint64_t *rate_bps, struct err *err)
 {
     uint64_t tight_bps = interfaces_bps(request, tree);
-    uint64_t wire_bps = muldiv64(tight_bps, SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
+    uint64_t wire_bps = solve_usable_bps(tight_bps);
     uint64_t cap_bps = request->rate_cap_bps;
     bool capped = cap_bps != 0 && cap_bps < solve_payload_bps(wire_bps);
     *edge_rate_bps = capped ? muldiv64_up(cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES) : wire_bps;
@@ -119,9 +124,7 @@ void solve_edge_rates(const struct plan_request *request, struct plan *plan)
         share_out(request->nodes[node].up_bps, rates_bps, count);
         for (uint16_t child = 0; child < count; child++) {
             in_bps[children[child]] = rates_bps[child];
-            uint64_t wire_bps =
-                muldiv64(rates_bps[child], SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
-            plan->into_rate_bps[0][children[child]] = MIN(wire_bps, cap_bps);
+            plan->into_rate_bps[0][children[child]] = MIN(solve_usable_bps(rates_bps[child]), cap_bps);
         }
     }
 }

@@ -7,6 +7,7 @@
 #include "planner/solve.h"
 
 _Static_assert(NET_SHARED_OF_EDGE >= PLAN_SHARED_MAX, "a path may cross every shared link");
+_Static_assert(NET_TREES_MAX == PLAN_TREES_MAX, "a plan takes every forest");
 
 static size_t edges_bytes(uint16_t node_count)
 {
@@ -32,19 +33,18 @@ static void sort_nodes(const struct plan_request *request, uint16_t *node_of)
 
 static double usable_bps(uint64_t interface_bps)
 {
-    return (double)muldiv64(interface_bps, SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM, SOLVE_WHOLE_PPM);
+    return (double)solve_usable_bps(interface_bps);
 }
 
 static void set_host(const struct plan_request *request, uint16_t node, struct net_host *host)
 {
     const struct plan_node *from = &request->nodes[node];
-    uint16_t children_max = request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
     *host =
         (struct net_host){.up_bps = usable_bps(from->up_bps),
                           .down_bps = usable_bps(from->down_bps),
                           .packets_ps = from->packets_ps == 0 ? NET_NO_LIMIT : (double)from->packets_ps,
                           .window_bytes = from->window_bytes == 0 ? NET_NO_LIMIT : (double)from->window_bytes,
-                          .children_max = from->leaf ? 0 : children_max,
+                          .children_max = from->leaf ? 0 : plan_children_max(request),
                           .distinct_max = PLAN_CHILDREN_MAX,
                           .receiver = from->receiver && node != request->source};
     memcpy(host->name, from->name, NAME_BYTES);
@@ -63,7 +63,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
     const struct plan_path *path = &request->paths[from_node][to_node];
     uint32_t edge = net_edge(net, host, to), rtt_us = solve_rtt_us(request, from_node, to_node);
     net->rtt_us[edge] = rtt_us == PLAN_RTT_UNKNOWN ? NET_RTT_UNKNOWN : rtt_us;
-    net->loss[edge] = path->loss_ppm / (double)SOLVE_WHOLE_PPM;
+    net->loss[edge] = path->loss_ppm / (double)PLAN_WHOLE_PPM;
     if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
         net->path_bps[edge] = 0;
     else if (path->avb_kbps != 0)
@@ -185,10 +185,10 @@ void request_tree(const struct request_net *from, const struct net_tree *grown, 
 /* Shares in millionths that add up: the first tree takes what rounding leaves. */
 static void set_weights(const struct net_forest *forest, struct plan *plan)
 {
-    uint32_t left_ppm = SOLVE_WHOLE_PPM;
+    uint32_t left_ppm = PLAN_WHOLE_PPM;
     for (uint16_t tree = forest->tree_count; tree-- > 1;) {
         plan->trees[tree].weight_ppm =
-            (uint32_t)(forest->weight[tree] * (uint64_t)SOLVE_WHOLE_PPM / forest->period);
+            (uint32_t)(forest->weight[tree] * (uint64_t)PLAN_WHOLE_PPM / forest->period);
         left_ppm -= plan->trees[tree].weight_ppm;
     }
     plan->trees[0].weight_ppm = left_ppm;

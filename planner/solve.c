@@ -41,7 +41,7 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
         !solve_rate(request, tree, &plan->edge_rate_bps[0], &plan->rate_bps, err))
         return false;
     solve_edge_rates(request, plan);
-    tree->weight_ppm = SOLVE_WHOLE_PPM;
+    tree->weight_ppm = PLAN_WHOLE_PPM;
     return true;
 }
 

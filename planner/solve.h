@@ -24,10 +24,10 @@
 #include "base/units.h"
 #include "plan/plan.h"
 
-#define SOLVE_WHOLE_PPM         1000000
 #define SOLVE_HEADROOM_PPM      15000
 #define SOLVE_SYMBOL_BYTES      FULL_PACKET_SYMBOL_BYTES
 #define SOLVE_SYMBOL_WIRE_BYTES FULL_PACKET_WIRE_BYTES
+#define SOLVE_PAYLOAD           ((double)SOLVE_SYMBOL_BYTES / SOLVE_SYMBOL_WIRE_BYTES) /* of a wire rate */
 
 /* Of arena, for any request. */
 size_t solve_bytes(void);
@@ -40,6 +40,8 @@ bool solve(const struct plan_request *request, struct arena *arena, struct plan 
 
 /* What of a wire rate is the object's own, by full packets. */
 uint64_t solve_payload_bps(uint64_t wire_bps);
+/* What of an interface, path or shared link data may take: the rest is for acks, control and probes. */
+uint64_t solve_usable_bps(uint64_t wire_bps);
 
 /* RTT of a pair, the smaller of both directions: a round trip is the same path from either end, and queues
  * only ever add to it. PLAN_RTT_UNKNOWN: neither was measured. */

@@ -5,7 +5,7 @@
 
 bool solve_star(const struct plan_request *request, struct plan_tree *tree, struct err *err)
 {
-    uint16_t children_max = request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
+    uint16_t children_max = plan_children_max(request);
     const struct plan_pins pins = plan_pins(request);
     *tree = (struct plan_tree){0};
     for (uint16_t node = 0; node < request->node_count; node++) {

@@ -162,7 +162,7 @@ static uint64_t in_units(double field, enum net_row_kind kind)
 {
     double whole = kind == NET_PACKETS || kind == NET_WINDOW
                        ? field
-                       : field * SOLVE_WHOLE_PPM / (SOLVE_WHOLE_PPM - SOLVE_HEADROOM_PPM);
+                       : field * PLAN_WHOLE_PPM / (PLAN_WHOLE_PPM - SOLVE_HEADROOM_PPM);
     return (uint64_t)whole + 1;
 }
 

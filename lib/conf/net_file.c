@@ -95,7 +95,7 @@ static bool store_avb(const char *text, struct plan_path *path)
 static bool store_loss(const char *text, struct plan_path *path)
 {
     uint64_t ppm;
-    if (!value_parse_decimal(text, 6, &ppm) || ppm >= 1000000)
+    if (!value_parse_decimal(text, 6, &ppm) || ppm >= PLAN_WHOLE_PPM)
         return false;
     path->loss_ppm = (uint32_t)ppm;
     return true;
@@ -225,7 +225,7 @@ static void read_tree(struct conf_reader *reader, const struct conf_option *opti
     struct plan_request *request = field;
     (void)option;
     request->metric = PLAN_METRIC_GIVEN;
-    request->given.weight_ppm = 1000000;
+    request->given.weight_ppm = PLAN_WHOLE_PPM;
     if (conf_length(edges) == 0 || conf_length(edges) >= PLAN_NODES_MAX) {
         conf_error(reader, edges, "expected a list of 1 to %d edges [from, to]", PLAN_NODES_MAX - 1);
         return;

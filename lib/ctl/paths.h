@@ -8,8 +8,8 @@ struct ctl_paths {
     uint16_t site_count;
     struct ctl_site {
         char name[NAME_BYTES];
-        uint64_t up_bps,
-            down_bps; /* what its interface has left for jobs; 0: all that the site itself tells */
+        /* What its interface has left for jobs; 0: all that the site itself tells. */
+        uint64_t up_bps, down_bps;
     } sites[PLAN_NODES_MAX];
     uint16_t shared_count;
     struct plan_shared shared[PLAN_SHARED_MAX];

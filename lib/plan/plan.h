@@ -14,6 +14,7 @@
 #define PLAN_TREES_MAX    8
 #define PLAN_CHILDREN_MAX 16
 #define PLAN_RTT_UNKNOWN  UINT32_MAX
+#define PLAN_WHOLE_PPM    1000000u /* what weights add up to, and losses stay below */
 
 /* What finds the trees; a given tree is none of them. All but auto lead to one tree. */
 #define PLAN_METRICS(ROW)                                                                                    \
@@ -36,7 +37,7 @@ struct plan_edge {
 };
 
 struct plan_tree {
-    uint32_t weight_ppm; /* share of the object's blocks; all trees add up to 1,000,000 */
+    uint32_t weight_ppm; /* share of the object's blocks; all trees add up to PLAN_WHOLE_PPM */
     uint16_t edge_count;
     struct plan_edge edges[PLAN_NODES_MAX - 1]; /* parents before their children */
 };
@@ -165,6 +166,8 @@ bool plan_request_validate(const struct plan_request *request, struct err *err);
  * of which a downlink gets what the path does not lose. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
 
+/* Children that a node which is no leaf may have in one tree. */
+uint16_t plan_children_max(const struct plan_request *request);
 /* For each node the only one that may feed it, by a pin; PLAN_NOT_PINNED. */
 #define PLAN_NOT_PINNED UINT16_MAX
 struct plan_pins {

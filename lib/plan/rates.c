@@ -2,7 +2,6 @@
 #include "base/units.h"
 #include "plan/plan.h"
 
-#define WHOLE_PPM  1000000
 #define SLOW_SHARE 1000 /* of the common rate: less than so small a part of it missing is rounding */
 
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node)
@@ -31,8 +30,8 @@ uint64_t plan_receiver_bps(const struct plan *plan, const struct plan_request *r
         int parent = plan_parent(&plan->trees[tree], node);
         if (parent < 0)
             continue;
-        uint64_t kept_ppm = WHOLE_PPM - request->paths[parent][node].loss_ppm;
-        wire_bps += muldiv64(plan_edge_rate_bps(plan, tree, node), kept_ppm, WHOLE_PPM);
+        uint64_t kept_ppm = PLAN_WHOLE_PPM - request->paths[parent][node].loss_ppm;
+        wire_bps += muldiv64(plan_edge_rate_bps(plan, tree, node), kept_ppm, PLAN_WHOLE_PPM);
     }
     return payload_bps(wire_bps);
 }

@@ -6,12 +6,9 @@
 
 #include "base/units.h"
 
-#define WEIGHT_WHOLE_PPM 1000000
-#define LOSS_WHOLE_PPM   1000000
-
 _Static_assert(PLAN_NODES_MAX == 64, "sets of nodes are kept in 64-bit words");
 
-static uint16_t children_limit(const struct plan_request *request)
+uint16_t plan_children_max(const struct plan_request *request)
 {
     return request->children_max == 0 ? PLAN_CHILDREN_MAX : request->children_max;
 }
@@ -76,8 +73,8 @@ static bool check_edges(const struct plan_tree *tree, const struct plan_request 
         if (!plan_edge_allowed(request, &pins, from, to))
             return err_set(err, "edge %s - %s: only %s may feed %s, by a pin", from_name, to_name,
                            request->nodes[pins.from[to]].name, to_name);
-        if (++child_counts[from] > children_limit(request))
-            return err_set(err, "%s has more than %u children", from_name, children_limit(request));
+        if (++child_counts[from] > plan_children_max(request))
+            return err_set(err, "%s has more than %u children", from_name, plan_children_max(request));
         *reached |= UINT64_C(1) << to;
     }
     return true;
@@ -114,7 +111,7 @@ static bool check_path(const struct plan_request *request, uint16_t from, uint16
 {
     const struct plan_path *path = &request->paths[from][to];
     const char *from_name = request->nodes[from].name, *to_name = request->nodes[to].name;
-    if (path->loss_ppm >= LOSS_WHOLE_PPM)
+    if (path->loss_ppm >= PLAN_WHOLE_PPM)
         return err_set(err, "%s - %s: a loss of %u ppm, expected less than all", from_name, to_name,
                        path->loss_ppm);
     if (path->avb_low_kbps > path->avb_kbps ||
@@ -229,8 +226,8 @@ static bool check_load(const struct plan *plan, const struct plan_request *reque
                                request->nodes[from].name, request->nodes[to].name);
             if (!book(&up_bps[from], rate_bps))
                 return err_set(err, "the uplink of %s is overbooked", request->nodes[from].name);
-            uint64_t kept_ppm = LOSS_WHOLE_PPM - request->paths[from][to].loss_ppm;
-            if (!book(&down_bps[to], muldiv64(rate_bps, kept_ppm, LOSS_WHOLE_PPM)))
+            uint64_t kept_ppm = PLAN_WHOLE_PPM - request->paths[from][to].loss_ppm;
+            if (!book(&down_bps[to], muldiv64(rate_bps, kept_ppm, PLAN_WHOLE_PPM)))
                 return err_set(err, "the downlink of %s is overbooked", request->nodes[to].name);
         }
     }
@@ -268,8 +265,8 @@ bool plan_validate(const struct plan *plan, const struct plan_request *request, 
             return err_set(err, "tree %u: rate and weight must be above 0", tree);
         weight_ppm += plan->trees[tree].weight_ppm;
     }
-    if (weight_ppm != WEIGHT_WHOLE_PPM)
+    if (weight_ppm != PLAN_WHOLE_PPM)
         return err_set(err, "weights add up to %llu ppm, expected %u", (unsigned long long)weight_ppm,
-                       WEIGHT_WHOLE_PPM);
+                       PLAN_WHOLE_PPM);
     return check_load(plan, request, err);
 }

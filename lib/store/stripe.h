@@ -12,6 +12,7 @@
 
 #define STRIPES_MAX       8
 #define STRIPE_PERIOD_MAX 32
+_Static_assert(STRIPES_MAX <= 8, "sets of stripes are kept in bytes");
 
 struct stripe_schedule {
     uint8_t count;  /* of stripes */

@@ -12,8 +12,8 @@
 
 struct inverse {
     uint16_t size, size_max;
-    double
-        *cell; /* [column * size_max + row]: columns and rows of the matrix, whose inverse has them swapped */
+    /* [column * size_max + row]: columns and rows of the matrix, whose inverse has them swapped */
+    double *cell;
     double *work;
 };
 

@@ -35,8 +35,8 @@
 
 struct net_host {
     char name[NAME_BYTES];
-    double up_bps,
-        down_bps;          /* of its interface; what is kept back for acks and probes is taken off already */
+    /* Of its interface; what is kept back for acks and probes is taken off already. */
+    double up_bps, down_bps;
     double packets_ps;     /* packets that its processor can send and receive; NET_NO_LIMIT */
     double window_bytes;   /* memory for what is on its way to children; NET_NO_LIMIT */
     uint16_t children_max; /* in one tree; 0: it forwards nothing */
@@ -54,10 +54,10 @@ struct net {
     uint16_t shared_count;
     double packet_bits; /* of a full packet on the wire: what packets_ps counts */
     struct net_host *hosts;
-    /* All by from * count + to. */
-    double
-        *path_bps; /* available bandwidth; NET_NO_LIMIT: unknown, so interfaces decide; 0: not to be used */
-    double *loss;  /* share of packets, below 1 */
+    /* All by from * count + to. path_bps: available bandwidth; NET_NO_LIMIT: unknown, so interfaces decide; 0:
+     * not to be used. */
+    double *path_bps;
+    double *loss;     /* share of packets, below 1 */
     uint32_t *rtt_us; /* of the pair; NET_RTT_UNKNOWN */
     uint8_t *crosses; /* how many shared links; they are at shared_of[edge * NET_SHARED_OF_EDGE] */
     uint8_t *shared_of;

@@ -21,7 +21,7 @@ static bool order_given(struct job *job, struct err *err)
     struct plan_request *request = &job->source->request;
     bool reached[PLAN_NODES_MAX] = {[0] = true};
     bool progress = true;
-    request->given.weight_ppm = 1000000;
+    request->given.weight_ppm = PLAN_WHOLE_PPM;
     while (progress) {
         progress = false;
         for (uint16_t index = 0; index < job->source->spec.given_count; index++) {

@@ -3,7 +3,7 @@
 
 #include "node/role/source.h"
 
-#define WHOLE_PPM 1000000u
+_Static_assert(PLAN_TREES_MAX == CONTROL_STRIPES_MAX, "every tree of a plan can be told");
 
 /* The weight of each tree out of `period` blocks, rounded, at least 1; the heaviest makes up for what is too
  * many or too few. False: it can't. */
@@ -12,7 +12,7 @@ static bool round_weights(const struct plan *plan, uint32_t period, uint8_t *wei
     uint32_t sum = 0;
     uint16_t heaviest = 0;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
-        uint32_t weight = (plan->trees[tree].weight_ppm * period + WHOLE_PPM / 2) / WHOLE_PPM;
+        uint32_t weight = (plan->trees[tree].weight_ppm * period + PLAN_WHOLE_PPM / 2) / PLAN_WHOLE_PPM;
         weights[tree] = (uint8_t)MAX(weight, 1u);
         sum += weights[tree];
         heaviest = weights[tree] > weights[heaviest] ? tree : heaviest;
@@ -28,7 +28,7 @@ static uint32_t worst_ppm(const struct plan *plan, uint32_t period, const uint8_
 {
     uint32_t worst = 0;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
-        uint32_t share = weights[tree] * WHOLE_PPM / period, planned = plan->trees[tree].weight_ppm;
+        uint32_t share = weights[tree] * PLAN_WHOLE_PPM / period, planned = plan->trees[tree].weight_ppm;
         uint32_t off = share > planned ? share - planned : planned - share;
         worst = MAX(worst, off);
     }
