@@ -252,6 +252,10 @@ static void check_metric(struct conf_reader *reader, const char *where, const st
 static void check_rules(struct conf_reader *reader, const char *where, const struct job_spec *spec)
 {
     char place[CONF_WHERE_BYTES];
+    snprintf(place, sizeof(place), "%splan.leaf", where);
+    for (uint16_t leaf = 0; leaf < spec->leaf_count; leaf++)
+        if (strcmp(spec->leaves[leaf], spec->source) == 0)
+            conf_fault(reader, place, "\"%s\" is the source: nobody would be fed", spec->source);
     snprintf(place, sizeof(place), "%splan.pin", where);
     for (uint16_t index = 0; index < spec->rule_count; index++) {
         const struct job_rule *rule = &spec->rules[index];

@@ -29,7 +29,9 @@ static bool check_nodes(const struct plan_request *request, struct err *err)
     }
     if (!any_receiver)
         return err_set(err, "no node but the source is a receiver");
-    return true;
+    return !request->nodes[request->source].leaf ||
+           err_set(err, "%s is the source and a leaf: nobody would be fed",
+                   request->nodes[request->source].name);
 }
 
 struct plan_pins plan_pins(const struct plan_request *request)

@@ -59,6 +59,7 @@ static void plan_request_validate__table(void **state)
     CASE(r.paths[1][0].rule = PLAN_RULE_PINNED, "pin n1 - n0: no edge enters the source");
     CASE(r.paths[1][1].rule = PLAN_RULE_PINNED, "pin n1 - n1: no edge");
     CASE(r.paths[1][2].rule = r.paths[3][2].rule = PLAN_RULE_PINNED, "n2 is pinned to n1 and to n3");
+    CASE(r.nodes[0].leaf = true, "n0 is the source and a leaf");
     CASE((r.paths[1][2].rule = PLAN_RULE_PINNED, r.nodes[1].leaf = true), "pin n1 - n2: n1 is a leaf");
     CASE(r.dcmst_of = PLAN_METRIC_STAR, "dcmst is of rtt, avb");
     CASE((r.dcmst_of = PLAN_METRIC_DISTANCE, r.degree = 16), NULL);

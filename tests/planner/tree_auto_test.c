@@ -6,9 +6,9 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "plan/words.h"
 #include "planner/auto.h"
 #include "planner/solve.h"
-#include "plan/words.h"
 #include "planner/why.h"
 #include "../plan/example.h"
 
@@ -163,7 +163,9 @@ static void auto__unmeasured_pairs_are_closed(void **state)
         if (node != 3)
             request.paths[node][3].rtt_us = request.paths[3][node].rtt_us = PLAN_RTT_UNKNOWN;
     assert_false(plan_of(&request, &plan, &err));
-    assert_string_equal(err.text, "n3 can't be reached from n0: no path leads to it that carries anything");
+    assert_string_equal(
+        err.text,
+        "n3 can't be reached from n0: no path leads to it that is measured, allowed and carries anything");
     request.paths[3][1].rtt_us = 5000; /* one direction will do */
     plan = planned(&request);
     assert_int_equal(plan_parent(&plan.trees[0], 3), 1);
@@ -288,7 +290,9 @@ static void auto__leaves_and_rules(void **state)
     expect_parents(&plan, "-000");
     request.paths[0][2].rule = PLAN_RULE_FORBIDDEN;
     assert_false(plan_of(&request, &plan, &err));
-    assert_string_equal(err.text, "n2 can't be reached from n0: no path leads to it that carries anything");
+    assert_string_equal(
+        err.text,
+        "n2 can't be reached from n0: no path leads to it that is measured, allowed and carries anything");
     request = example_request(4);
     request.paths[0][1].rule = request.paths[2][3].rule = PLAN_RULE_FORBIDDEN;
     request.paths[3][1].rule = PLAN_RULE_PINNED;

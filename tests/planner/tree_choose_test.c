@@ -384,8 +384,8 @@ static void choose__says_who_cannot_be_reached(void **state)
     for (uint16_t from = 0; from < net.count; from++)
         net.path_bps[net_edge(&net, from, 6)] = 0;
     assert_false(choose(&net, &options, &arena, &choice, &err));
-    assert_string_equal(err.text,
-                        "h006 can't be reached from h000: no path leads to it that carries anything");
+    assert_string_equal(err.text, "h006 can't be reached from h000: no path leads to it that is measured, "
+                                  "allowed and carries anything");
     pure();
     net.hosts[3].down_bps = 0;
     assert_false(choose(&net, &options, &arena, &choice, &err));
