@@ -34,7 +34,7 @@ static void parse_job(struct job_view *view, const json_t *object)
                               .running_ns = get_number(object, "running_ns"),
                               .ended_ns = get_number(object, "ended_ns"),
                               .now_ns = get_number(object, "now_ns"),
-                              .rate_bps = get_number(json_object_get(object, "plan"), "rate_bps")};
+                              .rate_bps = get_number(json_object_get(object, "plan"), "common_rate_bps")};
     get_text(object, "name", view->name, sizeof(view->name));
     get_text(object, "state", view->state, sizeof(view->state));
     get_text(object, "text", view->text, sizeof(view->text));

@@ -30,7 +30,7 @@ struct job_view {
     uint64_t size_bytes;
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */
     uint64_t now_ns;
-    uint64_t rate_bps; /* of the plan; 0: none yet */
+    uint64_t rate_bps; /* that the plan gives all receivers but slow ones; 0: there is no plan yet */
     char tree[VIEW_TREE];
     unsigned site_count;
     struct site_view sites[VIEW_SITES_MAX];

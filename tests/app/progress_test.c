@@ -218,7 +218,7 @@ static void job_view_parse__whole(void **state)
                                "\"size_bytes\":1099511627776,"
                                "\"created_ns\":1,\"running_ns\":2,\"ended_ns\":3,\"now_ns\":4,\"tree\":"
                                "\"a\\n\u2514\u2500\u2500 b\\n\","
-                               "\"plan\":{\"rate_bps\":9}," SITES "}]}";
+                               "\"plan\":{\"rate_bps\":4,\"common_rate_bps\":9}," SITES "}]}";
     assert_int_equal(job_view_parse(&view, json, "j"), VIEW_FOUND);
     assert_string_equal(view.name, "j");
     assert_string_equal(view.text, "t");

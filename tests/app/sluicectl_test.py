@@ -23,7 +23,7 @@ def site(name, state, received=0, complete=0, text=""):
 def job(state, sites, now_s=1, text=""):
     return {"name": "j1", "state": state, "text": text, "source": True, "size_bytes": 1000000,
             "created_ns": 1, "running_ns": 1000000000, "ended_ns": 0, "now_ns": int(now_s * 1e9),
-            "tree": "a\n└── b\n", "plan": {"rate_bps": 8000000}, "sites": sites}
+            "tree": "a\n└── b\n", "plan": {"rate_bps": 1000000, "common_rate_bps": 8000000}, "sites": sites}
 
 
 def jobs(*list_of_jobs):
