@@ -11,8 +11,9 @@ void load_init(struct load *load, const struct plan *plan, const struct plan_req
         for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
             uint16_t from = plan->trees[tree].edges[edge].from, to = plan->trees[tree].edges[edge].to;
             uint64_t rate_bps = plan_edge_rate_bps(plan, tree, to);
+            uint64_t kept_ppm = PLAN_WHOLE_PPM - request->paths[from][to].loss_ppm;
             load->up_bps[from] += rate_bps;
-            load->down_bps[to] += rate_bps;
+            load->down_bps[to] += muldiv64(rate_bps, kept_ppm, PLAN_WHOLE_PPM);
             load->path_bps[from][to] += rate_bps;
             for (uint16_t shared = 0; shared < request->shared_count; shared++)
                 if (request->paths[from][to].shared >> shared & 1)

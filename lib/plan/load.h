@@ -9,8 +9,9 @@
 #define LOAD_TIGHT 970
 
 struct load {
-    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX]; /* over all trees, on the wire */
-    uint64_t path_bps[PLAN_NODES_MAX][PLAN_NODES_MAX];         /* [from][to] */
+    /* Over all trees, on the wire; a downlink gets what is not lost. */
+    uint64_t up_bps[PLAN_NODES_MAX], down_bps[PLAN_NODES_MAX];
+    uint64_t path_bps[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to] */
     uint64_t shared_bps[PLAN_SHARED_MAX];
 };
 

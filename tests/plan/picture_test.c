@@ -58,6 +58,10 @@ static void load__adds_up_over_trees(void **state)
                      984); /* of its own 500, before 592 of the shared 800 */
     assert_int_equal(load_path(&load, &request, 1, 3), 740);
     assert_int_equal(load_path(&load, &request, 0, 1), 0); /* nobody knows its limit */
+    request.paths[1][3].loss_ppm = 500000;                 /* half of 100 Mbit/s does not arrive */
+    load_init(&load, &plan, &request);
+    assert_int_equal(load_down(&load, &request, 3), 542);
+    assert_int_equal(load_up(&load, &request, 1), 200);
 }
 
 static void picture__dot_has_every_edge(void **state)
