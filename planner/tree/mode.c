@@ -244,7 +244,7 @@ static bool widest(struct search *search, struct net_tree *tree, struct err *err
     return true;
 }
 
-/* Prim leaves a host with no open edge stuck at once; every mode but these three is such a tree. */
+/* Those that are not told apart here are Prim's on their own key. */
 static bool tree_of(struct search *search, enum plan_metric mode, const struct mode_options *options,
                     struct net_tree *tree, struct err *err)
 {

@@ -97,8 +97,9 @@ void dump_job(FILE *out, const struct job_spec *spec)
     for (unsigned index = 0; index < spec->receiver_count; index++)
         fprintf(out, "%s,", spec->receivers[index]);
     fprintf(out, " file=%s directory=%s target=%s\n", spec->file, spec->directory, spec->target);
-    fprintf(out, "  metric=%u trees=%u children_max=%u rate=%llu tree=", spec->metric, spec->trees,
-            spec->children_max, U64(spec->plan_rate_bps));
+    fprintf(out,
+            "  metric=%s trees=%u children_max=%u rate=%llu tree=", word_of(plan_metric_words, spec->metric),
+            spec->trees, spec->children_max, U64(spec->plan_rate_bps));
     for (unsigned index = 0; index < spec->given_count; index++)
         fprintf(out, "%s>%s,", spec->given[index][0], spec->given[index][1]);
     fprintf(out, " hash=%u durable=%u exists=%u tree=%u congestion=%u measure=%llu\n", spec->hash,
@@ -225,9 +226,9 @@ static void dump_path(FILE *out, unsigned to, const struct plan_path *path)
 void dump_net(FILE *out, const struct plan_request *request)
 {
     fprintf(out,
-            "request job=%u epoch=%u source=%u metric=%u trees=%u children=%u size=%llu cap=%llu tree=%u:",
-            request->job, request->epoch, request->source, request->metric, request->trees_max,
-            request->children_max, U64(request->size_bytes), U64(request->rate_cap_bps),
+            "request job=%u epoch=%u source=%u metric=%s trees=%u children=%u size=%llu cap=%llu tree=%u:",
+            request->job, request->epoch, request->source, word_of(plan_metric_words, request->metric),
+            request->trees_max, request->children_max, U64(request->size_bytes), U64(request->rate_cap_bps),
             request->given.weight_ppm);
     for (unsigned edge = 0; edge < request->given.edge_count; edge++)
         fprintf(out, "%u>%u,", request->given.edges[edge].from, request->given.edges[edge].to);

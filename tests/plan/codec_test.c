@@ -179,11 +179,26 @@ static void plan_codec__refuses_bad_counts(void **state)
         uint8_t value;
         bool request;
     } cases[] = {
-        {8, 0, true},       {8, 65, true},   {10, 4, true},           {42 + 31, 'x', true},
-        {42 + 64, 4, true}, {17, 2, true},   {8, 0, false},           {8, 65, false},
-        {10, 4, false},     {36, 9, false},  {38 + 8 + 4, 64, false}, {52, 4, false},
-        {54, 4, false},     {58, 0, false},  {38 + 8 + 5, 1, false},  {88, 12, false},
-        {90, 11, false},    {115, 8, false}, {116, 4, false},         {118, 4, false},
+        {8, 0, true},
+        {8, 65, true},
+        {10, 4, true},
+        {42 + 31, 'x', true},
+        {42 + 64, 4, true},
+        {17, 2, true},
+        {8, 0, false},
+        {8, 65, false},
+        {10, 4, false},
+        {36, 9, false},
+        {38 + 8 + 4, 64, false},
+        {52, 4, false},
+        {54, 4, false},
+        {58, 0, false},
+        {38 + 8 + 5, 1, false},
+        {88, PLAN_METRIC_COUNT + 1, false},
+        {90, PLAN_METRIC_COUNT, false},
+        {115, 8, false},
+        {116, 4, false},
+        {118, 4, false},
     };
     plan.why.metric_count = 1;
     plan.why.metrics[0].limit.row = PLAN_ROW_UPLINK;
