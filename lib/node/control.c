@@ -200,10 +200,10 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     if (job == NULL)
         return true;
     job_on_fed(node, job, peer->index);
-    bool from_parent = job->source == NULL && job->trees.parent[0] == peer->index;
+    bool from_parent = job->source == NULL && trees_fed_by(job, peer->index) != 0;
     if (job->stream == NULL || !from_parent || job->object == NULL)
         return false;
-    return stream_on_end(node, job, &end, now_ns);
+    return stream_on_end(node, job, peer->index, &end, now_ns);
 }
 
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,

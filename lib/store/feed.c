@@ -70,13 +70,14 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
 static bool is_held(const struct object *object, uint32_t child, uint32_t index, uint8_t held)
 {
     const struct slot *slot = &object->store->slots[index];
-    return (held >> stripe_of_block(&object->schedule, slot->block) & 1) != 0 &&
-           slot->children[child].acked_count == 0;
+    return (held >> slot->stripe & 1) != 0 && slot->children[child].acked_count == 0;
 }
 
 bool feed_peek_past(struct object *object, uint32_t child, uint8_t held, uint32_t count_max,
                     struct feed_item *item)
 {
+    if (held == 0)
+        return feed_peek(object, child, count_max, item);
     const struct slot *slots = object->store->slots;
     uint32_t index = object->feeds[child].repair.head;
     while (index != SLOT_NONE && is_held(object, child, index, held))

@@ -87,6 +87,7 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
         .read_next = geometry->blocks,
         .short_place = UINT64_MAX,
         .schedule = {.count = 1, .period = 1},
+        .fed = UINT8_MAX,
         .child_count = child_count,
         .active = (1u << child_count) - 1,
     };
@@ -163,9 +164,9 @@ static void count_verified(struct object *object, uint64_t block)
 void object_leave_out(struct object *object, uint8_t fed)
 {
     CHECK(object->slots_in_use == 0 && !object->source);
+    object->fed = fed;
     for (uint64_t block = 0; block < object->geometry.blocks; block++) {
-        if ((fed >> stripe_of_block(&object->schedule, block) & 1) != 0 ||
-            object->state[block] == BLOCK_VERIFIED)
+        if ((fed >> object_stripe_of(object, block) & 1) != 0 || object->state[block] == BLOCK_VERIFIED)
             continue;
         object->state[block] = BLOCK_VERIFIED;
         object->received_bytes += geometry_block_length(&object->geometry, block);
@@ -254,7 +255,7 @@ static uint32_t put_slot(struct object *object, uint64_t block, enum put_result 
     case BLOCK_FILLING:
         return object->slot_of[block];
     case BLOCK_ABSENT: {
-        bool room = stripe_has_room(object, stripe_of_block(&object->schedule, block));
+        bool room = stripe_has_room(object, object_stripe_of(object, block));
         uint32_t index = room ? slot_take(object, block, SLOT_WAITING) : SLOT_NONE;
         if (index != SLOT_NONE) {
             object->state[block] = BLOCK_FILLING;

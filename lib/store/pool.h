@@ -61,6 +61,7 @@ struct slot {
     uint32_t have_count;
     uint32_t symbols; /* of this block */
     uint32_t holds;   /* transmits and disk requests under way */
+    uint8_t stripe;   /* that the block travels in */
     uint8_t class;    /* enum slot_class */
     uint8_t loaded;   /* READING: the block's state before and after */
     bool retired;     /* its content was bad: no block any more, free when the last hold ends */

@@ -29,30 +29,25 @@ void slot_end_ahead(struct slot *slot)
 
 /* ---- what is kept for stripes ---- */
 
-static uint32_t *busy_of(struct object *object, uint64_t block)
-{
-    return &object->stripe_busy[stripe_of_block(&object->schedule, block)];
-}
-
-/* A slot of this block has become BUSY, or is so no more. */
-static void count_busy(struct object *object, uint64_t block, bool begins)
+/* A slot of this stripe has become BUSY, or is so no more. */
+static void count_busy(struct object *object, uint8_t stripe, bool begins)
 {
     if (object->stripe_kept == 0)
         return;
-    uint32_t *busy = busy_of(object, block);
+    uint32_t *busy = &object->stripe_busy[stripe];
     if (begins && (*busy)++ < object->stripe_kept)
         object->store->kept_count--;
     else if (!begins && --*busy < object->stripe_kept)
         object->store->kept_count++;
 }
 
-/* Whether a slot of those that are available may be taken for the block. */
-static bool may_take(struct object *object, uint64_t block)
+/* Whether a slot of those that are available may be taken for a block of the stripe. */
+static bool may_take(const struct object *object, uint8_t stripe)
 {
     const struct store *store = object->store;
     if (store->kept_count == 0 || store_available(store) > store->kept_count)
         return true;
-    return object->stripe_kept != 0 && *busy_of(object, block) < object->stripe_kept;
+    return object->stripe_kept != 0 && object->stripe_busy[stripe] < object->stripe_kept;
 }
 
 void slot_reclass(struct store *store, uint32_t index)
@@ -64,7 +59,7 @@ void slot_reclass(struct store *store, uint32_t index)
     if (class == SLOT_CLEAN)
         slot_end_ahead(slot);
     if (slot->object != NULL && (class == SLOT_BUSY || slot->class == SLOT_BUSY))
-        count_busy(slot->object, slot->block, class == SLOT_BUSY);
+        count_busy(slot->object, slot->stripe, class == SLOT_BUSY);
     list_remove(store, &store->classes[slot->class], SLOT_LINK, index);
     list_append(store, &store->classes[class], SLOT_LINK, index);
     slot->class = class;
@@ -98,6 +93,7 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
     struct slot *slot = &object->store->slots[index];
     slot->object = object;
     slot->block = block;
+    slot->stripe = object_stripe_of(object, block);
     slot->symbols = block == object->short_place ? object->short_symbols
                                                  : geometry_symbols_in_block(&object->geometry, block);
     slot->have_count = 0;
@@ -115,13 +111,14 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
     }
     object->slot_of[block] = index;
     object->slots_in_use++;
-    object->stripe_slots[stripe_of_block(&object->schedule, block)]++;
+    object->stripe_slots[slot->stripe]++;
 }
 
 uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
 {
     struct store *store = object->store;
-    if (!may_take(object, block))
+    uint8_t stripe = object_stripe_of(object, block);
+    if (!may_take(object, stripe))
         return SLOT_NONE;
     for (int class = SLOT_FREE; class <= (int)worst; class ++) {
         uint32_t index = store->classes[class].head;
@@ -136,7 +133,7 @@ uint32_t slot_take(struct object *object, uint64_t block, enum slot_class worst)
         list_append(store, &store->classes[SLOT_BUSY], SLOT_LINK, index);
         store->slots[index].class = SLOT_BUSY;
         begin_block(object, block, index);
-        count_busy(object, block, true);
+        count_busy(object, stripe, true);
         store->counters.slots_taken++;
         return index;
     }
@@ -173,9 +170,9 @@ void slot_return(struct store *store, uint32_t index)
     if (!slot->retired)
         detach(store, index);
     slot->object->slots_in_use--;
-    slot->object->stripe_slots[stripe_of_block(&slot->object->schedule, slot->block)]--;
+    slot->object->stripe_slots[slot->stripe]--;
     if (slot->class == SLOT_BUSY)
-        count_busy(slot->object, slot->block, false);
+        count_busy(slot->object, slot->stripe, false);
     slot->object = NULL;
     slot_reclass(store, index);
 }

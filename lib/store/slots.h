@@ -31,11 +31,23 @@ void slot_unpin(struct store *store, uint32_t index, uint32_t children);
 void object_set_loadable(struct object *object, uint64_t block);
 void object_clear_loadable(struct object *object, uint64_t block);
 
-/* Whether the child is fed the stripe that the block travels in. */
+/* The number of the block in this place. */
+static inline uint64_t object_number(const struct object *object, uint64_t block)
+{
+    return object->lap_first + block + (block < object->lap_places ? object->geometry.blocks : 0);
+}
+
+/* The stripe that the block travels in. */
+static inline uint8_t object_stripe_of(const struct object *object, uint64_t block)
+{
+    return object->schedule.count == 1 ? 0 : stripe_of_block(&object->schedule, object_number(object, block));
+}
+
+/* Whether the child is fed that stripe. */
 static inline bool object_feeds_stripe(const struct object *object, uint32_t child, uint64_t block)
 {
     return object->schedule.count == 1 ||
-           (object->child_stripes[child] >> stripe_of_block(&object->schedule, block) & 1) != 0;
+           (object->child_stripes[child] >> object_stripe_of(object, block) & 1) != 0;
 }
 
 /* store.c: another block of the stripe may have a slot: one that is kept for it, or of what its owner shares with

@@ -72,6 +72,10 @@ struct object {
     uint64_t read_next;   /* next block to read ahead; `blocks` where nothing is */
     uint32_t ahead_count; /* slots read ahead that no child was sent all of */
     uint32_t slots_in_use;
+    /* Streams: blocks are numbered on, and number n lies in place n % blocks. Places from lap_places on hold the
+     * lap that begins with number lap_first, those below are one lap ahead. Else places are numbers: both 0. */
+    uint64_t lap_first;
+    uint64_t lap_places;
     uint64_t short_place;   /* streams: where the last block lies, once that is known; else UINT64_MAX */
     uint32_t short_symbols; /* of that block */
     uint64_t holds;         /* over all its slots */
@@ -81,6 +85,7 @@ struct object {
     struct stripe_schedule schedule;
     uint32_t stripe_slots[STRIPES_MAX]; /* slots with blocks of each … */
     uint32_t stripe_busy[STRIPES_MAX];  /* … of them BUSY ones, while some are kept */
+    uint8_t fed;          /* one bit per stripe that comes here; blocks of others count as held */
     uint32_t stripe_kept; /* slots that each of them can always have; 0: one tree, or a source */
     uint8_t child_stripes[STORE_CHILDREN_MAX]; /* one bit per stripe that the child is fed */
     uint64_t *done[STORE_CHILDREN_MAX];

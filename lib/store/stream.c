@@ -9,8 +9,6 @@ void stream_init(struct stream *stream, struct object *object)
 {
     CHECK(object->discard && !object->source && object->geometry.blocks >= STREAM_BLOCKS_MIN);
     CHECK(object->geometry.symbols == object->geometry.blocks * object->geometry.block_symbols);
-    /* So that a place belongs to one stripe for ever. */
-    CHECK(object->geometry.blocks % object->schedule.period == 0);
     *stream = (struct stream){.object = object};
 }
 
@@ -47,18 +45,10 @@ enum stream_where stream_place(const struct stream *stream, uint64_t number, uin
     return STREAM_INSIDE;
 }
 
-/* The window is as long as there are places: exactly one block of it lies in each. */
-static uint64_t block_in(const struct stream *stream, uint64_t place)
-{
-    uint64_t blocks = stream->object->geometry.blocks;
-    uint64_t at = place_of_block(stream, stream->first);
-    return stream->first + (place >= at ? place - at : place + blocks - at);
-}
-
 uint64_t stream_number(const struct stream *stream, uint64_t place)
 {
     uint32_t block_symbols = stream->object->geometry.block_symbols;
-    return block_in(stream, place / block_symbols) * block_symbols + place % block_symbols;
+    return object_number(stream->object, place / block_symbols) * block_symbols + place % block_symbols;
 }
 
 /* ---- at the source ---- */
@@ -233,20 +223,33 @@ static bool needed(const struct stream *stream, uint64_t place)
     return false;
 }
 
-/* The place is as it was at the beginning, for the block that comes one window later. */
-static void renew(struct object *object, uint64_t place)
+static bool is_fed(const struct object *object, uint64_t place)
 {
+    return (object->fed >> object_stripe_of(object, place) & 1) != 0;
+}
+
+/* The window moves on from the block in this place to the one that comes one window later, maybe in another
+ * stripe. The place is as it was at the beginning. */
+static void renew(struct stream *stream, uint64_t place)
+{
+    struct object *object = stream->object;
     uint32_t index = object->slot_of[place];
     if (index != SLOT_NONE)
         slot_retire(object->store, index);
-    object->state[place] = BLOCK_ABSENT;
+    stream->first++;
+    object->lap_places = place_of_block(stream, stream->first);
+    object->lap_first = stream->first - object->lap_places;
     object->hash_known[place] = 0;
-    object->blocks_verified--;
+    bool fed = is_fed(object, place);
+    object->state[place] = fed ? BLOCK_ABSENT : BLOCK_VERIFIED;
+    object->blocks_verified -= fed;
     for (uint32_t child = 0; child < object->child_count; child++) {
-        if (!bitmap_test(object->done[child], place) || !object_feeds_stripe(object, child, place))
-            continue;
-        bitmap_clear(object->done[child], place);
-        object->feeds[child].blocks_done--;
+        bool was = bitmap_test(object->done[child], place), is = !object_feeds_stripe(object, child, place);
+        object->feeds[child].blocks_done += (uint64_t)is - (uint64_t)was;
+        if (is)
+            bitmap_set(object->done[child], place);
+        else
+            bitmap_clear(object->done[child], place);
     }
 }
 
@@ -258,8 +261,7 @@ bool stream_advance(struct stream *stream, uint64_t told, uint64_t *completed)
         uint64_t place = place_of_block(stream, stream->first);
         if (needed(stream, place))
             break;
-        renew(stream->object, place);
-        stream->first++;
+        renew(stream, place);
         stream->next = MAX(stream->next, stream->first * block_symbols);
     }
     if (stream->ended)
@@ -268,14 +270,51 @@ bool stream_advance(struct stream *stream, uint64_t told, uint64_t *completed)
     return stream->first != before;
 }
 
-bool stream_full(const struct stream *stream)
+void stream_leave_out(struct stream *stream, uint8_t stripes)
+{
+    struct object *object = stream->object;
+    if ((object->fed & ~stripes & ((1u << object->schedule.count) - 1)) == 0)
+        return;
+    object->fed &= (uint8_t)~stripes;
+    for (uint64_t place = 0; place < object->geometry.blocks; place++) {
+        uint32_t index = object->slot_of[place];
+        if (is_fed(object, place) || object->state[place] == BLOCK_VERIFIED ||
+            (index != SLOT_NONE &&
+             object->store->slots[index].have_count == object->store->slots[index].symbols))
+            continue;
+        if (index != SLOT_NONE)
+            slot_retire(object->store, index);
+        object->state[place] = BLOCK_VERIFIED;
+        object->blocks_verified++;
+    }
+}
+
+static uint32_t here(const struct object *object, uint64_t place)
+{
+    uint32_t index = object->slot_of[place];
+    return index == SLOT_NONE ? 0 : object->store->slots[index].have_count;
+}
+
+bool stream_full(const struct stream *stream, uint8_t stripes)
 {
     const struct object *object = stream->object;
-    uint64_t place = place_of_block(stream, stream_limit(stream) - 1);
+    uint64_t block = stream_limit(stream) - 1, place = place_of_block(stream, block);
+    while (block > stream->first && (stripes >> object_stripe_of(object, place) & 1) == 0)
+        place = place_of_block(stream, --block);
     uint32_t index = object->slot_of[place];
     if (index == SLOT_NONE)
         return object->state[place] >= BLOCK_HELD;
     return object->store->slots[index].have_count == object->store->slots[index].symbols;
+}
+
+uint64_t stream_share(const struct stream *stream, uint8_t stripes)
+{
+    const struct object *object = stream->object;
+    uint64_t symbols = 0;
+    for (uint64_t place = 0; place < object->geometry.blocks; place++)
+        if ((stripes >> object_stripe_of(object, place) & 1) != 0)
+            symbols += object->geometry.block_symbols;
+    return symbols;
 }
 
 uint64_t stream_arrived(const struct stream *stream)
@@ -284,9 +323,7 @@ uint64_t stream_arrived(const struct stream *stream)
     uint64_t block = stream_limit(stream) - 1;
     for (; block > stream->first; block--) {
         uint64_t place = place_of_block(stream, block);
-        uint32_t index = object->slot_of[place];
-        bool some = index != SLOT_NONE && object->store->slots[index].have_count > 0;
-        if (some || object->state[place] == BLOCK_VERIFIED)
+        if (here(object, place) > 0 || (object->state[place] == BLOCK_VERIFIED && is_fed(object, place)))
             break;
     }
     return block;
@@ -310,20 +347,28 @@ uint64_t stream_undelivered(const struct stream *stream)
 {
     const struct object *object = stream->object;
     uint32_t block_symbols = object->geometry.block_symbols;
-    uint64_t symbols = 0;
-    for (uint64_t block = MAX(stream->next / block_symbols, stream->first); block < stream_limit(stream);
-         block++) {
+    uint64_t first = stream->next, end = first;
+    for (uint64_t block = first / block_symbols; block < stream_limit(stream); block++) {
         uint32_t index = object->slot_of[place_of_block(stream, block)];
-        if (index != SLOT_NONE)
-            symbols += object->store->slots[index].have_count;
+        if (index == SLOT_NONE)
+            break;
+        const struct slot *slot = &object->store->slots[index];
+        uint32_t from = (uint32_t)(end - block * block_symbols);
+        uint32_t gap = (uint32_t)bitmap_next_clear(slot->have, slot->symbols, from);
+        end = block * block_symbols + gap;
+        if (gap < block_symbols)
+            break;
     }
-    return symbols - MIN(symbols, stream->next % block_symbols);
+    return end - first;
 }
 
 bool stream_lacks_first(const struct stream *stream, uint32_t child)
 {
+    const struct object *object = stream->object;
     uint64_t place = place_of_block(stream, stream->first);
-    return !bitmap_test(stream->object->done[child], place);
+    uint32_t index = object->slot_of[place];
+    return index != SLOT_NONE && !bitmap_test(object->done[child], place) &&
+           object->store->slots[index].have_count > object->store->slots[index].children[child].acked_count;
 }
 
 uint64_t stream_complete(const struct stream *stream, uint64_t from)

@@ -5,7 +5,8 @@
  * window, out of which slow children and repairs are served. The window moves on when its oldest block is
  * verified here and acked by every child. What happens to a symbol inside the window is the object's
  * business, unchanged: its functions take places, the wire carries numbers, stream_place and stream_number
- * translate.
+ * translate. In which stripe a block travels follows from its number, whatever the size of the window: it may
+ * differ from node to node, and a place may be in another stripe each lap.
  *
  * Records: a stream comes in pieces of any length and must not wait for more, so each symbol begins with the
  * length of its payload (big-endian, STREAM_HEAD_BYTES); the rest of the symbol is zero. All symbols thus
@@ -95,16 +96,21 @@ bool stream_verified(const struct stream *stream, uint64_t number);
 /* Lets go of the oldest blocks that nobody needs, those below `told` only. True: the window has moved.
  * *completed as above: the last block may have got its place by that. */
 bool stream_advance(struct stream *stream, uint64_t told, uint64_t *completed);
-/* The last place of the window is filled: no more fits. */
-bool stream_full(const struct stream *stream);
+/* Of these stripes nothing comes any more: blocks that are not whole count as verified, as those of an object that
+ * was left out of them, and no child of theirs may be left. Nothing, where no other stripe would be left. */
+void stream_leave_out(struct stream *stream, uint8_t stripes);
+/* The newest place of these stripes in the window is filled: no more of them fits. */
+bool stream_full(const struct stream *stream, uint8_t stripes);
+uint64_t stream_share(const struct stream *stream, uint8_t stripes); /* symbols of theirs in a full window */
 /* How far the stream has come here: the newest block of which something lies here; where nothing does, the
  * oldest with a place. */
 uint64_t stream_arrived(const struct stream *stream);
 /* Symbols that lie here and that this child has not acked. */
 uint64_t stream_behind(const struct stream *stream, uint32_t child);
-/* Symbols that lie here and were not handed out. */
+/* Symbols that lie here in order and were not handed out. */
 uint64_t stream_undelivered(const struct stream *stream);
-bool stream_lacks_first(const struct stream *stream, uint32_t child); /* some of the oldest block */
+/* The child has not acked some of what lies here of the oldest block. */
+bool stream_lacks_first(const struct stream *stream, uint32_t child);
 /* The first place at or after `from` with a whole block that stream_done was not called for; UINT64_MAX:
  * none. */
 uint64_t stream_complete(const struct stream *stream, uint64_t from);

@@ -12,7 +12,9 @@ static void move_on(uint16_t node, uint64_t block)
         job->stream->window.first = block;
         job->stream->window.next = block * job->geometry.block_symbols;
         job->stream->marks[0].block = block;
-        job->stream->room_told = block + STREAM_BLOCKS_MIN;
+        job->object->lap_first = block / job->geometry.blocks * job->geometry.blocks;
+        job->object->lap_places = block % job->geometry.blocks;
+        job->stream->room_told[0] = block + STREAM_BLOCKS_MIN;
         for (uint16_t child = 0; child < job->children.count; child++) {
             job->children.of[child].room_blocks = block + STREAM_BLOCKS_MIN;
             job->children.of[child].hash_next = block;

@@ -2,20 +2,10 @@
  * fails on the way. */
 #include "base/name.h"
 #include "check.h"
+#include "forests.h"
 #include "node/job/job.h"
 #include "node/role/source.h"
 #include "wire/data.h"
-
-/* Each of two sites feeds the other; two chains in opposite directions; four trees with weights that differ. */
-static const struct world_forest crossed = {2, {{1, 2, {{0, 1}, {1, 2}}}, {1, 2, {{0, 2}, {2, 1}}}}};
-static const struct world_forest rings = {
-    3,
-    {{1, 3, {{0, 1}, {1, 2}, {2, 3}}}, {1, 3, {{0, 2}, {2, 3}, {3, 1}}}, {1, 3, {{0, 3}, {3, 1}, {1, 2}}}}};
-static const struct world_forest weighted = {4,
-                                             {{8, 4, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}},
-                                              {4, 4, {{0, 4}, {4, 3}, {3, 2}, {2, 1}}},
-                                              {2, 4, {{0, 3}, {3, 1}, {3, 2}, {2, 4}}},
-                                              {1, 4, {{0, 1}, {0, 2}, {0, 3}, {0, 4}}}}};
 
 static void begin(const struct world_forest *forest, uint16_t count, uint64_t bytes, uint64_t seed)
 {
@@ -402,25 +392,6 @@ static void job_trees__strays_are_dropped(void **state)
     world_end(&world);
 }
 
-/* A stream has a window that slides down one tree. */
-static void job_trees__no_streams(void **state)
-{
-    (void)state;
-    begin(&crossed, 3, 12000000, 1);
-    start_all();
-    world_run_until(&world, 2 * NS_PER_S);
-    struct job_spec spec = world_job(&world, "j");
-    spec.object = PART_OBJECT_STREAM;
-    spec.retention_bytes = 8000000;
-    spec.flush_ns = 100 * NS_PER_MS;
-    run_job_at(0, &spec);
-    run_until_over(0, "j", 10 * NS_PER_S);
-    assert_text(0, "j", "a stream travels down one tree, the plan has 2");
-    world_run_until(&world, world.now_ns + NS_PER_S);
-    assert_clean();
-    world_end(&world);
-}
-
 /* Shares come in ppm: the smallest period that tells them. */
 static void source_weights__table(void **state)
 {
@@ -467,7 +438,6 @@ int main(void)
         cmocka_unit_test(job_trees__a_relay_is_lost),
         cmocka_unit_test(job_trees__cancelled),
         cmocka_unit_test(job_trees__strays_are_dropped),
-        cmocka_unit_test(job_trees__no_streams),
         cmocka_unit_test(source_weights__table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,8 +16,7 @@ static bool stripe_is_right(const struct job *job, uint64_t content)
     uint8_t stripe = wire_content_stripe(content);
     if (stripe >= job->trees.schedule.count)
         return false;
-    uint64_t block = geometry_block_of(&job->geometry, wire_content_symbol(content));
-    return trees_stripe_of(job, block) == stripe;
+    return trees_stripe_of(job, kind_block(job, wire_content_symbol(content))) == stripe;
 }
 
 /* The job of the packet, or NULL with a drop counted. */

@@ -23,8 +23,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
 {
     const struct slot *slot = &node->store.slots[item->slot];
     uint64_t symbol = kind_number(job, item->symbol);
-    uint8_t stripe = trees_stripe_of(job, slot->block);
-    uint64_t content = wire_content(symbol, item->count, stripe, (uint8_t)job->epoch);
+    uint64_t content = wire_content(symbol, item->count, slot->stripe, (uint8_t)job->epoch);
     uint32_t wire_bytes = wire_bytes_of(peer, job, item);
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
     uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);

@@ -13,23 +13,15 @@ static bool wants(const struct job *job)
     return phase_runs(job->phase) && job->object != NULL && (!job->controls.paused || passes_on(job));
 }
 
-/* What is next for the child, of the stripes that have a place there. */
-static bool peek(const struct flow *flow, const struct job *job, uint8_t index, uint32_t count_max,
-                 struct feed_item *item)
-{
-    uint8_t full = job->trees.schedule.count > 1 ? flow->full_there : 0;
-    return full == 0 ? feed_peek(job->object, index, count_max, item)
-                     : feed_peek_past(job->object, index, full, count_max, item);
-}
-
-/* What the job has for that child now. */
+/* What the job has for that child now, of the stripes that have a place there. */
 static bool offers(const struct flow *flow, const struct job *job, uint8_t index, bool urgent,
                    struct feed_item *item)
 {
     uint32_t count_max = job->children.of[index].symbols_per_packet;
-    if (!wants(job) || !peek(flow, job, index, count_max, item))
+    uint8_t full = job->trees.schedule.count > 1 ? flow->full_there : 0;
+    if (!wants(job) || !feed_peek_past(job->object, index, full, count_max, item))
         return false;
-    if (job->kind->may_send != NULL && !job->kind->may_send(job, index, count_max, item))
+    if (job->kind->may_send != NULL && !job->kind->may_send(job, index, full, count_max, item))
         return false;
     return !urgent || item->repair || item->begun;
 }

@@ -174,9 +174,18 @@ bool trees_install(struct node *node, struct job *job, const struct control_tree
 /* What one packet to the peer carries on a path of `mtu`; 0: not even one. */
 uint32_t trees_symbols_per_packet(const struct node *node, const struct job *job, uint16_t peer,
                                   uint32_t mtu);
-/* The stripes that come from this peer, one bit each. */
+/* The stripes that come from this peer, one bit each; from anybody; all there are. */
 uint8_t trees_fed_by(const struct job *job, uint16_t peer);
-uint8_t trees_fed(const struct job *job); /* … from anybody */
+uint8_t trees_fed(const struct job *job);
+static inline uint8_t trees_all(const struct job *job)
+{
+    return (uint8_t)((1u << job->trees.schedule.count) - 1);
+}
+/* The first stripe that comes from this peer, which is the parent of one. */
+static inline uint8_t trees_first_of(const struct job *job, uint16_t parent)
+{
+    return (uint8_t)__builtin_ctz(trees_fed_by(job, parent));
+}
 /* Each parent once; returns how many. */
 uint32_t trees_parents(const struct job *job, uint16_t parents[STRIPES_MAX]);
 static inline uint8_t trees_stripe_of(const struct job *job, uint64_t block)

@@ -28,10 +28,14 @@ struct object_kind {
     enum object_place (*place)(const struct job *job, uint32_t count, uint64_t *symbol);
     /* The number under which a symbol of the object travels. */
     uint64_t (*number)(const struct job *job, uint64_t symbol);
+    /* The number of the block that a symbol belongs to, as a packet names it. */
+    uint64_t (*block)(const struct job *job, uint64_t symbol);
     void (*on_block)(struct node *node, struct job *job, uint64_t block); /* all its symbols are here */
     void (*on_put)(struct node *node, struct job *job);                   /* new symbols came */
-    /* Whether the child has a place for what its feed offers, or for something else (then *item is that). */
-    bool (*may_send)(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
+    /* Whether the child has a place for what its feed offers, or for something else (then *item is that); of stripes
+     * in `held` as feed_peek_past. */
+    bool (*may_send)(const struct job *job, uint32_t child, uint8_t held, uint32_t count_max,
+                     struct feed_item *item);
     /* Why there is nothing for a child that lacks some of it; none: the rest is on its way there. */
     enum edge_limit (*why_waits)(const struct job *job, uint8_t child);
     void (*on_hashes)(struct node *node, struct job *job, const struct control_hashes *hashes,
@@ -40,6 +44,8 @@ struct object_kind {
     bool (*on_disk)(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns,
                     char *failure);
     void (*on_sink_lost)(struct node *node, struct job *job);
+    /* Nothing comes from this parent any more, for the reason in job->text. */
+    void (*on_parent_lost)(struct node *node, struct job *job, uint16_t parent);
     /* Requests that may wait for the outside world are cut short, so that the job can close. */
     void (*on_closing)(struct node *node, struct job *job);
     uint64_t (*size_bytes)(const struct job *job); /* so far, where no more is known */
@@ -51,6 +57,12 @@ struct object_kind {
 static inline uint64_t kind_number(const struct job *job, uint64_t symbol)
 {
     return job->kind->number == NULL ? symbol : job->kind->number(job, symbol);
+}
+
+static inline uint64_t kind_block(const struct job *job, uint64_t symbol)
+{
+    return job->kind->block == NULL ? geometry_block_of(&job->geometry, symbol)
+                                    : job->kind->block(job, symbol);
 }
 
 static inline enum object_place kind_place(const struct job *job, uint32_t count, uint64_t *symbol)

@@ -94,8 +94,7 @@ static bool install_schedule(struct job *job, const struct control_tree *trees, 
         weights[stripe] = trees[stripe].fixed.weight;
     if (!stripe_schedule_init(&job->trees.schedule, weights, count))
         return err_set(err, "the weights of the trees add up to more than %d", STRIPE_PERIOD_MAX);
-    return count == 1 || job->part.fixed.object != PART_OBJECT_STREAM ||
-           err_set(err, "a stream travels down one tree, the plan has %u", count);
+    return true;
 }
 
 bool trees_install(struct node *node, struct job *job, const struct control_tree *trees, struct err *err)
@@ -124,7 +123,7 @@ uint8_t trees_fed_by(const struct job *job, uint16_t peer)
 
 uint8_t trees_fed(const struct job *job)
 {
-    return (uint8_t)((1u << job->trees.schedule.count) - 1) & (uint8_t)~trees_fed_by(job, PEER_NONE);
+    return trees_all(job) & (uint8_t)~trees_fed_by(job, PEER_NONE);
 }
 
 uint32_t trees_parents(const struct job *job, uint16_t parents[STRIPES_MAX])

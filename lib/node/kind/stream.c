@@ -14,7 +14,8 @@ static void on_open(struct node *node, struct job *job)
     job->stream = &node->streams[job->slot];
     memset(job->stream, 0, sizeof(*job->stream));
     stream_init(&job->stream->window, job->object);
-    job->stream->room_told = STREAM_BLOCKS_MIN;
+    for (uint8_t stripe = 0; stripe < STRIPES_MAX; stripe++)
+        job->stream->room_told[stripe] = STREAM_BLOCKS_MIN;
     for (uint16_t child = 0; child < job->children.count; child++)
         job->children.of[child].room_blocks = STREAM_BLOCKS_MIN;
 }
@@ -88,6 +89,11 @@ static enum object_place place(const struct job *job, uint32_t count, uint64_t *
 static uint64_t number(const struct job *job, uint64_t symbol)
 {
     return stream_number(&job->stream->window, symbol);
+}
+
+static uint64_t block(const struct job *job, uint64_t symbol)
+{
+    return stream_expand(&job->stream->window, symbol) / job->geometry.block_symbols;
 }
 
 /* One with a sink is handed out first. */
@@ -164,29 +170,52 @@ void stream_on_room(struct node *node, struct job *job, uint32_t child, uint64_t
     on_tick(node, job, now_ns);
 }
 
-static void on_dropped(struct node *node, struct job *job, const char *text, uint64_t now_ns)
+/* The stripes that came from there are lost to this node and to those that it feeds some of them; others go on. */
+static void lose_parent(struct node *node, struct job *job, uint16_t parent, const char *text)
 {
     struct job_stream *stream = job->stream;
-    job_fail(node, job, now_ns, "%s", text);
-    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s was %.200s", node->config.name,
-             text);
+    uint8_t lost = trees_fed_by(job, parent);
+    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s %.200s", node->config.name, text);
     for (uint16_t child = 0; child < job->children.count; child++)
-        if (!job->children.of[child].gone)
+        if (!job->children.of[child].gone && (job->children.of[child].stripes & lost) != 0)
             stream->drop_due |= 1u << child;
+    if (job->trees.schedule.count == 1)
+        return;
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if ((stream->drop_due >> child & 1) != 0)
+            edges_drop(node, job, job->children.of[child].peer);
+    stream_leave_out(&stream->window, lost);
+}
+
+static void on_parent_lost(struct node *node, struct job *job, uint16_t parent)
+{
+    if (job->trees.schedule.count > 1)
+        lose_parent(node, job, parent, "has lost its own");
+}
+
+static void on_dropped(struct node *node, struct job *job, uint16_t parent, const char *text, uint64_t now_ns)
+{
+    char was[CONTROL_TEXT_BYTES];
+    job_fail(node, job, now_ns, "%s", text);
+    snprintf(was, sizeof(was), "was %.200s", text);
+    lose_parent(node, job, parent, was);
     on_tick(node, job, now_ns);
 }
 
-bool stream_on_end(struct node *node, struct job *job, const struct control_stream_end *end, uint64_t now_ns)
+bool stream_on_end(struct node *node, struct job *job, uint16_t parent, const struct control_stream_end *end,
+                   uint64_t now_ns)
 {
     struct job_stream *stream = job->stream;
     uint64_t completed;
     if (phase_ends(job->phase))
         return true;
     if (end->fixed.reason == STREAM_END_DROPPED) {
-        on_dropped(node, job, end->text, now_ns);
+        on_dropped(node, job, parent, end->text, now_ns);
         return true;
     }
-    if (stream->end_known || !stream_end(&stream->window, end->fixed.symbols, &completed))
+    if (stream->end_known) /* every parent tells it */
+        return job->trees.schedule.count > 1 && end->fixed.symbols == stream->end.symbols;
+    if (!stream_end(&stream->window, end->fixed.symbols, &completed))
         return false;
     stream->end_known = true;
     stream->end = end->fixed;
@@ -218,6 +247,7 @@ const struct object_kind stream_kind = {
     .on_tick = on_tick,
     .place = place,
     .number = number,
+    .block = block,
     .on_block = on_block,
     .on_put = stream_drain,
     .may_send = stream_may_send,
@@ -225,6 +255,7 @@ const struct object_kind stream_kind = {
     .on_hashes = on_hashes,
     .on_disk = on_disk,
     .on_sink_lost = stream_on_sink_lost,
+    .on_parent_lost = on_parent_lost,
     .on_closing = stream_interrupt,
     .size_bytes = bytes,
     .received_bytes = bytes,

@@ -21,15 +21,16 @@ void stream_tell_room(struct node *node, struct job *job)
 {
     struct job_stream *stream = job->stream;
     uint64_t limit = stream_limit(&stream->window);
-    /* One message per block is little, unless the path is so long that they pile up. */
-    uint16_t parent = job->trees.parent[0]; /* a stream has one tree */
-    bool piled = post_room(node, parent) < MAIL_QUEUE / 2;
-    uint64_t step = piled ? job->geometry.blocks / 4 : 1;
-    if (phase_ends(job->phase) || limit < stream->room_told + step)
-        return;
-    struct wire_stream_room room = {.job = job->id, .blocks = limit};
-    if (post(node, parent, CONTROL_STREAM_ROOM, &room))
-        stream->room_told = limit;
+    uint16_t parents[STRIPES_MAX];
+    for (uint32_t index = trees_parents(job, parents); index-- > 0 && !phase_ends(job->phase);) {
+        uint64_t *told = &stream->room_told[trees_first_of(job, parents[index])];
+        /* One message per block is little, unless the path is so long that they pile up. */
+        bool piled = post_room(node, parents[index]) < MAIL_QUEUE / 2;
+        uint64_t step = piled ? job->geometry.blocks / 4 : 1;
+        struct wire_stream_room room = {.job = job->id, .blocks = limit};
+        if (limit >= *told + step && post(node, parents[index], CONTROL_STREAM_ROOM, &room))
+            *told = limit;
+    }
 }
 
 void stream_drain(struct node *node, struct job *job)

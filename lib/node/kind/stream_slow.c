@@ -87,14 +87,29 @@ static bool sink_lacks_first(const struct job *job)
     return job->stream->window.next < (job->stream->window.first + 1) * job->geometry.block_symbols;
 }
 
+/* What the child can be behind at most: symbols of its stripes in the window. */
+static uint64_t share(const struct job *job, uint8_t child)
+{
+    return stream_share(&job->stream->window, job->children.of[child].stripes);
+}
+
+/* A child that holds the window up: of its stripes no more fits, and it lacks the oldest block and more than half. */
+static bool holds_up(const struct job *job, uint8_t child, bool old)
+{
+    const struct stream *window = &job->stream->window;
+    uint64_t much = old ? 0 : share(job, child) / 2;
+    return !job->children.of[child].gone && stream_behind(window, child) > much &&
+           stream_lacks_first(window, child) && (old || stream_full(window, job->children.of[child].stripes));
+}
+
 /* Someone here has nearly all: it will stand still for the slow ones. */
 static bool someone_keeps_up(const struct job *job)
 {
-    uint64_t little = window_symbols(job) / 4;
+    const struct stream *window = &job->stream->window;
     for (uint16_t child = 0; child < job->children.count; child++)
-        if (!job->children.of[child].gone && stream_behind(&job->stream->window, child) <= little)
+        if (!job->children.of[child].gone && stream_behind(window, child) <= share(job, (uint8_t)child) / 4)
             return true;
-    return stream_drains(job) && stream_undelivered(&job->stream->window) <= little;
+    return stream_drains(job) && stream_undelivered(window) <= window_symbols(job) / 4;
 }
 
 void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
@@ -103,17 +118,14 @@ void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
     if (job->controls.paused)
         return;
     bool old = too_old(job, aged_ns);
-    bool edge = old || stream_full(&job->stream->window);
-    if (!edge || job->part.fixed.stream_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
+    if (job->part.fixed.stream_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
         return;
-    uint64_t much = old ? 0 : window_symbols(job) / 2;
-    for (uint16_t child = 0; child < job->children.count; child++) {
-        uint64_t behind = stream_behind(&job->stream->window, child);
-        if (!job->children.of[child].gone && behind > much && stream_lacks_first(&job->stream->window, child))
-            drop(node, job, (uint16_t)child, behind);
-    }
-    uint64_t undelivered = stream_undelivered(&job->stream->window);
-    if (stream_drains(job) && undelivered > much && sink_lacks_first(job)) {
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if (holds_up(job, (uint8_t)child, old))
+            drop(node, job, child, stream_behind(&job->stream->window, child));
+    uint64_t undelivered = stream_undelivered(&job->stream->window), much = old ? 0 : window_symbols(job) / 2;
+    bool edge = old || stream_full(&job->stream->window, trees_all(job));
+    if (edge && stream_drains(job) && undelivered > much && sink_lacks_first(job)) {
         char text[CONTROL_TEXT_BYTES];
         say_slow(job, undelivered, text);
         node->counters.live_dropped++;

@@ -181,4 +181,6 @@ void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, ui
     job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, parent));
     if (!begun)
         site_refuse(node, job, job->text, now_ns);
+    else if (job->kind->on_parent_lost != NULL)
+        job->kind->on_parent_lost(node, job, parent);
 }

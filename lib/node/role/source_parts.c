@@ -88,7 +88,7 @@ static bool add_rules(struct job *job, struct err *err)
 static void add_wishes(const struct job_spec *spec, struct plan_request *request)
 {
     request->metric = spec->metric;
-    request->trees_max = spec->object == PART_OBJECT_STREAM ? 1 : spec->trees; /* a stream's window has one */
+    request->trees_max = spec->trees;
     request->children_max = spec->children_max;
     request->dcmst_of = spec->dcmst_of;
     request->degree = spec->degree;
@@ -136,11 +136,11 @@ static void fill_directory(const struct disk_open *open, struct wire_part *fixed
     fixed->index_hash = open->index_hash;
 }
 
-/* The window outlasts a round trip of every edge of the tree: a stream has one. */
-static bool check_paths(const struct job *job, const struct wire_part *part, struct err *err)
+/* The window outlasts a round trip of every edge of the tree. */
+static bool check_tree(const struct job *job, const struct wire_part *part, const struct plan_tree *tree,
+                       struct err *err)
 {
     const struct source *source = job->source;
-    const struct plan_tree *tree = &source->plan.trees[0];
     for (uint16_t index = 0; index < tree->edge_count; index++) {
         uint16_t from = tree->edges[index].from, to = tree->edges[index].to;
         uint32_t rtt_us = source->request.paths[from][to].rtt_us;
@@ -152,6 +152,14 @@ static bool check_paths(const struct job *job, const struct wire_part *part, str
                        (unsigned long long)(held_ns / NS_PER_MS), source->request.nodes[from].name,
                        source->request.nodes[to].name, (unsigned)((rtt_us + 999) / 1000));
     }
+    return true;
+}
+
+static bool check_paths(const struct job *job, const struct wire_part *part, struct err *err)
+{
+    for (uint16_t tree = 0; tree < job->source->plan.tree_count; tree++)
+        if (!check_tree(job, part, &job->source->plan.trees[tree], err))
+            return false;
     return true;
 }
 
