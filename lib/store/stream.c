@@ -371,6 +371,16 @@ bool stream_lacks_first(const struct stream *stream, uint32_t child)
            object->store->slots[index].have_count > object->store->slots[index].children[child].acked_count;
 }
 
+bool stream_awaits_first(const struct stream *stream)
+{
+    const struct object *object = stream->object;
+    uint64_t place = place_of_block(stream, stream->first);
+    uint32_t index = object->slot_of[place];
+    return object->state[place] == BLOCK_ABSENT ||
+           (object->state[place] == BLOCK_FILLING &&
+            object->store->slots[index].have_count < object->store->slots[index].symbols);
+}
+
 uint64_t stream_complete(const struct stream *stream, uint64_t from)
 {
     const struct object *object = stream->object;

@@ -111,6 +111,7 @@ uint64_t stream_behind(const struct stream *stream, uint32_t child);
 uint64_t stream_undelivered(const struct stream *stream);
 /* The child has not acked some of what lies here of the oldest block. */
 bool stream_lacks_first(const struct stream *stream, uint32_t child);
+bool stream_awaits_first(const struct stream *stream); /* some of the oldest block is not here */
 /* The first place at or after `from` with a whole block that stream_done was not called for; UINT64_MAX:
  * none. */
 uint64_t stream_complete(const struct stream *stream, uint64_t from);

@@ -61,9 +61,50 @@ static void drop_lost(struct node *node, struct job *job)
     }
 }
 
+/* The stripes that came from there are lost to this node and to those that it feeds some of them; others go on. */
+static void lose_parent(struct node *node, struct job *job, uint16_t parent, const char *text)
+{
+    struct job_stream *stream = job->stream;
+    uint8_t lost = trees_fed_by(job, parent);
+    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s %.200s", node->config.name, text);
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if (!job->children.of[child].gone && (job->children.of[child].stripes & lost) != 0)
+            stream->drop_due |= 1u << child;
+    if (job->trees.schedule.count == 1)
+        return;
+    for (uint16_t child = 0; child < job->children.count; child++)
+        if ((stream->drop_due >> child & 1) != 0)
+            edges_drop(node, job, job->children.of[child].peer);
+    stream_leave_out(&stream->window, lost);
+}
+
+/* A parent that is not heard while all other trees wait for what it was to bring: before these drop this node, it
+ * goes on without. Where they are patient with the slow, that is so once the parent is gone for good. */
+static bool waits_in_vain(const struct node *node, const struct job *job, uint16_t parent)
+{
+    const struct stream *window = &job->stream->window;
+    uint8_t others = parent == PEER_NONE ? 0 : trees_fed(job) & (uint8_t)~trees_fed_by(job, parent);
+    if (others == 0 || job->controls.paused || !stream_awaits_first(window))
+        return false;
+    const struct peer *peer = &node->peers[parent];
+    return job->part.fixed.stream_slow == PART_SLOW_WAIT
+               ? peer_is_lost(node, peer)
+               : peer->state != PEER_UP && stream_full(window, others);
+}
+
+static void leave_silent(struct node *node, struct job *job, uint64_t now_ns)
+{
+    uint16_t parent = job->trees.parent[trees_stripe_of(job, job->stream->window.first)];
+    if (job->source != NULL || !waits_in_vain(node, job, parent))
+        return;
+    job_fail(node, job, now_ns, "its parent %s does not answer", peer_name(node, parent));
+    lose_parent(node, job, parent, "has lost its own");
+}
+
 static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     drop_lost(node, job);
+    leave_silent(node, job, now_ns);
     if (job->stream->end_due != 0)
         stream_tell_end(node, job);
     if (job->stream->drop_due != 0)
@@ -168,23 +209,6 @@ void stream_on_room(struct node *node, struct job *job, uint32_t child, uint64_t
         return;
     flow_wake_children(node, job);
     on_tick(node, job, now_ns);
-}
-
-/* The stripes that came from there are lost to this node and to those that it feeds some of them; others go on. */
-static void lose_parent(struct node *node, struct job *job, uint16_t parent, const char *text)
-{
-    struct job_stream *stream = job->stream;
-    uint8_t lost = trees_fed_by(job, parent);
-    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s %.200s", node->config.name, text);
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if (!job->children.of[child].gone && (job->children.of[child].stripes & lost) != 0)
-            stream->drop_due |= 1u << child;
-    if (job->trees.schedule.count == 1)
-        return;
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if ((stream->drop_due >> child & 1) != 0)
-            edges_drop(node, job, job->children.of[child].peer);
-    stream_leave_out(&stream->window, lost);
 }
 
 static void on_parent_lost(struct node *node, struct job *job, uint16_t parent)
