@@ -5,7 +5,9 @@
 #include "store/slots.h"
 
 #define STRIPE_SLOTS_KEPT 2u /* for each stripe: one that is filled while another is sent on … */
-#define STRIPE_SHARE      4u /* … if that is a quarter at most of what may still be kept: else one */
+#define STRIPE_SHARE      4u /* … if that is a quarter at most of what half of all slots leave: else one */
+#define SHARED_PART       4u /* of all slots: so many are not kept for anybody … */
+#define SHARED_MIN        2u /* … but these at least */
 
 /* First fit over the pool: a run may start where it starts or where another one ends. Returns pool_blocks
  * when no gap is wide enough. */
@@ -127,8 +129,8 @@ static uint32_t kept_by(const struct object *object)
 uint32_t store_stripes_max(const struct store *store, const struct object *replaced)
 {
     uint32_t kept = store->kept_slots - (replaced == NULL ? 0 : kept_by(replaced));
-    uint32_t half = store->slot_count / 2; /* what may be kept by all jobs together */
-    return MAX(half - MIN(half, kept), 1u);
+    uint32_t most = store->slot_count - MAX(store->slot_count / SHARED_PART, SHARED_MIN);
+    return MAX(most - MIN(most, kept), 1u);
 }
 
 bool object_stripe(struct object *object, const struct stripe_schedule *schedule, const uint8_t *stripes,
@@ -138,8 +140,9 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
     CHECK(object->slots_in_use == 0 && object->schedule.count == 1);
     if (schedule->count == 1)
         return true;
-    uint32_t room = store_stripes_max(store, NULL);
-    uint32_t least = room >= schedule->count, share = room / STRIPE_SHARE / schedule->count;
+    uint32_t half = store->slot_count / 2;
+    uint32_t least = store_stripes_max(store, NULL) >= schedule->count;
+    uint32_t share = (half - MIN(half, store->kept_slots)) / STRIPE_SHARE / schedule->count;
     uint32_t kept = object->source ? 0 : MIN(STRIPE_SLOTS_KEPT, MAX(share, least));
     if (!object->source && kept == 0)
         return err_set(err, "symbol buffer: %" PRIu32 " slots of 1 MiB are too few for another %u stripes",

@@ -158,6 +158,36 @@ static void job_trees__small_memories_go_on(void **state)
     }
 }
 
+/* Three jobs of three trees each over 13 slots, nine of which are kept for them: none is refused, all end. */
+static void job_trees__several_jobs_in_small_memories(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"i", "j", "k"};
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        begin(&rings, 4, 12000000, seed);
+        world.loss_ppb = 10000000;
+        for (uint16_t node = 1; node < world.count; node++) {
+            struct node_config *config = &world.nodes[node].config;
+            config->buffer_bytes = 13 * (1100ULL << 10);
+            config->store = NODE_STORE_NONE;
+            world.rate_bps[node][1 + node % (world.count - 1)] = 20000000; /* uneven paths */
+        }
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        for (size_t job = 0; job < 3; job++) {
+            struct job_spec spec = world_job(&world, names[job]);
+            run_job_at(0, &spec);
+        }
+        for (size_t job = 0; job < 3; job++) {
+            run_until_over(0, names[job], 120 * NS_PER_S);
+            assert_state(0, names[job], JOB_DONE);
+        }
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        assert_clean();
+        world_end(&world);
+    }
+}
+
 /* Two trees share the edge into a relay without a disk, whose memory fills with what one of its children is slow to
  * take. The other tree goes on past it, and hardly anything is sent that has no place there. */
 static void job_trees__one_does_not_stand_before_the_other(void **state)
@@ -428,6 +458,7 @@ int main(void)
         cmocka_unit_test(job_trees__brings_it_to_all),
         cmocka_unit_test(job_trees__forwards_in_order),
         cmocka_unit_test(job_trees__small_memories_go_on),
+        cmocka_unit_test(job_trees__several_jobs_in_small_memories),
         cmocka_unit_test(job_trees__one_does_not_stand_before_the_other),
         cmocka_unit_test(job_trees__bad_blocks_come_again),
         cmocka_unit_test(job_trees__one_has_it_already),

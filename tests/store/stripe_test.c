@@ -117,7 +117,7 @@ static void object_stripe__keeps_slots_for_each(void **state)
     fixture_close(&fixture);
 }
 
-/* Half of all slots may be kept; one for each stripe is the least, two where that is a quarter of what is left. */
+/* One for each stripe is the least, of three quarters of all slots; two where that is a quarter of what half of them leave. */
 static void object_stripe__needs_slots(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void object_stripe__needs_slots(void **state)
         uint32_t slots;
         uint8_t stripes;
         uint32_t kept; /* 0: refused */
-    } cases[] = {{4, 2, 1},  {4, 3, 0},  {8, 2, 1},  {8, 4, 1},  {8, 5, 0},
+    } cases[] = {{4, 2, 1},  {4, 3, 0},  {8, 2, 1},  {8, 6, 1},  {8, 7, 0},
                  {31, 2, 1}, {32, 2, 2}, {64, 4, 2}, {64, 5, 1}, {128, 8, 2}};
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
         const uint8_t weights[STRIPES_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -146,7 +146,7 @@ static void object_stripe__needs_slots(void **state)
     }
 }
 
-/* One job does not keep so much that the next finds nothing: 22 slots are enough for three of three stripes each. */
+/* One job does not keep so much that the next finds nothing: 13 slots are enough for three of three stripes each. */
 static void object_stripe__leaves_slots_for_more(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void object_stripe__leaves_slots_for_more(void **state)
     struct stripe_schedule schedule;
     struct fixture fixture;
     struct err err;
-    fixture_open(&fixture, 22, 256, 4);
+    fixture_open(&fixture, 13, 256, 4);
     assert_true(stripe_schedule_init(&schedule, weights, 3));
     for (uint32_t job = 0; job < 4; job++) {
         objects[job] = open_object(&fixture, geometry_of(9 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
