@@ -2,8 +2,9 @@
  * It grows by a share of a packet with each new packet and each loss; a repeat costs one packet, given back
  * for each copy that turns out to be lost.
  *
- * Guarantee: from one idleness to the next no more is earned than SENDER_REPEATS_SMALL packets, or
- * REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones where that is more. */
+ * Guarantee: from one beginning of a job, or of live input after a pause, to the next no more is earned than
+ * SENDER_REPEATS_SMALL packets, or REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones where that is more.
+ * That a job waits, for memory or for its parent, earns nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #define REPEAT_PACKET 4096
 #define REPEAT_SHARE  8u /* 0.195 % of new packets … */
 #define REPEAT_SHARE_FAST                                                                                    \
-    168u /* … 4 % for the first SENDER_REPEATS_SMALL after idleness: small objects need it most */
+    168u /* … 4 % for the first SENDER_REPEATS_SMALL of a job: small objects need it most */
 #define REPEAT_SHARE_LOST    80u /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL 32u
 /* Where more than one packet of REPEAT_LOSSY is lost the losses pay for more, the others for less: together
@@ -23,14 +24,15 @@
 
 struct repeat_budget {
     int64_t left;        /* below zero: more copies came than chance lets expect */
-    uint64_t fast, even; /* earned since the path was last idle: the greater counts */
+    uint64_t fast, even; /* earned since the last such beginning: the greater counts */
 };
 
 /* A new packet left, on a path that loses many (lossy) or few. */
 void repeat_budget_on_new(struct repeat_budget *budget, bool lossy);
 /* A packet was lost. */
 void repeat_budget_on_lost(struct repeat_budget *budget, bool lossy);
-/* The path was idle: what was earned for its tail is gone, debts are not. */
+/* On a path that was idle a job begins, or live input goes on after a pause: what was earned for the tail before is
+ * gone, debts are not. */
 void repeat_budget_on_idle(struct repeat_budget *budget);
 /* A repeat leaves. */
 void repeat_budget_spend(struct repeat_budget *budget);

@@ -4,7 +4,8 @@
 #include "base/units.h"
 
 #define COVERS_MAX     2
-#define START_RATE_BPS 10000000ULL /* until the owner chooses a strategy */
+#define BURST_PAUSE_NS (NS_PER_S / 2) /* after it the same job begins anew, as live input does */
+#define START_RATE_BPS 10000000ULL    /* until the owner chooses a strategy */
 
 size_t sender_bytes(const struct sender_config *config)
 {
@@ -114,12 +115,14 @@ uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, u
         sender->quiet_from_ns = MAX(sender->quiet_from_ns, depart_ns);
         if (elapsed_ns(depart_ns, sender->newest_sent_ns) > sender->rtt.smoothed_ns) {
             sender->rate_window_open = false;
-            repeat_budget_on_idle(&sender->repeat_budget);
+            if (tag != sender->newest_tag || elapsed_ns(depart_ns, sender->newest_sent_ns) > BURST_PAUSE_NS)
+                repeat_budget_on_idle(&sender->repeat_budget);
         }
     }
     sender->in_flight_packets++;
     sender->in_flight_bytes += wire_bytes;
     sender->newest_sent_ns = depart_ns;
+    sender->newest_tag = tag;
     sender->idle = false;
     sender->probe_from_ns = depart_ns;
     sender->probe_wait_ns = rtt_timeout_ns(&sender->rtt) + SENDER_ACK_SLACK_NS;

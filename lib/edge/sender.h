@@ -120,14 +120,15 @@ struct sender {
     bool any_acked;
     uint64_t rtt_from;       /* older numbers were in flight while this host stood still: no RTT samples */
     uint64_t newest_sent_ns; /* departure of the newest packet */
-    uint64_t newest_new_ns;  /* … of the newest that was no repair */
-    uint64_t quiet_from_ns;  /* newest ack, or departure into an empty path */
-    uint32_t probe_backoff;  /* tail probes since an ack brought news */
-    uint64_t probe_from_ns;  /* the tail timer runs from here */
-    uint64_t probe_wait_ns;  /* this long, before doublings */
-    bool probe_granted;      /* one repair may pass the in-flight limit */
-    bool idle;               /* the owner has had nothing to send since the newest packet */
-    bool drained;            /* … nothing new since the newest that was no repair */
+    uint16_t newest_tag;
+    uint64_t newest_new_ns; /* … of the newest that was no repair */
+    uint64_t quiet_from_ns; /* newest ack, or departure into an empty path */
+    uint32_t probe_backoff; /* tail probes since an ack brought news */
+    uint64_t probe_from_ns; /* the tail timer runs from here */
+    uint64_t probe_wait_ns; /* this long, before doublings */
+    bool probe_granted;     /* one repair may pass the in-flight limit */
+    bool idle;              /* the owner has had nothing to send since the newest packet */
+    bool drained;           /* … nothing new since the newest that was no repair */
     bool silent;
     uint32_t impossible_acks;  /* … of numbers never sent, in a row */
     uint64_t untold_end;       /* what left before has no say in the strategy: a silence */

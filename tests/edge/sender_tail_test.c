@@ -188,6 +188,33 @@ static void sender__tail_repeats_what_the_budget_allows(void **state)
     }
 }
 
+/* What a job has spent on repeats comes back with another job, or when live input pauses; not each time that it waits
+ * for memory or its own parent. */
+static void sender__pauses_of_a_job_earn_no_repeats(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t pause_ms;
+        uint16_t tag; /* the first job's is 0 */
+        bool anew;
+    } cases[] = {{79, 0, false}, {81, 0, false}, {499, 0, false}, {501, 0, true},
+                 {79, 1, false}, {81, 1, true},  {0, 1, false}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct sender *sender = &fixture.sender;
+        open_kept(RATE_BPS, 80 * MS, 2048);
+        for (uint64_t number = 0; number < 1000; number++)
+            sender_on_sent(sender, 1000 * number, 0, PACKET_BYTES, false, 0);
+        assert_int_equal(sender->repeat_budget.left, SENDER_REPEATS_SMALL * REPEAT_PACKET);
+        sender->repeat_budget.left = 0; /* spent */
+        struct told told = {.largest = 999, .runs = {1000}};
+        assert_true(ack(&told, cases[index].pause_ms * MS));
+        sender->rtt.smoothed_ns = 80 * MS;
+        sender_on_sent(sender, 1000000 + cases[index].tag, cases[index].tag, PACKET_BYTES, false,
+                       cases[index].pause_ms * MS);
+        assert_int_equal(sender->repeat_budget.left, cases[index].anew ? REPEAT_SHARE_FAST : 0);
+    }
+}
+
 /* Repairs leave in groups. Where none follows, packets are sent that get the last ones their verdict. */
 static void sender__a_group_of_repairs_is_covered(void **state)
 {
@@ -264,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sender__first_ack_ends_silence_at_full_rate, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__nothing_in_flight_is_no_silence, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__tail_repeats_what_the_budget_allows, setup, teardown),
+        cmocka_unit_test_setup_teardown(sender__pauses_of_a_job_earn_no_repeats, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__a_group_of_repairs_is_covered, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__repeated_content_has_one_verdict, setup, teardown),
         cmocka_unit_test_setup_teardown(sender__window_follows_the_receivers_room, setup, teardown),
