@@ -122,14 +122,82 @@ static void rtt_probe__finds_rtt_and_mtu(void **state)
     }
 }
 
-static void rtt_probe__clean_path_costs_one_padded_round(void **state)
+/* However long the path is: what is measured may be a narrow line, and many measure it at the same time. */
+static void rtt_probe__clean_path_costs_one_padded_probe(void **state)
 {
     (void)state;
-    struct rtt_probe probe = {0};
-    struct outcome outcome;
-    struct path path = {.delay_ns = NS_PER_MS, .mtu = 9000};
-    measure(&probe, &path, 9000, 0, &outcome);
-    assert_true(outcome.sent_probes <= RTT_PROBE_ROUNDS + 2);
+    static const uint64_t delays_ns[] = {NS_PER_MS / 10, NS_PER_MS, 20 * NS_PER_MS, 100 * NS_PER_MS,
+                                         NS_PER_S / 2};
+    for (size_t index = 0; index < sizeof(delays_ns) / sizeof(delays_ns[0]); index++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        struct path path = {.delay_ns = delays_ns[index], .mtu = 9000};
+        measure(&probe, &path, 9000, 0, &outcome);
+        assert_int_equal(outcome.sent_probes, RTT_PROBE_ROUNDS + 1);
+        assert_int_equal(outcome.sent_bytes, RTT_PROBE_ROUNDS * (WIRE_PROBE_BYTES + OVERHEAD) + 9000);
+        assert_int_equal(rtt_probe_path_mtu(&probe), 9000);
+        uint64_t last_ns = DURATION_NS / RTT_PROBE_ROUNDS * (RTT_PROBE_ROUNDS - 1);
+        assert_int_equal(outcome.end_ns, last_ns + 2 * path.delay_ns);
+    }
+}
+
+/* Once the RTT and the MTU are known, a bare probe that does not come back costs a quarter of an RTT. */
+static void rtt_probe__lost_ones_are_not_waited_for(void **state)
+{
+    (void)state;
+    uint32_t whole = 0, lossy = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        struct path path = {.delay_ns = 85 * NS_PER_MS, .loss_ppb = 200000000, .mtu = 1500, .seed = seed};
+        measure(&probe, &path, 1500, 0, &outcome);
+        whole += rtt_probe_path_mtu(&probe) == 1500;
+        if (outcome.sent_probes != RTT_PROBE_ROUNDS + 1 || probe.answered == RTT_PROBE_ROUNDS)
+            continue;
+        lossy++;
+        assert_true(outcome.end_ns <= DURATION_NS + 170 * NS_PER_MS * 5 / 4 + RTT_PROBE_LATE_NS);
+    }
+    assert_true(lossy > 100);
+    assert_int_equal(whole, 200);
+}
+
+/* A path that loses nearly all, or is too long for as many tries as its loss asks for, does not look like one that is too narrow for everything. */
+static void rtt_probe_path_mtu__needs_evidence(void **state)
+{
+    (void)state;
+    enum { BARE = WIRE_PROBE_BYTES + OVERHEAD };
+    static const struct {
+        uint16_t answered;
+        uint8_t tries;
+        uint32_t mtu_answered, path_mtu;
+    } cases[] = {{0, 1, 0, 0},        {1, 10, BARE, 0},   {5, 8, BARE, 0},
+                 {6, 7, BARE, BARE},  {6, 6, BARE, 0},    {10, 2, BARE, 0},
+                 {10, 3, BARE, BARE}, {0, 2, 1280, 1280}, {10, 1, 1500, 1500}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct rtt_probe probe = {.sent = RTT_PROBE_ROUNDS,
+                                  .answered = cases[index].answered,
+                                  .tries = cases[index].tries,
+                                  .mtu_answered = cases[index].mtu_answered,
+                                  .ip_overhead = OVERHEAD};
+        assert_int_equal(rtt_probe_path_mtu(&probe), cases[index].path_mtu);
+    }
+}
+
+/* Long, lossy and with a black hole: the search for the MTU has an end. */
+static void rtt_probe__search_for_the_mtu_ends(void **state)
+{
+    (void)state;
+    uint32_t found = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        struct path path = {.delay_ns = NS_PER_S / 2, .loss_ppb = 200000000, .mtu = 1500, .seed = seed};
+        measure(&probe, &path, 9000, 0, &outcome);
+        found += rtt_probe_path_mtu(&probe) == 1500;
+        assert_true(rtt_probe_path_mtu(&probe) == 0 || rtt_probe_path_mtu(&probe) >= 1280);
+        assert_true(outcome.end_ns <= DURATION_NS + RTT_PROBE_WAIT_NS + NS_PER_S * 5 / 4 + DURATION_NS);
+    }
+    assert_true(found >= 150);
 }
 
 static void rtt_probe__survives_loss_and_jitter(void **state)
@@ -152,7 +220,7 @@ static void rtt_probe__survives_loss_and_jitter(void **state)
         assert_true(outcome.end_ns <= seed * NS_PER_S + DURATION_NS + RTT_PROBE_WAIT_NS);
         whole += probe.mtu_answered == 1500;
     }
-    assert_true(whole >= 195); /* each seed tries the full size up to five times at 70 % */
+    assert_true(whole >= 195); /* each tries the full size three to ten times at 70 % */
 }
 
 static void rtt_probe__silent_peer_ends_after_the_wait(void **state)
@@ -228,7 +296,7 @@ static void rtt_probe__standstill_after_the_last(void **state)
         if (!rtt_probe_next(&probe, now_ns, &message))
             continue;
         sent++;
-        if (probe.next_id == probe.end_id)
+        if (probe.bare_ns == TIME_NEVER)
             break;
     }
     uint64_t end_ns = probe.end_ns;
@@ -245,7 +313,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rtt_probe__finds_rtt_and_mtu),
-        cmocka_unit_test(rtt_probe__clean_path_costs_one_padded_round),
+        cmocka_unit_test(rtt_probe__clean_path_costs_one_padded_probe),
+        cmocka_unit_test(rtt_probe__lost_ones_are_not_waited_for),
+        cmocka_unit_test(rtt_probe_path_mtu__needs_evidence),
+        cmocka_unit_test(rtt_probe__search_for_the_mtu_ends),
         cmocka_unit_test(rtt_probe__survives_loss_and_jitter),
         cmocka_unit_test(rtt_probe__silent_peer_ends_after_the_wait),
         cmocka_unit_test(rtt_probe__on_reply_refuses_what_cannot_be),

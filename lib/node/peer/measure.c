@@ -41,12 +41,12 @@ void measure_on_reply(struct node *node, struct peer *peer)
 static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->probe.active = false;
-    if (peer->probe.answered == 0)
+    if (peer->probe.min_ns == 0)
         return;
     rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
     rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
-    if (peer->probe.mtu_answered != 0)
-        peer->path_mtu = peer->probe.mtu_answered;
+    if (rtt_probe_path_mtu(&peer->probe) != 0)
+        peer->path_mtu = rtt_probe_path_mtu(&peer->probe);
     measure_on_reply(node, peer);
     receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
     /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
