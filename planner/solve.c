@@ -12,18 +12,26 @@ size_t solve_bytes(void)
     return why_bytes(&largest);
 }
 
+/* Ties by name are what mst.c knows. */
+static bool needs_arena(const struct plan_request *request, enum plan_metric metric)
+{
+    if (metric == PLAN_METRIC_RTT)
+        return request->ties_random;
+    return metric != PLAN_METRIC_STAR && metric != PLAN_METRIC_GIVEN;
+}
+
 static bool find_tree(const struct plan_request *request, enum plan_metric metric, struct arena *arena,
                       struct plan_tree *tree, struct err *err)
 {
+    if (needs_arena(request, metric))
+        return solve_mode(request, arena, tree, err);
     switch (metric) {
-    case PLAN_METRIC_RTT:
-        return solve_mst(request, tree, err);
     case PLAN_METRIC_STAR:
         return solve_star(request, tree, err);
     case PLAN_METRIC_GIVEN:
         return solve_given(request, tree, err);
     default:
-        return solve_mode(request, arena, tree, err);
+        return solve_mst(request, tree, err);
     }
 }
 
@@ -45,17 +53,12 @@ static bool plan_one_tree(const struct plan_request *request, enum plan_metric m
     return true;
 }
 
-static bool needs_arena(enum plan_metric metric)
-{
-    return metric != PLAN_METRIC_RTT && metric != PLAN_METRIC_STAR && metric != PLAN_METRIC_GIVEN;
-}
-
 bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)
 {
     if (!plan_request_validate(request, err))
         return false;
     enum plan_metric metric = request->metric;
-    CHECK(arena != NULL || !needs_arena(metric));
+    CHECK(arena != NULL || !needs_arena(request, metric));
     bool found = metric == PLAN_METRIC_AUTO ? auto_plan(request, arena, plan, err)
                                             : plan_one_tree(request, metric, arena, plan, err);
     if (!found)

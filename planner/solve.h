@@ -32,8 +32,8 @@
 /* Of arena, for any request. */
 size_t solve_bytes(void);
 /* Validates the request first; a plan that comes back fulfils plan_validate; it does not say why (why.h). The
- * arena may be NULL where the metric is rtt, star or a given tree. False: err says what is impossible, by
- * name. The arena is as before on return. */
+ * arena may be NULL where the metric is star, a given tree, or rtt with ties by name. False: err says what is
+ * impossible, by name. The arena is as before on return. */
 bool solve(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err);
 
 /* ---- the parts, each in a file of its own ---- */
@@ -54,7 +54,8 @@ uint32_t solve_rtt_us(const struct plan_request *request, uint16_t one, uint16_t
 bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struct err *err);
 /* Every receiver straight from the source, by name. */
 bool solve_star(const struct plan_request *request, struct plan_tree *tree, struct err *err);
-/* By the request's metric, one of those that plan on the net: all but rtt, star, auto and a given tree. */
+/* By the request's metric, one of those that plan on the net: all but star, auto and a given tree. rtt is for
+ * ties by seed; those by name are what solve_mst is for. */
 bool solve_mode(const struct plan_request *request, struct arena *arena, struct plan_tree *tree,
                 struct err *err);
 /* The operator's tree, parents before children. */
