@@ -197,7 +197,7 @@ static const struct {
     {"tree", 114, 3, WIRE_BAD_LENGTH},
     {"tree", 114, CONTROL_CHILDREN_MAX + 1, WIRE_BAD_LENGTH},
     {"tree", 115, 0, WIRE_BAD_VALUE}, /* a child's name */
-    {"confirm", 48, 3, WIRE_BAD_VALUE},
+    {"confirm", 48, 4, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},
     {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
