@@ -292,6 +292,23 @@ static void job_trees__replanned_with_one(void **state)
     world_end(&world);
 }
 
+/* Until the new plan is there, none is shown: the old one's numbers are those of other nodes. */
+static void job_trees__old_plan_is_gone(void **state)
+{
+    (void)state;
+    begin(&rings, 4, 12000000, 1);
+    world.nodes[1].open_status = DISK_FAILED;
+    run();
+    assert_true(run_until_state(0, "j", JOB_DISTRIBUTING, 5 * NS_PER_S));
+    world.planner_absent = true;
+    assert_int_equal(world_view(&world, 0, "j")->plan->tree_count, 3);
+    run_until_over(0, "j", 30 * NS_PER_S);
+    const struct node_job_view *view = world_view(&world, 0, "j");
+    assert_int_equal(view->request->node_count, 3); /* without n1 */
+    assert_int_equal(view->plan->tree_count, 0);
+    world_end(&world);
+}
+
 /* A site whose memory is too small for so many trees loses nobody anything: the job is planned with fewer. */
 static void job_trees__fewer_where_memory_is_short(void **state)
 {
@@ -464,6 +481,7 @@ int main(void)
         cmocka_unit_test(job_trees__one_has_it_already),
         cmocka_unit_test(job_trees__relay_in_some_of_them),
         cmocka_unit_test(job_trees__replanned_with_one),
+        cmocka_unit_test(job_trees__old_plan_is_gone),
         cmocka_unit_test(job_trees__fewer_where_memory_is_short),
         cmocka_unit_test(job_trees__two_jobs_share_a_small_memory),
         cmocka_unit_test(job_trees__a_relay_is_lost),

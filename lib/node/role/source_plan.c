@@ -8,6 +8,7 @@ void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct err err;
     job->epoch++;
+    job->source->plan = (struct plan){.tree_count = 0}; /* its numbers are those of another request's nodes */
     if (!source_drop_idle_leaves(node, job, &err) || !source_make_request(node, job, now_ns, &err)) {
         source_fail(node, job, now_ns, "%s", err.text);
         return;
