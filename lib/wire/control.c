@@ -54,7 +54,8 @@ enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
         return WIRE_BAD_LENGTH;
     if (length != FIXED(CONTROL_MEASUREMENT_FIELDS) + count * FIXED(CONTROL_MEASURED_FIELDS))
         return WIRE_BAD_LENGTH;
-    if (message->fixed.leaf > 1)
+    bool rates = message->fixed.up_bps >= SEND_RATE_MIN_BPS && message->fixed.down_bps >= SEND_RATE_MIN_BPS;
+    if (message->fixed.leaf > 1 || !rates)
         return WIRE_BAD_VALUE;
     for (unsigned index = 0; index < count; index++) {
         struct wire_measured *peer = &message->peers[index];

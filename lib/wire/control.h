@@ -7,9 +7,10 @@
  *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
- * caller's bug or an over-long text. Decoders check every count, length, name and enum, and that rates to be
- * sent at (a child's, start_bps, rate_cap_bps) are 0 or at least SEND_RATE_MIN_BPS; strings are copied and zero
- * terminated, and in those for people (all but a part's file) what may steer a terminal becomes '?'. */
+ * caller's bug or an over-long text. Decoders check every count, length, name and enum, that rates to be sent
+ * at (a child's, start_bps, rate_cap_bps) are 0 or at least SEND_RATE_MIN_BPS, and interfaces' at least that;
+ * strings are copied and zero terminated, and in those for people (all but a part's file) what may steer a
+ * terminal becomes '?'. */
 #pragma once
 
 #include "wire/message.h"

@@ -55,6 +55,13 @@ static void control_decode__rates_have_a_floor(void **state)
         struct wire_adjust adjust = {.rate_cap_bps = rows[row].bps};
         size_t length = control_adjust_encode(body, &adjust);
         assert_int_equal(control_adjust_decode(body, length, &adjust), rows[row].expected);
+        enum wire_error interface = rows[row].bps == 0 ? WIRE_BAD_VALUE : rows[row].expected;
+        for (int down = 0; down < 2; down++) {
+            struct control_measurement report = {
+                .fixed = {.up_bps = down ? 1000 : rows[row].bps, .down_bps = down ? rows[row].bps : 1000}};
+            length = control_measurement_encode(body, &report);
+            assert_int_equal(control_measurement_decode(body, length, &report), interface);
+        }
         struct control_part part = {
             .fixed = {.source = {"a"}, .job_name = {"j"}, .stripes = 1, .start_bps = rows[row].bps}};
         length = control_part_encode(body, &part);

@@ -388,7 +388,8 @@ static void control_encode__limits(void **state)
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     struct control_part part = {.fixed = datagram_part()};
     struct control_tree tree = {.fixed = {.weight = 1, .child_count = CONTROL_CHILDREN_MAX}};
-    struct control_measurement measurement = {.fixed = {.total = 99, .count = CONTROL_MEASUREMENTS_MAX}};
+    struct control_measurement measurement = {
+        .fixed = {.up_bps = 1000, .down_bps = 1000, .total = 99, .count = CONTROL_MEASUREMENTS_MAX}};
     struct control_hashes hashes = {.fixed = {.count = CONTROL_HASHES_MAX}};
     (void)state;
     memset(part.file, 'x', CONTROL_FILE_BYTES - 1);
