@@ -252,6 +252,22 @@ static bool check_against_request(const struct plan *plan, const struct plan_req
     return true;
 }
 
+/* Over all trees a node may feed so many others: it has a place for each. */
+static bool check_distinct(const struct plan *plan, const struct plan_request *request, struct err *err)
+{
+    uint64_t fed[PLAN_NODES_MAX] = {0};
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
+            struct plan_edge this = plan->trees[tree].edges[edge];
+            fed[this.from] |= UINT64_C(1) << this.to;
+        }
+    for (uint16_t node = 0; node < request->node_count; node++)
+        if (__builtin_popcountll(fed[node]) > PLAN_CHILDREN_MAX)
+            return err_set(err, "%s has more than %u children over all trees", request->nodes[node].name,
+                           PLAN_CHILDREN_MAX);
+    return true;
+}
+
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err)
 {
     if (!plan_request_validate(request, err))
@@ -270,5 +286,5 @@ bool plan_validate(const struct plan *plan, const struct plan_request *request, 
     if (weight_ppm != PLAN_WHOLE_PPM)
         return err_set(err, "weights add up to %llu ppm, expected %u", (unsigned long long)weight_ppm,
                        PLAN_WHOLE_PPM);
-    return check_load(plan, request, err);
+    return check_distinct(plan, request, err) && check_load(plan, request, err);
 }

@@ -151,11 +151,42 @@ static void plan_validate__table(void **state)
 #undef CASE
 }
 
+/* Each tree keeps to the limit, and both together do not: 9 children here, 9 others there. */
+static void plan_validate__children_over_all_trees(void **state)
+{
+    (void)state;
+    static struct plan_request r;
+    static struct plan p;
+    struct err err;
+    for (uint16_t more = 8; more < 10; more++) {
+        begin_request(&r, 20);
+        r.nodes[0].up_bps = 1000000000000;
+        r.trees_max = 2;
+        p = example_plan(&r, "", 1000000);
+        p.tree_count = 2;
+        p.edge_rate_bps[1] = 1000000;
+        p.trees[0].weight_ppm = p.trees[1].weight_ppm = 500000;
+        for (uint16_t node = 1; node < 20; node++) {
+            bool first = node < 9, second = node >= 9 && node < 9 + more;
+            p.trees[0].edges[p.trees[0].edge_count++] =
+                (struct plan_edge){first ? 0 : (uint16_t)(node - 8), node};
+            p.trees[1].edges[p.trees[1].edge_count++] = (struct plan_edge){second ? 0 : 9, node};
+        }
+        /* Parents before children: 9 comes first. */
+        struct plan_edge ninth = p.trees[1].edges[8];
+        memmove(&p.trees[1].edges[1], &p.trees[1].edges[0], 8 * sizeof(ninth));
+        p.trees[1].edges[0] = ninth;
+        expect(plan_validate(&p, &r, &err), &err,
+               more == 8 ? NULL : "n0 has more than 16 children over all trees", more);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_request_validate__table),
         cmocka_unit_test(plan_validate__table),
+        cmocka_unit_test(plan_validate__children_over_all_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
