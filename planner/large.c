@@ -115,31 +115,67 @@ static bool store_avb(struct net *net, uint32_t edge, const char *text)
     return true;
 }
 
+/* Labels of a matrix; hosts that are not planned may be among them. */
+struct labels {
+    uint16_t columns[4 * NET_HOSTS_MAX]; /* host of each; NET_NONE */
+    unsigned column_count, known_columns, known_rows;
+    bool has_column[NET_HOSTS_MAX], has_row[NET_HOSTS_MAX];
+};
+
+/* Notes the host that the label names, if there is one; false: it was named before. */
+static bool note_label(const struct csv_file *csv, const struct large *large, const char *label, bool *had,
+                       unsigned *known, uint16_t *host)
+{
+    *host = find_host(large, label);
+    if (*host == NET_NONE)
+        return true;
+    if (had[*host])
+        return csv_error(csv, "is there twice", label);
+    had[*host] = true;
+    (*known)++;
+    return true;
+}
+
+static bool read_header(struct csv_file *csv, const struct large *large, struct labels *labels)
+{
+    bool good = csv_row(csv) || csv_error(csv, "is empty", csv->path);
+    char *cell = csv_cell(csv);
+    for (; good && (cell = csv_cell(csv)) != NULL; labels->column_count++)
+        good = labels->column_count < sizeof(labels->columns) / sizeof(labels->columns[0])
+                   ? note_label(csv, large, cell, labels->has_column, &labels->known_columns,
+                                &labels->columns[labels->column_count])
+                   : csv_error(csv, "too many columns", cell);
+    return good;
+}
+
+static bool read_row(struct csv_file *csv, const struct large *large, struct labels *labels, struct net *net,
+                     bool (*store)(struct net *net, uint32_t edge, const char *text))
+{
+    uint16_t from = NET_NONE;
+    char *cell = csv_cell(csv);
+    bool good = cell == NULL || note_label(csv, large, cell, labels->has_row, &labels->known_rows, &from);
+    for (unsigned column = 0; good && from != NET_NONE && (cell = csv_cell(csv)) != NULL; column++)
+        if (column >= labels->column_count)
+            good = csv_error(csv, "more columns than the header has", cell);
+        else if (labels->columns[column] != NET_NONE && labels->columns[column] != from && cell[0] != '\0')
+            good = store(net, net_edge(net, from, labels->columns[column]), cell) ||
+                   csv_error(csv, "is not a number that fits", cell);
+    return good;
+}
+
 static bool read_matrix(const char *path, const struct large *large, struct net *net,
                         bool (*store)(struct net *net, uint32_t edge, const char *text))
 {
     struct csv_file csv;
-    static uint16_t columns[4 * NET_HOSTS_MAX];
-    unsigned count = 0;
+    static struct labels labels;
+    labels = (struct labels){.column_count = 0};
     if (!csv_open(&csv, path))
         return false;
-    bool good = csv_row(&csv) || csv_error(&csv, "is empty", path);
-    csv_cell(&csv);
-    for (char *cell; good && (cell = csv_cell(&csv)) != NULL; count++)
-        if (count < sizeof(columns) / sizeof(columns[0]))
-            columns[count] = find_host(large, cell);
-        else
-            good = csv_error(&csv, "too many columns", cell);
-    while (good && csv_row(&csv)) {
-        char *cell = csv_cell(&csv);
-        uint16_t from = cell == NULL ? NET_NONE : find_host(large, cell);
-        for (unsigned column = 0; good && from != NET_NONE && (cell = csv_cell(&csv)) != NULL; column++)
-            if (column >= count)
-                good = csv_error(&csv, "more columns than the header has", cell);
-            else if (columns[column] != NET_NONE && columns[column] != from && cell[0] != '\0')
-                good = store(net, net_edge(net, from, columns[column]), cell) ||
-                       csv_error(&csv, "is not a number that fits", cell);
-    }
+    bool good = read_header(&csv, large, &labels);
+    while (good && csv_row(&csv))
+        good = read_row(&csv, large, &labels, net, store);
+    if (good && (labels.known_columns == 0 || labels.known_rows == 0))
+        good = csv_error(&csv, "names none of the hosts in its header, or in its rows", path);
     csv_close(&csv);
     return good;
 }

@@ -347,11 +347,10 @@ static bool explain(const struct planning *planning, struct err *err)
     for (uint16_t host = 0; host < net->count; host++)
         if (net->hosts[host].receiver && !reached[host])
             return net->hosts[host].down_bps > 0
-                       ? err_set(
-                             err,
-                             "%s can't be reached from %s: no path leads to it that is measured, allowed and "
-                             "carries anything",
-                             net->hosts[host].name, net->hosts[net->source].name)
+                       ? err_set(err,
+                                 "%s can't be reached from %s: no path leads to it that is measured, allowed "
+                                 "and carries anything",
+                                 net->hosts[host].name, net->hosts[net->source].name)
                        : err_set(err, "%s has a downlink of 0", net->hosts[host].name);
     if (pool_any_starves(planning->pool))
         return explain_least(planning, err);

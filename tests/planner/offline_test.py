@@ -58,6 +58,29 @@ def check_five_sites(planner, net):
     assert [r["row"] for r in answer["raise"]] == ["uplink of london"] and abs(answer["raise"][0]["gain"] - 1) < 1e-3, answer
 
 
+def large(planner, hosts, rtt, avb):
+    """Exit status and message of three hosts from CSV files."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("hosts", hosts), ("rtt", rtt), ("avb", avb)):
+            with open(f"{folder}/{name}", "w") as file:
+                file.write(text)
+        done = run(planner, "--offline", f"{folder}/hosts", "--rtt", f"{folder}/rtt", "--avb", f"{folder}/avb", "--json")
+        return done.returncode, done.stderr
+
+
+def check_matrix_labels(planner):
+    """Labels that fit no host are passed over, but not all of them: a matrix cut at other signs would count as none."""
+    hosts = "name,up,down,role\na,100,100,source\nb,100,100,receiver\nc,100,100,receiver\n"
+    matrix = ",a,b,c\na,,50,50\nb,1,,50\nc,50,50,\n"
+    assert large(planner, hosts, matrix, matrix)[0] == 0
+    assert large(planner, hosts, matrix, ",a,b,d\na,,50,1\nd,1,1,\n")[0] == 0
+    for avb, text in ((matrix.replace(",", ";"), "names none of the hosts"),
+                      (matrix + "b,9,9,9\n", '"b": is there twice'),
+                      (matrix.replace(",b,", ",a,", 1), '"a": is there twice')):
+        status, message = large(planner, hosts, matrix, avb)
+        assert status == 2 and text in message, (status, message)
+
+
 def check_text(planner, net):
     done = plan(planner, net)
     assert done.returncode == 0, done.stderr
@@ -165,6 +188,7 @@ def main():
     net = five_sites(rtt_csv)
     check_five_sites(planner, net)
     check_text(planner, net)
+    check_matrix_labels(planner)
     check_auto(planner, net)
     check_slow(planner, net)
     check_large(planner)
