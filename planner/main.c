@@ -19,13 +19,14 @@ static void on_signal(int number)
 
 struct arguments {
     const char *ring, *offline;
+    const char *edge;         /* FROM,TO; NULL: the plan is asked for */
     struct large_files large; /* rtt_ms: `offline` is a list of hosts */
     enum plan_form form;
 };
 
 static void print_help(void)
 {
-    fputs("sluice-planner --ring PATH | --offline NET.yaml [--json | --dot | --svg]\n"
+    fputs("sluice-planner --ring PATH | --offline NET.yaml [--json | --dot | --svg | --why FROM,TO]\n"
           "sluice-planner --offline HOSTS.csv --rtt RTT.csv [--avb AVB.csv] [--size BYTES] [--trees N] "
           "[--json]\n"
           "  -r, --ring PATH     serve the node whose control ring this is (control.ring of its file)\n"
@@ -33,6 +34,10 @@ static void print_help(void)
           "      --help-net      what a net file may say; conf/nets has an example\n"
           "  -j, --json          print it as one JSON object\n"
           "      --dot, --svg    print it as a drawing, for Graphviz or as a picture\n"
+          "      --why FROM,TO   print instead why the plan uses the edge or does not: what forbids it, or "
+          "what "
+          "rate and\n"
+          "                      delay would become\n"
           "Nets of up to 1000 hosts:\n"
           "      --rtt FILE      RTTs in ms, from\\to; FILE of --offline is then name,up_mbps,down_mbps,role "
           "with\n"
@@ -85,6 +90,9 @@ static bool take_option(int letter, struct arguments *arguments)
     case 'g':
         arguments->form = PLAN_FORM_SVG;
         return true;
+    case 'y':
+        arguments->edge = optarg;
+        return true;
     case 't':
         arguments->large.rtt_ms = optarg;
         return true;
@@ -109,10 +117,13 @@ static const char *contradiction(const struct arguments *arguments, int left)
         return "more words than options take";
     if ((arguments->ring == NULL) == (arguments->offline == NULL))
         return "expected either --ring or --offline";
-    if (arguments->ring != NULL && (arguments->form != PLAN_FORM_TEXT || large->rtt_ms != NULL))
-        return "--json, --dot, --svg and --rtt are for --offline";
+    if (arguments->ring != NULL &&
+        (arguments->form != PLAN_FORM_TEXT || large->rtt_ms != NULL || arguments->edge != NULL))
+        return "--json, --dot, --svg, --why and --rtt are for --offline";
     if (large->rtt_ms != NULL && arguments->form > PLAN_FORM_JSON)
         return "--dot and --svg are for net files, not for CSV files";
+    if (arguments->edge != NULL && (large->rtt_ms != NULL || arguments->form != PLAN_FORM_TEXT))
+        return "--why is for net files, and answers in text";
     if (large->rtt_ms == NULL && of_large)
         return "--avb, --size and --trees are for CSV files, with --rtt; a net file has keys for them";
     return NULL;
@@ -132,7 +143,7 @@ static enum program_end run(const struct arguments *arguments)
     if (arguments->ring != NULL)
         catch_signals();
     enum program_end end = arguments->offline != NULL
-                               ? plan_offline(arguments->offline, arguments->form, &arena)
+                               ? plan_offline(arguments->offline, arguments->form, arguments->edge, &arena)
                                : serve_ring(arguments->ring, &arena, &stop);
     free(memory);
     return end;
@@ -142,19 +153,13 @@ static enum program_end run(const struct arguments *arguments)
 static bool read_arguments(int argc, char **argv, struct arguments *arguments, enum program_end *end)
 {
     static const struct option long_options[] = {
-        {"ring", required_argument, NULL, 'r'},
-        {"offline", required_argument, NULL, 'o'},
-        {"dot", no_argument, NULL, 'd'},
-        {"svg", no_argument, NULL, 'g'},
-        {"json", no_argument, NULL, 'j'},
-        {"rtt", required_argument, NULL, 't'},
-        {"avb", required_argument, NULL, 'a'},
-        {"size", required_argument, NULL, 's'},
-        {"trees", required_argument, NULL, 'k'},
-        {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
-        {"help-net", no_argument, NULL, 'n'},
-        {NULL, 0, NULL, 0},
+        {"ring", required_argument, NULL, 'r'}, {"offline", required_argument, NULL, 'o'},
+        {"why", required_argument, NULL, 'y'},  {"dot", no_argument, NULL, 'd'},
+        {"svg", no_argument, NULL, 'g'},        {"json", no_argument, NULL, 'j'},
+        {"rtt", required_argument, NULL, 't'},  {"avb", required_argument, NULL, 'a'},
+        {"size", required_argument, NULL, 's'}, {"trees", required_argument, NULL, 'k'},
+        {"version", no_argument, NULL, 'v'},    {"help", no_argument, NULL, 'h'},
+        {"help-net", no_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
     };
     const char *wrong = NULL;
     *end = PROGRAM_DONE;

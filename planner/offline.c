@@ -2,6 +2,7 @@
 #include "planner/program.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/check.h"
@@ -197,16 +198,49 @@ static void print(const struct outcome *outcome, enum plan_form form)
     }
 }
 
-enum program_end plan_offline(const char *path, enum plan_form form, struct arena *arena)
+static uint16_t find_node(const struct plan_request *request, const char *name, size_t length)
+{
+    uint16_t node = 0;
+    while (node < request->node_count && (strlen(request->nodes[node].name) != length ||
+                                          memcmp(request->nodes[node].name, name, length) != 0))
+        node++;
+    return node;
+}
+
+/* "FROM,TO" of the net; false: it says what is wrong. */
+static bool find_edge(const struct plan_request *request, const char *names, struct plan_edge *edge)
+{
+    const char *comma = strchr(names, ',');
+    uint16_t from = find_node(request, names, comma == NULL ? 0 : (size_t)(comma - names));
+    uint16_t to = comma == NULL ? from : find_node(request, comma + 1, strlen(comma + 1));
+    bool known = from < request->node_count && to < request->node_count && from != to;
+    *edge = (struct plan_edge){from, to};
+    if (!known)
+        fprintf(stderr, "sluice-planner: --why %s: expected FROM,TO, two nodes of the net\n", names);
+    return known;
+}
+
+static void print_edge(const struct outcome *outcome, struct plan_edge edge)
+{
+    char text[PLAN_EDGE_TEXT_BYTES];
+    CHECK(plan_edge_text(outcome->plan, outcome->request, edge, text, sizeof(text)));
+    printf("%s\n", text);
+}
+
+enum program_end plan_offline(const char *path, enum plan_form form, const char *edge_names,
+                              struct arena *arena)
 {
     static struct conf_errors errors;
     static struct plan_request request;
     static struct plan plan;
+    struct plan_edge edge;
     struct err err;
     if (!conf_read_net(path, NULL, &request, &errors)) {
         conf_errors_print(&errors, stderr);
         return PROGRAM_USAGE;
     }
+    if (edge_names != NULL && !find_edge(&request, edge_names, &edge))
+        return PROGRAM_USAGE;
     uint64_t start_us = clock_us();
     if (!solve(&request, arena, &plan, &err)) {
         fprintf(stderr, "sluice-planner: %s: %s\n", path, err.text);
@@ -214,6 +248,9 @@ enum program_end plan_offline(const char *path, enum plan_form form, struct aren
     }
     struct outcome outcome = {&request, &plan, clock_us() - start_us};
     why_fill(&request, arena, &plan);
-    print(&outcome, form);
+    if (edge_names != NULL)
+        print_edge(&outcome, edge);
+    else
+        print(&outcome, form);
     return fflush(stdout) == 0 ? PROGRAM_DONE : PROGRAM_USAGE;
 }

@@ -5,13 +5,14 @@
 
 #include "base/units.h"
 #include "planner/auto.h"
+#include "planner/exchange.h"
 #include "planner/solve.h"
+#include "planner/taken.h"
 
-#define TIGHT        (1 - 1e-6) /* of a row's capacity */
-#define RAISE        2          /* each row on its own, to so much of what it is */
-#define WORTH_PPM    5000       /* gains below are none */
-#define REPLANS_MAX  4          /* rows for which everything is planned again … */
-#define HOSTS_FEW    20         /* … where that is a matter of milliseconds; else: */
+#define RAISE        2    /* each row on its own, to so much of what it is */
+#define WORTH_PPM    5000 /* gains below are none */
+#define REPLANS_MAX  4    /* rows for which everything is planned again … */
+#define HOSTS_FEW    20   /* … where that is a matter of milliseconds; else: */
 #define REPLANS_MANY 1
 
 struct explaining {
@@ -19,28 +20,15 @@ struct explaining {
     struct plan *plan;
     struct arena *arena;
     struct request_net from;
-    double *common; /* [rows] what edges take that carry the plan's common rate … */
-    double *paced;  /* … and those that carry less, for a slow receiver */
+    struct taken taken;
     unsigned replans;
 };
-
-static struct plan_limit limit_of(const struct explaining *explaining, uint32_t row)
-{
-    static const uint8_t rows[] = {
-        [NET_UPLINK] = PLAN_ROW_UPLINK, [NET_DOWNLINK] = PLAN_ROW_DOWNLINK, [NET_PACKETS] = PLAN_ROW_PACKETS,
-        [NET_WINDOW] = PLAN_ROW_WINDOW, [NET_SHARED] = PLAN_ROW_SHARED,     [NET_PATH] = PLAN_ROW_PATH};
-    const struct request_net *from = &explaining->from;
-    struct net_row what = net_row_of(&from->net, row);
-    bool shared = what.kind == NET_SHARED, path = what.kind == NET_PATH;
-    return (struct plan_limit){.row = rows[what.kind],
-                               .node = shared ? what.host : from->node_of[what.host],
-                               .to = path ? from->node_of[what.to] : 0};
-}
 
 size_t why_bytes(const struct plan_request *request)
 {
     struct net net = {.count = request->node_count, .shared_count = request->shared_count};
-    return auto_bytes(request) + 3 * arena_need(net_rows(&net) * sizeof(double));
+    return auto_bytes(request) + taken_bytes(&net) + arena_need(net_rows(&net) * sizeof(double)) +
+           exchange_bytes(&net);
 }
 
 /* ---- metrics ---- */
@@ -51,12 +39,13 @@ static void add_metric(struct explaining *explaining, enum plan_metric metric,
     struct plan_why *why = &explaining->plan->why;
     const struct judge_object object = auto_options(&explaining->from).pool.object;
     bool capped = !(judgement->rate_bps < object.rate_cap_bps);
-    why->metrics[why->metric_count++] = (struct plan_why_metric){
-        .metric = (uint8_t)metric,
-        .rate_bps = solve_payload_bps((uint64_t)judgement->rate_bps),
-        .delay_us = judgement->delay_us,
-        .time_us = object.size_bytes == 0 ? 0 : (uint64_t)(judgement->seconds * 1e6),
-        .limit = capped ? (struct plan_limit){.row = PLAN_ROW_CAP} : limit_of(explaining, judgement->tight)};
+    why->metrics[why->metric_count++] =
+        (struct plan_why_metric){.metric = (uint8_t)metric,
+                                 .rate_bps = solve_payload_bps((uint64_t)judgement->rate_bps),
+                                 .delay_us = judgement->delay_us,
+                                 .time_us = object.size_bytes == 0 ? 0 : (uint64_t)(judgement->seconds * 1e6),
+                                 .limit = capped ? (struct plan_limit){.row = PLAN_ROW_CAP}
+                                                 : taken_limit(&explaining->from, judgement->tight)};
 }
 
 static void judge_metrics(struct explaining *explaining)
@@ -82,56 +71,18 @@ static void judge_metrics(struct explaining *explaining)
 
 /* ---- rows ---- */
 
-/* New data on the edge into the node, and whether the edge is given less than the plan's common rate: by what
- * is sent, since the rates of a tree by one metric have their repairs in them. */
-static double edge_bps(const struct explaining *explaining, uint16_t tree, struct plan_edge edge, bool *slow)
-{
-    const struct plan *plan = explaining->plan;
-    double kept = 1 - explaining->request->paths[edge.from][edge.to].loss_ppm / 1e6;
-    double common_bps = (double)plan->edge_rate_bps[tree];
-    double sent_bps = (double)plan_edge_rate_bps(plan, tree, edge.to), own_bps = sent_bps * kept;
-    *slow = sent_bps < common_bps * TIGHT;
-    return own_bps < common_bps ? own_bps : common_bps;
-}
-
-static void sum_rows(struct explaining *explaining)
-{
-    const struct net *net = &explaining->from.net;
-    struct net_use uses[NET_USES_MAX];
-    uint16_t host_of[PLAN_NODES_MAX];
-    for (uint16_t host = 0; host < net->count; host++)
-        host_of[explaining->from.node_of[host]] = host;
-    explaining->common = arena_alloc(explaining->arena, net_rows(net) * sizeof(double));
-    explaining->paced = arena_alloc(explaining->arena, net_rows(net) * sizeof(double));
-    memset(explaining->common, 0, net_rows(net) * sizeof(double));
-    memset(explaining->paced, 0, net_rows(net) * sizeof(double));
-    for (uint16_t tree = 0; tree < explaining->plan->tree_count; tree++)
-        for (uint16_t index = 0; index < explaining->plan->trees[tree].edge_count; index++) {
-            struct plan_edge edge = explaining->plan->trees[tree].edges[index];
-            bool slow;
-            double bps = edge_bps(explaining, tree, edge, &slow);
-            unsigned count = net_uses(net, host_of[edge.from], host_of[edge.to], uses);
-            for (unsigned use = 0; use < count; use++)
-                (slow ? explaining->paced : explaining->common)[uses[use].row] += uses[use].per_bit * bps;
-        }
-}
-
 static double load(const struct explaining *explaining, uint32_t row)
 {
-    return explaining->common[row] + explaining->paced[row];
+    return explaining->taken.common[row] + explaining->taken.paced[row];
 }
 
 /* How much more the same trees carry when this row is no limit. */
 static double growth_without(const struct explaining *explaining, uint32_t row)
 {
-    const struct net *net = &explaining->from.net;
     double growth = RAISE;
-    for (uint32_t other = 0; other < net_rows(net); other++) {
-        double capacity = net_capacity(net, other), common = explaining->common[other];
-        if (other == row || capacity >= NET_NO_LIMIT || !(common > 0))
-            continue;
-        double left = capacity - explaining->paced[other];
-        growth = left < growth * common ? left / common : growth;
+    for (uint32_t other = 0; other < net_rows(&explaining->from.net); other++) {
+        double its = other == row ? NET_NO_LIMIT : taken_growth(&explaining->taken, other);
+        growth = its < growth ? its : growth;
     }
     return growth > 1 ? growth : 1;
 }
@@ -197,7 +148,8 @@ static void raise(struct explaining *explaining, uint32_t row, struct plan_why_l
 {
     const struct net *net = &explaining->from.net;
     double growth = growth_without(explaining, row), share = 1;
-    double raised = *capacity_of(net, row) * (explaining->common[row] * growth + explaining->paced[row]) /
+    double raised = *capacity_of(net, row) *
+                    (explaining->taken.common[row] * growth + explaining->taken.paced[row]) /
                     net_capacity(net, row);
     if (explaining->replans > 0 && explaining->request->metric == PLAN_METRIC_AUTO) {
         explaining->replans--;
@@ -214,24 +166,29 @@ static void raise(struct explaining *explaining, uint32_t row, struct plan_why_l
     limit->raised = in_units(raised, net_row_of(net, row).kind);
 }
 
+/* By the operator. */
+static bool is_capped(const struct explaining *explaining)
+{
+    uint64_t cap_bps = explaining->request->rate_cap_bps;
+    return cap_bps != 0 && explaining->plan->rate_bps + 1 >= cap_bps;
+}
+
 static void find_limits(struct explaining *explaining)
 {
     const struct net *net = &explaining->from.net;
     struct plan_why *why = &explaining->plan->why;
-    uint64_t cap_bps = explaining->request->rate_cap_bps;
-    if (cap_bps != 0 && explaining->plan->rate_bps + 1 >= cap_bps) {
+    if (is_capped(explaining)) {
         why->limits[why->limit_count++].limit.row = PLAN_ROW_CAP;
         return;
     }
     explaining->replans = net->count <= HOSTS_FEW ? REPLANS_MAX : REPLANS_MANY;
-    sum_rows(explaining);
     for (uint32_t row = 0; row < net_rows(net) && why->limit_count < PLAN_WHY_LIMITS_MAX; row++) {
         double capacity = net_capacity(net, row);
         if (capacity >= NET_NO_LIMIT || !(load(explaining, row) > 0) ||
-            load(explaining, row) < capacity * TIGHT)
+            load(explaining, row) < capacity * TAKEN_TIGHT)
             continue;
         struct plan_why_limit *limit = &why->limits[why->limit_count++];
-        limit->limit = limit_of(explaining, row);
+        limit->limit = taken_limit(&explaining->from, row);
         raise(explaining, row, limit);
     }
 }
@@ -242,7 +199,9 @@ void why_fill(const struct plan_request *request, struct arena *arena, struct pl
     size_t mark = arena->used;
     plan->why = (struct plan_why){0};
     request_net(request, arena, &explaining.from);
+    taken_init(&explaining.taken, &explaining.from, plan, arena);
     judge_metrics(&explaining);
     find_limits(&explaining);
+    exchange_fill(&explaining.taken, is_capped(&explaining), arena, plan);
     arena->used = mark;
 }

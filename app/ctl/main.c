@@ -85,7 +85,7 @@ static int pass_on(const struct options *options, const struct command_words *wo
 /* "show plan --dot" is the same as "show dot"; so with every word about the plan. */
 static bool is_plan_option(const char *option)
 {
-    return strcmp(option, "--why") == 0 || strcmp(option, "--dot") == 0 || strcmp(option, "--svg") == 0;
+    return ctl_show_find_option(option) != CTL_SHOW_COUNT;
 }
 
 static int show(const struct options *options, const struct command_words *given)
@@ -95,7 +95,7 @@ static int show(const struct options *options, const struct command_words *given
     if (options->option != NULL) {
         if (strcmp(given->arguments[0], "plan") != 0)
             return usage_error("unknown option", options->option);
-        plan_option.arguments[0] = options->option + 2;
+        plan_option.arguments[0] = ctl_show_name(ctl_show_find_option(options->option));
         words = &plan_option;
     }
     return ctl_show_find(words->arguments[0]) != CTL_SHOW_COUNT
@@ -197,7 +197,7 @@ static int job_plan(const struct options *options, const struct command_words *w
 {
     static struct job_spec spec;
     enum ctl_show what = options->option != NULL && is_plan_option(options->option)
-                             ? ctl_show_find(options->option + 2)
+                             ? ctl_show_find_option(options->option)
                              : CTL_SHOW_plan;
     json_t *request = request_of_file(options, words, &spec);
     if (request == NULL)

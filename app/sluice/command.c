@@ -34,25 +34,35 @@ static bool take_name(char name[NAME_BYTES], const char *text, struct command_re
     return false;
 }
 
+/* The node's answer: of one job, or all; of one edge of its plan, or all of it. */
+static void ask_node(struct app *app, const struct command *command, enum ctl_show what,
+                     const char *const names[3], struct command_reply *reply)
+{
+    struct ctl_msg *msg = &reply->call.msg;
+    msg->type = CTL_SHOW;
+    msg->body.show.what = what;
+    msg->body.show.form = command->form;
+    if (take_name(msg->body.show.job, names[0], reply) && take_name(msg->body.show.from, names[1], reply) &&
+        take_name(msg->body.show.to, names[2], reply))
+        run_call(app, reply);
+}
+
 /* Some words are the program's own, all others the node's. */
 static void run_show(struct app *app, const struct command *command, enum ctl_show what, const char *job,
                      struct command_reply *reply)
 {
+    const char *const names[3] = {job, NULL, NULL};
     if (what == CTL_SHOW_COUNT) {
         reply_error(reply, "show what? 'help' lists the words");
         return;
     }
-    if (ctl_show_is_of_program(what)) {
-        reply->ok = show_local(app, what, command->form, reply->text, sizeof(reply->text));
-        if (!reply->ok)
-            reply_error(reply, "the answer is too long");
+    if (!ctl_show_is_of_program(what)) {
+        ask_node(app, command, what, names, reply);
         return;
     }
-    reply->call.msg.type = CTL_SHOW;
-    reply->call.msg.body.show.what = what;
-    reply->call.msg.body.show.form = command->form;
-    if (take_name(reply->call.msg.body.show.job, job, reply))
-        run_call(app, reply);
+    reply->ok = show_local(app, what, command->form, reply->text, sizeof(reply->text));
+    if (!reply->ok)
+        reply_error(reply, "the answer is too long");
 }
 
 /* Errors of the file as lines; they are the reply. */
@@ -188,6 +198,9 @@ void command_run(struct app *app, const struct command *command, struct command_
         return;
     case COMMAND_JOB_MANIFEST:
         run_show(app, command, CTL_SHOW_manifest, arguments[0], reply);
+        return;
+    case COMMAND_JOB_WHY:
+        ask_node(app, command, CTL_SHOW_why, arguments, reply); /* name, from, to */
         return;
     case COMMAND_JOB_RUN:
     case COMMAND_JOB_PLAN:

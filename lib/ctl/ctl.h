@@ -30,7 +30,8 @@ enum ctl_type {
     CTL_TYPE_COUNT
 };
 
-/* SHOW(word, who answers, help); who: PROGRAM (app/sluice/show.c) or NODE (lib/node/show.c). */
+/* SHOW(word, who answers, help); who: PROGRAM (app/sluice/show.c), NODE (lib/node/show.c), or PLAN: the node, about
+ * one job's plan (lib/node/show_plan.c); `show plan --why` is `show why`, and so on. */
 #define CTL_SHOWS(SHOW)                                                                                      \
     SHOW(version, PROGRAM, "program and DPDK versions")                                                      \
     SHOW(config, PROGRAM, "configuration in force")                                                          \
@@ -39,10 +40,10 @@ enum ctl_type {
     SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
     SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
     SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \
-    SHOW(why, NODE,                                                                                          \
+    SHOW(why, PLAN,                                                                                          \
          "why the plan of the newest job is as it is: what holds it, what each metric would give")           \
-    SHOW(dot, NODE, "the plan of the newest job as a drawing for Graphviz")                                  \
-    SHOW(svg, NODE, "the plan of the newest job as a picture")                                               \
+    SHOW(dot, PLAN, "the plan of the newest job as a drawing for Graphviz")                                  \
+    SHOW(svg, PLAN, "the plan of the newest job as a picture")                                               \
     SHOW(manifest, NODE, "what every site got of a job: size, hash, time, path")                             \
     SHOW(counters, NODE, "all counters, drop reasons included")
 
@@ -53,8 +54,10 @@ enum ctl_type {
 #define CTL_CASE_OF_NODE(name, who, help)    CTL_CASE_NODE_##who(name)
 #define CTL_CASE_PROGRAM_PROGRAM(name)       case CTL_SHOW_##name:
 #define CTL_CASE_PROGRAM_NODE(name)
+#define CTL_CASE_PROGRAM_PLAN(name)
 #define CTL_CASE_NODE_PROGRAM(name)
 #define CTL_CASE_NODE_NODE(name) case CTL_SHOW_##name:
+#define CTL_CASE_NODE_PLAN(name) case CTL_SHOW_##name:
 
 #define CTL_SHOW_ENUM(name, who, help) CTL_SHOW_##name,
 enum ctl_show { CTL_SHOWS(CTL_SHOW_ENUM) CTL_SHOW_COUNT };
@@ -63,6 +66,8 @@ const char *ctl_show_help(unsigned show);
 bool ctl_show_is_of_program(unsigned show);
 /* CTL_SHOW_COUNT when there is no such word. */
 enum ctl_show ctl_show_find(const char *name);
+/* Of "--why" and what else is about a plan: an option of show plan. CTL_SHOW_COUNT: it is none. */
+enum ctl_show ctl_show_find_option(const char *option);
 
 struct ctl_msg {
     enum ctl_type type;
@@ -72,6 +77,7 @@ struct ctl_msg {
             enum ctl_show what;
             enum report_form form;
             char job[NAME_BYTES]; /* jobs, plan: only this one, empty: all; manifest: empty: the newest */
+            char from[NAME_BYTES], to[NAME_BYTES]; /* why: only of this edge; empty: of the plan */
         } show;
         struct job_spec job_run;
         struct {

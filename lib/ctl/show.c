@@ -5,10 +5,8 @@
 
 static const struct {
     const char *name, *help;
-    bool is_of_program;
+    enum { NODE = 0, PROGRAM, PLAN } who;
 } shows[CTL_SHOW_COUNT] = {
-#define PROGRAM                       true
-#define NODE                          false
 #define CTL_SHOW_ROW(name, who, help) [CTL_SHOW_##name] = {#name, help, who},
     CTL_SHOWS(CTL_SHOW_ROW)};
 
@@ -24,7 +22,7 @@ const char *ctl_show_help(unsigned show)
 
 bool ctl_show_is_of_program(unsigned show)
 {
-    return show < CTL_SHOW_COUNT && shows[show].is_of_program;
+    return show < CTL_SHOW_COUNT && shows[show].who == PROGRAM;
 }
 
 enum ctl_show ctl_show_find(const char *name)
@@ -33,4 +31,10 @@ enum ctl_show ctl_show_find(const char *name)
     while (show < CTL_SHOW_COUNT && strcmp(shows[show].name, name) != 0)
         show++;
     return (enum ctl_show)show;
+}
+
+enum ctl_show ctl_show_find_option(const char *option)
+{
+    enum ctl_show show = strncmp(option, "--", 2) == 0 ? ctl_show_find(option + 2) : CTL_SHOW_COUNT;
+    return show < CTL_SHOW_COUNT && shows[show].who == PLAN ? show : CTL_SHOW_COUNT;
 }

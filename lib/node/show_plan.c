@@ -99,6 +99,36 @@ static bool show_why(const struct source *source, enum report_form form, struct 
     return true;
 }
 
+/* PLAN_NODES_MAX: there is no such node. */
+static uint16_t find_node(const struct plan_request *request, const char *name)
+{
+    for (uint16_t node = 0; node < request->node_count; node++)
+        if (strcmp(request->nodes[node].name, name) == 0)
+            return node;
+    return PLAN_NODES_MAX;
+}
+
+static bool show_edge(const struct source *source, const struct ctl_msg *msg, struct ctl_reply *reply)
+{
+    const char *from = msg->body.show.from, *to = msg->body.show.to;
+    struct plan_edge edge = {find_node(&source->request, from), find_node(&source->request, to)};
+    char text[PLAN_EDGE_TEXT_BYTES];
+    struct report report;
+    if (edge.from == PLAN_NODES_MAX || edge.to == PLAN_NODES_MAX || edge.from == edge.to)
+        return err_set(&reply->err, "%s and %s are not two nodes of the plan", from, to);
+    if (!plan_edge_text(&source->plan, &source->request, edge, text, sizeof(text)))
+        return err_set(&reply->err, "the planner said nothing of edges");
+    report_begin(&report, msg->body.show.form, reply->text, reply->room);
+    report_text(&report, "job", source->spec.name);
+    report_text(&report, "from", from);
+    report_text(&report, "to", to);
+    report_text(&report, "why", text);
+    if (!report_end(&report))
+        return err_set(&reply->err, "the answer is longer than %zu bytes", reply->room);
+    reply->length = report.length;
+    return true;
+}
+
 static bool show_picture(const struct source *source, const struct ctl_msg *msg, struct ctl_reply *reply)
 {
     bool (*draw)(const struct plan *, const struct plan_request *, char *, size_t) =
@@ -116,6 +146,8 @@ bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl
     const struct source *source = planned_source(node, msg->body.show.job);
     if (source == NULL)
         return err_set(&reply->err, "no job is planned here");
+    if (msg->body.show.what == CTL_SHOW_why && msg->body.show.from[0] != '\0')
+        return show_edge(source, msg, reply);
     if (msg->body.show.what == CTL_SHOW_why)
         return show_why(source, msg->body.show.form, reply);
     return show_picture(source, msg, reply);

@@ -12,8 +12,10 @@
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
 #define LIMIT_BYTES    (1 + 2 + 2)
+#define WHY_EDGE_BYTES (1 + LIMIT_BYTES + 3 * 4)
 #define WHY_BYTES_MAX                                                                                        \
-    (2 + 2 + PLAN_METRIC_COUNT * (1 + 3 * 8 + LIMIT_BYTES) + PLAN_WHY_LIMITS_MAX * (LIMIT_BYTES + 8 + 4))
+    (2 + 2 + PLAN_METRIC_COUNT * (1 + 3 * 8 + LIMIT_BYTES) + PLAN_WHY_LIMITS_MAX * (LIMIT_BYTES + 8 + 4) +   \
+     1 + PLAN_NODES_MAX * PLAN_NODES_MAX * WHY_EDGE_BYTES)
 #define PATH_BYTES_MAX (1 + 4 + 4 + 4 * 4 + 4 + 2 + 2)
 #define PATHS_MAX      (PLAN_NODES_MAX * PLAN_NODES_MAX * PATH_BYTES_MAX)
 _Static_assert(REQUEST_BYTES + PLAN_NODES_MAX * NODE_BYTES + PATHS_MAX + PLAN_SHARED_MAX * SHARED_BYTES +
@@ -266,7 +268,21 @@ static bool get_limit(struct record_reader *reader, struct plan_limit *limit, ui
            err_set(err, "a limit %u of %u and %u", limit->row, limit->node, limit->to);
 }
 
-static void put_why(struct record_writer *writer, const struct plan_why *why)
+static void put_why_edges(struct record_writer *writer, const struct plan_why *why, uint16_t node_count)
+{
+    record_put_u8(writer, why->edges_known);
+    for (uint16_t from = 0; why->edges_known && from < node_count; from++)
+        for (uint16_t to = 0; to < node_count; to++) {
+            const struct plan_why_edge *edge = &why->edges[from][to];
+            record_put_u8(writer, edge->verdict);
+            put_limit(writer, &edge->limit);
+            record_put_u32(writer, edge->kbps);
+            record_put_u32(writer, (uint32_t)edge->change_ppm);
+            record_put_u32(writer, (uint32_t)edge->delay_us);
+        }
+}
+
+static void put_why(struct record_writer *writer, const struct plan_why *why, uint16_t node_count)
 {
     CHECK(why->metric_count <= PLAN_METRIC_COUNT && why->limit_count <= PLAN_WHY_LIMITS_MAX);
     record_put_u16(writer, why->metric_count);
@@ -284,6 +300,29 @@ static void put_why(struct record_writer *writer, const struct plan_why *why)
         record_put_u64(writer, why->limits[index].raised);
         record_put_u32(writer, why->limits[index].gain_ppm);
     }
+    put_why_edges(writer, why, node_count);
+}
+
+static bool get_why_edges(struct record_reader *reader, struct plan_why *why, uint16_t node_count,
+                          struct err *err)
+{
+    uint8_t known = record_get_u8(reader);
+    if (known > 1)
+        return err_set(err, "edges are known or not, not %u", known);
+    why->edges_known = known == 1;
+    for (uint16_t from = 0; why->edges_known && from < node_count; from++)
+        for (uint16_t to = 0; to < node_count; to++) {
+            struct plan_why_edge *edge = &why->edges[from][to];
+            edge->verdict = record_get_u8(reader);
+            if (edge->verdict >= PLAN_EDGE_VERDICT_COUNT)
+                return err_set(err, "no verdict has number %u", edge->verdict);
+            if (!get_limit(reader, &edge->limit, node_count, err))
+                return false;
+            edge->kbps = record_get_u32(reader);
+            edge->change_ppm = (int32_t)record_get_u32(reader);
+            edge->delay_us = (int32_t)record_get_u32(reader);
+        }
+    return true;
 }
 
 static bool get_why(struct record_reader *reader, struct plan_why *why, uint16_t node_count, struct err *err)
@@ -312,7 +351,7 @@ static bool get_why(struct record_reader *reader, struct plan_why *why, uint16_t
         limit->raised = record_get_u64(reader);
         limit->gain_ppm = record_get_u32(reader);
     }
-    return true;
+    return get_why_edges(reader, why, node_count, err);
 }
 
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
@@ -333,7 +372,7 @@ size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
         for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++)
             record_put_u64(&writer, plan->into_rate_bps[tree][plan->trees[tree].edges[edge].to]);
     }
-    put_why(&writer, &plan->why);
+    put_why(&writer, &plan->why, plan->node_count);
     return writer.failed ? 0 : writer.length;
 }
 

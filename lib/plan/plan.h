@@ -130,12 +130,39 @@ struct plan_why_limit {
     uint32_t gain_ppm; /* … the plan's rate grows by that; 0: raising this alone does not help */
 };
 
+/* What there is to say of an edge, the first that is true. */
+enum plan_edge_verdict {
+    PLAN_EDGE_UNKNOWN = 0, /* nobody asked */
+    PLAN_EDGE_USED,
+    PLAN_EDGE_SOURCE,     /* it leads to the source */
+    PLAN_EDGE_FORBIDDEN,  /* by the operator; or the node that it enters is pinned to another one */
+    PLAN_EDGE_LEAF,       /* of its sender */
+    PLAN_EDGE_UNMEASURED, /* no RTT of the pair */
+    PLAN_EDGE_RELAY,      /* no tree has both ends: one of them only relays */
+    /* Taken in the tree where that costs least, in place of the edge that is there: */
+    PLAN_EDGE_NARROW, /* `kbps`: what `limit` allows it if nothing else took of that, and the tree brings more */
+    PLAN_EDGE_SLOW,  /* `kbps`: what its sender gets, and the tree brings more */
+    PLAN_EDGE_FULL,  /* its sender has as many children as it may have */
+    PLAN_EDGE_BELOW, /* its sender hangs below its receiver, and can't be fed in its place */
+    PLAN_EDGE_COSTS, /* `change_ppm`, `delay_us`: what becomes of rate and delay; 0 and 0: as good, it is a tie */
+    PLAN_EDGE_VERDICT_COUNT
+};
+struct plan_why_edge {
+    uint8_t verdict;         /* enum plan_edge_verdict */
+    struct plan_limit limit; /* NARROW: which row; COSTS: which one would hold the plan then */
+    uint32_t kbps;           /* on the wire */
+    int32_t change_ppm;      /* of the rate that receivers get but for slow ones */
+    int32_t delay_us;        /* more than now */
+};
+
 /* Why the plan is as it is; empty where nobody asked. */
 #define PLAN_WHY_LIMITS_MAX 16
 struct plan_why {
     uint16_t metric_count, limit_count;
     struct plan_why_metric metrics[PLAN_METRIC_COUNT];
     struct plan_why_limit limits[PLAN_WHY_LIMITS_MAX];
+    bool edges_known;
+    struct plan_why_edge edges[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to]; of a node to itself: UNKNOWN */
 };
 
 struct plan {
@@ -192,6 +219,12 @@ int plan_parent(const struct plan_tree *tree, uint16_t node);
 /* Children of `node` in order; returns how many. `children` has PLAN_CHILDREN_MAX places. */
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
 
+#define PLAN_EDGE_TEXT_BYTES 320
+/* "too narrow: path from london to canada allows 3.00 Mbit/s" and the like, of two different nodes. False: nothing
+ * is known of the edge, or the buffer is too small. */
+bool plan_edge_text(const struct plan *plan, const struct plan_request *request, struct plan_edge edge,
+                    char *text, size_t room);
+
 /* Reorders the edges so that parents come before their children, breadth first, siblings as they were.
  * False, and the tree as it was, unless they form an out-tree from `source` over nodes below `node_count`. */
 bool plan_tree_order(struct plan_tree *tree, uint16_t node_count, uint16_t source);
@@ -208,4 +241,4 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
 #define PLAN_REQUEST_BYTES_MAX 147456
-#define PLAN_BYTES_MAX         8192
+#define PLAN_BYTES_MAX         81920

@@ -102,6 +102,12 @@ class Sluicectl(unittest.TestCase):
         self.assertEqual(self.expect(0, "show", "plan", "--dot").stdout, "digraph plan {}\n")
         self.assertEqual(self.appliance.requests[0]["what"], "dot")
 
+    def test_why_an_edge_is_not_used(self):
+        self.serve({"ok": True, "text": "why  a is a leaf\n"})
+        self.assertEqual(self.expect(0, "job", "why", "j1", "a", "b").stdout, "why  a is a leaf\n")
+        self.assertEqual(self.appliance.requests[0],
+                         {"command": "job why", "name": "j1", "from": "a", "to": "b", "json": False})
+
     def test_plan(self):
         shown = {"ok": True, "text": "a\n└── b"}
         for option, word in ((None, "plan"), ("--dry-run", "plan"), ("--svg", "svg"), ("--why", "why")):

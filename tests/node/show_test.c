@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "node/role/source.h"
+#include "node/top.h"
 #include "world.h"
 
 static struct world world;
@@ -92,6 +94,43 @@ static void node_show__newest_of_a_name(void **state)
     world_end(&world);
 }
 
+/* Of a planned job; the planner of this test plans, and tells nothing of edges unless it is told to. */
+static void node_show__why_of_an_edge(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        bool known;
+        const char *text;
+    } rows[] = {
+        {"n0", "n1", false, "the planner said nothing of edges"},
+        {"n0", "n9", true, "n0 and n9 are not two nodes of the plan"},
+        {"n1", "n1", true, "n1 and n1 are not two nodes of the plan"},
+        {"n1", "n2", true, "with it: rate -12.50 %, delay +3.000 ms, held by uplink of n1"},
+    };
+    static char text[CTL_REPLY_BYTES];
+    start_all(3, 1);
+    assert_int_equal(run("j", 30 * NS_PER_S)->state, JOB_DONE);
+    struct source *source = NULL;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX && source == NULL; slot++)
+        source = world.nodes[0].node->jobs[slot].source;
+    assert_non_null(source);
+    source->plan.why.edges[1][2] =
+        (struct plan_why_edge){PLAN_EDGE_COSTS, {PLAN_ROW_UPLINK, 1, 0}, 0, -125000, 3000};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+        static struct ctl_msg msg = {.type = CTL_SHOW};
+        msg.body.show.what = CTL_SHOW_why;
+        strcpy(msg.body.show.job, "j");
+        strcpy(msg.body.show.from, rows[row].from);
+        strcpy(msg.body.show.to, rows[row].to);
+        source->plan.why.edges_known = rows[row].known;
+        bool refused = node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns) != 0;
+        assert_non_null(strstr(refused ? reply.err.text : text, rows[row].text));
+    }
+    world_end(&world);
+}
+
 static void node_show__json_of_everything(void **state)
 {
     (void)state;
@@ -126,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_show__plan_as_a_picture),
         cmocka_unit_test(node_show__newest_of_a_name),
+        cmocka_unit_test(node_show__why_of_an_edge),
         cmocka_unit_test(node_show__json_of_everything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,9 +137,18 @@ static void plan_codec__round_trip(void **state)
     for (uint16_t limit = 0; limit < PLAN_WHY_LIMITS_MAX; limit++)
         plan.why.limits[limit] = (struct plan_why_limit){
             {PLAN_ROW_SHARED, limit, 0}, UINT64_C(0x8000000000000000) + limit, 5u + limit};
+    plan.why.edges_known = true;
+    plan.why.edges[62][63] =
+        (struct plan_why_edge){PLAN_EDGE_COSTS, {PLAN_ROW_PATH, 62, 63}, 4000000000u, -1000000, -77};
     size_t length = plan_encode(&plan, record, PLAN_BYTES_MAX);
     assert_true(length > 0);
     assert_true(decode_plan(&back, record, length));
+    assert_true(back.why.edges_known);
+    assert_int_equal(back.why.edges[62][63].verdict, PLAN_EDGE_COSTS);
+    assert_int_equal(back.why.edges[62][63].limit.to, 63);
+    assert_int_equal(back.why.edges[62][63].kbps, 4000000000u);
+    assert_int_equal(back.why.edges[62][63].change_ppm, -1000000);
+    assert_int_equal(back.why.edges[62][63].delay_us, -77);
     assert_int_equal(back.why.metric_count, PLAN_METRIC_COUNT);
     assert_int_equal(back.why.metrics[7].time_us, 10);
     assert_int_equal(back.why.metrics[7].limit.to, 63);
@@ -151,7 +160,7 @@ static void plan_codec__round_trip(void **state)
     assert_memory_equal(back.edge_rate_bps, plan.edge_rate_bps, sizeof(plan.edge_rate_bps));
     assert_int_equal(back.delay_us, plan.delay_us);
     assert_int_equal(plan_encode(&plan, record, length - 1), 0);
-    for (size_t shorter = 0; shorter < length; shorter++)
+    for (size_t shorter = 0; shorter < length; shorter += 1 + shorter / 64)
         assert_false(decode_plan(&back, record, shorter));
     assert_false(decode_plan(&back, record, length + 1));
 }
@@ -163,7 +172,7 @@ static void plan_codec__little_endian_layout(void **state)
     uint8_t record[PLAN_BYTES_MAX];
     struct plan_request request = example_request(3);
     struct plan plan = example_plan(&request, "0-1 1-2", 0x0102030405060708);
-    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8 + 4);
+    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8 + 4 + 1);
     const uint8_t start[] = {7, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
     assert_memory_equal(record, start, sizeof(start));
 }

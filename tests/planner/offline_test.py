@@ -118,6 +118,17 @@ def check_slow(planner, net):
     assert even["slow"] == [] and even["common_rate_bps"] == even["rate_bps"], even
 
 
+def check_why_of_an_edge(planner, net):
+    done = plan(planner, net, "--why", "london,canada")
+    assert done.returncode == 0 and done.stdout.startswith("used: in 1 of 1 trees, with 492 Mbit/s"), done
+    done = plan(planner, net, "--why", "london,oregon")
+    assert done.stdout == "with it: rate -33.33 %, delay -5.500 ms, held by uplink of london\n", done
+    for words in "london,paris", "london", "london,london", ",london", "canad,london":
+        done = plan(planner, net, "--why", words)
+        assert done.returncode == 2 and "two nodes of the net" in done.stderr and not done.stdout, (words, done)
+    assert plan(planner, net, "--json", "--why", "london,canada").returncode == 2
+
+
 def large_net(folder, hosts, broken=""):
     """A line of hosts 10 ms apart, the first one the source; returns the arguments."""
     names = [f"h{number:03}" for number in range(hosts)]
@@ -191,6 +202,7 @@ def main():
     check_matrix_labels(planner)
     check_auto(planner, net)
     check_slow(planner, net)
+    check_why_of_an_edge(planner, net)
     check_large(planner)
     check_refusals(planner, net)
     check_help(planner)

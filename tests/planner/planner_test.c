@@ -183,10 +183,13 @@ static void planner__asked_faster_than_it_answers(void **state)
         asked++;
     assert_in_range(asked, 10, FLOOD - 1);
     kill(planner, SIGCONT);
-    for (; asked < FLOOD; asked++)
+    unsigned answered = 0;
+    for (; asked < FLOOD; asked++) { /* the answers would not fit their ring either */
+        expect_plan(&site, &request, answered++);
         ask(&site, &request, asked);
-    for (unsigned i = 0; i < FLOOD; i++)
-        expect_plan(&site, &request, i);
+    }
+    for (; answered < FLOOD; answered++)
+        expect_plan(&site, &request, answered);
     assert_int_equal(shm_ring_counters(site.ring).bad, 0);
 }
 
