@@ -1,5 +1,5 @@
 /* What a plan says of an edge, in words. */
-#include "plan/plan.h"
+#include "plan/words.h"
 #include "plan/sheet.h"
 
 #include <inttypes.h>
