@@ -101,18 +101,17 @@ static bool absolute_path(const struct command *command, char path[PATH_MAX], st
     return reply->ok = false;
 }
 
-/* What the operator's matrix says by now. False: reply says what is wrong with it. */
+/* What the operator's matrices say by now. False: reply says what is wrong with it. */
 static bool tell_paths(struct app *app, struct command_reply *reply)
 {
     struct err err;
-    if (app->config.avb_file[0] == '\0')
+    if (app->config.avb_file[0] == '\0' && app->config.distance_file[0] == '\0')
         return true;
     reply->call.msg.type = CTL_PATHS;
-    if (conf_read_avb(app->config.avb_file, &reply->call.msg.body.paths, &err)) {
+    if (conf_read_paths(app->config.avb_file, app->config.distance_file, &reply->call.msg.body.paths, &err)) {
         run_call(app, reply);
         return reply->ok;
     }
-    err_context(&err, "plan.avb");
     reply_error(reply, err.text);
     return false;
 }

@@ -48,8 +48,9 @@ struct app_config {
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
     char control_socket[PATH_BYTES]; /* for sluicectl */
     char control_ring[PATH_BYTES];   /* for sluice-planner; empty: none */
-    char avb_file[PATH_BYTES]; /* available bandwidth between sites, read before each job; empty: none */
-    uint16_t outgoing_count;   /* 0: whatever the caller can read himself */
+    char avb_file[PATH_BYTES];      /* available bandwidth between sites, read before each job; empty: none */
+    char distance_file[PATH_BYTES]; /* distances between sites; the same */
+    uint16_t outgoing_count;        /* 0: whatever the caller can read himself */
     struct app_outgoing outgoing[APP_OUTGOING_MAX];
     uint16_t disk_threads;
     uint64_t disk_index_bytes;    /* for the indexes of all directories that arrive at once */

@@ -11,12 +11,20 @@
 
 #define AVB_BPS_MAX 1000000000000ULL
 
+/* What a cell of a matrix says of its path. */
+struct told {
+    const char *form;
+    bool (*store)(const char *text, struct plan_path *path);
+};
+
 struct avb_reader {
+    const struct told *told;
     const char *name;
     struct csv csv;
     struct ctl_paths *paths;
     uint16_t columns[PLAN_NODES_MAX];
     unsigned column_count;
+    bool has_column[PLAN_NODES_MAX];
     bool has_row[PLAN_NODES_MAX];
 };
 
@@ -42,27 +50,41 @@ static bool read_header(struct avb_reader *reader, char *line, struct err *err)
         uint16_t site;
         if (!take_site(reader, cell, &site, err))
             return false;
-        if (site != reader->column_count)
+        if (reader->has_column[site])
             return err_set(err, "%s:%d: %s is there twice", reader->name, reader->csv.line, cell);
+        reader->has_column[site] = true;
         reader->columns[reader->column_count++] = site;
     }
     return reader->column_count > 0 ||
            err_set(err, "%s:%d: no columns: expected from\\to,name,…", reader->name, reader->csv.line);
 }
 
+static bool store_avb(const char *text, struct plan_path *path)
+{
+    uint64_t bps;
+    if (!value_parse_decimal(text, 6, &bps) || bps > AVB_BPS_MAX)
+        return false;
+    path->avb_kbps = path->avb_low_kbps = path->avb_high_kbps = (uint32_t)MAX(bps / 1000, 1ULL);
+    return true;
+}
+
+/* 0 is a distance too: the smallest there is. */
+static bool store_distance(const char *text, struct plan_path *path)
+{
+    uint64_t thousandths;
+    if (!value_parse_decimal(text, 3, &thousandths) || thousandths > UINT32_MAX)
+        return false;
+    path->distance = (uint32_t)MAX(thousandths, 1ULL);
+    return true;
+}
+
 static bool read_cell(struct avb_reader *reader, uint16_t from, uint16_t to, const char *text,
                       struct err *err)
 {
-    uint64_t bps;
-    if (from == to || text[0] == '\0')
+    if (from == to || text[0] == '\0' || reader->told->store(text, &reader->paths->paths[from][to]))
         return true;
-    if (!value_parse_decimal(text, 6, &bps) || bps > AVB_BPS_MAX)
-        return err_set(err, "%s:%d: \"%.40s\" in the column of %s, expected a rate in Mbit/s", reader->name,
-                       reader->csv.line, text, reader->paths->sites[to].name);
-    uint32_t kbps = (uint32_t)MAX(bps / 1000, 1ULL);
-    reader->paths->paths[from][to] =
-        (struct plan_path){.avb_kbps = kbps, .avb_low_kbps = kbps, .avb_high_kbps = kbps};
-    return true;
+    return err_set(err, "%s:%d: \"%.40s\" in the column of %s, expected %s", reader->name, reader->csv.line,
+                   text, reader->paths->sites[to].name, reader->told->form);
 }
 
 static bool read_row(struct avb_reader *reader, char *line, struct err *err)
@@ -83,42 +105,89 @@ static bool read_row(struct avb_reader *reader, char *line, struct err *err)
                    reader->column_count);
 }
 
-bool avb_parse(char *text, const char *name, struct ctl_paths *paths, struct err *err)
+static bool parse(const struct told *told, char *text, const char *name, struct ctl_paths *paths,
+                  struct err *err)
 {
-    struct avb_reader reader = {.name = name, .csv = {.rest = text}, .paths = paths};
-    memset(paths, 0, sizeof(*paths));
+    struct avb_reader reader = {.told = told, .name = name, .csv = {.rest = text}, .paths = paths};
     for (char *line = csv_next_line(&reader.csv); line != NULL; line = csv_next_line(&reader.csv))
         if (reader.column_count == 0 ? !read_header(&reader, line, err) : !read_row(&reader, line, err))
             return false;
     return reader.column_count > 0 || err_set(err, "%s: empty: expected a row from\\to,name,…", name);
 }
 
-void scenario_read_avb(struct conf_reader *reader, const yaml_node_t *node)
+bool avb_parse(char *text, const char *name, struct ctl_paths *paths, struct err *err)
+{
+    static const struct told told = {"a rate in Mbit/s", store_avb};
+    return parse(&told, text, name, paths, err);
+}
+
+bool distance_parse(char *text, const char *name, struct ctl_paths *paths, struct err *err)
+{
+    static const struct told told = {"a distance", store_distance};
+    return parse(&told, text, name, paths, err);
+}
+
+/* The matrix that `node` names, by the scenario's nodes. */
+static void read_of_scenario(struct conf_reader *reader, const yaml_node_t *node,
+                             bool (*parse_text)(char *, const char *, struct ctl_paths *, struct err *),
+                             void (*take)(struct scenario *, uint16_t, uint16_t, const struct plan_path *))
 {
     struct scenario *scenario = reader->context;
-    struct ctl_paths *paths = malloc(sizeof(*paths));
+    struct ctl_paths *paths = calloc(1, sizeof(*paths));
     char *text = scenario_open_matrix(reader, node);
     struct err err;
     CHECK(paths != NULL);
-    if (text != NULL && !avb_parse(text, conf_scalar(node), paths, &err))
+    if (text != NULL && !parse_text(text, conf_scalar(node), paths, &err))
         conf_error(reader, node, "%s", err.text);
-    for (uint16_t from = 0; text != NULL && from < paths->site_count; from++)
+    for (uint16_t from = 0; from < paths->site_count; from++)
         for (uint16_t to = 0; to < paths->site_count; to++) {
             uint16_t row = scenario_node_index(scenario, paths->sites[from].name);
             uint16_t column = scenario_node_index(scenario, paths->sites[to].name);
             if (row != SCENARIO_NO_NODE && column != SCENARIO_NO_NODE)
-                scenario->avb_kbps[row][column] = paths->paths[from][to].avb_kbps;
+                take(scenario, row, column, &paths->paths[from][to]);
         }
     free(text);
     free(paths);
 }
 
-bool conf_read_avb(const char *path, struct ctl_paths *paths, struct err *err)
+static void take_avb(struct scenario *scenario, uint16_t from, uint16_t to, const struct plan_path *path)
+{
+    scenario->avb_kbps[from][to] = path->avb_kbps;
+}
+
+static void take_distance(struct scenario *scenario, uint16_t from, uint16_t to, const struct plan_path *path)
+{
+    scenario->distance[from][to] = path->distance;
+}
+
+void scenario_read_avb(struct conf_reader *reader, const yaml_node_t *node)
+{
+    read_of_scenario(reader, node, avb_parse, take_avb);
+}
+
+void scenario_read_distance(struct conf_reader *reader, const yaml_node_t *node)
+{
+    read_of_scenario(reader, node, distance_parse, take_distance);
+}
+
+static bool read_file(const char *path,
+                      bool (*parse_text)(char *, const char *, struct ctl_paths *, struct err *),
+                      struct ctl_paths *paths, struct err *err)
 {
     char *text = conf_slurp(path, CONF_FILE_BYTES_MAX, err);
     if (text == NULL)
         return err_context(err, "%s", path);
-    bool read = avb_parse(text, path, paths, err);
+    bool read = parse_text(text, path, paths, err);
     free(text);
     return read;
+}
+
+bool conf_read_paths(const char *avb_path, const char *distance_path, struct ctl_paths *paths,
+                     struct err *err)
+{
+    memset(paths, 0, sizeof(*paths));
+    return (avb_path[0] == '\0' || read_file(avb_path, avb_parse, paths, err) ||
+            err_context(err, "plan.avb")) &&
+           (distance_path[0] == '\0' || read_file(distance_path, distance_parse, paths, err) ||
+            err_context(err, "plan.distance"));
 }

@@ -44,8 +44,9 @@ bool conf_read_scenario_set(const char *path, const char *text, const char *cons
 bool conf_read_net(const char *path, const char *text, struct plan_request *request,
                    struct conf_errors *errors);
 
-/* A node's plan.avb: available bandwidth between sites, a CSV file (avb_file.h). False: err names the line. */
-bool conf_read_avb(const char *path, struct ctl_paths *paths, struct err *err);
+/* A node's plan.avb and plan.distance, CSV files (avb_file.h); an empty path: none. False: err names the line. */
+bool conf_read_paths(const char *avb_path, const char *distance_path, struct ctl_paths *paths,
+                     struct err *err);
 
 /* One thing that `job set` changes, as it stands in a job file: into the field of that key. *changed: its bit
  * of enum job_control. */

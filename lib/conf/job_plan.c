@@ -231,15 +231,12 @@ static void check_plan_keys(struct conf_reader *reader, const char *where)
         conf_fault(reader, place, "is the rate of a given plan.tree; the cap of a job is its rate");
 }
 
-/* Distances come from nowhere but a net file; what is said of dcmst is for dcmst. */
+/* What is said of dcmst is for dcmst. */
 static void check_metric(struct conf_reader *reader, const char *where, const struct job_spec *spec)
 {
     static const char *const of_dcmst[] = {"dcmst_of", "degree"};
     char place[CONF_WHERE_BYTES];
     bool dcmst = spec->metric == PLAN_METRIC_DCMST;
-    snprintf(place, sizeof(place), "%splan.metric", where);
-    if (spec->metric == PLAN_METRIC_DISTANCE || (dcmst && spec->dcmst_of == PLAN_METRIC_DISTANCE))
-        conf_fault(reader, place, "distances are known in net files only (sluice-planner --offline)");
     for (unsigned index = 0; index < sizeof(of_dcmst) / sizeof(of_dcmst[0]); index++) {
         snprintf(place, sizeof(place), "%splan.%s", where, of_dcmst[index]);
         if (!dcmst && spec->metric != PLAN_METRIC_GIVEN &&

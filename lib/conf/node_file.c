@@ -189,7 +189,7 @@ static const struct conf_option memory_options[] = {
 static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 
 /* The word none, or a path. */
-static bool parse_avb(const struct conf_option *option, const char *text, void *field)
+static bool parse_matrix(const struct conf_option *option, const char *text, void *field)
 {
     char *path = field;
     path[0] = '\0';
@@ -198,9 +198,13 @@ static bool parse_avb(const struct conf_option *option, const char *text, void *
 
 static const struct conf_option plan_options[] = {
     {"avb", OPTION_SCALAR, FIELD(struct node_file, config.avb_file), .initial = "none",
-     .form = "none or the absolute path of a CSV file", .parse = parse_avb,
+     .form = "none or the absolute path of a CSV file", .parse = parse_matrix,
      .help = "available bandwidth between sites in Mbit/s, a row for each sender; read anew before each job "
              "from here"},
+    {"distance", OPTION_SCALAR, FIELD(struct node_file, config.distance_file), .initial = "none",
+     .form = "none or the absolute path of a CSV file", .parse = parse_matrix,
+     .help =
+         "distances between sites in any unit, for metric: distance; the same form, and read when avb is"},
     {"relay", OPTION_WORD, FIELD(struct node_file, config.node.leaf), .words = relay_words, .initial = "yes",
      .help = "no: jobs of other nodes end here, none goes through"},
     {"packets_ps", OPTION_UINT, FIELD(struct node_file, config.node.packets_ps), .initial = "0",

@@ -276,11 +276,22 @@ static void read_avb(struct conf_reader *reader, const struct conf_option *optio
     scenario_read_avb(reader, node);
 }
 
+static void read_distance(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                          void *field)
+{
+    struct scenario *scenario = field;
+    (void)option;
+    scenario->plan_distance = true;
+    scenario_read_distance(reader, node);
+}
+
 static const struct conf_option plan_options[] = {
     {"avb", OPTION_CUSTOM, .form = "none | truth | name of a CSV file", .read = read_avb,
      .help = "what a job's planner is told of available bandwidth when the job starts; default: none; truth: "
              "what the link models leave of pairs' own links, interfaces and shared links, less their cross "
              "traffic, and the loss; a file: Mbit/s of pairs, searched as matrices are"},
+    {"distance", OPTION_CUSTOM, .form = "name of a CSV file", .read = read_distance,
+     .help = "distances of pairs in any unit, for metric: distance; searched as matrices are"},
     {.type = OPTION_END}};
 
 static const struct word cross_on_words[] = {

@@ -35,8 +35,9 @@ bool scenario_queue_parse(const struct conf_option *option, const char *text, vo
 #define SCENARIO_QUEUE_FORM                                                                                  \
     "a queue as time (10ms), size (256KB), packets (\"100 packets\"), \"1 BDP@100ms\" or unlimited"
 
-/* avb_file.c: the matrix that `node` names into scenario->avb_kbps; sites that it does not name are not known. */
+/* avb_file.c: the matrix that `node` names into scenario->avb_kbps, or scenario->distance; sites that it does not name are not known. */
 void scenario_read_avb(struct conf_reader *reader, const yaml_node_t *node);
+void scenario_read_distance(struct conf_reader *reader, const yaml_node_t *node);
 
 /* scenario_faults.c, scenario_expect.c. Faults are sorted by time; both need the jobs. */
 extern const struct conf_option scenario_fault_options[];

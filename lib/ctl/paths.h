@@ -13,6 +13,6 @@ struct ctl_paths {
     } sites[PLAN_NODES_MAX];
     uint16_t shared_count;
     struct plan_shared shared[PLAN_SHARED_MAX];
-    /* [from][to]: loss, available bandwidth with its interval, shared links; the rest is not looked at. */
+    /* [from][to]: loss, available bandwidth with its interval, distance, shared links; the rest is not looked at. */
     struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX];
 };

@@ -174,6 +174,13 @@ static void paths_of_matrix(const struct scenario *scenario, struct ctl_paths *p
     }
 }
 
+static void add_distances(const struct scenario *scenario, struct ctl_paths *paths)
+{
+    for (uint16_t from = 0; from < scenario->node_count; from++)
+        for (uint16_t to = 0; to < scenario->node_count; to++)
+            paths->paths[from][to].distance = scenario->distance[from][to];
+}
+
 static void tell_paths(struct sim *sim, uint16_t host)
 {
     sim->message.type = CTL_PATHS;
@@ -181,6 +188,7 @@ static void tell_paths(struct sim *sim, uint16_t host)
         truth_paths(sim->scenario, &sim->net, sim->now_ns, &sim->message.body.paths);
     else
         paths_of_matrix(sim->scenario, &sim->message.body.paths);
+    add_distances(sim->scenario, &sim->message.body.paths);
     host_ctl(sim, host, &sim->message, NULL);
 }
 
@@ -189,7 +197,8 @@ static void start_job(struct sim *sim, uint16_t index)
     struct sim_job *job = &sim->jobs[index];
     struct err err = {.text = "the source is dead"};
     job->start_ns = sim->now_ns;
-    if (sim->scenario->plan_avb != SCENARIO_AVB_NONE && sim->hosts[job->host].node != NULL)
+    bool told = sim->scenario->plan_avb != SCENARIO_AVB_NONE || sim->scenario->plan_distance;
+    if (told && sim->hosts[job->host].node != NULL)
         tell_paths(sim, job->host);
     sim->message = (struct ctl_msg){.type = CTL_JOB_RUN, .body.job_run = job->spec};
     job->started = sim->hosts[job->host].node != NULL && host_ctl(sim, job->host, &sim->message, &err);

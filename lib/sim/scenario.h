@@ -174,6 +174,8 @@ struct scenario {
     struct scenario_cross crosses[SCENARIO_CROSS_MAX];
     uint8_t plan_avb;                                          /* enum scenario_avb */
     uint32_t avb_kbps[SCENARIO_NODES_MAX][SCENARIO_NODES_MAX]; /* FILE; [from][to], 0: not known */
+    bool plan_distance;                                        /* the next line is told, too */
+    uint32_t distance[SCENARIO_NODES_MAX][SCENARIO_NODES_MAX]; /* [from][to], 0: not known */
     uint16_t shared_count;
     struct scenario_shared shared[SCENARIO_SHARED_MAX];
     struct scenario_measure measure;

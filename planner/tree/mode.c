@@ -275,7 +275,7 @@ bool mode_tree(struct search *search, enum plan_metric mode, const struct mode_o
     size_t mark = search->arena->used;
     enum plan_metric metric = mode == PLAN_METRIC_DCMST ? options->metric : mode;
     if (metric == PLAN_METRIC_DISTANCE && options->distance == NULL)
-        return err_set(err, "no distances were given");
+        return err_set(err, "no distances are known");
     bool found = tree_of(search, mode, options, tree, err);
     search->arena->used = mark;
     return found && (net_tree_valid(search->task->net, tree) ||

@@ -16,7 +16,28 @@ static bool parse(const char *text, struct err *err)
     static char copy[8192];
     assert_true(strlen(text) < sizeof(copy));
     strcpy(copy, text);
+    memset(&paths, 0, sizeof(paths));
     return avb_parse(copy, "x", &paths, err);
+}
+
+/* Beside what is known of bandwidth; sites that only one of them names are there, too. */
+static void distance_parse__adds_to_a_matrix(void **state)
+{
+    (void)state;
+    struct err err;
+    char text[] = "f,c,a\na,638.5,0\nd,0,\n", bad[] = "f,a\nc,far\n";
+    if (!parse("f,a,b\na,0,7\n", &err) || !distance_parse(text, "y", &paths, &err))
+        fail_msg("%s", err.text);
+    static const uint32_t distance[4][4] = {[0][2] = 638500, [3][2] = 1};
+    assert_int_equal(paths.site_count, 4);
+    for (unsigned from = 0; from < 4; from++)
+        for (unsigned to = 0; to < 4; to++) {
+            assert_int_equal(paths.paths[from][to].distance, distance[from][to]);
+            assert_int_equal(paths.paths[from][to].avb_kbps, from == 0 && to == 1 ? 7000 : 0);
+        }
+    assert_string_equal(paths.sites[2].name, "c");
+    assert_false(distance_parse(bad, "y", &paths, &err));
+    assert_string_equal(err.text, "y:2: \"far\" in the column of a, expected a distance");
 }
 
 static void avb_parse__takes_a_matrix(void **state)
@@ -79,21 +100,26 @@ static void avb_parse__bounds_the_sites(void **state)
     assert_string_equal(err.text, "x:1: more than 64 sites");
 }
 
-static void conf_read_avb__names_a_file_that_is_not_there(void **state)
+static void conf_read_paths__names_a_file_that_is_not_there(void **state)
 {
     (void)state;
     struct err err;
-    assert_false(conf_read_avb("/nowhere/avb.csv", &paths, &err));
-    assert_string_equal(err.text, "/nowhere/avb.csv: No such file or directory");
+    assert_true(conf_read_paths("", "", &paths, &err));
+    assert_int_equal(paths.site_count, 0);
+    assert_false(conf_read_paths("/nowhere/avb.csv", "", &paths, &err));
+    assert_string_equal(err.text, "plan.avb: /nowhere/avb.csv: No such file or directory");
+    assert_false(conf_read_paths("", "/nowhere/km.csv", &paths, &err));
+    assert_string_equal(err.text, "plan.distance: /nowhere/km.csv: No such file or directory");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(avb_parse__takes_a_matrix),
+        cmocka_unit_test(distance_parse__adds_to_a_matrix),
         cmocka_unit_test(avb_parse__says_what_is_wrong),
         cmocka_unit_test(avb_parse__bounds_the_sites),
-        cmocka_unit_test(conf_read_avb__names_a_file_that_is_not_there),
+        cmocka_unit_test(conf_read_paths__names_a_file_that_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

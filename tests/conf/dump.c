@@ -57,8 +57,8 @@ void dump_node(FILE *out, const struct app_config *config)
         U64(node->rtt_max_ns), U64(node->hello_interval_ns), U64(node->measure_timeout_ns),
         U64(node->plan_timeout_ns), U64(node->distribute_timeout_ns), U64(node->stall_timeout_ns),
         U64(node->finish_timeout_ns));
-    fprintf(out, "plan avb=%s leaf=%d packets_ps=%llu\n", config->avb_file, node->leaf,
-            U64(node->packets_ps));
+    fprintf(out, "plan avb=%s distance=%s leaf=%d packets_ps=%llu\n", config->avb_file, config->distance_file,
+            node->leaf, U64(node->packets_ps));
     for (unsigned index = 0; index < config->outgoing_count; index++) {
         fprintf(out, "outgoing %s users=", config->outgoing[index].path);
         for (unsigned user = 0; user < config->outgoing[index].user_count; user++)
@@ -197,6 +197,11 @@ void dump_scenario(FILE *out, const struct scenario *scenario)
         for (unsigned to = 0; to < scenario->node_count; to++)
             if (scenario->avb_kbps[from][to] != 0)
                 fprintf(out, " %u>%u=%u", from, to, scenario->avb_kbps[from][to]);
+    fprintf(out, " distance=%u", scenario->plan_distance);
+    for (unsigned from = 0; from < scenario->node_count; from++)
+        for (unsigned to = 0; to < scenario->node_count; to++)
+            if (scenario->distance[from][to] != 0)
+                fprintf(out, " %u>%u=%u", from, to, scenario->distance[from][to]);
     fprintf(out, "\n");
     for (unsigned cross = 0; cross < scenario->cross_count; cross++)
         dump_cross(out, &scenario->crosses[cross]);

@@ -359,7 +359,7 @@ static void metrics__from_a_request(void **state)
     assert_int_equal(plan.rate_bps, 985000000ull * 1408 / 1538);
     request.metric = PLAN_METRIC_DISTANCE;
     assert_false(solve(&request, &arena, &plan, &err));
-    assert_string_equal(err.text, "no distances were given");
+    assert_string_equal(err.text, "no distances are known");
     for (uint16_t from = 0; from < 4; from++)
         for (uint16_t to = 0; to < 4; to++)
             request.paths[from][to].distance = 1000u + 100 * from * to;

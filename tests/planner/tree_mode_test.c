@@ -144,7 +144,7 @@ static void mode__given_and_distance(void **state)
     expect_parents(PLAN_METRIC_DISTANCE, &(struct mode_options){.distance = distance}, "40-12");
     expect_refused(PLAN_METRIC_GIVEN, &(struct mode_options){.given = circle}, "no tree from london");
     expect_refused(PLAN_METRIC_GIVEN, &(struct mode_options){0}, "no tree was given");
-    expect_refused(PLAN_METRIC_DISTANCE, &(struct mode_options){0}, "no distances were given");
+    expect_refused(PLAN_METRIC_DISTANCE, &(struct mode_options){0}, "no distances are known");
     distance[1 * 5 + 3] = -1;
     expect_refused(PLAN_METRIC_DISTANCE, &(struct mode_options){.distance = distance},
                    "oregon can't be reached");

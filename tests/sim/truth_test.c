@@ -18,10 +18,20 @@
 
 static struct plan_request seen;
 
+static struct plan planned;
+
 static bool solve_request(const struct plan_request *request, struct plan *plan, struct err *err)
 {
+    struct arena arena;
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    assert_non_null(memory);
+    arena_init(&arena, memory, solve_bytes());
     seen = *request;
-    return solve(request, NULL, plan, err);
+    bool found = solve(request, &arena, plan, err);
+    free(memory);
+    if (found)
+        planned = *plan;
+    return found;
 }
 
 /* Interfaces of 100 Mbit/s; n0 -> n1 60 Mbit/s, all others without a rate. */
@@ -207,6 +217,29 @@ static void avb_of_a_matrix(void **state)
     free(scenario);
 }
 
+/* Whatever is said of bandwidth; the tree by it is not that by RTT, which ties. */
+static void distance_of_a_matrix(void **state)
+{
+    (void)state;
+    static const uint8_t told[] = {SCENARIO_AVB_NONE, SCENARIO_AVB_TRUTH};
+    for (unsigned row = 0; row < sizeof(told); row++) {
+        struct scenario *scenario = scenario_new();
+        scenario->plan_avb = told[row];
+        scenario->plan_distance = true;
+        scenario->jobs[0].spec.metric = PLAN_METRIC_DISTANCE;
+        scenario->distance[0][1] = scenario->distance[1][0] = 100;
+        scenario->distance[0][2] = scenario->distance[2][0] = 900;
+        scenario->distance[1][2] = scenario->distance[2][1] = 200;
+        run(scenario);
+        assert_int_equal(seen.metric, PLAN_METRIC_DISTANCE);
+        assert_int_equal(seen.paths[1][2].distance, 200);
+        assert_int_equal(plan_parent(&planned.trees[0], 1), 0);
+        assert_int_equal(plan_parent(&planned.trees[0], 2), 1);
+        assert_path(0, 1, told[row] == SCENARIO_AVB_TRUTH ? 60000 : 0, 0, 0);
+        free(scenario);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +248,7 @@ int main(void)
         cmocka_unit_test(truth__at_its_limits),
         cmocka_unit_test(truth__none),
         cmocka_unit_test(avb_of_a_matrix),
+        cmocka_unit_test(distance_of_a_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,7 @@ void path_table_tell_path(struct path_table *table, uint16_t from, uint16_t to, 
     record->avb_kbps = told->avb_kbps;
     record->avb_low_kbps = told->avb_low_kbps;
     record->avb_high_kbps = told->avb_high_kbps;
+    record->distance = told->distance;
     record->shared = told->shared;
 }
 
@@ -91,6 +92,7 @@ struct plan_path path_table_path(const struct path_table *table, uint16_t from, 
                              .avb_kbps = record->avb_kbps,
                              .avb_low_kbps = record->avb_low_kbps,
                              .avb_high_kbps = record->avb_high_kbps,
+                             .distance = record->distance,
                              .shared = record->shared};
     if (record->avb_kbps != 0)
         path.avb_age_s = (uint32_t)((now_ns - table->told_ns) / NS_PER_S);

@@ -16,9 +16,10 @@ struct path_record {
     uint64_t measured_ns; /* when this node learnt rtt_us and mtu */
     uint32_t rtt_us;      /* PLAN_RTT_UNKNOWN: never, or whoever measured had no answer */
     uint16_t mtu;         /* IP packet bytes; 0: not known */
-    uint16_t shared;      /* bits, as in struct plan_path, of the shared links told; so the next two */
+    uint16_t shared;      /* bits, as in struct plan_path, of the shared links told; so what follows */
     uint32_t loss_ppm;
     uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
+    uint32_t distance;
 };
 
 /* What a site tells of itself. */
@@ -56,7 +57,7 @@ void path_table_tell(struct path_table *table, const struct plan_shared *shared,
                      uint64_t now_ns);
 void path_table_tell_site(struct path_table *table, uint16_t site, uint64_t left_up_bps,
                           uint64_t left_down_bps);
-/* Loss, available bandwidth with its interval, shared links. */
+/* Loss, available bandwidth with its interval, distance, shared links. */
 void path_table_tell_path(struct path_table *table, uint16_t from, uint16_t to, const struct plan_path *told);
 
 const struct path_site *path_table_site(const struct path_table *table, uint16_t site);
