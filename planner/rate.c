@@ -60,6 +60,14 @@ static uint64_t interfaces_bps(const struct plan_request *request, const struct 
     return smallest_bps;
 }
 
+/* The request's cap as a wire rate; UINT64_MAX: there is none. */
+static uint64_t cap_wire_bps(const struct plan_request *request)
+{
+    return request->rate_cap_bps == 0
+               ? UINT64_MAX
+               : muldiv64_up(request->rate_cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES);
+}
+
 bool solve_rate(const struct plan_request *request, const struct plan_tree *tree, uint64_t *edge_rate_bps,
                 uint64_t *rate_bps, struct err *err)
 {
@@ -67,7 +75,7 @@ bool solve_rate(const struct plan_request *request, const struct plan_tree *tree
     uint64_t wire_bps = solve_usable_bps(tight_bps);
     uint64_t cap_bps = request->rate_cap_bps;
     bool capped = cap_bps != 0 && cap_bps < solve_payload_bps(wire_bps);
-    *edge_rate_bps = capped ? muldiv64_up(cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES) : wire_bps;
+    *edge_rate_bps = capped ? cap_wire_bps(request) : wire_bps;
     *rate_bps = capped ? cap_bps : solve_payload_bps(wire_bps);
     if (*edge_rate_bps < SEND_RATE_MIN_BPS)
         return err_set(err, "the slowest interface leaves less than 1 kbit/s for an edge of this tree");
@@ -107,9 +115,7 @@ void solve_edge_rates(const struct plan_request *request, struct plan *plan)
 {
     const struct plan_tree *tree = &plan->trees[0];
     uint64_t in_bps[PLAN_NODES_MAX] = {0}, tight_bps = interfaces_bps(request, tree);
-    uint64_t cap_bps = request->rate_cap_bps == 0
-                           ? UINT64_MAX
-                           : muldiv64_up(request->rate_cap_bps, SOLVE_SYMBOL_WIRE_BYTES, SOLVE_SYMBOL_BYTES);
+    uint64_t cap_bps = cap_wire_bps(request);
     in_bps[request->source] = UINT64_MAX;
     /* Once per node that has children: at the first edge that leaves it. */
     for (uint16_t edge = 0; edge < tree->edge_count; edge++) {

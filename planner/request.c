@@ -50,11 +50,6 @@ static void set_host(const struct plan_request *request, uint16_t node, struct n
     memcpy(host->name, from->name, NAME_BYTES);
 }
 
-static double smaller(double one, double other)
-{
-    return one < other ? one : other;
-}
-
 static void set_edge(struct request_net *result, const struct plan_pins *pins, uint16_t host, uint16_t to)
 {
     const struct plan_request *request = result->request;
@@ -67,7 +62,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
     if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
         net->path_bps[edge] = 0;
     else if (path->avb_kbps != 0)
-        net->path_bps[edge] = smaller(net->path_bps[edge], usable_bps(path->avb_kbps * UINT64_C(1000)));
+        net->path_bps[edge] = MIN(net->path_bps[edge], usable_bps(path->avb_kbps * UINT64_C(1000)));
     for (uint8_t shared = 0; shared < request->shared_count; shared++)
         if ((path->shared >> shared & 1) != 0)
             net_cross(net, host, to, shared);
@@ -78,7 +73,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
 /* Where the measurement gave no interval: what mode.h takes without one. */
 static double end_of_interval(uint32_t end_kbps, double unknown_bps, double ends_bps)
 {
-    return end_kbps == 0 ? unknown_bps : smaller(usable_bps(end_kbps * UINT64_C(1000)), ends_bps);
+    return end_kbps == 0 ? unknown_bps : MIN(usable_bps(end_kbps * UINT64_C(1000)), ends_bps);
 }
 
 static void set_intervals(const struct request_net *result, double *low_bps, double *high_bps)
@@ -92,7 +87,7 @@ static void set_intervals(const struct request_net *result, double *low_bps, dou
             const struct plan_path *path =
                 &result->request->paths[result->node_of[from]][result->node_of[to]];
             double avb_bps = mode_avb_bps(net, from, to);
-            double ends_bps = smaller(net->hosts[from].up_bps, net->hosts[to].down_bps);
+            double ends_bps = MIN(net->hosts[from].up_bps, net->hosts[to].down_bps);
             low_bps[edge] = end_of_interval(path->avb_low_kbps, avb_bps * MODE_CLASS_LOW, ends_bps);
             high_bps[edge] = end_of_interval(path->avb_high_kbps, avb_bps * MODE_CLASS_HIGH, ends_bps);
         }

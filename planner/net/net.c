@@ -66,9 +66,14 @@ uint32_t net_common_rows(const struct net *net)
     return COMMON_KINDS * (uint32_t)net->count + net->shared_count;
 }
 
+uint32_t net_rows_of(uint16_t count, uint16_t shared_count)
+{
+    return COMMON_KINDS * (uint32_t)count + shared_count + (uint32_t)count * count;
+}
+
 uint32_t net_rows(const struct net *net)
 {
-    return net_common_rows(net) + (uint32_t)net->count * net->count;
+    return net_rows_of(net->count, net->shared_count);
 }
 
 struct net_row net_row_of(const struct net *net, uint32_t row)

@@ -97,6 +97,7 @@ struct net_use {
 /* Rows are numbered without gaps, paths last: the first net_common_rows() are worth an array,
  * paths are many and mostly slack. */
 uint32_t net_rows(const struct net *net);
+uint32_t net_rows_of(uint16_t count, uint16_t shared_count); /* … of any net of that size */
 uint32_t net_common_rows(const struct net *net);
 struct net_row net_row_of(const struct net *net, uint32_t row);
 double net_capacity(const struct net *net, uint32_t row); /* NET_NO_LIMIT: none */
@@ -114,7 +115,8 @@ struct net_tree {
 };
 
 /* Trees with whole weights: of every `period` blocks in a row, tree t carries weight[t]. */
-#define NET_TREES_MAX  8
+#define NET_TREES_MAX 8
+_Static_assert(NET_TREES_MAX <= 8, "sets of trees are kept in bytes");
 #define NET_PERIOD_MAX 32
 struct net_forest {
     uint16_t tree_count;

@@ -6,10 +6,9 @@
 size_t booking_bytes(uint16_t count, uint16_t shared_count)
 {
     size_t edges = (size_t)count * count;
-    size_t rows = edges + 4 * (size_t)count + shared_count;
-    return arena_need(rows * sizeof(double)) + arena_need(count * sizeof(double)) +
-           arena_need(NET_TREES_MAX * count * sizeof(uint16_t)) + arena_need(count * sizeof(uint16_t)) +
-           arena_need(edges);
+    return arena_need(net_rows_of(count, shared_count) * sizeof(double)) +
+           arena_need(count * sizeof(double)) + arena_need(NET_TREES_MAX * count * sizeof(uint16_t)) +
+           arena_need(count * sizeof(uint16_t)) + arena_need(edges);
 }
 
 void booking_init(struct booking *booking, const struct task *task, const struct shares *shares,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "planner/lp/arborescence.h"
 #include "planner/tree/order.h"
 
@@ -15,15 +16,10 @@ size_t mode_bytes(uint16_t count)
            arborescence_or_grow + order_grow_bytes(count) + search_forest_bytes(count);
 }
 
-static double smaller(double one, double other)
-{
-    return one < other ? one : other;
-}
-
 double mode_avb_bps(const struct net *net, uint16_t from, uint16_t to)
 {
-    double ends_bps = smaller(net->hosts[from].up_bps, net->hosts[to].down_bps);
-    return smaller(net->path_bps[net_edge(net, from, to)], ends_bps);
+    double ends_bps = MIN(net->hosts[from].up_bps, net->hosts[to].down_bps);
+    return MIN(net->path_bps[net_edge(net, from, to)], ends_bps);
 }
 
 bool mode_avb_backwards(const struct net *net, uint16_t from, uint16_t to)
@@ -52,7 +48,7 @@ static double pair_distance(const struct net *net, const double *distance, uint1
     double there = distance[net_edge(net, one, other)], back = distance[net_edge(net, other, one)];
     if (there < 0 || back < 0)
         return there < 0 && back < 0 ? ORDER_NEVER : there < 0 ? back : there;
-    return smaller(there, back);
+    return MIN(there, back);
 }
 
 static double inverse(double rate_bps)

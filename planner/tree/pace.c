@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-static double smaller(double one, double other)
-{
-    return one < other ? one : other;
-}
+#include "base/units.h"
 
 static bool leads_in(const struct net *net, const bool *member, uint16_t from, uint16_t to)
 {
@@ -21,7 +18,7 @@ static double paths_bps(const struct net *net, const bool *member, uint16_t to, 
         if (!leads_in(net, member, from, to))
             continue;
         uint32_t edge = net_edge(net, from, to); /* repairs take of the uplink what the path loses */
-        double path_bps = smaller(net->path_bps[edge], net->hosts[from].up_bps * (1 - net->loss[edge]));
+        double path_bps = MIN(net->path_bps[edge], net->hosts[from].up_bps * (1 - net->loss[edge]));
         for (uint16_t place = 0; place < trees; place++)
             if (path_bps > widest_bps[place]) {
                 double narrower_bps = widest_bps[place];
@@ -37,9 +34,9 @@ static double paths_bps(const struct net *net, const bool *member, uint16_t to, 
 static double into_host_bps(const struct net *net, const bool *member, uint16_t to, uint16_t trees)
 {
     const struct net_host *host = &net->hosts[to];
-    double most_bps = smaller(host->down_bps, paths_bps(net, member, to, trees));
+    double most_bps = MIN(host->down_bps, paths_bps(net, member, to, trees));
     if (host->packets_ps < NET_NO_LIMIT)
-        most_bps = smaller(most_bps, host->packets_ps * net->packet_bits);
+        most_bps = MIN(most_bps, host->packets_ps * net->packet_bits);
     return most_bps;
 }
 
@@ -79,7 +76,7 @@ static void cut_at(const struct net *net, const bool *member, uint16_t shared, d
     }
     for (uint16_t host = 0; host < net->count; host++)
         if (group[host])
-            most_bps[host] = smaller(most_bps[host], net->shared[shared].rate_bps);
+            most_bps[host] = MIN(most_bps[host], net->shared[shared].rate_bps);
 }
 
 void pace_most(const struct net *net, const bool *member, uint16_t trees, double *most_bps)
@@ -98,7 +95,7 @@ double pace_slowest_bps(const struct net *net, const double *most_bps, const dou
     double least_bps = NET_NO_LIMIT;
     for (uint16_t host = 0; host < net->count; host++)
         if (pace_bps[host] >= NET_NO_LIMIT)
-            least_bps = smaller(least_bps, most_bps[host]);
+            least_bps = MIN(least_bps, most_bps[host]);
     return least_bps;
 }
 
@@ -109,7 +106,7 @@ bool pace_set(const struct net *net, const double *most_bps, double bps, double 
         if (host == net->source || !net->hosts[host].receiver)
             continue;
         if (pace_bps[host] >= NET_NO_LIMIT && most_bps[host] <= bps)
-            pace_bps[host] = smaller(most_bps[host], cap_bps);
+            pace_bps[host] = MIN(most_bps[host], cap_bps);
         left |= pace_bps[host] >= NET_NO_LIMIT;
     }
     return left;

@@ -12,17 +12,12 @@ struct scales {
     double *sum;  /* [row] */
 };
 
-static size_t rows_max(uint16_t count, uint16_t shared_count)
-{
-    return (size_t)count * count + 4 * (size_t)count + shared_count;
-}
-
 size_t weigh_bytes(uint16_t count, uint16_t shared_count)
 {
-    size_t rows = rows_max(count, shared_count), used = (size_t)NET_TREES_MAX * count * NET_USES_MAX;
+    size_t rows = net_rows_of(count, shared_count), used = (size_t)NET_TREES_MAX * count * NET_USES_MAX;
     rows = used < rows ? used : rows;
     return arena_need(NET_TREES_MAX * rows * sizeof(double)) + arena_need(rows * sizeof(double)) +
-           arena_need(rows_max(count, shared_count) * sizeof(uint32_t));
+           arena_need(net_rows_of(count, shared_count) * sizeof(uint32_t));
 }
 
 /* Row by row what each tree takes per unit of weight, for the rows that one takes anything of. */
