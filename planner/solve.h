@@ -6,11 +6,12 @@
  * carries
  *   edge rate    = 0.985 * min over nodes of (up / children, down), wire bit/s: what all edges carry
  *   payload rate = edge rate * 1408 / 1538     (a 1408-byte symbol occupies 1538 bytes of the wire)
- * A slow site need not hold the others: each edge has a rate of its own, at least that one. Every node shares
- * its uplink max-min fairly among its children, none of which is given more than its downlink, or than the
- * node itself is sent. Where the request knows what a path has, or a link that several paths cross, they
- * count like interfaces: edge rate <= path's bandwidth, <= shared link / edges that cross it. The 1.5 % are
- * left for acks, control and probes; repairs are part of the edge rate. No plan of any number of trees exceeds
+ * A slow site need not hold the others: each edge has a rate of its own, at least that one. Every node
+ * shares its uplink max-min fairly among its children, none of which is given more than its downlink,
+ * or than the node itself is sent. Where the request knows what a path has, or a link that several
+ * paths cross, they count like interfaces: edge rate <= path's bandwidth, <= shared link / edges that
+ * cross it. The 1.5 % are left for acks, control and probes; repairs are part of the edge rate. No plan
+ * of any number of trees exceeds
  *   bound        = min(U_source, (U_source + sum of the other U) / receivers, min D of the receivers)
  *                  * 1408 / 1538
  * where relays count among the U. rate_cap_bps (payload) lowers both. */

@@ -186,11 +186,12 @@ void plan_request_init(struct plan_request *request);
  * they belong to, no rule that contradicts another, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
 
-/* Against its request: same job and epoch; each tree an out-tree from the source that reaches every receiver,
- * parents before children, each node entered at most once, no node with more children than allowed, nor with
- * more than PLAN_CHILDREN_MAX over all trees, only relays that lead somewhere, no children of leaves, no
- * forbidden edge, none beside a pinned one; weights add up; edges get at least SEND_RATE_MIN_BPS and no uplink
- * or downlink is overbooked by the rates of its edges, of which a downlink gets what the path does not lose. */
+/* Against its request: same job and epoch; each tree an out-tree from the source that reaches every
+ * receiver, parents before children, each node entered at most once, no node with more children than
+ * allowed, nor with more than PLAN_CHILDREN_MAX over all trees, only relays that lead somewhere, no children
+ * of leaves, no forbidden edge, none beside a pinned one; weights add up; edges get at least
+ * SEND_RATE_MIN_BPS and no uplink or downlink is overbooked by the rates of its edges, of which a downlink
+ * gets what the path does not lose. */
 bool plan_validate(const struct plan *plan, const struct plan_request *request, struct err *err);
 
 /* Children that a node which is no leaf may have in one tree. */

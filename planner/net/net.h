@@ -54,8 +54,8 @@ struct net {
     uint16_t shared_count;
     double packet_bits; /* of a full packet on the wire: what packets_ps counts */
     struct net_host *hosts;
-    /* All by from * count + to. path_bps: available bandwidth; NET_NO_LIMIT: unknown, so interfaces decide; 0:
-     * not to be used. */
+    /* All by from * count + to. path_bps: available bandwidth; NET_NO_LIMIT: unknown, so
+     * interfaces decide; 0: not to be used. */
     double *path_bps;
     double *loss;     /* share of packets, below 1 */
     uint32_t *rtt_us; /* of the pair; NET_RTT_UNKNOWN */

@@ -253,8 +253,8 @@ static void begin_tree(struct tokens *tokens, unsigned tree)
         count_supply(tokens, tree);
 }
 
-/* False: uplinks and counts of children have fewer places than hosts are missing, whoever goes where. A slow host takes
- * less than a place. */
+/* False: uplinks and counts of children have fewer places than hosts are missing, whoever goes where. A
+ * slow host takes less than a place. */
 static bool enough_room(const struct tokens *tokens, unsigned missing)
 {
     const struct task *task = tokens->booking->task;

@@ -242,8 +242,8 @@ static void expect_error(const struct plan_request *request, const char *text)
         fail_msg("'%s' expected, got '%s'", text, err.text);
 }
 
-/* An edge carries 1 kbit/s at least: where several trees leave less, there are fewer; and who can't be sent that much
- * is named. */
+/* An edge carries 1 kbit/s at least: where several trees leave less, there are fewer; and who
+ * can't be sent that much is named. */
 static void auto__least_rate_of_an_edge(void **state)
 {
     (void)state;
@@ -259,7 +259,8 @@ static void auto__least_rate_of_an_edge(void **state)
     expect_error(&request, "n2 can be sent 886 bit/s at most, an edge carries 1000 at least");
 }
 
-/* Behind paths that lose half of what they are sent a receiver gets half, and the others need not wait for it. */
+/* Behind paths that lose half of what they are sent a receiver gets half, and
+ * the others need not wait for it. */
 static void auto__lossy_receiver_is_slow(void **state)
 {
     (void)state;

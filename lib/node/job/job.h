@@ -38,8 +38,8 @@ struct child {
     uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
 };
 
-/* This node's place in the trees of the plan: the job's forwarding table. Whom it feeds which stripe is told by
- * the children. One tree is stripe 0. */
+/* This node's place in the trees of the plan: the job's forwarding table. Whom it feeds which stripe is told
+ * by the children. One tree is stripe 0. */
 struct job_trees {
     struct stripe_schedule schedule; /* which blocks travel in which stripe; count 0: there is no part yet */
     /* Per stripe; PEER_NONE: at the source, and where a relay has no part in that tree. */
@@ -161,8 +161,8 @@ void job_revoke(struct node *node, struct job *job, const char *format, ...)
 /* The copy is whole and in its place. One that failed before stays failed: others were told. */
 void job_verified(struct node *node, struct job *job, const char *text);
 /* Data or a message of the job came from `peer`. Should that be its parent, and the job have ended here with
- * nobody but this node knowing, it is due to be told, once a second at most. What is known is certain: a parent
- * feeds only whom the source has heard to have the job. */
+ * nobody but this node knowing, it is due to be told, once a second at most. What is known is certain: a
+ * parent feeds only whom the source has heard to have the job. */
 void job_on_fed(struct node *node, struct job *job, uint16_t peer);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);

@@ -15,7 +15,8 @@ enum object_place {
 struct object_kind {
     const char *name;
     const char *input_name; /* what the source reads from, in texts */
-    /* Its end is not known: it pauses when its input does, and blocks can't be had again once they are gone. */
+    /* Its end is not known: it pauses when its input does, and blocks can't
+     * be had again once they are gone. */
     bool endless;
     /* The object was opened: also anew, after another part. */
     void (*on_open)(struct node *node, struct job *job);
@@ -32,8 +33,8 @@ struct object_kind {
     uint64_t (*block)(const struct job *job, uint64_t symbol);
     void (*on_block)(struct node *node, struct job *job, uint64_t block); /* all its symbols are here */
     void (*on_put)(struct node *node, struct job *job);                   /* new symbols came */
-    /* Whether the child has a place for what its feed offers, or for something else (then *item is that); of stripes
-     * in `held` as feed_peek_past. */
+    /* Whether the child has a place for what its feed offers, or for something else (then *item is that); of
+     * stripes in `held` as feed_peek_past. */
     bool (*may_send)(const struct job *job, uint32_t child, uint8_t held, uint32_t count_max,
                      struct feed_item *item);
     /* Why there is nothing for a child that lacks some of it; none: the rest is on its way there. */

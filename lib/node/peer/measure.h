@@ -1,8 +1,8 @@
-/* Measurements of the paths to all peers: RTTs are kept fresh in the background, by a bare probe per hello
- * interval; a whole measurement, path MTU included, is made when a peer first comes up and where a job wants
- * newer RTTs, and reported to whoever asked. Whoever asks waits for what is under way then, for another job or
- * since the peer came up, for what is begun for him, and for a peer's very first; not for what others have
- * begun since. */
+/* Measurements of the paths to all peers: RTTs are kept fresh in the background, by a bare probe per
+ * hello interval; a whole measurement, path MTU included, is made when a peer first comes up and where a
+ * job wants newer RTTs, and reported to whoever asked. Whoever asks waits for what is under way then,
+ * for another job or since the peer came up, for what is begun for him, and for a peer's very first; not
+ * for what others have begun since. */
 #pragma once
 
 #include "node/peer/peer.h"

@@ -1,6 +1,6 @@
 /* What a node knows of the paths between all sites that it is configured with, itself included, and of the
- * sites' interfaces: one table for all of its jobs, so that what one job has measured serves the next. It knows
- * each entry's age; whoever asks says what is too old for him.
+ * sites' interfaces: one table for all of its jobs, so that what one job has measured serves the next. It
+ * knows each entry's age; whoever asks says what is too old for him.
  *
  * Sites count from 0, the node itself; peer i is site i + 1. Fixed size; no IO; times are the node's. */
 #pragma once

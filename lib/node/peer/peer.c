@@ -107,7 +107,8 @@ const char *peer_name(const struct node *node, uint16_t peer)
     return peer < node->peer_count ? node->config.peers[peer].name : node->config.name;
 }
 
-/* The cap of a job, not a full queue, is what a pacer waits for that lets a full packet depart more seldom. */
+/* The cap of a job, not a full queue, is what a pacer waits for that lets a
+ * full packet depart more seldom. */
 static bool is_capped_low(const struct peer *peer)
 {
     const struct sender *sender = &peer->sender;

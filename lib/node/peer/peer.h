@@ -1,5 +1,6 @@
-/* A peer: who it is, its session, whether it is there, its mail, and what was measured of the path to it.
- * What happens to a peer that others must hear of is returned, never called: it came up, it lost its state. */
+/* A peer: who it is, its session, whether it is there, its mail, and what was measured of
+ * the path to it. What happens to a peer that others must hear of is returned, never called:
+ * it came up, it lost its state. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,7 +46,8 @@ struct peer {
     uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
     uint32_t offers_left;
     uint64_t silence_ns; /* this long without a packet means that it is gone */
-    /* In lived time: the last packet; when it last acked a message, or had acked them all; since when down. */
+    /* In lived time: the last packet; when it last acked a message, or had
+     * acked them all; since when down. */
     uint64_t heard_ns, answered_ns, down_since_ns;
     uint64_t answered_messages; /* acked by answered_ns */
     uint64_t hello_due_ns;

@@ -24,8 +24,8 @@
 #define SILENT_HELLOS 4
 #define OFFERS        4
 
-/* What whoever says this hello is offered. Another, to whose address the offer goes in truth, can't take it up
- * by an offer of his own in answer. */
+/* What whoever says this hello is offered. Another, to whose address the offer goes in truth, can't take it
+ * up by an offer of his own in answer. */
 static uint32_t offer_for(const struct peer *peer, const struct wire_hello *hello)
 {
     struct rng rng;

@@ -1,7 +1,8 @@
-/* The final manifest of a job: what every site got. Told on request from memory (show manifest), and written
- * as a file by the source's disk when the job ends, before its slot can be used again: but a folder that hangs
- * holds up nobody for longer than stall_timeout. Then, and where it cannot be written, the job's note tells so.
- * Each file that is being written has a place and a handle of its own, which it keeps until the disk has answered.
+/* The final manifest of a job: what every site got. Told on request from memory (show manifest), and
+ * written as a file by the source's disk when the job ends, before its slot can be used again: but a
+ * folder that hangs holds up nobody for longer than stall_timeout. Then, and where it cannot be written,
+ * the job's note tells so. Each file that is being written has a place and a handle of its own, which it
+ * keeps until the disk has answered.
  *
  * The hash of the object is the SHA-256 of its blocks' SHA-256s, one after the other in their order, and is
  * named so: a hash of the whole file would be a second pass over every byte. A site that is verified has

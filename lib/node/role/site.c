@@ -13,8 +13,8 @@ static bool is_whole(const struct job *job)
     return job_result_is_whole(job->result);
 }
 
-/* Who feeds this site hears of it at once, but for what the source tells both; the source, which may be out of
- * reach in one direction only, hears what has become of the copy. */
+/* Who feeds this site hears of it at once, but for what the source tells both; the source, which may be out
+ * of reach in one direction only, hears what has become of the copy. */
 static void close_now(struct node *node, struct job *job, enum job_state outcome, uint64_t now_ns)
 {
     close_begin(node, job, is_whole(job) ? JOB_DONE : outcome, now_ns);

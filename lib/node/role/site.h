@@ -11,15 +11,16 @@ bool site_post_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t 
 void site_confirm(struct node *node, struct job *job, enum confirm_answer answer);
 void site_tell_have(struct node *node, struct job *job);
 void site_send_status(struct node *node, struct job *job, uint64_t now_ns);
-/* The parent is to feed this site no more; also of a job that has closed. Again later if the queue is full. */
+/* The parent is to feed this site no more; also of a job that has closed.
+ * Again later if the queue is full. */
 void site_tell_parting(struct node *node, struct job *job);
 /* What found a queue full before; also of a job that closes. */
 void site_tell_again(struct node *node, struct job *job);
 
 /* ---- site_part.c: the part of a plan, up to the confirmation ---- */
 /* A part and its trees, while a source tells them. Each peer has one place for that: a source tells one after
- * the other, and all of them come or none, since its session ends before a message is lost. Nothing of the job
- * exists here before the last tree. */
+ * the other, and all of them come or none, since its session ends before a message is lost. Nothing of the
+ * job exists here before the last tree. */
 struct offer {
     bool open;
     uint8_t told; /* bit per stripe */

@@ -83,7 +83,8 @@ void source_site_ended(struct site *site, enum site_state state, const char *tex
 /* The job running here under that name; NULL: none. */
 struct job *source_by_name(struct node *node, const char *name);
 void source_enter(struct node *node, struct job *job, enum job_phase phase, uint64_t deadline_ns);
-/* START and CLOSE_JOB, again where they found queues full; true: all were told but those that are gone or deaf. */
+/* START and CLOSE_JOB, again where they found queues full; true: all were told
+ * but those that are gone or deaf. */
 bool source_tell_sites(struct node *node, struct job *job);
 /* A site speaks of a job that is over here, or that is not known (NULL): it has not heard of the end. It is
  * told while the queue to it has ample room. */

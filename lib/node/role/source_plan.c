@@ -103,7 +103,8 @@ static void leave_out(struct node *node, struct job *job, struct site *site, con
         source_fail(node, job, now_ns, "%s: %s", site->name, text);
 }
 
-/* A receiver's memory holds no more trees for now: half of them do, or one at last. The others are as they were. */
+/* A receiver's memory holds no more trees for now: half of them do, or one at
+ * last. The others are as they were. */
 static void plan_fewer_trees(struct node *node, struct job *job, struct site *site, const char *text,
                              uint64_t now_ns)
 {

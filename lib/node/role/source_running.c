@@ -131,7 +131,8 @@ static const char *why_lost(const struct node *node, const struct site *site)
     return peer_is_deaf(node, &node->peers[site->peer]) ? "takes no messages" : NULL;
 }
 
-/* The nearest site on the way down to this one that does not answer, or that a stream has lost; NULL: none. */
+/* The nearest site on the way down to this one that does not answer, or that
+ * a stream has lost; NULL: none. */
 static const struct site *lost_along(const struct node *node, const struct job *job,
                                      const struct plan_tree *tree, uint16_t to)
 {
