@@ -24,22 +24,26 @@ struct bench_options {
     uint16_t lcores[2];
     uint8_t idle;
     uint32_t disk_threads;
-    bool durable; /* all of it is on the disk before the receiver says that it has it */
+    uint32_t stripes, jobs; /* relay: trees that the object travels down, jobs at once */
+    bool hugepages;         /* for everything */
+    bool stages;            /* relay: ns of each stage of a turn */
+    bool durable;           /* all of it is on the disk before the receiver says that it has it */
 };
 
 int bench_goodput(const struct bench_options *options);
 int bench_bare(const struct bench_options *options); /* alloc, send, receive, free over net_ring */
 int bench_relay(const struct bench_options *options);
+int bench_bare_relay(const struct bench_options *options); /* the floor under it */
 int bench_pacer(const struct bench_options *options);
 int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
 
-/* EAL without hugepages on `count` of the options' CPUs; ends the process with a message when it fails. */
+/* EAL on `count` of the options' CPUs; ends the process with a message when it fails. */
 void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes);
 /* Ends the process with a message. */
 void bench_fail(const char *what, const struct err *err) __attribute__((noreturn));
-/* One object n0 → n1 (a star over all others, or through n1 when `relayed`), content not hashed unless
- * asked. */
-struct job_spec bench_job(const struct bench_options *options, uint16_t sites, bool relayed);
+/* One object n0 → n1 (a star over all others, or through n1 when `relayed`), content not hashed unless asked. `number`
+ * tells several jobs apart. */
+struct job_spec bench_job(const struct bench_options *options, uint16_t sites, bool relayed, uint32_t number);
 
 struct bench_print {
     struct report report;

@@ -129,7 +129,7 @@ static bool source_run(const struct bench_options *options, struct node_job_view
     struct site *site = &sites[0];
     struct err err;
     wait_for_peer(site);
-    struct job_spec spec = bench_job(options, 2, false);
+    struct job_spec spec = bench_job(options, 2, false, 0);
     if (!site_run_job(site, &spec, &err))
         bench_fail("job", &err);
     uint64_t limit_ns = site->now_ns + LIMIT_NS;

@@ -12,13 +12,17 @@
 
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
-    "parts: goodput, bare, relay, pacer, cores (app/bench/README.md)\n"
+    "parts: goodput, bare, relay, bare-relay, pacer, cores (app/bench/README.md)\n"
     "  --link ring|memif   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
-    "  --size SIZE         goodput, relay: of the object (1GiB)\n"
+    "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB)\n"
     "  --rate RATE         of ports; pacer: the schedule's (100Gbps)\n"
     "  --duration TIME     bare, pacer (1s)\n"
-    "  --children NUMBER   relay: 1 to 8 (1)\n"
+    "  --children NUMBER   relay, bare-relay: 1 to 8 (1)\n"
+    "  --stripes NUMBER    relay: trees, all alike, that the blocks are spread over, 1 to 8 (1)\n"
+    "  --jobs NUMBER       relay: at once, the object's bytes shared among them, 1 to 8 (1)\n"
+    "  --stages            relay: ns of each stage of a turn\n"
+    "  --hugepages         all memory from hugepages (ordinary ones)\n"
     "  --source FILE       goodput: sent from the disk; without it no disk is read\n"
     "  --directory PATH    goodput: received files go there; without it no disk is written\n"
     "  --sha256            goodput: blocks are hashed\n"
@@ -41,6 +45,10 @@ static const struct option option_table[] = {
     {"idle", required_argument, NULL, 'i'},
     {"threads", required_argument, NULL, 'n'},
     {"durable", no_argument, NULL, 'D'},
+    {"stripes", required_argument, NULL, 'S'},
+    {"jobs", required_argument, NULL, 'j'},
+    {"stages", no_argument, NULL, 'g'},
+    {"hugepages", no_argument, NULL, 'H'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -53,6 +61,11 @@ static bool parse_idle(const char *text, uint8_t *idle)
         if (strcmp(text, names[*idle]) == 0)
             return true;
     return false;
+}
+
+static bool parse_few(const char *text, uint32_t *value)
+{
+    return sscanf(text, "%u", value) == 1 && *value >= 1 && *value <= 8;
 }
 
 static bool parse_option(struct bench_options *options, int option, const char *text)
@@ -79,14 +92,23 @@ static bool parse_option(struct bench_options *options, int option, const char *
     case 'r':
         return conf_parse_rate(text, &options->rate_bps);
     case 'c':
-        return sscanf(text, "%u", &options->children) == 1 && options->children >= 1 &&
-               options->children <= 8;
+        return parse_few(text, &options->children);
     case 'L':
         return sscanf(text, "%hu,%hu", &options->lcores[0], &options->lcores[1]) == 2;
     case 'n':
         return sscanf(text, "%u", &options->disk_threads) == 1;
     case 'D':
         options->durable = true;
+        return true;
+    case 'S':
+        return parse_few(text, &options->stripes);
+    case 'j':
+        return parse_few(text, &options->jobs);
+    case 'g':
+        options->stages = true;
+        return true;
+    case 'H':
+        options->hugepages = true;
         return true;
     case 'i':
         return parse_idle(text, &options->idle);
@@ -103,17 +125,16 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         int (*run)(const struct bench_options *options);
-    } parts[] = {{"goodput", bench_goodput},
-                 {"bare", bench_bare},
-                 {"relay", bench_relay},
-                 {"pacer", bench_pacer},
-                 {"cores", bench_cores}};
+    } parts[] = {{"goodput", bench_goodput},       {"bare", bench_bare},   {"relay", bench_relay},
+                 {"bare-relay", bench_bare_relay}, {"pacer", bench_pacer}, {"cores", bench_cores}};
     struct bench_options options = {.link = "ring",
                                     .mtu = MTU_DEFAULT,
                                     .object_bytes = 1ULL << 30,
                                     .duration_ns = NS_PER_S,
                                     .rate_bps = 100000000000ULL,
                                     .children = 1,
+                                    .stripes = 1,
+                                    .jobs = 1,
                                     .lcores = {0, 1},
                                     .idle = IDLE_MODE_POLL,
                                     .disk_threads = 1};

@@ -65,7 +65,7 @@ bool site_start(struct site *site, const struct site_config *config, struct err 
         if (!port_add_peer(&site->port, peer, &node.peers[peer].address, err))
             return false;
     size_t bytes = node_bytes(&node);
-    void *memory = memory_take(bytes, false);
+    void *memory = memory_take(bytes, config->hugepages);
     if (memory == NULL)
         return err_set(err, "no memory for a node: %zu bytes", bytes);
     site->node = node_create(&node, memory, bytes, site->now_ns);
@@ -86,18 +86,43 @@ bool site_run_job(struct site *site, const struct job_spec *spec, struct err *er
     return reply.ok;
 }
 
-uint64_t site_counter(const struct site *site, const char *name)
+uint32_t site_counter_index(const struct site *site, const char *name)
 {
     uint64_t value;
     const char *found;
     for (uint32_t index = 0; (found = node_counter(site->node, index, &value)) != NULL; index++)
         if (strcmp(found, name) == 0)
-            return value;
+            return index;
     CHECK(!"a counter of that name");
     return 0;
 }
 
+uint64_t site_counter(const struct site *site, const char *name)
+{
+    uint64_t value;
+    node_counter(site->node, site_counter_index(site, name), &value);
+    return value;
+}
+
 /* ---- the turn ---- */
+
+/* The same tree for each stripe, so that a bench can tell what stripes cost. */
+static void plan_stripe(struct plan *plan, uint8_t stripes)
+{
+    for (uint8_t tree = 0; tree < stripes; tree++) {
+        plan->trees[tree] = plan->trees[0];
+        plan->trees[tree].weight_ppm = 1000000u / stripes;
+        plan->edge_rate_bps[tree] = plan->edge_rate_bps[0];
+        memcpy(plan->into_rate_bps[tree], plan->into_rate_bps[0], sizeof(plan->into_rate_bps[0]));
+    }
+    for (uint8_t tree = 0; tree < stripes; tree++) {
+        plan->edge_rate_bps[tree] /= stripes;
+        for (uint16_t node = 0; node < plan->node_count; node++)
+            plan->into_rate_bps[tree][node] /= stripes;
+    }
+    plan->trees[0].weight_ppm += 1000000u % stripes;
+    plan->tree_count = stripes;
+}
 
 static bool site_plan(struct site *site)
 {
@@ -114,6 +139,8 @@ static bool site_plan(struct site *site)
         answer.body.plan_failed.epoch = request.body.plan_request.epoch;
         memcpy(answer.body.plan_failed.text, err.text, sizeof(err.text));
     }
+    if (answer.type == CTL_PLAN && site->config.stripes > 1)
+        plan_stripe(&answer.body.plan, site->config.stripes);
     node_ctl(site->node, &answer, &reply, site->now_ns);
     return true;
 }
@@ -125,12 +152,16 @@ static bool site_receive(struct site *site)
         burst = lane_count(&site->port.lane) > 0 ? 4 : SITE_BURST;
         site->now_ns = tsc_now_ns(&site->clock);
         uint16_t count = port_receive(&site->port, site->received, burst, &frames, site->now_ns);
+        stages_mark(&site->stages, STAGE_PORT_RECEIVE);
         if (count > 0)
             node_rx(site->node, site->received, count, site->now_ns);
+        stages_mark(&site->stages, STAGE_NODE_RX);
         port_receive_done(&site->port);
+        stages_mark(&site->stages, STAGE_RECEIVE_DONE);
         total += frames;
         if (burst == 4)
             port_flush(&site->port, tsc_now_ns(&site->clock));
+        stages_mark(&site->stages, STAGE_FLUSH);
     } while (frames == burst && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
@@ -170,18 +201,24 @@ static void site_reports(struct site *site)
     uint16_t count;
     while ((count = port_reports(&site->port, site->reports, SITE_BURST)) > 0)
         node_tx_done(site->node, site->reports, count, site->now_ns);
+    stages_mark(&site->stages, STAGE_DONE);
 }
 
 static bool site_transmit(struct site *site)
 {
     site->now_ns = tsc_now_ns(&site->clock);
     uint16_t left = port_flush(&site->port, site->now_ns);
+    stages_mark(&site->stages, STAGE_FLUSH);
     site_reports(site);
     uint16_t room = MIN(port_send_room(&site->port), (uint16_t)SITE_BURST);
     uint16_t count = room > 0 ? node_tx(site->node, 0, site->sending, room, site->now_ns) : 0;
+    site->sent = count;
+    stages_mark(&site->stages, STAGE_NODE_TX);
     if (count > 0) {
         port_send(&site->port, site->sending, count, site->now_ns);
+        stages_mark(&site->stages, STAGE_SEND);
         left += port_flush(&site->port, tsc_now_ns(&site->clock));
+        stages_mark(&site->stages, STAGE_FLUSH);
         site_reports(site);
     }
     return left > 0;
@@ -195,12 +232,16 @@ bool site_turn(struct site *site)
         site->gap_ns_max = MAX(site->gap_ns_max, elapsed_ns(begin_ns, site->turn_ns));
     site->turn_ns = begin_ns;
     site->slept = false;
+    stages_begin(&site->stages);
     bool worked = site_receive(site);
     node_tick(site->node, site->now_ns);
+    stages_mark(&site->stages, STAGE_TICK);
     worked |= site_disk(site);
     worked |= site_plan(site);
+    stages_mark(&site->stages, STAGE_DISK);
     worked |= site_transmit(site);
     port_service(&site->port, site->now_ns);
+    stages_mark(&site->stages, STAGE_SERVICE);
     if (worked)
         site->busy_ns += elapsed_ns(tsc_now_ns(&site->clock), begin_ns);
     site->worked = worked;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "app/bench/stages.h"
 #include "dpdk/port.h"
 
 #include "base/err.h"
@@ -29,6 +30,8 @@ struct site_config {
     const char *directory; /* of incoming files; with a disk */
     bool discard;          /* received blocks are hashed and dropped */
     uint8_t idle;          /* enum idle_mode */
+    uint8_t stripes;       /* a plan's tree becomes that many alike; 0 and 1: stays one */
+    bool hugepages;
 };
 
 struct site {
@@ -39,7 +42,9 @@ struct site {
     struct idle idle;
     uint64_t now_ns, turn_ns;
     bool worked, slept;
-    uint64_t busy_ns;    /* of turns that did something */
+    uint16_t sent;    /* packets that the last turn took from the node */
+    uint64_t busy_ns; /* of turns that did something */
+    struct stages stages;
     uint64_t gap_ns_max; /* between two turns, unless it slept */
     uint16_t disk_waiting;
     struct disk_request disk_requests[SITE_BURST];
@@ -59,5 +64,6 @@ bool site_turn(struct site *site);
 /* What the idle policy asks for after the last turn. */
 void site_rest(struct site *site);
 bool site_run_job(struct site *site, const struct job_spec *spec, struct err *err);
-/* The node's counter of that name; it is a bug to ask for one that is not there. */
+/* Index of the node's counter of that name; it is a bug to ask for one that is not there. */
+uint32_t site_counter_index(const struct site *site, const char *name);
 uint64_t site_counter(const struct site *site, const char *name);
