@@ -1,7 +1,9 @@
-/* The loop of a worker. Nothing here waits, allocates, prints or makes a system call but the idle step. */
+/* The loop of a worker. Nothing here waits, allocates, prints or makes a system call but the idle step, and one a
+ * second that counts page faults. */
 #include "worker.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "app.h"
@@ -26,6 +28,7 @@ static void worker_begin(struct app *app)
     }
     histogram_add(&worker->gap_ns, turn_ns);
     worker->gaps_long += turn_ns > WORKER_GAP_LONG_NS;
+    worker->stalls += turn_ns > WORKER_STALL_NS;
     if (worker->worked)
         worker->busy_ns += turn_ns;
 }
@@ -116,6 +119,13 @@ static bool worker_transmit(struct app *app, uint16_t index)
     return left > 0;
 }
 
+static uint64_t thread_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
 static void worker_service(struct app *app)
 {
     struct worker *worker = &app->worker;
@@ -125,6 +135,7 @@ static void worker_service(struct app *app)
     if (worker->now_ns >= worker->sync_ns) {
         worker->sync_ns = worker->now_ns + NS_PER_S;
         tsc_clock_sync(&app->clock);
+        worker->faults = thread_faults() - worker->faults_before;
     }
 }
 
@@ -191,6 +202,7 @@ void worker_run(struct app *app)
     struct worker *worker = &app->worker;
     worker->now_ns = worker->turn_ns = worker->start_ns = worker_clock(app);
     idle_init(&worker->idle, app->config.idle, worker->now_ns);
+    worker->faults_before = thread_faults();
     while (!app_stopping(app))
         worker_turn(app);
     worker_farewell(app);
@@ -206,6 +218,8 @@ void worker_report(const struct worker *worker, struct report *report)
     report_u64(report, "poll_gap_ns_p99", histogram_percentile(&worker->gap_ns, 990000));
     report_u64(report, "poll_gap_ns_max", worker->gap_ns.largest);
     report_u64(report, "poll_gaps_over_10us", worker->gaps_long);
+    report_u64(report, "poll_gaps_over_300us", worker->stalls);
+    report_u64(report, "page_faults", worker->faults);
     report_u64(report, "sleeps", worker->idle.sleeps);
     report_u64(report, "sleep_ns_p50", histogram_percentile(&worker->sleep_ns, 500000));
     report_u64(report, "sleep_ns_max", worker->sleep_ns.largest);

@@ -16,6 +16,7 @@
 #define WORKER_CONTROL_MAX 4
 #define WORKER_DISK_BURST  16
 #define WORKER_GAP_LONG_NS 10000
+#define WORKER_STALL_NS    300000
 #define WORKER_FAREWELL_NS 500000000ULL
 
 struct app;
@@ -29,6 +30,9 @@ struct worker {
     bool worked; /* the last turn did something */
     uint64_t turns, busy_ns;
     uint64_t gaps_long;        /* turns longer than WORKER_GAP_LONG_NS that were not slept */
+    uint64_t stalls;           /* the same, WORKER_STALL_NS */
+    uint64_t faults_before;    /* page faults of this thread before the loop … */
+    uint64_t faults;           /* … and in it, looked at once a second */
     struct histogram gap_ns;   /* turns that were not slept */
     struct histogram sleep_ns; /* turns that ended in a sleep */
     uint16_t disk_waiting;     /* requests the disk did not take yet */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "dpdk/compat.h"
 
@@ -99,6 +100,16 @@ void memory_print(const struct memory_need *need, const struct memory_host *host
              MIB(host->hugepage_free_bytes), MIB(host->available_bytes));
 }
 
+void memory_populate(void *first, uint64_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)first / page * page;
+    uintptr_t end = (uintptr_t)first + bytes;
+    if (madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) == 0)
+        return;
+    for (volatile uint8_t *at = first; (uintptr_t)at < end; at += page) /* kernels before 5.14 */
+        *at = *at;
+}
+
 void *memory_take(uint64_t bytes, bool hugepages)
 {
     if (hugepages) {
@@ -107,11 +118,11 @@ void *memory_take(uint64_t bytes, bool hugepages)
             memset(memory, 0, bytes);
         return memory;
     }
-    /* Zero pages that cost nothing until they are used. */
     void *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return NULL;
     madvise(memory, bytes, MADV_HUGEPAGE);
+    memory_populate(memory, bytes);
     return memory;
 }

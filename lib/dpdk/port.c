@@ -4,8 +4,6 @@
 
 #include <net/if.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <rte_bus_vdev.h>
 #include <rte_errno.h>
@@ -14,6 +12,7 @@
 
 #include "base/units.h"
 #include "dpdk/fanout.h"
+#include "dpdk/memory.h"
 
 #define POOL_CACHE     256
 #define POOL_BASE      2047 /* bursts, lane, caches, answers */
@@ -48,9 +47,7 @@ static void pool_touch(struct rte_mempool *pool, void *argument, struct rte_memp
     (void)pool;
     (void)argument;
     (void)index;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t)memory->addr / page * page;
-    madvise((void *)first, (uintptr_t)memory->addr + memory->len - first, MADV_POPULATE_WRITE);
+    memory_populate(memory->addr, memory->len);
 }
 
 static bool port_make_pool(struct port *port, struct err *err)
@@ -63,8 +60,13 @@ static bool port_make_pool(struct port *port, struct err *err)
     snprintf(name, sizeof(name), "port%u", port->id);
     uint32_t data_room = RTE_PKTMBUF_HEADROOM + port->device.buffer_bytes;
     uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
-    port->pool =
-        rte_pktmbuf_pool_create(name, count, POOL_CACHE, 0, (uint16_t)data_room, (int)rte_socket_id());
+    /* Last in, first out: the buffers in use stay few and near, whoever frees them. A ring, what DPDK takes by itself,
+     * goes through all of them in turn, beyond any cache. */
+    port->pool = rte_pktmbuf_pool_create_by_ops(name, count, POOL_CACHE, 0, (uint16_t)data_room,
+                                                (int)rte_socket_id(), "stack");
+    if (port->pool == NULL)
+        port->pool =
+            rte_pktmbuf_pool_create(name, count, POOL_CACHE, 0, (uint16_t)data_room, (int)rte_socket_id());
     if (port->pool == NULL)
         return err_set(err, "device %s: no memory for %u packet buffers of %u bytes (%s)", port->device.name,
                        count, data_room, rte_strerror(rte_errno));
