@@ -1,6 +1,8 @@
-/* Bodies that leave without a copy: a second mbuf points into the symbol buffer. Each has its own shared-info
- * record (a common one has a 16-bit count and a cache line that bounces), taken from this pool; the callback
- * that DPDK makes when the last reference is gone puts it on a list of released ones.
+/* Bodies that leave without a copy: a second mbuf points into the symbol buffer. Frames of one burst that carry the same
+ * body, to several children, share one record of references, taken from this pool; the callback that DPDK makes when
+ * the last of them is gone puts it on a list of released ones. The count is written before any of the frames leaves,
+ * so that the worker never contends for it; and a record serves one burst, as a common one of all frames in flight
+ * would be a cache line that bounces.
  *
  * The callback may run on any thread (over net_ring the receiver frees): released records are pushed with one
  * compare-and-swap and taken by the owner as a whole, so there is neither a lock nor an ABA problem. All
@@ -20,7 +22,10 @@
 struct chain_slot {
     struct rte_mbuf_ext_shared_info shared;
     struct chain_pool *pool;
-    uint64_t cookie;
+    const uint8_t *body;
+    uint16_t body_bytes;
+    uint16_t frames;
+    uint64_t cookie; /* of the first of them */
     struct chain_slot *next;
 };
 
@@ -33,8 +38,10 @@ struct chain_pool {
 };
 
 void chain_init(struct chain_pool *pool);
-/* Makes `mbuf` (fresh from a pool) point at `body`. False: no record is free. */
-bool chain_attach(struct chain_pool *pool, struct rte_mbuf *mbuf, const uint8_t *body, uint16_t body_bytes,
-                  uint64_t cookie);
-/* The cookie of one released body. False: none now. */
-bool chain_released(struct chain_pool *pool, uint64_t *cookie);
+/* A record for `body`, without frames as yet: chain_attach follows. NULL: none is free. */
+struct chain_slot *chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes,
+                              uint64_t cookie);
+/* Makes `mbuf` (fresh from a pool) point at the record's body. Before any frame of it was given to a device. */
+void chain_attach(struct chain_slot *slot, struct rte_mbuf *mbuf);
+/* A released body: the cookie that its record was opened with, and how many frames had it. False: none now. */
+bool chain_released(struct chain_pool *pool, uint64_t *cookie, uint16_t *frames);

@@ -31,6 +31,8 @@ uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room
     uint16_t kept = 0;
     if (taken > 0 && !port->link_up) /* sooner than the next look: its answer must not meet a dead link */
         port_link_refresh(port);
+    for (uint16_t index = 0; index < taken; index++)
+        rte_prefetch0(mbufs[index]);
     for (uint16_t index = 0; index < taken; index++) {
         port->counters.rx_packets++;
         port->counters.rx_bytes += mbufs[index]->pkt_len;
@@ -97,6 +99,15 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     rte_pktmbuf_free(answer);
 }
 
+#define PREFETCH_AHEAD 2 /* frames: their checksum reads all of them */
+
+static void prefetch_frame(const struct rte_mbuf *mbuf)
+{
+    const uint8_t *data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+    for (uint32_t offset = 0; offset < mbuf->data_len; offset += RTE_CACHE_LINE_SIZE)
+        rte_prefetch0(data + offset);
+}
+
 static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct rx_packet *packet,
                           uint64_t now_ns)
 {
@@ -139,6 +150,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .data = view.payload,
         .length = view.payload_bytes,
         .port = port->config.index,
+        .data_sum = view.payload_sum,
         .ecn = view.traffic_class & 3,
         .stamp_kind = STAMP_SOFTWARE,
         .rx_ns = now_ns,
@@ -155,9 +167,11 @@ uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t roo
     struct rte_mbuf *burst[PORT_RECEIVE_MAX];
     uint16_t count = port_rx_burst(port, burst, MIN(room, (uint16_t)PORT_RECEIVE_MAX));
     uint16_t given = 0;
-    for (uint16_t index = 0; index < count; index++)
-        rte_prefetch0(rte_pktmbuf_mtod(burst[index], void *));
+    for (uint16_t index = 0; index < MIN(count, (uint16_t)PREFETCH_AHEAD); index++)
+        prefetch_frame(burst[index]);
     for (uint16_t index = 0; index < count; index++) {
+        if (index + PREFETCH_AHEAD < count)
+            prefetch_frame(burst[index + PREFETCH_AHEAD]);
         port->held[port->held_count++] = burst[index];
         given += receive_frame(port, burst[index], &packets[given], now_ns);
     }

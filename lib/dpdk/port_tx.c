@@ -137,26 +137,68 @@ static void refuse(struct port *port, uint64_t cookie, uint64_t *reason, uint64_
     report_add(port, &report);
 }
 
-static bool chain_body(struct port *port, struct rte_mbuf *mbuf, const struct tx_packet *packet)
+/* Packet buffers for one burst. All lines are asked for before the first is used: the other end may have freed them. */
+static bool take_mbufs(struct rte_mempool *pool, struct rte_mbuf **mbufs, uint16_t count)
 {
-    if (!port->chains || packet->cookie == TX_COOKIE_NONE || packet->body_bytes < CHAIN_BYTES_MIN)
+    if (count == 0 || rte_mempool_get_bulk(pool, (void **)mbufs, count) != 0)
         return false;
-    struct rte_mbuf *body = rte_pktmbuf_alloc(port->pool);
-    if (body == NULL)
-        return false;
-    if (!chain_attach(&port->chain, body, packet->body, packet->body_bytes, packet->cookie)) {
-        rte_pktmbuf_free(body);
-        return false;
+    for (uint16_t index = 0; index < count; index++) {
+        const uint8_t *at = (const uint8_t *)mbufs[index];
+        __builtin_prefetch(at, 1);
+        __builtin_prefetch(at + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM, 1);
     }
-    mbuf->next = body;
+    for (uint16_t index = 0; index < count; index++)
+        rte_pktmbuf_reset(mbufs[index]);
+    return true;
+}
+
+static bool wants_chain(const struct port *port, const struct tx_packet *packet)
+{
+    return port->chains && packet->cookie != TX_COOKIE_NONE && packet->body_bytes >= CHAIN_BYTES_MIN;
+}
+
+/* What a burst is built of. */
+struct pieces {
+    struct rte_mbuf *heads[PORT_BURST], *bodies[PORT_BURST];
+    uint16_t body_count;
+    struct chain_slot *slot; /* of the last body that was chained; NULL: none yet */
+};
+
+/* The packet's body becomes the frame's second part. False: it has to be copied. */
+static bool chain_body(struct port *port, struct pieces *pieces, struct rte_mbuf *mbuf,
+                       const struct tx_packet *packet)
+{
+    if (pieces->body_count == 0 || !wants_chain(port, packet))
+        return false;
+    struct chain_slot *slot = pieces->slot;
+    if (slot == NULL || slot->body != packet->body || slot->body_bytes != packet->body_bytes)
+        slot = chain_open(&port->chain, packet->body, packet->body_bytes, packet->cookie);
+    if (slot == NULL)
+        return false;
+    pieces->slot = slot;
+    mbuf->next = pieces->bodies[--pieces->body_count];
+    chain_attach(slot, mbuf->next);
     mbuf->nb_segs = 2;
     mbuf->pkt_len += packet->body_bytes;
     port->counters.tx_chained++;
     return true;
 }
 
-static void send_one(struct port *port, const struct tx_packet *packet, struct rte_mbuf *mbuf,
-                     uint64_t now_ns)
+static bool take_pieces(struct port *port, struct pieces *pieces, const struct tx_packet *packets,
+                        uint16_t count)
+{
+    uint16_t wanted = 0;
+    for (uint16_t index = 0; index < count; index++)
+        wanted += wants_chain(port, &packets[index]);
+    if (!take_mbufs(port->pool, pieces->heads, count))
+        return false;
+    pieces->body_count = take_mbufs(port->pool, pieces->bodies, wanted) ? wanted : 0;
+    pieces->slot = NULL;
+    return true;
+}
+
+static void send_one(struct port *port, const struct tx_packet *packet, struct pieces *pieces,
+                     struct rte_mbuf *mbuf, uint64_t now_ns)
 {
     struct frame_header other;
     const struct frame_header *header = peer_header(port, packet, &other);
@@ -172,13 +214,17 @@ static void send_one(struct port *port, const struct tx_packet *packet, struct r
         return;
     }
     uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
-    size_t at = frame_header_write(frame, header, packet->traffic_class, packet->head, packet->head_bytes,
-                                   packet->body, packet->body_bytes, true);
+    struct frame_datagram datagram = {.head = packet->head,
+                                      .body = packet->body,
+                                      .head_bytes = packet->head_bytes,
+                                      .body_bytes = packet->body_bytes,
+                                      .body_sum = packet->body_sum};
+    size_t at = frame_header_write(frame, header, packet->traffic_class, &datagram, true);
     memcpy(frame + at, packet->head, packet->head_bytes);
     at += packet->head_bytes;
     mbuf->data_len = (uint16_t)at;
     mbuf->pkt_len = (uint32_t)at;
-    bool chained = chain_body(port, mbuf, packet);
+    bool chained = chain_body(port, pieces, mbuf, packet);
     if (!chained && packet->body_bytes > 0) {
         memcpy(frame + at, packet->body, packet->body_bytes);
         mbuf->data_len = (uint16_t)(at + packet->body_bytes);
@@ -199,16 +245,18 @@ uint16_t port_send_room(const struct port *port)
 void port_send(struct port *port, const struct tx_packet *packets, uint16_t count, uint64_t now_ns)
 {
     CHECK(count <= port_send_room(port));
-    struct rte_mbuf *mbufs[PORT_BURST];
+    struct pieces pieces = {.body_count = 0};
     for (uint16_t done = 0; done < count;) {
         uint16_t chunk = MIN((uint16_t)(count - done), (uint16_t)PORT_BURST);
-        bool got = rte_pktmbuf_alloc_bulk(port->pool, mbufs, chunk) == 0;
+        bool got = take_pieces(port, &pieces, packets + done, chunk);
         for (uint16_t index = 0; index < chunk; index++) {
             if (got)
-                send_one(port, &packets[done + index], mbufs[index], now_ns);
+                send_one(port, &packets[done + index], &pieces, pieces.heads[index], now_ns);
             else
                 refuse(port, packets[done + index].cookie, &port->counters.tx_drop_no_mbuf, now_ns);
         }
+        if (got) /* those of packets that were refused */
+            rte_pktmbuf_free_bulk(pieces.bodies, pieces.body_count);
         done += chunk;
     }
 }
@@ -219,6 +267,8 @@ static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_
 {
     for (uint16_t index = 0; index < count; index++) {
         const struct lane_item *item = lane_item(&port->lane, index);
+        if (item->chained && status == TX_SENT)
+            continue; /* told when its body is released */
         struct tx_report report = {
             .cookie = item->cookie,
             .sent_ns = now_ns,
@@ -255,8 +305,10 @@ static void flush_stuck(struct port *port, uint64_t now_ns)
 static void collect_released(struct port *port, uint64_t now_ns)
 {
     uint64_t cookie;
-    while (port->chain.in_use > 0 && chain_released(&port->chain, &cookie)) {
-        struct tx_report report = {.cookie = cookie, .sent_ns = now_ns, .status = TX_RELEASED, .released = 1};
+    uint16_t frames;
+    while (port->chain.in_use > 0 && chain_released(&port->chain, &cookie, &frames)) {
+        struct tx_report report = {
+            .cookie = cookie, .sent_ns = now_ns, .status = TX_RELEASED, .released = frames};
         report_add(port, &report);
     }
 }

@@ -30,6 +30,7 @@ static void address_packet(struct tx_packet *packet, const struct peer *peer, ui
     packet->traffic_class = 0;
     packet->body = NULL;
     packet->body_bytes = 0;
+    packet->body_sum = 0;
 }
 
 static void account(struct node *node, struct peer *peer, const struct tx_packet *packet)

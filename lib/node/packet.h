@@ -14,6 +14,7 @@ struct rx_packet {
     const uint8_t *data;
     uint32_t length;
     uint16_t port;
+    uint16_t data_sum;  /* checksum_of the datagram; 0: not known */
     uint8_t ecn;        /* the two bits of the IP header: 3 is Congestion Experienced */
     uint8_t stamp_kind; /* enum stamp_kind */
     uint64_t rx_ns;
@@ -32,6 +33,7 @@ struct tx_packet {
     uint16_t peer; /* index of the peer in the configuration: key for prebuilt frame headers */
     uint16_t head_bytes;
     uint16_t body_bytes;
+    uint16_t body_sum; /* checksum_of the body; 0: not known */
     const uint8_t *body;
     uint64_t depart_ns; /* when it is to leave; may lie behind now */
     uint64_t cookie;
@@ -46,13 +48,13 @@ enum tx_status {
     TX_RELEASED = 2 /* chained: the body is free now */
 };
 
-/* Each packet whose cookie is not TX_COOKIE_NONE is reported as SENT or REFUSED exactly once. `released` says
- * that the body is not referenced any more (always true with copies); a chained packet is reported a second
- * time as RELEASED. */
+/* Each packet whose cookie is not TX_COOKIE_NONE is reported as SENT or REFUSED exactly once if its body was copied; it
+ * is released with that. If it was chained it is reported when it is REFUSED, and released in any case by a RELEASED,
+ * once for all packets that were sent together with the same body: `cookie` is that of one of them. */
 struct tx_report {
     uint64_t cookie;
     uint64_t sent_ns;
     uint8_t stamp_kind; /* enum stamp_kind */
     uint8_t status;     /* enum tx_status */
-    uint8_t released;
+    uint16_t released;  /* so many bodies are not referenced any more */
 };

@@ -146,7 +146,7 @@ void object_load_done(struct object *object, uint64_t block)
         memset(slot->tags, 0, (size_t)slot->symbols * WIRE_TAG_BYTES);
         feed_link_ready(object, index, object->active & ~slot->done);
     }
-    store_release(object->store, index);
+    store_release(object->store, index, 1);
 }
 
 void object_load_failed(struct object *object, uint64_t block)
@@ -154,7 +154,7 @@ void object_load_failed(struct object *object, uint64_t block)
     uint32_t index = object->slot_of[block];
     end_loading(object, block);
     slot_retire(object->store, index);
-    store_release(object->store, index);
+    store_release(object->store, index, 1);
 }
 
 bool object_disk_lost(struct object *object)

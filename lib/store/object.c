@@ -216,30 +216,34 @@ void object_mark_held(struct object *object)
 
 /* ---- arriving symbols ---- */
 
-static void put_symbol(struct object *object, struct slot *slot, uint32_t index, uint32_t count,
-                       const uint8_t *tags, const uint8_t *body, uint32_t bytes)
+static void put_symbols(struct object *object, struct slot *slot, uint32_t index,
+                        const struct symbol_run *run)
 {
     if (!object->store->bodies_shared) /* else all is zeros, and is already */
-        memcpy(slot->data + (size_t)index * object->geometry.symbol_bytes, body, bytes);
-    uint8_t *slot_tags_at = slot->tags + (size_t)index * WIRE_TAG_BYTES;
-    if (tags != NULL)
-        memcpy(slot_tags_at, tags, (size_t)count * WIRE_TAG_BYTES);
+        memcpy(slot->data + (size_t)index * object->geometry.symbol_bytes, run->body, run->body_bytes);
+    uint8_t *tags = slot->tags + (size_t)index * WIRE_TAG_BYTES;
+    if (run->tags != NULL)
+        memcpy(tags, run->tags, (size_t)run->count * WIRE_TAG_BYTES);
     else
-        memset(slot_tags_at, 0, (size_t)count * WIRE_TAG_BYTES);
-    object->received_bytes += bytes;
+        memset(tags, 0, (size_t)run->count * WIRE_TAG_BYTES);
+    if (run->count == 1)
+        slot_sums(object->store, slot)[index] = run->body_sum;
+    object->received_bytes += run->body_bytes;
 }
 
 /* A run of which some symbols are there already: those are left as they are, they may be on their way to a
  * child. */
-static void put_missing(struct object *object, struct slot *slot, uint64_t symbol, uint32_t index,
-                        uint32_t count, const uint8_t *tags, const uint8_t *body)
+static void put_missing(struct object *object, struct slot *slot, uint32_t index,
+                        const struct symbol_run *run)
 {
-    for (uint32_t at = 0; at < count; at++) {
-        if (bitmap_test(slot->have, index + at))
-            continue;
-        put_symbol(object, slot, index + at, 1, tags == NULL ? NULL : tags + (size_t)at * WIRE_TAG_BYTES,
-                   body + (size_t)at * object->geometry.symbol_bytes,
-                   geometry_symbol_length(&object->geometry, symbol + at));
+    for (uint32_t at = 0; at < run->count; at++) {
+        struct symbol_run one = {.symbol = run->symbol + at,
+                                 .count = 1,
+                                 .body_bytes = geometry_symbol_length(&object->geometry, run->symbol + at),
+                                 .body = run->body + (size_t)at * object->geometry.symbol_bytes,
+                                 .tags = run->tags == NULL ? NULL : run->tags + (size_t)at * WIRE_TAG_BYTES};
+        if (!bitmap_test(slot->have, index + at))
+            put_symbols(object, slot, index + at, &one);
     }
 }
 
@@ -281,10 +285,11 @@ static uint32_t put_slot(struct object *object, uint64_t block, enum put_result 
     return SLOT_NONE;
 }
 
-enum put_result object_put(struct object *object, uint64_t symbol, uint32_t count, const uint8_t *tags,
-                           const uint8_t *body, uint32_t body_bytes, uint64_t *completed)
+enum put_result object_put(struct object *object, const struct symbol_run *run, uint64_t *completed)
 {
     const struct geometry *geometry = &object->geometry;
+    uint64_t symbol = run->symbol;
+    uint32_t count = run->count;
     *completed = UINT64_MAX;
     if (count == 0 || symbol >= geometry->symbols || count > geometry->symbols - symbol)
         return PUT_OUTSIDE;
@@ -292,7 +297,7 @@ enum put_result object_put(struct object *object, uint64_t symbol, uint32_t coun
     uint32_t first = (uint32_t)(symbol - block * geometry->block_symbols);
     if (count > geometry->block_symbols - first)
         return PUT_OUTSIDE;
-    if (body_bytes != geometry_run_length(geometry, symbol, count))
+    if (run->body_bytes != geometry_run_length(geometry, symbol, count))
         return PUT_BAD_LENGTH;
     enum put_result result = PUT_STORED;
     uint32_t index = put_slot(object, block, &result);
@@ -304,9 +309,9 @@ enum put_result object_put(struct object *object, uint64_t symbol, uint32_t coun
     if (missing == 0)
         return PUT_DUPLICATE;
     if (missing == count)
-        put_symbol(object, slot, first, count, tags, body, body_bytes);
+        put_symbols(object, slot, first, run);
     else
-        put_missing(object, slot, symbol, first, count, tags, body);
+        put_missing(object, slot, first, run);
     for (uint32_t word = first / 64; word * 64 < first + count; word++)
         slot->have[word] |= range_mask(word, first, first + count);
     slot->have_count += missing;
@@ -373,7 +378,7 @@ bool object_write_done(struct object *object, uint64_t block, bool hashed, const
         agrees = memcmp(&object->hash[block], hash, sizeof(*hash)) == 0;
     if (!agrees) {
         reject_block(object, block);
-        store_release(store, index);
+        store_release(store, index, 1);
         return false;
     }
     object->state[block] = BLOCK_HELD;
@@ -385,7 +390,7 @@ bool object_write_done(struct object *object, uint64_t block, bool hashed, const
         object->state[block] = BLOCK_VERIFIED;
         count_verified(object, block);
     }
-    store_release(store, index);
+    store_release(store, index, 1);
     return true;
 }
 

@@ -80,7 +80,7 @@ struct slot {
 };
 
 struct store_config {
-    uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping */
+    uint64_t memory_bytes; /* for slots: symbols, tags and bookkeeping; checksums come on top */
     uint64_t blocks_max;   /* over all jobs at once: have-maps and hashes */
     uint32_t objects_max;  /* up to STORE_OBJECTS_MAX */
     /* All slots share one block's memory: where every object is all zeros, as in simulations of the network
@@ -97,6 +97,8 @@ struct store_counters {
 
 struct store {
     struct slot *slots;
+    uint16_t
+        *sums; /* of each slot's symbols, as their packets' checksums told (wire/ethernet.h); 0: not known */
     uint32_t slot_count;
     bool bodies_shared;
     uint32_t pinned_count; /* slots kept for a child that has not begun; at most half of all */
@@ -138,9 +140,21 @@ static inline const uint8_t *slot_tags(const struct slot *slot, const struct geo
     return slot->tags + (size_t)geometry_index_of(geometry, symbol) * WIRE_TAG_BYTES;
 }
 
+static inline uint16_t *slot_sums(const struct store *store, const struct slot *slot)
+{
+    return store->sums + (size_t)(slot - store->slots) * BLOCK_SYMBOLS_MAX;
+}
+
+/* Checksum of `count` symbols from that one on; 0: not known. */
+static inline uint16_t slot_sum(const struct store *store, const struct slot *slot,
+                                const struct geometry *geometry, uint64_t symbol, uint32_t count)
+{
+    return count == 1 ? slot_sums(store, slot)[geometry_index_of(geometry, symbol)] : 0;
+}
+
 /* The slot's memory is in use until the release, whatever becomes of its block. */
 void store_hold(struct store *store, uint32_t slot);
-void store_release(struct store *store, uint32_t slot);
+void store_release(struct store *store, uint32_t slot, uint32_t holds);
 /* Slots that are free or could be recycled now: what credit is computed from. O(1). */
 uint32_t store_available(const struct store *store);
 /* Of these, how many the stripes of one owner may still take for what arrives. Each owner has a share of the

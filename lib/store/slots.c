@@ -100,6 +100,7 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
     slot->retired = slot->rejected = slot->served = slot->ahead = false;
     slot->done = slot->touched = slot->ready = slot->repair = slot->loading = slot->pinned = 0;
     memset(slot->have, 0, sizeof(slot->have));
+    memset(slot_sums(object->store, slot), 0, slot->symbols * sizeof(uint16_t));
     for (uint32_t child = 0; child < object->child_count; child++) {
         if (bitmap_test(object->done[child], block))
             slot->done |= 1u << child;
@@ -200,12 +201,12 @@ void store_hold(struct store *store, uint32_t index)
         slot_reclass(store, index);
 }
 
-void store_release(struct store *store, uint32_t index)
+void store_release(struct store *store, uint32_t index, uint32_t holds)
 {
     struct slot *slot = &store->slots[index];
-    CHECK(slot->holds != 0);
-    slot->holds--;
-    slot->object->holds--;
+    CHECK(slot->holds >= holds);
+    slot->holds -= holds;
+    slot->object->holds -= holds;
     if (slot->holds != 0)
         return;
     if (slot->retired)

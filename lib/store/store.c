@@ -6,6 +6,7 @@
 #include "store/slots.h"
 
 #define SLOT_TAGS_BYTES ((size_t)BLOCK_SYMBOLS_MAX * WIRE_TAG_BYTES)
+#define SLOT_SUMS_BYTES ((size_t)BLOCK_SYMBOLS_MAX * sizeof(uint16_t))
 
 uint32_t store_slots_for(uint64_t memory_bytes)
 {
@@ -24,7 +25,8 @@ size_t store_bytes(const struct store_config *config)
     size_t slots = store_slots_for(config->memory_bytes);
     size_t blocks = pool_blocks_for(config);
     size_t total = arena_need((config->bodies_shared ? 1 : slots) * BLOCK_BYTES_TARGET) +
-                   arena_need(slots * SLOT_TAGS_BYTES) + arena_need(slots * sizeof(struct slot));
+                   arena_need(slots * SLOT_TAGS_BYTES) + arena_need(slots * SLOT_SUMS_BYTES) +
+                   arena_need(slots * sizeof(struct slot));
     total += arena_need(config->objects_max * sizeof(struct object));
     total += arena_need(blocks * sizeof(uint32_t)) + arena_need(blocks) +
              arena_need(blocks * sizeof(struct wire_hash)) + arena_need(blocks);
@@ -36,6 +38,7 @@ static void init_slots(struct store *store, bool bodies_shared, struct arena *ar
     size_t count = store->slot_count;
     uint8_t *data = arena_alloc(arena, (bodies_shared ? 1 : count) * BLOCK_BYTES_TARGET);
     uint8_t *tags = arena_alloc(arena, count * SLOT_TAGS_BYTES);
+    store->sums = arena_alloc(arena, count * SLOT_SUMS_BYTES);
     store->slots = arena_alloc(arena, count * sizeof(struct slot));
     for (int class = 0; class < SLOT_CLASS_COUNT; class ++)
         list_init(&store->classes[class]);

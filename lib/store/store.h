@@ -121,12 +121,20 @@ bool object_idle(const struct object *object); /* no holds on any slot */
  * symbol must not be acked to the parent: it will be sent again. */
 enum put_result { PUT_STORED, PUT_DUPLICATE, PUT_NO_SLOT, PUT_BAD_LENGTH, PUT_OUTSIDE };
 
-/* Copies `count` consecutive symbols (body_bytes in all, tags count * 16; NULL: zeros) into the buffer and
- * notes the arrival for the children. PUT_STORED when at least one was new; *completed is the block whose
- * last symbol this was, or UINT64_MAX (a run never crosses a block: PUT_OUTSIDE). Otherwise nothing was
- * changed. */
-enum put_result object_put(struct object *object, uint64_t symbol, uint32_t count, const uint8_t *tags,
-                           const uint8_t *body, uint32_t body_bytes, uint64_t *completed);
+/* Consecutive symbols as they arrive. */
+struct symbol_run {
+    uint64_t symbol; /* the first */
+    uint32_t count;
+    uint32_t body_bytes; /* of all */
+    const uint8_t *body;
+    const uint8_t *tags; /* count * WIRE_TAG_BYTES; NULL: zeros */
+    uint16_t body_sum;   /* checksum_of the body (wire/ethernet.h); 0: not known */
+};
+
+/* Copies the run into the buffer and notes the arrival for the children. PUT_STORED when at least one was new;
+ * *completed is the block whose last symbol this was, or UINT64_MAX (a run never crosses a block: PUT_OUTSIDE).
+ * Otherwise nothing was changed. */
+enum put_result object_put(struct object *object, const struct symbol_run *run, uint64_t *completed);
 
 /* ---- blocks and the disk ---- */
 

@@ -79,6 +79,25 @@ uint16_t checksum_fold(uint32_t sum)
     return (uint16_t)~fold64(sum);
 }
 
+/* Of zero's two forms the one that is not 0. */
+static uint16_t sum_known(uint32_t sum)
+{
+    uint16_t folded = fold64(sum);
+    return folded != 0 ? folded : UINT16_MAX;
+}
+
+uint16_t checksum_of(const uint8_t *data, size_t length)
+{
+    return sum_known(checksum_add(0, data, length));
+}
+
+uint16_t checksum_without(uint16_t whole, const uint8_t *first, size_t length)
+{
+    if (whole == 0)
+        return 0;
+    return sum_known(whole + (uint32_t)checksum_fold(checksum_add(0, first, length)));
+}
+
 /* The plain sum of an IPv4 header without options, folded: 0xffff when its checksum is right. */
 static uint16_t ipv4_sum(const uint8_t *ip)
 {
@@ -87,12 +106,12 @@ static uint16_t ipv4_sum(const uint8_t *ip)
     return fold64((uint64_t)words[0] + words[1] + words[2] + words[3] + words[4]);
 }
 
-/* Addresses, protocol and length: what the UDP checksum covers beside the datagram. */
-static uint32_t pseudo_sum(const uint8_t *ip, uint8_t family, uint32_t udp_bytes)
+/* Addresses and protocol: what the UDP checksum covers beside datagram and length. */
+static uint32_t pseudo_sum(const uint8_t *ip, uint8_t family)
 {
     if (family == ADDRESS_IPV4)
-        return checksum_add(PROTOCOL_UDP + udp_bytes, ip + IPV4_SOURCE, 8);
-    return checksum_add(PROTOCOL_UDP + udp_bytes, ip + IPV6_SOURCE, 32);
+        return checksum_add(PROTOCOL_UDP, ip + IPV4_SOURCE, 8);
+    return checksum_add(PROTOCOL_UDP, ip + IPV6_SOURCE, 32);
 }
 
 static void ipv4_init(uint8_t *ip, const struct net_address *source, const struct net_address *target)
@@ -140,19 +159,21 @@ void frame_header_init(struct frame_header *header, const uint8_t source_mac[MAC
     uint8_t *udp = ip + (six ? IPV6_BYTES : IPV4_BYTES);
     store_be16(udp, source->udp_port);
     store_be16(udp + 2, target->udp_port);
+    header->sum = checksum_add(pseudo_sum(ip, header->family), udp, 4);
     header->ip_offset = (uint8_t)(ip - header->bytes);
     header->length = (uint8_t)(udp + UDP_BYTES - header->bytes);
 }
 
-/* Checksum of UDP header (its checksum field 0) and datagram, as it is to be sent: never 0. */
-static uint16_t udp_checksum(const uint8_t *ip, uint8_t family, const uint8_t *udp, uint32_t udp_bytes,
-                             const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes)
+/* Checksum of UDP header and datagram, as it is to be sent: never 0. The length counts twice: it stands in the header,
+ * and the checksum covers it besides. */
+static uint16_t udp_checksum(const struct frame_header *header, const struct frame_datagram *datagram,
+                             uint32_t udp_bytes)
 {
-    uint32_t sum = checksum_add(pseudo_sum(ip, family, udp_bytes), udp, UDP_BYTES);
-    sum = checksum_add(sum, head, head_bytes);
-    uint32_t rest = checksum_add(0, body, body_bytes);
+    uint32_t sum = checksum_add(header->sum + 2 * udp_bytes, datagram->head, datagram->head_bytes);
+    uint16_t rest =
+        datagram->body_sum != 0 ? datagram->body_sum : checksum_of(datagram->body, datagram->body_bytes);
     /* Behind an odd head the body's bytes have changed places within their words. */
-    sum += head_bytes % 2 != 0 ? __builtin_bswap16(fold64(rest)) : rest;
+    sum += datagram->head_bytes % 2 != 0 ? __builtin_bswap16(rest) : rest;
     uint16_t checksum = checksum_fold(sum);
     return checksum != 0 ? checksum : UINT16_MAX;
 }
@@ -167,10 +188,9 @@ static void template_copy(uint8_t *out, const struct frame_header *header)
 }
 
 size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
-                          const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
-                          bool checksum)
+                          const struct frame_datagram *datagram, bool checksum)
 {
-    uint32_t udp_bytes = (uint32_t)(UDP_BYTES + head_bytes + body_bytes);
+    uint32_t udp_bytes = UDP_BYTES + datagram->head_bytes + datagram->body_bytes;
     uint8_t *ip = out + header->ip_offset;
     uint8_t *udp = out + header->length - UDP_BYTES;
     CHECK(udp_bytes <= UINT16_MAX - IPV4_BYTES);
@@ -188,8 +208,7 @@ size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8
     }
     store_be16(udp + UDP_LENGTH, (uint16_t)udp_bytes);
     if (checksum)
-        store_be16(udp + UDP_CHECKSUM,
-                   udp_checksum(ip, header->family, udp, udp_bytes, head, head_bytes, body, body_bytes));
+        store_be16(udp + UDP_CHECKSUM, udp_checksum(header, datagram, udp_bytes));
     return header->length;
 }
 
@@ -202,13 +221,14 @@ static enum frame_error udp_parse(const uint8_t *udp, size_t ip_payload, bool ve
     view->target.udp_port = load_be16(udp + 2);
     view->payload = udp + UDP_BYTES;
     view->payload_bytes = (uint32_t)(ip_payload - UDP_BYTES);
-    if (!verify)
-        return FRAME_OK;
-    uint8_t family = view->source.family;
     if (load_be16(udp + UDP_CHECKSUM) == 0)
-        return family == ADDRESS_IPV4 ? FRAME_OK : FRAME_BAD_UDP;
-    uint32_t sum = pseudo_sum(view->ip, family, (uint32_t)ip_payload);
-    return checksum_fold(checksum_add(sum, udp, ip_payload)) == 0 ? FRAME_OK : FRAME_BAD_UDP;
+        return view->source.family == ADDRESS_IPV4 || !verify ? FRAME_OK : FRAME_BAD_UDP;
+    uint32_t sum = pseudo_sum(view->ip, view->source.family) + (uint32_t)ip_payload;
+    if (verify && checksum_fold(checksum_add(sum, udp, ip_payload)) != 0)
+        return FRAME_BAD_UDP;
+    /* All together are zero: the datagram's sum is that of what stands before it, the other way round. */
+    view->payload_sum = sum_known(checksum_fold(checksum_add(sum, udp, UDP_BYTES)));
+    return FRAME_OK;
 }
 
 static enum frame_error ipv4_parse(const uint8_t *ip, size_t length, bool verify, struct frame_view *view)

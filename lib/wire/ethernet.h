@@ -30,6 +30,7 @@ struct frame_header {
     uint8_t length;
     uint8_t ip_offset;
     uint8_t family; /* enum address_family */
+    uint32_t sum;   /* of what the UDP checksum covers and no packet changes: addresses, protocol, ports */
 };
 
 /* vlan 0: untagged; both addresses of one family. Time to live 64, IPv4 with "don't fragment". */
@@ -37,13 +38,19 @@ void frame_header_init(struct frame_header *header, const uint8_t source_mac[MAC
                        const uint8_t target_mac[MAC_BYTES], uint16_t vlan, const struct net_address *source,
                        const struct net_address *target);
 
-/* Writes the header for a datagram of `length` bytes to `out`: lengths, DSCP/ECN (the byte as in the IP
- * header), IPv4 header checksum. The UDP checksum covers head and body (together the datagram); with
- * `checksum` false it is left 0 on IPv4 (the device fills it in or nobody does); IPv6 always gets one, since
- * it may not be absent there. Writes and returns header->length bytes. */
+/* A datagram in two parts. */
+struct frame_datagram {
+    const uint8_t *head, *body;
+    uint32_t head_bytes, body_bytes;
+    uint16_t body_sum; /* checksum_of the body, which is then not read; 0: not known */
+};
+
+/* Writes the header for the datagram to `out`: lengths, DSCP/ECN (the byte as in the IP header), IPv4 header
+ * checksum. The UDP checksum covers head and body; with `checksum` false it is left 0 on IPv4 (the device fills it
+ * in or nobody does); IPv6 always gets one, since it may not be absent there. Writes and returns header->length
+ * bytes. */
 size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
-                          const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes,
-                          bool checksum);
+                          const struct frame_datagram *datagram, bool checksum);
 
 enum frame_error {
     FRAME_OK = 0,
@@ -61,14 +68,21 @@ struct frame_view {
     uint32_t payload_bytes;
     uint16_t vlan; /* 0: untagged */
     uint16_t ethertype;
+    uint16_t payload_sum; /* checksum_of the datagram, by a UDP checksum that is right; 0: not known */
     uint8_t traffic_class;
     const uint8_t *ip; /* start of the IP header, NULL when not IP */
 };
 
-/* `verify`: check the UDP checksum in software. Fills what was understood before an error. */
+/* `verify`: check the UDP checksum in software; else somebody has. Fills what was understood before an error. */
 enum frame_error frame_parse(const uint8_t *frame, size_t length, bool verify, struct frame_view *view);
 
 /* Ones' complement sum of RFC 1071 over a buffer, to be folded by checksum_fold; chainable over even-length
  * parts. */
 uint32_t checksum_add(uint32_t sum, const uint8_t *data, size_t length);
 uint16_t checksum_fold(uint32_t sum);
+
+/* Sums of parts of datagrams, so that what is passed on is not read again for each copy: ones' complement sums of
+ * 16-bit words in network order, where 0xffff stands for zero, and 0 for a sum that is not known. */
+uint16_t checksum_of(const uint8_t *data, size_t length);
+/* Of what follows the first `length` (an even number of) bytes of something whose sum is `whole`. Unknown stays so. */
+uint16_t checksum_without(uint16_t whole, const uint8_t *first, size_t length);

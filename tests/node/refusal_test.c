@@ -214,8 +214,8 @@ static void job_disk__queue_never_overflows(void **state)
     static const uint8_t symbol[1024];
     for (uint64_t block = 0; block < 1150; block++) {
         uint64_t completed;
-        assert_int_equal(object_put(job->object, block, 1, NULL, symbol, sizeof(symbol), &completed),
-                         PUT_STORED);
+        struct symbol_run run = {.symbol = block, .count = 1, .body_bytes = sizeof(symbol), .body = symbol};
+        assert_int_equal(object_put(job->object, &run, &completed), PUT_STORED);
         job->kind->on_block(node, job, completed);
     }
     world_run_until(&world, world.now_ns + NS_PER_S);

@@ -205,7 +205,7 @@ static void store_available__by_rule(void **state)
             store_hold(&fixture.store, slot);
         assert_int_equal(store_available(&fixture.store), SLOTS - 1 + cases[at].expected);
         if (cases[at].held)
-            store_release(&fixture.store, slot);
+            store_release(&fixture.store, slot, 1);
         if (!cases[at].written)
             object_write_done(object, 0, false, NULL);
         stop(NULL);

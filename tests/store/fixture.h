@@ -86,8 +86,11 @@ static inline enum put_result put_run(struct object *object, uint64_t symbol, ui
 {
     static uint8_t body[BLOCK_BYTES_TARGET];
     fill_run(&object->geometry, body, symbol, count);
-    uint32_t bytes = (uint32_t)geometry_run_length(&object->geometry, symbol, count);
-    return object_put(object, symbol, count, NULL, body, bytes, completed);
+    struct symbol_run run = {.symbol = symbol,
+                             .count = count,
+                             .body_bytes = (uint32_t)geometry_run_length(&object->geometry, symbol, count),
+                             .body = body};
+    return object_put(object, &run, completed);
 }
 
 /* Puts a whole block and takes it to VERIFIED without hashing. */
@@ -117,7 +120,7 @@ static inline bool send_next(struct object *object, uint32_t child, uint32_t cou
     if (!feed_peek(object, child, count_max, item))
         return false;
     feed_on_sent(object, child, item);
-    store_release(object->store, item->slot);
+    store_release(object->store, item->slot, 1);
     return true;
 }
 

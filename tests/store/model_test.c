@@ -208,7 +208,7 @@ static void do_flight(struct world *world)
         return;
     struct flight *flight = &world->flights[rng_below(world->rng, world->flight_count)];
     if (flight->held && chance(world, 60)) {
-        store_release(&world->fixture->store, flight->slot);
+        store_release(&world->fixture->store, flight->slot, 1);
         world->holds[flight->slot]--;
         flight->held = false;
     } else if (!flight->answered && chance(world, world->weight[flight->child])) {

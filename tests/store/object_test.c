@@ -44,7 +44,8 @@ static void object__empty_is_complete_at_once(void **state)
         assert_true(feed_done(object, 0) && feed_done(object, 1));
         assert_false(feed_peek(object, 0, 8, &item));
         assert_false(object_load_begin(object, 4, &block, &slot));
-        assert_int_equal(object_put(object, 0, 1, NULL, (const uint8_t *)"x", 1, &completed), PUT_OUTSIDE);
+        struct symbol_run run = {.symbol = 0, .count = 1, .body_bytes = 1, .body = (const uint8_t *)"x"};
+        assert_int_equal(object_put(object, &run, &completed), PUT_OUTSIDE);
         feed_on_have(object, 0, 0, UINT64_MAX);
         assert_true(feed_on_resend(object, 0, 0, UINT64_MAX));
         assert_true(feed_done(object, 0));
@@ -82,10 +83,13 @@ static void object_put__results(void **state)
     uint64_t completed;
     fixture_open(&fixture, 4, 10, 1);
     struct object *object = open_object(&fixture, geometry_of(size, SYMBOL, SYMBOLS), false, false, 0);
-    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++)
-        assert_int_equal(
-            object_put(object, cases[at].symbol, cases[at].count, NULL, body, cases[at].bytes, &completed),
-            cases[at].result);
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        struct symbol_run run = {.symbol = cases[at].symbol,
+                                 .count = cases[at].count,
+                                 .body_bytes = cases[at].bytes,
+                                 .body = body};
+        assert_int_equal(object_put(object, &run, &completed), cases[at].result);
+    }
     assert_int_equal(completed, 2);
     assert_int_equal(object->received_bytes, 5 * SYMBOL + 7);
     object_close(object);
@@ -106,13 +110,48 @@ static void object_put__keeps_what_is_there(void **state)
     struct object *object = open_object(&fixture, geometry_of(BLOCK, SYMBOL, SYMBOLS), false, false, 0);
     put_run(object, 10, 1, &completed);
     put_run(object, 12, 1, &completed);
-    assert_int_equal(object_put(object, 10, 3, tags, other, sizeof(other), &completed), PUT_STORED);
+    struct symbol_run run = {
+        .symbol = 10, .count = 3, .body_bytes = sizeof(other), .body = other, .tags = tags};
+    assert_int_equal(object_put(object, &run, &completed), PUT_STORED);
     const struct slot *slot = &fixture.store.slots[object->slot_of[0]];
     assert_true(run_is_right(&object->geometry, slot_symbol(slot, &object->geometry, 10), 10, 1));
     assert_memory_equal(slot_symbol(slot, &object->geometry, 11), other, SYMBOL);
     assert_true(run_is_right(&object->geometry, slot_symbol(slot, &object->geometry, 12), 12, 1));
     assert_int_equal(slot_tags(slot, &object->geometry, 10)[0], 0);
     assert_int_equal(slot_tags(slot, &object->geometry, 11)[0], 0x55);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
+/* Checksums are of single symbols, and of the block that lies in the slot now. */
+static void object_put__keeps_checksums(void **state)
+{
+    (void)state;
+    static uint8_t body[2 * SYMBOL];
+    struct fixture fixture;
+    uint64_t completed;
+    fixture_open(&fixture, 4, 10, 1);
+    struct object *object = open_object(&fixture, geometry_of(2 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+    const struct geometry *geometry = &object->geometry;
+    struct symbol_run one = {
+        .symbol = 10, .count = 1, .body_bytes = SYMBOL, .body = body, .body_sum = 0x1234};
+    struct symbol_run two = {
+        .symbol = 20, .count = 2, .body_bytes = 2 * SYMBOL, .body = body, .body_sum = 0x4321};
+    assert_int_equal(object_put(object, &one, &completed), PUT_STORED);
+    assert_int_equal(object_put(object, &two, &completed), PUT_STORED);
+    one.body_sum = 0x5555;
+    assert_int_equal(object_put(object, &one, &completed), PUT_DUPLICATE);
+    const struct slot *slot = &fixture.store.slots[object->slot_of[0]];
+    assert_int_equal(slot_sum(&fixture.store, slot, geometry, 10, 1), 0x1234);
+    assert_int_equal(slot_sum(&fixture.store, slot, geometry, 10, 2), 0);
+    assert_int_equal(slot_sum(&fixture.store, slot, geometry, 20, 1), 0);
+    object_close(object);
+    object = open_object(&fixture, geometry_of(2 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+    one.symbol = 11;
+    assert_int_equal(object_put(object, &one, &completed), PUT_STORED);
+    slot = &fixture.store.slots[object->slot_of[0]];
+    assert_int_equal(slot_sum(&fixture.store, slot, geometry, 10, 1), 0);
+    assert_int_equal(slot_sum(&fixture.store, slot, geometry, 11, 1), 0x5555);
     object_close(object);
     fixture_close(&fixture);
 }
@@ -213,7 +252,7 @@ static void object_write_done__bad_block_waits_for_its_holds(void **state)
     assert_int_equal(put_run(object, 0, SYMBOLS, &completed), PUT_STORED);
     assert_int_not_equal(object->slot_of[0], item.slot);
     feed_on_lost(object, 0, item.symbol, item.count); /* of the bad copy: means nothing any more */
-    store_release(&fixture.store, item.slot);
+    store_release(&fixture.store, item.slot, 1);
     assert_int_equal(object->slots_in_use, 1);
     assert_true(feed_peek(object, 0, SYMBOLS, &item));
     assert_int_equal(item.count, SYMBOLS);
@@ -313,6 +352,7 @@ int main(void)
         cmocka_unit_test(object__empty_is_complete_at_once),
         cmocka_unit_test(object_put__results),
         cmocka_unit_test(object_put__keeps_what_is_there),
+        cmocka_unit_test(object_put__keeps_checksums),
         cmocka_unit_test(object_put__no_slot_changes_nothing),
         cmocka_unit_test(object_hashes__in_any_order),
         cmocka_unit_test(object_write_done__bad_block_waits_for_its_holds),

@@ -91,7 +91,7 @@ static void window__slides_over_its_places(void **state)
         while (feed_peek(world.object, 0, BLOCK_SYMBOLS, &item) && sent < (block + 1) * BLOCK_SYMBOLS) {
             assert_int_equal(stream_number(&world.stream, item.symbol), sent);
             feed_on_sent(world.object, 0, &item);
-            store_release(world.object->store, item.slot);
+            store_release(world.object->store, item.slot, 1);
             assert_false(advance(&world));
             feed_on_acked(world.object, 0, item.symbol, item.count);
             sent += item.count;
@@ -293,7 +293,7 @@ static uint64_t serve_own(struct world *world, uint32_t child, const struct stri
         assert_true(schedule->count == 1 || stripe % 2 == child);
         assert_int_equal(world->object->store->slots[item.slot].stripe, stripe);
         feed_on_sent(world->object, child, &item);
-        store_release(world->object->store, item.slot);
+        store_release(world->object->store, item.slot, 1);
         feed_on_acked(world->object, child, item.symbol, item.count);
         count += item.count;
     }
@@ -388,7 +388,7 @@ static void stripes__left_out_later(void **state)
         stream_leave_out(&world.stream, 2);
         assert_int_equal(world.object->slot_of[1], SLOT_NONE);
         if (held)
-            store_release(world.object->store, slot);
+            store_release(world.object->store, slot, 1);
         stream_leave_out(&world.stream, 1); /* the last one stays */
         assert_int_equal(world.object->state[0], BLOCK_FILLING);
         for (uint64_t block = 0; block < 40; block += 2) {

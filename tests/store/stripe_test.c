@@ -241,7 +241,7 @@ static void feed_peek_past__passes_over_held_stripes(void **state)
     for (uint32_t symbol = 0; symbol < 2; symbol++) {
         assert_true(feed_peek(object, 0, 1, &item));
         feed_on_sent(object, 0, &item);
-        store_release(&fixture.store, item.slot);
+        store_release(&fixture.store, item.slot, 1);
         feed_on_lost(object, 0, symbol, 1);
         assert_true(feed_peek_past(object, 0, 1, 8, &item));
         assert_int_equal(item.symbol, SYMBOLS);
@@ -249,7 +249,7 @@ static void feed_peek_past__passes_over_held_stripes(void **state)
         assert_true(feed_peek_past(object, 0, 2, 1, &item));
         assert_true(item.repair && item.begun);
         feed_on_sent(object, 0, &item);
-        store_release(&fixture.store, item.slot);
+        store_release(&fixture.store, item.slot, 1);
     }
     feed_on_lost(object, 0, 1, 1);
     feed_on_acked(object, 0, 0, 1);

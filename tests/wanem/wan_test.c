@@ -416,8 +416,8 @@ static void ecn_write__keeps_the_frame_valid(void **state)
                 struct frame_view view;
                 uint8_t frame[FRAME_HEADER_MAX + 32];
                 frame_header_init(&header, mac, mac, 0, &address, &address);
-                size_t length =
-                    frame_header_write(frame, &header, (uint8_t)traffic_class, mac, MAC_BYTES, NULL, 0, true);
+                struct frame_datagram datagram = {.head = mac, .head_bytes = MAC_BYTES};
+                size_t length = frame_header_write(frame, &header, (uint8_t)traffic_class, &datagram, true);
                 memcpy(frame + length, mac, MAC_BYTES);
                 length += MAC_BYTES;
                 uint8_t *ip = frame + ETHERNET_HEADER_BYTES;

@@ -182,8 +182,13 @@ static void reframe(const uint8_t *frame, const struct frame_view *view)
     struct frame_header header;
     frame_header_init(&header, frame + MAC_BYTES, frame, view->vlan, &view->source, &view->target);
     size_t head = view->payload_bytes / 3;
-    size_t start = frame_header_write(out, &header, view->traffic_class, view->payload, head,
-                                      view->payload + head, view->payload_bytes - head, true);
+    struct frame_datagram datagram = {.head = view->payload,
+                                      .body = view->payload + head,
+                                      .head_bytes = (uint32_t)head,
+                                      .body_bytes = view->payload_bytes - (uint32_t)head};
+    if (head % 2 == 0)
+        datagram.body_sum = checksum_without(view->payload_sum, view->payload, head);
+    size_t start = frame_header_write(out, &header, view->traffic_class, &datagram, true);
     CHECK(start <= FRAME_HEADER_MAX);
     memcpy(out + start, view->payload, view->payload_bytes);
     struct frame_view again;

@@ -2,6 +2,7 @@
 
 #include "node/job/object_kind.h"
 #include "wire/data.h"
+#include "wire/ethernet.h"
 
 /* Whether this node takes data of the job at all; the source of one takes none of it. */
 static bool takes_data(const struct job *job)
@@ -57,12 +58,18 @@ static void on_stored(struct node *node, struct flow *flow, struct job *job, uin
 
 /* True when the packet number is to be acked: stored, known already, or of no use to anybody. */
 static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
-                          const struct wire_data_view *view)
+                          const struct rx_packet *packet, const struct wire_data_view *view)
 {
-    uint64_t symbol = wire_content_symbol(view->fixed.content);
-    uint32_t count = wire_content_count(view->fixed.content);
     uint64_t completed = UINT64_MAX;
-    switch (kind_place(job, count, &symbol)) {
+    struct symbol_run run = {
+        .symbol = wire_content_symbol(view->fixed.content),
+        .count = wire_content_count(view->fixed.content),
+        .body_bytes = view->body_bytes,
+        .body = view->body,
+        .tags = view->tags,
+        .body_sum = checksum_without(packet->data_sum, packet->data, (size_t)(view->body - packet->data)),
+    };
+    switch (kind_place(job, run.count, &run.symbol)) {
     case PLACE_INSIDE:
         break;
     case PLACE_KNOWN:
@@ -72,11 +79,9 @@ static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
         node->counters.drop_data_memory++;
         return false;
     }
-    enum put_result result =
-        object_put(job->object, symbol, count, view->tags, view->body, view->body_bytes, &completed);
-    switch (result) {
+    switch (object_put(job->object, &run, &completed)) {
     case PUT_STORED:
-        on_stored(node, flow, job, count, completed);
+        on_stored(node, flow, job, run.count, completed);
         return true;
     case PUT_DUPLICATE:
         node->counters.symbols_repeated++;
@@ -111,7 +116,7 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
         node->counters.drop_data_duplicate++;
     } else {
         struct job *job = admit(node, peer, &view.fixed);
-        if (job != NULL && !store_symbols(node, flow_of(node, peer), job, &view))
+        if (job != NULL && !store_symbols(node, flow_of(node, peer), job, packet, &view))
             return false;
     }
     uint32_t wire_bytes = packet->length + peer->frame_overhead;

@@ -48,6 +48,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
                                                     slot_tags(slot, &job->geometry, item->symbol));
     packet->body = slot_symbol(slot, &job->geometry, item->symbol);
     packet->body_bytes = (uint16_t)body_bytes;
+    packet->body_sum = slot_sum(&node->store, slot, &job->geometry, item->symbol, item->count);
     pacer_on_sent(&node->ports[peer->port].pacer, wire_bytes, depart_ns);
     digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
     node->counters.tx_data++;
@@ -188,13 +189,17 @@ static struct peer *choose_edge(struct node *node, uint16_t port, uint64_t due_n
     const struct node_port *from = &node->ports[port];
     struct peer *best = NULL;
     uint64_t best_tag = UINT64_MAX, best_ns = horizon_ns;
-    for (uint16_t step = 0; step < node->peer_count; step++) {
-        uint16_t index = (uint16_t)(from->turn + step);
-        if (index >= node->peer_count)
-            index = (uint16_t)(index - node->peer_count);
+    uint64_t before = (1ULL << from->turn) - 1; /* those that are asked last */
+    uint64_t later = from->edges_mask & before, mask = from->edges_mask & ~before;
+    for (; (mask | later) != 0; mask &= mask - 1) {
+        if (mask == 0) {
+            mask = later;
+            later = 0;
+        }
+        uint32_t index = (uint32_t)__builtin_ctzll(mask);
         struct peer *peer = &node->peers[index];
         const struct flow *flow = &node->flows[index];
-        if (peer->jobs_out == 0 || peer->port != port || peer->state != PEER_UP || flow->ready_ns > best_ns)
+        if (peer->state != PEER_UP || flow->ready_ns > best_ns)
             continue;
         bool due = flow->ready_ns <= due_ns;
         uint64_t tag = due ? fair_tag(&from->share, &flow->port_share) : UINT64_MAX;
@@ -227,13 +232,16 @@ bool depart_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct t
 uint64_t depart_next_ns(const struct node *node)
 {
     uint64_t next_ns = TIME_NEVER;
-    for (uint16_t index = 0; index < node->peer_count; index++) {
-        const struct peer *peer = &node->peers[index];
-        const struct flow *flow = &node->flows[index];
-        if (peer->jobs_out == 0 || flow->ready_ns == TIME_NEVER || peer->state != PEER_UP)
-            continue;
-        uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&node->ports[peer->port].pacer));
-        next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
+    for (uint16_t number = 0; number < node->config.port_count; number++) {
+        const struct node_port *port = &node->ports[number];
+        for (uint64_t mask = port->edges_mask; mask != 0; mask &= mask - 1) {
+            uint32_t index = (uint32_t)__builtin_ctzll(mask);
+            const struct flow *flow = &node->flows[index];
+            if (flow->ready_ns == TIME_NEVER || node->peers[index].state != PEER_UP)
+                continue;
+            uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&port->pacer));
+            next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
+        }
     }
     return next_ns;
 }

@@ -45,6 +45,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
         /* At least one, as planned: a later measurement may have lost its large probes. */
         child->symbols_per_packet = MAX(trees_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
+        node->ports[peer->port].edges_mask |= 1ULL << peer->index;
         cap_start(node, job, child, now_ns);
         child->acked_ns = core_lived_ns(node);
         uint64_t cap_bps = cap_edge_bps(node, child->peer);
@@ -61,10 +62,12 @@ static void stop_edge(struct node *node, struct job *job, uint16_t index)
     if ((peer->jobs_out & 1u << job->slot) == 0)
         return;
     peer->jobs_out &= (uint16_t) ~(1u << job->slot);
-    if (peer->jobs_out == 0)
+    if (peer->jobs_out == 0) {
+        node->ports[peer->port].edges_mask &= ~(1ULL << peer->index);
         causes_set(&flow_of(node, peer)->causes, EDGE_LIMIT_none, node->now_ns);
-    else
+    } else {
         sender_set_cap(&peer->sender, cap_edge_bps(node, peer->index));
+    }
 }
 
 static void stop_child(struct node *node, struct job *job, uint16_t index)

@@ -99,7 +99,7 @@ void feedback_on_report(struct node *node, const struct tx_report *report, uint6
     if (report->status == TX_REFUSED)
         on_refused(node, &node->peers[report->cookie >> 32 & 0xff], report->cookie, now_ns);
     if (report->released)
-        store_release(&node->store, (uint32_t)(report->cookie >> 40));
+        store_release(&node->store, (uint32_t)(report->cookie >> 40), report->released);
 }
 
 void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns)

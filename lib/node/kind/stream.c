@@ -183,7 +183,7 @@ static bool on_disk(struct node *node, struct job *job, const struct disk_reply 
     if (reply->op == DISK_FEED || reply->op == DISK_DRAIN) {
         CHECK(stream->busy);
         stream->busy = false;
-        store_release(&node->store, stream->slot);
+        store_release(&node->store, stream->slot, 1);
     }
     if (phase_ends(job->phase))
         return true;

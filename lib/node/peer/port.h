@@ -13,6 +13,7 @@ struct node_port {
     uint64_t rate_bytes, rate_ns; /* that count, and when it was looked at last */
     uint64_t in_rate_bps;         /* between the last two looks */
     uint64_t control_mask;        /* bit per peer with something to say now */
+    uint64_t edges_mask;          /* bit per peer that is a child of some job; written by the flow */
     uint16_t turn;                /* the edge that is asked first */
 };
 
