@@ -202,15 +202,18 @@ static void sender__pauses_of_a_job_earn_no_repeats(void **state)
     for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
         struct sender *sender = &fixture.sender;
         open_kept(RATE_BPS, 80 * MS, 2048);
-        for (uint64_t number = 0; number < 1000; number++)
-            sender_on_sent(sender, 1000 * number, 0, PACKET_BYTES, false, 0);
+        uint64_t sent_ns = 0;
+        for (uint64_t number = 0; number < 1000; number++) {
+            sent_ns = pacer_next_ns(&sender->pacer);
+            sender_on_sent(sender, 1000 * number, 0, PACKET_BYTES, false, sent_ns);
+        }
         assert_int_equal(sender->repeat_budget.left, SENDER_REPEATS_SMALL * REPEAT_PACKET);
         sender->repeat_budget.left = 0; /* spent */
         struct told told = {.largest = 999, .runs = {1000}};
-        assert_true(ack(&told, cases[index].pause_ms * MS));
+        uint64_t again_ns = MAX(sent_ns + cases[index].pause_ms * MS, pacer_next_ns(&sender->pacer));
+        assert_true(ack(&told, again_ns));
         sender->rtt.smoothed_ns = 80 * MS;
-        sender_on_sent(sender, 1000000 + cases[index].tag, cases[index].tag, PACKET_BYTES, false,
-                       cases[index].pause_ms * MS);
+        sender_on_sent(sender, 1000000 + cases[index].tag, cases[index].tag, PACKET_BYTES, false, again_ns);
         assert_int_equal(sender->repeat_budget.left, cases[index].anew ? REPEAT_SHARE_FAST : 0);
     }
 }

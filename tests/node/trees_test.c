@@ -313,13 +313,15 @@ static void job_trees__old_plan_is_gone(void **state)
 static void job_trees__fewer_where_memory_is_short(void **state)
 {
     (void)state;
-    static const struct world_forest five = {5,
-                                             {{1, 2, {{0, 1}, {1, 2}}},
-                                              {1, 2, {{0, 2}, {2, 1}}},
-                                              {1, 2, {{0, 1}, {1, 2}}},
-                                              {1, 2, {{0, 2}, {2, 1}}},
-                                              {1, 2, {{0, 1}, {0, 2}}}}};
-    begin(&five, 3, 12000000, 1);
+    static const struct world_forest seven = {7,
+                                              {{1, 2, {{0, 1}, {1, 2}}},
+                                               {1, 2, {{0, 2}, {2, 1}}},
+                                               {1, 2, {{0, 1}, {1, 2}}},
+                                               {1, 2, {{0, 2}, {2, 1}}},
+                                               {1, 2, {{0, 1}, {1, 2}}},
+                                               {1, 2, {{0, 2}, {2, 1}}},
+                                               {1, 2, {{0, 1}, {0, 2}}}}};
+    begin(&seven, 3, 12000000, 1);
     world.nodes[2].config.buffer_bytes = 8 * (1100ULL << 10);
     run();
     run_until_over(0, "j", 60 * NS_PER_S);
