@@ -25,13 +25,16 @@ struct options {
     const char *option; /* behind it, "--no-wait"; NULL: none */
 };
 
+#define USAGE "usage: sluicectl [-s SOCKET] [--json] COMMAND"
+
 static void print_usage(FILE *stream)
 {
     static char commands[HELP_BYTES];
     command_help(COMMAND_AT_SLUICECTL, commands, sizeof(commands));
     fprintf(
         stream,
-        "usage: sluicectl [-s SOCKET] [--json] COMMAND\n\n%s\n"
+        USAGE
+        "\n\n%s\n"
         "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
         "only\n"
         "starts it. show plan --why explains the plan of the newest job, --dot and --svg draw it; so does "
@@ -44,10 +47,11 @@ static void print_usage(FILE *stream)
         commands);
 }
 
+/* What is wrong stays in sight: all commands are told to who asks. */
 static int usage_error(const char *what, const char *word)
 {
-    fprintf(stderr, "sluicectl: %s%s%s\n\n", what, word != NULL ? ": " : "", word != NULL ? word : "");
-    print_usage(stderr);
+    fprintf(stderr, "sluicectl: %s%s%s\n" USAGE "; sluicectl help lists the commands\n", what,
+            word != NULL ? ": " : "", word != NULL ? word : "");
     return EXIT_USAGE;
 }
 

@@ -142,7 +142,9 @@ class Sluicectl(unittest.TestCase):
                       ["show", "peers", "--dot"], ["show", "plan", "--red"], ["job"], ["job", "run"],
                       ["job", "run", self.file, "--later"], ["job", "cancel"], ["job", "cancel", "a", "b"],
                       ["job", "stop", "a"], ["--frob"]):
-            self.assertIn("usage:", self.expect(2, *words).stderr)
+            told = self.expect(2, *words).stderr
+            self.assertIn("usage:", told)
+            self.assertTrue(words == ["--frob"] or len(told.splitlines()) == 2, told)
 
     def test_help(self):
         self.assertIn("usage:", self.expect(0, "help").stdout)
