@@ -1,4 +1,5 @@
-/* Rows change by two or four edges at a time: the rate is that of the fullest among those and the fullest of the others. */
+/* Rows change by two or four edges at a time: the rate is that of the fullest among those
+ * and the fullest of the others. */
 #include "planner/exchange.h"
 
 #include <string.h>

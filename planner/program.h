@@ -18,5 +18,6 @@ enum program_end serve_ring(const char *path, struct arena *arena, const volatil
 
 enum plan_form { PLAN_FORM_TEXT = 0, PLAN_FORM_JSON, PLAN_FORM_DOT, PLAN_FORM_SVG };
 
-/* Plans once from a net file and prints the plan; or with `edge`, "FROM,TO", why it uses that edge or does not. */
+/* Plans once from a net file and prints the plan; or with `edge`, "FROM,TO", why
+ * it uses that edge or does not. */
 enum program_end plan_offline(const char *path, enum plan_form form, const char *edge, struct arena *arena);

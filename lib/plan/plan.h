@@ -221,8 +221,8 @@ int plan_parent(const struct plan_tree *tree, uint16_t node);
 uint16_t plan_children(const struct plan_tree *tree, uint16_t node, uint16_t *children);
 
 #define PLAN_EDGE_TEXT_BYTES 320
-/* "too narrow: path from london to canada allows 3.00 Mbit/s" and the like, of two different nodes. False: nothing
- * is known of the edge, or the buffer is too small. */
+/* "too narrow: path from london to canada allows 3.00 Mbit/s" and the like, of two different nodes. False:
+ * nothing is known of the edge, or the buffer is too small. */
 bool plan_edge_text(const struct plan *plan, const struct plan_request *request, struct plan_edge edge,
                     char *text, size_t room);
 

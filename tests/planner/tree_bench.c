@@ -4,9 +4,9 @@
  *   tree_bench noise [NETS [COUNT]]   NETS in all (100), planned from rows that were measured 10 % wrong
  *
  * A line per kind: rate after rounding to the schedule over the bound, median and worst, for one tree, at
- * most 4, at most 8; and the milliseconds of processor that planning with 4 and with 8 took, median and worst. With noise
- * the rate is what the plan, made with the planner's own eps, brings the slowest receiver on the true rows (fluid.h), and the
- * bound that of the true rows where all receivers get the same. */
+ * most 4, at most 8; and the milliseconds of processor that planning with 4 and with 8 took, median and
+ * worst. With noise the rate is what the plan, made with the planner's own eps, brings the slowest receiver
+ * on the true rows (fluid.h), and the bound that of the true rows where all receivers get the same. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
