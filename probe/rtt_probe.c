@@ -206,6 +206,12 @@ uint64_t rtt_probe_next_ns(const struct rtt_probe *probe)
     return MIN(send_ns, probe->end_ns);
 }
 
+bool rtt_probe_narrow(const struct rtt_probe *probe)
+{
+    uint32_t bare_bytes = (uint32_t)WIRE_PROBE_BYTES + probe->ip_overhead;
+    return probe->candidate_count > 0 && rtt_probe_path_mtu(probe) == bare_bytes;
+}
+
 bool rtt_probe_finished(const struct rtt_probe *probe, uint64_t now_ns)
 {
     return probe->active && now_ns >= probe->end_ns;

@@ -70,5 +70,8 @@ void rtt_probe_on_standstill(struct rtt_probe *probe, uint64_t gap_ns);
 /* IP bytes that the path carries, as far as this measurement tells; 0: too much was lost to say. */
 uint32_t rtt_probe_path_mtu(const struct rtt_probe *probe);
 uint64_t rtt_probe_next_ns(const struct rtt_probe *probe); /* next send or end, TIME_NEVER when inactive */
+/* Of a finished one: the peer answers, and of all that was padded nothing has come back: the path is narrower than what
+ * was tried, or was full for that moment. Worth another look. */
+bool rtt_probe_narrow(const struct rtt_probe *probe);
 /* True from when all were answered or the wait is over; the results then stand in the struct. */
 bool rtt_probe_finished(const struct rtt_probe *probe, uint64_t now_ns);

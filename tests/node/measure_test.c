@@ -110,6 +110,31 @@ static void measure_ask__waits_not_for_what_others_begin(void **state)
     }
 }
 
+/* When the nodes start, the path has no room for large packets; after a moment, or after a while, it has. Jobs that come
+ * then are not told that it is too narrow; where it stays so, they are. */
+static void measure_mtu__is_not_taken_from_a_full_path(void **state)
+{
+    (void)state;
+    static const uint64_t narrow_ns[] = {700 * NS_PER_MS, 4 * NS_PER_S, TIME_NEVER};
+    for (size_t row = 0; row < sizeof(narrow_ns) / sizeof(narrow_ns[0]); row++) {
+        world_init(&world, 2, 1);
+        start_all();
+        world.path_mtu = 600;
+        world_run_until(&world, MIN(narrow_ns[row], 5 * NS_PER_S));
+        if (narrow_ns[row] != TIME_NEVER)
+            world.path_mtu = 0;
+        world_run_until(&world, 5 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        run_until_over(0, "j", 60 * NS_PER_S);
+        if (narrow_ns[row] == TIME_NEVER)
+            assert_text(0, "j", "a path of the tree is too narrow: MTU 92");
+        else
+            assert_state(0, "j", JOB_DONE);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +142,7 @@ int main(void)
         cmocka_unit_test(measure_ask__is_forgotten_with_the_session),
         cmocka_unit_test(measure_ask__starts_what_is_wanted),
         cmocka_unit_test(measure_ask__waits_not_for_what_others_begin),
+        cmocka_unit_test(measure_mtu__is_not_taken_from_a_full_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

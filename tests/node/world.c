@@ -126,7 +126,8 @@ static void carry(struct world *world, uint16_t from, const struct tx_packet *pa
     CHECK(ip_bytes <= world->nodes[from].config.ports[0].mtu);
     uint64_t at_ns = through_link(world, from, to, length,
                                   MAX(packet->depart_ns - world->nodes[from].clock_ahead_ns, world->now_ns));
-    bool cut = at_ns < world->down_until_ns[from][to] || ip_bytes > world->nodes[to].config.ports[0].mtu;
+    bool cut = at_ns < world->down_until_ns[from][to] || ip_bytes > world->nodes[to].config.ports[0].mtu ||
+               (world->path_mtu != 0 && ip_bytes > world->path_mtu);
     if (at_ns == 0 || cut || rng_chance_ppb(&world->rng, world->loss_ppb)) {
         world->packets_lost++;
         return;

@@ -77,6 +77,7 @@ struct world {
     uint64_t delay_ns;
     uint64_t loss_ppb;
     uint64_t duplicate_ppb;
+    uint32_t path_mtu;          /* larger packets are lost; 0: none are */
     uint64_t late_ppb, late_ns; /* this share of the packets comes so much later */
     uint64_t down_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX]; /* from, to */
     uint64_t rate_bps[WORLD_NODES_MAX][WORLD_NODES_MAX];      /* 0: as fast as the port; 50 ms of queue */

@@ -6,6 +6,7 @@
 #include "node/peer/post.h"
 
 #define FIRST_MEASURE_NS (200 * NS_PER_MS)
+#define MTU_TRIES_MAX    3 /* measurements in a row without a padded answer, until that is believed */
 
 /* In peer->probe_ns: a peer's very first measurement, for which everybody waits. */
 #define PROBE_FIRST       1
@@ -38,11 +39,25 @@ void measure_on_reply(struct node *node, struct peer *peer)
     digest_add(&node->digest, peer->rtt_min_ns);
 }
 
+/* A path that was full or dark for that moment would else count as too narrow for any job from then on. Whoever waits
+ * for the measurement waits for this one too. */
+static bool try_again(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    uint64_t begun_ns = peer->probe_ns;
+    if (!rtt_probe_narrow(&peer->probe) || peer->probe_tries == MTU_TRIES_MAX - 1)
+        return false;
+    start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+    peer->probe_ns = begun_ns;
+    peer->probe_tries++;
+    return true;
+}
+
 static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->probe.active = false;
-    if (peer->probe.min_ns == 0)
+    if (peer->probe.min_ns == 0 || try_again(node, peer, now_ns))
         return;
+    peer->probe_tries = 0;
     rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
     rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
     if (rtt_probe_path_mtu(&peer->probe) != 0)
@@ -61,7 +76,8 @@ void measure_tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 
 static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
 {
-    return age_ns > 0 && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
+    return age_ns > 0 && !rtt_probe_narrow(&peer->probe) &&
+           rtt_watch_fresh(&peer->watch, age_ns, now_ns);
 }
 
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)

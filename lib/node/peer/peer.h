@@ -57,7 +57,8 @@ struct peer {
     uint32_t path_mtu;   /* as measured; the port's MTU before */
     uint64_t rtt_min_ns; /* of recent samples; 0: none yet */
     struct rtt_probe probe;
-    uint64_t probe_ns; /* when it was started; 0: never; the very first: see measure.c */
+    uint64_t probe_ns;   /* when it was started; 0: never; the very first: see measure.c */
+    uint8_t probe_tries; /* measurements that this one repeats */
     struct rtt_watch watch;
     struct wire_probe replies[PROBE_REPLIES_MAX]; /* probes to be answered */
     uint32_t reply_count;
