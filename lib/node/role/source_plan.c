@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "node/flow/edges.h"
 #include "node/job/object_kind.h"
@@ -114,6 +115,9 @@ static void plan_fewer_trees(struct node *node, struct job *job, struct site *si
         return;
     }
     job->source->trees_most = (uint8_t)(trees / 2);
+    size_t length = strlen(job->note);
+    snprintf(job->note + length, sizeof(job->note) - length, "%s%s: %s", length > 0 ? "; " : "", site->name,
+             text);
     plan_again(node, job, now_ns);
 }
 
