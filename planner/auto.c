@@ -9,14 +9,23 @@ size_t auto_bytes(const struct plan_request *request)
     return request_net_bytes(request) + choose_bytes(&net);
 }
 
+/* What is wanted, and so much more that what is within eps of it is enough. */
+static double useful_bps(const struct plan_request *request, double payload_per_wire)
+{
+    double cap_bps = NET_NO_LIMIT;
+    if (request->rate_cap_bps != 0)
+        cap_bps = (double)request->rate_cap_bps;
+    if (request->wanted_bps != 0 && (double)request->wanted_bps * (1 + 2 * AUTO_EPS) < cap_bps)
+        cap_bps = (double)request->wanted_bps * (1 + 2 * AUTO_EPS);
+    return cap_bps < NET_NO_LIMIT ? cap_bps / payload_per_wire : cap_bps;
+}
+
 struct choose_options auto_options(const struct request_net *from)
 {
     const struct plan_request *request = from->request;
     struct judge_object object = {.size_bytes = request->size_bytes,
                                   .payload_per_wire = SOLVE_PAYLOAD,
-                                  .rate_cap_bps = request->rate_cap_bps == 0
-                                                      ? NET_NO_LIMIT
-                                                      : (double)request->rate_cap_bps / SOLVE_PAYLOAD};
+                                  .rate_cap_bps = useful_bps(request, SOLVE_PAYLOAD)};
     uint16_t trees_max = request->trees_max == 0 ? AUTO_TREES_MAX : request->trees_max;
     return (struct choose_options){.pool = {.object = object,
                                             .eps = AUTO_EPS,
@@ -24,6 +33,17 @@ struct choose_options auto_options(const struct request_net *from)
                                             .trees_max = trees_max,
                                             .modes = from->modes},
                                    .pack = true};
+}
+
+/* The trees were chosen for what is wanted; they may carry all they can: repairs, and what is wanted later. */
+static void lift(const struct request_net *from, struct arena *arena, struct choice *choice)
+{
+    struct judge_object object = auto_options(from).pool.object;
+    const struct plan_request *request = from->request;
+    struct task task = {&from->net, choice->member, choice->pace_bps};
+    object.rate_cap_bps =
+        request->rate_cap_bps == 0 ? NET_NO_LIMIT : (double)request->rate_cap_bps / object.payload_per_wire;
+    choice->judgement = judge(&task, &choice->forest, &object, arena);
 }
 
 bool auto_plan(const struct plan_request *request, struct arena *arena, struct plan *plan, struct err *err)
@@ -34,6 +54,8 @@ bool auto_plan(const struct plan_request *request, struct arena *arena, struct p
     request_net(request, arena, &from);
     struct choose_options options = auto_options(&from);
     bool found = choose(&from.net, &options, arena, &choice, err);
+    if (found && request->wanted_bps != 0)
+        lift(&from, arena, &choice);
     if (found)
         request_plan(&from, &choice, plan);
     arena->used = mark;

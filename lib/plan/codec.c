@@ -196,6 +196,7 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
     record_put_u64(&writer, request->ties_seed);
     record_put_u64(&writer, request->size_bytes);
     record_put_u64(&writer, request->rate_cap_bps);
+    record_put_u64(&writer, request->wanted_bps);
     for (uint16_t node = 0; node < request->node_count; node++)
         put_node(&writer, &request->nodes[node]);
     put_paths(&writer, request);
@@ -238,6 +239,7 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
     request->ties_seed = record_get_u64(&reader);
     request->size_bytes = record_get_u64(&reader);
     request->rate_cap_bps = record_get_u64(&reader);
+    request->wanted_bps = record_get_u64(&reader);
     if (ties_random > 1)
         return err_set(err, "ties at random: 0 or 1, not %u", ties_random);
     if (!counts_decoded(request->node_count, request->source, err))

@@ -48,6 +48,7 @@ static struct plan_request varied_request(uint16_t count)
     request.nodes[count - 1].window_bytes = UINT64_C(1) << 40;
     request.size_bytes = UINT64_C(0x123456789abcdef0);
     request.rate_cap_bps = 42;
+    request.wanted_bps = 43;
     request.source = count - 1;
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
@@ -191,8 +192,8 @@ static void plan_codec__refuses_bad_counts(void **state)
         {8, 0, true},
         {8, 65, true},
         {10, 4, true},
-        {42 + 31, 'x', true},
-        {42 + 64, 4, true},
+        {50 + 31, 'x', true},
+        {50 + 64, 4, true},
         {17, 2, true},
         {8, 0, false},
         {8, 65, false},

@@ -153,6 +153,33 @@ static void auto__weights_and_cap(void **state)
     assert_in_range(plan.rate_bps, 999998, 1000000);
 }
 
+/* A stream that says how fast it comes has one tree where that is enough (the source alone feeds each of three 333), which
+ * may carry all it can. */
+static void auto__what_is_wanted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t wanted_bps;
+        uint16_t trees_min, trees_max;
+    } cases[] = {{0, 2, AUTO_TREES_MAX},
+                 {100000000, 1, 1},
+                 {290000000, 1, 1},
+                 {310000000, 2, AUTO_TREES_MAX},
+                 {550000000, 2, AUTO_TREES_MAX}};
+    struct plan_request request = example_request(4);
+    request.trees_max = 0;
+    request.size_bytes = 0;
+    for (uint16_t node = 1; node < 4; node++)
+        request.nodes[node].up_bps = 300000000;
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        request.wanted_bps = cases[index].wanted_bps;
+        struct plan plan = planned(&request);
+        assert_in_range(plan.tree_count, cases[index].trees_min, cases[index].trees_max);
+        assert_true(plan.rate_bps >= cases[index].wanted_bps);
+        assert_true(plan.rate_bps > 270000000);
+    }
+}
+
 static void auto__unmeasured_pairs_are_closed(void **state)
 {
     (void)state;
@@ -572,6 +599,7 @@ int main(void)
         cmocka_unit_test(auto__no_later_than_jobs_of_today),
         cmocka_unit_test(auto__largest_request),
         cmocka_unit_test(auto__weights_and_cap),
+        cmocka_unit_test(auto__what_is_wanted),
         cmocka_unit_test(auto__unmeasured_pairs_are_closed),
         cmocka_unit_test(auto__paths_and_shared_links),
         cmocka_unit_test(auto__hosts_and_loss),
