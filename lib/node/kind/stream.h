@@ -7,6 +7,8 @@
  *     somebody else here has all but a quarter of it, and so would stand still for the slow one;
  *   - when the oldest block is older than the job's `window`, whoever lacks it ends. While the job is paused,
  *     no block grows older, and nobody is judged.
+ * Of several trees each child is judged by the stripes that it is fed here: by its share of the window, as soon as no
+ * more of them fits. What has not come here is nobody's fault.
  * In all other cases the window waits: the source stops reading its input, a site takes nothing more from its
  * parent. */
 #pragma once

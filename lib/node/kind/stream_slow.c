@@ -93,13 +93,20 @@ static uint64_t share(const struct job *job, uint8_t child)
     return stream_share(&job->stream->window, job->children.of[child].stripes);
 }
 
-/* A child that holds the window up: of its stripes no more fits, and it lacks the oldest block and more than half. */
+/* No more of what the child is fed fits into the window, whose oldest block it lacks. */
 static bool holds_up(const struct job *job, uint8_t child, bool old)
 {
     const struct stream *window = &job->stream->window;
-    uint64_t much = old ? 0 : share(job, child) / 2;
-    return !job->children.of[child].gone && stream_behind(window, child) > much &&
-           stream_lacks_first(window, child) && (old || stream_full(window, job->children.of[child].stripes));
+    return !job->children.of[child].gone && stream_lacks_first(window, child) &&
+           (old || stream_full(window, job->children.of[child].stripes));
+}
+
+static bool anyone_holds_up(const struct job *job, bool old)
+{
+    bool any = old || stream_full(&job->stream->window, trees_all(job));
+    for (uint16_t child = 0; child < job->children.count && !any; child++)
+        any = holds_up(job, (uint8_t)child, old);
+    return any;
 }
 
 /* Someone here has nearly all: it will stand still for the slow ones. */
@@ -118,11 +125,14 @@ void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
     if (job->controls.paused)
         return;
     bool old = too_old(job, aged_ns);
-    if (job->part.fixed.stream_slow == PART_SLOW_WAIT || (!old && !someone_keeps_up(job)))
+    if (job->part.fixed.stream_slow == PART_SLOW_WAIT || !anyone_holds_up(job, old) ||
+        (!old && !someone_keeps_up(job)))
         return;
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if (holds_up(job, (uint8_t)child, old))
-            drop(node, job, child, stream_behind(&job->stream->window, child));
+    for (uint16_t child = 0; child < job->children.count; child++) {
+        uint64_t behind = holds_up(job, (uint8_t)child, old) ? stream_behind(&job->stream->window, child) : 0;
+        if (behind > (old ? 0 : share(job, (uint8_t)child) / 2))
+            drop(node, job, child, behind);
+    }
     uint64_t undelivered = stream_undelivered(&job->stream->window), much = old ? 0 : window_symbols(job) / 2;
     bool edge = old || stream_full(&job->stream->window, trees_all(job));
     if (edge && stream_drains(job) && undelivered > much && sink_lacks_first(job)) {
