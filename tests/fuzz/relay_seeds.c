@@ -412,6 +412,41 @@ static void seed_stream(struct seeds *seeds)
     end(seeds, "stream", script, 1);
 }
 
+static void rooms(struct script *script, uint8_t blocks)
+{
+    static const uint8_t peers[] = {PEER_LEFT, PEER_RIGHT, PEER_PARENT};
+    for (size_t index = 0; index < sizeof(peers); index++)
+        STEP(STEP_MESSAGE, peers[index], 3, CONTROL_STREAM_ROOM, SITE_JOB, 0, blocks, 4);
+}
+
+/* In two stripes: the end comes from both parents, unless one drops the node, falls silent or restarts. */
+static void seed_stream_in_two(struct seeds *seeds)
+{
+    static const char *const names[] = {"stream_in_two", "stream_dropped", "stream_silent", "stream_restart"};
+    for (uint8_t how = 0; how < 4; how++) {
+        struct script *script = begin(0);
+        two_trees(script, PART_OBJECT_STREAM << 4);
+        for (uint8_t symbol = 0; symbol < 40; symbol += 8) {
+            rooms(script, symbol / 4);
+            STEP(STEP_DATA, PEER_SOURCE, 20, SITE_JOB, 1, symbol, 0, 4);
+            if (symbol < 16 || how == 0)
+                STEP(STEP_DATA, PEER_PARENT, 20, SITE_JOB, 1 | 128, symbol + 4, 0, 4);
+            else if (how == 1)
+                STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_STREAM_END, SITE_JOB, STREAM_END_DROPPED);
+            else if (how == 2)
+                STEP(STEP_MODE, PEER_PARENT, 200, 0);
+            else
+                STEP(STEP_HELLO, PEER_PARENT, 20, 1);
+            STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, symbol / 4, 2);
+        }
+        STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_STREAM_END, SITE_JOB, 0, 40);
+        STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_STREAM_END, SITE_JOB, 0, 40);
+        STEP(STEP_TIME, 0, 60, 0);
+        close_done(script);
+        end(seeds, names[how], script, how == 0);
+    }
+}
+
 /* One child has no room and is dropped; the sink then stands still, and the parent drops the relay. */
 static void seed_slow_stream(struct seeds *seeds)
 {
@@ -586,6 +621,7 @@ void fuzz_seeds(struct seeds *seeds)
     seed_offers(seeds);
     seed_two_trees(seeds);
     seed_full_stripes(seeds);
+    seed_stream_in_two(seeds);
     seed_outside_a_tree(seeds);
     seed_silence(seeds);
     seed_stream(seeds);
