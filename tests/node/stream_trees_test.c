@@ -62,16 +62,16 @@ static void stream_trees__bring_it_to_all(void **state)
         uint64_t bytes, retention_bytes, loss_ppb, late_ppb;
         uint32_t slots; /* of node 1; 0: as the others */
     } rows[] = {
-        {&crossed, 40000000, 8000000, 0, 0, 0},
-        {&rings, 40000000, 9000000, 0, 0, 0},
-        {&weighted, 60000000, 15000000, 0, 0, 0},
-        {&weighted, 40000000, 1, 0, 0, 0}, /* four blocks */
+        {&crossed, 24000000, 8000000, 0, 0, 0},
+        {&rings, 24000000, 9000000, 0, 0, 0},
+        {&weighted, 30000000, 15000000, 0, 0, 0},
+        {&weighted, 16000000, 1, 0, 0, 0}, /* four blocks */
         {&crossed, 1000, 8000000, 0, 0, 0},
-        {&crossed, 40000000, 8000000, 10000000, 0, 0},
-        {&rings, 40000000, 9000000, 50000000, 10000000, 0},
-        {&weighted, 60000000, 15000000, 20000000, 10000000, 0},
-        {&weighted, 60000000, 15000000, 10000000, 0, 13},
-        {&rings, 40000000, 15000000, 10000000, 0, 9},
+        {&crossed, 24000000, 8000000, 10000000, 0, 0},
+        {&rings, 24000000, 9000000, 50000000, 10000000, 0},
+        {&weighted, 30000000, 15000000, 20000000, 10000000, 0},
+        {&weighted, 30000000, 15000000, 10000000, 0, 13},
+        {&rings, 24000000, 15000000, 10000000, 0, 9},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         begin(rows[row].forest, rows[row].bytes, row + 1);
@@ -98,7 +98,7 @@ static void stream_trees__bring_it_to_all(void **state)
 static void stream_trees__slow_sink_ends_alone(void **state)
 {
     (void)state;
-    begin(&rings, 60000000, 1);
+    begin(&rings, 30000000, 1);
     world.nodes[2].disk_ns = 2 * NS_PER_S;
     run(8000000, PART_SLOW_DROP);
     run_until_over(0, "s", 60 * NS_PER_S);
@@ -116,7 +116,7 @@ static void stream_trees__slow_leaf_ends_alone(void **state)
     (void)state;
     static const struct world_forest forest = {
         2, {{1, 3, {{0, 1}, {1, 2}, {1, 3}}}, {1, 3, {{0, 2}, {2, 1}, {2, 3}}}}};
-    begin(&forest, 60000000, 1);
+    begin(&forest, 30000000, 1);
     world.rate_bps[1][3] = world.rate_bps[2][3] = 1000000;
     run(8000000, PART_SLOW_DROP);
     run_until_over(0, "s", 60 * NS_PER_S);
@@ -134,7 +134,7 @@ static void stream_trees__slow_relay_takes_its_tree(void **state)
     (void)state;
     static const struct world_forest forest = {
         2, {{1, 4, {{0, 1}, {1, 2}, {2, 3}, {1, 4}}}, {1, 4, {{0, 1}, {1, 4}, {4, 2}, {4, 3}}}}};
-    begin(&forest, 60000000, 1);
+    begin(&forest, 30000000, 1);
     world.rate_bps[1][2] = 1000000;
     run(8000000, PART_SLOW_DROP);
     run_until_over(0, "s", 60 * NS_PER_S);
