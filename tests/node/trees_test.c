@@ -330,7 +330,7 @@ static void job_trees__fewer_where_memory_is_short(void **state)
     for (uint16_t node = 0; node < 3; node++)
         assert_int_equal(job_at(node)->trees.schedule.count, 1);
     const char *note = world_view(&world, 0, "j")->note;
-    assert_string_equal(note, "n2: its symbol buffer has room for 4 trees now, not for 5");
+    assert_string_equal(note, "n2: its symbol buffer has room for 6 trees now, not for 7");
     world_run_until(&world, world.now_ns + NS_PER_S);
     assert_clean();
     world_end(&world);

@@ -76,8 +76,7 @@ void measure_tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 
 static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
 {
-    return age_ns > 0 && !rtt_probe_narrow(&peer->probe) &&
-           rtt_watch_fresh(&peer->watch, age_ns, now_ns);
+    return age_ns > 0 && !rtt_probe_narrow(&peer->probe) && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
 }
 
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
