@@ -11,8 +11,8 @@ Turns longer than 0.3 ms were interrupted by the machine; they are counted, and 
 import os
 import statistics
 
-NEAR_NS = 80
-SPREAD_MAX = 1.3
+from bench_pairs import kind_of
+
 FLOORS_MAX = 1.5
 TRIES = 4  # pairs run for each one asked for, at most
 ROWS = [  # name, options of both, options of the relay alone, ratio asked for
@@ -26,12 +26,6 @@ ROWS = [  # name, options of both, options of the relay alone, ratio asked for
 ]
 
 
-def kind_of(looks, floors):
-    if max(looks) > SPREAD_MAX * min(looks) or max(floors) > FLOORS_MAX * min(floors):
-        return "moved"
-    return "near" if statistics.median(looks) < NEAR_NS else "far"
-
-
 def measure_pair(bench, row, size, common):
     """`bench`: runs sluice-bench with the arguments given, returns what it printed."""
     _, both, relay_only, _ = row
@@ -41,7 +35,8 @@ def measure_pair(bench, row, size, common):
     floors.append(bench("bare-relay", *both, "--size", size, *common))
     looks.append(bench("cores")["one_way_ns"])
     floor_ns = [floor["ns_per_packet"] for floor in floors]
-    return {"kind": kind_of(looks, floor_ns), "cores_ns": looks, "floor_ns": floor_ns, "ns": relay["ns_per_packet"],
+    steady = max(floor_ns) <= FLOORS_MAX * min(floor_ns)
+    return {"kind": kind_of(looks) if steady else "moved", "cores_ns": looks, "floor_ns": floor_ns, "ns": relay["ns_per_packet"],
             "ratio": relay["ns_per_packet"] / statistics.mean(floor_ns), "turns_long": relay["turns_long"],
             "frames_per_turn": relay["frames_per_turn"], "stages_ns": relay["stages_ns"],
             "gbps": relay["goodput_bps"] / 1e9, "load": round(os.getloadavg()[0], 2)}

@@ -18,8 +18,8 @@
 #define RING_PLACES  8192
 #define BUFFER_BYTES (96ULL << 20)
 #define MEMORY_BYTES (768ULL << 20)
-#define HEAD_BYTES   106 /* what a data packet has before its body, tag included */
-#define SLOT_BYTES   64  /* bodies begin on cache lines */
+#define HEAD_BYTES   (ETHERNET_HEADER_BYTES + BENCH_HEAD_BYTES)
+#define SLOT_BYTES   64 /* bodies begin on cache lines */
 
 struct slots {
     uint8_t *bodies;

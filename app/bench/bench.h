@@ -9,6 +9,11 @@
 #include "base/report.h"
 #include "ctl/job_spec.h"
 #include "dpdk/eal.h"
+#include "wire/data.h"
+#include "wire/ethernet.h"
+
+/* What precedes a data packet's symbol: IPv4, UDP, header, tag; frames have ETHERNET_HEADER_BYTES more. */
+#define BENCH_HEAD_BYTES (IPV4_BYTES + 8 + WIRE_DATA_BYTES + WIRE_TAG_BYTES)
 
 struct bench_options {
     const char *part;

@@ -48,6 +48,7 @@ static struct site_config site_config_of(const struct bench_options *options, ui
         .directory = options->directory,
         .discard = options->directory == NULL,
         .idle = options->idle,
+        .hugepages = options->hugepages,
     };
 }
 

@@ -11,6 +11,7 @@
 #include "app/bench/site.h"
 #include "app/bench/bench.h"
 #include "app/bench/tally.h"
+#include "dpdk/memory.h"
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -21,7 +22,6 @@
 #define RELAY        1
 #define RING_PLACES  4096
 #define BUFFER_BYTES (96ULL << 20)
-#define MEMORY_BYTES (512ULL << 20)
 #define LIMIT_NS     (120 * NS_PER_S)
 #define WAIT_NS      (20 * NS_PER_US) /* for a whole burst */
 
@@ -81,6 +81,30 @@ static int relay_loop(void *unused)
     return 0;
 }
 
+static struct port_config port_config_of(const struct bench_options *options, uint16_t number,
+                                         const char *device)
+{
+    return (struct port_config){
+        .device = device,
+        .frame_bytes_max = options->mtu + ETHERNET_HEADER_BYTES,
+        .rate_bps = options->rate_bps,
+        .extra_mbufs = 2 * RING_PLACES,
+        .address = site_address(number),
+        .prefix_length = 24,
+        .no_chains = number == 0, /* one piece, as from a NIC */
+        .static_mac = true,
+        .gateway_mac = {2, 0, 0, 0, 0, 1},
+    };
+}
+
+/* What DPDK allocates: packet buffers of all ports. */
+static uint64_t memory_bytes(const struct bench_options *options)
+{
+    struct port_config port = port_config_of(options, 0, "net_ring_0");
+    return 2 * MEMORY_OVERHEAD_BYTES +
+           site_count * memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
+}
+
 static void open_site(const struct bench_options *options, uint16_t number)
 {
     static char names[SITES_MAX][3][24];
@@ -92,17 +116,7 @@ static void open_site(const struct bench_options *options, uint16_t number)
     into[number] = rte_ring_create(names[number][1], RING_PLACES, (int)rte_socket_id(), flags);
     out_of[number] = rte_ring_create(names[number][2], RING_PLACES, (int)rte_socket_id(), flags);
     CHECK(into[number] != NULL && out_of[number] != NULL);
-    struct port_config port = {
-        .device = names[number][0],
-        .frame_bytes_max = options->mtu + ETHERNET_HEADER_BYTES,
-        .rate_bps = options->rate_bps,
-        .extra_mbufs = 2 * RING_PLACES,
-        .address = site_address(number),
-        .prefix_length = 24,
-        .no_chains = number == 0, /* one piece, as from a NIC */
-        .static_mac = true,
-        .gateway_mac = {2, 0, 0, 0, 0, 1},
-    };
+    struct port_config port = port_config_of(options, number, names[number][0]);
     if (!port_open_rings(&sites[number].port, &port, into[number], out_of[number], &err))
         bench_fail("port", &err);
     struct site_config config = {
@@ -178,10 +192,10 @@ int bench_relay(const struct bench_options *options)
     static struct node_job_view view;
     static struct bench_print print;
     site_count = (uint16_t)(options->children + 2);
-    bench_eal(options, "sluice-bench", 2, MEMORY_BYTES);
+    bench_eal(options, "sluice-bench", 2, memory_bytes(options));
     for (uint16_t number = 0; number < site_count; number++)
         open_site(options, number);
-    first_pass = BUFFER_BYTES / (options->mtu - 92);
+    first_pass = BUFFER_BYTES / (options->mtu - BENCH_HEAD_BYTES);
     sites[RELAY].stages.on = options->stages;
     rte_eal_remote_launch(relay_loop, NULL, rte_get_next_lcore(-1, 1, 0));
     run_jobs(options, &view);

@@ -111,7 +111,7 @@ static void plan_stripe(struct plan *plan, uint8_t stripes)
 {
     for (uint8_t tree = 0; tree < stripes; tree++) {
         plan->trees[tree] = plan->trees[0];
-        plan->trees[tree].weight_ppm = 1000000u / stripes;
+        plan->trees[tree].weight_ppm = PLAN_WHOLE_PPM / stripes;
         plan->edge_rate_bps[tree] = plan->edge_rate_bps[0];
         memcpy(plan->into_rate_bps[tree], plan->into_rate_bps[0], sizeof(plan->into_rate_bps[0]));
     }
@@ -120,7 +120,7 @@ static void plan_stripe(struct plan *plan, uint8_t stripes)
         for (uint16_t node = 0; node < plan->node_count; node++)
             plan->into_rate_bps[tree][node] /= stripes;
     }
-    plan->trees[0].weight_ppm += 1000000u % stripes;
+    plan->trees[0].weight_ppm += PLAN_WHOLE_PPM % stripes;
     plan->tree_count = stripes;
 }
 
