@@ -106,8 +106,9 @@ void memory_populate(void *first, uint64_t bytes)
     uintptr_t end = (uintptr_t)first + bytes;
     if (madvise((void *)begin, end - begin, MADV_POPULATE_WRITE) == 0)
         return;
-    for (volatile uint8_t *at = first; (uintptr_t)at < end; at += page) /* kernels before 5.14 */
-        *at = *at;
+    /* Kernels before 5.14: a byte of each page, none of what lies before the range. */
+    for (uintptr_t at = (uintptr_t)first; at < end; at = (at / page + 1) * page)
+        *(volatile uint8_t *)at = *(volatile uint8_t *)at;
 }
 
 void *memory_take(uint64_t bytes, bool hugepages)

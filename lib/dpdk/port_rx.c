@@ -6,6 +6,8 @@
 
 #include "base/units.h"
 
+#define PREFETCH_AHEAD 2 /* frames: their checksum reads all of them */
+
 /* One piece, not too long; otherwise freed and counted. */
 static bool frame_usable(struct port *port, struct rte_mbuf *mbuf)
 {
@@ -98,8 +100,6 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     }
     rte_pktmbuf_free(answer);
 }
-
-#define PREFETCH_AHEAD 2 /* frames: their checksum reads all of them */
 
 static void prefetch_frame(const struct rte_mbuf *mbuf)
 {

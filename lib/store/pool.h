@@ -97,8 +97,8 @@ struct store_counters {
 
 struct store {
     struct slot *slots;
-    uint16_t
-        *sums; /* of each slot's symbols, as their packets' checksums told (wire/ethernet.h); 0: not known */
+    /* Of each slot's symbols, as their packets' checksums told (wire/ethernet.h); 0: not known. */
+    uint16_t *sums;
     uint32_t slot_count;
     bool bodies_shared;
     uint32_t pinned_count; /* slots kept for a child that has not begun; at most half of all */
@@ -140,6 +140,7 @@ static inline const uint8_t *slot_tags(const struct slot *slot, const struct geo
     return slot->tags + (size_t)geometry_index_of(geometry, symbol) * WIRE_TAG_BYTES;
 }
 
+/* BLOCK_SYMBOLS_MAX of them. */
 static inline uint16_t *slot_sums(const struct store *store, const struct slot *slot)
 {
     return store->sums + (size_t)(slot - store->slots) * BLOCK_SYMBOLS_MAX;
@@ -152,7 +153,7 @@ static inline uint16_t slot_sum(const struct store *store, const struct slot *sl
     return count == 1 ? slot_sums(store, slot)[geometry_index_of(geometry, symbol)] : 0;
 }
 
-/* The slot's memory is in use until the release, whatever becomes of its block. */
+/* The slot's memory is in use until as many holds were released, whatever becomes of its block. */
 void store_hold(struct store *store, uint32_t slot);
 void store_release(struct store *store, uint32_t slot, uint32_t holds);
 /* Slots that are free or could be recycled now: what credit is computed from. O(1). */

@@ -5,7 +5,8 @@
  *   relay_peers.c     the peers: sessions, what they hear, what they do by themselves
  *   relay_message.c   bodies of messages from a step's bytes
  *   relay_settle.c    time, ports and planner: lets the node do what is due, and checks that it comes to rest
- *   relay_seeds.c     scripts of dialogues
+ *   relay_script.c    scripts: inputs put together step by step
+ *   relay_seeds.c     scripts of dialogues; relay_source_seeds.c those where the node is the source
  *   relay_fuzz.c      steps, and what must hold at the end
  *
  * An input is a row of steps of STEP_BYTES: kind, peer and flags, time that passes before (its square times

@@ -1,65 +1,6 @@
 /* Scripts for relay_fuzz that reach deep states: a relay in the middle of a file, a directory and a stream
  * with two children, its own jobs, disks that are slow or fail, ports that refuse, peers that restart. */
-#include <stdio.h>
-#include <string.h>
-
-#include "relay_bench.h"
-#include "relay_seeds.h"
-#include "wire/control.h"
-
-/* Codes of wide(). */
-#define POWER(bit) (0x60 + (bit))
-
-/* Steps of a message, from kind and job on. */
-#define SITE_JOB 0
-#define OWN_JOB  0x80
-#define NINE     POWER(13), 100 /* size: nine symbols of 1024 bytes, the last one of 100 */
-#define CHILDREN (1 << PEER_LEFT | 1 << PEER_RIGHT)
-
-#define BLOCKS_OF_4 0 /* symbols of 1024 bytes, 4 to a block */
-#define BLOCKS_OF_1 (1 << 3)
-#define TWO_STRIPES (1 << 6)
-
-struct script {
-    uint8_t bytes[(STEPS_MAX + 1) * STEP_BYTES];
-    size_t length;
-};
-
-static void add(struct script *script, enum step_kind kind, uint8_t peer, uint8_t time,
-                const uint8_t *arguments)
-{
-    CHECK(script->length + STEP_BYTES <= sizeof(script->bytes));
-    uint8_t *out = script->bytes + script->length;
-    out[0] = (uint8_t)kind;
-    out[1] = peer;
-    out[2] = time;
-    memcpy(out + 3, arguments, STEP_ARGUMENTS);
-    script->length += STEP_BYTES;
-}
-
-#define STEP(kind, peer, time, ...)                                                                          \
-    add(script, kind, peer, time, (const uint8_t[STEP_ARGUMENTS]){__VA_ARGS__})
-
-static struct script *begin(uint8_t configuration)
-{
-    static struct script fresh;
-    struct script *script = &fresh;
-    script->length = 0;
-    STEP(STEP_TIME, 0, 0, configuration);
-    for (unsigned second = 0; second < 3; second++) /* sessions, then measurements */
-        STEP(STEP_TIME, 0, 60, 0);
-    return script;
-}
-
-static void end(struct seeds *seeds, const char *name, const struct script *script, uint32_t done)
-{
-    LLVMFuzzerTestOneInput(script->bytes, script->length);
-    if (relay_outcome.done != done)
-        fprintf(stderr, "seed %s: %u of %u jobs done; %s\n", name, relay_outcome.done, relay_outcome.jobs,
-                relay_outcome.text);
-    CHECK(relay_outcome.done == done);
-    seeds->emit(seeds, name, script->bytes, script->length);
-}
+#include "relay_script.h"
 
 /* ---- the node as a site ---- */
 
@@ -90,19 +31,19 @@ static void nine_symbols(struct script *script, uint8_t peer, uint8_t time)
 
 static void seed_file(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     start(script);
     nine_symbols(script, PEER_SOURCE, 20);
     close_done(script);
-    end(seeds, "file", script, 1);
+    script_end(seeds, "file", script, 1);
 }
 
 /* No disk, data from another peer than the source, two ports, IPv6; the children lose packets. */
 static void seed_relay_only(struct seeds *seeds)
 {
-    struct script *script = begin(4 | 8 | 16);
+    struct script *script = script_begin(4 | 8 | 16);
     part(script, PART_OBJECT_FILE, 1 + PEER_PARENT, CHILDREN, BLOCKS_OF_4);
     script->bytes[script->length - STEP_BYTES + 3 + 2] |= 0x40;
     STEP(STEP_MODE, PEER_LEFT, 0, MODE_HONEST | MODE_LOSES);
@@ -113,24 +54,24 @@ static void seed_relay_only(struct seeds *seeds)
     STEP(STEP_TIME, 0, 100, 0);
     STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     close_done(script);
-    end(seeds, "relay_only", script, 1);
+    script_end(seeds, "relay_only", script, 1);
 }
 
 static void seed_directory(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_DIRECTORY, 0, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     start(script);
     nine_symbols(script, PEER_SOURCE, 20);
     close_done(script);
-    end(seeds, "directory", script, 1);
+    script_end(seeds, "directory", script, 1);
 }
 
 /* A block is wrong, is asked for again, and a child asks for another one again. */
 static void seed_resend(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     start(script);
     STEP(STEP_DATA, PEER_SOURCE, 20, SITE_JOB, 1 | 8, 0, 0, 4);
@@ -140,14 +81,14 @@ static void seed_resend(struct seeds *seeds)
     STEP(STEP_MESSAGE, PEER_RIGHT, 20, CONTROL_HAVE, SITE_JOB, 0, 0, 3);
     STEP(STEP_TIME, 0, 60, 0);
     close_done(script);
-    end(seeds, "resend", script, 1);
+    script_end(seeds, "resend", script, 1);
 }
 
 /* More blocks than slots, a disk that answers late and in another order, a child that takes nothing for long:
  * blocks leave memory and are read back for it. */
 static void seed_slow_disk(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_PART, SITE_JOB, 0, 0, CHILDREN, POWER(15), 0, BLOCKS_OF_1);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 32);
     STEP(STEP_MODE, PEER_RIGHT, 0, MODE_HONEST & ~MODE_ACK);
@@ -164,7 +105,7 @@ static void seed_slow_disk(struct seeds *seeds)
         STEP(STEP_TIME, 0, 60, 0);
     }
     close_done(script);
-    end(seeds, "slow_disk", script, 1);
+    script_end(seeds, "slow_disk", script, 1);
 }
 
 static void hashes(struct script *script, uint8_t time, bool bad)
@@ -176,7 +117,7 @@ static void hashes(struct script *script, uint8_t time, bool bad)
  * written anew. */
 static void seed_two_hashes(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_PART, SITE_JOB, 0, 0, CHILDREN, POWER(15), 0, BLOCKS_OF_1);
     start(script);
     for (uint8_t symbol = 0; symbol < 24; symbol += 4)
@@ -195,12 +136,12 @@ static void seed_two_hashes(struct seeds *seeds)
         STEP(STEP_TIME, 0, 60, 0);
     }
     close_done(script);
-    end(seeds, "two_hashes", script, 1);
+    script_end(seeds, "two_hashes", script, 1);
 }
 
 static void seed_failing_disk(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     start(script);
@@ -209,12 +150,12 @@ static void seed_failing_disk(struct seeds *seeds)
     STEP(STEP_TIME, 0, 60, 0);
     STEP(STEP_DISK, 0, 0, 0, 0, (1 << DISK_ABORT) >> 8, 1 << DISK_ABORT, 0);
     close_done(script);
-    end(seeds, "failing_disk", script, 0);
+    script_end(seeds, "failing_disk", script, 0);
 }
 
 static void seed_same_already(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     STEP(STEP_DISK, 0, 0, 0, 0, 0, 1 << DISK_OPEN_TARGET, 0);
     part(script, PART_OBJECT_FILE, PART_EXISTS_SKIP_IF_SAME << 3, CHILDREN, BLOCKS_OF_4);
     start(script);
@@ -222,13 +163,13 @@ static void seed_same_already(struct seeds *seeds)
     STEP(STEP_MESSAGE, PEER_LEFT, 20, CONTROL_RESEND, SITE_JOB, 0, 1, 1);
     STEP(STEP_TIME, 0, 100, 0);
     close_done(script);
-    end(seeds, "same_already", script, 1);
+    script_end(seeds, "same_already", script, 1);
 }
 
 /* The last fsync takes longer than all timeouts. */
 static void seed_finishing(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     start(script);
@@ -240,13 +181,13 @@ static void seed_finishing(struct seeds *seeds)
     STEP(STEP_TIME, 0, 0, 40, 39);
     STEP(STEP_DISK, 0, 0, 0, 0);
     close_done(script);
-    end(seeds, "finishing", script, 1);
+    script_end(seeds, "finishing", script, 1);
 }
 
 /* Ports refuse, report and release late, stand; the job is slowed down, paused and let go again. */
 static void seed_ports(struct seeds *seeds)
 {
-    struct script *script = begin(4);
+    struct script *script = script_begin(4);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     start(script);
@@ -266,13 +207,13 @@ static void seed_ports(struct seeds *seeds)
     STEP(STEP_PORT, 0, 10, 1, 200);
     STEP(STEP_TIME, 0, 100, 0);
     close_done(script);
-    end(seeds, "ports", script, 1);
+    script_end(seeds, "ports", script, 1);
 }
 
 /* The newest plan before the start counts; then a child restarts, then the parent, then the source. */
 static void seed_restarts(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 1 + PEER_PARENT, CHILDREN, BLOCKS_OF_4);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_PART, SITE_JOB, 1, 1 + PEER_PARENT, 1 << PEER_LEFT, NINE,
          BLOCKS_OF_1);
@@ -283,13 +224,13 @@ static void seed_restarts(struct seeds *seeds)
     STEP(STEP_TIME, 0, 100, 0);
     STEP(STEP_CLOSE, PEER_SOURCE, 20, 0, 1);
     STEP(STEP_TIME, 0, 100, 0);
-    end(seeds, "restarts", script, 0);
+    script_end(seeds, "restarts", script, 0);
 }
 
 /* Trees of no part, one twice, one beyond the stripes, a part that another cuts off; then one is told to its end. */
 static void seed_offers(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB);
     for (uint8_t stripe = 0; stripe < 4; stripe += 2) {
         part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4 | TWO_STRIPES);
@@ -302,7 +243,7 @@ static void seed_offers(struct seeds *seeds)
     start(script);
     nine_symbols(script, PEER_SOURCE, 20);
     close_done(script);
-    end(seeds, "offers", script, 1);
+    script_end(seeds, "offers", script, 1);
 }
 
 static void two_trees(struct script *script, uint8_t more)
@@ -332,19 +273,19 @@ static void nine_in_two(struct script *script, uint8_t time)
 /* The node between two trees: its parent in one is its child in the other. */
 static void seed_two_trees(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     two_trees(script, 0);
     nine_in_two(script, 20);
     STEP(STEP_MESSAGE, PEER_PARENT, 20, CONTROL_RESEND, SITE_JOB, 0, 0, 3);
     STEP(STEP_MESSAGE, PEER_LEFT, 20, CONTROL_HAVE, SITE_JOB, 0, 0, 3);
     close_done(script);
-    end(seeds, "two_trees", script, 1);
+    script_end(seeds, "two_trees", script, 1);
 }
 
 /* … without a disk, while children say that some stripes have no place there, and lose packets. */
 static void seed_full_stripes(struct seeds *seeds)
 {
-    struct script *script = begin(16);
+    struct script *script = script_begin(16);
     STEP(STEP_MODE, PEER_LEFT, 0, MODE_HONEST | MODE_LOSES, 1);
     STEP(STEP_MODE, PEER_RIGHT, 0, MODE_HONEST, 2);
     STEP(STEP_MODE, PEER_PARENT, 0, MODE_HONEST | MODE_FULL, 255);
@@ -353,13 +294,13 @@ static void seed_full_stripes(struct seeds *seeds)
     STEP(STEP_TIME, 0, 60, 0);
     STEP(STEP_MODE, PEER_PARENT, 0, MODE_HONEST);
     close_done(script);
-    end(seeds, "full_stripes", script, 1);
+    script_end(seeds, "full_stripes", script, 1);
 }
 
 /* A relay that has no part in one of two trees; its parent in the other restarts. */
 static void seed_outside_a_tree(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, 0, BLOCKS_OF_4 | TWO_STRIPES);
     script->bytes[script->length - STEP_BYTES + 3 + 2] |= 0x40;
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_TREE, SITE_JOB, 0, 1 + PEER_PARENT, CHILDREN);
@@ -370,13 +311,13 @@ static void seed_outside_a_tree(struct seeds *seeds)
     STEP(STEP_HELLO, PEER_PARENT, 20, 1);
     STEP(STEP_TIME, 0, 100, 0);
     close_done(script);
-    end(seeds, "outside_a_tree", script, 0);
+    script_end(seeds, "outside_a_tree", script, 0);
 }
 
 /* Both orders of a lost end: the source falls silent in each phase, comes back, and has forgotten. */
 static void seed_silence(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     start(script);
     STEP(STEP_DATA, PEER_SOURCE, 10, SITE_JOB, 1, 0, 0, 5);
@@ -388,14 +329,14 @@ static void seed_silence(struct seeds *seeds)
     STEP(STEP_MODE, PEER_SOURCE, 0, 0);
     STEP(STEP_TIME, 0, 0, 40, 30);
     script->bytes[4] = 2;
-    end(seeds, "silence", script, 0);
+    script_end(seeds, "silence", script, 0);
 }
 
 /* ---- streams ---- */
 
 static void seed_stream(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_STREAM, 0, CHILDREN, BLOCKS_OF_4);
     start(script);
     for (uint8_t symbol = 0; symbol < 40; symbol += 8) {
@@ -409,7 +350,7 @@ static void seed_stream(struct seeds *seeds)
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 10, 1);
     STEP(STEP_TIME, 0, 60, 0);
     close_done(script);
-    end(seeds, "stream", script, 1);
+    script_end(seeds, "stream", script, 1);
 }
 
 static void rooms(struct script *script, uint8_t blocks)
@@ -424,7 +365,7 @@ static void seed_stream_in_two(struct seeds *seeds)
 {
     static const char *const names[] = {"stream_in_two", "stream_dropped", "stream_silent", "stream_restart"};
     for (uint8_t how = 0; how < 4; how++) {
-        struct script *script = begin(0);
+        struct script *script = script_begin(0);
         two_trees(script, PART_OBJECT_STREAM << 4);
         for (uint8_t symbol = 0; symbol < 40; symbol += 8) {
             rooms(script, symbol / 4);
@@ -443,14 +384,14 @@ static void seed_stream_in_two(struct seeds *seeds)
         STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_STREAM_END, SITE_JOB, 0, 40);
         STEP(STEP_TIME, 0, 60, 0);
         close_done(script);
-        end(seeds, names[how], script, how == 0);
+        script_end(seeds, names[how], script, how == 0);
     }
 }
 
 /* One child has no room and is dropped; the sink then stands still, and the parent drops the relay. */
 static void seed_slow_stream(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_PART, SITE_JOB, PART_OBJECT_STREAM << 4, 0, CHILDREN, 0, 0,
          BLOCKS_OF_4, 4, POWER(10));
     STEP(STEP_MODE, PEER_RIGHT, 0, MODE_HONEST & ~MODE_ACK);
@@ -466,97 +407,15 @@ static void seed_slow_stream(struct seeds *seeds)
     STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_STREAM_END, SITE_JOB, STREAM_END_DROPPED);
     STEP(STEP_DISK, 0, 60, 0, 0);
     close_done(script);
-    end(seeds, "slow_stream", script, 0);
+    script_end(seeds, "slow_stream", script, 0);
 }
 
-/* ---- the node as the source ---- */
-
-static void verified(struct script *script, uint8_t time)
-{
-    for (uint8_t peer = 0; peer < PEERS; peer++)
-        STEP(STEP_MESSAGE, peer, time, CONTROL_STATUS, OWN_JOB, SITE_VERIFIED, 0, 0, 0, 0, POWER(30), 0xff);
-}
-
-static void seed_source(struct seeds *seeds)
-{
-    struct script *script = begin(64);
-    STEP(STEP_CONTROL, 0, 10, 4);
-    STEP(STEP_CONTROL, 0, 10, 0, 1);
-    STEP(STEP_TIME, 0, 100, 0);
-    STEP(STEP_CONTROL, 0, 10, 2, 1, 15, POWER(24), 6, 10, 0);
-    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_STATUS, OWN_JOB, 0, POWER(10), 0, POWER(9), 0, POWER(20), 0, 1,
-         2, POWER(24));
-    for (uint8_t what = 0; what < CTL_SHOW_COUNT; what++)
-        STEP(STEP_CONTROL, 0, 0, 3, what, what);
-    verified(script, 10);
-    STEP(STEP_TIME, 0, 60, 0);
-    STEP(STEP_CONTROL, 0, 10, 3, CTL_SHOW_manifest, 0);
-    end(seeds, "source", script, 1);
-}
-
-static void seed_source_unplanned(struct seeds *seeds)
-{
-    struct script *script = begin(0);
-    STEP(STEP_CONTROL, 0, 0, 6, 3);
-    STEP(STEP_CONTROL, 0, 10, 0, 1);
-    STEP(STEP_TIME, 0, 100, 0);
-    end(seeds, "source_unplanned", script, 0);
-}
-
-/* A directory down a given tree; its parent falls silent. */
-static void seed_source_tree(struct seeds *seeds)
-{
-    struct script *script = begin(0);
-    STEP(STEP_DISK, 0, 0, 3, 1, POWER(15), 0);
-    STEP(STEP_CONTROL, 0, 10, 0, 1, 0, CHILDREN | 16);
-    STEP(STEP_TIME, 0, 100, 0);
-    STEP(STEP_MODE, PEER_RIGHT, 0, 0);
-    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_STATUS, OWN_JOB, 0, 20, 0, 10);
-    STEP(STEP_TIME, 0, 0, 60, 59);
-    end(seeds, "source_tree", script, 0);
-}
-
-/* A site refuses and is left out, another one has the file already; the disk shrinks the file. */
-static void seed_source_left_out(struct seeds *seeds)
-{
-    struct script *script = begin(0);
-    STEP(STEP_DISK, 0, 0, 3, 0, POWER(20), 1);
-    STEP(STEP_MODE, PEER_LEFT, 0, MODE_HONEST & ~MODE_SITE);
-    STEP(STEP_CONTROL, 0, 0, 0, 1);
-    STEP(STEP_MESSAGE, PEER_LEFT, 100, CONTROL_MEASUREMENT, OWN_JOB, POWER(30), POWER(30), 3, 3, POWER(10),
-         POWER(10), 1, 0);
-    STEP(STEP_MESSAGE, PEER_LEFT, 100, CONTROL_CONFIRM, OWN_JOB, CONFIRM_REFUSED, 0);
-    STEP(STEP_TIME, 0, 60, 0);
-    STEP(STEP_MESSAGE, PEER_RIGHT, 10, CONTROL_HAVE, OWN_JOB, 0, 0, 1);
-    STEP(STEP_MESSAGE, PEER_RIGHT, 10, CONTROL_RESEND, OWN_JOB, 0, 1, 1);
-    verified(script, 10);
-    STEP(STEP_TIME, 0, 60, 0);
-    end(seeds, "source_left_out", script, 0);
-}
-
-static void seed_source_stream(struct seeds *seeds)
-{
-    struct script *script = begin(128);
-    STEP(STEP_DISK, 0, 0, 0, 1);
-    STEP(STEP_DISK, 0, 0, 3, 0, 0, 0, 12);
-    STEP(STEP_CONTROL, 0, 0, 0, 1, PART_OBJECT_STREAM, CHILDREN, 0, 0, 0, 0, POWER(20));
-    STEP(STEP_DISK, 0, 10, 1, 0, DISK_OK);
-    STEP(STEP_TIME, 0, 100, 0);
-    for (unsigned feed = 0; feed < 12; feed++)
-        STEP(STEP_DISK, 0, 20, 1, 0, DISK_OK, 100);
-    STEP(STEP_DISK, 0, 0, 0, 0);
-    STEP(STEP_MESSAGE, PEER_LEFT, 3, CONTROL_STREAM_ROOM, OWN_JOB, 0, 90);
-    STEP(STEP_MESSAGE, PEER_RIGHT, 3, CONTROL_STREAM_ROOM, OWN_JOB, 0, 90);
-    STEP(STEP_TIME, 0, 100, 0);
-    verified(script, 10);
-    STEP(STEP_TIME, 0, 60, 0);
-    end(seeds, "source_stream", script, 1);
-}
+/* ---- both ---- */
 
 /* An own job and three of others at once, of all kinds; the own one is cancelled. */
 static void seed_many(struct seeds *seeds)
 {
-    struct script *script = begin(4);
+    struct script *script = script_begin(4);
     script->bytes[4] = 2; /* all job slots are tried at the end */
     STEP(STEP_DISK, 0, 0, 3, 0, POWER(15), 7);
     STEP(STEP_CONTROL, 0, 0, 0, 1);
@@ -577,13 +436,13 @@ static void seed_many(struct seeds *seeds)
     for (uint8_t job = 0; job < 3; job++)
         STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_CLOSE_JOB, job);
     STEP(STEP_TIME, 0, 60, 0);
-    end(seeds, "many", script, 3);
+    script_end(seeds, "many", script, 3);
 }
 
 /* Forged acks, probes, strangers, mangled datagrams, a shutdown at the end. */
 static void seed_forged(struct seeds *seeds)
 {
-    struct script *script = begin(0);
+    struct script *script = script_begin(0);
     part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
     start(script);
     STEP(STEP_MODE, PEER_LEFT, 0, MODE_HONEST & ~MODE_ACK);
@@ -601,7 +460,7 @@ static void seed_forged(struct seeds *seeds)
     STEP(STEP_TIME, 0, 60, 0);
     STEP(STEP_SHUTDOWN, 0, 10, 0);
     STEP(STEP_TIME, 0, 60, 0);
-    end(seeds, "forged", script, 0);
+    script_end(seeds, "forged", script, 0);
 }
 
 void fuzz_seeds(struct seeds *seeds)
@@ -626,11 +485,7 @@ void fuzz_seeds(struct seeds *seeds)
     seed_silence(seeds);
     seed_stream(seeds);
     seed_slow_stream(seeds);
-    seed_source(seeds);
-    seed_source_unplanned(seeds);
-    seed_source_tree(seeds);
-    seed_source_left_out(seeds);
-    seed_source_stream(seeds);
+    relay_source_seeds(seeds);
     seed_many(seeds);
     seed_forged(seeds);
 }

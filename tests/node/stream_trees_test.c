@@ -1,7 +1,6 @@
 /* Streams that travel down several trees: what is handed out is in order whatever tree it came by, windows of different
  * sizes, slow and lost nodes, and what is lost with them. */
 #include "base/name.h"
-#include "check.h"
 #include "forests.h"
 #include "node/kind/stream.h"
 
@@ -22,19 +21,6 @@ static void run(uint64_t retention_bytes, uint8_t slow)
     spec.flush_ns = 100 * NS_PER_MS;
     spec.slow = slow;
     run_job_at(0, &spec);
-}
-
-static struct job *job_at(uint16_t node)
-{
-    return &world.nodes[node].node->jobs[0];
-}
-
-static uint64_t sum_of(const char *counter)
-{
-    uint64_t sum = 0;
-    for (uint16_t node = 0; node < world.count; node++)
-        sum += world.nodes[node].alive ? world_counter(&world, node, counter) : 0;
-    return sum;
 }
 
 static void assert_whole(uint16_t node)

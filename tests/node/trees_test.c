@@ -1,9 +1,7 @@
 /* Jobs that travel down several trees: nodes that feed each other in different trees, losses, small memories, and what
  * fails on the way. */
 #include "base/name.h"
-#include "check.h"
 #include "forests.h"
-#include "node/job/job.h"
 #include "node/role/source.h"
 #include "wire/data.h"
 
@@ -20,19 +18,6 @@ static void run(void)
     world_run_until(&world, 2 * NS_PER_S);
     struct job_spec spec = world_job(&world, "j");
     run_job_at(0, &spec);
-}
-
-static struct job *job_at(uint16_t node)
-{
-    return &world.nodes[node].node->jobs[0];
-}
-
-static uint64_t sum_of(const char *counter)
-{
-    uint64_t sum = 0;
-    for (uint16_t node = 0; node < world.count; node++)
-        sum += world.nodes[node].alive ? world_counter(&world, node, counter) : 0;
-    return sum;
 }
 
 static void assert_files(void)

@@ -1,4 +1,5 @@
-/* Why an edge is in no tree, by table; and that an exchange costs what the plan with it is worth. */
+/* Why a plan is as it is: why an edge is in no tree, by table; that an exchange costs what the plan with it is worth;
+ * what holds the plan, and what raising that would bring. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "plan/words.h"
 #include "planner/auto.h"
 #include "planner/solve.h"
 #include "planner/why.h"
@@ -210,11 +212,92 @@ static void why__exchanges_cost_what_is_said(void **state)
     assert_true(tried > 1000);
 }
 
+/* ---- of the whole plan ---- */
+
+static void expect_limit(const struct plan_request *request, const struct plan_limit *limit,
+                         const char *expected)
+{
+    char text[160];
+    assert_true(plan_limit_text(limit, request, text, sizeof(text)));
+    assert_string_equal(text, expected);
+}
+
+static void why__rows_and_raises(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    request.metric = PLAN_METRIC_AUTO;
+    request.size_bytes = 1000000000;
+    /* The source alone is slow: everything is in its hand. */
+    request.nodes[0].up_bps = 100000000;
+    struct plan plan;
+    explain(&request, &plan);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "uplink of n0");
+    assert_in_range(plan.why.limits[0].gain_ppm, 999000, 1000000);
+    assert_in_range(plan.why.limits[0].raised, 199999998, 200000002);
+    /* All three are fed over one link; with trees that cross it once more it
+     * would have to be twice as wide. */
+    request = example_request(4);
+    request.metric = PLAN_METRIC_AUTO;
+    request.shared_count = 1;
+    strcpy(request.shared[0].name, "wan");
+    request.shared[0].rate_bps = 300000000;
+    for (uint16_t node = 1; node < 4; node++)
+        request.paths[0][node].shared = 1;
+    explain(&request, &plan);
+    expect_limit(&request, &plan.why.limits[0].limit, "shared link wan");
+    assert_in_range(plan.why.limits[0].gain_ppm, 999000, 1000000);
+    /* Nothing but a path holds n1; another way gives as little. */
+    request = example_request(2);
+    request.metric = PLAN_METRIC_AUTO;
+    request.paths[0][1].avb_kbps = 400000;
+    explain(&request, &plan);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "path from n0 to n1");
+    assert_in_range(plan.why.limits[0].raised, 799999998, 800000002);
+    request.rate_cap_bps = 1000000;
+    explain(&request, &plan);
+    assert_int_equal(plan.why.limit_count, 1);
+    expect_limit(&request, &plan.why.limits[0].limit, "rate cap");
+    expect_limit(&request, &plan.why.metrics[0].limit, "rate cap");
+    char small[8];
+    assert_false(plan_limit_text(&plan.why.limits[0].limit, &request, small, sizeof(small)));
+    assert_false(
+        plan_limit_text(&(struct plan_limit){.row = PLAN_ROW_UPLINK, .node = 2}, &request, small, 8));
+}
+
+/* Repairs take part of each edge's rate; that makes nobody slow, and raising a
+ * row to what it is brings nothing. */
+static void why__loss_is_no_slowness(void **state)
+{
+    (void)state;
+    static const enum plan_metric metrics[] = {PLAN_METRIC_RTT, PLAN_METRIC_WIDEST, PLAN_METRIC_AUTO};
+    for (unsigned index = 0; index < sizeof(metrics) / sizeof(metrics[0]); index++) {
+        struct plan_request request = example_request(4);
+        request.metric = metrics[index];
+        request.nodes[0].up_bps = 90000000;
+        for (uint16_t from = 0; from < 4; from++)
+            for (uint16_t to = 0; to < 4; to++)
+                request.paths[from][to].loss_ppm = from == to ? 0 : 10000;
+        struct plan plan;
+        explain(&request, &plan);
+        assert_int_equal(plan.why.limit_count, 1);
+        expect_limit(&request, &plan.why.limits[0].limit, "uplink of n0");
+        assert_in_range(plan.why.limits[0].gain_ppm, 900000, 1100000);
+        assert_in_range(plan.why.limits[0].raised, 170000000, 190000000);
+        for (uint16_t node = 0; node < 4; node++)
+            assert_false(plan_receiver_slow(&plan, &request, node));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(why__an_edge),
         cmocka_unit_test(why__exchanges_cost_what_is_said),
+        cmocka_unit_test(why__rows_and_raises),
+        cmocka_unit_test(why__loss_is_no_slowness),
     };
     memory = aligned_alloc(ARENA_ALIGN, MEMORY_BYTES);
     if (memory == NULL)
