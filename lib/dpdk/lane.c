@@ -7,35 +7,40 @@ void lane_init(struct lane *lane, uint64_t slack_ns)
     *lane = (struct lane){.slack_ns = slack_ns};
 }
 
-void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t depart_ns)
+void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t asked_ns)
 {
     CHECK(lane_room(lane) > 0);
-    uint64_t distance_ns = elapsed_ns(depart_ns, lane->last_asked_ns);
+    uint64_t distance_ns = elapsed_ns(asked_ns, lane->last_asked_ns);
     /* The first packet asked for after a stall follows its predecessor by the stall's length: then the
      * distance before tells the rate. */
     uint64_t gap_ns = MIN(distance_ns, lane->last_distance_ns);
     uint64_t earliest_ns = lane->last_depart_ns + (gap_ns - gap_ns / 8);
     lane->last_distance_ns = distance_ns;
-    lane->last_asked_ns = MAX(lane->last_asked_ns, depart_ns);
-    lane->last_depart_ns = MAX(depart_ns, earliest_ns);
+    lane->last_asked_ns = MAX(lane->last_asked_ns, asked_ns);
+    lane->last_depart_ns = MAX(asked_ns, earliest_ns);
     lane->items[lane->tail++ % LANE_PLACES] = (struct lane_item){
         .packet = packet,
         .cookie = cookie,
-        .asked_ns = depart_ns,
-        .depart_ns = lane->last_depart_ns,
+        .asked_ns = asked_ns,
+        .unshifted_ns = lane->last_depart_ns - lane->shift_ns,
         .chained = chained,
     };
 }
 
-/* Moves all items from `first` on by so much that `first` leaves its own distance after now. */
+static uint64_t depart_ns(const struct lane *lane, uint32_t index)
+{
+    return lane_item(lane, index)->unshifted_ns + lane->shift_ns;
+}
+
+/* Moves all items from `first` on by so much that `first` leaves its own distance after now. It is those before, a few,
+ * that are touched. */
 static void lane_reanchor(struct lane *lane, uint32_t first, uint64_t now_ns)
 {
-    const struct lane_item *before = lane_item(lane, first - 1);
-    const struct lane_item *next = lane_item(lane, first);
-    uint64_t shift_ns = now_ns - before->depart_ns;
-    CHECK(next->depart_ns >= before->depart_ns);
-    for (uint32_t index = first; index < lane_count(lane); index++)
-        lane->items[(lane->head + index) % LANE_PLACES].depart_ns += shift_ns;
+    uint64_t shift_ns = now_ns - depart_ns(lane, first - 1);
+    CHECK(depart_ns(lane, first) >= depart_ns(lane, first - 1));
+    for (uint32_t index = 0; index < first; index++)
+        lane->items[(lane->head + index) % LANE_PLACES].unshifted_ns -= shift_ns;
+    lane->shift_ns += shift_ns;
     lane->last_depart_ns += shift_ns;
     lane->reanchored++;
 }
@@ -46,11 +51,11 @@ uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room)
     if (count == 0)
         return 0;
     uint64_t limit_ns = now_ns + lane->slack_ns;
-    if (elapsed_ns(now_ns, lane_item(lane, 0)->depart_ns) > LANE_STALL_NS && count > LANE_CATCH_UP &&
-        lane_item(lane, LANE_CATCH_UP)->depart_ns <= limit_ns)
+    if (elapsed_ns(now_ns, depart_ns(lane, 0)) > LANE_STALL_NS && count > LANE_CATCH_UP &&
+        depart_ns(lane, LANE_CATCH_UP) <= limit_ns)
         lane_reanchor(lane, LANE_CATCH_UP, now_ns);
     uint32_t due = 0;
-    while (due < MIN(count, room) && lane_item(lane, due)->depart_ns <= limit_ns)
+    while (due < MIN(count, room) && depart_ns(lane, due) <= limit_ns)
         due++;
     return due;
 }
@@ -65,5 +70,5 @@ void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns)
 
 uint64_t lane_next_ns(const struct lane *lane)
 {
-    return lane_count(lane) == 0 ? TIME_NEVER : lane_item(lane, 0)->depart_ns;
+    return lane_count(lane) == 0 ? TIME_NEVER : depart_ns(lane, 0);
 }

@@ -19,14 +19,15 @@
 struct lane_item {
     void *packet;
     uint64_t cookie;
-    uint64_t asked_ns;  /* the departure that was asked for */
-    uint64_t depart_ns; /* the departure in force */
-    bool chained;       /* the body is still referenced after departure */
+    uint64_t asked_ns;     /* the departure that was asked for */
+    uint64_t unshifted_ns; /* and the lane's shift_ns: the departure in force */
+    bool chained;          /* the body is still referenced after departure */
 };
 
 struct lane {
     uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
     uint32_t head, tail; /* free-running */
+    uint64_t shift_ns;   /* by which stalls have moved all departures so far, modulo 2^64 */
     uint64_t last_asked_ns, last_depart_ns;
     uint64_t last_distance_ns; /* between the last two departures asked for */
     uint64_t reanchored;       /* stalls after which the schedule was moved */
@@ -53,7 +54,7 @@ static inline const struct lane_item *lane_item(const struct lane *lane, uint32_
 }
 
 /* CHECKs room. */
-void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t depart_ns);
+void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t asked_ns);
 /* How many packets, at most `room`, may leave from the head now. */
 uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room);
 /* `count` packets left the head: records by how much they missed their time. */

@@ -15,7 +15,7 @@
 #include "dpdk/memory.h"
 
 #define POOL_CACHE     256
-#define POOL_BASE      2047 /* bursts, lane, caches, answers */
+#define POOL_BASE      (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 1024
 
@@ -150,6 +150,8 @@ static bool port_setup(struct port *port, struct err *err)
     port_read_mac(port);
     port_filters(port);
     lane_init(&port->lane, device_slack_ns(port->device.kind));
+    port->heads = (struct stock){.data = true};
+    port->bodies = (struct stock){.data = false};
     chain_init(&port->chain);
     port->responder = (struct responder){.vlan = port->config.vlan, .address = port->config.address};
     memcpy(port->responder.mac, port->mac, MAC_BYTES);
@@ -225,9 +227,13 @@ void port_stop(struct port *port)
 void port_close(struct port *port)
 {
     port_receive_done(port);
+    rte_pktmbuf_free_bulk(port->backlog.frames + port->backlog.at, port->backlog.count - port->backlog.at);
+    port->backlog.at = port->backlog.count = 0;
     for (uint32_t index = 0; index < lane_count(&port->lane); index++)
         rte_pktmbuf_free(lane_item(&port->lane, index)->packet);
     port->lane.head = port->lane.tail;
+    stock_drain(&port->heads);
+    stock_drain(&port->bodies);
     port_stop(port);
     rte_eth_dev_close(port->id);
     if (port->config.pool == NULL)

@@ -25,6 +25,7 @@
 #include "dpdk/lane.h"
 #include "dpdk/neighbour.h"
 #include "dpdk/responder.h"
+#include "dpdk/stock.h"
 #include "node/node_config.h"
 #include "node/packet.h"
 
@@ -67,6 +68,13 @@ struct port_peer {
     bool resolved;
 };
 
+/* Frames taken from the device and not yet handed up. */
+struct backlog {
+    uint16_t at, count;
+    uint64_t rx_ns; /* when they were taken */
+    struct rte_mbuf *frames[PORT_RECEIVE_MAX];
+};
+
 struct port {
     struct port_config config;
     struct device device;
@@ -85,7 +93,10 @@ struct port {
     uint16_t peer_count;
     struct port_peer peers[NODE_PEERS_MAX];
     uint16_t held_count;
+    struct backlog backlog;
     struct rte_mbuf *held[PORT_RECEIVE_MAX]; /* behind the views that port_receive gave out */
+    struct stock heads,
+        bodies; /* of frames to be sent: what a frame begins with, and what points to a chained body */
     struct lane lane;
     struct chain_pool chain;
     uint32_t report_head, report_tail;
@@ -128,8 +139,9 @@ uint16_t port_tx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t coun
 /* `peer` as in tx_packet.peer. False: not on this link and there is no gateway. */
 bool port_add_peer(struct port *port, uint16_t peer, const struct net_address *address, struct err *err);
 
-/* At most min(room, PORT_RECEIVE_MAX) views, valid until port_receive_done. *frames: frames taken, answered
- * or dropped ones included. */
+/* At most min(room, PORT_RECEIVE_MAX) views, valid until port_receive_done. *frames: frames dealt with, answered or
+ * dropped ones included; when they are `room`, more may be there, taken from the device already: their receive time is
+ * that of the call which took them. */
 uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t room, uint16_t *frames,
                       uint64_t now_ns);
 void port_receive_done(struct port *port);

@@ -4,9 +4,10 @@
 
 #include <rte_ethdev.h>
 
+#include "base/prefetch.h"
 #include "base/units.h"
 
-#define PREFETCH_AHEAD 2 /* frames: their checksum reads all of them */
+#define PREFETCH_AHEAD 3 /* frames: their checksum reads all of them */
 
 /* One piece, not too long; otherwise freed and counted. */
 static bool frame_usable(struct port *port, struct rte_mbuf *mbuf)
@@ -25,22 +26,33 @@ static bool frame_usable(struct port *port, struct rte_mbuf *mbuf)
     return true;
 }
 
-uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room)
+/* What the device has, their first lines asked for. */
+static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room)
 {
     if (!port->started)
         return 0;
     uint16_t taken = rte_eth_rx_burst(port->id, 0, mbufs, room);
-    uint16_t kept = 0;
     if (taken > 0 && !port->link_up) /* sooner than the next look: its answer must not meet a dead link */
         port_link_refresh(port);
     for (uint16_t index = 0; index < taken; index++)
-        rte_prefetch0(mbufs[index]);
-    for (uint16_t index = 0; index < taken; index++) {
-        port->counters.rx_packets++;
-        port->counters.rx_bytes += mbufs[index]->pkt_len;
-        if (frame_usable(port, mbufs[index]))
+        prefetch_write(mbufs[index]);
+    return taken;
+}
+
+static bool frame_take(struct port *port, struct rte_mbuf *mbuf)
+{
+    port->counters.rx_packets++;
+    port->counters.rx_bytes += mbuf->pkt_len;
+    return frame_usable(port, mbuf);
+}
+
+uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room)
+{
+    uint16_t taken = take_burst(port, mbufs, room);
+    uint16_t kept = 0;
+    for (uint16_t index = 0; index < taken; index++)
+        if (frame_take(port, mbufs[index]))
             mbufs[kept++] = mbufs[index];
-    }
     return kept;
 }
 
@@ -160,20 +172,36 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
     return true;
 }
 
+/* However few the caller takes at a time, frames come from the device in bursts: only so can their lines be asked for
+ * before they are used. */
+static void backlog_fill(struct port *port, uint64_t now_ns)
+{
+    struct backlog *backlog = &port->backlog;
+    if (backlog->at < backlog->count)
+        return;
+    backlog->at = 0;
+    backlog->count = take_burst(port, backlog->frames, PORT_RECEIVE_MAX);
+    backlog->rx_ns = now_ns;
+    for (uint16_t index = 0; index < MIN(backlog->count, (uint16_t)PREFETCH_AHEAD); index++)
+        prefetch_frame(backlog->frames[index]);
+}
+
 uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t room, uint16_t *frames,
                       uint64_t now_ns)
 {
     CHECK(port->held_count == 0);
-    struct rte_mbuf *burst[PORT_RECEIVE_MAX];
-    uint16_t count = port_rx_burst(port, burst, MIN(room, (uint16_t)PORT_RECEIVE_MAX));
+    struct backlog *backlog = &port->backlog;
+    backlog_fill(port, now_ns);
+    uint16_t count = MIN(room, (uint16_t)(backlog->count - backlog->at));
     uint16_t given = 0;
-    for (uint16_t index = 0; index < MIN(count, (uint16_t)PREFETCH_AHEAD); index++)
-        prefetch_frame(burst[index]);
     for (uint16_t index = 0; index < count; index++) {
-        if (index + PREFETCH_AHEAD < count)
-            prefetch_frame(burst[index + PREFETCH_AHEAD]);
-        port->held[port->held_count++] = burst[index];
-        given += receive_frame(port, burst[index], &packets[given], now_ns);
+        struct rte_mbuf *frame = backlog->frames[backlog->at++];
+        if (backlog->at + PREFETCH_AHEAD <= backlog->count)
+            prefetch_frame(backlog->frames[backlog->at + PREFETCH_AHEAD - 1]);
+        if (!frame_take(port, frame))
+            continue;
+        port->held[port->held_count++] = frame;
+        given += receive_frame(port, frame, &packets[given], backlog->rx_ns);
     }
     *frames = count;
     return given;

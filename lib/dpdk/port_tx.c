@@ -137,68 +137,42 @@ static void refuse(struct port *port, uint64_t cookie, uint64_t *reason, uint64_
     report_add(port, &report);
 }
 
-/* Packet buffers for one burst. All lines are asked for before the first is used: the other end may have freed them. */
-static bool take_mbufs(struct rte_mempool *pool, struct rte_mbuf **mbufs, uint16_t count)
-{
-    if (count == 0 || rte_mempool_get_bulk(pool, (void **)mbufs, count) != 0)
-        return false;
-    for (uint16_t index = 0; index < count; index++) {
-        const uint8_t *at = (const uint8_t *)mbufs[index];
-        __builtin_prefetch(at, 1);
-        __builtin_prefetch(at + sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM, 1);
-    }
-    for (uint16_t index = 0; index < count; index++)
-        rte_pktmbuf_reset(mbufs[index]);
-    return true;
-}
-
 static bool wants_chain(const struct port *port, const struct tx_packet *packet)
 {
     return port->chains && packet->cookie != TX_COOKIE_NONE && packet->body_bytes >= CHAIN_BYTES_MIN;
 }
 
-/* What a burst is built of. */
-struct pieces {
-    struct rte_mbuf *heads[PORT_BURST], *bodies[PORT_BURST];
-    uint16_t body_count;
-    struct chain_slot *slot; /* of the last body that was chained; NULL: none yet */
-};
+/* The record of the packet's body: that of the packet before, when it is the same body. */
+static uint32_t chain_record(struct port *port, const struct tx_packet *packet, uint32_t last)
+{
+    if (last != CHAIN_NONE) {
+        const struct chain_body *before = &port->chain.bodies[last];
+        if (before->body == packet->body && before->body_bytes == packet->body_bytes)
+            return last;
+    }
+    return chain_open(&port->chain, packet->body, packet->body_bytes, packet->cookie);
+}
 
-/* The packet's body becomes the frame's second part. False: it has to be copied. */
-static bool chain_body(struct port *port, struct pieces *pieces, struct rte_mbuf *mbuf,
+/* The packet's body becomes the frame's second part. False: it has to be copied. *record: of the last body of this
+ * burst that was chained. */
+static bool chain_body(struct port *port, uint32_t *record, struct rte_mbuf *mbuf,
                        const struct tx_packet *packet)
 {
-    if (pieces->body_count == 0 || !wants_chain(port, packet))
+    if (!wants_chain(port, packet) || port->bodies.count == 0)
         return false;
-    struct chain_slot *slot = pieces->slot;
-    if (slot == NULL || slot->body != packet->body || slot->body_bytes != packet->body_bytes)
-        slot = chain_open(&port->chain, packet->body, packet->body_bytes, packet->cookie);
-    if (slot == NULL)
+    uint32_t found = chain_record(port, packet, *record);
+    if (found == CHAIN_NONE)
         return false;
-    pieces->slot = slot;
-    mbuf->next = pieces->bodies[--pieces->body_count];
-    chain_attach(slot, mbuf->next);
+    *record = found;
+    mbuf->next = stock_take(&port->bodies);
+    chain_attach(&port->chain, found, mbuf->next);
     mbuf->nb_segs = 2;
     mbuf->pkt_len += packet->body_bytes;
     port->counters.tx_chained++;
     return true;
 }
 
-static bool take_pieces(struct port *port, struct pieces *pieces, const struct tx_packet *packets,
-                        uint16_t count)
-{
-    uint16_t wanted = 0;
-    for (uint16_t index = 0; index < count; index++)
-        wanted += wants_chain(port, &packets[index]);
-    if (!take_mbufs(port->pool, pieces->heads, count))
-        return false;
-    pieces->body_count = take_mbufs(port->pool, pieces->bodies, wanted) ? wanted : 0;
-    pieces->slot = NULL;
-    return true;
-}
-
-static void send_one(struct port *port, const struct tx_packet *packet, struct pieces *pieces,
-                     struct rte_mbuf *mbuf, uint64_t now_ns)
+static void send_one(struct port *port, const struct tx_packet *packet, uint32_t *record, uint64_t now_ns)
 {
     struct frame_header other;
     const struct frame_header *header = peer_header(port, packet, &other);
@@ -209,10 +183,10 @@ static void send_one(struct port *port, const struct tx_packet *packet, struct p
              port->config.frame_bytes_max)
         reason = &port->counters.tx_drop_too_long;
     if (reason != NULL) {
-        rte_pktmbuf_free(mbuf);
         refuse(port, packet->cookie, reason, now_ns);
         return;
     }
+    struct rte_mbuf *mbuf = stock_take(&port->heads);
     uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *);
     struct frame_datagram datagram = {.head = packet->head,
                                       .body = packet->body,
@@ -224,7 +198,7 @@ static void send_one(struct port *port, const struct tx_packet *packet, struct p
     at += packet->head_bytes;
     mbuf->data_len = (uint16_t)at;
     mbuf->pkt_len = (uint32_t)at;
-    bool chained = chain_body(port, pieces, mbuf, packet);
+    bool chained = chain_body(port, record, mbuf, packet);
     if (!chained && packet->body_bytes > 0) {
         memcpy(frame + at, packet->body, packet->body_bytes);
         mbuf->data_len = (uint16_t)(at + packet->body_bytes);
@@ -233,11 +207,20 @@ static void send_one(struct port *port, const struct tx_packet *packet, struct p
     lane_push(&port->lane, mbuf, packet->cookie, chained, packet->depart_ns);
 }
 
+/* Buffers for one burst, or as many as the pool has. */
+static void port_stock(struct port *port)
+{
+    stock_fill(&port->heads, port->pool, PORT_BURST);
+    if (port->chains)
+        stock_fill(&port->bodies, port->pool, PORT_BURST);
+}
+
 /* Each packet in the lane, each chained body and each report not yet fetched may need a place for a
  * report. */
 uint16_t port_send_room(const struct port *port)
 {
-    uint32_t owed = port->report_tail - port->report_head + lane_count(&port->lane) + port->chain.in_use;
+    uint32_t owed =
+        port->report_tail - port->report_head + lane_count(&port->lane) + chain_in_use(&port->chain);
     uint32_t reports = owed + PORT_BURST < PORT_REPORTS ? (PORT_REPORTS - owed) / 2 : 0;
     return (uint16_t)MIN(lane_room(&port->lane), reports);
 }
@@ -245,20 +228,19 @@ uint16_t port_send_room(const struct port *port)
 void port_send(struct port *port, const struct tx_packet *packets, uint16_t count, uint64_t now_ns)
 {
     CHECK(count <= port_send_room(port));
-    struct pieces pieces = {.body_count = 0};
     for (uint16_t done = 0; done < count;) {
         uint16_t chunk = MIN((uint16_t)(count - done), (uint16_t)PORT_BURST);
-        bool got = take_pieces(port, &pieces, packets + done, chunk);
+        uint32_t record = CHAIN_NONE;
+        port_stock(port);
         for (uint16_t index = 0; index < chunk; index++) {
-            if (got)
-                send_one(port, &packets[done + index], &pieces, pieces.heads[index], now_ns);
+            if (port->heads.count > 0)
+                send_one(port, &packets[done + index], &record, now_ns);
             else
                 refuse(port, packets[done + index].cookie, &port->counters.tx_drop_no_mbuf, now_ns);
         }
-        if (got) /* those of packets that were refused */
-            rte_pktmbuf_free_bulk(pieces.bodies, pieces.body_count);
         done += chunk;
     }
+    port_stock(port); /* for the next burst: its lines come in the meantime */
 }
 
 /* ---- departures ---- */
@@ -306,7 +288,7 @@ static void collect_released(struct port *port, uint64_t now_ns)
 {
     uint64_t cookie;
     uint16_t frames;
-    while (port->chain.in_use > 0 && chain_released(&port->chain, &cookie, &frames)) {
+    while (chain_released(&port->chain, &cookie, &frames)) {
         struct tx_report report = {
             .cookie = cookie, .sent_ns = now_ns, .status = TX_RELEASED, .released = frames};
         report_add(port, &report);

@@ -159,9 +159,38 @@ static void port__chained_bodies_are_released(void **state)
     assert_int_equal(port_reports(&left, reports, 64), 1); /* one body, one record of all its frames */
     assert_int_equal(reports[0].status, TX_RELEASED);
     assert_int_equal(reports[0].released, 20);
-    assert_int_equal(left.chain.in_use, 0);
+    assert_int_equal(chain_in_use(&left.chain), 0);
     cross(3, 100, now_ns + 2); /* short bodies are copied */
     assert_int_equal(left.counters.tx_chained, 20);
+    close_pair();
+}
+
+/* Taken by fours, all come in order, with the time of the call that took them from the device. */
+static void port__received_by_fours(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    uint16_t frames;
+    for (uint16_t index = 0; index < 10; index++)
+        fill(&outgoing[index], index + 1u, 600u + index, now_ns);
+    port_send(&left, outgoing, 10, now_ns);
+    assert_int_equal(port_flush(&left, now_ns), 10);
+    uint64_t packets = right.counters.rx_packets;
+    for (uint16_t taken = 0; taken < 10; taken += frames) {
+        uint16_t count = port_receive(&right, incoming, 4, &frames, now_ns + taken);
+        assert_int_equal(frames, MIN(4, 10 - taken));
+        assert_int_equal(count, frames);
+        for (uint16_t index = 0; index < count; index++) {
+            assert_int_equal(incoming[index].length,
+                             outgoing[taken + index].head_bytes + 600u + taken + index);
+            assert_true(incoming[index].rx_ns == now_ns);
+        }
+        port_receive_done(&right);
+        assert_int_equal(right.counters.rx_packets - packets, taken + frames);
+    }
+    assert_int_equal(port_receive(&right, incoming, 4, &frames, now_ns + 20), 0);
+    assert_int_equal(frames, 0);
     close_pair();
 }
 
@@ -178,7 +207,7 @@ static void port__bodies_of_a_burst(void **state)
         fill(&outgoing[index], index + 1u, 1000, now_ns);
     outgoing[2].body = outgoing[3].body = other;
     port_send(&left, outgoing, 5, now_ns);
-    assert_int_equal(left.chain.in_use, 3); /* body, other, body again */
+    assert_int_equal(chain_in_use(&left.chain), 3); /* body, other, body again */
     assert_int_equal(port_flush(&left, now_ns), 5);
     assert_int_equal(port_receive(&right, incoming, 1, &frames, now_ns), 1);
     port_receive_done(&right);
@@ -194,7 +223,7 @@ static void port__bodies_of_a_burst(void **state)
         released += reports[index].released;
     }
     assert_int_equal(released, 5);
-    assert_int_equal(left.chain.in_use, 0);
+    assert_int_equal(chain_in_use(&left.chain), 0);
     close_pair();
 }
 
@@ -431,6 +460,7 @@ int main(void)
         cmocka_unit_test(port__datagrams_cross_copied),
         cmocka_unit_test(port__chained_bodies_are_released),
         cmocka_unit_test(port__bodies_of_a_burst),
+        cmocka_unit_test(port__received_by_fours),
         cmocka_unit_test(port__too_long_is_refused_and_counted),
         cmocka_unit_test(port__raw_frames_and_their_refusals),
         cmocka_unit_test(port__full_device_pushes_back),
