@@ -23,7 +23,7 @@
 #define RING_PLACES  4096
 #define BUFFER_BYTES (96ULL << 20)
 #define LIMIT_NS     (120 * NS_PER_S)
-#define WAIT_NS      (20 * NS_PER_US) /* for a whole burst */
+#define WAIT_NS      (200 * NS_PER_US) /* for a whole burst */
 
 static struct site sites[SITES_MAX];
 static struct rte_ring *into[SITES_MAX], *out_of[SITES_MAX];
