@@ -8,23 +8,32 @@
 
 #define ECT_0 2 /* congestion may be marked instead of dropped (RFC 3168) */
 
-static uint32_t body_bytes_of(const struct job *job, const struct feed_item *item)
+/* What an edge would send next. */
+struct candidate {
+    struct job *job;
+    struct feed_item item;
+    uint32_t body_bytes, wire_bytes;
+    uint64_t at_ns;        /* when it may leave; TIME_NEVER: not yet known */
+    enum edge_limit limit; /* what decides that */
+};
+
+static void measure_item(const struct peer *peer, struct candidate *next)
 {
-    return (uint32_t)geometry_run_length(&job->geometry, item->symbol, item->count);
+    const struct feed_item *item = &next->item;
+    next->body_bytes = (uint32_t)geometry_run_length(&next->job->geometry, item->symbol, item->count);
+    next->wire_bytes =
+        WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + next->body_bytes + peer->frame_overhead;
 }
 
-static uint32_t wire_bytes_of(const struct peer *peer, const struct job *job, const struct feed_item *item)
+static void fill_data(struct node *node, struct peer *peer, const struct candidate *next, uint64_t depart_ns,
+                      struct tx_packet *packet)
 {
-    return WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + body_bytes_of(job, item) + peer->frame_overhead;
-}
-
-static void fill_data(struct node *node, struct peer *peer, struct job *job, const struct feed_item *item,
-                      uint32_t body_bytes, uint64_t depart_ns, struct tx_packet *packet)
-{
+    struct job *job = next->job;
+    const struct feed_item *item = &next->item;
     const struct slot *slot = &node->store.slots[item->slot];
     uint64_t symbol = kind_number(job, item->symbol);
     uint64_t content = wire_content(symbol, item->count, slot->stripe, (uint8_t)job->epoch);
-    uint32_t wire_bytes = wire_bytes_of(peer, job, item);
+    uint32_t wire_bytes = next->wire_bytes;
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
     uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
     struct child *child = &job->children.of[job->children.of_peer[peer->index]];
@@ -47,7 +56,7 @@ static void fill_data(struct node *node, struct peer *peer, struct job *job, con
     packet->head_bytes = (uint16_t)wire_data_encode(packet->head, &header, &data,
                                                     slot_tags(slot, &job->geometry, item->symbol));
     packet->body = slot_symbol(slot, &job->geometry, item->symbol);
-    packet->body_bytes = (uint16_t)body_bytes;
+    packet->body_bytes = (uint16_t)next->body_bytes;
     packet->body_sum = slot_sum(&node->store, slot, &job->geometry, item->symbol, item->count);
     pacer_on_sent(&node->ports[peer->port].pacer, wire_bytes, depart_ns);
     digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
@@ -89,45 +98,44 @@ static void edge_waits(const struct node *node, struct peer *peer, enum edge_lim
     causes_set(&flow_of(node, peer)->causes, receivers ? told : limit, node->now_ns);
 }
 
-/* When the item may leave; TIME_NEVER with *limit. Credit is asked for to begin a block, never to complete
+/* When the item may leave; TIME_NEVER with its limit. Credit is asked for to begin a block, never to complete
  * one: else parent and child could each wait for the other to let go of a block that is not whole. */
-static uint64_t item_send_ns(const struct peer *peer, const struct job *job, const struct feed_item *item,
-                             enum edge_limit *limit)
+static void time_item(const struct peer *peer, struct candidate *next)
 {
-    uint64_t at_ns = sender_send_ns(&peer->sender, wire_bytes_of(peer, job, item), item->repair, limit);
-    if (at_ns == TIME_NEVER && *limit == EDGE_LIMIT_credit && item->begun)
-        return pacer_next_ns(&peer->sender.pacer);
+    const struct feed_item *item = &next->item;
+    measure_item(peer, next);
+    next->at_ns = sender_send_ns(&peer->sender, next->wire_bytes, item->repair, &next->limit);
+    if (next->at_ns == TIME_NEVER && next->limit == EDGE_LIMIT_credit && item->begun)
+        next->at_ns = pacer_next_ns(&peer->sender.pacer);
     /* The strategy would allow no more than the cap: a higher cap is what would help. */
-    if (at_ns != TIME_NEVER && *limit == EDGE_LIMIT_congestion &&
-        peer->sender.rate_cap_bps <= peer->sender.congestion.rate_bps)
-        *limit = EDGE_LIMIT_cap;
-    return at_ns;
+    else if (next->at_ns != TIME_NEVER && next->limit == EDGE_LIMIT_congestion &&
+             peer->sender.rate_cap_bps <= peer->sender.congestion.rate_bps)
+        next->limit = EDGE_LIMIT_cap;
 }
 
-/* The item to be sent, when, and what decides that time: what is next, or, where that is held, what may pass.
- */
-static struct job *choose_item(struct node *node, struct peer *peer, uint64_t horizon_ns,
-                               struct feed_item *item, uint64_t *at_ns, enum edge_limit *limit)
+/* The item to be sent: what is next, or, where that is held, what may pass. False: none; at_ns says when a job's
+ * pacer may give one. */
+static bool choose_item(struct node *node, struct peer *peer, uint64_t horizon_ns, struct candidate *next)
 {
     struct flow *flow = flow_of(node, peer);
     uint64_t held_ns;
-    struct job *job = turn_next_item(node, peer, false, horizon_ns, item, &held_ns);
-    flow->job_held = job == NULL && held_ns != TIME_NEVER;
-    *at_ns = held_ns;
-    if (job == NULL) {
+    next->job = turn_next_item(node, peer, false, horizon_ns, &next->item, &held_ns);
+    flow->job_held = next->job == NULL && held_ns != TIME_NEVER;
+    next->at_ns = held_ns;
+    if (next->job == NULL) {
         edge_waits(node, peer, flow->job_held ? EDGE_LIMIT_cap : why_nothing(node, peer));
-        return NULL;
+        return false;
     }
-    *at_ns = item_send_ns(peer, job, item, limit);
-    if (*at_ns != TIME_NEVER)
-        return job;
-    edge_waits(node, peer, *limit);
-    if (item->repair || item->begun)
-        return NULL;
-    job = turn_next_item(node, peer, true, horizon_ns, item, &held_ns);
-    if (job != NULL)
-        *at_ns = item_send_ns(peer, job, item, limit);
-    return job == NULL || *at_ns == TIME_NEVER ? NULL : job;
+    time_item(peer, next);
+    if (next->at_ns != TIME_NEVER)
+        return true;
+    edge_waits(node, peer, next->limit);
+    if (next->item.repair || next->item.begun)
+        return false;
+    next->job = turn_next_item(node, peer, true, horizon_ns, &next->item, &held_ns);
+    if (next->job != NULL)
+        time_item(peer, next);
+    return next->job != NULL && next->at_ns != TIME_NEVER;
 }
 
 /* What held a packet that leaves lag_ns behind its edge's pacer. One behind by more than the catch-up has
@@ -155,27 +163,25 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
                       uint64_t now_ns)
 {
     struct flow *flow = flow_of(node, peer);
-    struct feed_item item;
-    uint64_t at_ns = TIME_NEVER, before_ns = flow->ready_ns;
-    enum edge_limit limit = EDGE_LIMIT_none;
-    struct job *job = choose_item(node, peer, horizon_ns, &item, &at_ns, &limit);
-    flow->ready_ns = at_ns;
-    if (job == NULL)
+    struct candidate next = {.at_ns = TIME_NEVER, .limit = EDGE_LIMIT_none};
+    uint64_t before_ns = flow->ready_ns;
+    bool chosen = choose_item(node, peer, horizon_ns, &next);
+    flow->ready_ns = next.at_ns;
+    if (!chosen)
         return false;
     struct node_port *port = &node->ports[peer->port];
     uint64_t port_ns = pacer_next_ns(&port->pacer);
     uint64_t due_ns = MAX(port_ns, now_ns);
-    if (at_ns > MAX(due_ns, before_ns))
+    if (next.at_ns > MAX(due_ns, before_ns))
         return false; /* another edge may be due before */
-    uint64_t depart_ns = MAX(at_ns, due_ns);
+    uint64_t depart_ns = MAX(next.at_ns, due_ns);
     CHECK(depart_ns <= horizon_ns);
     /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
-    uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(at_ns, before_ns));
-    note_limit(node, peer, lag_ns, port_ns >= now_ns, limit);
-    uint32_t wire_bytes = wire_bytes_of(peer, job, &item);
-    fill_data(node, peer, job, &item, body_bytes_of(job, &item), depart_ns, packet);
-    fair_on_sent(&port->share, &flow->port_share, fair_rate_cost(wire_bytes, peer->sender.rate_cap_bps));
-    flow->ready_ns = sender_send_ns(&peer->sender, wire_bytes, true, &limit);
+    uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(next.at_ns, before_ns));
+    note_limit(node, peer, lag_ns, port_ns >= now_ns, next.limit);
+    fill_data(node, peer, &next, depart_ns, packet);
+    fair_on_sent(&port->share, &flow->port_share, fair_rate_cost(next.wire_bytes, peer->sender.rate_cap_bps));
+    flow->ready_ns = sender_send_ns(&peer->sender, next.wire_bytes, true, &next.limit);
     if (flow->ready_ns == TIME_NEVER)
         flow->ready_ns = 0; /* found out, and counted, by the next try */
     core_schedule(node, sender_next_ns(&peer->sender));
