@@ -76,7 +76,7 @@ static void fill_lane(struct lane *lane, struct pacer *pacer, uint64_t now_ns)
             return;
         mbuf->data_len = (uint16_t)(mbuf->pkt_len = FRAME_BYTES);
         uint64_t depart_ns = MAX(pacer_next_ns(pacer), now_ns);
-        lane_push(lane, mbuf, TX_COOKIE_NONE, false, depart_ns);
+        lane_push(lane, &(struct lane_item){.packet = mbuf, .cookie = TX_COOKIE_NONE, .asked_ns = depart_ns});
         pacer_on_sent(pacer, WIRE_BYTES, depart_ns);
     }
 }

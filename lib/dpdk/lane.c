@@ -7,9 +7,10 @@ void lane_init(struct lane *lane, uint64_t slack_ns)
     *lane = (struct lane){.slack_ns = slack_ns};
 }
 
-void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t asked_ns)
+void lane_push(struct lane *lane, const struct lane_item *item)
 {
     CHECK(lane_room(lane) > 0);
+    uint64_t asked_ns = item->asked_ns;
     uint64_t distance_ns = elapsed_ns(asked_ns, lane->last_asked_ns);
     /* The first packet asked for after a stall follows its predecessor by the stall's length: then the
      * distance before tells the rate. */
@@ -18,13 +19,9 @@ void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, u
     lane->last_distance_ns = distance_ns;
     lane->last_asked_ns = MAX(lane->last_asked_ns, asked_ns);
     lane->last_depart_ns = MAX(asked_ns, earliest_ns);
-    lane->items[lane->tail++ % LANE_PLACES] = (struct lane_item){
-        .packet = packet,
-        .cookie = cookie,
-        .asked_ns = asked_ns,
-        .unshifted_ns = lane->last_depart_ns - lane->shift_ns,
-        .chained = chained,
-    };
+    struct lane_item *place = &lane->items[lane->tail++ % LANE_PLACES];
+    *place = *item;
+    place->unshifted_ns = lane->last_depart_ns - lane->shift_ns;
 }
 
 static uint64_t depart_ns(const struct lane *lane, uint32_t index)

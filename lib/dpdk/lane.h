@@ -20,7 +20,8 @@ struct lane_item {
     void *packet;
     uint64_t cookie;
     uint64_t asked_ns;     /* the departure that was asked for */
-    uint64_t unshifted_ns; /* and the lane's shift_ns: the departure in force */
+    uint64_t unshifted_ns; /* and the lane's shift_ns: the departure in force; set by lane_push */
+    uint32_t bytes;        /* of the frame */
     bool chained;          /* the body is still referenced after departure */
 };
 
@@ -53,8 +54,8 @@ static inline const struct lane_item *lane_item(const struct lane *lane, uint32_
     return &lane->items[(lane->head + index) % LANE_PLACES];
 }
 
-/* CHECKs room. */
-void lane_push(struct lane *lane, void *packet, uint64_t cookie, bool chained, uint64_t asked_ns);
+/* CHECKs room. The item is copied. */
+void lane_push(struct lane *lane, const struct lane_item *item);
 /* How many packets, at most `room`, may leave from the head now. */
 uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room);
 /* `count` packets left the head: records by how much they missed their time. */

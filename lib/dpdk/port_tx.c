@@ -172,6 +172,16 @@ static bool chain_body(struct port *port, uint32_t *record, struct rte_mbuf *mbu
     return true;
 }
 
+/* What a data packet of one symbol has is copied by its size, which takes half the time of a copy of any size. */
+static void head_copy(uint8_t *out, const struct tx_packet *packet)
+{
+    size_t known = WIRE_DATA_BYTES + WIRE_TAG_BYTES;
+    if (packet->head_bytes == known)
+        memcpy(out, packet->head, known);
+    else
+        memcpy(out, packet->head, packet->head_bytes);
+}
+
 static void send_one(struct port *port, const struct tx_packet *packet, uint32_t *record, uint64_t now_ns)
 {
     struct frame_header other;
@@ -194,7 +204,7 @@ static void send_one(struct port *port, const struct tx_packet *packet, uint32_t
                                       .body_bytes = packet->body_bytes,
                                       .body_sum = packet->body_sum};
     size_t at = frame_header_write(frame, header, packet->traffic_class, &datagram, true);
-    memcpy(frame + at, packet->head, packet->head_bytes);
+    head_copy(frame + at, packet);
     at += packet->head_bytes;
     mbuf->data_len = (uint16_t)at;
     mbuf->pkt_len = (uint32_t)at;
@@ -204,7 +214,12 @@ static void send_one(struct port *port, const struct tx_packet *packet, uint32_t
         mbuf->data_len = (uint16_t)(at + packet->body_bytes);
         mbuf->pkt_len = mbuf->data_len;
     }
-    lane_push(&port->lane, mbuf, packet->cookie, chained, packet->depart_ns);
+    struct lane_item item = {.packet = mbuf,
+                             .cookie = packet->cookie,
+                             .asked_ns = packet->depart_ns,
+                             .bytes = mbuf->pkt_len,
+                             .chained = chained};
+    lane_push(&port->lane, &item);
 }
 
 /* Buffers for one burst, or as many as the pool has. */
@@ -247,8 +262,10 @@ void port_send(struct port *port, const struct tx_packet *packets, uint16_t coun
 
 static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_t now_ns)
 {
+    uint64_t bytes = 0;
     for (uint16_t index = 0; index < count; index++) {
         const struct lane_item *item = lane_item(&port->lane, index);
+        bytes += item->bytes;
         if (item->chained && status == TX_SENT)
             continue; /* told when its body is released */
         struct tx_report report = {
@@ -261,6 +278,10 @@ static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_
         report_add(port, &report);
     }
     lane_pop(&port->lane, count, now_ns);
+    if (status == TX_SENT) {
+        port->counters.tx_packets += count;
+        port->counters.tx_bytes += bytes;
+    }
 }
 
 /* All that waits in the lane is refused. */
@@ -313,7 +334,9 @@ uint16_t port_flush(struct port *port, uint64_t now_ns)
             break;
         for (uint16_t index = 0; index < due; index++)
             burst[index] = lane_item(&port->lane, index)->packet;
-        sent = port_tx_burst(port, burst, due);
+        /* Their lengths were checked when they were built. */
+        sent = rte_eth_tx_burst(port->id, 0, burst, due);
+        port->counters.tx_full += sent < due;
         lane_left(port, sent, TX_SENT, now_ns);
         left += sent;
         if (sent == 0)

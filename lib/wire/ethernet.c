@@ -22,6 +22,8 @@
 #define UDP_LENGTH    4
 #define UDP_CHECKSUM  6
 
+#define WORDS_FEW 20
+
 #define DONT_FRAGMENT  0x4000
 #define MORE_OR_OFFSET 0x3fff
 
@@ -33,7 +35,7 @@
 #define VECTORISED
 #endif
 
-VECTORISED static uint64_t sum_words(const uint8_t *data, size_t count)
+static inline uint64_t sum_few(const uint8_t *data, size_t count)
 {
     uint64_t sum = 0;
     for (size_t index = 0; index < count; index++) {
@@ -44,10 +46,16 @@ VECTORISED static uint64_t sum_words(const uint8_t *data, size_t count)
     return sum;
 }
 
+VECTORISED static uint64_t sum_words(const uint8_t *data, size_t count)
+{
+    return sum_few(data, count);
+}
+
 /* Native-order sum of all 16-bit words, 32 bits at a time into 64. Cannot overflow below 2^34 bytes. */
 static uint64_t native_sum(const uint8_t *data, size_t length)
 {
-    uint64_t sum = sum_words(data, length / 4);
+    size_t words = length / 4; /* headers are not worth the call */
+    uint64_t sum = words <= WORDS_FEW ? sum_few(data, words) : sum_words(data, words);
     data += length / 4 * 4;
     if ((length & 2) != 0) {
         uint16_t word;

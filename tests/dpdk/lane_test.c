@@ -15,7 +15,8 @@ static int packet;
 static void push_run(uint32_t count, uint64_t first_ns, uint64_t gap_ns)
 {
     for (uint32_t index = 0; index < count; index++)
-        lane_push(&lane, &packet, index, false, first_ns + index * gap_ns);
+        lane_push(&lane, &(struct lane_item){
+                             .packet = &packet, .cookie = index, .asked_ns = first_ns + index * gap_ns});
 }
 
 /* Polls every `step_ns` from `from_ns` until the lane is empty; fills departure times. */
@@ -76,7 +77,7 @@ static void lane__lag_after_a_stall_goes_away(void **state)
     uint64_t now_ns = 5000000;
     lane_pop(&lane, lane_due(&lane, now_ns, 32), now_ns);
     for (uint32_t index = 0; index < 400; index++)
-        lane_push(&lane, &packet, 0, false, now_ns + index * 1000);
+        lane_push(&lane, &(struct lane_item){.packet = &packet, .asked_ns = now_ns + index * 1000});
     uint32_t count = drain(now_ns, 50, left_ns);
     assert_true(left_ns[count - 1] - (now_ns + 399 * 1000) < 100);
     for (uint32_t index = 1; index < count; index++)
