@@ -19,6 +19,7 @@
 #define POOL_OBJECT_BYTES   192 /* mempool header and trailer, padding between channels */
 #define POOL_OVERHEAD_BYTES (256 << 10)
 #define ORDINARY_PAGE_BYTES 4096
+#define HUGEPAGE_BYTES      (2ULL << 20)
 #define HUGEPAGE_FOLDER     "/sys/kernel/mm/hugepages"
 
 uint64_t memory_pool_bytes(uint32_t count, uint32_t buffer_bytes)
@@ -89,6 +90,25 @@ bool memory_choose(const struct memory_need *need, const struct memory_host *hos
         MIB(total), MIB(host->available_bytes), MIB(host->hugepage_free_bytes));
 }
 
+/* Whether the kernel gives them to who asks by madvise. */
+static bool gives_transparent_hugepages(void)
+{
+    char line[64] = "";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file == NULL)
+        return false;
+    bool got = fgets(line, sizeof(line), file) != NULL;
+    fclose(file);
+    return got && strstr(line, "[never]") == NULL;
+}
+
+static const char *pages_name(bool hugepages)
+{
+    if (hugepages)
+        return "hugepages";
+    return gives_transparent_hugepages() ? "transparent hugepages" : "ordinary pages";
+}
+
 void memory_print(const struct memory_need *need, const struct memory_host *host, bool hugepages, char *text,
                   size_t room)
 {
@@ -96,8 +116,8 @@ void memory_print(const struct memory_need *need, const struct memory_host *host
              "memory: %llu MiB needed (packets %llu, node %llu, overhead %llu), from %s "
              "(hugepages free: %llu MiB, available: %llu MiB)",
              MIB(memory_need_total(need)), MIB(need->packet_bytes), MIB(need->node_bytes),
-             MIB(need->overhead_bytes), hugepages ? "hugepages" : "ordinary pages",
-             MIB(host->hugepage_free_bytes), MIB(host->available_bytes));
+             MIB(need->overhead_bytes), pages_name(hugepages), MIB(host->hugepage_free_bytes),
+             MIB(host->available_bytes));
 }
 
 void memory_populate(void *first, uint64_t bytes)
@@ -111,6 +131,24 @@ void memory_populate(void *first, uint64_t bytes)
         *(volatile uint8_t *)at = *(volatile uint8_t *)at;
 }
 
+/* Begins where a transparent hugepage may, when it is large enough for one. NULL: there is none. */
+static void *map_aligned(uint64_t bytes)
+{
+    uint64_t align = bytes >= HUGEPAGE_BYTES ? HUGEPAGE_BYTES : 0;
+    uint8_t *memory =
+        mmap(NULL, bytes + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    uint64_t before = align == 0 ? 0 : (align - (uintptr_t)memory % align) % align;
+    if (before > 0)
+        munmap(memory, before);
+    if (align > before)
+        munmap(memory + before +
+                   (bytes + ORDINARY_PAGE_BYTES - 1) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES,
+               (align - before) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES);
+    return memory + before;
+}
+
 void *memory_take(uint64_t bytes, bool hugepages)
 {
     if (hugepages) {
@@ -119,9 +157,8 @@ void *memory_take(uint64_t bytes, bool hugepages)
             memset(memory, 0, bytes);
         return memory;
     }
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
+    uint8_t *memory = map_aligned(bytes);
+    if (memory == NULL)
         return NULL;
     madvise(memory, bytes, MADV_HUGEPAGE);
     memory_populate(memory, bytes);

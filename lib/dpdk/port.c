@@ -12,9 +12,8 @@
 
 #include "base/units.h"
 #include "dpdk/fanout.h"
-#include "dpdk/memory.h"
+#include "dpdk/pool.h"
 
-#define POOL_CACHE     256
 #define POOL_BASE      (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 1024
@@ -40,16 +39,6 @@ uint32_t port_buffer_bytes(const struct port_config *config)
                                           : device_buffer_bytes(config->frame_bytes_max);
 }
 
-/* The pool is used round and round: its first round would pay a page fault of 1-2 us for each packet. */
-static void pool_touch(struct rte_mempool *pool, void *argument, struct rte_mempool_memhdr *memory,
-                       unsigned index)
-{
-    (void)pool;
-    (void)argument;
-    (void)index;
-    memory_populate(memory->addr, memory->len);
-}
-
 static bool port_make_pool(struct port *port, struct err *err)
 {
     if (port->config.pool != NULL) {
@@ -58,20 +47,10 @@ static bool port_make_pool(struct port *port, struct err *err)
     }
     char name[RTE_MEMPOOL_NAMESIZE];
     snprintf(name, sizeof(name), "port%u", port->id);
-    uint32_t data_room = RTE_PKTMBUF_HEADROOM + port->device.buffer_bytes;
     uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
-    /* Last in, first out: the buffers in use stay few and near, whoever frees them. A ring, what DPDK takes by itself,
-     * goes through all of them in turn, beyond any cache. */
-    port->pool = rte_pktmbuf_pool_create_by_ops(name, count, POOL_CACHE, 0, (uint16_t)data_room,
-                                                (int)rte_socket_id(), "stack");
-    if (port->pool == NULL)
-        port->pool =
-            rte_pktmbuf_pool_create(name, count, POOL_CACHE, 0, (uint16_t)data_room, (int)rte_socket_id());
-    if (port->pool == NULL)
-        return err_set(err, "device %s: no memory for %u packet buffers of %u bytes (%s)", port->device.name,
-                       count, data_room, rte_strerror(rte_errno));
-    rte_mempool_mem_iter(port->pool, pool_touch, NULL);
-    return true;
+    struct err reason;
+    port->pool = pool_create(name, count, port->device.buffer_bytes, &reason);
+    return port->pool != NULL || err_set(err, "device %s: %s", port->device.name, reason.text);
 }
 
 /* Where a device has no address of its own (net_ring), one made of its name, locally administered. */
