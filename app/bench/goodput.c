@@ -68,14 +68,15 @@ static struct port_config port_config_of(const struct bench_options *options, ui
     return config;
 }
 
-/* With hashes or a file a disk serves the site, as in the appliance; else requests are answered at once. */
+/* With hashes or a file a disk serves the site, as in the appliance; else requests are answered at once. A source
+ * without a file has its blocks hashed as well: what is sent with the hash of something else is asked for for ever. */
 static struct disk *disk_for(const struct bench_options *options, uint16_t number)
 {
     struct err err;
     struct disk_config config = {.threads = options->disk_threads, .nice = 19};
-    bool needed = number == 0 ? options->source_file != NULL : options->sha256 || options->directory != NULL;
-    struct disk *disk = needed ? disk_start(&config, &err) : NULL;
-    if (needed && disk == NULL)
+    bool file = number == 0 ? options->source_file != NULL : options->directory != NULL;
+    struct disk *disk = file || options->sha256 ? disk_start(&config, &err) : NULL;
+    if ((file || options->sha256) && disk == NULL)
         bench_fail("disk", &err);
     return disk;
 }
@@ -85,6 +86,7 @@ static void start_site(const struct bench_options *options, uint16_t number, str
     struct err err;
     struct site_config config = site_config_of(options, number);
     config.disk = disk;
+    config.made_up = number == 0 && options->source_file == NULL;
     if (!site_start(&sites[number], &config, &err))
         bench_fail("site", &err);
 }

@@ -166,7 +166,7 @@ static bool site_receive(struct site *site)
     return total > 0;
 }
 
-/* Without a disk: blocks are "read" and "written" in no time, their content is whatever the slot holds. */
+/* Without a file: blocks are "read" and "written" in no time, their content is whatever the slot holds. */
 static void answer_at_once(const struct site *site, const struct disk_request *request,
                            struct disk_reply *reply)
 {
@@ -175,25 +175,45 @@ static void answer_at_once(const struct site *site, const struct disk_request *r
         reply->size_bytes = site->config.object_bytes;
 }
 
+/* The slots of a source without a file are never written: whichever a block gets, its hash is the same. */
+static bool submit(struct site *site, const struct disk_request *request, uint16_t *done)
+{
+    struct disk_request digest = *request;
+    digest.op = DISK_DIGEST;
+    if (site->config.disk == NULL || (site->config.made_up && request->op != DISK_READ)) {
+        answer_at_once(site, request, &site->disk_replies[(*done)++]);
+        return true;
+    }
+    return disk_submit(site->config.disk, site->config.made_up ? &digest : request);
+}
+
+static uint16_t collect(struct site *site)
+{
+    if (site->config.disk == NULL)
+        return 0;
+    uint16_t count = disk_collect(site->config.disk, site->disk_replies, SITE_BURST);
+    for (uint16_t index = 0; index < count; index++)
+        if (site->config.made_up)
+            site->disk_replies[index].op = DISK_READ;
+    return count;
+}
+
 static bool site_disk(struct site *site)
 {
-    uint16_t done = 0, taken = 0;
+    uint16_t done = collect(site), taken = 0;
+    if (done > 0)
+        node_disk_done(site->node, site->disk_replies, done, site->now_ns);
+    bool worked = done > 0;
     if (site->disk_waiting == 0)
         site->disk_waiting = node_disk(site->node, site->disk_requests, SITE_BURST, site->now_ns);
-    if (site->config.disk != NULL) {
-        done = disk_collect(site->config.disk, site->disk_replies, SITE_BURST);
-        while (taken < site->disk_waiting && disk_submit(site->config.disk, &site->disk_requests[taken]))
-            taken++;
-    } else {
-        for (; taken < site->disk_waiting; taken++)
-            answer_at_once(site, &site->disk_requests[taken], &site->disk_replies[done++]);
-    }
+    for (done = 0; taken < site->disk_waiting && submit(site, &site->disk_requests[taken], &done);)
+        taken++;
     if (done > 0)
         node_disk_done(site->node, site->disk_replies, done, site->now_ns);
     site->disk_waiting -= taken;
     memmove(site->disk_requests, site->disk_requests + taken,
             site->disk_waiting * sizeof(site->disk_requests[0]));
-    return taken > 0 || done > 0;
+    return worked || taken > 0;
 }
 
 static void site_reports(struct site *site)

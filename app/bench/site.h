@@ -27,6 +27,7 @@ struct site_config {
     uint64_t blocks_max;
     uint64_t object_bytes; /* what OPEN_SOURCE answers without a disk */
     struct disk *disk;     /* NULL: requests are answered at once, nothing is read, hashed or kept */
+    bool made_up;          /* no file is behind the source; with a disk its blocks are hashed, not read */
     const char *directory; /* of incoming files; with a disk */
     bool discard;          /* received blocks are hashed and dropped */
     uint8_t idle;          /* enum idle_mode */
