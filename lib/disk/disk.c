@@ -1,123 +1,90 @@
 #include "disk/disk.h"
 
-#include <errno.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/bitmap.h"
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/units.h"
-#include "disk/file.h"
-#include "disk/hash.h"
+#include "disk/lanes.h"
 #include "disk/stream_thread.h"
-#include "disk/ring.h"
+#include "disk/thread.h"
 
-/* A wake-up is never missed; this only bounds what a bug would cost. */
-#define SLEEP_NS_MAX (500 * NS_PER_MS)
+#define THREADS_MAX DISK_VIEWS_MAX
+_Static_assert(THREADS_MAX == DISK_THREADS_MAX * (LANES_MAX + 1) + DISK_SLOW_THREADS, "all of every lane");
 
-struct worker {
-    struct ring requests, replies;
-    struct disk *disk;
-    uint32_t number;
-    uint32_t under_way; /* submitted and not yet collected; of the submitting thread */
-    pthread_t thread;
-    _Alignas(64) _Atomic uint32_t sleeping; /* futex: 1 while the thread sleeps or is about to */
-    atomic_bool stop;
-};
-
-/* The requests of one handle that may take long: they stay in order by staying with one thread. */
-struct order {
-    uint32_t under_way;
-    uint32_t worker; /* while there are some */
+/* One handle, as its owner sees it. */
+struct handle {
+    uint32_t lane;           /* of its blocks */
+    uint64_t directory;      /* what its requests that may take long have in common with others */
+    uint32_t slow_under_way; /* these stay in order by staying with one thread … */
+    uint32_t slow_thread;    /* … while there are some */
 };
 
 struct disk {
     struct disk_config config;
     uint32_t started;
-    uint32_t collect_next; /* the thread whose replies are collected first */
+    uint32_t block_threads;                   /* the first ones: config.threads of each lane */
+    uint32_t collect_next;                    /* the thread whose replies are collected first */
+    uint64_t busy[BITMAP_WORDS(THREADS_MAX)]; /* threads with something under way: no others are looked at */
     struct stream_thread *stream;
+    struct lanes lanes;
+    struct handle handles[DISK_HANDLES_MAX];
+    uint64_t directories[DISK_SLOW_THREADS]; /* that these threads serve now */
     struct file_common common;
     struct file files[DISK_HANDLES_MAX];
-    struct order orders[DISK_HANDLES_MAX]; /* of the submitting thread */
-    /* First config.threads of them for blocks, then DISK_SLOW_THREADS for what may take long. */
-    struct worker workers[DISK_THREADS_MAX + DISK_SLOW_THREADS];
+    struct disk_thread threads[THREADS_MAX];
 };
 
-/* ---- the threads ---- */
+/* ---- start and end ---- */
 
-static void sleep_until_work(struct worker *worker)
+static void name_thread(const struct disk *disk, uint32_t number, char name[THREAD_NAME_BYTES])
 {
-    const struct timespec limit = {.tv_nsec = SLEEP_NS_MAX};
-    atomic_store(&worker->sleeping, 1);
-    if (ring_empty(&worker->requests) && !atomic_load(&worker->stop))
-        syscall(SYS_futex, &worker->sleeping, FUTEX_WAIT_PRIVATE, 1, &limit, NULL, 0);
-    atomic_store(&worker->sleeping, 0);
+    uint32_t lane = number / disk->config.threads, at = number % disk->config.threads;
+    if (number >= disk->block_threads)
+        snprintf(name, THREAD_NAME_BYTES, "disk-slow-%u", (number - disk->block_threads) % 100);
+    else if (lane == LANE_OF_NONE)
+        snprintf(name, THREAD_NAME_BYTES, "disk-hash-%u", at % 100);
+    else
+        snprintf(name, THREAD_NAME_BYTES, "disk-%u-%u", lane % 100, at % 100);
 }
 
-static void wake(struct worker *worker)
+/* False: err names the CPU that is none of those permitted to this thread. */
+static bool choose_cpus(const struct disk_config *config, cpu_set_t *cpus, struct err *err)
 {
-    if (atomic_load(&worker->sleeping) == 0)
-        return;
-    atomic_store(&worker->sleeping, 0);
-    syscall(SYS_futex, &worker->sleeping, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
-
-static void *run(void *argument)
-{
-    struct worker *worker = argument;
-    struct disk_request request;
-    struct disk_reply reply;
-    char name[32]; /* the kernel keeps 15 characters */
-    bool slow = worker->number >= worker->disk->config.threads;
-    snprintf(name, sizeof(name), "disk-%s%u", slow ? "slow-" : "",
-             slow ? worker->number - worker->disk->config.threads : worker->number);
-    pthread_setname_np(pthread_self(), name);
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), worker->disk->config.nice); /* works on as it is else */
-    for (;;) {
-        while (ring_pop(&worker->requests, &request)) {
-            file_serve(&worker->disk->files[request.handle], &request, &reply);
-            CHECK(ring_push(&worker->replies, &reply));
-        }
-        if (atomic_load(&worker->stop) && ring_empty(&worker->requests))
-            break;
-        sleep_until_work(worker);
+    cpu_set_t permitted;
+    CPU_ZERO(cpus);
+    CPU_ZERO(&permitted);
+    (void)sched_getaffinity(0, sizeof(permitted), &permitted); /* none is permitted, then */
+    for (uint16_t at = 0; at < config->cpu_count; at++) {
+        if (config->cpus[at] >= CPU_SETSIZE || !CPU_ISSET(config->cpus[at], &permitted))
+            return err_set(err, "disk.cpus: CPU %u does not exist or is not permitted to this process",
+                           config->cpus[at]);
+        CPU_SET(config->cpus[at], cpus);
     }
-    hash_thread_end();
-    return NULL;
+    return true;
 }
 
-/* Signals are the main thread's business; above all SIGXFSZ, whose default would end the process where an
- * error of the write is wanted. */
-static int start_thread(struct worker *worker)
+static bool start_threads(struct disk *disk, struct err *err)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&worker->thread, NULL, run, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
-static bool start_worker(struct disk *disk, uint32_t number, struct err *err)
-{
-    struct worker *worker = &disk->workers[number];
-    worker->disk = disk;
-    worker->number = number;
-    bool memory = ring_init(&worker->requests, DISK_QUEUE_MAX, sizeof(struct disk_request));
-    memory = ring_init(&worker->replies, DISK_QUEUE_MAX, sizeof(struct disk_reply)) && memory;
-    int result = memory ? start_thread(worker) : ENOMEM;
-    if (result == 0)
-        return true;
-    ring_free(&worker->requests);
-    ring_free(&worker->replies);
-    return err_set(err, "disk thread %u: %s", number, strerrordesc_np(result));
+    cpu_set_t cpus;
+    if (!choose_cpus(&disk->config, &cpus, err))
+        return false;
+    while (disk->started < disk->block_threads + DISK_SLOW_THREADS) {
+        struct disk_thread *thread = &disk->threads[disk->started];
+        thread->files = disk->files;
+        thread->nice = disk->config.nice;
+        thread->queue_most = disk->started < disk->block_threads ? DISK_QUEUE_MAX : DISK_SLOW_QUEUE;
+        name_thread(disk, disk->started, thread->name);
+        if (!thread_start(thread, disk->config.cpu_count > 0 ? &cpus : NULL, err))
+            return false;
+        disk->started++;
+    }
+    disk->stream = stream_thread_start(disk->config.nice, disk->config.cpu_count > 0 ? &cpus : NULL, err);
+    return disk->stream != NULL;
 }
 
 struct disk *disk_start(const struct disk_config *config, struct err *err)
@@ -133,50 +100,34 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
     }
     memset(disk, 0, sizeof(*disk));
     disk->config = *config;
+    disk->block_threads = config->threads * (LANES_MAX + 1);
     disk->common.sparse = config->sparse;
     disk->common.index_memory.limit_bytes =
         config->index_bytes_max != 0 ? config->index_bytes_max : DISK_INDEX_BYTES;
-    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
+    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
         disk->files[handle].common = &disk->common;
-    while (disk->started < config->threads + DISK_SLOW_THREADS) {
-        if (!start_worker(disk, disk->started, err)) {
-            disk_stop(disk);
-            return NULL;
-        }
-        disk->started++;
+        disk->handles[handle].lane = LANE_OF_NONE;
     }
-    disk->stream = stream_thread_start(config->nice, err);
-    if (disk->stream == NULL) {
-        disk_stop(disk);
-        return NULL;
-    }
-    return disk;
+    if (start_threads(disk, err))
+        return disk;
+    disk_stop(disk);
+    return NULL;
 }
 
 void disk_stop(struct disk *disk)
 {
     if (disk->stream != NULL)
         stream_thread_stop(disk->stream);
-    for (uint32_t number = 0; number < disk->started; number++) {
-        atomic_store(&disk->workers[number].stop, true);
-        wake(&disk->workers[number]);
-    }
-    struct disk_reply ignored;
-    for (uint32_t number = 0; number < disk->started; number++) {
-        struct worker *worker = &disk->workers[number];
-        pthread_join(worker->thread, NULL);
-        while (ring_pop(&worker->replies, &ignored))
-            worker->under_way--;
-        CHECK(worker->under_way == 0);
-        ring_free(&worker->requests);
-        ring_free(&worker->replies);
-    }
+    for (uint32_t number = 0; number < disk->started; number++)
+        thread_ask_to_end(&disk->threads[number]);
+    for (uint32_t number = 0; number < disk->started; number++)
+        thread_join(&disk->threads[number]);
     for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
         file_close(&disk->files[handle]);
     free(disk);
 }
 
-/* ---- the owner ---- */
+/* ---- whose thread ---- */
 
 /* An fsync, the walk of a tree, its removal: minutes are possible, and blocks of other jobs must not wait for
  * that. */
@@ -190,27 +141,76 @@ static uint32_t least_busy(const struct disk *disk, uint32_t first, uint32_t end
 {
     uint32_t best = first;
     for (uint32_t number = first + 1; number < end; number++)
-        if (disk->workers[number].under_way < disk->workers[best].under_way)
+        if (thread_under_way(&disk->threads[number]) < thread_under_way(&disk->threads[best]))
             best = number;
     return best;
 }
 
-static struct worker *choose(struct disk *disk, const struct disk_request *request)
+static uint32_t block_thread(const struct disk *disk, const struct disk_request *request)
 {
-    struct order *order = &disk->orders[request->handle];
-    uint32_t threads = disk->config.threads;
-    if (!may_take_long(request->op))
-        return &disk->workers[least_busy(disk, 0, threads)];
-    if (order->under_way == 0)
-        order->worker = least_busy(disk, threads, disk->started);
-    return &disk->workers[order->worker];
+    uint32_t lane = request->op == DISK_DIGEST ? LANE_OF_NONE : disk->handles[request->handle].lane;
+    return least_busy(disk, lane * disk->config.threads, (lane + 1) * disk->config.threads);
 }
 
-static void count_collected(struct disk *disk, struct worker *worker, const struct disk_reply *reply)
+/* By name: what lies there is known only when it is open, and opening is the first that hangs. */
+static uint64_t directory_of(const struct disk_request *request)
 {
-    worker->under_way--;
-    if (may_take_long(reply->op))
-        disk->orders[reply->handle].under_way--;
+    const struct disk_open *open = request->open;
+    bool source = request->op == DISK_OPEN_SOURCE;
+    const char *text = source ? open->file : open->directory;
+    const char *end = source ? strrchr(text, '/') : NULL;
+    struct digest digest;
+    digest_init(&digest);
+    for (; *text != '\0' && text != end; text++)
+        digest_add(&digest, (uint8_t)*text);
+    return digest.value;
+}
+
+/* One that sleeps, unless those of the same directory hold their share already: then the least busy of these. */
+static uint32_t slow_thread(struct disk *disk, uint64_t directory)
+{
+    uint32_t first = disk->block_threads, held = 0, best_held = first;
+    for (uint32_t number = first; number < disk->started; number++) {
+        uint32_t under_way = thread_under_way(&disk->threads[number]);
+        if (under_way == 0 || disk->directories[number - first] != directory)
+            continue;
+        if (held++ == 0 || under_way < thread_under_way(&disk->threads[best_held]))
+            best_held = number;
+    }
+    uint32_t number = held < DISK_SLOW_SHARE ? least_busy(disk, first, disk->started) : best_held;
+    if (thread_under_way(&disk->threads[number]) == 0)
+        disk->directories[number - first] = directory;
+    return number;
+}
+
+static uint32_t choose(struct disk *disk, const struct disk_request *request)
+{
+    struct handle *handle = &disk->handles[request->handle];
+    if (!may_take_long(request->op))
+        return block_thread(disk, request);
+    if (request->op == DISK_OPEN_SOURCE || request->op == DISK_OPEN_TARGET)
+        handle->directory = directory_of(request);
+    if (handle->slow_under_way == 0)
+        handle->slow_thread =
+            slow_thread(disk, request->op == DISK_MANIFEST ? directory_of(request) : handle->directory);
+    return handle->slow_thread;
+}
+
+/* ---- the owner ---- */
+
+static void on_reply(struct disk *disk, const struct disk_reply *reply)
+{
+    struct handle *handle = &disk->handles[reply->handle];
+    if (!may_take_long(reply->op))
+        return;
+    handle->slow_under_way--;
+    bool opens = reply->op == DISK_OPEN_SOURCE || reply->op == DISK_OPEN_TARGET;
+    if (opens && (reply->status == DISK_OK || reply->status == DISK_ALREADY_THERE))
+        handle->lane = lanes_join(&disk->lanes, disk->files[reply->handle].device);
+    if (reply->op != DISK_CLOSE)
+        return;
+    lanes_leave(&disk->lanes, handle->lane);
+    handle->lane = LANE_OF_NONE;
 }
 
 bool disk_submit(struct disk *disk, const struct disk_request *request)
@@ -218,27 +218,77 @@ bool disk_submit(struct disk *disk, const struct disk_request *request)
     CHECK(request->handle < DISK_HANDLES_MAX);
     if (stream_thread_wants(disk->stream, request))
         return stream_thread_submit(disk->stream, request);
-    struct worker *worker = choose(disk, request);
-    /* Counting keeps the reply queue from overflowing as well. */
-    if (worker->under_way == DISK_QUEUE_MAX || !ring_push(&worker->requests, request))
+    uint32_t number = choose(disk, request);
+    if (!thread_submit(&disk->threads[number], request))
         return false;
-    worker->under_way++;
-    if (may_take_long(request->op))
-        disk->orders[request->handle].under_way++;
-    wake(worker);
+    bitmap_set(disk->busy, number);
+    disk->handles[request->handle].slow_under_way += may_take_long(request->op);
     return true;
+}
+
+static uint16_t collect_from(struct disk *disk, uint32_t number, struct disk_reply *replies, uint16_t room)
+{
+    uint16_t count = 0;
+    while (count < room && thread_collect(&disk->threads[number], &replies[count]))
+        on_reply(disk, &replies[count++]);
+    if (thread_under_way(&disk->threads[number]) == 0)
+        bitmap_clear(disk->busy, number);
+    return count;
 }
 
 uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t room)
 {
     uint16_t count = stream_thread_collect(disk->stream, replies, room);
-    for (uint32_t at = 0; at < disk->started; at++) {
-        struct worker *worker = &disk->workers[(disk->collect_next + at) % disk->started];
-        while (count < room && ring_pop(&worker->replies, &replies[count])) {
-            count_collected(disk, worker, &replies[count]);
-            count++;
-        }
-    }
-    disk->collect_next++;
+    uint32_t first = disk->collect_next++ % disk->started;
+    for (uint32_t at = bitmap_next_set(disk->busy, disk->started, first); at < disk->started;
+         at = bitmap_next_set(disk->busy, disk->started, at + 1))
+        count += collect_from(disk, at, replies + count, room - count);
+    for (uint32_t at = bitmap_next_set(disk->busy, first, 0); at < first;
+         at = bitmap_next_set(disk->busy, first, at + 1))
+        count += collect_from(disk, at, replies + count, room - count);
     return count;
+}
+
+/* ---- for who looks ---- */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec time = {0};
+    (void)clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
+bool disk_thread_view(const struct disk *disk, uint32_t index, struct disk_thread_view *view)
+{
+    if (index >= disk->started)
+        return false;
+    const struct disk_thread *thread = &disk->threads[index];
+    const struct meter *meter = &thread->meter;
+    uint32_t lane = index / disk->config.threads;
+    uint64_t begun_ns = meter_get(&meter->begun_ns);
+    clockid_t clock;
+    *view = (struct disk_thread_view){
+        .name = thread->name,
+        .blocks = index < disk->block_threads,
+        .device = lane < LANES_MAX ? disk->lanes.devices[lane] : 0,
+        .cpu = atomic_load_explicit(&meter->cpu, memory_order_relaxed),
+        .requests = meter_get(&meter->requests),
+        .read_bytes = meter_get(&meter->read_bytes),
+        .written_bytes = meter_get(&meter->written_bytes),
+        .hashed_bytes = meter_get(&meter->hashed_bytes),
+        .hash_ns = meter_get(&meter->hash_ns),
+        .queue = thread_under_way(thread),
+        .queue_most = atomic_load_explicit(&thread->under_most, memory_order_relaxed),
+        .slowest_ns = meter_get(&meter->slowest_ns),
+        .slow = meter_get(&meter->slow),
+        .under_way_ns = begun_ns == 0 ? 0 : elapsed_ns(clock_ns(CLOCK_MONOTONIC), begun_ns),
+    };
+    if (pthread_getcpuclockid(thread->thread, &clock) == 0)
+        view->cpu_ns = clock_ns(clock);
+    return true;
+}
+
+uint64_t disk_lanes_shared(const struct disk *disk)
+{
+    return disk->lanes.shared;
 }

@@ -58,9 +58,11 @@ static enum disk_status open_source(struct file *file, const struct disk_open *o
         identity_fail(reply->text, &open_as->rights, file->place.shown);
         return DISK_FAILED;
     }
-    if (fstat(fd, &stat) == 0 && S_ISDIR(stat.st_mode))
+    bool known = fstat(fd, &stat) == 0;
+    file->device = known ? stat.st_dev : 0;
+    if (known && S_ISDIR(stat.st_mode))
         return open_tree_source(file, fd, &stat, open_as, reply);
-    if (!S_ISREG(stat.st_mode)) {
+    if (!known || !S_ISREG(stat.st_mode)) {
         place_say(reply->text, "open %s: not a regular file or directory", file->place.shown);
         close(fd);
         return DISK_FAILED;
@@ -143,9 +145,16 @@ static enum disk_status open_tree_target(struct file *file, const struct disk_op
     return (enum disk_status)reply->status;
 }
 
+static uint64_t device_of(int fd)
+{
+    struct stat stat;
+    return fstat(fd, &stat) == 0 ? stat.st_dev : 0;
+}
+
 static enum disk_status open_target(struct file *file, const struct disk_open *open_as,
                                     struct disk_reply *reply)
 {
+    file->device = 0;
     file->exists = open_as->exists;
     file->durable = open_as->durable;
     file->size_bytes = open_as->size_bytes;
@@ -157,6 +166,7 @@ static enum disk_status open_target(struct file *file, const struct disk_open *o
     }
     if (!place_open(&file->place, open_as->directory, open_as->file, reply->text))
         return DISK_FAILED;
+    file->device = device_of(file->place.directory_fd);
     if (open_as->object == PART_OBJECT_DIRECTORY)
         return open_tree_target(file, open_as, reply);
     enum disk_status status = check_existing(file, reply->text);

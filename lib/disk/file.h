@@ -36,6 +36,7 @@ struct file {
     struct tree_source *source; /* FILE_TREE_SOURCE */
     struct tree_sink *sink;     /* FILE_TREE */
     struct place place;         /* target; a source has only `shown` */
+    uint64_t device;            /* st_dev of the filesystem that it lies on; 0: on none */
     uint64_t size_bytes;
     uint64_t modified_ns;
     uint16_t mode;        /* target: when it is whole */

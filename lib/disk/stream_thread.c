@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "disk/hash.h"
+#include "disk/spawn.h"
 #include "disk/stream_serve.h"
 #include "disk/ring.h"
 
@@ -128,16 +128,6 @@ static void *run(void *argument)
     return NULL;
 }
 
-static int start(struct stream_thread *thread)
-{
-    sigset_t all, before;
-    sigfillset(&all); /* SIGPIPE above all: a reader that goes away is an error of the write */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&thread->thread, NULL, run, thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
 static void release(struct stream_thread *thread)
 {
     ring_free(&thread->requests);
@@ -147,7 +137,7 @@ static void release(struct stream_thread *thread)
     free(thread);
 }
 
-struct stream_thread *stream_thread_start(int nice, struct err *err)
+struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struct err *err)
 {
     struct stream_thread *thread = aligned_alloc(64, (sizeof(*thread) + 63) / 64 * 64);
     if (thread == NULL) {
@@ -159,7 +149,7 @@ struct stream_thread *stream_thread_start(int nice, struct err *err)
     bool memory = ring_init(&thread->requests, QUEUE_MAX, sizeof(struct disk_request));
     memory = ring_init(&thread->replies, QUEUE_MAX, sizeof(struct disk_reply)) && memory;
     thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int result = !memory ? ENOMEM : thread->wake_fd < 0 ? errno : start(thread);
+    int result = !memory ? ENOMEM : thread->wake_fd < 0 ? errno : spawn(&thread->thread, run, thread, cpus);
     if (result == 0)
         return thread;
     err_set(err, "thread of streams: %s", strerrordesc_np(result));
@@ -213,7 +203,7 @@ bool stream_thread_submit(struct stream_thread *thread, const struct disk_reques
 uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room)
 {
     uint16_t count = 0;
-    while (count < room && ring_pop(&thread->replies, &replies[count]))
+    while (count < room && thread->under_way > count && ring_pop(&thread->replies, &replies[count]))
         count++;
     thread->under_way -= count;
     return count;

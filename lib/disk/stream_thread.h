@@ -4,6 +4,7 @@
  * stream_thread_submit and stream_thread_collect belong to one thread; neither waits. */
 #pragma once
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,8 +13,9 @@
 
 struct stream_thread;
 
-/* NULL and err when there is no memory, descriptor or thread for it. */
-struct stream_thread *stream_thread_start(int nice, struct err *err);
+/* NULL and err when there is no memory, descriptor or thread for it. `cpus`: where it may run; NULL: where the caller
+ * may. */
+struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struct err *err);
 /* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each
  * handle. */
 bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request);

@@ -22,6 +22,8 @@ static struct {
     pthread_cond_t changed;
     bool closed; /* the gate */
     int waiting;
+    dev_t hung; /* 0: none */
+    int hanging;
     int error;
     ino_t synced[FAULTS_SYNCED_MAX];
     uint32_t synced_count;
@@ -54,6 +56,22 @@ void faults_await_at_gate(void)
     pthread_mutex_unlock(&faults.lock);
 }
 
+void faults_hang(dev_t device)
+{
+    pthread_mutex_lock(&faults.lock);
+    faults.hung = device;
+    pthread_cond_broadcast(&faults.changed);
+    pthread_mutex_unlock(&faults.lock);
+}
+
+void faults_await_hanging(int count)
+{
+    pthread_mutex_lock(&faults.lock);
+    while (faults.hanging < count)
+        pthread_cond_wait(&faults.changed, &faults.lock);
+    pthread_mutex_unlock(&faults.lock);
+}
+
 void faults_fail_sync(int error)
 {
     pthread_mutex_lock(&faults.lock);
@@ -71,6 +89,7 @@ void faults_reset(void)
     faults_cut(0);
     faults_fail_sync(0);
     faults_open_gate();
+    faults_hang(0);
     pthread_mutex_lock(&faults.lock);
     faults.synced_count = 0;
     pthread_mutex_unlock(&faults.lock);
@@ -124,6 +143,20 @@ int __wrap_syncfs(int fd)
     return -1;
 }
 
+static void hang(int fd)
+{
+    struct stat stat_of;
+    pthread_mutex_lock(&faults.lock);
+    if (faults.hung != 0 && fstat(fd, &stat_of) == 0 && stat_of.st_dev == faults.hung) {
+        faults.hanging++;
+        pthread_cond_broadcast(&faults.changed);
+        while (faults.hung == stat_of.st_dev)
+            pthread_cond_wait(&faults.changed, &faults.lock);
+        faults.hanging--;
+    }
+    pthread_mutex_unlock(&faults.lock);
+}
+
 static size_t cut(size_t length)
 {
     size_t bytes_max = atomic_load(&cut_bytes);
@@ -132,10 +165,12 @@ static size_t cut(size_t length)
 
 ssize_t __wrap_pread64(int fd, void *data, size_t length, off_t offset)
 {
+    hang(fd);
     return __real_pread64(fd, data, cut(length), offset);
 }
 
 ssize_t __wrap_pwrite64(int fd, const void *data, size_t length, off_t offset)
 {
+    hang(fd);
     return __real_pwrite64(fd, data, cut(length), offset);
 }

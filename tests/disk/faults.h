@@ -16,6 +16,11 @@ void faults_close_gate(void);
 void faults_await_at_gate(void);
 void faults_open_gate(void);
 
+/* pread and pwrite of files on this device (st_dev) hang from now on; 0: nothing hangs. */
+void faults_hang(dev_t device);
+/* Waits until so many hang. */
+void faults_await_hanging(int count);
+
 /* Every fsync and syncfs fails with this; 0: none does. */
 void faults_fail_sync(int error);
 /* pread and pwrite do at most so many bytes at once; 0: as many as they are asked for. */

@@ -59,3 +59,5 @@ int run_tree_random_tests(void);
 int run_replace_tests(void);
 int run_stream_tests(void);
 int run_long_tests(void);
+int run_hung_tests(void);
+int run_rates_tests(void);
