@@ -9,6 +9,7 @@
 #include "channel.h"
 #include "conf/app_config.h"
 #include "disk/disk.h"
+#include "disk/rates.h"
 #include "dpdk/eal.h"
 #include "dpdk/port.h"
 #include "dpdk/tsc.h"
@@ -25,6 +26,7 @@ struct app {
     struct tsc_clock clock;
     struct node *node;
     struct disk *disk;
+    struct disk_rates disk_rates; /* of the background thread; others read */
     struct channel channel;
     struct outbox outbox; /* worker → planner */
     struct events events; /* worker → log */

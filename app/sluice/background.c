@@ -88,6 +88,7 @@ void *background_main(void *argument)
             log_bad(app, ring, &bad, now_ns);
         }
         events_print(&app->events, app->config.node.name, now_ns);
+        disk_rates_look(&app->disk_rates, app->disk, now_ns);
         usleep(TURN_US);
     }
     events_print(&app->events, app->config.node.name, monotonic_ns());

@@ -110,7 +110,9 @@ static bool start_disk(struct app *app, struct err *err)
 {
     struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1),
                                  .nice = 19,
+                                 .cpu_count = app->config.disk_cpu_count,
                                  .index_bytes_max = app->config.disk_index_bytes};
+    memcpy(config.cpus, app->config.disk_cpus, sizeof(config.cpus));
     app->disk = disk_start(&config, err);
     return app->disk != NULL;
 }

@@ -49,7 +49,11 @@ static void show_config(const struct app *app, struct report *report)
     report_text(report, "control_socket", config->control_socket);
     report_text(report, "control_ring", config->control_ring);
     report_text(report, "idle", idle_name(config->idle));
+    uint64_t cpus[APP_LCORES_MAX];
+    for (uint16_t index = 0; index < config->disk_cpu_count; index++)
+        cpus[index] = config->disk_cpus[index];
     report_u64(report, "disk_threads", config->disk_threads);
+    report_numbers(report, "disk_cpus", cpus, config->disk_cpu_count);
     report_text(report, "store", config->node.store == NODE_STORE_NONE ? "none" : "disk");
     report_u64(report, "buffer_bytes", config->node.buffer_bytes);
     report_u64(report, "blocks_max", config->node.blocks_max);
@@ -115,6 +119,9 @@ bool show_local(struct app *app, enum ctl_show what, enum report_form form, char
         break;
     case CTL_SHOW_ports:
         show_ports(app, &report);
+        break;
+    case CTL_SHOW_disk:
+        disk_report(app->disk, &app->disk_rates, &report);
         break;
         CTL_CASES_OF_NODE
     case CTL_SHOW_COUNT:

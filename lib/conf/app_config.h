@@ -52,7 +52,9 @@ struct app_config {
     char distance_file[PATH_BYTES]; /* distances between sites; the same */
     uint16_t outgoing_count;        /* 0: whatever the caller can read himself */
     struct app_outgoing outgoing[APP_OUTGOING_MAX];
-    uint16_t disk_threads;
+    uint16_t disk_threads;   /* for the blocks of each filesystem */
+    uint16_t disk_cpu_count; /* 0: all that the program may use */
+    uint16_t disk_cpus[APP_LCORES_MAX];
     uint64_t disk_index_bytes;    /* for the indexes of all directories that arrive at once */
     char source_path[PATH_BYTES]; /* the file it was read from */
 };

@@ -153,14 +153,15 @@ static void check_directory(struct conf_reader *reader, const struct node_file *
             conf_fault(reader, where, "\"%s\" is not a peer", directories[index].sources[source]);
 }
 
-static void check_lcores(struct conf_reader *reader, const struct app_config *config)
+/* A list of CPUs by that key. */
+static void check_cpus(struct conf_reader *reader, const char *key, const uint16_t *cpus, unsigned count)
 {
     char where[CONF_WHERE_BYTES];
-    for (unsigned index = 0; index < config->lcore_count; index++) {
-        snprintf(where, sizeof(where), "lcores[%u]", index);
+    for (unsigned index = 0; index < count; index++) {
+        snprintf(where, sizeof(where), "%s[%u]", key, index);
         for (unsigned other = 0; other < index; other++)
-            if (config->lcores[index] == config->lcores[other])
-                conf_fault(reader, where, "%u is there twice", config->lcores[index]);
+            if (cpus[index] == cpus[other])
+                conf_fault(reader, where, "%u is there twice", cpus[index]);
     }
 }
 
@@ -171,6 +172,8 @@ void node_file_check(struct conf_reader *reader, const struct node_file *file)
         check_peer(reader, file, index);
     for (unsigned index = 0; index < file->config.node.directory_count; index++)
         check_directory(reader, file, index);
-    if (reader->errors->count == 0) /* an lcore that is no number reads as 0 */
-        check_lcores(reader, &file->config);
+    if (reader->errors->count > 0) /* a CPU that is no number reads as 0 */
+        return;
+    check_cpus(reader, "lcores", file->config.lcores, file->config.lcore_count);
+    check_cpus(reader, "disk.cpus", file->config.disk_cpus, file->config.disk_cpu_count);
 }

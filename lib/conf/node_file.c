@@ -234,9 +234,16 @@ static const struct conf_option timeout_options[] = {
     {.type = OPTION_END}};
 #undef TIMEOUT
 
+static const struct conf_option lcore_item = {"lcore", OPTION_UINT, .bytes = sizeof(uint16_t), .max = 1023,
+                                              .help = "a CPU"};
+
 static const struct conf_option disk_options[] = {
     {"threads", OPTION_UINT, FIELD(struct node_file, config.disk_threads), .min = 1, .max = 16,
-     .initial = "1", .help = "threads that read, write and hash"},
+     .initial = "1",
+     .help = "threads that read, write and hash, for each filesystem (four are served apart)"},
+    {"cpus", OPTION_LIST, LIST_FIELD(struct node_file, config.disk_cpus, config.disk_cpu_count),
+     .item = &lcore_item,
+     .help = "CPUs on which all threads of the disk run; default: those that the appliance may use"},
     {"index", OPTION_SIZE, FIELD(struct node_file, config.disk_index_bytes), .min = 1ULL << 20,
      .max = 1ULL << 36, .initial = "256MiB",
      .help = "memory for the lists of files of all directories that arrive at once, about 72 bytes a file"},
@@ -251,9 +258,6 @@ static const struct conf_option outgoing_options[] = {
     {"users", OPTION_LIST, LIST_FIELD(struct app_outgoing, users, user_count), .item = &user_item,
      .help = "users, and groups as \"@NAME\", who may; default: all who may use the control socket"},
     {.type = OPTION_END}};
-
-static const struct conf_option lcore_item = {"lcore", OPTION_UINT, .bytes = sizeof(uint16_t), .max = 1023,
-                                              .help = "a CPU"};
 
 const struct conf_option node_file_options[] = {
     {"node", OPTION_MAP, .options = identity_options, .help = "this appliance", .required = true},

@@ -36,6 +36,8 @@ enum ctl_type {
     SHOW(version, PROGRAM, "program and DPDK versions")                                                      \
     SHOW(config, PROGRAM, "configuration in force")                                                          \
     SHOW(ports, PROGRAM, "ports, their counters and link state")                                             \
+    SHOW(disk, PROGRAM,                                                                                      \
+         "the disk's threads: rates read, written and hashed, queues, CPU, the slowest request")             \
     SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
     SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
     SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \

@@ -130,6 +130,29 @@ class ApplianceTest(unittest.TestCase):
             self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
                              [[False, False, False], [True, False, True]])
 
+    def test_disk_threads_run_where_told_and_are_shown(self):
+        cpu = max(os.sched_getaffinity(0))
+        with Appliance(self.home, disk={"threads": 2, "cpus": [cpu]}) as appliance, appliance.connect() as client:
+            places = {}
+            for task in os.listdir(f"/proc/{appliance.process.pid}/task"):
+                with open(f"/proc/{appliance.process.pid}/task/{task}/comm", encoding="utf-8") as file:
+                    places[file.read().strip()] = os.sched_getaffinity(int(task))
+            threads = [name for name in places if name.startswith("disk-")]
+            self.assertIn("disk-0-1", threads)
+            self.assertIn("disk-stream", threads)
+            self.assertEqual([places[name] for name in threads], [{cpu}] * len(threads))
+            self.assertTrue(ask(client, run_job("j", self.home))["ok"])  # it is opened, and found to be a directory
+            show = {"command": "show", "what": "disk", "json": True}
+            wait_until(lambda: json.loads(ask(client, show)["text"])["threads"])
+            shown = json.loads(ask(client, show)["text"])
+            self.assertEqual({"read_bps", "written_bps", "hashed_bps", "queue", "queue_most", "slowest_ns", "stuck"} - set(shown), set())
+            self.assertEqual([(row["name"], row["cpu"]) for row in shown["threads"]], [("disk-slow-0", cpu)])
+            self.assertIn("disk-slow-0", ask(client, {**show, "json": False})["text"])
+
+    def test_disk_cpu_that_is_not_there(self):
+        with self.assertRaisesRegex(RuntimeError, "disk.cpus: CPU 1023 does not exist or is not permitted to this process"):
+            Appliance(self.home, disk={"cpus": [1023]}).__enter__()
+
     def test_matrix_of_bandwidths_is_read_before_each_job(self):
         path = os.path.join(self.home, "avb.csv")
         with Appliance(self.home, plan={"avb": path}) as appliance, appliance.connect() as client:
