@@ -2,6 +2,7 @@
 
   relay    time per packet of a relay with 4 children; new / base at most 1.05
   goodput  payload rate from one node to another over net_ring; new / base at least 0.95
+  file     payload rate from a file in memory to one on the disk, over memif, 1500 bytes; new / base at least 0.95
   sim      user time of the simulator; new / base at most 1.03
 
 The pairs run A B, B A, A B, ...; before, between and after the two runs of a pair sluice-bench cores looks how far apart the
@@ -17,6 +18,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -53,6 +55,18 @@ def goodput(build, quick):
     return bench(build, "goodput", "--link", "ring", "--size", "1GiB" if quick else "4GiB")["goodput_bps"]
 
 
+def file(build, quick):
+    """Both builds send the same content, none of which becomes a hole."""
+    piece = os.urandom(1 << 20)
+    with tempfile.NamedTemporaryFile(prefix="sluice-bench-", dir="/dev/shm") as source, \
+            tempfile.TemporaryDirectory(prefix="sluice-bench-", dir=os.environ.get("BENCH_DIRECTORY")) as folder:
+        for _ in range(256 if quick else 1024):
+            source.write(piece)
+        source.flush()
+        return bench(build, "goodput", "--link", "memif", "--source", source.name, "--directory", folder, "--size",
+                     "256MiB" if quick else "1GiB", "--idle", "sleep")["goodput_bps"]
+
+
 def sim(build, quick):
     """The scenario is this tree's for both; one CPU, so that only the program differs."""
     scenario = os.path.join(ROOT, "conf/scenarios", "loss1.yaml" if quick else "five-sites.yaml")
@@ -63,6 +77,7 @@ def sim(build, quick):
 PARTS = {  # name: (measurement, limit, whether less is better)
     "relay": (relay, 1.05, True),
     "goodput": (goodput, 0.95, False),
+    "file": (file, 0.95, False),
     "sim": (sim, 1.03, True),
 }
 
@@ -108,6 +123,7 @@ def of_kind(pairs, kind):
 def judge(part, pairs, options):
     """The verdict in words, and whether the limit holds."""
     _, limit, less = PARTS[part]
+    limit = options.limit or limit
     kind = max(("near", "far"), key=lambda name: len(of_kind(pairs, name)))
     ratios = of_kind(pairs, kind)
     if len(ratios) < options.pairs:
@@ -125,6 +141,7 @@ def main(arguments):
     parser.add_argument("new", metavar="NEW_BUILD")
     parser.add_argument("--pairs", type=int, default=9, help="accepted ones of each part")
     parser.add_argument("--only", default=",".join(PARTS), metavar="PART,...", help="of: " + ", ".join(PARTS))
+    parser.add_argument("--limit", type=float, metavar="RATIO", help="asked in place of the parts' own")
     parser.add_argument("--quick", action="store_true", help="smaller objects")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)

@@ -10,6 +10,7 @@
 
 #include "app/bench/site.h"
 #include "app/bench/bench.h"
+#include "app/bench/cpu_use.h"
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -30,10 +31,12 @@ struct receiver_figures {
     uint64_t gap_ns_max;
     uint64_t busy_ns;
     uint64_t packets;
+    struct cpu_use cpu_use;
 };
 
 static struct site sites[2];
-static bool stop; /* atomic: the receiver's loop ends */
+static uint64_t worker_ns[2]; /* CPU time that the loops took */
+static bool stop;             /* atomic: the receiver's loop ends */
 
 static struct site_config site_config_of(const struct bench_options *options, uint16_t number)
 {
@@ -96,18 +99,22 @@ static void start_site(const struct bench_options *options, uint16_t number, str
 static int receiver_loop(void *unused)
 {
     (void)unused;
+    uint64_t before_ns = cpu_use_now_ns();
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         site_turn(&sites[RECEIVER]);
         site_rest(&sites[RECEIVER]);
     }
+    worker_ns[RECEIVER] = cpu_use_now_ns() - before_ns;
     return 0;
 }
 
 static struct receiver_figures receiver_figures(void)
 {
     const struct site *site = &sites[RECEIVER];
-    return (struct receiver_figures){
+    struct receiver_figures figures = {
         .gap_ns_max = site->gap_ns_max, .busy_ns = site->busy_ns, .packets = site_counter(site, "rx_data")};
+    cpu_use_look(&figures.cpu_use, site->config.disk, worker_ns[RECEIVER]);
+    return figures;
 }
 
 /* Until the peer has said hello. */
@@ -135,7 +142,7 @@ static bool source_run(const struct bench_options *options, struct node_job_view
     struct job_spec spec = bench_job(options, 2, false, 0);
     if (!site_run_job(site, &spec, &err))
         bench_fail("job", &err);
-    uint64_t limit_ns = site->now_ns + LIMIT_NS;
+    uint64_t limit_ns = site->now_ns + LIMIT_NS, before_ns = cpu_use_now_ns();
     site->gap_ns_max = 0;
     do {
         for (int turns = 0; turns < 1000; turns++) {
@@ -144,6 +151,7 @@ static bool source_run(const struct bench_options *options, struct node_job_view
         }
         CHECK(node_job_view(site->node, 0, view));
     } while (view->state < JOB_DONE && site->now_ns < limit_ns);
+    worker_ns[0] = cpu_use_now_ns() - before_ns;
     if (view->state != JOB_DONE)
         fprintf(stderr, "sluice-bench: the job ended as %s: %s %s\n", job_state_name(view->state), view->text,
                 view->sites[0].text);
@@ -155,6 +163,7 @@ static void print_result(const struct bench_options *options, const struct node_
 {
     static struct bench_print print;
     struct node_edge_view edge;
+    struct cpu_use cpu_use;
     const struct site *source = &sites[0];
     uint64_t running_ns = MAX(view->sites[0].complete_ns - view->running_ns, (uint64_t)1);
     CHECK(node_edge_view(source->node, 0, &edge));
@@ -178,6 +187,12 @@ static void print_result(const struct bench_options *options, const struct node_
     report_u64(report, "gap_us_max", MAX(source->gap_ns_max, receiver->gap_ns_max) / NS_PER_US);
     report_u64(report, "source_busy_ns", source->busy_ns);
     report_u64(report, "receiver_busy_ns", receiver->busy_ns);
+    cpu_use_look(&cpu_use, source->config.disk, worker_ns[0]);
+    report_u64(report, "hash_bps", cpu_use_hash_bps(&cpu_use, &receiver->cpu_use));
+    report_table(report, "threads");
+    cpu_use_report(&cpu_use, "source", report);
+    cpu_use_report(&receiver->cpu_use, "receiver", report);
+    report_table_end(report);
     bench_print_end(&print);
 }
 
