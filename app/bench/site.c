@@ -68,6 +68,7 @@ bool site_start(struct site *site, const struct site_config *config, struct err 
     void *memory = memory_take(bytes, config->hugepages);
     if (memory == NULL)
         return err_set(err, "no memory for a node: %zu bytes", bytes);
+    port_take_bodies(&site->port, memory, bytes);
     site->node = node_create(&node, memory, bytes, site->now_ns);
     node_ctl(site->node, &hello, &reply, site->now_ns);
     port_start(&site->port, site->now_ns);

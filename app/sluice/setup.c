@@ -102,6 +102,8 @@ static bool start_node(struct app *app, struct err *err)
     void *memory = memory_take(bytes, app->hugepages);
     if (memory == NULL)
         return err_set(err, "no memory for the node: %zu bytes", bytes);
+    for (uint16_t index = 0; index < config->port_count; index++)
+        port_take_bodies(&app->ports[index], memory, bytes);
     app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
     return true;
 }

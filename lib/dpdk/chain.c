@@ -36,14 +36,16 @@ void chain_init(struct chain_pool *pool)
     }
 }
 
-uint32_t chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes, uint64_t cookie)
+uint32_t chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes, uint64_t address,
+                    uint64_t cookie)
 {
     if (pool->free_count == 0)
         return CHAIN_NONE;
     if (pool->free_count > ASKED_AHEAD)
         prefetch_write(&pool->shared[pool->free[pool->free_count - 1 - ASKED_AHEAD]]);
     uint32_t record = pool->free[--pool->free_count];
-    pool->bodies[record] = (struct chain_body){.body = body, .cookie = cookie, .body_bytes = body_bytes};
+    pool->bodies[record] =
+        (struct chain_body){.body = body, .address = address, .cookie = cookie, .body_bytes = body_bytes};
     return record;
 }
 
@@ -54,7 +56,7 @@ void chain_attach(struct chain_pool *pool, uint32_t record, struct rte_mbuf *mbu
     rte_mbuf_ext_refcnt_set(info, ++of->frames);
     /* The mbuf only reads; its address type is not const. */
     void *address = (void *)(uintptr_t)of->body;
-    rte_pktmbuf_attach_extbuf(mbuf, address, (rte_iova_t)(uintptr_t)address, of->body_bytes, info);
+    rte_pktmbuf_attach_extbuf(mbuf, address, of->address, of->body_bytes, info);
     mbuf->data_off = 0;
     mbuf->data_len = of->body_bytes;
     mbuf->pkt_len = of->body_bytes;

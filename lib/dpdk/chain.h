@@ -30,7 +30,8 @@ struct chain_shared {
 /* What the worker keeps. */
 struct chain_body {
     const uint8_t *body;
-    uint64_t cookie; /* of the first frame */
+    uint64_t address; /* of the body, for the device */
+    uint64_t cookie;  /* of the first frame */
     uint16_t body_bytes;
     uint16_t frames;
 };
@@ -47,8 +48,10 @@ struct chain_pool {
 };
 
 void chain_init(struct chain_pool *pool);
-/* A record for `body`, without frames as yet: chain_attach follows. CHAIN_NONE: none is free. */
-uint32_t chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes, uint64_t cookie);
+/* A record for `body`, which the device knows by `address`, without frames as yet: chain_attach follows. CHAIN_NONE: none
+ * is free. */
+uint32_t chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes, uint64_t address,
+                    uint64_t cookie);
 /* Makes `mbuf` (fresh from a pool) point at the record's body. Before any frame of it was given to a device. */
 void chain_attach(struct chain_pool *pool, uint32_t record, struct rte_mbuf *mbuf);
 /* A released body: the cookie that its record was opened with, and how many frames had it. False: none now. */

@@ -11,14 +11,24 @@
 #define AF_PACKET_FRAME_BYTES 2048  /* framesz, where none is given */
 #define AF_PACKET_BLOCK_BYTES 65536 /* blocksz, where frames are longer than that */
 #define BUFFER_BYTES_MAX      65024 /* a pool's data room has 16 bits, headroom included */
+#define VIRTIO_QUEUE_PLACES                                                                                  \
+    1024 /* queue_size, where none is given; a frame takes one place for each of its parts */
 
 static const struct {
     const char *prefix;
     enum device_kind kind;
 } device_prefixes[] = {
-    {"net_memif", DEVICE_MEMIF},   {"net_ring", DEVICE_RING},      {"net_af_packet", DEVICE_AF_PACKET},
-    {"net_af_xdp", DEVICE_AF_XDP}, {"net_tap", DEVICE_TAP},        {"net_", DEVICE_OTHER_VDEV},
-    {"eth_", DEVICE_OTHER_VDEV},   {"virtio_", DEVICE_OTHER_VDEV},
+    {"net_memif", DEVICE_MEMIF},
+    {"net_ring", DEVICE_RING},
+    {"net_af_packet", DEVICE_AF_PACKET},
+    {"net_af_xdp", DEVICE_AF_XDP},
+    {"net_tap", DEVICE_TAP},
+    {"net_vhost", DEVICE_VHOST},
+    {"net_virtio_user", DEVICE_VIRTIO_USER},
+    {"virtio_user", DEVICE_VIRTIO_USER},
+    {"net_", DEVICE_OTHER_VDEV},
+    {"eth_", DEVICE_OTHER_VDEV},
+    {"virtio_", DEVICE_OTHER_VDEV},
 };
 
 uint32_t device_buffer_bytes(uint32_t frame_bytes_max)
@@ -37,6 +47,8 @@ uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated)
     case DEVICE_NIC:
     case DEVICE_RING:
     case DEVICE_AF_XDP:
+    case DEVICE_VHOST:
+    case DEVICE_VIRTIO_USER:
     case DEVICE_OTHER_VDEV:
         return stated;
     }
@@ -49,11 +61,13 @@ uint32_t device_mbufs(enum device_kind kind)
     case DEVICE_MEMIF:
     case DEVICE_AF_PACKET:
     case DEVICE_TAP:
+    case DEVICE_VHOST:
         return 0; /* frames are copied in and out */
     case DEVICE_AF_XDP:
         return 32768;
     case DEVICE_RING:
     case DEVICE_NIC:
+    case DEVICE_VIRTIO_USER:
     case DEVICE_OTHER_VDEV:
         return 4096;
     }
@@ -67,7 +81,31 @@ uint64_t device_slack_ns(enum device_kind kind)
 
 bool device_chains(enum device_kind kind)
 {
-    return kind == DEVICE_RING;
+    return kind != DEVICE_MEMIF && kind != DEVICE_AF_XDP;
+}
+
+enum device_reach device_reach(enum device_kind kind)
+{
+    switch (kind) {
+    case DEVICE_MEMIF:
+    case DEVICE_RING:
+    case DEVICE_AF_PACKET:
+    case DEVICE_AF_XDP:
+    case DEVICE_TAP:
+    case DEVICE_VHOST:
+        return DEVICE_READS_ALL;
+    case DEVICE_VIRTIO_USER:
+        return DEVICE_READS_EAL;
+    case DEVICE_NIC:
+    case DEVICE_OTHER_VDEV: /* bonding and its like have NICs below */
+        return DEVICE_READS_MAPPED;
+    }
+    CHECK(false);
+}
+
+bool device_checksums(enum device_kind kind)
+{
+    return kind != DEVICE_TAP; /* its driver computes them, over a copy */
 }
 
 /* The value of `key` in "a=1,b=2"; NULL: not there. */
@@ -160,6 +198,24 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
            argument_at_least(device, "blocksz", block, err);
 }
 
+static bool argument_expected(const struct device *device, const char *key, struct err *err)
+{
+    return argument_find(device->args, key) != NULL ||
+           err_set(err, "device %s: %s=PATH of its socket expected", device->name, key);
+}
+
+static bool vhost_complete(struct device *device, struct err *err)
+{
+    device->listens = argument_value(device, "client", 0) == 0;
+    return argument_expected(device, "iface", err);
+}
+
+static bool virtio_user_complete(struct device *device, struct err *err)
+{
+    uint64_t places = argument_value(device, "queue_size", VIRTIO_QUEUE_PLACES);
+    return argument_expected(device, "path", err) && argument_at_least(device, "queue_size", places, err);
+}
+
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err)
 {
@@ -185,5 +241,9 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
         return memif_complete(device, frame_bytes_max, rate_bps, err);
     if (device->kind == DEVICE_AF_PACKET)
         return af_packet_complete(device, frame_bytes_max, err);
+    if (device->kind == DEVICE_VHOST)
+        return vhost_complete(device, err);
+    if (device->kind == DEVICE_VIRTIO_USER)
+        return virtio_user_complete(device, err);
     return true;
 }

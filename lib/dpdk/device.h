@@ -18,7 +18,16 @@ enum device_kind {
     DEVICE_AF_PACKET,
     DEVICE_AF_XDP,
     DEVICE_TAP,
+    DEVICE_VHOST,       /* the end that makes the socket, and copies frames in and out */
+    DEVICE_VIRTIO_USER, /* the end that shares its packet memory with the other */
     DEVICE_OTHER_VDEV
+};
+
+/* What a device can read of bodies that lie outside packet buffers. */
+enum device_reach {
+    DEVICE_READS_ALL = 0, /* it is this process that reads */
+    DEVICE_READS_EAL,     /* what the EAL has allocated, and nothing that was registered later */
+    DEVICE_READS_MAPPED   /* what is mapped for DMA */
 };
 
 struct device {
@@ -27,6 +36,7 @@ struct device {
     char args[DEVICE_ARGS_BYTES]; /* "role=client,…", completed */
     bool vdev;
     bool redials; /* a memif client: starts over when its server went away */
+    bool listens; /* a vhost server: makes the socket `iface` */
     /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit one,
      * however short the frames of the link are. */
     uint32_t buffer_bytes;
@@ -34,8 +44,9 @@ struct device {
 
 /* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
  * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, af_packet gets
- * framesz (the next power of two) and blocksz for frames beyond 2 KiB. False: malformed, or a given bsize or
- * framesz is too small, too large, or no fraction of blocksz. */
+ * framesz (the next power of two) and blocksz for frames beyond 2 KiB, virtio-user queue_size. False: malformed, a
+ * vhost device without iface or a virtio-user one without path, or a given bsize or framesz that is too small, too large,
+ * or no fraction of blocksz. */
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
@@ -48,5 +59,8 @@ uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);
 uint32_t device_mbufs(enum device_kind kind);
 /* Per-burst costs make single departures expensive: packets this close leave together. */
 uint64_t device_slack_ns(enum device_kind kind);
-/* Takes chains, does not copy them anyway, and needs no DMA mapping of foreign memory. */
+/* Takes chains, where its driver says so, without copying or mishandling them. */
 bool device_chains(enum device_kind kind);
+enum device_reach device_reach(enum device_kind kind);
+/* Checksums that its driver offers to compute cost this process nothing. */
+bool device_checksums(enum device_kind kind);

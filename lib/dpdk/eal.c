@@ -62,6 +62,7 @@ static void memory_add(struct eal *eal, const struct eal_options *options)
     argument_add(eal, "%llu", (unsigned long long)((options->memory_bytes + (1 << 20) - 1) >> 20));
     if (options->hugepages) {
         argument_add(eal, "--in-memory");
+        argument_add(eal, "--single-file-segments"); /* virtio-user passes on 8 files at most */
         return;
     }
     argument_add(eal, "--no-huge");

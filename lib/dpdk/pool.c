@@ -78,11 +78,12 @@ static struct rte_mempool *create_of_eal(const char *name, uint32_t count, uint1
     return pool;
 }
 
-struct rte_mempool *pool_create(const char *name, uint32_t count, uint32_t buffer_bytes, struct err *err)
+struct rte_mempool *pool_create(const char *name, uint32_t count, uint32_t buffer_bytes, bool for_device,
+                                struct err *err)
 {
     uint16_t data_room = (uint16_t)(RTE_PKTMBUF_HEADROOM + buffer_bytes);
-    struct rte_mempool *pool =
-        rte_eal_has_hugepages() ? create_of_eal(name, count, data_room) : create_own(name, count, data_room);
+    struct rte_mempool *pool = for_device || rte_eal_has_hugepages() ? create_of_eal(name, count, data_room)
+                                                                     : create_own(name, count, data_room);
     if (pool == NULL)
         err_set(err, "no memory for %u packet buffers of %u bytes (%s)", count, data_room,
                 rte_strerror(rte_errno));

@@ -13,10 +13,12 @@
 #include "base/units.h"
 #include "dpdk/fanout.h"
 #include "dpdk/pool.h"
+#include "dpdk/socket_file.h"
 
 #define POOL_BASE      (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
 #define RX_DESCRIPTORS 1024
 #define TX_DESCRIPTORS 1024
+#define FRAME_RESERVE  8
 
 /* False: malformed; port_open says so. */
 static bool config_device(const struct port_config *config, struct device *device)
@@ -49,24 +51,50 @@ static bool port_make_pool(struct port *port, struct err *err)
     snprintf(name, sizeof(name), "port%u", port->id);
     uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
     struct err reason;
-    port->pool = pool_create(name, count, port->device.buffer_bytes, &reason);
+    bool for_device = device_reach(port->device.kind) != DEVICE_READS_ALL;
+    port->pool = pool_create(name, count, port->device.buffer_bytes, for_device, &reason);
     return port->pool != NULL || err_set(err, "device %s: %s", port->device.name, reason.text);
 }
 
-/* Where a device has no address of its own (net_ring), one made of its name, locally administered. */
+/* Where a device has no address of its own (net_ring), or the same in every process (net_vhost), one made of its name
+ * and arguments, locally administered. */
 static void port_read_mac(struct port *port)
 {
     static const uint8_t zeros[MAC_BYTES];
     struct rte_ether_addr mac;
     if (rte_eth_macaddr_get(port->id, &mac) == 0)
         memcpy(port->mac, mac.addr_bytes, MAC_BYTES);
-    if (memcmp(port->mac, zeros, MAC_BYTES) != 0)
+    if (memcmp(port->mac, zeros, MAC_BYTES) != 0 && port->device.kind != DEVICE_VHOST)
         return;
     uint32_t hash = 2166136261u;
     for (const char *c = port->device.name; *c != '\0'; c++)
         hash = (hash ^ (uint8_t)*c) * 16777619u;
+    for (const char *c = port->device.args; *c != '\0'; c++)
+        hash = (hash ^ (uint8_t)*c) * 16777619u;
     port->mac[0] = 0x02;
     memcpy(port->mac + 2, &hash, 4);
+}
+
+/* Headers are summed in software: a few additions to the sum of their template. The datagrams are what costs. */
+static void port_offloads(struct port *port, const struct rte_eth_dev_info *info, struct rte_eth_conf *conf)
+{
+    static const char copied[] = "copied: the device takes no frames of several parts";
+    uint64_t rx = device_checksums(port->device.kind) ? info->rx_offload_capa : 0;
+    uint64_t tx = device_checksums(port->device.kind) ? info->tx_offload_capa : 0;
+    port->hardware = info->device;
+    port->takes_chains = device_chains(port->device.kind) && !port->config.no_chains &&
+                         (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    port->bodies_text = port->takes_chains ? "copied: none were told of" : copied;
+    if (port->takes_chains)
+        conf->txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    conf->txmode.offloads |= tx & RTE_ETH_TX_OFFLOAD_UDP_CKSUM;
+    conf->rxmode.offloads |= rx & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+    port->checksums = (conf->txmode.offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0;
+    /* What drivers reckon with besides: FCS and a second tag. */
+    if (port->config.frame_bytes_max + FRAME_RESERVE > port->device.buffer_bytes)
+        conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    if (port->takes_chains && device_reach(port->device.kind) == DEVICE_READS_ALL)
+        port_take_bodies(port, NULL, 0);
 }
 
 /* Some drivers refuse the MTU call though they carry such frames (memif, af_packet): then their limit is
@@ -75,13 +103,7 @@ static bool port_configure_device(struct port *port, struct rte_eth_dev_info *in
 {
     struct rte_eth_conf conf = {0};
     uint32_t header_bytes = ETHERNET_HEADER_BYTES + (port->config.vlan != 0 ? 4 : 0);
-    uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
-    port->chains = device_chains(port->device.kind) && !port->config.no_chains &&
-                   (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-    if (port->chains)
-        conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-    if (port->device.kind == DEVICE_NIC && (info->rx_offload_capa & checksums) == checksums)
-        conf.rxmode.offloads |= checksums;
+    port_offloads(port, info, &conf);
     conf.rxmode.mtu = port->config.frame_bytes_max - header_bytes;
     bool asks_mtu = port->device.kind != DEVICE_MEMIF && port->device.kind != DEVICE_AF_PACKET;
     if (!asks_mtu)
@@ -148,7 +170,9 @@ static bool port_prepare(struct port *port, const struct port_config *config, st
 /* Makes a virtual device. The drivers say why not on their log alone. */
 static bool port_make_device(const struct device *device, struct err *err)
 {
-    char interface[IF_NAMESIZE];
+    char interface[IF_NAMESIZE], path[DEVICE_ARGS_BYTES];
+    if (device->listens && device_argument(device, "iface", path, sizeof(path)))
+        socket_file_clear(path);
     if (rte_vdev_init(device->name, device->args) == 0)
         return true;
     int error = rte_errno;
@@ -157,7 +181,9 @@ static bool port_make_device(const struct device *device, struct err *err)
         return err_set(err, "device %s: " FANOUT_TAKEN, device->name);
     return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args,
                    rte_strerror(error),
-                   device->kind == DEVICE_MEMIF ? "; is another process listening on its socket?" : "");
+                   device->kind == DEVICE_MEMIF         ? "; is another process listening on its socket?"
+                   : device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?"
+                                                        : "");
 }
 
 bool port_open(struct port *port, const struct port_config *config, struct err *err)
@@ -184,6 +210,17 @@ bool port_open_rings(struct port *port, const struct port_config *config, struct
                        rte_strerror(rte_errno));
     port->id = (uint16_t)id;
     return port_setup(port, err);
+}
+
+void port_take_bodies(struct port *port, const void *memory, uint64_t bytes)
+{
+    if (!port->takes_chains)
+        return;
+    reach_close(&port->reach);
+    port->chains = reach_open(&port->reach, memory, bytes, device_reach(port->device.kind), port->hardware,
+                              &port->bodies_text);
+    if (port->chains)
+        port->bodies_text = "chained";
 }
 
 bool port_start(struct port *port, uint64_t now_ns)
@@ -218,6 +255,7 @@ void port_close(struct port *port)
     if (port->config.pool == NULL)
         rte_mempool_free(port->pool);
     port->pool = NULL;
+    reach_close(&port->reach);
 }
 
 /* A memif client does not come back by itself when its server went away, or was not ready. Stopping a live

@@ -24,6 +24,7 @@
 #include "dpdk/device.h"
 #include "dpdk/lane.h"
 #include "dpdk/neighbour.h"
+#include "dpdk/reach.h"
 #include "dpdk/responder.h"
 #include "dpdk/stock.h"
 #include "node/node_config.h"
@@ -81,7 +82,12 @@ struct port {
     uint16_t id; /* ethdev's */
     uint8_t mac[MAC_BYTES];
     struct rte_mempool *pool;
-    bool chains;
+    struct rte_device *hardware;
+    bool takes_chains;       /* the device does */
+    bool chains;             /* and reaches the bodies */
+    bool checksums;          /* the device computes UDP's when it sends */
+    const char *bodies_text; /* how they leave, in words */
+    struct reach reach;
     bool started;
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;
@@ -114,6 +120,9 @@ bool port_open(struct port *port, const struct port_config *config, struct err *
  * sends into a ring the other receives from it. Rings: single producer, single consumer, rte_ring_create. */
 bool port_open_rings(struct port *port, const struct port_config *config, struct rte_ring *rx,
                      struct rte_ring *tx, struct err *err);
+/* Bodies with a cookie lie in this memory (or are copied): has the device made to see it. Before the first port_send.
+ * Not needed where this process itself reads what is sent. */
+void port_take_bodies(struct port *port, const void *memory, uint64_t bytes);
 /* False: not now; port_service tries again (a memif client whose server is not there yet). */
 bool port_start(struct port *port, uint64_t now_ns);
 void port_stop(struct port *port);

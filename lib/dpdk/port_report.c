@@ -60,6 +60,8 @@ void port_report(const struct port *port, struct report *report)
     report_text(report, "link", !port->started ? "stopped" : port_link_up(port) ? "up" : "down");
     report_u64(report, "frame_bytes_max", port->config.frame_bytes_max);
     report_bool(report, "chains", port->chains);
+    report_text(report, "bodies", port->bodies_text);
+    report_text(report, "udp_checksums", port->checksums ? "device" : "software");
     uint64_t value;
     for (uint32_t index = 0; index < COUNTER_COUNT; index++) {
         const char *name = port_counter(&port->counters, index, &value);

@@ -9,21 +9,39 @@
 
 #define PREFETCH_AHEAD 3 /* frames: their checksum reads all of them */
 
-/* One piece, not too long; otherwise freed and counted. */
-static bool frame_usable(struct port *port, struct rte_mbuf *mbuf)
+/* A frame of several parts in one piece: in its first part's buffer, or in another one where that has no room. NULL: it
+ * was freed and counted. */
+static struct rte_mbuf *frame_join(struct port *port, struct rte_mbuf *mbuf)
 {
-    mbuf->port = port->config.index;
+    if (mbuf->nb_segs == 1 || rte_pktmbuf_linearize(mbuf) == 0)
+        return mbuf;
+    struct rte_mbuf *whole = rte_pktmbuf_alloc(port->pool);
+    uint8_t *room = whole != NULL ? (uint8_t *)rte_pktmbuf_append(whole, (uint16_t)mbuf->pkt_len) : NULL;
+    if (room == NULL) {
+        (*(whole == NULL ? &port->counters.rx_drop_no_mbuf : &port->counters.rx_drop_segments))++;
+        rte_pktmbuf_free(whole);
+        rte_pktmbuf_free(mbuf);
+        return NULL;
+    }
+    for (const struct rte_mbuf *part = mbuf; part != NULL; room += part->data_len, part = part->next)
+        memcpy(room, rte_pktmbuf_mtod(part, const uint8_t *), part->data_len);
+    whole->ol_flags |= mbuf->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_IP_CKSUM_MASK);
+    rte_pktmbuf_free(mbuf);
+    return whole;
+}
+
+/* In one piece, and not too long; NULL: it was freed and counted. */
+static struct rte_mbuf *frame_usable(struct port *port, struct rte_mbuf *mbuf)
+{
     if (mbuf->pkt_len > port->config.frame_bytes_max) {
         port->counters.rx_drop_too_long++;
         rte_pktmbuf_free(mbuf);
-        return false;
+        return NULL;
     }
-    if (mbuf->nb_segs > 1 && rte_pktmbuf_linearize(mbuf) != 0) {
-        port->counters.rx_drop_segments++;
-        rte_pktmbuf_free(mbuf);
-        return false;
-    }
-    return true;
+    mbuf = frame_join(port, mbuf);
+    if (mbuf != NULL)
+        mbuf->port = port->config.index;
+    return mbuf;
 }
 
 /* What the device has, their first lines asked for. */
@@ -39,7 +57,7 @@ static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t 
     return taken;
 }
 
-static bool frame_take(struct port *port, struct rte_mbuf *mbuf)
+static struct rte_mbuf *frame_take(struct port *port, struct rte_mbuf *mbuf)
 {
     port->counters.rx_packets++;
     port->counters.rx_bytes += mbuf->pkt_len;
@@ -50,9 +68,11 @@ uint16_t port_rx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t room
 {
     uint16_t taken = take_burst(port, mbufs, room);
     uint16_t kept = 0;
-    for (uint16_t index = 0; index < taken; index++)
-        if (frame_take(port, mbufs[index]))
-            mbufs[kept++] = mbufs[index];
+    for (uint16_t index = 0; index < taken; index++) {
+        struct rte_mbuf *usable = frame_take(port, mbufs[index]);
+        if (usable != NULL)
+            mbufs[kept++] = usable;
+    }
     return kept;
 }
 
@@ -127,8 +147,10 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
     size_t length = mbuf->pkt_len;
     struct port_counters *counters = &port->counters;
     struct frame_view view;
-    bool checked = (mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-    switch (frame_parse(frame, length, !checked, &view)) {
+    /* NONE: the sender's device was to compute it and never needed to (virtio); what stands there is no checksum. */
+    uint64_t checked = mbuf->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+    bool verify = checked != RTE_MBUF_F_RX_L4_CKSUM_GOOD && checked != RTE_MBUF_F_RX_L4_CKSUM_NONE;
+    switch (frame_parse(frame, length, verify, &view)) {
     case FRAME_OK:
         break;
     case FRAME_TOO_SHORT:
@@ -162,7 +184,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .data = view.payload,
         .length = view.payload_bytes,
         .port = port->config.index,
-        .data_sum = view.payload_sum,
+        .data_sum = checked == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : view.payload_sum,
         .ecn = view.traffic_class & 3,
         .stamp_kind = STAMP_SOFTWARE,
         .rx_ns = now_ns,
@@ -195,10 +217,11 @@ uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t roo
     uint16_t count = MIN(room, (uint16_t)(backlog->count - backlog->at));
     uint16_t given = 0;
     for (uint16_t index = 0; index < count; index++) {
-        struct rte_mbuf *frame = backlog->frames[backlog->at++];
+        struct rte_mbuf *taken = backlog->frames[backlog->at++];
         if (backlog->at + PREFETCH_AHEAD <= backlog->count)
             prefetch_frame(backlog->frames[backlog->at + PREFETCH_AHEAD - 1]);
-        if (!frame_take(port, frame))
+        struct rte_mbuf *frame = frame_take(port, taken);
+        if (frame == NULL)
             continue;
         port->held[port->held_count++] = frame;
         given += receive_frame(port, frame, &packets[given], backlog->rx_ns);

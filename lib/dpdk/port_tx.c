@@ -25,6 +25,8 @@ static uint16_t send_run(struct port *port, struct rte_mbuf **mbufs, uint16_t co
     uint32_t lengths[PORT_BURST];
     for (uint16_t index = 0; index < count; index++)
         lengths[index] = mbufs[index]->pkt_len;
+    if (port->checksums)
+        count = rte_eth_tx_prepare(port->id, 0, mbufs, count);
     uint16_t sent = rte_eth_tx_burst(port->id, 0, mbufs, count);
     for (uint16_t index = 0; index < sent; index++)
         bytes += lengths[index];
@@ -142,7 +144,7 @@ static bool wants_chain(const struct port *port, const struct tx_packet *packet)
     return port->chains && packet->cookie != TX_COOKIE_NONE && packet->body_bytes >= CHAIN_BYTES_MIN;
 }
 
-/* The record of the packet's body: that of the packet before, when it is the same body. */
+/* The record of the packet's body: that of the packet before, when it is the same body. CHAIN_NONE: it is to be copied. */
 static uint32_t chain_record(struct port *port, const struct tx_packet *packet, uint32_t last)
 {
     if (last != CHAIN_NONE) {
@@ -150,7 +152,10 @@ static uint32_t chain_record(struct port *port, const struct tx_packet *packet, 
         if (before->body == packet->body && before->body_bytes == packet->body_bytes)
             return last;
     }
-    return chain_open(&port->chain, packet->body, packet->body_bytes, packet->cookie);
+    rte_iova_t address;
+    if (!reach_body(&port->reach, packet->body, packet->body_bytes, &address))
+        return CHAIN_NONE;
+    return chain_open(&port->chain, packet->body, packet->body_bytes, address, packet->cookie);
 }
 
 /* The packet's body becomes the frame's second part. False: it has to be copied. *record: of the last body of this
@@ -182,6 +187,15 @@ static void head_copy(uint8_t *out, const struct tx_packet *packet)
         memcpy(out, packet->head, packet->head_bytes);
 }
 
+/* The device finishes the UDP checksum that frame_header_write began. */
+static void checksum_ask(struct rte_mbuf *mbuf, const struct frame_header *header)
+{
+    bool six = header->family == ADDRESS_IPV6;
+    mbuf->l2_len = header->ip_offset;
+    mbuf->l3_len = six ? IPV6_BYTES : IPV4_BYTES;
+    mbuf->ol_flags |= RTE_MBUF_F_TX_UDP_CKSUM | (six ? RTE_MBUF_F_TX_IPV6 : RTE_MBUF_F_TX_IPV4);
+}
+
 static void send_one(struct port *port, const struct tx_packet *packet, uint32_t *record, uint64_t now_ns)
 {
     struct frame_header other;
@@ -203,7 +217,9 @@ static void send_one(struct port *port, const struct tx_packet *packet, uint32_t
                                       .head_bytes = packet->head_bytes,
                                       .body_bytes = packet->body_bytes,
                                       .body_sum = packet->body_sum};
-    size_t at = frame_header_write(frame, header, packet->traffic_class, &datagram, true);
+    size_t at = frame_header_write(frame, header, packet->traffic_class, &datagram, !port->checksums);
+    if (port->checksums)
+        checksum_ask(mbuf, header);
     head_copy(frame + at, packet);
     at += packet->head_bytes;
     mbuf->data_len = (uint16_t)at;

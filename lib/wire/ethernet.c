@@ -212,11 +212,10 @@ size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8
     } else {
         store_be16(ip, (uint16_t)(0x6000 | traffic_class << 4));
         store_be16(ip + IPV6_LENGTH, (uint16_t)udp_bytes);
-        checksum = true; /* IPv6 has no "none" (RFC 8200, 8.1) */
     }
     store_be16(udp + UDP_LENGTH, (uint16_t)udp_bytes);
-    if (checksum)
-        store_be16(udp + UDP_CHECKSUM, udp_checksum(header, datagram, udp_bytes));
+    store_be16(udp + UDP_CHECKSUM, checksum ? udp_checksum(header, datagram, udp_bytes)
+                                            : fold64((uint64_t)pseudo_sum(ip, header->family) + udp_bytes));
     return header->length;
 }
 

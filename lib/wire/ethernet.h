@@ -46,9 +46,8 @@ struct frame_datagram {
 };
 
 /* Writes the header for the datagram to `out`: lengths, DSCP/ECN (the byte as in the IP header), IPv4 header
- * checksum. The UDP checksum covers head and body; with `checksum` false it is left 0 on IPv4 (the device fills it
- * in or nobody does); IPv6 always gets one, since it may not be absent there. Writes and returns header->length
- * bytes. */
+ * checksum. The UDP checksum covers head and body; with `checksum` false only the sum of addresses, protocol and length
+ * stands in its place, from which the device goes on. Writes and returns header->length bytes. */
 size_t frame_header_write(uint8_t *out, const struct frame_header *header, uint8_t traffic_class,
                           const struct frame_datagram *datagram, bool checksum);
 

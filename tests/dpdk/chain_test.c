@@ -28,7 +28,7 @@ static void frame_gone(struct rte_mbuf *mbuf)
 
 static void send_body(struct rte_mbuf *mbufs, uint64_t cookie)
 {
-    uint32_t record = chain_open(&pool, body, 1000, cookie);
+    uint32_t record = chain_open(&pool, body, 1000, (uintptr_t)body, cookie);
     assert_int_not_equal(record, CHAIN_NONE);
     for (unsigned frame = 0; frame < FRAMES; frame++) {
         mbufs[frame] = (struct rte_mbuf){.buf_len = 2048};
@@ -71,8 +71,8 @@ static void chain__none_left(void **state)
     (void)state;
     chain_init(&pool);
     for (uint32_t index = 0; index < CHAIN_PLACES; index++)
-        assert_int_not_equal(chain_open(&pool, body, 1000, index), CHAIN_NONE);
-    assert_int_equal(chain_open(&pool, body, 1000, 0), CHAIN_NONE);
+        assert_int_not_equal(chain_open(&pool, body, 1000, (uintptr_t)body, index), CHAIN_NONE);
+    assert_int_equal(chain_open(&pool, body, 1000, (uintptr_t)body, 0), CHAIN_NONE);
 }
 
 /* Another thread frees, as over net_ring: half of the frames of each body, so that both may be the last. */
@@ -104,7 +104,8 @@ static void chain__freed_by_another_thread(void **state)
     chain_init(&pool);
     assert_int_equal(pthread_create(&thread, NULL, free_halves, &other), 0);
     for (uint32_t sent = 0; back < other.count;) {
-        uint32_t record = sent < other.count ? chain_open(&pool, body, 1000, sent) : CHAIN_NONE;
+        uint32_t record =
+            sent < other.count ? chain_open(&pool, body, 1000, (uintptr_t)body, sent) : CHAIN_NONE;
         if (record != CHAIN_NONE) {
             for (unsigned frame = 0; frame < 2; frame++) {
                 mbufs[sent][frame] = (struct rte_mbuf){.buf_len = 2048};

@@ -39,6 +39,11 @@ static void device__parse_completes_arguments(void **state)
          "iface=v0,framesz=8192,blocksz=8192", DEVICE_AF_PACKET, false},
         {"net_tap0,iface=t0", 1514, GBPS, "net_tap0", "iface=t0", DEVICE_TAP, false},
         {"net_ring0", 9014, GBPS, "net_ring0", "", DEVICE_RING, false},
+        {"net_vhost0,iface=/run/v", 9014, GBPS, "net_vhost0", "iface=/run/v", DEVICE_VHOST, false},
+        {"net_virtio_user0,path=/run/v", 1514, GBPS, "net_virtio_user0", "path=/run/v,queue_size=1024",
+         DEVICE_VIRTIO_USER, false},
+        {"virtio_user0,path=/run/v,queue_size=256", 1514, GBPS, "virtio_user0", "path=/run/v,queue_size=256",
+         DEVICE_VIRTIO_USER, false},
         {"0000:3b:02.0", 9014, GBPS, "0000:3b:02.0", "", DEVICE_NIC, false},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
@@ -65,6 +70,8 @@ static void device__parse_refuses(void **state)
         {",role=client", 1514, "expected"},
         {"net_memif0,bsize=2048", 9014, "bsize=2048 is too small"},
         {"net_af_packet0,iface=v0,framesz=4096", 9014, "framesz=4096 is too small"},
+        {"net_vhost0,client=1", 1514, "iface=PATH"},
+        {"net_virtio_user0,queues=1", 1514, "path=PATH"},
         {"net_af_packet0,iface=v0,framesz=10000", 9014, "framesz=10000 is no fraction of blocksz=65536"},
         {"net_af_packet0,iface=v0,framesz=131072,blocksz=131072", 1514, "framesz=131072 is too large"},
     };
@@ -158,6 +165,7 @@ static void eal__arguments(void **state)
     wanted.pci[0] = "0000:3b:02.0";
     assert_true(eal_arguments(&eal, &wanted, &err));
     assert_true(has_argument(&eal, "--in-memory") && has_argument(&eal, "0000:3b:02.0"));
+    assert_true(has_argument(&eal, "--single-file-segments"));
     assert_false(has_argument(&eal, "--no-huge") || has_argument(&eal, "--no-pci"));
     wanted.lcore_count = 1;
     wanted.lcores[0] = CPU_SETSIZE - 1;

@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include "dpdk/port.h"
+
+#include <rte_ethdev.h>
+
 #include "dpdk/tsc.h"
 #include "eal_fixture.h"
 #include "frames.h"
@@ -275,6 +278,103 @@ static void port__raw_frames_and_their_refusals(void **state)
     close_pair();
 }
 
+/* A frame of `count` parts of the given size, the first of them from `first` (a pool of the test's, or the port's). */
+static struct rte_mbuf *frame_in_parts(struct rte_mempool *first, const uint8_t *frame, uint16_t length,
+                                       uint16_t size)
+{
+    struct rte_mbuf *whole = NULL;
+    for (uint16_t at = 0; at < length; at += size) {
+        uint16_t bytes = MIN(size, (uint16_t)(length - at));
+        struct rte_mbuf *part = rte_pktmbuf_alloc(whole == NULL ? first : left.pool);
+        assert_non_null(part);
+        memcpy(rte_pktmbuf_append(part, bytes), frame + at, bytes);
+        if (whole == NULL)
+            whole = part;
+        else
+            assert_int_equal(rte_pktmbuf_chain(whole, part), 0);
+    }
+    return whole;
+}
+
+/* As mergeable receive buffers give them: the first part's buffer holds the rest, or it does not. */
+static void port__frames_of_several_parts(void **state)
+{
+    (void)state;
+    static uint8_t frame[FRAME_MAX + 1];
+    struct rte_mempool *small =
+        rte_pktmbuf_pool_create("small", 63, 0, 0, RTE_PKTMBUF_HEADROOM + 300, (int)rte_socket_id());
+    assert_non_null(small);
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    for (size_t index = 0; index < sizeof(frame); index++)
+        frame[index] = (uint8_t)(index * 13);
+    const struct {
+        struct rte_mempool *first;
+        uint16_t length, size;
+        bool good;
+    } rows[] = {
+        {left.pool, FRAME_MAX, 300, true},
+        {small, FRAME_MAX, 300, true},
+        {small, 301, 300, true},
+        {small, FRAME_MAX, 17, true},
+        {left.pool, FRAME_MAX + 1, 300, false},
+        {small, FRAME_MAX + 1, 300, false},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        uint64_t too_long = right.counters.rx_drop_too_long;
+        struct rte_mbuf *mbuf = frame_in_parts(rows[row].first, frame, rows[row].length, rows[row].size);
+        assert_int_equal(rte_eth_tx_burst(left.id, 0, &mbuf, 1), 1);
+        assert_int_equal(port_rx_burst(&right, &mbuf, 1), rows[row].good);
+        assert_int_equal(right.counters.rx_drop_too_long - too_long, !rows[row].good);
+        if (!rows[row].good)
+            continue;
+        assert_int_equal(mbuf->nb_segs, 1);
+        assert_int_equal(mbuf->port, 1);
+        assert_int_equal(mbuf->pkt_len, rows[row].length);
+        assert_memory_equal(rte_pktmbuf_mtod(mbuf, uint8_t *), frame, rows[row].length);
+        rte_pktmbuf_free(mbuf);
+    }
+    assert_int_equal(right.counters.rx_drop_segments + right.counters.rx_drop_no_mbuf, 0);
+    assert_int_equal(rte_mempool_avail_count(small), 63);
+    close_pair();
+    rte_mempool_free(small);
+}
+
+/* Frames as a device marks them: with a checksum that it found right or wrong, or that none was computed. */
+static void port__checksums_of_the_device(void **state)
+{
+    (void)state;
+    const struct {
+        uint64_t flag;
+        bool right, taken, known;
+    } rows[] = {
+        {RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN, true, true, true},
+        {RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN, false, false, false},
+        {RTE_MBUF_F_RX_L4_CKSUM_GOOD, true, true, true},
+        {RTE_MBUF_F_RX_L4_CKSUM_NONE, false, true, false},
+        {RTE_MBUF_F_RX_L4_CKSUM_BAD, false, false, false},
+    };
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        uint16_t frames;
+        struct rte_mbuf *mbuf;
+        uint64_t bad = right.counters.rx_drop_bad_udp;
+        fill(&outgoing[0], 1, 1000, now_ns);
+        port_send(&left, outgoing, 1, now_ns);
+        mbuf = lane_item(&left.lane, 0)->packet;
+        mbuf->ol_flags |= rows[row].flag;
+        rte_pktmbuf_mtod(mbuf, uint8_t *)[40] ^= !rows[row].right;
+        assert_int_equal(port_flush(&left, now_ns), 1);
+        assert_int_equal(port_receive(&right, incoming, 8, &frames, now_ns), rows[row].taken);
+        assert_int_equal(right.counters.rx_drop_bad_udp - bad, !rows[row].taken);
+        if (rows[row].taken)
+            assert_int_equal(incoming[0].data_sum,
+                             rows[row].known ? checksum_of(incoming[0].data, incoming[0].length) : 0);
+        port_receive_done(&right);
+    }
+    close_pair();
+}
+
 static void port__full_device_pushes_back(void **state)
 {
     (void)state;
@@ -463,6 +563,8 @@ int main(void)
         cmocka_unit_test(port__received_by_fours),
         cmocka_unit_test(port__too_long_is_refused_and_counted),
         cmocka_unit_test(port__raw_frames_and_their_refusals),
+        cmocka_unit_test(port__frames_of_several_parts),
+        cmocka_unit_test(port__checksums_of_the_device),
         cmocka_unit_test(port__full_device_pushes_back),
         cmocka_unit_test(port__unresolved_peer_is_counted),
         cmocka_unit_test(port__wrong_destinations_have_their_counters),
