@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -282,6 +283,48 @@ def unaccounted(before, after):
     datagrams = (gain["rx_datagrams"] - sum(gain[name] for name in USED) -
                  sum(value for name, value in drops.items() if not name.startswith("port.")))
     return frames, datagrams
+
+
+class Pair:
+    """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other. `config`
+    goes to both appliances, of which the target starts first where it is the one that the other needs to be there."""
+
+    ADDRESSES = {"source": "10.9.0.1", "target": "10.9.0.2"}
+
+    def __init__(self, programs, mtu, device, namespace=lambda name: None, target_first=False, **config):
+        program, planner = programs
+        self.directory = temporary_directory()
+        self.sites = {}
+        for name, address in sorted(self.ADDRESSES.items(), reverse=target_first):
+            self.sites[name] = Appliance(program, self.directory, name, {
+                "ports": [{"device": device(name), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
+                "peers": [{"name": other, "address": self.ADDRESSES[other]} for other in self.ADDRESSES if other != name],
+                **config,
+            }, namespace(name))
+        self.source, self.target = self.sites["source"], self.sites["target"]
+        self.planner = Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+
+    def send(self, count, rate):
+        """A file of so many bytes; it has arrived and is the same."""
+        content = random.Random("pair").randbytes(count)
+        path = os.path.join(self.directory, "big")
+        with open(path, "wb") as file:
+            file.write(content)
+        text = f"name: big\nsource: source\nto: all\nfile: {path}\ndirectory: incoming\nrate: {rate}\n"
+        self.source.ask(command="job run", path=os.path.join(self.directory, "job.yaml"), text=text)
+        wait_until("the job", lambda: self.job()["state"] in ("done", "failed", "cancelled"))
+        assert self.job()["state"] == "done", self.job()
+        with open(os.path.join(self.target.incoming, "big"), "rb") as file:
+            assert file.read() == content, "the copy differs"
+
+    def job(self):
+        return self.source.show("jobs")["jobs"][0]
+
+    def end(self):
+        self.planner.stop()
+        for name, appliance in self.sites.items():
+            status = appliance.stop()
+            assert status == 0, f"{name}: exit status {status}:\n{appliance.text()[-1500:]}"
 
 
 def temporary_directory():

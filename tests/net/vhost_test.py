@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""A file between two real programs over descriptor rings, virtio-user and vhost: with ordinary pages, and with huge pages,
+which virtio-user needs to send a body from where it lies. Reserves huge pages where it may, and gives them back. Needs no
+permissions else.
+Usage: vhost_test.py SLUICE SLUICE_PLANNER"""
+
+import contextlib
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lab  # noqa: E402
+
+BYTES = 8_000_000
+HUGE_PAGES = 256
+RESERVED = "/proc/sys/vm/nr_hugepages"
+
+
+def free_pages():
+    with open("/proc/meminfo", encoding="ascii") as file:
+        lines = dict(line.split(":") for line in file)
+    return int(lines["HugePages_Free"]) if "2048 kB" in lines["Hugepagesize"] else 0
+
+
+def reserve(count):
+    """That many more, or fewer; how many it became. Where others do the same, theirs stay."""
+    with open(RESERVED, "r+", encoding="ascii") as file:
+        before = int(file.read())
+        file.seek(0)
+        file.write(str(max(before + count, 0)))
+        file.flush()
+        file.seek(0)
+        return int(file.read()) - before
+
+
+@contextlib.contextmanager
+def huge_pages():
+    """Whether there are enough of them."""
+    more = 0
+    if free_pages() < HUGE_PAGES:
+        with contextlib.suppress(OSError):  # not permitted
+            more = reserve(HUGE_PAGES)
+    try:
+        yield free_pages() >= HUGE_PAGES
+    finally:
+        if more > 0:
+            reserve(-more)
+
+
+def port_of(appliance):
+    return appliance.show("ports")["ports"][0]
+
+
+def a_file_crosses(programs, mtu, vhost_at, pages):
+    """The vhost end makes the socket, so it has to be the first."""
+    path = os.path.join(lab.temporary_directory(), "vhost")
+
+    def device(name):
+        return f"net_vhost0,iface={path}" if name == vhost_at else f"net_virtio_user0,path={path}"
+
+    pair = lab.Pair(programs, mtu, device, target_first=vhost_at == "target",
+                    memory={"hugepages": pages, "buffer": "64MiB"})
+    before = pair.source.counters()
+    pair.send(BYTES, "400Mbps")
+    assert pair.source.show("peers")["peers"][0]["path_mtu"] == mtu, pair.source.show("peers")
+    after = pair.source.counters()
+    sent, chained = (after[f"port.{name}"] - before.get(f"port.{name}", 0) for name in ("tx_packets", "tx_chained"))
+    assert sent < 1.3 * BYTES / (mtu - 92) + 500, f"{sent} packets for {BYTES} bytes"
+    assert port_of(pair.source)["bodies"] == "chained", port_of(pair.source)
+    assert port_of(pair.source)["udp_checksums"] == "device", port_of(pair.source)
+    # Of a block of 1 MiB the last symbol may be short.
+    assert chained > BYTES / (mtu - 92) - 20, f"{chained} of {sent} chained"
+    if vhost_at == "source" and not pages:
+        assert port_of(pair.target)["bodies"].startswith("copied: "), port_of(pair.target)
+    assert lab.dropped(before, after) == {}, lab.dropped(before, after)
+    pair.end()
+
+
+def from_vhost_on_ordinary_pages(*programs):
+    a_file_crosses(programs, 1500, "source", False)
+
+
+def from_virtio_user_on_huge_pages(*programs):
+    with huge_pages() as good:
+        if not good:
+            print(f"SKIP from_virtio_user_on_huge_pages: {HUGE_PAGES} huge pages are not to be had (reserving takes root)")
+            return
+        for mtu in (1500, 9000):
+            a_file_crosses(programs, mtu, "target", True)
+
+
+CASES = [from_vhost_on_ordinary_pages, from_virtio_user_on_huge_pages]
+
+
+if __name__ == "__main__":
+    sys.exit(lab.run_cases(CASES, *sys.argv[1:3]))
