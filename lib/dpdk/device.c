@@ -11,8 +11,8 @@
 #define AF_PACKET_FRAME_BYTES 2048  /* framesz, where none is given */
 #define AF_PACKET_BLOCK_BYTES 65536 /* blocksz, where frames are longer than that */
 #define BUFFER_BYTES_MAX      65024 /* a pool's data room has 16 bits, headroom included */
-#define VIRTIO_QUEUE_PLACES                                                                                  \
-    1024 /* queue_size, where none is given; a frame takes one place for each of its parts */
+#define VIRTIO_PLACES_MAX     32768
+#define VIRTIO_PLACES         4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three places */
 
 static const struct {
     const char *prefix;
@@ -55,9 +55,9 @@ uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated)
     CHECK(false);
 }
 
-uint32_t device_mbufs(enum device_kind kind)
+uint32_t device_mbufs(const struct device *device)
 {
-    switch (kind) {
+    switch (device->kind) {
     case DEVICE_MEMIF:
     case DEVICE_AF_PACKET:
     case DEVICE_TAP:
@@ -67,9 +67,10 @@ uint32_t device_mbufs(enum device_kind kind)
         return 32768;
     case DEVICE_RING:
     case DEVICE_NIC:
-    case DEVICE_VIRTIO_USER:
     case DEVICE_OTHER_VDEV:
         return 4096;
+    case DEVICE_VIRTIO_USER:
+        return DEVICE_DESCRIPTORS + device->tx_descriptors;
     }
     CHECK(false);
 }
@@ -210,16 +211,18 @@ static bool vhost_complete(struct device *device, struct err *err)
     return argument_expected(device, "iface", err);
 }
 
-static bool virtio_user_complete(struct device *device, struct err *err)
+static bool virtio_user_complete(struct device *device, uint64_t rate_bps, struct err *err)
 {
-    uint64_t places = argument_value(device, "queue_size", VIRTIO_QUEUE_PLACES);
+    uint64_t places = rate_bps <= 1000000000ULL ? VIRTIO_PLACES / 4 : VIRTIO_PLACES;
+    places = argument_value(device, "queue_size", places);
+    device->tx_descriptors = (uint16_t)MIN(places, (uint64_t)VIRTIO_PLACES_MAX);
     return argument_expected(device, "path", err) && argument_at_least(device, "queue_size", places, err);
 }
 
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err)
 {
-    *device = (struct device){.kind = DEVICE_NIC};
+    *device = (struct device){.kind = DEVICE_NIC, .tx_descriptors = DEVICE_DESCRIPTORS};
     size_t name_bytes = strcspn(text, ",");
     if (name_bytes == 0 || name_bytes >= sizeof(device->name) ||
         strlen(text + name_bytes) >= sizeof(device->args))
@@ -244,6 +247,6 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
     if (device->kind == DEVICE_VHOST)
         return vhost_complete(device, err);
     if (device->kind == DEVICE_VIRTIO_USER)
-        return virtio_user_complete(device, err);
+        return virtio_user_complete(device, rate_bps, err);
     return true;
 }

@@ -8,8 +8,9 @@
 
 #include "base/err.h"
 
-#define DEVICE_NAME_BYTES 64
-#define DEVICE_ARGS_BYTES 512
+#define DEVICE_NAME_BYTES  64
+#define DEVICE_ARGS_BYTES  512
+#define DEVICE_DESCRIPTORS 1024 /* of a queue, unless the device's arguments say more */
 
 enum device_kind {
     DEVICE_NIC = 0, /* PCI and whatever is not below */
@@ -40,13 +41,14 @@ struct device {
     /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit one,
      * however short the frames of the link are. */
     uint32_t buffer_bytes;
+    uint16_t tx_descriptors;
 };
 
 /* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
  * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, af_packet gets
- * framesz (the next power of two) and blocksz for frames beyond 2 KiB, virtio-user queue_size. False: malformed, a
- * vhost device without iface or a virtio-user one without path, or a given bsize or framesz that is too small, too large,
- * or no fraction of blocksz. */
+ * framesz (the next power of two) and blocksz for frames beyond 2 KiB, virtio-user queue_size (1024, above 1 Gbit/s
+ * 4096). False: malformed, a vhost device without iface or a virtio-user one without path, or a given bsize or framesz
+ * that is too small, too large, or no fraction of blocksz. */
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */
@@ -56,7 +58,7 @@ uint32_t device_buffer_bytes(uint32_t frame_bytes_max);
 /* The longest frame the device carries, from its own statement where that is true. */
 uint32_t device_frame_bytes_max(enum device_kind kind, uint32_t stated);
 /* mbufs that its queues may hold besides what the port itself uses. */
-uint32_t device_mbufs(enum device_kind kind);
+uint32_t device_mbufs(const struct device *device);
 /* Per-burst costs make single departures expensive: packets this close leave together. */
 uint64_t device_slack_ns(enum device_kind kind);
 /* Takes chains, where its driver says so, without copying or mishandling them. */

@@ -15,10 +15,9 @@
 #include "dpdk/pool.h"
 #include "dpdk/socket_file.h"
 
-#define POOL_BASE      (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
-#define RX_DESCRIPTORS 1024
-#define TX_DESCRIPTORS 1024
-#define FRAME_RESERVE  8
+#define POOL_BASE     (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
+#define FRAME_RESERVE 8
+#define VIRTIO_SPARE  4 /* places that its threshold must leave */
 
 /* False: malformed; port_open says so. */
 static bool config_device(const struct port_config *config, struct device *device)
@@ -30,7 +29,7 @@ static bool config_device(const struct port_config *config, struct device *devic
 uint32_t port_mbufs(const struct port_config *config)
 {
     struct device device;
-    uint32_t queues = config_device(config, &device) ? device_mbufs(device.kind) : 0;
+    uint32_t queues = config_device(config, &device) ? device_mbufs(&device) : 0;
     return POOL_BASE + queues + config->extra_mbufs;
 }
 
@@ -49,7 +48,7 @@ static bool port_make_pool(struct port *port, struct err *err)
     }
     char name[RTE_MEMPOOL_NAMESIZE];
     snprintf(name, sizeof(name), "port%u", port->id);
-    uint32_t count = POOL_BASE + device_mbufs(port->device.kind) + port->config.extra_mbufs;
+    uint32_t count = POOL_BASE + device_mbufs(&port->device) + port->config.extra_mbufs;
     struct err reason;
     bool for_device = device_reach(port->device.kind) != DEVICE_READS_ALL;
     port->pool = pool_create(name, count, port->device.buffer_bytes, for_device, &reason);
@@ -112,12 +111,14 @@ static bool port_configure_device(struct port *port, struct rte_eth_dev_info *in
     if (failed != 0)
         return err_set(err, "device %s: cannot be configured for an MTU of %u (%s)", port->device.name,
                        port->config.frame_bytes_max - header_bytes, rte_strerror(-failed));
-    uint16_t rx = RX_DESCRIPTORS, tx = TX_DESCRIPTORS;
+    uint16_t rx = DEVICE_DESCRIPTORS, tx = port->device.tx_descriptors;
     rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
     struct rte_eth_rxconf rx_conf = info->default_rxconf;
     struct rte_eth_txconf tx_conf = info->default_txconf;
     rx_conf.offloads = conf.rxmode.offloads;
     tx_conf.offloads = conf.txmode.offloads;
+    if (port->device.kind == DEVICE_VIRTIO_USER) /* else what was sent is only freed when the queue is full */
+        tx_conf.tx_free_thresh = (uint16_t)(tx - VIRTIO_SPARE);
     unsigned socket = rte_socket_id();
     failed = rte_eth_rx_queue_setup(port->id, 0, rx, socket, &rx_conf, port->pool);
     if (failed == 0)
@@ -305,6 +306,9 @@ bool port_service(struct port *port, uint64_t now_ns)
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
     port_redial(port, now_ns);
+    if (port->started &&
+        chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
+        rte_eth_tx_done_cleanup(port->id, 0, 0);
     for (uint16_t asked = 0; port->link_up && asked < PORT_BURST && port_ask(port, now_ns);)
         asked++;
     return true;

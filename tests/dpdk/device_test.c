@@ -42,6 +42,8 @@ static void device__parse_completes_arguments(void **state)
         {"net_vhost0,iface=/run/v", 9014, GBPS, "net_vhost0", "iface=/run/v", DEVICE_VHOST, false},
         {"net_virtio_user0,path=/run/v", 1514, GBPS, "net_virtio_user0", "path=/run/v,queue_size=1024",
          DEVICE_VIRTIO_USER, false},
+        {"net_virtio_user0,path=/run/v", 9014, 10 * GBPS, "net_virtio_user0", "path=/run/v,queue_size=4096",
+         DEVICE_VIRTIO_USER, false},
         {"virtio_user0,path=/run/v,queue_size=256", 1514, GBPS, "virtio_user0", "path=/run/v,queue_size=256",
          DEVICE_VIRTIO_USER, false},
         {"0000:3b:02.0", 9014, GBPS, "0000:3b:02.0", "", DEVICE_NIC, false},
