@@ -17,7 +17,7 @@
 
 struct bench_options {
     const char *part;
-    const char *link; /* memif | ring */
+    const char *link; /* memif | vhost | ring */
     uint32_t mtu;
     bool sha256;
     const char *directory;   /* received files go there; NULL: memory sink */

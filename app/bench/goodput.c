@@ -1,5 +1,5 @@
-/* Part (a): one object from n0 to n1. Over net_ring: one process, two lcores. Over memif: two processes, the
- * receiver being the server, forked before either has an EAL. */
+/* Part (a): one object from n0 to n1. Over net_ring: one process, two lcores. Over memif and vhost: two processes, the
+ * receiver being the end that makes the socket, forked before either has an EAL. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +185,8 @@ static void print_result(const struct bench_options *options, const struct node_
     report_u64(report, "edge_rate_bps", edge.rate_bps);
     report_u64(report, "rtt_us", edge.rtt_smoothed_ns / NS_PER_US);
     report_u64(report, "gap_us_max", MAX(source->gap_ns_max, receiver->gap_ns_max) / NS_PER_US);
+    report_bool(report, "hugepages", options->hugepages);
+    report_text(report, "bodies", source->port.bodies_text);
     report_u64(report, "source_busy_ns", source->busy_ns);
     report_u64(report, "receiver_busy_ns", receiver->busy_ns);
     cpu_use_look(&cpu_use, source->config.disk, worker_ns[0]);
@@ -229,7 +231,7 @@ static int over_ring(const struct bench_options *options)
     return good ? 0 : 1;
 }
 
-/* ---- memif ---- */
+/* ---- two processes ---- */
 
 static void on_term(int number)
 {
@@ -237,12 +239,26 @@ static void on_term(int number)
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 }
 
-static void open_memif(const struct bench_options *options, uint16_t number, pid_t identity)
+#define VHOST_SOCKET "/tmp/sluice-bench-%d.vhost"
+
+static void device_of(const struct bench_options *options, uint16_t number, pid_t identity, char *text,
+                      size_t room)
+{
+    if (strcmp(options->link, "memif") == 0)
+        snprintf(text, room, "net_memif0,role=%s,socket-abstract=yes,socket=@sluice-bench-%d",
+                 number == RECEIVER ? "server" : "client", (int)identity);
+    else
+        snprintf(text, room,
+                 number == RECEIVER ? "net_vhost0,iface=" VHOST_SOCKET
+                                    : "net_virtio_user0,path=" VHOST_SOCKET,
+                 (int)identity);
+}
+
+static void open_device(const struct bench_options *options, uint16_t number, pid_t identity)
 {
     struct err err;
     char device[128];
-    snprintf(device, sizeof(device), "net_memif0,role=%s,socket-abstract=yes,socket=@sluice-bench-%d",
-             number == RECEIVER ? "server" : "client", (int)identity);
+    device_of(options, number, identity, device, sizeof(device));
     struct bench_options own = *options;
     own.lcores[0] = options->lcores[number];
     struct disk *disk = disk_for(options, number);
@@ -257,7 +273,7 @@ static void receiver_process(const struct bench_options *options, pid_t identity
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGTERM, on_term);
-    open_memif(options, RECEIVER, identity);
+    open_device(options, RECEIVER, identity);
     if (write(out, "r", 1) != 1)
         _exit(1);
     receiver_loop(NULL);
@@ -265,7 +281,7 @@ static void receiver_process(const struct bench_options *options, pid_t identity
     _exit(write(out, &figures, sizeof(figures)) == sizeof(figures) ? 0 : 1);
 }
 
-static int over_memif(const struct bench_options *options)
+static int over_processes(const struct bench_options *options)
 {
     static struct node_job_view view;
     int from_receiver[2];
@@ -280,12 +296,15 @@ static int over_memif(const struct bench_options *options)
         fprintf(stderr, "sluice-bench: the receiver did not start\n");
         return 1;
     }
-    open_memif(options, 0, identity);
+    open_device(options, 0, identity);
     bool good = source_run(options, &view);
     struct receiver_figures figures = {0};
     kill(receiver, SIGTERM);
     good &= read(from_receiver[0], &figures, sizeof(figures)) == sizeof(figures);
     waitpid(receiver, NULL, 0);
+    char path[sizeof(VHOST_SOCKET) + 16];
+    snprintf(path, sizeof(path), VHOST_SOCKET, (int)identity);
+    unlink(path);
     if (good)
         print_result(options, &view, &figures);
     return good ? 0 : 1;
@@ -293,5 +312,5 @@ static int over_memif(const struct bench_options *options)
 
 int bench_goodput(const struct bench_options *options)
 {
-    return strcmp(options->link, "memif") == 0 ? over_memif(options) : over_ring(options);
+    return strcmp(options->link, "ring") == 0 ? over_ring(options) : over_processes(options);
 }

@@ -13,7 +13,7 @@
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
     "parts: goodput, bare, relay, bare-relay, pacer, cores (app/bench/README.md)\n"
-    "  --link ring|memif   goodput: two lcores of one process, or two processes (ring)\n"
+    "  --link ring|memif|vhost   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
     "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB)\n"
     "  --rate RATE         of ports; pacer: the schedule's (100Gbps)\n"
@@ -73,7 +73,7 @@ static bool parse_option(struct bench_options *options, int option, const char *
     switch (option) {
     case 'l':
         options->link = text;
-        return strcmp(text, "memif") == 0 || strcmp(text, "ring") == 0;
+        return strcmp(text, "memif") == 0 || strcmp(text, "vhost") == 0 || strcmp(text, "ring") == 0;
     case 'm':
         return sscanf(text, "%u", &options->mtu) == 1 && options->mtu >= 1280 && options->mtu <= 9216;
     case 's':

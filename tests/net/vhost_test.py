@@ -4,47 +4,16 @@ which virtio-user needs to send a body from where it lies. Reserves huge pages w
 permissions else.
 Usage: vhost_test.py SLUICE SLUICE_PLANNER"""
 
-import contextlib
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../../scripts")]
+import hugepages  # noqa: E402
 import lab  # noqa: E402
 
 BYTES = 8_000_000
 HUGE_PAGES = 256
-RESERVED = "/proc/sys/vm/nr_hugepages"
-
-
-def free_pages():
-    with open("/proc/meminfo", encoding="ascii") as file:
-        lines = dict(line.split(":") for line in file)
-    return int(lines["HugePages_Free"]) if "2048 kB" in lines["Hugepagesize"] else 0
-
-
-def reserve(count):
-    """That many more, or fewer; how many it became. Where others do the same, theirs stay."""
-    with open(RESERVED, "r+", encoding="ascii") as file:
-        before = int(file.read())
-        file.seek(0)
-        file.write(str(max(before + count, 0)))
-        file.flush()
-        file.seek(0)
-        return int(file.read()) - before
-
-
-@contextlib.contextmanager
-def huge_pages():
-    """Whether there are enough of them."""
-    more = 0
-    if free_pages() < HUGE_PAGES:
-        with contextlib.suppress(OSError):  # not permitted
-            more = reserve(HUGE_PAGES)
-    try:
-        yield free_pages() >= HUGE_PAGES
-    finally:
-        if more > 0:
-            reserve(-more)
 
 
 def port_of(appliance):
@@ -81,7 +50,7 @@ def from_vhost_on_ordinary_pages(*programs):
 
 
 def from_virtio_user_on_huge_pages(*programs):
-    with huge_pages() as good:
+    with hugepages.reserved(HUGE_PAGES) as good:
         if not good:
             print(f"SKIP from_virtio_user_on_huge_pages: {HUGE_PAGES} huge pages are not to be had (reserving takes root)")
             return
