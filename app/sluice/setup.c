@@ -20,6 +20,7 @@ static void port_config_fill(const struct app *app, uint16_t index, struct port_
         .gateway = own->gateway,
         .vlan = own->vlan,
         .static_mac = own->static_mac,
+        .clock = &app->clock,
     };
     memcpy(port->gateway_mac, own->gateway_mac, MAC_BYTES);
 }

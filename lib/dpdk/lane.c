@@ -24,17 +24,12 @@ void lane_push(struct lane *lane, const struct lane_item *item)
     place->unshifted_ns = lane->last_depart_ns - lane->shift_ns;
 }
 
-static uint64_t depart_ns(const struct lane *lane, uint32_t index)
-{
-    return lane_item(lane, index)->unshifted_ns + lane->shift_ns;
-}
-
 /* Moves all items from `first` on by so much that `first` leaves its own distance after now. It is those before, a few,
  * that are touched. */
 static void lane_reanchor(struct lane *lane, uint32_t first, uint64_t now_ns)
 {
-    uint64_t shift_ns = now_ns - depart_ns(lane, first - 1);
-    CHECK(depart_ns(lane, first) >= depart_ns(lane, first - 1));
+    uint64_t shift_ns = now_ns - lane_depart_ns(lane, first - 1);
+    CHECK(lane_depart_ns(lane, first) >= lane_depart_ns(lane, first - 1));
     for (uint32_t index = 0; index < first; index++)
         lane->items[(lane->head + index) % LANE_PLACES].unshifted_ns -= shift_ns;
     lane->shift_ns += shift_ns;
@@ -48,11 +43,12 @@ uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room)
     if (count == 0)
         return 0;
     uint64_t limit_ns = now_ns + lane->slack_ns;
-    if (elapsed_ns(now_ns, depart_ns(lane, 0)) > LANE_STALL_NS && count > LANE_CATCH_UP &&
-        depart_ns(lane, LANE_CATCH_UP) <= limit_ns)
+    if (elapsed_ns(now_ns, lane_depart_ns(lane, 0)) > LANE_STALL_NS && count > LANE_CATCH_UP &&
+        lane_depart_ns(lane, LANE_CATCH_UP) <= limit_ns)
         lane_reanchor(lane, LANE_CATCH_UP, now_ns);
     uint32_t due = 0;
-    while (due < MIN(count, room) && depart_ns(lane, due) <= limit_ns)
+    limit_ns = now_ns + MAX(lane->slack_ns, lane->lead_ns);
+    while (due < MIN(count, room) && lane_depart_ns(lane, due) <= limit_ns)
         due++;
     return due;
 }
@@ -67,5 +63,5 @@ void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns)
 
 uint64_t lane_next_ns(const struct lane *lane)
 {
-    return lane_count(lane) == 0 ? TIME_NEVER : depart_ns(lane, 0);
+    return lane_count(lane) == 0 ? TIME_NEVER : elapsed_ns(lane_depart_ns(lane, 0), lane->lead_ns);
 }

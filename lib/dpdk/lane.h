@@ -3,7 +3,8 @@
  * Guarantee: no packet leaves before its time less `slack_ns`; order is kept; and no burst after a stall:
  * when the head is overdue by more than LANE_STALL_NS, LANE_CATCH_UP packets leave at once, and the schedule
  * of the others is moved so that the next one follows them by its own distance. Later packets take up what
- * was lost by running at most 1/8 closer together than they were asked to. Times in ns of the caller's clock.
+ * was lost by running at most 1/8 closer together than they were asked to. A device that departs packets itself gets them
+ * `lead_ns` before their time, which is all that differs. Times in ns of the caller's clock.
  * Thread: one. The lane owns a packet from lane_push to lane_pop. */
 #pragma once
 
@@ -15,6 +16,8 @@
 #define LANE_PLACES   512 /* a power of two */
 #define LANE_CATCH_UP 8
 #define LANE_STALL_NS 10000
+#define LANE_LEAD_NS                                                                                         \
+    50000 /* what nodes are ahead; a stall of the core shorter than that delays nothing then */
 
 struct lane_item {
     void *packet;
@@ -26,6 +29,8 @@ struct lane_item {
 };
 
 struct lane {
+    uint64_t
+        lead_ns; /* how long before its time a packet goes to the device, which waits for it; 0: it doesn't */
     uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
     uint32_t head, tail; /* free-running */
     uint64_t shift_ns;   /* by which stalls have moved all departures so far, modulo 2^64 */
@@ -54,11 +59,17 @@ static inline const struct lane_item *lane_item(const struct lane *lane, uint32_
     return &lane->items[(lane->head + index) % LANE_PLACES];
 }
 
+/* When it is to depart, stalls considered. */
+static inline uint64_t lane_depart_ns(const struct lane *lane, uint32_t index)
+{
+    return lane_item(lane, index)->unshifted_ns + lane->shift_ns;
+}
+
 /* CHECKs room. The item is copied. */
 void lane_push(struct lane *lane, const struct lane_item *item);
 /* How many packets, at most `room`, may leave from the head now. */
 uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room);
 /* `count` packets left the head: records by how much they missed their time. */
 void lane_pop(struct lane *lane, uint32_t count, uint64_t sent_ns);
-/* Departure of the head; TIME_NEVER when empty. */
+/* When the head is due; TIME_NEVER when empty. */
 uint64_t lane_next_ns(const struct lane *lane);

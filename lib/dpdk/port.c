@@ -92,6 +92,7 @@ static void port_offloads(struct port *port, const struct rte_eth_dev_info *info
     /* What drivers reckon with besides: FCS and a second tag. */
     if (port->config.frame_bytes_max + FRAME_RESERVE > port->device.buffer_bytes)
         conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    stamps_ask(&port->stamps, info, conf, port->config.clock);
     if (port->takes_chains && device_reach(port->device.kind) == DEVICE_READS_ALL)
         port_take_bodies(port, NULL, 0);
 }
@@ -224,12 +225,21 @@ void port_take_bodies(struct port *port, const void *memory, uint64_t bytes)
         port->bodies_text = "chained";
 }
 
+static void port_clock_look(struct port *port)
+{
+    if (!port->started)
+        return;
+    stamps_look(&port->stamps, port->id);
+    port->lane.lead_ns = stamps_depart(&port->stamps) ? LANE_LEAD_NS : 0;
+}
+
 bool port_start(struct port *port, uint64_t now_ns)
 {
     port->started = rte_eth_dev_start(port->id) == 0;
     port->redial_ns = now_ns;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
+    port_clock_look(port);
     return port->started;
 }
 
@@ -306,6 +316,7 @@ bool port_service(struct port *port, uint64_t now_ns)
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
     port_redial(port, now_ns);
+    port_clock_look(port);
     if (port->started &&
         chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
         rte_eth_tx_done_cleanup(port->id, 0, 0);

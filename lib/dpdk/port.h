@@ -26,6 +26,7 @@
 #include "dpdk/neighbour.h"
 #include "dpdk/reach.h"
 #include "dpdk/responder.h"
+#include "dpdk/stamps.h"
 #include "dpdk/stock.h"
 #include "node/node_config.h"
 #include "node/packet.h"
@@ -46,6 +47,8 @@ struct port_config {
     struct rte_mempool *pool; /* NULL: the port makes its own */
     bool promiscuous;
     bool no_chains;
+    const struct tsc_clock
+        *clock; /* that times are given by, for devices that stamp frames; NULL: they are not asked to */
     /* Datagram level; address.family 0: raw only. */
     struct net_address address;
     uint8_t prefix_length;
@@ -88,6 +91,7 @@ struct port {
     bool checksums;          /* the device computes UDP's when it sends */
     const char *bodies_text; /* how they leave, in words */
     struct reach reach;
+    struct stamps stamps;
     bool started;
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;

@@ -25,7 +25,8 @@ static struct rte_mbuf *frame_join(struct port *port, struct rte_mbuf *mbuf)
     }
     for (const struct rte_mbuf *part = mbuf; part != NULL; room += part->data_len, part = part->next)
         memcpy(room, rte_pktmbuf_mtod(part, const uint8_t *), part->data_len);
-    whole->ol_flags |= mbuf->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | RTE_MBUF_F_RX_IP_CKSUM_MASK);
+    whole->ol_flags |= mbuf->ol_flags & (RTE_MBUF_F_RX_L4_CKSUM_MASK | port->stamps.arrived);
+    rte_mbuf_dynfield_copy(whole, mbuf);
     rte_pktmbuf_free(mbuf);
     return whole;
 }
@@ -180,14 +181,17 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         counters->rx_drop_not_ours++;
         return false;
     }
+    uint8_t stamp_kind;
+    uint64_t arrived_ns = stamps_get(&port->stamps, mbuf, now_ns, &stamp_kind);
+    counters->rx_stamped += stamp_kind == STAMP_HARDWARE;
     *packet = (struct rx_packet){
         .data = view.payload,
         .length = view.payload_bytes,
         .port = port->config.index,
         .data_sum = checked == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : view.payload_sum,
         .ecn = view.traffic_class & 3,
-        .stamp_kind = STAMP_SOFTWARE,
-        .rx_ns = now_ns,
+        .stamp_kind = stamp_kind,
+        .rx_ns = arrived_ns,
         .from = view.source,
     };
     counters->rx_datagrams++;

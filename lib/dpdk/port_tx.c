@@ -25,8 +25,6 @@ static uint16_t send_run(struct port *port, struct rte_mbuf **mbufs, uint16_t co
     uint32_t lengths[PORT_BURST];
     for (uint16_t index = 0; index < count; index++)
         lengths[index] = mbufs[index]->pkt_len;
-    if (port->checksums)
-        count = rte_eth_tx_prepare(port->id, 0, mbufs, count);
     uint16_t sent = rte_eth_tx_burst(port->id, 0, mbufs, count);
     for (uint16_t index = 0; index < sent; index++)
         bytes += lengths[index];
@@ -279,6 +277,8 @@ void port_send(struct port *port, const struct tx_packet *packets, uint16_t coun
 static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_t now_ns)
 {
     uint64_t bytes = 0;
+    bool stamped = port->lane.lead_ns > 0 && status == TX_SENT;
+    port->counters.tx_timed += stamped ? count : 0;
     for (uint16_t index = 0; index < count; index++) {
         const struct lane_item *item = lane_item(&port->lane, index);
         bytes += item->bytes;
@@ -286,8 +286,8 @@ static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_
             continue; /* told when its body is released */
         struct tx_report report = {
             .cookie = item->cookie,
-            .sent_ns = now_ns,
-            .stamp_kind = STAMP_SOFTWARE,
+            .sent_ns = stamped ? MAX(lane_depart_ns(&port->lane, index), now_ns) : now_ns,
+            .stamp_kind = stamped ? STAMP_HARDWARE : STAMP_SOFTWARE,
             .status = status,
             .released = !item->chained,
         };
@@ -321,6 +321,17 @@ static void flush_stuck(struct port *port, uint64_t now_ns)
     }
 }
 
+/* The head of the lane; returns how many the device took. Lengths were checked when the frames were built. */
+static uint16_t flush_burst(struct port *port, struct rte_mbuf **burst, uint16_t count, uint64_t now_ns)
+{
+    for (uint16_t index = 0; port->lane.lead_ns > 0 && index < count; index++)
+        stamps_put(&port->stamps, burst[index], lane_depart_ns(&port->lane, index), now_ns);
+    uint16_t ready = port->checksums ? rte_eth_tx_prepare(port->id, 0, burst, count) : count;
+    uint16_t sent = rte_eth_tx_burst(port->id, 0, burst, ready);
+    port->counters.tx_full += sent < count;
+    return sent;
+}
+
 static void collect_released(struct port *port, uint64_t now_ns)
 {
     uint64_t cookie;
@@ -350,9 +361,7 @@ uint16_t port_flush(struct port *port, uint64_t now_ns)
             break;
         for (uint16_t index = 0; index < due; index++)
             burst[index] = lane_item(&port->lane, index)->packet;
-        /* Their lengths were checked when they were built. */
-        sent = rte_eth_tx_burst(port->id, 0, burst, due);
-        port->counters.tx_full += sent < due;
+        sent = flush_burst(port, burst, due, now_ns);
         lane_left(port, sent, TX_SENT, now_ns);
         left += sent;
         if (sent == 0)
