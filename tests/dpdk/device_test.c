@@ -111,6 +111,32 @@ static void device__buffers(void **state)
     }
 }
 
+/* What a driver offers and must not be used all the same. */
+static void device__refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        enum device_kind kind;
+        bool chains, checksums;
+        enum device_reach reach;
+    } rows[] = {
+        {DEVICE_NIC, true, true, DEVICE_READS_MAPPED},
+        {DEVICE_MEMIF, false, true, DEVICE_READS_ALL},
+        {DEVICE_RING, true, true, DEVICE_READS_ALL},
+        {DEVICE_AF_PACKET, true, true, DEVICE_READS_ALL},
+        {DEVICE_AF_XDP, false, true, DEVICE_READS_ALL},
+        {DEVICE_TAP, true, false, DEVICE_READS_ALL},
+        {DEVICE_VHOST, true, true, DEVICE_READS_ALL},
+        {DEVICE_VIRTIO_USER, true, true, DEVICE_READS_EAL},
+        {DEVICE_OTHER_VDEV, true, true, DEVICE_READS_MAPPED},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        assert_int_equal(device_chains(rows[row].kind), rows[row].chains);
+        assert_int_equal(device_checksums(rows[row].kind), rows[row].checksums);
+        assert_int_equal(device_reach(rows[row].kind), rows[row].reach);
+    }
+}
+
 static void memory__choice(void **state)
 {
     (void)state;
@@ -181,6 +207,7 @@ int main(void)
         cmocka_unit_test(device__parse_completes_arguments),
         cmocka_unit_test(device__parse_refuses),
         cmocka_unit_test(device__buffers),
+        cmocka_unit_test(device__refusals),
         cmocka_unit_test(memory__choice),
         cmocka_unit_test(eal__arguments),
     };

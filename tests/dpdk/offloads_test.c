@@ -1,5 +1,5 @@
-/* Ports whose device departs frames at times, and stamps those that arrive: ports joined by rings, in front of which this
- * program stands in for such a device. It adds to what the driver says of itself, has the clock, and sees all bursts. */
+/* Ports whose device departs frames at times, stamps those that arrive, computes checksums, or takes no frames of several
+ * parts: ports joined by rings, in front of which this program stands in for such a device. It adds to what the driver says of itself, has the clock, and sees all bursts. */
 #define ALLOW_EXPERIMENTAL_API
 
 #include <dlfcn.h>
@@ -32,7 +32,8 @@ static uint8_t body[2048];
 
 static struct {
     bool has_clock;
-    uint16_t refuses; /* bursts yet to be refused */
+    uint64_t lacks, offers; /* of transmit capabilities */
+    uint16_t refuses;       /* bursts yet to be refused */
     uint16_t sent, received;
     bool timed[FRAMES_MAX];
     uint64_t departs[FRAMES_MAX]; /* ticks */
@@ -50,7 +51,8 @@ int rte_eth_dev_info_get(uint16_t port_id, struct rte_eth_dev_info *info)
     if (of_driver == NULL)
         *(void **)&of_driver = dlsym(RTLD_NEXT, "rte_eth_dev_info_get");
     int status = of_driver(port_id, info);
-    info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+    info->tx_offload_capa |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP | device.offers;
+    info->tx_offload_capa &= ~device.lacks;
     info->rx_offload_capa |= RTE_ETH_RX_OFFLOAD_TIMESTAMP;
     return status;
 }
@@ -125,7 +127,7 @@ static void know_clock(struct port *port, bool known)
     port->lane.lead_ns = stamps_depart(&port->stamps) ? LANE_LEAD_NS : 0;
 }
 
-static void open_pair(bool known)
+static void open_pair_with(bool known, uint64_t offers, uint64_t lacks)
 {
     struct rte_ring *rings[2];
     static unsigned serial;
@@ -136,6 +138,8 @@ static void open_pair(bool known)
         assert_non_null(rings[index]);
     }
     memset(&device, 0, sizeof(device));
+    device.offers = offers;
+    device.lacks = lacks;
     open_one(&left, 0, rings[1], rings[0]);
     open_one(&right, 1, rings[0], rings[1]);
     assert_true(left.stamps.departures && left.stamps.arrivals);
@@ -149,6 +153,11 @@ static void open_pair(bool known)
     rte_eth_fp_ops[right.id].rx_pkt_burst = device_receive;
     know_clock(&left, known);
     know_clock(&right, known);
+}
+
+static void open_pair(bool known)
+{
+    open_pair_with(known, 0, 0);
 }
 
 static void close_pair(void)
@@ -330,6 +339,48 @@ static void arrivals__are_the_devices(void **state)
     }
 }
 
+/* What the frame has in its UDP header, summed on by the device, is right; and without one it is right at once. */
+static void checksums__by_the_device(void **state)
+{
+    (void)state;
+    for (int offered = 0; offered < 2; offered++) {
+        struct frame_view view;
+        struct rte_mbuf *mbuf;
+        open_pair_with(false, offered ? RTE_ETH_TX_OFFLOAD_UDP_CKSUM : 0, 0);
+        send_frames(1, T0, 0);
+        assert_int_equal(left.checksums, offered);
+        mbuf = lane_item(&left.lane, 0)->packet;
+        const uint64_t asked = RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IPV4;
+        assert_int_equal(mbuf->ol_flags & (asked | RTE_MBUF_F_TX_IP_CKSUM), offered ? asked : 0);
+        assert_int_equal(mbuf->l2_len, offered ? 14 : 0);
+        assert_int_equal(mbuf->l3_len, offered ? IPV4_BYTES : 0);
+        assert_int_equal(port_flush(&left, T0), 1);
+        assert_int_equal(port_rx_burst(&right, &mbuf, 1), 1);
+        uint8_t *frame = rte_pktmbuf_mtod(mbuf, uint8_t *), *udp = frame + 14 + IPV4_BYTES;
+        assert_int_equal(frame_parse(frame, mbuf->pkt_len, true, &view), offered ? FRAME_BAD_UDP : FRAME_OK);
+        if (offered)
+            store_be16(udp + 6, checksum_fold(checksum_add(0, udp, mbuf->pkt_len - 14 - IPV4_BYTES)));
+        assert_int_equal(frame_parse(frame, mbuf->pkt_len, true, &view), FRAME_OK);
+        rte_pktmbuf_free(mbuf);
+        close_pair();
+    }
+}
+
+/* Whether bodies are chained is the driver's word. */
+static void bodies__copied_without_multi_segs(void **state)
+{
+    (void)state;
+    for (int lacking = 0; lacking < 2; lacking++) {
+        open_pair_with(false, 0, lacking ? RTE_ETH_TX_OFFLOAD_MULTI_SEGS : 0);
+        assert_int_equal(left.chains, !lacking);
+        assert_int_equal(strncmp(left.bodies_text, "copied: ", 8) == 0, lacking);
+        send_frames(3, T0, 0);
+        assert_int_equal(port_flush(&left, T0), 3);
+        assert_int_equal(left.counters.tx_chained, lacking ? 0 : 3);
+        close_pair();
+    }
+}
+
 /* The port looks itself: it knows the clock after some 20 ms, and forgets one that cannot be read any more. */
 static void clock__is_looked_at(void **state)
 {
@@ -353,7 +404,7 @@ static void clock__is_looked_at(void **state)
 
 int main(void)
 {
-    if (!fixture_eal_start("stamps_test"))
+    if (!fixture_eal_start("offloads_test"))
         return 1;
     tsc_clock_start(&clock_of_ports);
     for (int index = 0; index < 2; index++) {
@@ -369,6 +420,8 @@ int main(void)
         cmocka_unit_test(departures__after_a_stall),
         cmocka_unit_test(arrivals__are_the_devices),
         cmocka_unit_test(clock__is_looked_at),
+        cmocka_unit_test(checksums__by_the_device),
+        cmocka_unit_test(bodies__copied_without_multi_segs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
