@@ -16,8 +16,8 @@
 #define LANE_PLACES   512 /* a power of two */
 #define LANE_CATCH_UP 8
 #define LANE_STALL_NS 10000
-#define LANE_LEAD_NS                                                                                         \
-    50000 /* what nodes are ahead; a stall of the core shorter than that delays nothing then */
+/* What nodes are ahead: a stall of the core shorter than that delays nothing then. */
+#define LANE_LEAD_NS 50000
 
 struct lane_item {
     void *packet;
@@ -29,8 +29,8 @@ struct lane_item {
 };
 
 struct lane {
-    uint64_t
-        lead_ns; /* how long before its time a packet goes to the device, which waits for it; 0: it doesn't */
+    /* How long before its time a packet goes to the device, which waits for it; 0: it doesn't. */
+    uint64_t lead_ns;
     uint64_t slack_ns;   /* packets this close may leave together: for devices with costly bursts */
     uint32_t head, tail; /* free-running */
     uint64_t shift_ns;   /* by which stalls have moved all departures so far, modulo 2^64 */

@@ -47,8 +47,8 @@ struct port_config {
     struct rte_mempool *pool; /* NULL: the port makes its own */
     bool promiscuous;
     bool no_chains;
-    const struct tsc_clock
-        *clock; /* that times are given by, for devices that stamp frames; NULL: they are not asked to */
+    /* That times are given by, for devices that stamp frames; NULL: they are not asked to. */
+    const struct tsc_clock *clock;
     /* Datagram level; address.family 0: raw only. */
     struct net_address address;
     uint8_t prefix_length;

@@ -21,8 +21,8 @@
 
 struct reach {
     uintptr_t first, end; /* bodies outside are copied */
-    uint64_t
-        *pages; /* address for the device of each 2 MiB from the one of `first` on; NULL: the process's own */
+    /* Address for the device of each 2 MiB from the one of `first` on; NULL: the process's own. */
+    uint64_t *pages;
 };
 
 /* Everything, by the process's own addresses. */
