@@ -207,7 +207,7 @@ static bool argument_expected(const struct device *device, const char *key, stru
 
 static bool vhost_complete(struct device *device, struct err *err)
 {
-    device->listens = argument_value(device, "client", 0) == 0;
+    device->listens = argument_value(device, "client", 0) == 0 ? "iface" : NULL;
     return argument_expected(device, "iface", err);
 }
 
@@ -215,6 +215,7 @@ static bool virtio_user_complete(struct device *device, uint64_t rate_bps, struc
 {
     uint64_t places = rate_bps <= 1000000000ULL ? VIRTIO_PLACES / 4 : VIRTIO_PLACES;
     places = argument_value(device, "queue_size", places);
+    device->listens = argument_value(device, "server", 0) != 0 ? "path" : NULL;
     device->tx_descriptors = (uint16_t)MIN(places, (uint64_t)VIRTIO_PLACES_MAX);
     return argument_expected(device, "path", err) && argument_at_least(device, "queue_size", places, err);
 }

@@ -36,8 +36,8 @@ struct device {
     char name[DEVICE_NAME_BYTES]; /* "net_memif0" */
     char args[DEVICE_ARGS_BYTES]; /* "role=client,…", completed */
     bool vdev;
-    bool redials; /* a memif client: starts over when its server went away */
-    bool listens; /* a vhost server: makes the socket `iface` */
+    bool redials;        /* a memif client: starts over when its server went away */
+    const char *listens; /* the argument that names the socket it makes and listens on; NULL: none */
     /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit one,
      * however short the frames of the link are. */
     uint32_t buffer_bytes;

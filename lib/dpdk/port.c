@@ -173,7 +173,7 @@ static bool port_prepare(struct port *port, const struct port_config *config, st
 static bool port_make_device(const struct device *device, struct err *err)
 {
     char interface[IF_NAMESIZE], path[DEVICE_ARGS_BYTES];
-    if (device->listens && device_argument(device, "iface", path, sizeof(path)))
+    if (device->listens != NULL && device_argument(device, device->listens, path, sizeof(path)))
         socket_file_clear(path);
     if (rte_vdev_init(device->name, device->args) == 0)
         return true;

@@ -40,6 +40,10 @@ static void device__parse_completes_arguments(void **state)
         {"net_tap0,iface=t0", 1514, GBPS, "net_tap0", "iface=t0", DEVICE_TAP, false},
         {"net_ring0", 9014, GBPS, "net_ring0", "", DEVICE_RING, false},
         {"net_vhost0,iface=/run/v", 9014, GBPS, "net_vhost0", "iface=/run/v", DEVICE_VHOST, false},
+        {"net_vhost0,iface=/run/v,client=1", 9014, GBPS, "net_vhost0", "iface=/run/v,client=1", DEVICE_VHOST,
+         false},
+        {"net_virtio_user0,path=/run/v,server=1", 1514, GBPS, "net_virtio_user0",
+         "path=/run/v,server=1,queue_size=1024", DEVICE_VIRTIO_USER, false},
         {"net_virtio_user0,path=/run/v", 1514, GBPS, "net_virtio_user0", "path=/run/v,queue_size=1024",
          DEVICE_VIRTIO_USER, false},
         {"net_virtio_user0,path=/run/v", 9014, 10 * GBPS, "net_virtio_user0", "path=/run/v,queue_size=4096",
@@ -56,6 +60,9 @@ static void device__parse_completes_arguments(void **state)
         assert_string_equal(device.args, rows[row].args);
         assert_int_equal(device.kind, rows[row].kind);
         assert_int_equal(device.redials, rows[row].redials);
+        bool makes_socket = device.kind == DEVICE_VHOST ? strstr(rows[row].text, "client=1") == NULL
+                                                        : strstr(rows[row].text, "server=1") != NULL;
+        assert_int_equal(device.listens != NULL, makes_socket);
         assert_int_equal(device.vdev, rows[row].kind != DEVICE_NIC);
     }
 }
