@@ -4,11 +4,18 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "dpdk/device.h"
 #include "dpdk/eal.h"
 #include "dpdk/memory.h"
+#include "dpdk/socket_file.h"
 
 #define GBPS 1000000000ULL
 
@@ -144,6 +151,37 @@ static void device__refusals(void **state)
     }
 }
 
+static int listen_at(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* Only a socket that nobody serves gives way. */
+static void socket_file__clear(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/sluice-socket-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/s", folder);
+    socket_file_clear(path); /* nothing there */
+    int fd = listen_at(path);
+    socket_file_clear(path);
+    assert_int_equal(access(path, F_OK), 0);
+    close(fd);
+    socket_file_clear(path);
+    assert_int_not_equal(access(path, F_OK), 0);
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+    close(fd);
+    socket_file_clear(path);
+    assert_int_equal(unlink(path), 0);
+    rmdir(folder);
+}
+
 static void memory__choice(void **state)
 {
     (void)state;
@@ -215,6 +253,7 @@ int main(void)
         cmocka_unit_test(device__parse_refuses),
         cmocka_unit_test(device__buffers),
         cmocka_unit_test(device__refusals),
+        cmocka_unit_test(socket_file__clear),
         cmocka_unit_test(memory__choice),
         cmocka_unit_test(eal__arguments),
     };
