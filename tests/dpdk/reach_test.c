@@ -1,5 +1,5 @@
 /* Which bodies a device can read where they lie, and by which address: pages in any physical order, memory of the EAL and
- * of the process. */
+ * of the process. With an argument (`pa`, `va`) on huge pages in that mode, which tests/net/vhost_test.py reserves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,8 +106,53 @@ static void reach__kinds_of_memory(void **state)
     rte_free(own);
 }
 
-int main(void)
+/* What the table says is what the EAL says of both ends of a body; what it refuses is in two pieces. */
+static void reach__huge_pages(void **state)
 {
+    (void)state;
+    const uint64_t bytes = 40 * MIB;
+    struct reach reach;
+    const char *why = NULL;
+    uint8_t *memory = memory_take(bytes, true);
+    assert_non_null(memory);
+    assert_true(reach_open(&reach, memory, bytes, DEVICE_READS_MAPPED, NULL, &why));
+    assert_int_equal(reach.pages != NULL, rte_eal_iova_mode() == RTE_IOVA_PA);
+    for (uint64_t at = 0; at + 8908 <= bytes; at += 1409) {
+        rte_iova_t address, first = rte_mem_virt2iova(memory + at),
+                            last = rte_mem_virt2iova(memory + at + 8907);
+        assert_int_equal(reach_body(&reach, memory + at, 8908, &address), last == first + 8907);
+        if (last == first + 8907)
+            assert_int_equal(address, first);
+    }
+    reach_close(&reach);
+    uint8_t *ordinary = memory_take(2 * MIB, false);
+    assert_false(reach_open(&reach, ordinary, 2 * MIB, DEVICE_READS_MAPPED, NULL, &why));
+    assert_int_equal(strstr(why, "physical") != NULL, rte_eal_iova_mode() == RTE_IOVA_PA);
+}
+
+static int on_huge_pages(const char *mode)
+{
+    static struct eal eal;
+    char option[32], *extra[] = {option};
+    struct eal_options options = {.program = "reach_test",
+                                  .hugepages = true,
+                                  .memory_bytes = 64 * MIB,
+                                  .extra_count = 1,
+                                  .extra = extra};
+    struct err err;
+    snprintf(option, sizeof(option), "--iova-mode=%s", mode);
+    if (!eal_start(&eal, &options, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reach__huge_pages)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(int count, char **arguments)
+{
+    if (count > 1)
+        return on_huge_pages(arguments[1]);
     if (!fixture_eal_start("reach_test"))
         return 1;
     const struct CMUnitTest tests[] = {

@@ -2,9 +2,10 @@
 """A file between two real programs over descriptor rings, virtio-user and vhost: with ordinary pages, and with huge pages,
 which virtio-user needs to send a body from where it lies. Reserves huge pages where it may, and gives them back. Needs no
 permissions else.
-Usage: vhost_test.py SLUICE SLUICE_PLANNER"""
+Usage: vhost_test.py SLUICE SLUICE_PLANNER REACH_TEST"""
 
 import os
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -46,21 +47,24 @@ def a_file_crosses(programs, mtu, vhost_at, pages):
     pair.end()
 
 
-def from_vhost_on_ordinary_pages(*programs):
+def from_vhost_on_ordinary_pages(programs, _):
     a_file_crosses(programs, 1500, "source", False)
 
 
-def from_virtio_user_on_huge_pages(*programs):
+def from_virtio_user_on_huge_pages(programs, reach_test):
     with hugepages.reserved(HUGE_PAGES) as good:
         if not good:
             print(f"SKIP from_virtio_user_on_huge_pages: {HUGE_PAGES} huge pages are not to be had (reserving takes root)")
             return
         for mtu in (1500, 9000):
             a_file_crosses(programs, mtu, "target", True)
+        for mode in ("va", "pa") if os.geteuid() == 0 else ("va",):  # physical addresses are root's to know
+            run = subprocess.run([reach_test, mode], capture_output=True, text=True, check=False)
+            assert run.returncode == 0, f"{mode}: {(run.stdout + run.stderr)[-1500:]}"
 
 
 CASES = [from_vhost_on_ordinary_pages, from_virtio_user_on_huge_pages]
 
 
 if __name__ == "__main__":
-    sys.exit(lab.run_cases(CASES, *sys.argv[1:3]))
+    sys.exit(lab.run_cases(CASES, sys.argv[1:3], sys.argv[3]))
