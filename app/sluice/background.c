@@ -65,6 +65,17 @@ static void log_bad(const struct app *app, const struct shm_ring *ring, struct b
     *bad = (struct bad_records){.logged = count, .logged_ns = now_ns};
 }
 
+static struct shm_ring *make_ring(const struct app *app, struct shm_control *control)
+{
+    struct err err;
+    struct shm_ring *ring = shm_ring_create(app->config.control_ring, &err);
+    if (ring == NULL)
+        fprintf(stderr, "%s: no planner can attach: %s\n", app->config.node.name, err.text);
+    else
+        shm_control_init(control, ring, monotonic_ns());
+    return ring;
+}
+
 void *background_main(void *argument)
 {
     struct app *app = argument;
@@ -72,16 +83,17 @@ void *background_main(void *argument)
     struct shm_ring *ring = NULL;
     struct bad_records bad = {0};
     eal_thread_background(&app->eal);
-    if (app->config.control_ring[0] != '\0') {
-        struct err err;
-        ring = shm_ring_create(app->config.control_ring, &err);
-        if (ring == NULL)
-            fprintf(stderr, "%s: no planner can attach: %s\n", app->config.node.name, err.text);
-        else
-            shm_control_init(&control, ring, monotonic_ns());
-    }
+    if (app->config.control_ring[0] != '\0')
+        ring = make_ring(app, &control);
     while (!app_stopping(app)) {
         uint64_t now_ns = monotonic_ns();
+        if (ring != NULL && shm_ring_cut(ring)) {
+            fprintf(stderr, "%s: somebody cut the control ring %s short: it is made anew\n",
+                    app->config.node.name, app->config.control_ring);
+            shm_ring_close(ring);
+            ring = make_ring(app, &control);
+            bad = (struct bad_records){0};
+        }
         if (ring != NULL) {
             planner_to_node(app, &control, now_ns);
             node_to_planner(app, &control);

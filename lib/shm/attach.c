@@ -123,7 +123,7 @@ static bool create_files(struct shm_ring *ring, struct err *err)
     if (up_file < 0)
         return false;
     ring->peer = up_mapping;
-    close(up_file);
+    ring->peer_file = up_file;
     ring->own_file = publish_file(down, instance, true, &ring->own, err);
     if (ring->own_file < 0)
         unlink(up);
@@ -140,7 +140,7 @@ static struct shm_ring *new_handle(const char *path, bool node, struct err *err)
         return NULL;
     }
     strcpy(ring->path, path);
-    ring->own_file = -1;
+    ring->own_file = ring->peer_file = -1;
     ring->node = node;
     return ring;
 }
@@ -192,11 +192,10 @@ static bool attach_files(struct shm_ring *ring, struct err *err)
     if (!file_path(up, sizeof(up), ring->path, ".up", err) ||
         !file_path(down, sizeof(down), ring->path, ".down", err))
         return false;
-    int down_file = open_file(down, O_RDONLY, &ring->peer, err);
-    if (down_file < 0)
+    ring->peer_file = open_file(down, O_RDONLY, &ring->peer, err);
+    if (ring->peer_file < 0)
         return false;
-    bool remembered = remember_down(ring, down_file);
-    close(down_file);
+    bool remembered = remember_down(ring, ring->peer_file);
     const struct shm_file *own = NULL;
     ring->own_file = open_file(up, O_RDWR, &own, err);
     ring->own = (struct shm_file *)(uintptr_t)own;
@@ -241,13 +240,19 @@ struct shm_ring *shm_ring_attach(const char *path, struct err *err)
     return ring;
 }
 
-bool shm_ring_stale(const struct shm_ring *ring)
+/* What lies at the path is not what this side has open. */
+static bool is_replaced(const struct shm_ring *ring)
 {
     char down[PATH_MAX + SUFFIX_BYTES];
     struct stat status;
     snprintf(down, sizeof(down), "%s.down", ring->path);
     return stat(down, &status) != 0 || status.st_ino != ring->down_inode ||
            status.st_dev != ring->down_device;
+}
+
+bool shm_ring_stale(const struct shm_ring *ring)
+{
+    return handle_cut(ring) || is_replaced(ring);
 }
 
 static void remove_files(const struct shm_ring *ring)
@@ -263,7 +268,7 @@ void shm_ring_close(struct shm_ring *ring)
 {
     if (ring == NULL)
         return;
-    if (ring->node && ring->own_file >= 0 && !shm_ring_stale(ring))
+    if (ring->node && ring->own_file >= 0 && !is_replaced(ring))
         remove_files(ring);
     if (ring->own != NULL)
         munmap(ring->own, SHM_FILE_BYTES);
@@ -271,5 +276,7 @@ void shm_ring_close(struct shm_ring *ring)
         munmap((void *)(uintptr_t)ring->peer, SHM_FILE_BYTES);
     if (ring->own_file >= 0)
         close(ring->own_file);
+    if (ring->peer_file >= 0)
+        close(ring->peer_file);
     free(ring);
 }

@@ -47,6 +47,10 @@ bool shm_ring_push(struct shm_ring *ring, const uint8_t *record, size_t length)
     if (length > CTL_RECORD_BYTES_MAX)
         return false;
     CHECK(ctl_record_valid(record, length, shm_ring_sequence(ring)));
+    if (handle_cut(ring)) {
+        ring->counters.full++;
+        return false;
+    }
     /* A peer that claims to be ahead of this side, or further behind than the ring is long, has spoilt its
      * own position: nothing fits until it is right again. */
     uint64_t used = ring->produced - __atomic_load_n(&ring->peer->consumed, __ATOMIC_ACQUIRE);
@@ -77,6 +81,8 @@ static size_t resynchronise(struct shm_ring *ring, uint64_t produced)
 size_t shm_ring_pop(struct shm_ring *ring, uint8_t *record, size_t room)
 {
     CHECK(room >= CTL_RECORD_BYTES_MAX);
+    if (handle_cut(ring))
+        return 0;
     uint64_t produced = __atomic_load_n(&ring->peer->produced, __ATOMIC_ACQUIRE);
     uint64_t available = produced - ring->consumed;
     if (available == 0)
@@ -98,18 +104,24 @@ size_t shm_ring_pop(struct shm_ring *ring, uint8_t *record, size_t room)
 
 void shm_ring_beat(struct shm_ring *ring)
 {
-    __atomic_store_n(&ring->own->beats, ring->own->beats + 1, __ATOMIC_RELAXED);
+    if (!handle_cut(ring))
+        __atomic_store_n(&ring->own->beats, ring->own->beats + 1, __ATOMIC_RELAXED);
 }
 
 uint64_t shm_ring_peer_beats(const struct shm_ring *ring)
 {
-    return __atomic_load_n(&ring->peer->beats, __ATOMIC_RELAXED);
+    return handle_cut(ring) ? 0 : __atomic_load_n(&ring->peer->beats, __ATOMIC_RELAXED);
 }
 
 uint32_t shm_ring_generation(const struct shm_ring *ring)
 {
     const struct shm_file *up = ring->node ? ring->peer : ring->own;
-    return __atomic_load_n(&up->generation, __ATOMIC_ACQUIRE);
+    return handle_cut(ring) ? 0 : __atomic_load_n(&up->generation, __ATOMIC_ACQUIRE);
+}
+
+bool shm_ring_cut(const struct shm_ring *ring)
+{
+    return handle_cut(ring);
 }
 
 struct shm_ring_counters shm_ring_counters(const struct shm_ring *ring)

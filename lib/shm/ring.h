@@ -8,8 +8,10 @@
  * A full ring is a counted refusal, never a wait. Records are those of ctl_encode, padded to 8 bytes. No
  * pointers, only offsets; magic, version, sizes and a layout assert.
  *
- * Not guarded against: a peer that truncates a file it may write makes the other side's mapping fault
- * (SIGBUS). Files can't be sealed; the planner runs as the node's user and is trusted that far.
+ * Files can't be sealed, and touching what was cut off a mapped file is SIGBUS. So each call looks at the sizes first: while
+ * a file is cut short nothing is read or written, pushing counts as full, the peer's beats and generation are 0. The node then
+ * closes the ring and makes it anew (shm_ring_cut); planners see that theirs is stale. Not guarded against: a cut within the
+ * microsecond between the look and the access.
  *
  * The node creates both files (mode 0600) and lives as long as it likes; planners come and go: each attach
  * gets a new generation number, by which the node sees that a planner (re)attached, and a heartbeat counter
@@ -33,8 +35,11 @@ struct shm_ring *shm_ring_create(const char *path, struct err *err);
 struct shm_ring *shm_ring_attach(const char *path, struct err *err);
 /* The node's side also removes the files, if they are still its own. NULL is allowed. */
 void shm_ring_close(struct shm_ring *ring);
-/* Planner's side: the files are gone or another node's: close, and attach again. */
+/* Planner's side: the files are gone, cut short or another node's: close, and attach again. */
 bool shm_ring_stale(const struct shm_ring *ring);
+
+/* Either side: somebody has cut one of the files short. */
+bool shm_ring_cut(const struct shm_ring *ring);
 
 /* Sequence number that the next record to be pushed must carry (see ctl_encode): its place in the stream, in
  * units of 8 bytes. It is unique over both sides' restarts, so that an old record can't pass for a new

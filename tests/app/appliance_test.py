@@ -177,6 +177,18 @@ class ApplianceTest(unittest.TestCase):
             lines = iter(appliance.process.stderr.readline, b"")
             self.assertTrue(any(b"1 bad records on the control ring thrown away" in line for line in lines))
 
+    def test_ring_that_is_cut_short_is_made_anew(self):
+        path = os.path.join(self.home, "ring.up")
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            while not os.path.exists(path):
+                time.sleep(0.01)
+            bytes_whole = os.path.getsize(path)
+            os.truncate(path, 0)
+            lines = iter(appliance.process.stderr.readline, b"")
+            self.assertTrue(any(b"cut the control ring " in line for line in lines))
+            wait_until(lambda: os.path.exists(path) and os.path.getsize(path) == bytes_whole)
+            self.assertTrue(ask(client, SHOW)["ok"])
+
     def test_plan_tells_whether_a_planner_is_there(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]

@@ -168,6 +168,39 @@ static void shm_ring_attach__refuses_other_files(void **state)
     ring_close(a);
 }
 
+/* Somebody cuts a file short under both sides: nobody faults, both notice, and the node's next ring works. */
+static void shm_ring__survives_files_cut_short(void **state)
+{
+    (void)state;
+    for (unsigned row = 0; row < 4; row++) {
+        char file_path[80];
+        struct shm_ring *a = node(), *b = planner();
+        assert_true(push(a, 1, 0) && push(b, 1, 0));
+        assert_false(shm_ring_cut(a) || shm_ring_cut(b));
+        snprintf(file_path, sizeof(file_path), "%s%s", path, row % 2 == 0 ? ".up" : ".down");
+        assert_int_equal(truncate(file_path, row < 2 ? 0 : SHM_HEADER_BYTES), 0);
+        struct shm_ring *const sides[] = {a, b};
+        for (unsigned side = 0; side < 2; side++) {
+            assert_true(shm_ring_cut(sides[side]));
+            assert_true(shm_ring_stale(sides[side]));
+            expect_empty(sides[side]);
+            assert_false(push(sides[side], 1, 1));
+            shm_ring_beat(sides[side]);
+            assert_int_equal(shm_ring_peer_beats(sides[side]), 0);
+            assert_int_equal(shm_ring_generation(sides[side]), 0);
+        }
+        ring_close(a);
+        a = node();
+        assert_true(shm_ring_stale(b));
+        ring_close(b);
+        b = planner();
+        assert_true(push(b, 2, 0));
+        expect_pop(a, 2, 0);
+        ring_close(b);
+        ring_close(a);
+    }
+}
+
 static void shm_ring_create__mode_and_no_leftovers(void **state)
 {
     (void)state;
@@ -315,6 +348,7 @@ int main(void)
         cmocka_unit_test_teardown(shm_ring_push__full_is_refused_and_counted, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_attach__conditions, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_attach__refuses_other_files, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring__survives_files_cut_short, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__mode_and_no_leftovers, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__replaces_a_dead_nodes_files, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_attach__goes_on_where_the_last_one_stopped, rings_teardown),
