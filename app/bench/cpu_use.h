@@ -1,4 +1,5 @@
-/* CPU time of the threads of one end of a transfer: its worker and its disk's. Plain data, so that it goes through a pipe. */
+/* CPU time of the threads of one end of a transfer: its worker and its disk's. Plain data, so that it goes
+ * through a pipe. */
 #pragma once
 
 #include <stdint.h>

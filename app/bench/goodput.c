@@ -71,8 +71,9 @@ static struct port_config port_config_of(const struct bench_options *options, ui
     return config;
 }
 
-/* With hashes or a file a disk serves the site, as in the appliance; else requests are answered at once. A source
- * without a file has its blocks hashed as well: what is sent with the hash of something else is asked for for ever. */
+/* With hashes or a file a disk serves the site, as in the appliance; else requests are answered at once. A
+ * source without a file has its blocks hashed as well: what is sent with the hash of something else is asked
+ * for for ever. */
 static struct disk *disk_for(const struct bench_options *options, uint16_t number)
 {
     struct err err;

@@ -166,7 +166,8 @@ static uint64_t directory_of(const struct disk_request *request)
     return digest.value;
 }
 
-/* One that sleeps, unless those of the same directory hold their share already: then the least busy of these. */
+/* One that sleeps, unless those of the same directory hold their share already: then the least busy of
+ * these. */
 static uint32_t slow_thread(struct disk *disk, uint64_t directory)
 {
     uint32_t first = disk->block_threads, held = 0, best_held = first;

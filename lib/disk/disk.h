@@ -1,13 +1,15 @@
 /* Serves the node's disk requests (store/disk.h) with files, on threads of its own.
  *
- * READs and WRITEs of one handle run side by side and in any order; the other requests of a handle run in the
- * order in which they were submitted. The owner has no READ or WRITE of a handle outstanding when it submits
- * FINISH, ABORT or CLOSE, and nothing at all when it submits OPEN_*. Every request gets exactly one reply.
- * READ, WRITE and DIGEST never wait behind a request that may take long (OPEN_*, FINISH, ABORT, CLOSE,
- * MANIFEST), and those of one handle wait for another's only where more than DISK_SLOW_THREADS are under way.
+ * READs and WRITEs of one handle run side by side and in any order; the other requests of a handle run in
+ * the order in which they were submitted. The owner has no READ or WRITE of a handle outstanding when it
+ * submits FINISH, ABORT or CLOSE, and nothing at all when it submits OPEN_*. Every request gets exactly one
+ * reply. READ, WRITE and DIGEST never wait behind a request that may take long (OPEN_*, FINISH, ABORT,
+ * CLOSE, MANIFEST), and those of one handle wait for another's only where DISK_SLOW_SHARE of the same
+ * directory, or more than DISK_SLOW_THREADS in all, are under way.
  *
- * A filesystem that hangs holds no blocks but its own (lanes.h), and of the requests that may take long no more than
- * DISK_SLOW_SHARE threads for each directory; what it holds is counted, and told by disk_thread_view.
+ * A filesystem that hangs holds no blocks but its own (lanes.h), and of the requests that may take long no
+ * more than DISK_SLOW_SHARE threads for each directory; what it holds is counted, and told by
+ * disk_thread_view.
  *
  * Threads: disk_submit and disk_collect belong to one thread; neither waits. Submitting makes a system call
  * only when the chosen disk thread sleeps. */

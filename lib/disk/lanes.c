@@ -4,8 +4,8 @@
 
 #include "base/check.h"
 
-/* A lane that is free, rather one that nobody has had yet: who had another may come back to it. Else the one with the
- * fewest handles. */
+/* A lane that is free, rather one that nobody has had yet: who had another may come back to it. Else the one
+ * with the fewest handles. */
 static uint32_t find_place(const struct lanes *lanes)
 {
     uint32_t best = 0;

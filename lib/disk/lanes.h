@@ -1,9 +1,9 @@
-/* Which lane of disk threads serves whose blocks: a filesystem that hangs holds all threads of its lane, so each has one
- * of its own.
+/* Which lane of disk threads serves whose blocks: a filesystem that hangs holds all threads of its lane, so
+ * each has one of its own.
  *
- * Guarantee: as long as open handles lie on at most LANES_MAX filesystems, no two filesystems share a lane; then the lane
- * with the fewest handles is shared, which is counted. What needs no filesystem has LANE_OF_NONE to itself. No IO, no
- * clock. */
+ * Guarantee: as long as open handles lie on at most LANES_MAX filesystems, no two filesystems share a lane;
+ * then the lane with the fewest handles is shared, which is counted. What needs no filesystem has
+ * LANE_OF_NONE to itself. No IO, no clock. */
 #pragma once
 
 #include <stdint.h>

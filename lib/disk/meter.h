@@ -1,5 +1,5 @@
-/* What one thread of the disk did: written by that thread alone, read by any, each word for itself (a reader may see
- * one older than its neighbour, never a torn one). Free-running; readers diff. Times in ns. */
+/* What one thread of the disk did: written by that thread alone, read by any, each word for itself (a reader
+ * may see one older than its neighbour, never a torn one). Free-running; readers diff. Times in ns. */
 #pragma once
 
 #include <stdatomic.h>

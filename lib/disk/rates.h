@@ -1,5 +1,5 @@
-/* What a disk does now: rates over the last second or so, by looking at what its threads have done since the look before.
- * disk_report is what `show disk` prints. */
+/* What a disk does now: rates over the last second or so, by looking at what its threads have done since the
+ * look before. disk_report is what `show disk` prints. */
 #pragma once
 
 #include <stdint.h>
@@ -20,6 +20,7 @@ struct disk_rates {
 
 /* Call as often as you like: looks every RATES_EVERY_NS. */
 void disk_rates_look(struct disk_rates *rates, const struct disk *disk, uint64_t now_ns);
-/* read_bps, written_bps, hashed_bps; queue, queue_most (of one thread), requests, slowest_ns of a block, slow_requests and
- * stuck (blocks that took, or take, longer than a second), lanes_shared; threads: those that have served something. */
+/* read_bps, written_bps, hashed_bps; queue, queue_most (of one thread), requests, slowest_ns of a block,
+ * slow_requests and stuck (blocks that took, or take, longer than a second), lanes_shared; threads: those
+ * that have served something. */
 void disk_report(const struct disk *disk, const struct disk_rates *rates, struct report *report);

@@ -13,8 +13,8 @@
 
 struct stream_thread;
 
-/* NULL and err when there is no memory, descriptor or thread for it. `cpus`: where it may run; NULL: where the caller
- * may. */
+/* NULL and err when there is no memory, descriptor or thread for it. `cpus`: where it may run; NULL: where
+ * the caller may. */
 struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struct err *err);
 /* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each
  * handle. */

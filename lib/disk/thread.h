@@ -1,8 +1,9 @@
-/* One thread that serves disk requests, one after the other in the order in which they came. It sleeps on a futex while
- * there are none.
+/* One thread that serves disk requests, one after the other in the order in which they came. It sleeps on a
+ * futex while there are none.
  *
- * thread_submit and thread_collect belong to one thread, the owner; neither waits. Submitting makes a system call only when
- * this thread sleeps. What is done and not collected waits: with THREAD_REPLIES of them the thread stands still. */
+ * thread_submit and thread_collect belong to one thread, the owner; neither waits. Submitting makes a system
+ * call only when this thread sleeps. What is done and not collected waits: with THREAD_REPLIES of them the
+ * thread stands still. */
 #pragma once
 
 #include <pthread.h>
@@ -32,8 +33,8 @@ struct disk_thread {
     _Alignas(64) struct meter meter; /* the thread's own */
 };
 
-/* name, files, nice and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run; NULL: where
- * the caller may. */
+/* name, files, nice and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run;
+ * NULL: where the caller may. */
 bool thread_start(struct disk_thread *thread, const cpu_set_t *cpus, struct err *err);
 /* False: queue_most are under way. */
 bool thread_submit(struct disk_thread *thread, const struct disk_request *request);

@@ -4,14 +4,14 @@
  *
  * Guarantee: kill -9 of either side at any moment leaves the other working. A record becomes visible by one
  * release store of the producer's position after it was written whole; sizes and masks are private to each
- * side; the reader copies a record before it looks at it and treats every length, id and checksum as hostile.
- * A full ring is a counted refusal, never a wait. Records are those of ctl_encode, padded to 8 bytes. No
- * pointers, only offsets; magic, version, sizes and a layout assert.
+ * side; the reader copies a record before it looks at it and treats every length, id and checksum as
+ * hostile. A full ring is a counted refusal, never a wait. Records are those of ctl_encode, padded to 8
+ * bytes. No pointers, only offsets; magic, version, sizes and a layout assert.
  *
- * Files can't be sealed, and touching what was cut off a mapped file is SIGBUS. So each call looks at the sizes first: while
- * a file is cut short nothing is read or written, pushing counts as full, the peer's beats and generation are 0. The node then
- * closes the ring and makes it anew (shm_ring_cut); planners see that theirs is stale. Not guarded against: a cut within the
- * microsecond between the look and the access.
+ * Files can't be sealed, and touching what was cut off a mapped file is SIGBUS. So each call looks at the
+ * sizes first: while a file is cut short nothing is read or written, pushing counts as full, the peer's
+ * beats and generation are 0. The node then closes the ring and makes it anew (shm_ring_cut); planners see
+ * that theirs is stale. Not guarded against: a cut within the microsecond between the look and the access.
  *
  * The node creates both files (mode 0600) and lives as long as it likes; planners come and go: each attach
  * gets a new generation number, by which the node sees that a planner (re)attached, and a heartbeat counter

@@ -1,5 +1,5 @@
-/* One filesystem hangs: whose requests wait then, and what is told of it. The hung one is /dev/shm, the other that of
- * /tmp; where they are the same the tests are skipped. */
+/* One filesystem hangs: whose requests wait then, and what is told of it. The hung one is /dev/shm, the
+ * other that of /tmp; where they are the same the tests are skipped. */
 #include "fixture.h"
 
 #include <sched.h>
