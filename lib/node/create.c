@@ -98,5 +98,6 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     }
     struct store_config store = store_config(config);
     store_init(&node->store, &store, &arena);
+    node->disk_queue.slots = node->store.slot_count;
     return node;
 }

@@ -108,7 +108,7 @@ static uint64_t next_ns(const struct node *node)
     for (uint16_t port = 0; port < node->config.port_count; port++)
         if (node->ports[port].control_mask != 0)
             return node->now_ns;
-    if (!disk_queue_empty(&node->disk_queue) || plan_request_due(node))
+    if (disk_queue_ready(&node->disk_queue) || plan_request_due(node))
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
     return MAX(MIN(node->tick_ns, data_ns), node->now_ns);
@@ -140,6 +140,7 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
     now_ns = node_enter(node, now_ns);
     for (uint16_t index = 0; index < count; index++) {
         const struct disk_reply *reply = &replies[index];
+        disk_queue_done(&node->disk_queue, reply);
         if (reply->op == DISK_MANIFEST) {
             digest_add(&node->digest, (uint64_t)reply->op << 56 ^ reply->cookie ^ reply->status);
             manifest_on_disk(node, reply);

@@ -280,10 +280,45 @@ static void node_job__paused_one_leaves_the_relay_to_others(void **state)
     world_end(&world);
 }
 
+static uint8_t hung_handle;
+
+static uint64_t hung_writes(const struct disk_request *request, struct disk_reply *reply)
+{
+    (void)reply;
+    return request->op == DISK_WRITE && request->handle == hung_handle ? 3600 * NS_PER_S : 0;
+}
+
+/* The filesystem that job a goes to hangs: what of a waits for it leaves memory for b, which goes to
+ * another. */
+static void node_job__hung_disk_of_one_leaves_memory_to_others(void **state)
+{
+    (void)state;
+    for (int row = 0; row < 2; row++) { /* a alone at first; both at once */
+        world_init(&world, 2, 1);
+        world.source_bytes = 60000000;
+        world.nodes[1].config.buffer_bytes = 24 << 20;
+        world.nodes[1].disk_fault = hung_writes;
+        hung_handle = 0;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec a = world_job(&world, "a"), b = world_job(&world, "b");
+        run_job_at(0, &a);
+        if (row == 0)
+            world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+        run_job_at(0, &b);
+        assert_done("b", 15 * NS_PER_S);
+        run_until_over(0, "a", 60 * NS_PER_S);
+        assert_text(0, "a", "its disk has answered nothing for 5 s, and other jobs wait for the memory");
+        assert_int_equal(world_counter(&world, 1, "disks_stuck"), 1);
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_job__slow_child_of_a_small_relay),
+        cmocka_unit_test(node_job__hung_disk_of_one_leaves_memory_to_others),
         cmocka_unit_test(node_job__dead_child_of_small_relays),
         cmocka_unit_test(node_job__chain_of_small_relays_with_loss),
         cmocka_unit_test(node_job__many_jobs_in_a_small_buffer),

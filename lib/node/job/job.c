@@ -43,7 +43,17 @@ void job_request(struct node *node, struct job *job, const struct disk_request *
     struct disk_request whole = *request;
     whole.handle = job->slot;
     disk_queue_push(&node->disk_queue, &whole);
-    job->disk.outstanding++;
+    if (job->disk.outstanding++ == 0)
+        job->disk.heard_ns = core_lived_ns(node);
+}
+
+void job_withdraw_writes(struct node *node, struct job *job)
+{
+    struct disk_request request;
+    while (disk_queue_withdraw(&node->disk_queue, job->slot, &request)) {
+        job->disk.outstanding--;
+        object_write_done(job->object, request.cookie, false, NULL);
+    }
 }
 
 uint32_t job_ip_overhead(const struct node *node)
@@ -120,6 +130,7 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
      * the lost disk cannot be served: it will be named by the source's stall check. */
     if (job->object != NULL)
         object_disk_lost(job->object);
+    job_withdraw_writes(node, job);
     if (job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING)
         job_enter(node, job, PHASE_SERVING);
     if (job->object != NULL && job->kind->on_sink_lost != NULL)

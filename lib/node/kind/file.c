@@ -9,6 +9,8 @@
 
 /* A block that was bad so often will not become good. */
 #define BLOCK_BAD_MAX 8
+/* Of stall_timeout: how long a disk may hang that takes the memory of others. */
+#define STUCK_SHARE 4
 
 /* ---- to the disk ---- */
 
@@ -71,6 +73,34 @@ static void write_waiting(struct node *node, struct job *job)
             job->object->state[slot->block] != BLOCK_FILLING)
             continue;
         on_block(node, job, slot->block);
+    }
+}
+
+/* It waits for its disk to write blocks, in vain so far. (A FINISH may take as long as it likes: it holds no
+ * blocks.) */
+static bool is_stuck(const struct node *node, const struct job *job)
+{
+    uint64_t patience_ns = node->config.stall_timeout_ns / STUCK_SHARE;
+    return node->disk_queue.writes[job->slot] > 0 &&
+           core_lived_ns(node) >= later_ns(job->disk.heard_ns, patience_ns);
+}
+
+/* A disk that hangs keeps blocks in memory that no child will ever free: where others have none left for
+ * that reason, this site ends before they do. */
+static void end_stuck(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (job_sink_lost(job) || !is_stuck(node, job) || store_available(&node->store) > 1)
+        return;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        const struct job *other = &node->jobs[slot];
+        if (other == job || !job_is_known(other) || other->object == NULL || !phase_runs(other->phase) ||
+            is_stuck(node, other))
+            continue;
+        unsigned seconds = (unsigned)(node->config.stall_timeout_ns / STUCK_SHARE / NS_PER_S);
+        job_fail(node, job, now_ns,
+                 "its disk has answered nothing for %u s, and other jobs wait for the memory", seconds);
+        node->counters.disks_stuck++;
+        return;
     }
 }
 
@@ -338,6 +368,8 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
     bool finish_first = site && job->phase == PHASE_RUNNING && object_complete(job->object);
     if (site)
         write_waiting(node, job);
+    if (site)
+        end_stuck(node, job, now_ns);
     let_go_of_kept(node, job);
     if (job->disk.sink != SINK_CLOSED && !finish_first)
         load(node, job);

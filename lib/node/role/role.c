@@ -21,6 +21,7 @@ static void closing_tick(struct node *node, struct job *job)
 {
     if (job->kind->on_closing != NULL)
         job->kind->on_closing(node, job);
+    job_withdraw_writes(node, job);
     if (job->disk.outstanding > 0)
         return;
     if (job->disk.sink != SINK_CLOSED) {
@@ -72,6 +73,7 @@ void role_tick(struct node *node, struct job *job, uint64_t now_ns)
 void role_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns)
 {
     job->disk.outstanding--;
+    job->disk.heard_ns = core_lived_ns(node);
     if (reply->op == DISK_READ)
         job->disk.loads--;
     if (reply->op == DISK_CLOSE)
