@@ -15,13 +15,16 @@ from bench_pairs import kind_of
 
 FLOORS_MAX = 1.5
 TRIES = 4  # pairs run for each one asked for, at most
-ROWS = [  # name, options of both, options of the relay alone, ratio asked for
+ROWS = [  # name, options of both, options of the relay alone, ratio asked for: to the floor; or to another row, by its name
     ("1 child", ["--children", "1"], [], 2.1),
     ("2 children", ["--children", "2"], [], 2.3),
     ("4 children", ["--children", "4"], [], 2.7),
     ("8 children", ["--children", "8"], [], None),
     ("4 children, 4 stripes", ["--children", "4"], ["--stripes", "4"], None),
     ("4 children, 8 jobs", ["--children", "4"], ["--jobs", "8"], None),
+    ("4 children, 60 peers", ["--children", "4"], ["--peers", "60"], None),
+    ("4 children, 60 peers, 8 jobs", ["--children", "4"], ["--peers", "60", "--jobs", "8"], ("4 children", 1.1)),
+    ("4 children, 60 busy peers", ["--children", "4"], ["--peers", "60", "--interval", "1ms"], None),
     ("4 children, 9000 bytes", ["--children", "4", "--mtu", "9000"], [], None),
 ]
 
@@ -66,11 +69,17 @@ def figures(pairs, kind):
                           for name in chosen[0]["stages_ns"]}}
 
 
+def asked_for(row):
+    if isinstance(row[3], tuple):
+        return f"{row[3][1]} x {row[3][0]}"
+    return row[3] or ""
+
+
 def part(bench, table, options):
     """(results, summary, what was missed), as scripts/bench wants them of a part."""
     size = "256MiB" if options.quick else "1GiB"
     common = ["--hugepages"] if options.hugepages else []
-    results, rows, stages, missed, words = [], [], [], [], []
+    results, rows, stages, missed, words, medians = [], [], [], [], [], {}
     for row in ROWS:
         pairs = measure(bench, row, options, size, common)
         found = {kind: figures(pairs, kind) for kind in ("near", "far")}
@@ -78,12 +87,19 @@ def part(bench, table, options):
         for kind, of_kind in found.items():
             if of_kind is None:
                 continue
-            rows.append([row[0], kind, of_kind["pairs"], f"{of_kind['ratio']:.2f}", row[3] or "", f"{of_kind['ns']:.0f}",
+            rows.append([row[0], kind, of_kind["pairs"], f"{of_kind['ratio']:.2f}", asked_for(row), f"{of_kind['ns']:.0f}",
                          f"{of_kind['best_quarter_ns']:.0f}", f"{of_kind['floor_ns']:.0f}", of_kind["frames_per_turn"],
                          of_kind["turns_long"]])
             stages.append([row[0], kind, *(f"{value:.0f}" for value in of_kind["stages_ns"].values())])
         near = found["near"]
-        if row[3] is not None:
+        medians[row[0]] = near["ratio"] if near else None
+        if isinstance(row[3], tuple):
+            base, most = row[3]
+            if None in (medians[row[0]], medians[base]):
+                missed.append(f"{row[0]}: too few pairs with the CPUs near and at rest: inconclusive")
+            elif medians[row[0]] > most * medians[base]:
+                missed.append(f"{row[0]}: {medians[row[0]] / medians[base]:.2f} of {base}, {most} asked")
+        elif row[3] is not None:
             words.append(f"{near['ratio']:.2f}" if near else "-")
             if near is None or near["pairs"] < options.runs:
                 missed.append(f"{row[0]}: too few pairs with the CPUs near and at rest: inconclusive")

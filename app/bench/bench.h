@@ -30,6 +30,8 @@ struct bench_options {
     uint8_t idle;
     uint32_t disk_threads;
     uint32_t stripes, jobs; /* relay: trees that the object travels down, jobs at once */
+    uint32_t peers;         /* relay: of the relay, at least; some take no part … */
+    uint64_t interval_ns;   /* … but for a small packet so often; 0: they are quiet */
     bool hugepages;         /* for everything */
     bool stages;            /* relay: ns of each stage of a turn */
     bool durable;           /* all of it is on the disk before the receiver says that it has it */

@@ -21,6 +21,8 @@ static const char help[] =
     "  --children NUMBER   relay, bare-relay: 1 to 8 (1)\n"
     "  --stripes NUMBER    relay: trees, all alike, that the blocks are spread over, 1 to 8 (1)\n"
     "  --jobs NUMBER       relay: at once, the object's bytes shared among them, 1 to 8 (1)\n"
+    "  --peers NUMBER      relay: peers of the relay, idle but for source and children, 1 to 60 (1)\n"
+    "  --interval TIME     relay: the idle ones each send a small packet so often (never)\n"
     "  --stages            relay: ns of each stage of a turn\n"
     "  --hugepages         all memory from hugepages (ordinary ones)\n"
     "  --source FILE       goodput: sent from the disk; without it no disk is read\n"
@@ -47,6 +49,8 @@ static const struct option option_table[] = {
     {"durable", no_argument, NULL, 'D'},
     {"stripes", required_argument, NULL, 'S'},
     {"jobs", required_argument, NULL, 'j'},
+    {"peers", required_argument, NULL, 'p'},
+    {"interval", required_argument, NULL, 'I'},
     {"stages", no_argument, NULL, 'g'},
     {"hugepages", no_argument, NULL, 'H'},
     {"help", no_argument, NULL, 'h'},
@@ -63,9 +67,9 @@ static bool parse_idle(const char *text, uint8_t *idle)
     return false;
 }
 
-static bool parse_few(const char *text, uint32_t *value)
+static bool parse_few(const char *text, uint32_t *value, uint32_t most)
 {
-    return sscanf(text, "%u", value) == 1 && *value >= 1 && *value <= 8;
+    return sscanf(text, "%u", value) == 1 && *value >= 1 && *value <= most;
 }
 
 static bool parse_option(struct bench_options *options, int option, const char *text)
@@ -92,7 +96,7 @@ static bool parse_option(struct bench_options *options, int option, const char *
     case 'r':
         return conf_parse_rate(text, &options->rate_bps);
     case 'c':
-        return parse_few(text, &options->children);
+        return parse_few(text, &options->children, 8);
     case 'L':
         return sscanf(text, "%hu,%hu", &options->lcores[0], &options->lcores[1]) == 2;
     case 'n':
@@ -101,9 +105,13 @@ static bool parse_option(struct bench_options *options, int option, const char *
         options->durable = true;
         return true;
     case 'S':
-        return parse_few(text, &options->stripes);
+        return parse_few(text, &options->stripes, 8);
     case 'j':
-        return parse_few(text, &options->jobs);
+        return parse_few(text, &options->jobs, 8);
+    case 'p':
+        return parse_few(text, &options->peers, 60);
+    case 'I':
+        return conf_parse_time(text, &options->interval_ns);
     case 'g':
         options->stages = true;
         return true;
@@ -135,6 +143,7 @@ int main(int count, char **arguments)
                                     .children = 1,
                                     .stripes = 1,
                                     .jobs = 1,
+                                    .peers = 1,
                                     .lcores = {0, 1},
                                     .idle = IDLE_MODE_POLL,
                                     .disk_threads = 1};

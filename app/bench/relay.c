@@ -10,6 +10,7 @@
 
 #include "app/bench/site.h"
 #include "app/bench/bench.h"
+#include "app/bench/guests.h"
 #include "app/bench/tally.h"
 #include "dpdk/memory.h"
 
@@ -27,7 +28,7 @@
 
 static struct site sites[SITES_MAX];
 static struct rte_ring *into[SITES_MAX], *out_of[SITES_MAX];
-static uint16_t site_count;
+static uint16_t site_count, guest_count;
 static struct tally tally;
 static uint64_t first_pass; /* data packets */
 static bool stop;           /* atomic */
@@ -45,7 +46,10 @@ static void switch_turn(void)
         for (unsigned index = 0; index < count; index++) {
             const uint8_t *frame = rte_pktmbuf_mtod((struct rte_mbuf *)frames[index], const uint8_t *);
             uint16_t to = (uint16_t)(frame[33] - 1); /* last byte of the IPv4 destination */
-            CHECK(to < site_count && rte_ring_sp_enqueue(into[to], frames[index]) == 0);
+            if (to >= site_count)
+                guests_take(frames[index], to);
+            else
+                CHECK(rte_ring_sp_enqueue(into[to], frames[index]) == 0);
         }
     }
 }
@@ -101,7 +105,7 @@ static struct port_config port_config_of(const struct bench_options *options, ui
 static uint64_t memory_bytes(const struct bench_options *options)
 {
     struct port_config port = port_config_of(options, 0, "net_ring_0");
-    return 2 * MEMORY_OVERHEAD_BYTES +
+    return 2 * MEMORY_OVERHEAD_BYTES + (guest_count > 0 ? GUESTS_BYTES : 0) +
            site_count * memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
 }
 
@@ -122,6 +126,7 @@ static void open_site(const struct bench_options *options, uint16_t number)
     struct site_config config = {
         .number = number,
         .count = site_count,
+        .guests = number == RELAY ? guest_count : 0,
         .mtu = options->mtu,
         .rate_bps = options->rate_bps,
         .buffer_bytes = BUFFER_BYTES,
@@ -141,10 +146,23 @@ static void others_turn(void)
     for (uint16_t number = 0; number < site_count; number++)
         if (number != RELAY)
             site_turn(&sites[number]);
+    guests_turn();
     switch_turn();
 }
 
-/* Until the source has heard from all others. */
+static void start_guests(const struct bench_options *options)
+{
+    struct err err;
+    struct guests_config config = {.relay = RELAY,
+                                   .first = site_count,
+                                   .count = guest_count,
+                                   .interval_ns = options->interval_ns,
+                                   .into = into[RELAY]};
+    if (guest_count > 0 && !guests_start(&config, &sites[0].clock, &err))
+        bench_fail("guests", &err);
+}
+
+/* Until the source has heard from all others, and the relay from everybody. */
 static void wait_for_others(struct site *source, uint64_t limit_ns)
 {
     struct node_edge_view edge;
@@ -153,6 +171,8 @@ static void wait_for_others(struct site *source, uint64_t limit_ns)
         CHECK(node_edge_view(source->node, peer, &edge));
         peer += edge.up;
     }
+    while (!guests_up() && source->now_ns < limit_ns)
+        others_turn();
 }
 
 static void start_jobs(const struct bench_options *options, struct site *source)
@@ -192,9 +212,11 @@ int bench_relay(const struct bench_options *options)
     static struct node_job_view view;
     static struct bench_print print;
     site_count = (uint16_t)(options->children + 2);
+    guest_count = (uint16_t)(options->peers - MIN(options->peers, site_count - 1u));
     bench_eal(options, "sluice-bench", 2, memory_bytes(options));
     for (uint16_t number = 0; number < site_count; number++)
         open_site(options, number);
+    start_guests(options);
     first_pass = BUFFER_BYTES / (options->mtu - BENCH_HEAD_BYTES);
     sites[RELAY].stages.on = options->stages;
     rte_eal_remote_launch(relay_loop, NULL, rte_get_next_lcore(-1, 1, 0));
@@ -209,6 +231,7 @@ int bench_relay(const struct bench_options *options)
     report_u64(report, "mtu", options->mtu);
     report_u64(report, "stripes", options->stripes);
     report_u64(report, "jobs", options->jobs);
+    report_u64(report, "peers", site_count - 1u + guest_count);
     report_bool(report, "hugepages", options->hugepages);
     report_u64(report, "packets", site_counter(relay, "rx_data"));
     tally_report(&tally, report);

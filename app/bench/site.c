@@ -23,7 +23,7 @@ static void node_config_make(struct node_config *node, const struct site_config 
     node->port_count = 1;
     node->ports[0] = (struct node_port_config){
         .address = site_address(config->number), .mtu = config->mtu, .rate_bps = config->rate_bps};
-    for (uint16_t other = 0; other < config->count; other++) {
+    for (uint16_t other = 0; other < config->count + config->guests; other++) {
         if (other == config->number)
             continue;
         struct node_peer_config *peer = &node->peers[node->peer_count++];

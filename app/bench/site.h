@@ -21,6 +21,7 @@
 struct site_config {
     uint16_t number; /* from 0; its address is 10.9.0.(number + 1) */
     uint16_t count;  /* sites in all: the others are its peers */
+    uint16_t guests; /* so many more peers, with the numbers that follow */
     uint32_t mtu;
     uint64_t rate_bps;
     uint64_t buffer_bytes;
