@@ -13,13 +13,18 @@
 #include "node/role/source.h"
 #include "node/top.h"
 
+static uint64_t tick_ns(const struct node *node)
+{
+    return MIN(node->tick_ns, deadlines_next_ns(&node->due));
+}
+
 /* Not called for longer than any peer is quiet; or, where hellos are rare, late by so much of others' patience.
  */
 static bool stood_still(const struct node *node, uint64_t now_ns)
 {
     if (elapsed_ns(now_ns, node->now_ns) >= node->config.hello_interval_ns + NS_PER_S)
         return true;
-    return elapsed_ns(now_ns, MAX(node->now_ns, node->tick_ns)) >= node->config.stall_timeout_ns / 2;
+    return elapsed_ns(now_ns, MAX(node->now_ns, tick_ns(node))) >= node->config.stall_timeout_ns / 2;
 }
 
 uint64_t node_enter(struct node *node, uint64_t clock_ns)
@@ -38,6 +43,7 @@ uint64_t node_enter(struct node *node, uint64_t clock_ns)
     digest_add(&node->digest, gap_ns);
     for (uint16_t index = 0; index < node->peer_count; index++)
         peer_on_standstill(&node->peers[index], gap_ns);
+    node->changed_mask = (1ULL << node->peer_count) - 1;
     return now_ns;
 }
 
@@ -81,19 +87,24 @@ static void tick_jobs(struct node *node, uint64_t now_ns)
 void node_tick(struct node *node, uint64_t now_ns)
 {
     now_ns = node_enter(node, now_ns);
-    if (now_ns < node->tick_ns)
+    if (now_ns < tick_ns(node))
         return;
-    for (uint16_t index = 0; index < node->peer_count; index++)
-        tick_peer(node, &node->peers[index], now_ns);
+    /* Nothing has happened to the others since their deadlines were found. */
+    uint64_t peers = deadlines_take(&node->due, now_ns) | node->changed_mask | node->short_mask;
+    for (uint64_t left = peers; left != 0; left &= left - 1)
+        tick_peer(node, &node->peers[__builtin_ctzll(left)], now_ns);
+    flow_wake_all(node);
     tick_measurements(node, now_ns);
     if (now_ns >= node->jobs_tick_ns)
         tick_jobs(node, now_ns);
     node->tick_ns = node->jobs_tick_ns;
-    for (uint16_t index = 0; index < node->peer_count; index++) {
-        struct peer *peer = &node->peers[index];
+    peers |= deadlines_take(&node->due, now_ns) | node->changed_mask;
+    node->changed_mask = 0;
+    for (uint64_t left = peers; left != 0; left &= left - 1) {
+        struct peer *peer = &node->peers[__builtin_ctzll(left)];
         if (peer_control_due(node, peer, now_ns))
             peer_note_control(node, peer);
-        core_schedule(node, peer_next_ns(node, peer));
+        peer_reschedule(node, peer);
     }
 }
 
@@ -111,7 +122,7 @@ static uint64_t next_ns(const struct node *node)
     if (disk_queue_ready(&node->disk_queue) || plan_request_due(node))
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
-    return MAX(MIN(node->tick_ns, data_ns), node->now_ns);
+    return MAX(MIN(tick_ns(node), data_ns), node->now_ns);
 }
 
 uint64_t node_next_ns(const struct node *node)
@@ -126,6 +137,8 @@ void node_shutdown(struct node *node, uint64_t now_ns)
     for (uint16_t index = 0; index < node->peer_count; index++)
         if (node->peers[index].known)
             session_say_farewell(node, &node->peers[index], WIRE_CLOSE_SHUTDOWN);
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        peer_schedule(node, &node->peers[index], now_ns);
     core_schedule(node, now_ns);
 }
 

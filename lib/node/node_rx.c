@@ -75,7 +75,7 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
     }
     node->counters.rx_messages++;
     control_on_mail(node, peer, now_ns);
-    core_schedule(node, now_ns);
+    peer_schedule(node, peer, now_ns);
 }
 
 static void on_probe(struct node *node, struct peer *peer, const struct wire_header *header,
@@ -93,7 +93,7 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
             return;
         }
         node->counters.rx_probe_replies++;
-        core_schedule(node, now_ns);
+        peer_schedule(node, peer, now_ns);
         return;
     }
     uint32_t overhead_bytes = address_overhead_bytes(peer->config->address.family);

@@ -116,6 +116,8 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     ack.own_rate_kbps = port_in_rate_kbps(&node->ports[peer->port], now_ns);
     ack.full_stripes = flow->full_told = credit_full_stripes(node, peer);
     bool is_short = ack.credit < RECEIVER_ACK_PACKETS || ack.full_stripes != 0;
+    node->short_mask &= ~(1ULL << peer->index);
+    node->short_mask |= (uint64_t)is_short << peer->index;
     ack.limited_by = (uint8_t)(is_short ? credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = flow->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
@@ -202,7 +204,7 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
         }
         if (!more && !(node->scratch->used == SCRATCH_COUNT && peer_control_due(node, peer, now_ns)))
             node->ports[port].control_mask &= ~(1ULL << index);
-        core_schedule(node, peer_next_ns(node, peer));
+        peer_schedule(node, peer, peer_next_ns(node, peer));
     }
     return count;
 }

@@ -424,13 +424,26 @@ static void deliver(struct world *world)
     free(packet.data);
 }
 
+/* Nothing of any peer is due before the node knows, but for what the next tick or node_tx finds out anew. */
+static void assert_deadlines(const struct node *node)
+{
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct peer *peer = &node->peers[index];
+        uint64_t found_anew = node->changed_mask | node->ports[peer->port].control_mask;
+        if ((found_anew >> index & 1) == 0)
+            CHECK(node->due.at_ns[index] <= MAX(peer_next_ns(node, peer), node->now_ns));
+    }
+}
+
 static uint64_t wake_ns(const struct world_node *node)
 {
     if (!node->alive)
         return TIME_NEVER;
+    assert_deadlines(node->node);
     uint64_t next_ns = node_next_ns(node->node);
+    uint64_t tick_ns = MIN(node->node->tick_ns, deadlines_next_ns(&node->node->due));
     if (node->disk_stuck && !disk_queue_empty(&node->node->disk_queue))
-        next_ns = MIN(node->node->tick_ns, node->node->now_ns + NS_PER_MS);
+        next_ns = MIN(tick_ns, node->node->now_ns + NS_PER_MS);
     if (next_ns != TIME_NEVER)
         next_ns = elapsed_ns(next_ns, node->clock_ahead_ns);
     if (node->reply_count > 0)

@@ -14,6 +14,7 @@
 #include "base/digest.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "node/core/deadlines.h"
 #include "node/core/disk_queue.h"
 #include "node/node_config.h"
 #include "store/store.h"
@@ -39,8 +40,10 @@ struct node {
     uint64_t now_ns;       /* the newest time; never runs back */
     uint64_t still_ns;     /* of it, what this process stood still */
     uint64_t ahead_ns;     /* … and what it is ahead of the caller's clock, because that was set back */
-    uint64_t tick_ns;      /* when node_tick has something to do */
-    uint64_t jobs_tick_ns; /* … for the jobs */
+    uint64_t tick_ns;      /* when node_tick has something to do … */
+    uint64_t jobs_tick_ns; /* … for the jobs … */
+    struct deadlines due;  /* … and for each peer … */
+    uint64_t changed_mask; /* … bit per peer for which that has to be found anew */
     bool shutting_down;
     struct disk_queue disk_queue;
     /* room peer */
@@ -56,6 +59,7 @@ struct node {
     struct store store;
     /* room flow: one per peer */
     struct flow *flows;
+    uint64_t short_mask; /* bit per peer that was told of no room by the last ack */
     /* room kind: one per job slot */
     struct job_stream *streams;
     /* room role: one source per job slot, one offer per peer, the manifests that are being written, the
@@ -77,7 +81,9 @@ static inline uint64_t core_lived_ns(const struct node *node)
     return node->now_ns - node->still_ns;
 }
 
-/* node_tick is wanted at that time, or before. */
+_Static_assert(NODE_PEERS_MAX < DEADLINES_MAX, "a bit and a deadline for each peer");
+
+/* node_tick is wanted at that time, or before. What one peer wants is peer_schedule's (peer/peer.h). */
 static inline void core_schedule(struct node *node, uint64_t at_ns)
 {
     if (at_ns < node->tick_ns)

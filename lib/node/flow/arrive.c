@@ -131,6 +131,6 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
     if (now_ns >= due_ns)
         peer_note_control(node, peer);
     else
-        core_schedule(node, due_ns);
+        peer_schedule(node, peer, due_ns);
     return verdict == RECEIVER_DUPLICATE && receiver_lost_sync(&peer->receiver, packet->rx_ns);
 }

@@ -53,6 +53,7 @@ void cap_apply(struct node *node, struct job *job, uint64_t now_ns)
         /* A packet sent under a low cap must not hold the job for long under a higher one. */
         child->pacer.next_ns = MIN(child->pacer.next_ns, now_ns + child->pacer.burst_ns);
         sender_set_cap(&peer->sender, cap_edge_bps(node, peer->index));
+        peer_changed(node, peer);
         flow_of(node, peer)->ready_ns = 0;
     }
     core_schedule(node, now_ns);

@@ -167,8 +167,10 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     uint64_t before_ns = flow->ready_ns;
     bool chosen = choose_item(node, peer, horizon_ns, &next);
     flow->ready_ns = next.at_ns;
-    if (!chosen)
+    if (!chosen) {
+        peer_changed(node, peer); /* its tail may begin */
         return false;
+    }
     struct node_port *port = &node->ports[peer->port];
     uint64_t port_ns = pacer_next_ns(&port->pacer);
     uint64_t due_ns = MAX(port_ns, now_ns);
@@ -184,7 +186,7 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     flow->ready_ns = sender_send_ns(&peer->sender, next.wire_bytes, true, &next.limit);
     if (flow->ready_ns == TIME_NEVER)
         flow->ready_ns = 0; /* found out, and counted, by the next try */
-    core_schedule(node, sender_next_ns(&peer->sender));
+    peer_schedule(node, peer, sender_next_ns(&peer->sender));
     return true;
 }
 

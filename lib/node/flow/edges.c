@@ -52,6 +52,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
         if (idle)
             start_edge(node, peer, job, cap_bps, now_ns);
         sender_set_cap(&peer->sender, cap_bps);
+        peer_changed(node, peer);
         flow_of(node, peer)->ready_ns = 0;
     }
 }
@@ -68,6 +69,7 @@ static void stop_edge(struct node *node, struct job *job, uint16_t index)
     } else {
         sender_set_cap(&peer->sender, cap_edge_bps(node, peer->index));
     }
+    peer_changed(node, peer); /* its pacer may hold its messages no longer */
 }
 
 static void stop_child(struct node *node, struct job *job, uint16_t index)

@@ -77,7 +77,7 @@ bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
     flow_of(node, peer)->full_there = view.fixed.full_stripes;
     if (peer->jobs_out != 0)
         flow_wake(flow_of(node, peer), now_ns);
-    core_schedule(node, MAX(now_ns, sender_next_ns(&peer->sender)));
+    peer_schedule(node, peer, MAX(now_ns, sender_next_ns(&peer->sender)));
     return false;
 }
 
@@ -88,6 +88,7 @@ static void on_refused(struct node *node, struct peer *peer, uint64_t cookie, ui
     uint64_t number = serial_expand32(peer->sender.next_number, (uint32_t)cookie);
     sender_on_refused(&peer->sender, number, &events);
     sender_on_limited(&peer->sender, EDGE_LIMIT_port);
+    peer_changed(node, peer);
     /* The port is full: try again when it may have drained, not at once. */
     flow_of(node, peer)->ready_ns = now_ns + TX_HORIZON_NS;
     node->counters.tx_refused++;
@@ -104,7 +105,6 @@ void feedback_on_report(struct node *node, const struct tx_report *report, uint6
 
 void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    struct flow *flow = flow_of(node, peer);
     if (now_ns >= sender_next_ns(&peer->sender)) {
         struct event_scope scope = {.node = node, .peer = peer->index};
         struct sender_events events = events_for(&scope);
@@ -112,6 +112,4 @@ void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns)
     }
     if (credit_has_news(node, peer))
         receiver_remind(&peer->receiver, now_ns);
-    if (peer->jobs_out != 0 && flow->ready_ns == TIME_NEVER)
-        flow->ready_ns = 0; /* a tail probe may have given something back, or the window may have opened */
 }

@@ -54,6 +54,15 @@ void flow_wake_children(struct node *node, const struct job *job)
         flow_wake(&node->flows[job->children.of[child].peer], node->now_ns);
 }
 
+void flow_wake_all(struct node *node)
+{
+    for (uint16_t port = 0; port < node->config.port_count; port++)
+        for (uint64_t edges = node->ports[port].edges_mask; edges != 0; edges &= edges - 1) {
+            struct flow *flow = &node->flows[__builtin_ctzll(edges)];
+            flow->ready_ns = flow->ready_ns == TIME_NEVER ? 0 : flow->ready_ns;
+        }
+}
+
 bool flow_owes(const struct job *job, uint8_t child)
 {
     return job->object != NULL && !phase_ends(job->phase) && !job->children.of[child].gone &&

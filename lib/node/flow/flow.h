@@ -47,5 +47,7 @@ void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
 bool flow_is_decoded(struct node *node, enum wire_error error);
 /* Children of the job have something new to be sent. */
 void flow_wake_children(struct node *node, const struct job *job);
+/* All edges that sleep try again: a tail probe may have given something back, or the window may have opened. */
+void flow_wake_all(struct node *node);
 /* There is something left that the child lacks. */
 bool flow_owes(const struct job *job, uint8_t child);

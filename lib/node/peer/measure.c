@@ -17,7 +17,7 @@ static void start_probe(struct node *node, struct peer *peer, uint64_t duration_
     rtt_probe_start(&peer->probe, node->config.ports[peer->port].mtu,
                     address_overhead_bytes(peer->config->address.family), duration_ns, now_ns);
     peer->probe_ns = now_ns;
-    core_schedule(node, now_ns);
+    peer_schedule(node, peer, now_ns);
 }
 
 void measure_first(struct node *node, struct peer *peer, uint64_t now_ns)
@@ -124,6 +124,8 @@ void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *w
     asks->jobs[asks->count] = wanted->job;
     asks->asked_ns[asks->count] = now_ns;
     asks->count++;
+    if (asker != PEER_SELF)
+        node->measure->asking_mask |= 1ULL << asker;
     start_measuring(node, wanted, now_ns);
     core_schedule(node, now_ns);
 }
@@ -200,9 +202,12 @@ static void answer_peer(struct node *node, uint16_t peer, struct measure_asks *a
 
 uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEASURE_ASKS_MAX])
 {
-    for (uint16_t peer = 0; peer < node->peer_count; peer++)
-        if (node->measure->of_peer[peer].count > 0)
-            answer_peer(node, peer, &node->measure->of_peer[peer], now_ns);
+    for (uint64_t left = node->measure->asking_mask; left != 0; left &= left - 1) {
+        uint16_t peer = (uint16_t)__builtin_ctzll(left);
+        answer_peer(node, peer, &node->measure->of_peer[peer], now_ns);
+        if (node->measure->of_peer[peer].count == 0)
+            node->measure->asking_mask &= ~(1ULL << peer);
+    }
     struct measure_asks *own = &node->measure->own;
     uint16_t count = 0;
     while (own->count > 0 && !is_measuring(node, own->asked_ns[0])) {

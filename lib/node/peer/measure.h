@@ -19,6 +19,7 @@ struct measure_asks {
 
 struct measure {
     struct measure_asks of_peer[NODE_PEERS_MAX];
+    uint64_t asking_mask;    /* bit per peer that may wait for answers */
     struct measure_asks own; /* jobs whose source is here */
 };
 

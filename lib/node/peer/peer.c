@@ -82,6 +82,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);
     mail_init(&peer->mail, arena);
+    peer_schedule(node, peer, now_ns);
 }
 
 uint16_t peer_find(const struct node *node, const char *name)
@@ -174,12 +175,14 @@ bool peer_is_lost(const struct node *node, const struct peer *peer)
 
 bool peer_is_deaf(const struct node *node, const struct peer *peer)
 {
-    return core_lived_ns(node) >= later_ns(peer->answered_ns, 2 * node->config.stall_timeout_ns);
+    return peer->mail.out_acked != peer->mail.out_next &&
+           core_lived_ns(node) >= later_ns(peer->answered_ns, 2 * node->config.stall_timeout_ns);
 }
 
 void peer_note_control(struct node *node, const struct peer *peer)
 {
     node->ports[peer->port].control_mask |= 1ULL << peer->index;
+    peer_changed(node, peer);
 }
 
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns)

@@ -79,6 +79,22 @@ void peer_note_control(struct node *node, const struct peer *peer);
 bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t now_ns);
 /* When the next of that, or of its timers, is due. */
 uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
+/* node->due holds that time for each peer, found anew by the next tick for those which something has happened to. Whoever
+ * changes what is due says so, … */
+static inline void peer_changed(struct node *node, const struct peer *peer)
+{
+    node->changed_mask |= 1ULL << peer->index;
+}
+/* … and where it may be due earlier than anybody knew, when. */
+static inline void peer_schedule(struct node *node, const struct peer *peer, uint64_t at_ns)
+{
+    peer_changed(node, peer);
+    deadlines_earlier(&node->due, peer->index, at_ns);
+}
+static inline void peer_reschedule(struct node *node, const struct peer *peer)
+{
+    deadlines_set(&node->due, peer->index, peer_next_ns(node, peer));
+}
 /* When the next message may depart: it takes its turn with the data of its edge, so that a full queue on the
  * way is as kind to it; but it does not wait for a low cap of a job. */
 uint64_t peer_message_ns(const struct peer *peer);

@@ -57,6 +57,7 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->session_used = true;
     peer->down_since_ns = 0;
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
+    peer_changed(node, peer);
     measure_first(node, peer, now_ns);
 }
 
@@ -86,7 +87,7 @@ static enum session_meeting offer_session(struct node *node, struct peer *peer,
     peer->session_offered = offer_for(peer, hello);
     peer->offered_to = hello->session;
     peer->offer_due_ns = now_ns;
-    core_schedule(node, now_ns);
+    peer_schedule(node, peer, now_ns);
     return SESSION_UNPROVED;
 }
 
@@ -134,7 +135,7 @@ bool session_greet(struct node *node, struct peer *peer, const struct wire_hello
     bool comes_up = echoed && peer->state == PEER_DOWN;
     if (comes_up)
         come_up(node, peer, now_ns);
-    core_schedule(node, now_ns);
+    peer_schedule(node, peer, now_ns);
     return comes_up;
 }
 
@@ -146,7 +147,7 @@ void session_renew(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->hello_due_ns = now_ns;
     forget_state(node, peer, now_ns);
     peer_note_control(node, peer);
-    core_schedule(node, now_ns);
+    peer_schedule(node, peer, now_ns);
 }
 
 bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns)
@@ -160,6 +161,7 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
     peer->session_out = 0;
     peer->incarnation = 0;
     forget_state(node, peer, now_ns);
+    peer_changed(node, peer);
     return true;
 }
 
