@@ -7,11 +7,11 @@
 
 #include "base/check.h"
 #include "base/units.h"
-#include "node/job/job.h"
 #include "node/role/source.h"
 #include "planner/solve.h"
 #include "wire/message.h"
 #include "world_disk.h"
+#include "world_rules.h"
 
 /* ---- packets in flight ---- */
 
@@ -424,22 +424,11 @@ static void deliver(struct world *world)
     free(packet.data);
 }
 
-/* Nothing of any peer is due before the node knows, but for what the next tick or node_tx finds out anew. */
-static void assert_deadlines(const struct node *node)
-{
-    for (uint16_t index = 0; index < node->peer_count; index++) {
-        const struct peer *peer = &node->peers[index];
-        uint64_t found_anew = node->changed_mask | node->ports[peer->port].control_mask;
-        if ((found_anew >> index & 1) == 0)
-            CHECK(node->due.at_ns[index] <= MAX(peer_next_ns(node, peer), node->now_ns));
-    }
-}
-
 static uint64_t wake_ns(const struct world_node *node)
 {
     if (!node->alive)
         return TIME_NEVER;
-    assert_deadlines(node->node);
+    world_rules_check(node->node);
     uint64_t next_ns = node_next_ns(node->node);
     uint64_t tick_ns = MIN(node->node->tick_ns, deadlines_next_ns(&node->node->due));
     if (node->disk_stuck && !disk_queue_empty(&node->node->disk_queue))

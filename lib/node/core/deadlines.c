@@ -24,6 +24,8 @@ void deadlines_init(struct deadlines *deadlines)
 
 void deadlines_set(struct deadlines *deadlines, uint32_t index, uint64_t at_ns)
 {
+    if (at_ns == deadlines->at_ns[index])
+        return;
     deadlines->at_ns[index] = at_ns;
     for (uint32_t match = (DEADLINES_MAX + index) / 2; match > 0; match /= 2)
         play(deadlines, match);

@@ -54,7 +54,7 @@ void cap_apply(struct node *node, struct job *job, uint64_t now_ns)
         child->pacer.next_ns = MIN(child->pacer.next_ns, now_ns + child->pacer.burst_ns);
         sender_set_cap(&peer->sender, cap_edge_bps(node, peer->index));
         peer_changed(node, peer);
-        flow_of(node, peer)->ready_ns = 0;
+        flow_begin(flow_of(node, peer));
     }
     core_schedule(node, now_ns);
 }

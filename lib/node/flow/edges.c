@@ -53,7 +53,8 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
             start_edge(node, peer, job, cap_bps, now_ns);
         sender_set_cap(&peer->sender, cap_bps);
         peer_changed(node, peer);
-        flow_of(node, peer)->ready_ns = 0;
+        flow_begin(flow_of(node, peer));
+        flow_of(node, peer)->shares[job->slot] = (struct fair_user){0};
     }
 }
 

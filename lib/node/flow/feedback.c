@@ -76,7 +76,7 @@ bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
     node->counters.rx_acks++;
     flow_of(node, peer)->full_there = view.fixed.full_stripes;
     if (peer->jobs_out != 0)
-        flow_wake(flow_of(node, peer), now_ns);
+        flow_wake(flow_of(node, peer), FLOW_ALL_JOBS, now_ns);
     peer_schedule(node, peer, MAX(now_ns, sender_next_ns(&peer->sender)));
     return false;
 }
@@ -90,6 +90,7 @@ static void on_refused(struct node *node, struct peer *peer, uint64_t cookie, ui
     sender_on_limited(&peer->sender, EDGE_LIMIT_port);
     peer_changed(node, peer);
     /* The port is full: try again when it may have drained, not at once. */
+    flow_begin(flow_of(node, peer));
     flow_of(node, peer)->ready_ns = now_ns + TX_HORIZON_NS;
     node->counters.tx_refused++;
 }

@@ -51,7 +51,7 @@ bool flow_is_decoded(struct node *node, enum wire_error error)
 void flow_wake_children(struct node *node, const struct job *job)
 {
     for (uint16_t child = 0; child < job->children.count; child++)
-        flow_wake(&node->flows[job->children.of[child].peer], node->now_ns);
+        flow_wake(&node->flows[job->children.of[child].peer], (uint16_t)(1u << job->slot), node->now_ns);
 }
 
 void flow_wake_all(struct node *node)
@@ -60,6 +60,7 @@ void flow_wake_all(struct node *node)
         for (uint64_t edges = node->ports[port].edges_mask; edges != 0; edges &= edges - 1) {
             struct flow *flow = &node->flows[__builtin_ctzll(edges)];
             flow->ready_ns = flow->ready_ns == TIME_NEVER ? 0 : flow->ready_ns;
+            flow->dry = 0;
         }
 }
 

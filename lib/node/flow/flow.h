@@ -9,6 +9,7 @@ struct flow {
     uint64_t ready_ns;           /* when the edge may send again; TIME_NEVER: woken by an event */
     struct fair_user port_share; /* of the port, by the rates of plan and jobs */
     struct fair_clock turns;     /* of its jobs, see turn.h */
+    uint16_t dry;                /* bit per job slot that had nothing, and has nothing new */
     bool job_held;               /* ready_ns is the time of a job's pacer: another job may come earlier */
     uint8_t ack_class;           /* traffic class of acks: that of the data which came last */
     uint32_t credit_symbols;     /* block symbols of the job last received … */
@@ -18,17 +19,29 @@ struct flow {
     uint8_t full_there;          /* … and what the other end told of its own */
     uint64_t feedback_bytes;     /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;
-    struct causes causes; /* what it waited for since its first job came */
+    struct causes causes;                   /* what it waited for since its first job came */
+    struct fair_user shares[NODE_JOBS_MAX]; /* of the edge, by job slot */
 };
+
+#define FLOW_ALL_JOBS UINT16_MAX
 
 static inline struct flow *flow_of(const struct node *node, const struct peer *peer)
 {
     return &node->flows[peer->index];
 }
 
-/* An edge that waits for its pacer finds out by itself, one that is due already keeps the time since when. */
-static inline void flow_wake(struct flow *flow, uint64_t now_ns)
+/* The edge is asked anew, whatever it has waited for. */
+static inline void flow_begin(struct flow *flow)
 {
+    flow->ready_ns = 0;
+    flow->dry = 0;
+}
+
+/* These jobs, one bit each, may have something to send. An edge that waits for its pacer finds out by itself, one
+ * that is due already keeps the time since when. */
+static inline void flow_wake(struct flow *flow, uint16_t jobs, uint64_t now_ns)
+{
+    flow->dry &= (uint16_t)~jobs;
     if (flow->ready_ns == TIME_NEVER || (flow->job_held && flow->ready_ns > now_ns))
         flow->ready_ns = 0;
 }
@@ -39,7 +52,7 @@ void flow_on_reset(struct flow *flow);
 /* Its peer came up. */
 static inline void flow_on_up(struct flow *flow)
 {
-    flow->ready_ns = 0;
+    flow_begin(flow);
 }
 /* Something of its peer came under our session and could be decoded. */
 void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);

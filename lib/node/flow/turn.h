@@ -8,7 +8,7 @@
 
 /* The job whose turn it is on this edge, and its item; NULL: none may send before the horizon. *held_ns: when
  * the first of those may whose own cap holds them; TIME_NEVER: none is. `urgent`: only repairs and what
- * completes a block. */
+ * completes a block. One job is asked as a rule: that with the smallest tag of those that are not dry. */
 struct job *turn_next_item(struct node *node, struct peer *peer, bool urgent, uint64_t horizon_ns,
                            struct feed_item *item, uint64_t *held_ns);
 void turn_on_sent(struct flow *flow, struct job *job, struct child *child, uint32_t wire_bytes,

@@ -29,10 +29,9 @@ struct child {
     bool gone;       /* fed no more */
     uint8_t stripes; /* that it is fed from here, one bit each */
     uint32_t symbols_per_packet;
-    uint64_t rate_bps;      /* by the plan, wire rate, over all stripes */
-    struct pacer pacer;     /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
-    struct fair_user share; /* of the edge, among its jobs */
-    uint64_t hash_next;     /* next block whose hash it is to be told */
+    uint64_t rate_bps;  /* by the plan, wire rate, over all stripes */
+    struct pacer pacer; /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
+    uint64_t hash_next; /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;
     uint64_t room_blocks;           /* stream: blocks below have a place there */
     uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
