@@ -14,6 +14,9 @@
 #include "node/top.h"
 #include "wire/ethernet.h"
 
+/* A job may begin while others hold all that they may, for as long as they like: two slots for it, one for the next. */
+#define NEWCOMER_SLOTS 3
+
 static struct store_config store_config(const struct node_config *config)
 {
     return (struct store_config){
@@ -21,6 +24,7 @@ static struct store_config store_config(const struct node_config *config)
         .blocks_max = config->blocks_max,
         .objects_max = NODE_JOBS_MAX,
         .bodies_shared = config->bodies_shared,
+        .newcomer_slots = NEWCOMER_SLOTS,
     };
 }
 

@@ -12,7 +12,7 @@
 /* The peer has forgotten everything: so does this node of what was between them. */
 static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    flow_on_reset(flow_of(node, peer));
+    flow_on_reset(node, peer);
     role_on_peer_lost(node, peer->index, true, now_ns);
 }
 

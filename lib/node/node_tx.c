@@ -108,21 +108,22 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
 {
     struct flow *flow = flow_of(node, peer);
     struct wire_ack ack = {0};
+    struct wire_place places[WIRE_ACK_PLACES_MAX];
     uint8_t runs[WIRE_ACK_RUNS_MAX];
     if (!receiver_ack(&peer->receiver, &ack, runs, now_ns))
         return false;
     ack.credit = credit_packets(node, peer);
     flow->credit_told = ack.credit;
     ack.own_rate_kbps = port_in_rate_kbps(&node->ports[peer->port], now_ns);
-    ack.full_stripes = flow->full_told = credit_full_stripes(node, peer);
-    bool is_short = ack.credit < RECEIVER_ACK_PACKETS || ack.full_stripes != 0;
+    ack.place_count = credit_places(node, peer, places);
+    bool is_short = ack.credit < RECEIVER_ACK_PACKETS || flow->jobs_full != 0;
     node->short_mask &= ~(1ULL << peer->index);
     node->short_mask |= (uint64_t)is_short << peer->index;
     ack.limited_by = (uint8_t)(is_short ? credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = flow->ack_class;
     struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
-    split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs));
+    split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs, places));
     flow->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
     node->counters.tx_acks++;
     return true;

@@ -8,7 +8,7 @@
 #include "wire/message.h"
 
 #define SCRATCH_COUNT 32
-#define SCRATCH_BYTES (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_MESSAGE_BODY_MAX)
+#define SCRATCH_BYTES (WIRE_ACK_BYTES_MAX + WIRE_MESSAGE_BODY_MAX)
 
 /* Datagrams made for one call of node_tx. */
 struct scratch {

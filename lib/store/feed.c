@@ -56,9 +56,44 @@ static void offer(struct object *object, uint32_t child, uint32_t index, bool re
     item->begun = (slot->touched >> child & 1) != 0;
 }
 
+/* Whether the child has no place for what it lacks of the slot's block. */
+static bool is_held(const struct object *object, uint32_t child, uint32_t index)
+{
+    const struct slot *slot = &object->store->slots[index];
+    const struct feed *feed = &object->feeds[child];
+    bool touched = (slot->touched >> child & 1) != 0;
+    if (touched && slot->children[child].acked_count != 0)
+        return false;
+    return (feed->full >> slot->stripe & 1) != 0 || feed->room == 0 ||
+           (!touched && feed->unanswered >= feed->room);
+}
+
+/* feed_peek, where the child has few places. Of an object without stripes the blocks that were begun are linked
+ * before the others: so where the first of those is held they all are. */
+static bool peek_placed(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item)
+{
+    const struct slot *slots = object->store->slots;
+    uint32_t index = object->feeds[child].repair.head;
+    while (index != SLOT_NONE && is_held(object, child, index))
+        index = slots[index].children[child].repair.next;
+    bool repair = index != SLOT_NONE;
+    if (!repair)
+        index = object->feeds[child].ready.head;
+    while (index != SLOT_NONE && !repair && is_held(object, child, index)) {
+        bool last = object->schedule.count == 1 && (slots[index].touched >> child & 1) == 0;
+        index = last ? SLOT_NONE : slots[index].children[child].ready.next;
+    }
+    if (index == SLOT_NONE)
+        return false;
+    offer(object, child, index, repair, count_max, item);
+    return true;
+}
+
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item)
 {
     const struct feed *feed = &object->feeds[child];
+    if (feed->room != FEED_ROOM_ANY || feed->full != 0)
+        return peek_placed(object, child, count_max, item);
     bool repair = feed->repair.head != SLOT_NONE;
     uint32_t index = repair ? feed->repair.head : feed->ready.head;
     if (index == SLOT_NONE)
@@ -67,30 +102,17 @@ bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct
     return true;
 }
 
-static bool is_held(const struct object *object, uint32_t child, uint32_t index, uint8_t held)
+void feed_set_places(struct object *object, uint32_t child, uint8_t full, uint8_t room)
 {
-    const struct slot *slot = &object->store->slots[index];
-    return (held >> slot->stripe & 1) != 0 && slot->children[child].acked_count == 0;
+    object->feeds[child].full = full;
+    object->feeds[child].room = room;
 }
 
-bool feed_peek_past(struct object *object, uint32_t child, uint8_t held, uint32_t count_max,
-                    struct feed_item *item)
+bool feed_lacks_place(const struct object *object, uint32_t child)
 {
-    if (held == 0)
-        return feed_peek(object, child, count_max, item);
-    const struct slot *slots = object->store->slots;
-    uint32_t index = object->feeds[child].repair.head;
-    while (index != SLOT_NONE && is_held(object, child, index, held))
-        index = slots[index].children[child].repair.next;
-    bool repair = index != SLOT_NONE;
-    if (!repair)
-        index = object->feeds[child].ready.head;
-    while (index != SLOT_NONE && is_held(object, child, index, held))
-        index = slots[index].children[child].ready.next;
-    if (index == SLOT_NONE)
-        return false;
-    offer(object, child, index, repair, count_max, item);
-    return true;
+    const struct feed *feed = &object->feeds[child];
+    return (feed->room != FEED_ROOM_ANY || feed->full != 0) &&
+           (feed->ready.count > 0 || feed->repair.count > 0);
 }
 
 void feed_defer(struct object *object, uint32_t child)
@@ -125,7 +147,10 @@ void feed_on_sent(struct object *object, uint32_t child, const struct feed_item 
     CHECK(slot->object == object);
     uint32_t first = (uint32_t)(item->symbol - slot->block * object->geometry.block_symbols);
     CHECK(first < slot->symbols && item->count <= slot->symbols - first);
-    slot->touched |= 1u << child;
+    if ((slot->touched >> child & 1) == 0) {
+        slot->touched |= 1u << child;
+        object->feeds[child].unanswered++;
+    }
     if (slot->pinned != 0)
         slot_unpin(store, index, 1u << child);
     mark_sent(state, first, item->count);
@@ -168,7 +193,9 @@ static void set_done(struct object *object, uint32_t child, uint64_t block)
             object->feeds[child].backlog_count--;
         return;
     }
-    object->store->slots[index].done |= 1u << child;
+    struct slot *slot = &object->store->slots[index];
+    feed_end_unanswered(object, index, slot->touched & ~slot->done & 1u << child);
+    slot->done |= 1u << child;
     feed_unlink(object, index, 1u << child);
     slot_unpin(object->store, index, 1u << child);
     slot_reclass(object->store, index);
@@ -182,6 +209,7 @@ bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint3
         return false;
     struct slot *slot = &object->store->slots[index];
     struct slot_child *state = &slot->children[child];
+    bool answered = state->acked_count != 0;
     uint64_t news = 0;
     for (uint32_t word = first / 64; word * 64 < first + count; word++) {
         uint64_t sent = range_mask(word, first, first + count) & state->sched[word];
@@ -193,6 +221,8 @@ bool feed_on_acked(struct object *object, uint32_t child, uint64_t symbol, uint3
         state->acked_count += (uint16_t)__builtin_popcountll(fresh);
         state->lost_count -= (uint16_t)__builtin_popcountll(spared);
     }
+    if (!answered && news != 0)
+        object->feeds[child].unanswered--;
     if (state->lost_count == 0 && (slot->repair >> child & 1) != 0)
         feed_unlink_repair(object, index, child);
     if (state->acked_count == slot->symbols) {
@@ -255,6 +285,7 @@ static void begin_anew(struct object *object, uint32_t child, uint32_t index)
     struct slot *slot = &object->store->slots[index];
     struct slot_child *state = &slot->children[child];
     feed_unlink(object, index, 1u << child);
+    feed_end_unanswered(object, index, slot->touched & ~slot->done & 1u << child);
     slot->done &= ~(1u << child);
     slot->touched &= ~(1u << child);
     state->sched_count = state->acked_count = state->lost_count = state->word = 0;

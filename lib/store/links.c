@@ -91,3 +91,10 @@ void feed_unlink(struct object *object, uint32_t index, uint32_t children)
     for (uint32_t left = children & slot->repair; left != 0; left &= left - 1)
         feed_unlink_repair(object, index, child_first(left));
 }
+
+void feed_end_unanswered(struct object *object, uint32_t index, uint32_t children)
+{
+    const struct slot *slot = &object->store->slots[index];
+    for (uint32_t left = children; left != 0; left &= left - 1)
+        object->feeds[child_first(left)].unanswered -= slot->children[child_first(left)].acked_count == 0;
+}

@@ -25,6 +25,9 @@ void feed_link_repair(struct object *object, uint32_t index, uint32_t child);
 /* Takes the slot off these children's lists. */
 void feed_unlink(struct object *object, uint32_t index, uint32_t children);
 
+/* These children, which were sent some of the slot's block, are to be sent no more of it, or all anew. */
+void feed_end_unanswered(struct object *object, uint32_t index, uint32_t children);
+
 /* Takes the slot off this child's list, which it must be on. */
 void feed_unlink_ready(struct object *object, uint32_t index, uint32_t child);
 void feed_unlink_repair(struct object *object, uint32_t index, uint32_t child);

@@ -45,6 +45,7 @@ static void init_tables(struct object *object)
     memset(object->hash_known, 0, blocks);
     memset(object->loadable, 0, words_bytes);
     for (uint32_t child = 0; child < object->child_count; child++) {
+        object->feeds[child].room = FEED_ROOM_ANY;
         object->done[child] = store->pool_done + (child * store->pool_blocks + first) / 64;
         memset(object->done[child], 0, words_bytes);
         list_init(&object->feeds[child].ready);
@@ -90,11 +91,15 @@ struct object *object_open(struct store *store, const struct geometry *geometry,
         .short_place = UINT64_MAX,
         .schedule = {.count = 1, .period = 1},
         .fed = UINT8_MAX,
+        .stripe_kept =
+            !source && store_available(store) > store->kept_count, /* not what is promised to others */
         .child_count = child_count,
         .active = (1u << child_count) - 1,
     };
     init_tables(object);
     store->objects_open++;
+    store->objects_filling += !source;
+    store->kept_count += object->stripe_kept;
     store->blocks_used += geometry->blocks;
     if (source)
         object_mark_held(object);
@@ -123,7 +128,7 @@ static void mark_foreign(struct object *object, uint32_t child)
 
 static uint32_t kept_by(const struct object *object)
 {
-    return object->stripe_kept * object->schedule.count;
+    return object->schedule.count == 1 ? 0 : object->stripe_kept * object->schedule.count;
 }
 
 uint32_t store_stripes_max(const struct store *store, const struct object *replaced)
@@ -147,6 +152,7 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
     if (!object->source && kept == 0)
         return err_set(err, "symbol buffer: %" PRIu32 " slots of 1 MiB are too few for another %u stripes",
                        store->slot_count, schedule->count);
+    store->kept_count -= object->stripe_kept;
     object->schedule = *schedule;
     object->stripe_kept = kept;
     store->kept_slots += kept_by(object);
@@ -186,9 +192,10 @@ void object_close(struct object *object)
             slot_return(store, index);
     CHECK(object->slots_in_use == 0);
     store->kept_slots -= kept_by(object);
-    store->kept_count -= kept_by(object);
+    store->kept_count -= object->stripe_kept * object->schedule.count;
     store->blocks_used -= object->geometry.blocks;
     store->objects_open--;
+    store->objects_filling -= !object->source;
     object->in_use = false;
 }
 

@@ -86,6 +86,7 @@ struct store_config {
     /* All slots share one block's memory: where every object is all zeros, as in simulations of the network
      * alone. */
     bool bodies_shared;
+    uint32_t newcomer_slots; /* that open objects leave to one which is not open yet */
 };
 
 struct store_counters {
@@ -102,13 +103,15 @@ struct store {
     uint32_t slot_count;
     bool bodies_shared;
     uint32_t pinned_count; /* slots kept for a child that has not begun; at most half of all */
-    uint32_t kept_slots;   /* kept for the stripes of all objects … */
-    uint32_t kept_count;   /* … and how many of them stripes do not use now: others leave them free */
+    uint32_t newcomer_slots;
+    uint32_t kept_slots; /* kept for the stripes of all objects that have several … */
+    uint32_t kept_count; /* … and, with those of one tree, what is not used now: others leave it free */
     struct slot_list classes[SLOT_CLASS_COUNT];
     struct object *objects;
     uint32_t objects_max;
     uint32_t objects_open;
-    uint64_t blocks_max; /* per-block tables are handed out in runs of whole bitmap words, first fit */
+    uint32_t objects_filling; /* of these, such that arrive: not read from the disk of their source */
+    uint64_t blocks_max;      /* per-block tables are handed out in runs of whole bitmap words, first fit */
     uint64_t blocks_used;
     uint64_t pool_blocks; /* blocks_max and what rounding to whole words may cost */
     uint32_t *pool_slot_of;

@@ -27,18 +27,19 @@ void slot_end_ahead(struct slot *slot)
     slot->ahead = false;
 }
 
-/* ---- what is kept for stripes ---- */
+/* ---- what is kept ---- */
 
 /* A slot of this stripe has become BUSY, or is so no more. */
 static void count_busy(struct object *object, uint8_t stripe, bool begins)
 {
-    if (object->stripe_kept == 0)
-        return;
     uint32_t *busy = &object->stripe_busy[stripe];
-    if (begins && (*busy)++ < object->stripe_kept)
-        object->store->kept_count--;
-    else if (!begins && --*busy < object->stripe_kept)
-        object->store->kept_count++;
+    if (begins) {
+        object->busy++;
+        object->store->kept_count -= (*busy)++ < object->stripe_kept;
+    } else {
+        object->busy--;
+        object->store->kept_count += --*busy < object->stripe_kept;
+    }
 }
 
 /* Whether a slot of those that are available may be taken for a block of the stripe. */
@@ -47,7 +48,7 @@ static bool may_take(const struct object *object, uint8_t stripe)
     const struct store *store = object->store;
     if (store->kept_count == 0 || store_available(store) > store->kept_count)
         return true;
-    return object->stripe_kept != 0 && object->stripe_busy[stripe] < object->stripe_kept;
+    return object->stripe_busy[stripe] < object->stripe_kept;
 }
 
 void slot_reclass(struct store *store, uint32_t index)
@@ -157,6 +158,7 @@ static void detach(struct store *store, uint32_t index)
     struct slot *slot = &store->slots[index];
     struct object *object = slot->object;
     feed_unlink(object, index, slot->ready | slot->repair);
+    feed_end_unanswered(object, index, slot->touched & ~slot->done);
     slot_unpin(store, index, slot->pinned);
     slot_end_ahead(slot);
     object->slot_of[slot->block] = SLOT_NONE;

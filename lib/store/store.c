@@ -5,6 +5,14 @@
 #include "base/units.h"
 #include "store/slots.h"
 
+/* Where several objects arrive, one that has no slot kept any more may take another only while its BUSY ones are
+ * fewer than THRESHOLD times those that are left to everybody (the dynamic thresholds of Choudhury and Hahne, 1998).
+ * One whose child is slow so ends at two thirds of them, at two fifths where there are two such, and gives back
+ * what it has beyond that when a third arrives; what is left is the room of those that move on. */
+#define THRESHOLD 2u
+
+#define NEWCOMER_PART 3u /* of all slots, and one: so many are left to newcomers at most */
+
 #define SLOT_TAGS_BYTES ((size_t)BLOCK_SYMBOLS_MAX * WIRE_TAG_BYTES)
 #define SLOT_SUMS_BYTES ((size_t)BLOCK_SYMBOLS_MAX * sizeof(uint16_t))
 
@@ -61,6 +69,7 @@ void store_init(struct store *store, const struct store_config *config, struct a
         .blocks_max = config->blocks_max,
         .pool_blocks = blocks,
     };
+    store->newcomer_slots = MIN(config->newcomer_slots, (store->slot_count + 1) / NEWCOMER_PART);
     CHECK(store->slot_count >= SLOTS_MIN && store->objects_max <= STORE_OBJECTS_MAX);
     init_slots(store, config->bodies_shared, arena);
     store->objects = arena_alloc(arena, config->objects_max * sizeof(struct object));
@@ -124,11 +133,30 @@ static uint32_t share_room(const struct store *store, uint16_t owner)
     return MIN(available, MAX(own, spare));
 }
 
-/* Available slots that no stripe keeps. */
-static uint32_t spare_slots(const struct store *store)
+/* Available slots that no open object keeps. */
+static uint32_t free_slots(const struct store *store)
 {
     uint32_t available = store_available(store);
     return available - MIN(available, store->kept_count);
+}
+
+/* … and that are not left to newcomers. */
+static uint32_t spare_slots(const struct store *store)
+{
+    uint32_t slots = free_slots(store);
+    uint32_t left = store->objects_filling <= 1 ? store->newcomer_slots : MIN(store->newcomer_slots, 1u);
+    return slots - MIN(slots, left);
+}
+
+/* What the object may still take of the spare slots: see THRESHOLD. One that has none yet is a newcomer. */
+static uint32_t threshold_room(const struct object *object)
+{
+    const struct store *store = object->store;
+    uint32_t spare = spare_slots(store), most = spare * THRESHOLD;
+    uint32_t left = most - MIN(most, object->busy);
+    if (spare == 0 && object->busy == 0)
+        return MIN(free_slots(store), 1u);
+    return store->objects_filling <= 1 ? spare : MIN(spare, left);
 }
 
 /* What stripes of the owner keep and do not use. */
@@ -156,14 +184,22 @@ bool stripe_has_room(const struct object *object, uint32_t stripe)
     const struct store *store = object->store;
     if (object->stripe_busy[stripe] < object->stripe_kept)
         return store_available(store) > 0;
-    return spare_slots(store) > 0 && share_room(store, object->owner[stripe]) > 0;
+    return threshold_room(object) > 0 && share_room(store, object->owner[stripe]) > 0;
 }
 
 uint8_t object_full_stripes(const struct object *object)
 {
     uint8_t full = 0;
-    for (uint32_t stripe = 0; object->stripe_kept != 0 && stripe < object->schedule.count; stripe++)
+    for (uint32_t stripe = 0; stripe < object->schedule.count; stripe++)
         if (!stripe_has_room(object, stripe))
             full |= (uint8_t)(1u << stripe);
     return full;
+}
+
+uint32_t object_room(const struct object *object)
+{
+    uint32_t kept = 0;
+    for (uint32_t stripe = 0; stripe < object->schedule.count; stripe++)
+        kept += object->stripe_kept - MIN(object->stripe_kept, object->stripe_busy[stripe]);
+    return MIN(kept + threshold_room(object), store_available(object->store));
 }

@@ -38,6 +38,10 @@ struct feed_item {
 
 /* What one child still needs of one object. */
 struct feed {
+    uint8_t full; /* stripes of which it has no place for another block, one bit each */
+    uint8_t room; /* blocks that it has places for; FEED_ROOM_ANY: as many as there are */
+    uint32_t
+        unanswered; /* blocks that it was sent some of and has acked nothing of: they will take such places */
     struct slot_list ready;  /* slots with symbols not yet sent, in order of their arrival */
     struct slot_list repair; /* slots with lost symbols, in order of the loss */
     uint32_t loading;        /* slots that the disk is filling, which this child needs */
@@ -45,6 +49,8 @@ struct feed {
     uint64_t backlog_next;   /* where to look for the next one */
     uint64_t blocks_done;    /* fully acked */
 };
+
+#define FEED_ROOM_ANY UINT8_MAX
 
 #define OBJECT_BAD_MAX 63 /* what fits beside two bits */
 
@@ -84,9 +90,10 @@ struct object {
     uint32_t load_turn; /* the child whose backlog is looked at first */
     struct stripe_schedule schedule;
     uint32_t stripe_slots[STRIPES_MAX]; /* slots with blocks of each … */
-    uint32_t stripe_busy[STRIPES_MAX];  /* … of them BUSY ones, while some are kept */
+    uint32_t stripe_busy[STRIPES_MAX];  /* … of them BUSY ones */
+    uint32_t busy;                      /* over all stripes */
     uint8_t fed;          /* one bit per stripe that comes here; blocks of others count as held */
-    uint32_t stripe_kept; /* slots that each of them can always have; 0: one tree, or a source */
+    uint32_t stripe_kept; /* slots that each of them can always have; 0: a source */
     uint8_t child_stripes[STORE_CHILDREN_MAX]; /* one bit per stripe that the child is fed */
     uint64_t *done[STORE_CHILDREN_MAX];
     struct feed feeds[STORE_CHILDREN_MAX];
@@ -109,8 +116,10 @@ uint32_t store_stripes_max(const struct store *store, const struct object *repla
 /* Before the first symbol, of an object that travels in stripes: blocks of those of the bits `fed` alone come
  * here; the others count as held, and no child gets them from here. */
 void object_leave_out(struct object *object, uint8_t fed);
-/* Stripes of which no other block would find a slot now, one bit each; 0 where there is one tree. */
+/* Stripes of which no other block would find a slot now, one bit each. */
 uint8_t object_full_stripes(const struct object *object);
+/* Of how many more blocks, over all stripes, symbols would find a slot now. O(stripes). */
+uint32_t object_room(const struct object *object);
 /* Returns every slot; no slot may be held (the owner waits for object_idle). */
 void object_close(struct object *object);
 bool object_idle(const struct object *object); /* no holds on any slot */
@@ -182,12 +191,14 @@ bool object_complete(const struct object *object); /* every block VERIFIED */
 /* ---- children ---- */
 
 /* The next symbols for this child: repairs first, then blocks begun before others, then by arrival of their
- * blocks; at most count_max consecutive ones of one block. Marks nothing. False: nothing to send now. */
+ * blocks; at most count_max consecutive ones of one block. Where the child has said that it has few places, what
+ * it has none for is passed over. Marks nothing. False: nothing to send now. */
 bool feed_peek(struct object *object, uint32_t child, uint32_t count_max, struct feed_item *item);
-/* The same, but of the stripes in `held` (one bit each) only what the child has a place for: blocks of which it
- * has acked some. */
-bool feed_peek_past(struct object *object, uint32_t child, uint8_t held, uint32_t count_max,
-                    struct feed_item *item);
+/* The child has no place for another block of the stripes in `full` (one bit each), and for `room` blocks over all
+ * stripes; of what it has acked some it has its place. At first: none full, FEED_ROOM_ANY. */
+void feed_set_places(struct object *object, uint32_t child, uint8_t full, uint8_t room);
+/* Something is there for the child that it has no place for: why feed_peek says that there is nothing. */
+bool feed_lacks_place(const struct object *object, uint32_t child);
 /* What feed_peek offers, repairs excepted, goes behind all others. */
 void feed_defer(struct object *object, uint32_t child);
 /* The item was handed to the edge: marks it sent and holds the slot until store_release. */

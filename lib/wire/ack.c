@@ -23,9 +23,12 @@ enum wire_error wire_ack_decode(const uint8_t *data, size_t length, struct wire_
         return WIRE_TOO_SHORT;
     wire_ack_get(data + WIRE_HEADER_BYTES, &view->fixed);
     size_t run_bytes = view->fixed.run_bytes;
-    if (run_bytes > WIRE_ACK_RUNS_MAX || length != WIRE_ACK_BYTES + run_bytes)
+    size_t place_bytes = view->fixed.place_count * WIRE_PLACE_BYTES;
+    if (run_bytes > WIRE_ACK_RUNS_MAX || view->fixed.place_count > WIRE_ACK_PLACES_MAX ||
+        length != WIRE_ACK_BYTES + run_bytes + place_bytes)
         return WIRE_BAD_LENGTH;
     view->runs = data + WIRE_ACK_BYTES;
+    view->places = view->runs + run_bytes;
     const uint8_t *in = view->runs;
     const uint8_t *end = in + run_bytes;
     uint64_t sum = 0;
@@ -41,12 +44,15 @@ enum wire_error wire_ack_decode(const uint8_t *data, size_t length, struct wire_
 }
 
 size_t wire_ack_encode(uint8_t *out, const struct wire_header *header, const struct wire_ack *fixed,
-                       const uint8_t *runs)
+                       const uint8_t *runs, const struct wire_place *places)
 {
     uint8_t *end = wire_ack_put(wire_header_put(out, header), fixed);
     if (fixed->run_bytes != 0)
         memcpy(end, runs, fixed->run_bytes);
-    return WIRE_ACK_BYTES + fixed->run_bytes;
+    end += fixed->run_bytes;
+    for (unsigned index = 0; index < fixed->place_count; index++)
+        end = wire_place_put(end, &places[index]);
+    return (size_t)(end - out);
 }
 
 size_t wire_run_put(uint8_t *out, uint32_t run)

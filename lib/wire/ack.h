@@ -1,12 +1,14 @@
 /* ACK: what the child received on this edge, all gaps included.
  *
- * common header 32 | fixed part | runs
+ * common header 32 | fixed part | runs | places
  *
  * The runs describe every packet number in [base, base + sum of runs): lengths alternate received, missing,
  * received … starting with received (which may be 0), each as an unsigned LEB128 varint (1 to 5 bytes).
  * Numbers outside the range are not spoken of. largest/largest delay describe the newest packet received; an
  * ack that is one of a group covering successive slices repeats them. All numbers are the low 32 bits of
- * 64-bit numbers. */
+ * 64-bit numbers.
+ *
+ * The places are those of jobs that have few left at the receiver; what other jobs begin finds room. */
 #pragma once
 
 #include "wire/header.h"
@@ -24,27 +26,38 @@
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \
     FIELD(u32, own_rate_kbps) /* sum of the rates of the receiver's edges into this port */                  \
     FIELD(u8, limited_by)     /* enum edge_limit of the receiver: why credit is short */                     \
-    FIELD(u8, full_stripes) /* one bit each: stripes of which no other block has a place at the receiver */  \
-    FIELD(u16, run_bytes)   /* bytes of runs that follow */
+    FIELD(u8, place_count)    /* jobs whose places follow the runs */                                        \
+    FIELD(u16, run_bytes)     /* bytes of runs that follow */
 
 WIRE_DECLARE(ack, WIRE_ACK_FIELDS)
 #define WIRE_ACK_BYTES     (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_ACK_FIELDS))
 #define WIRE_ACK_RUNS_MAX  1024 /* bytes of runs in one ack: it fits 1280-byte paths */
 #define WIRE_RUN_BYTES_MAX 5
 
+#define WIRE_PLACE_FIELDS(FIELD)                                                                             \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u8, full_stripes) /* one bit each: stripes of which no other block has a place at the receiver */  \
+    FIELD(u8, room)         /* other blocks, over all stripes, that have one */
+
+WIRE_DECLARE(place, WIRE_PLACE_FIELDS)
+#define WIRE_PLACE_BYTES    WIRE_FIXED_BYTES(WIRE_PLACE_FIELDS)
+#define WIRE_ACK_PLACES_MAX 16
+#define WIRE_ACK_BYTES_MAX  (WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + WIRE_ACK_PLACES_MAX * WIRE_PLACE_BYTES)
+
 struct wire_ack_view {
     struct wire_ack fixed;
     const uint8_t *runs;
+    const uint8_t *places;
 };
 
-/* Validates that run_bytes follow, that they are whole varints below 2^32 and that their sum stays below
- * 2^31. */
+/* Validates that run_bytes and place_count places follow, that the runs are whole varints below 2^32 and that their
+ * sum stays below 2^31. */
 enum wire_error wire_ack_decode(const uint8_t *data, size_t length, struct wire_ack_view *view);
 
-/* Writes header and fixed part; the caller has put fixed.run_bytes <= WIRE_ACK_RUNS_MAX bytes of runs at
- * `runs`. Returns the datagram's length. `out` has room for WIRE_ACK_BYTES + fixed.run_bytes. */
+/* Writes it all; the caller has put fixed.run_bytes <= WIRE_ACK_RUNS_MAX bytes of runs at `runs`, and fixed.place_count
+ * <= WIRE_ACK_PLACES_MAX places at `places`. Returns the datagram's length, at most WIRE_ACK_BYTES_MAX. */
 size_t wire_ack_encode(uint8_t *out, const struct wire_header *header, const struct wire_ack *fixed,
-                       const uint8_t *runs);
+                       const uint8_t *runs, const struct wire_place *places);
 
 /* Appends one run; returns bytes written (1 to WIRE_RUN_BYTES_MAX). */
 size_t wire_run_put(uint8_t *out, uint32_t run);

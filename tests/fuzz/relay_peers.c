@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "relay_bench.h"
+#include "relay_script.h"
 #include "wire/ack.h"
 #include "wire/close.h"
 #include "wire/control.h"
@@ -188,11 +189,18 @@ void peer_data(struct bench *bench, uint8_t who, const uint8_t *arguments)
     }
 }
 
-static void send_ack(struct bench *bench, uint8_t who, const struct wire_ack *ack, const uint8_t *runs)
+/* With it goes what the peer says of its places for the jobs of this node and its neighbours. */
+static void send_ack(struct bench *bench, uint8_t who, struct wire_ack *ack, const uint8_t *runs,
+                     uint8_t full_stripes)
 {
-    uint8_t out[WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX + 8];
+    const uint32_t jobs[] = {bench_job(bench, SITE_JOB), bench_job(bench, OWN_JOB)};
+    struct wire_place places[sizeof(jobs) / sizeof(jobs[0])];
+    uint8_t out[WIRE_ACK_BYTES_MAX + 8];
     struct wire_header header = header_of(bench, who, WIRE_ACK, 0);
-    bench_receive(bench, who, out, wire_ack_encode(out, &header, ack, runs));
+    for (unsigned index = 0; full_stripes != 0 && index < sizeof(jobs) / sizeof(jobs[0]); index++)
+        places[ack->place_count++] =
+            (struct wire_place){.job = jobs[index], .full_stripes = full_stripes, .room = full_stripes % 4};
+    bench_receive(bench, who, out, wire_ack_encode(out, &header, ack, runs, places));
 }
 
 static void send_true_acks(struct bench *bench, uint8_t who)
@@ -202,9 +210,8 @@ static void send_true_acks(struct bench *bench, uint8_t who)
     struct wire_ack ack = {0};
     while (receiver_ack(&peer->receiver, &ack, runs, bench->now_ns)) {
         ack.credit = (peer->mode & MODE_FULL) != 0 ? 0 : 1000;
-        ack.full_stripes = peer->full_stripes;
         ack.own_rate_kbps = 1000;
-        send_ack(bench, who, &ack, runs);
+        send_ack(bench, who, &ack, runs, peer->full_stripes);
         ack = (struct wire_ack){0};
     }
 }
@@ -230,12 +237,11 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
                            .late_us = (uint32_t)wide(arguments[11]),
                            .ce_count = arguments[11],
                            .own_rate_kbps = (uint32_t)wide(arguments[12]),
-                           .limited_by = arguments[12],
-                           .full_stripes = arguments[12]};
+                           .limited_by = arguments[12]};
     for (unsigned run = 3; run < 6; run++)
         ack.run_bytes =
             (uint16_t)(ack.run_bytes + wire_run_put(runs + ack.run_bytes, (uint32_t)wide(arguments[run])));
-    send_ack(bench, who, &ack, runs);
+    send_ack(bench, who, &ack, runs, arguments[12]);
 }
 
 static void send_probe(struct bench *bench, uint8_t who, uint8_t type, const struct wire_probe *probe)

@@ -186,7 +186,7 @@ static void job_trees__one_does_not_stand_before_the_other(void **state)
     world.rate_bps[1][2] = 4000000;
     run();
     assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
-    world_run_until(&world, world.now_ns + 15 * NS_PER_S);
+    world_run_until(&world, world.now_ns + 17 * NS_PER_S);
     const struct object *object = job_at(1)->object;
     uint64_t done[2] = {0};
     for (uint64_t block = 0; block < object->geometry.blocks; block++)

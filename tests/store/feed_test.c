@@ -81,6 +81,43 @@ static void feed_peek__begun_blocks_first(void **state)
     expect_item(0, 8, 2 * SYMBOLS, 2, false);
 }
 
+/* A child that has few places is sent what completes blocks which it has acked some of, and begins of others so many as
+ * it has places for; those on their way count. */
+static void feed_set_places__counts_what_is_on_its_way(void **state)
+{
+    (void)state;
+    uint64_t completed;
+    open_with(4, false, false, 1);
+    for (uint64_t block = 0; block < 4; block++)
+        put_run(object, block * SYMBOLS, 2, &completed);
+    feed_set_places(object, 0, 0, 2);
+    expect_item(0, 1, 0, 1, false);
+    expect_item(0, 8, 1, 1, false);
+    expect_item(0, 8, SYMBOLS, 2, false);
+    expect_nothing(0);
+    assert_true(feed_lacks_place(object, 0));
+    put_run(object, 5, 1, &completed); /* of a block that was begun */
+    expect_item(0, 8, 5, 1, false);
+    feed_on_acked(object, 0, 0, 1); /* its place is taken: the child has said how many others there are */
+    feed_set_places(object, 0, 0, 2);
+    expect_item(0, 8, 2 * SYMBOLS, 2, false);
+    expect_nothing(0);
+    feed_set_places(object, 0, 0,
+                    0); /* none for what was begun: nor is that repaired, if nothing of it is there */
+    feed_on_lost(object, 0, SYMBOLS, 2);
+    expect_nothing(0);
+    feed_on_lost(object, 0, 5, 1);
+    expect_item(0, 8, 5, 1, true);
+    feed_set_places(object, 0, 0, 1);
+    expect_item(0, 8, SYMBOLS, 2, true);
+    expect_nothing(0);
+    feed_set_places(object, 0, 1, FEED_ROOM_ANY);
+    expect_nothing(0);
+    feed_set_places(object, 0, 0, FEED_ROOM_ANY);
+    expect_item(0, 8, 3 * SYMBOLS, 2, false);
+    assert_false(feed_lacks_place(object, 0));
+}
+
 static void feed_on_lost__repairs_first(void **state)
 {
     (void)state;
@@ -295,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(feed_peek__begun_blocks_first, stop),
         cmocka_unit_test_teardown(feed_peek__runs, stop),
+        cmocka_unit_test_teardown(feed_set_places__counts_what_is_on_its_way, stop),
         cmocka_unit_test_teardown(feed_on_lost__repairs_first, stop),
         cmocka_unit_test_teardown(feed_on_have__is_never_sent, stop),
         cmocka_unit_test_teardown(feed_on_resend__starts_the_block_anew, stop),

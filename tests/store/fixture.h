@@ -17,12 +17,14 @@ struct fixture {
     void *memory;
 };
 
-static inline void fixture_open(struct fixture *fixture, uint32_t slots, uint64_t blocks_max,
-                                uint32_t objects_max)
+static inline void fixture_open_for(struct fixture *fixture, uint32_t slots, uint64_t blocks_max,
+                                    uint32_t objects_max, uint32_t newcomer_slots)
 {
     uint64_t slot_bytes = BLOCK_BYTES_TARGET + BLOCK_SYMBOLS_MAX * WIRE_TAG_BYTES + sizeof(struct slot);
-    struct store_config config = {
-        .memory_bytes = slots * slot_bytes, .blocks_max = blocks_max, .objects_max = objects_max};
+    struct store_config config = {.memory_bytes = slots * slot_bytes,
+                                  .blocks_max = blocks_max,
+                                  .objects_max = objects_max,
+                                  .newcomer_slots = newcomer_slots};
     size_t need = store_bytes(&config);
     fixture->memory = aligned_alloc(ARENA_ALIGN, need);
     struct arena arena;
@@ -30,6 +32,12 @@ static inline void fixture_open(struct fixture *fixture, uint32_t slots, uint64_
     store_init(&fixture->store, &config, &arena);
     assert_int_equal(fixture->store.slot_count, slots);
     assert_int_equal(arena.used, need);
+}
+
+static inline void fixture_open(struct fixture *fixture, uint32_t slots, uint64_t blocks_max,
+                                uint32_t objects_max)
+{
+    fixture_open_for(fixture, slots, blocks_max, objects_max, 0);
 }
 
 static inline void fixture_close(struct fixture *fixture)

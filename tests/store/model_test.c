@@ -155,14 +155,18 @@ static void do_send(struct world *world, uint32_t child)
 {
     struct feed_item item;
     uint32_t count_max = 1 + (uint32_t)rng_below(world->rng, 8);
-    uint8_t held = !settled(world) && chance(world, 30) ? (uint8_t)rng_below(world->rng, 256) : 0;
-    bool found = held == 0 ? feed_peek(world->object, child, count_max, &item)
-                           : feed_peek_past(world->object, child, held, count_max, &item);
+    const struct feed *feed = &world->object->feeds[child];
+    uint8_t full = !settled(world) && chance(world, 30) ? (uint8_t)rng_below(world->rng, 256) : 0;
+    uint8_t room = !settled(world) && chance(world, 30) ? (uint8_t)rng_below(world->rng, 4) : FEED_ROOM_ANY;
+    feed_set_places(world->object, child, full, room);
+    bool found = feed_peek(world->object, child, count_max, &item);
     if (world->flight_count == FLIGHTS_MAX || !found)
         return;
     const struct slot *slot = &world->fixture->store.slots[item.slot];
-    if ((held >> stripe_of_block(&world->object->schedule, slot->block) & 1) != 0)
-        assert_int_not_equal(slot->children[child].acked_count, 0);
+    if (!item.begun || slot->children[child].acked_count == 0) {
+        assert_int_equal(full >> stripe_of_block(&world->object->schedule, slot->block) & 1, 0);
+        assert_true(item.begun ? room > 0 : feed->unanswered < room);
+    }
     for (uint32_t at = 0; at < item.count; at++) {
         assert_int_equal(world->fate[child][item.symbol + at], item.repair ? LOST : NEVER);
         assert_true(world->object->source || world->here[item.symbol + at]);
@@ -352,6 +356,7 @@ static void check_silence(struct world *world)
 {
     struct feed_item item;
     for (uint32_t child = 0; child < world->children; child++) {
+        feed_set_places(world->object, child, 0, FEED_ROOM_ANY);
         if (world->dropped[child] || feed_peek(world->object, child, 1, &item))
             continue;
         for (uint32_t index = 0; index < world->fixture->store.slot_count; index++) {
@@ -363,6 +368,19 @@ static void check_silence(struct world *world)
                     assert_in_range(world->fate[child][block_first(world, slot->block) + at], SENT, ACKED);
         }
     }
+}
+
+/* Blocks in memory that the child was sent some of and has acked nothing of. */
+static uint32_t unanswered_blocks(const struct world *world, uint32_t child)
+{
+    const struct store *store = &world->fixture->store;
+    uint32_t count = 0;
+    for (uint32_t index = 0; index < store->slot_count; index++) {
+        const struct slot *slot = &store->slots[index];
+        count += slot->object == world->object && !slot->retired &&
+                 ((slot->touched & ~slot->done) >> child & 1) != 0 && slot->children[child].acked_count == 0;
+    }
+    return count;
 }
 
 static void check_object(struct world *world)
@@ -400,12 +418,13 @@ static void check_object(struct world *world)
         }
         if (world->dropped[child])
             continue;
+        assert_int_equal(object->feeds[child].unanswered, unanswered_blocks(world, child));
         assert_int_equal(object->feeds[child].blocks_done, done);
         assert_int_equal(object->feeds[child].backlog_count, backlog);
     }
 }
 
-/* Slots that only stripes with few of them may take now. */
+/* Slots that only objects, or stripes, with few of them may take now. */
 static uint32_t kept_slots(const struct world *worlds, uint32_t count)
 {
     const struct store *store = &worlds[0].fixture->store;

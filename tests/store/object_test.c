@@ -4,29 +4,92 @@
 #define SYMBOLS 100u /* of a block */
 #define BLOCK   ((uint64_t)SYMBOL * SYMBOLS)
 
+/* Begins blocks from `first` on for as long as there is a slot, a symbol of each; returns how many. */
+static uint32_t begin_blocks(struct object *object, uint64_t first)
+{
+    uint64_t completed;
+    uint32_t count = 0;
+    while (put_run(object, (first + count) * SYMBOLS, 1, &completed) == PUT_STORED)
+        count++;
+    return count;
+}
+
 /* One owner begins as many blocks as it may: what is the other's stays free, and all of it once it is alone. */
 static void store_room__keeps_shares_of_others(void **state)
 {
     (void)state;
     struct fixture fixture;
-    uint64_t completed;
     fixture_open(&fixture, 16, 256, 2);
     struct object *greedy = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
     struct object *other = open_object(&fixture, geometry_of(30 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
     other->owner[0] = 1;
     assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 12);
-    for (uint64_t block = 0; block < 30; block++)
-        assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed),
-                         block < 12 ? PUT_STORED : PUT_NO_SLOT);
-    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 0);
-    assert_int_equal(store_room(&fixture.store, other->owner[0]), 4);
-    for (uint64_t block = 0; block < 4; block++)
-        assert_int_equal(put_run(other, block * SYMBOLS, 1, &completed), PUT_STORED);
+    assert_int_equal(begin_blocks(greedy, 0), 10);
+    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 2);
+    assert_int_equal(store_room(&fixture.store, other->owner[0]), 6);
+    assert_int_equal(begin_blocks(other, 0), 4); /* of its share, and of what is left by the threshold */
     object_close(other);
-    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 4);
-    for (uint64_t block = 12; block < 16; block++)
-        assert_int_equal(put_run(greedy, block * SYMBOLS, 1, &completed), PUT_STORED);
+    assert_int_equal(store_room(&fixture.store, greedy->owner[0]), 6);
+    assert_int_equal(begin_blocks(greedy, 10), 6);
     object_close(greedy);
+    fixture_close(&fixture);
+}
+
+/* Objects that come from one parent, one after the other as much as it may have, then once more. None of them lets
+ * go of anything: each that opens later finds room all the same, as long as there are more slots than objects. */
+static void object_put__threshold(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t slots, newcomers, objects;
+        uint32_t first[4], then[4]; /* slots of each in the end; before the others opened, and at last */
+    } rows[] = {
+        {8, 0, 1, {8}, {0}},
+        {8, 8, 1, {5}, {0}},   /* a third is left to who comes later … */
+        {32, 8, 1, {24}, {0}}, /* … 8 at most */
+        {8, 8, 2, {5, 2}, {0, 0}},
+        {8, 8, 3, {5, 2, 1}, {0, 0, 0}},
+        {4, 8, 2, {3, 1}, {0, 0}},
+        {32, 8, 2, {24, 5}, {0, 0}},
+        {32, 8, 4, {24, 5, 2, 1}, {0, 0, 0, 0}},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct object *objects[4];
+        struct fixture fixture;
+        fixture_open_for(&fixture, rows[row].slots, 256, 4, rows[row].newcomers);
+        for (uint32_t at = 0; at < rows[row].objects; at++) {
+            objects[at] = open_object(&fixture, geometry_of(40 * BLOCK, SYMBOL, SYMBOLS), false, false, 0);
+            uint32_t room = object_room(objects[at]), taken = begin_blocks(objects[at], 0);
+            assert_int_equal(taken, rows[row].first[at]);
+            assert_true(room >= taken && room != 0);
+            assert_int_equal(object_room(objects[at]), 0);
+            assert_int_equal(object_full_stripes(objects[at]), 1);
+        }
+        for (uint32_t at = 0; at < rows[row].objects; at++)
+            assert_int_equal(begin_blocks(objects[at], rows[row].first[at]), rows[row].then[at]);
+        for (uint32_t at = 0; at < rows[row].objects; at++)
+            object_close(objects[at]);
+        fixture_close(&fixture);
+    }
+}
+
+/* Where there are more objects than slots, each has one at most while others have none. */
+static void object_put__more_objects_than_slots(void **state)
+{
+    (void)state;
+    struct object *objects[6];
+    struct fixture fixture;
+    fixture_open_for(&fixture, 4, 256, 6, 8);
+    for (uint32_t at = 0; at < 6; at++)
+        objects[at] = open_object(&fixture, geometry_of(BLOCK * 3, SYMBOL, SYMBOLS), false, false, 0);
+    for (uint32_t at = 0; at < 6; at++)
+        assert_int_equal(begin_blocks(objects[at], 0), at < 4);
+    object_close(objects[2]);
+    assert_int_equal(begin_blocks(objects[0], 1), 0);
+    assert_int_equal(begin_blocks(objects[5], 0), 1);
+    for (uint32_t at = 0; at < 6; at++)
+        if (at != 2)
+            object_close(objects[at]);
     fixture_close(&fixture);
 }
 
@@ -349,6 +412,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store_room__keeps_shares_of_others),
+        cmocka_unit_test(object_put__threshold),
+        cmocka_unit_test(object_put__more_objects_than_slots),
         cmocka_unit_test(object__empty_is_complete_at_once),
         cmocka_unit_test(object_put__results),
         cmocka_unit_test(object_put__keeps_what_is_there),

@@ -77,9 +77,11 @@ static size_t build_ack(uint8_t *out)
                            .credit = 65536,
                            .own_rate_kbps = 10000000,
                            .limited_by = 2,
-                           .full_stripes = 0x81,
+                           .place_count = 2,
                            .run_bytes = (uint16_t)run_bytes};
-    return wire_ack_encode(out, &header, &ack, bytes);
+    const struct wire_place places[] = {{.job = 0xdecade01, .full_stripes = 0x81, .room = 3},
+                                        {.job = 0xdecade02, .room = 15}};
+    return wire_ack_encode(out, &header, &ack, bytes, places);
 }
 
 size_t datagram_message(uint8_t *out, uint32_t number, uint8_t kind, const uint8_t *body, size_t length)

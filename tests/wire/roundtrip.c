@@ -43,11 +43,15 @@ static enum wire_error data_packet(const struct wire_header *header, const uint8
 static enum wire_error ack(const struct wire_header *header, const uint8_t *data, size_t length)
 {
     struct wire_ack_view view;
-    uint8_t out[WIRE_ACK_BYTES + WIRE_ACK_RUNS_MAX];
+    uint8_t out[WIRE_ACK_BYTES_MAX];
     enum wire_error error = wire_ack_decode(data, length, &view);
     if (error != WIRE_OK)
         return error;
-    same(data, length, out, wire_ack_encode(out, header, &view.fixed, view.runs));
+    struct wire_place places[WIRE_ACK_PLACES_MAX];
+    const uint8_t *from = view.places;
+    for (unsigned index = 0; index < view.fixed.place_count; index++)
+        from = wire_place_get(from, &places[index]);
+    same(data, length, out, wire_ack_encode(out, header, &view.fixed, view.runs, places));
     const uint8_t *in = view.runs;
     uint64_t sum = 0;
     while (in < view.runs + view.fixed.run_bytes)

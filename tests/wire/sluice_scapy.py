@@ -165,6 +165,14 @@ class SluiceData(SluiceLayer):
         return built + payload
 
 
+class Place(Packet):
+    name = "place"
+    fields_desc = [IntField("job", 0), ByteField("full_stripes", 0), ByteField("room", 0)]
+
+    def extract_padding(self, s):
+        return b"", s
+
+
 class SluiceAck(SluiceLayer):
     name = "ack"
     fields_desc = [
@@ -180,9 +188,10 @@ class SluiceAck(SluiceLayer):
         IntField("credit", 0),
         IntField("own_rate_kbps", 0),
         ByteField("limited_by", 0),
-        ByteField("full_stripes", 0),
+        FieldLenField("place_count", None, count_of="places", fmt="B"),
         FieldLenField("run_bytes", None, length_of="runs", fmt="!H"),
         RunsField("runs", [], length_from=lambda pkt: pkt.run_bytes),
+        PacketListField("places", [], Place, count_from=lambda pkt: pkt.place_count),
     ]
 
 

@@ -148,6 +148,9 @@ static const struct {
     {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
     {"ack", 83, 21, WIRE_BAD_LENGTH},
     {"ack", 82, 4, WIRE_BAD_LENGTH},
+    {"ack", 81, 1, WIRE_BAD_LENGTH}, /* places */
+    {"ack", 81, 3, WIRE_BAD_LENGTH},
+    {"ack", 81, 17, WIRE_BAD_LENGTH},
     {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
     {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
     {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
@@ -325,7 +328,7 @@ static void ack_decode__runs(void **state)
         uint8_t out[WIRE_ACK_BYTES + sizeof(rows[0].bytes)];
         struct wire_header header = datagram_header(WIRE_ACK, 0);
         struct wire_ack ack = {.run_bytes = rows[index].length};
-        size_t length = wire_ack_encode(out, &header, &ack, rows[index].bytes);
+        size_t length = wire_ack_encode(out, &header, &ack, rows[index].bytes, NULL);
         print_message("row %u\n", index);
         assert_int_equal(roundtrip_datagram(out, length), rows[index].expected);
     }
@@ -340,7 +343,7 @@ static void ack_decode__run_bytes_limit(void **state)
     (void)state;
     for (uint16_t over = 0; over <= 1; over++) {
         struct wire_ack ack = {.run_bytes = (uint16_t)(WIRE_ACK_RUNS_MAX + over)};
-        size_t length = wire_ack_encode(out, &header, &ack, runs);
+        size_t length = wire_ack_encode(out, &header, &ack, runs, NULL);
         assert_int_equal(wire_ack_decode(out, length, &view), over ? WIRE_BAD_LENGTH : WIRE_OK);
     }
 }

@@ -14,9 +14,11 @@ static bool holds_memory(const struct node *node, const struct job *job, uint8_t
     return false;
 }
 
-static bool is_memory_short(const struct node *node)
+/* Of all jobs, or of this one, which then waits for what its own children let go of. */
+static bool is_memory_short(const struct node *node, const struct job *job)
 {
-    return store_available(&node->store) < MAX(node->store.slot_count / 8, 2u);
+    return store_available(&node->store) < MAX(node->store.slot_count / 8, 2u) ||
+           (!job->object->source && object_room(job->object) < 2);
 }
 
 /* Another child has been sent all that is in memory, and lacks more. */
@@ -35,7 +37,7 @@ static bool sibling_starves(const struct job *job, uint8_t child)
  * of a block that these are not given up before the next slot gets free. */
 static uint64_t least_bytes(const struct node *node, const struct job *job, uint8_t child)
 {
-    if (job->object == NULL || !is_memory_short(node) || !sibling_starves(job, child))
+    if (job->object == NULL || !is_memory_short(node, job) || !sibling_starves(job, child))
         return 1;
     return (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes / 8;
 }
@@ -65,7 +67,8 @@ void behind_tick(struct node *node, struct job *job)
         }
         uint64_t least = least_bytes(node, job, index);
         if (!takes_too_little(peer, flow_of(node, peer), least, child, lived_ns) ||
-            lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns / 2) || !is_memory_short(node))
+            lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns / 2) ||
+            !is_memory_short(node, job))
             continue;
         if (!holds_memory(node, job, index)) {
             child->acked_ns = lived_ns; /* nothing was there for it */

@@ -2,6 +2,10 @@
 
 #include "edge/receiver.h"
 
+#define PLACES_FEW 16u /* blocks: from so many on a job's room is not told, the edge's credit is enough */
+_Static_assert(WIRE_ACK_PLACES_MAX >= NODE_JOBS_MAX && PLACES_FEW < FEED_ROOM_ANY,
+               "an ack says it of all jobs");
+
 enum edge_limit credit_limit(const struct node *node)
 {
     uint64_t writing = 0;
@@ -41,27 +45,60 @@ uint32_t credit_packets(const struct node *node, const struct peer *peer)
     return (uint32_t)MIN(MAX(packets, (uint64_t)RECEIVER_ACK_PACKETS), (uint64_t)INT32_MAX);
 }
 
-/* Where several jobs of the peer travel in stripes, a stripe is full when it is so for all of them. */
-uint8_t credit_full_stripes(const struct node *node, const struct peer *peer)
+/* What no other block of the job has a place for here: its stripes that come from the peer, one bit each. */
+static uint8_t full_stripes(const struct job *job, const struct peer *peer)
 {
-    uint8_t full = 0, open = 0;
+    return object_full_stripes(job->object) & trees_fed_by(job, peer->index);
+}
+
+/* One tree alone has all of the memory: credit says it all. */
+static bool has_few(const struct node *node, const struct job *job)
+{
+    return job_is_known(job) && job->object != NULL && !job->object->source &&
+           (node->store.objects_open > 1 || job->trees.schedule.count > 1);
+}
+
+uint8_t credit_places(const struct node *node, struct peer *peer, struct wire_place *places)
+{
+    struct flow *flow = flow_of(node, peer);
+    uint8_t count = 0;
+    flow->jobs_full = 0;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
-        if (!job_is_known(job) || job->object == NULL || job->trees.schedule.count < 2)
+        if (!has_few(node, job) || trees_fed_by(job, peer->index) == 0)
             continue;
-        uint8_t fed = trees_fed_by(job, peer->index), of_job = object_full_stripes(job->object);
-        full |= fed & of_job;
-        open |= fed & (uint8_t)~of_job;
+        uint32_t room = object_room(job->object);
+        if (room >= PLACES_FEW && job->trees.schedule.count == 1)
+            continue;
+        uint8_t full = full_stripes(job, peer);
+        if (room >= PLACES_FEW && full == 0)
+            continue;
+        places[count++] =
+            (struct wire_place){.job = job->id, .full_stripes = full, .room = (uint8_t)MIN(room, PLACES_FEW)};
+        flow->full_told[slot] = full;
+        flow->jobs_full |= (uint16_t)((full != 0) << slot);
     }
-    return full & (uint8_t)~open;
+    return count;
+}
+
+/* Of what some job was said to have no place for it has one again. */
+static bool has_place_again(const struct node *node, const struct peer *peer)
+{
+    const struct flow *flow = flow_of(node, peer);
+    for (uint16_t jobs = flow->jobs_full; jobs != 0; jobs &= (uint16_t)(jobs - 1)) {
+        uint32_t slot = (uint32_t)__builtin_ctz(jobs);
+        const struct job *job = &node->jobs[slot];
+        if (!has_few(node, job) || (flow->full_told[slot] & ~full_stripes(job, peer)) != 0)
+            return true;
+    }
+    return false;
 }
 
 bool credit_has_news(const struct node *node, struct peer *peer)
 {
     struct flow *flow = flow_of(node, peer);
-    uint8_t full = flow->full_told == 0 ? 0 : flow->full_told & credit_full_stripes(node, peer);
-    if (full != flow->full_told) {
-        flow->full_told = full;
+    if (has_place_again(node, peer)) {
+        flow->jobs_full = 0;
         return true;
     }
     if (flow->credit_told >= RECEIVER_ACK_PACKETS || credit_packets(node, peer) < RECEIVER_ACK_PACKETS)

@@ -63,14 +63,6 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     node->counters.tx_data++;
 }
 
-/* What there is for the child is of stripes that have no place there. */
-static bool lacks_place(const struct flow *flow, const struct job *job, uint8_t child)
-{
-    const struct feed *feed = &job->object->feeds[child];
-    return job->trees.schedule.count > 1 && flow->full_there != 0 &&
-           (feed->ready.count > 0 || feed->repair.count > 0);
-}
-
 /* Why no job has anything for this peer. */
 static enum edge_limit why_nothing(const struct node *node, const struct peer *peer)
 {
@@ -80,9 +72,8 @@ static enum edge_limit why_nothing(const struct node *node, const struct peer *p
         uint8_t child = job->children.of_peer[peer->index];
         if (job->controls.paused || !flow_owes(job, child))
             continue;
-        enum edge_limit this_one = lacks_place(flow_of(node, peer), job, child)
-                                       ? EDGE_LIMIT_credit
-                                       : job->kind->why_waits(job, child);
+        enum edge_limit this_one =
+            feed_lacks_place(job->object, child) ? EDGE_LIMIT_credit : job->kind->why_waits(job, child);
         if (this_one > why)
             why = this_one; /* one's own disk and memory before what others do not bring */
     }

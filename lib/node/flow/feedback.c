@@ -61,6 +61,24 @@ static struct sender_events events_for(struct event_scope *scope)
         .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_lost, .owner = scope};
 }
 
+/* Places are told in whole: a job that is not spoken of has enough. */
+static void note_places(struct node *node, struct peer *peer, const struct wire_ack_view *ack)
+{
+    struct flow *flow = flow_of(node, peer);
+    if (ack->fixed.place_count == 0 && !flow->places_there)
+        return;
+    flow_forget_places(node, peer);
+    flow->places_there = ack->fixed.place_count != 0;
+    const uint8_t *in = ack->places;
+    for (unsigned index = 0; index < ack->fixed.place_count; index++) {
+        struct wire_place place;
+        in = wire_place_get(in, &place);
+        struct job *job = job_find(node, place.job);
+        if (job != NULL && job->object != NULL && (peer->jobs_out >> job->slot & 1) != 0)
+            feed_set_places(job->object, job->children.of_peer[peer->index], place.full_stripes, place.room);
+    }
+}
+
 bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_ack_view view;
@@ -69,12 +87,14 @@ bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
     flow_on_packet(node, peer, now_ns);
     struct event_scope scope = {.node = node, .peer = peer->index};
     struct sender_events events = events_for(&scope);
+    uint64_t stale = peer->sender.counters.stale_acks;
     if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {
         node->counters.drop_ack++;
         return sender_lost_sync(&peer->sender);
     }
     node->counters.rx_acks++;
-    flow_of(node, peer)->full_there = view.fixed.full_stripes;
+    if (peer->sender.counters.stale_acks == stale)
+        note_places(node, peer, &view);
     if (peer->jobs_out != 0)
         flow_wake(flow_of(node, peer), FLOW_ALL_JOBS, now_ns);
     peer_schedule(node, peer, MAX(now_ns, sender_next_ns(&peer->sender)));

@@ -8,11 +8,23 @@ void flow_init(struct flow *flow)
     flow->credit_told = UINT32_MAX;
 }
 
-void flow_on_reset(struct flow *flow)
+void flow_forget_places(struct node *node, struct peer *peer)
 {
+    flow_of(node, peer)->places_there = false;
+    for (uint16_t mask = peer->jobs_out; mask != 0; mask &= (uint16_t)(mask - 1)) {
+        const struct job *job = &node->jobs[__builtin_ctz(mask)];
+        if (job->object != NULL)
+            feed_set_places(job->object, job->children.of_peer[peer->index], 0, FEED_ROOM_ANY);
+    }
+}
+
+void flow_on_reset(struct node *node, struct peer *peer)
+{
+    struct flow *flow = flow_of(node, peer);
     flow->ready_ns = TIME_NEVER;
     flow->credit_told = UINT32_MAX;
-    flow->full_told = flow->full_there = 0;
+    flow->jobs_full = 0;
+    flow_forget_places(node, peer);
 }
 
 void flow_on_packet(struct node *node, struct peer *peer, uint64_t now_ns)

@@ -15,9 +15,10 @@ struct flow {
     uint32_t credit_symbols;     /* block symbols of the job last received … */
     uint32_t run_symbols;        /* … and the most that came in one packet: turn slots into packets */
     uint32_t credit_told;        /* in the last ack; UINT32_MAX: never short */
-    uint8_t full_told;           /* in the last ack: credit_full_stripes … */
-    uint8_t full_there;          /* … and what the other end told of its own */
-    uint64_t feedback_bytes;     /* wire bytes of acks sent */
+    uint16_t jobs_full; /* bit per job slot: the last ack said that these stripes of it have no place … */
+    uint8_t full_told[NODE_JOBS_MAX];
+    bool places_there;       /* … and the other end said that jobs have few places there */
+    uint64_t feedback_bytes; /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;
     struct causes causes;                   /* what it waited for since its first job came */
     struct fair_user shares[NODE_JOBS_MAX]; /* of the edge, by job slot */
@@ -48,7 +49,9 @@ static inline void flow_wake(struct flow *flow, uint16_t jobs, uint64_t now_ns)
 
 void flow_init(struct flow *flow);
 /* Its peer lost its state. */
-void flow_on_reset(struct flow *flow);
+void flow_on_reset(struct node *node, struct peer *peer);
+/* What its peer has places for of the jobs that go there: as many as there are. */
+void flow_forget_places(struct node *node, struct peer *peer);
 /* Its peer came up. */
 static inline void flow_on_up(struct flow *flow)
 {

@@ -13,14 +13,13 @@ static bool wants(const struct job *job)
     return phase_runs(job->phase) && job->object != NULL && (!job->controls.paused || passes_on(job));
 }
 
-/* What the job has for that child now, of the stripes that have a place there. */
-static bool offers(const struct flow *flow, const struct job *job, uint8_t index, struct feed_item *item)
+/* What the job has for that child now, of what has a place there. */
+static bool offers(const struct job *job, uint8_t index, struct feed_item *item)
 {
     uint32_t count_max = job->children.of[index].symbols_per_packet;
-    uint8_t full = job->trees.schedule.count > 1 ? flow->full_there : 0;
-    if (!wants(job) || !feed_peek_past(job->object, index, full, count_max, item))
+    if (!wants(job) || !feed_peek(job->object, index, count_max, item))
         return false;
-    return job->kind->may_send == NULL || job->kind->may_send(job, index, full, count_max, item);
+    return job->kind->may_send == NULL || job->kind->may_send(job, index, count_max, item);
 }
 
 /* The job with the smallest tag. */
@@ -43,7 +42,7 @@ static bool ask(struct node *node, const struct peer *peer, uint32_t slot, bool 
 {
     struct flow *flow = flow_of(node, peer);
     const struct job *job = &node->jobs[slot];
-    if (!offers(flow, job, job->children.of_peer[peer->index], item)) {
+    if (!offers(job, job->children.of_peer[peer->index], item)) {
         flow->dry |= (uint16_t)(1u << slot);
         return false;
     }

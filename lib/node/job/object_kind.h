@@ -33,10 +33,8 @@ struct object_kind {
     uint64_t (*block)(const struct job *job, uint64_t symbol);
     void (*on_block)(struct node *node, struct job *job, uint64_t block); /* all its symbols are here */
     void (*on_put)(struct node *node, struct job *job);                   /* new symbols came */
-    /* Whether the child has a place for what its feed offers, or for something else (then *item is that); of
-     * stripes in `held` as feed_peek_past. */
-    bool (*may_send)(const struct job *job, uint32_t child, uint8_t held, uint32_t count_max,
-                     struct feed_item *item);
+    /* Whether the child has a place for what its feed offers, or for something else (then *item is that). */
+    bool (*may_send)(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
     /* Why there is nothing for a child that lacks some of it; none: the rest is on its way there. */
     enum edge_limit (*why_waits)(const struct job *job, uint8_t child);
     void (*on_hashes)(struct node *node, struct job *job, const struct control_hashes *hashes,

@@ -2,8 +2,7 @@
 
 #include "node/peer/post.h"
 
-static bool has_place(const struct job *job, uint32_t child, uint8_t held, uint32_t count_max,
-                      struct feed_item *item)
+static bool has_place(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item)
 {
     uint64_t limit = job->children.of[child].room_blocks * job->geometry.block_symbols;
     if (item->repair || stream_number(&job->stream->window, item->symbol) < limit)
@@ -11,17 +10,16 @@ static bool has_place(const struct job *job, uint32_t child, uint8_t held, uint3
     /* Blocks come nearly in order: nearly always none of the others has a place either. */
     for (uint32_t left = job->object->feeds[child].ready.count; left > 0; left--) {
         feed_defer(job->object, child);
-        if (feed_peek_past(job->object, child, held, count_max, item) &&
+        if (feed_peek(job->object, child, count_max, item) &&
             stream_number(&job->stream->window, item->symbol) < limit)
             return true;
     }
     return false;
 }
 
-bool stream_may_send(const struct job *job, uint32_t child, uint8_t held, uint32_t count_max,
-                     struct feed_item *item)
+bool stream_may_send(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item)
 {
-    if (!has_place(job, child, held, count_max, item))
+    if (!has_place(job, child, count_max, item))
         return false;
     /* No packet goes over the end of what it can count. */
     uint64_t left = (1ULL << STREAM_WIRE_BITS) -
