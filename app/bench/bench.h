@@ -34,6 +34,7 @@ struct bench_options {
     uint64_t interval_ns;   /* … but for a small packet so often; 0: they are quiet */
     bool hugepages;         /* for everything */
     bool stages;            /* relay: ns of each stage of a turn */
+    bool first_pass;        /* relay: of a large buffer, by itself */
     bool durable;           /* all of it is on the disk before the receiver says that it has it */
 };
 

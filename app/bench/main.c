@@ -24,6 +24,7 @@ static const char help[] =
     "  --peers NUMBER      relay: peers of the relay, idle but for source and children, 1 to 60 (1)\n"
     "  --interval TIME     relay: the idle ones each send a small packet so often (never)\n"
     "  --stages            relay: ns of each stage of a turn\n"
+    "  --first-pass        relay: with a buffer of 1 GiB; the first way through it against the second\n"
     "  --hugepages         all memory from hugepages (ordinary ones)\n"
     "  --source FILE       goodput: sent from the disk; without it no disk is read\n"
     "  --directory PATH    goodput: received files go there; without it no disk is written\n"
@@ -52,6 +53,7 @@ static const struct option option_table[] = {
     {"peers", required_argument, NULL, 'p'},
     {"interval", required_argument, NULL, 'I'},
     {"stages", no_argument, NULL, 'g'},
+    {"first-pass", no_argument, NULL, 'p'}, /* of relay */
     {"hugepages", no_argument, NULL, 'H'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -114,6 +116,9 @@ static bool parse_option(struct bench_options *options, int option, const char *
         return conf_parse_time(text, &options->interval_ns);
     case 'g':
         options->stages = true;
+        return true;
+    case 'p':
+        options->first_pass = true;
         return true;
     case 'H':
         options->hugepages = true;

@@ -11,8 +11,10 @@
 #include "app/bench/site.h"
 #include "app/bench/bench.h"
 #include "app/bench/guests.h"
+#include "app/bench/pass.h"
 #include "app/bench/tally.h"
 #include "dpdk/memory.h"
+#include "dpdk/resident.h"
 
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -30,6 +32,8 @@ static struct site sites[SITES_MAX];
 static struct rte_ring *into[SITES_MAX], *out_of[SITES_MAX];
 static uint16_t site_count, guest_count;
 static struct tally tally;
+static struct pass pass;
+static bool passes;         /* the buffer is large, and what both ways through it cost is counted */
 static uint64_t first_pass; /* data packets */
 static bool stop;           /* atomic */
 
@@ -69,6 +73,9 @@ static int relay_loop(void *unused)
     struct site *relay = &sites[RELAY];
     uint32_t data = site_counter_index(relay, "rx_data");
     uint64_t packets = 0, frames = 0;
+    resident_stack();
+    if (passes)
+        pass_begin(&pass, relay->config.mtu - BENCH_HEAD_BYTES);
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         if (relay->sent < SITE_BURST)
             wait_for_burst(relay);
@@ -79,6 +86,8 @@ static int relay_loop(void *unused)
         uint64_t spent_ns = relay->busy_ns - busy_ns;
         bool counts = worked && packets_before >= first_pass;
         stages_end(&relay->stages, counts && spent_ns <= TALLY_LONG_NS);
+        if (worked)
+            pass_turn(&pass, spent_ns, packets);
         if (counts)
             tally_turn(&tally, spent_ns, packets - packets_before, frames - frames_before);
     }
@@ -129,7 +138,7 @@ static void open_site(const struct bench_options *options, uint16_t number)
         .guests = number == RELAY ? guest_count : 0,
         .mtu = options->mtu,
         .rate_bps = options->rate_bps,
-        .buffer_bytes = BUFFER_BYTES,
+        .buffer_bytes = number == RELAY && passes ? PASS_BUFFER_BYTES : BUFFER_BYTES,
         .blocks_max = (options->object_bytes >> 20) * 2 + 64,
         .object_bytes = options->object_bytes / options->jobs,
         .stripes = (uint8_t)options->stripes,
@@ -207,8 +216,12 @@ static void run_jobs(const struct bench_options *options, struct node_job_view *
     }
 }
 
-int bench_relay(const struct bench_options *options)
+int bench_relay(const struct bench_options *asked)
 {
+    struct bench_options larger = *asked, *options = &larger;
+    if (options->first_pass)
+        options->object_bytes = MAX(options->object_bytes, PASS_OBJECT_BYTES);
+    passes = options->first_pass;
     static struct node_job_view view;
     static struct bench_print print;
     site_count = (uint16_t)(options->children + 2);
@@ -219,6 +232,7 @@ int bench_relay(const struct bench_options *options)
     start_guests(options);
     first_pass = BUFFER_BYTES / (options->mtu - BENCH_HEAD_BYTES);
     sites[RELAY].stages.on = options->stages;
+    resident_process();
     rte_eal_remote_launch(relay_loop, NULL, rte_get_next_lcore(-1, 1, 0));
     run_jobs(options, &view);
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
@@ -237,6 +251,8 @@ int bench_relay(const struct bench_options *options)
     tally_report(&tally, report);
     if (options->stages)
         stages_report(&relay->stages, tally.packets, report);
+    if (passes)
+        pass_report(&pass, report);
     report_bool(report, "chained", relay->port.chains);
     report_u64(report, "goodput_bps", muldiv64(view.size_bytes * options->jobs * 8, NS_PER_S, running_ns));
     report_u64(report, "gap_us_max", relay->gap_ns_max / NS_PER_US);

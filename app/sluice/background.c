@@ -1,10 +1,11 @@
-/* The background thread: carries records between the node and its planner, and prints what the worker
- * noted. */
+/* The background thread: carries records between the node and its planner, prints what the worker noted, and makes
+ * pages that it will want. */
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "app.h"
+#include "dpdk/resident.h"
 #include "shm/shm_control.h"
 
 #define TURN_US      1000
@@ -76,12 +77,27 @@ static struct shm_ring *make_ring(const struct app *app, struct shm_control *con
     return ring;
 }
 
+/* What a memif link shares is mapped while the worker runs: its pages are made here, when the link comes up. */
+static void watch_links(const struct app *app, uint32_t *up)
+{
+    uint32_t now = 0;
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        const struct port *port = &app->ports[index];
+        if (port->device.kind == DEVICE_MEMIF && __atomic_load_n(&port->link_up, __ATOMIC_RELAXED))
+            now |= 1u << index;
+    }
+    if ((now & ~*up) != 0)
+        resident_memif();
+    *up = now;
+}
+
 void *background_main(void *argument)
 {
     struct app *app = argument;
     struct shm_control control;
     struct shm_ring *ring = NULL;
     struct bad_records bad = {0};
+    uint32_t links_up = 0;
     eal_thread_background(&app->eal);
     if (app->config.control_ring[0] != '\0')
         ring = make_ring(app, &control);
@@ -99,6 +115,7 @@ void *background_main(void *argument)
             node_to_planner(app, &control);
             log_bad(app, ring, &bad, now_ns);
         }
+        watch_links(app, &links_up);
         events_print(&app->events, app->config.node.name, now_ns);
         disk_rates_look(&app->disk_rates, app->disk, now_ns);
         usleep(TURN_US);

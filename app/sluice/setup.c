@@ -5,6 +5,7 @@
 
 #include "app.h"
 #include "dpdk/memory.h"
+#include "dpdk/resident.h"
 
 static void port_config_fill(const struct app *app, uint16_t index, struct port_config *port)
 {
@@ -133,7 +134,10 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     if (!start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
     tsc_clock_start(&app->clock);
-    return server_listen(app, err) && start_ports(app, err) && start_disk(app, err) && start_node(app, err);
+    if (!server_listen(app, err) || !start_ports(app, err) || !start_disk(app, err) || !start_node(app, err))
+        return false;
+    resident_process();
+    return true;
 }
 
 void app_finish(struct app *app)

@@ -3,11 +3,12 @@
 #include "worker.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "app.h"
 #include "base/units.h"
+#include "dpdk/memory.h"
+#include "dpdk/resident.h"
 
 static uint64_t worker_clock(const struct app *app)
 {
@@ -119,13 +120,6 @@ static bool worker_transmit(struct app *app, uint16_t index)
     return left > 0;
 }
 
-static uint64_t thread_faults(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_THREAD, &usage);
-    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
-}
-
 static void worker_service(struct app *app)
 {
     struct worker *worker = &app->worker;
@@ -135,7 +129,7 @@ static void worker_service(struct app *app)
     if (worker->now_ns >= worker->sync_ns) {
         worker->sync_ns = worker->now_ns + NS_PER_S;
         tsc_clock_sync(&app->clock);
-        worker->faults = thread_faults() - worker->faults_before;
+        worker->faults = memory_thread_faults() - worker->faults_before;
     }
 }
 
@@ -202,7 +196,8 @@ void worker_run(struct app *app)
     struct worker *worker = &app->worker;
     worker->now_ns = worker->turn_ns = worker->start_ns = worker_clock(app);
     idle_init(&worker->idle, app->config.idle, worker->now_ns);
-    worker->faults_before = thread_faults();
+    resident_stack();
+    worker->faults_before = memory_thread_faults();
     while (!app_stopping(app))
         worker_turn(app);
     worker_farewell(app);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dpdk/compat.h"
@@ -147,6 +148,13 @@ static void *map_aligned(uint64_t bytes)
                    (bytes + ORDINARY_PAGE_BYTES - 1) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES,
                (align - before) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES);
     return memory + before;
+}
+
+uint64_t memory_thread_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
 }
 
 void *memory_take(uint64_t bytes, bool hugepages)

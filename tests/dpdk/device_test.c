@@ -15,6 +15,7 @@
 #include "dpdk/device.h"
 #include "dpdk/eal.h"
 #include "dpdk/memory.h"
+#include "dpdk/resident.h"
 #include "dpdk/socket_file.h"
 
 #define GBPS 1000000000ULL
@@ -196,12 +197,47 @@ static void memory__choice(void **state)
         {100, 99, false, false, false},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        struct memory_host host = {rows[row].huge_mib << 20, rows[row].available_mib << 20};
+        struct memory_host host = {.hugepage_free_bytes = rows[row].huge_mib << 20,
+                                   .available_bytes = rows[row].available_mib << 20};
         struct err err;
         bool hugepages;
         assert_int_equal(memory_choose(&need, &host, rows[row].wanted, &hugepages, &err), rows[row].good);
         if (rows[row].good)
             assert_int_equal(hugepages, rows[row].hugepages);
+    }
+}
+
+/* Lines of /proc/self/maps, one after the other. */
+static void resident_parse__rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        enum resident_kind kind;
+    } rows[] = {
+        {"55d0c0000000-55d0c0020000 r--p 00000000 fe:01 11 /usr/bin/sluice", RESIDENT_NONE},
+        {"55d0c0020000-55d0c0021000 rw-p 00020000 fe:01 11 /usr/bin/sluice", RESIDENT_DATA},
+        {"55d0c0021000-55d0c0800000 rw-p 00000000 00:00 0 ", RESIDENT_DATA}, /* its zeros */
+        {"55d0c0900000-55d0c0910000 rw-p 00000000 00:00 0 ", RESIDENT_NONE}, /* lies by itself */
+        {"55d0c1000000-55d0c1021000 rw-p 00000000 00:00 0                          [heap]", RESIDENT_DATA},
+        {"7f0000000000-7f0000021000 rw-p 00000000 00:00 0", RESIDENT_NONE},
+        {"7f0000021000-7f0004000000 ---p 00000000 00:00 0", RESIDENT_NONE},
+        {"7f0004000000-7f0004200000 rw-s 00000000 00:01 5                          /memfd:memif_region_0 "
+         "(deleted)",
+         RESIDENT_MEMIF},
+        {"7f0004200000-7f0004210000 rw-p 00000000 00:00 0 ", RESIDENT_NONE},
+        {"7f0005000000-7f0005200000 rw-s 00000000 00:01 6                          /memfd:nohuge (deleted)",
+         RESIDENT_NONE},
+        {"7fff00000000-7fff00021000 rw-p 00000000 00:00 0                          [stack]", RESIDENT_NONE},
+        {"no line of it", RESIDENT_NONE},
+        {"", RESIDENT_NONE},
+    };
+    struct resident_range range = {.kind = RESIDENT_NONE};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        range = resident_parse(rows[row].line, &range);
+        assert_int_equal(range.kind, rows[row].kind);
+        if (range.kind == RESIDENT_MEMIF)
+            assert_int_equal(range.end - range.first, 2 << 20);
     }
 }
 
@@ -255,6 +291,7 @@ int main(void)
         cmocka_unit_test(device__refusals),
         cmocka_unit_test(socket_file__clear),
         cmocka_unit_test(memory__choice),
+        cmocka_unit_test(resident_parse__rows),
         cmocka_unit_test(eal__arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
