@@ -116,12 +116,16 @@ static void let_go_of_kept(struct node *node, struct job *job)
     job->disk.blocks_kept = left;
 }
 
+/* Slots that an own job may always have, if there are any: one is sent while the other is read. */
+#define SOURCE_SLOTS 2u
+
 /* ---- from the disk: read-ahead at the source, slow children anywhere ---- */
 
-/* Own jobs must not fill the memory that blocks of others pass through. */
+/* Own jobs must not fill the memory that blocks of others pass through; nor do they wait until those let go of it. */
 static bool leaves_room(const struct node *node, const struct job *job)
 {
-    if (job->source == NULL || store_available(&node->store) > node->store.slot_count / 4)
+    if (job->source == NULL || job->object->slots_in_use < SOURCE_SLOTS ||
+        store_available(&node->store) > node->store.slot_count / 4)
         return true;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
         if (node->jobs[slot].source == NULL && node->jobs[slot].object != NULL)
