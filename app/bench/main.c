@@ -53,7 +53,7 @@ static const struct option option_table[] = {
     {"peers", required_argument, NULL, 'p'},
     {"interval", required_argument, NULL, 'I'},
     {"stages", no_argument, NULL, 'g'},
-    {"first-pass", no_argument, NULL, 'p'}, /* of relay */
+    {"first-pass", no_argument, NULL, 'F'}, /* of relay */
     {"hugepages", no_argument, NULL, 'H'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -117,7 +117,7 @@ static bool parse_option(struct bench_options *options, int option, const char *
     case 'g':
         options->stages = true;
         return true;
-    case 'p':
+    case 'F':
         options->first_pass = true;
         return true;
     case 'H':
