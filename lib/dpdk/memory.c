@@ -13,7 +13,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "base/arena.h"
+#include "base/spsc.h"
 #include "base/units.h"
 
 #define MIB(bytes)          ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
@@ -160,7 +160,7 @@ uint64_t memory_thread_faults(void)
 void *memory_take(uint64_t bytes, bool hugepages)
 {
     if (hugepages) {
-        void *memory = rte_malloc_socket("arena", bytes, ARENA_ALIGN, (int)rte_socket_id());
+        void *memory = rte_malloc_socket("arena", bytes, SPSC_LINE, (int)rte_socket_id());
         if (memory != NULL)
             memset(memory, 0, bytes);
         return memory;

@@ -33,7 +33,7 @@ bool memory_choose(const struct memory_need *need, const struct memory_host *hos
 void memory_print(const struct memory_need *need, const struct memory_host *host, bool hugepages, char *text,
                   size_t room);
 
-/* Zeroed, 64-byte aligned, for the life of the process, every page of it there: no worker is the first to touch one.
+/* Zeroed, 128-byte aligned, for the life of the process, every page of it there: no worker is the first to touch one.
  * After the EAL started. NULL: there is none left. */
 void *memory_take(uint64_t bytes, bool hugepages);
 /* Makes every page of the range be there, its content kept. */

@@ -104,7 +104,7 @@ struct port {
     struct port_peer peers[NODE_PEERS_MAX];
     uint16_t held_count;
     struct backlog backlog;
-    struct rte_mbuf *held[PORT_RECEIVE_MAX]; /* behind the views that port_receive gave out */
+    struct rte_mbuf *held[PORT_RECEIVE_MAX]; /* one behind each view that port_receive gave out */
     struct stock heads,
         bodies; /* of frames to be sent: what a frame begins with, and what points to a chained body */
     struct lane lane;
@@ -158,6 +158,8 @@ bool port_add_peer(struct port *port, uint16_t peer, const struct net_address *a
 uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t room, uint16_t *frames,
                       uint64_t now_ns);
 void port_receive_done(struct port *port);
+/* Instead of it: the buffers behind the views, one each, in their order, are the caller's from now on. */
+uint16_t port_receive_keep(struct port *port, struct rte_mbuf **mbufs);
 
 /* How many packets port_send takes now. */
 uint16_t port_send_room(const struct port *port);

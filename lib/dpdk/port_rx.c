@@ -227,9 +227,12 @@ uint16_t port_receive(struct port *port, struct rx_packet *packets, uint16_t roo
         struct rte_mbuf *frame = frame_take(port, taken);
         if (frame == NULL)
             continue;
-        port->held[port->held_count++] = frame;
-        given += receive_frame(port, frame, &packets[given], backlog->rx_ns);
+        if (receive_frame(port, frame, &packets[given], backlog->rx_ns))
+            port->held[given++] = frame;
+        else
+            rte_pktmbuf_free(frame);
     }
+    port->held_count = given;
     *frames = count;
     return given;
 }
@@ -238,4 +241,12 @@ void port_receive_done(struct port *port)
 {
     rte_pktmbuf_free_bulk(port->held, port->held_count);
     port->held_count = 0;
+}
+
+uint16_t port_receive_keep(struct port *port, struct rte_mbuf **mbufs)
+{
+    uint16_t count = port->held_count;
+    memcpy(mbufs, port->held, count * sizeof(port->held[0]));
+    port->held_count = 0;
+    return count;
 }

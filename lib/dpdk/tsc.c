@@ -81,3 +81,32 @@ void tsc_clock_sync(struct tsc_clock *clock)
     struct clock_pair pair = read_pair();
     tsc_clock_adjust(clock, pair.tsc, pair.ns);
 }
+
+/* ---- for other workers ---- */
+
+#define CLOCK_WORDS (sizeof(struct tsc_clock) / sizeof(uint64_t))
+_Static_assert(sizeof(struct tsc_clock) % sizeof(uint64_t) == 0, "a clock is whole words");
+
+/* Each word is released after the odd version, and acquired before the version is looked at again: a copy made in
+ * between shows. */
+void tsc_share(struct tsc_shared *shared, const struct tsc_clock *clock)
+{
+    const uint64_t *from = (const uint64_t *)clock;
+    uint64_t *to = (uint64_t *)&shared->clock;
+    __atomic_store_n(&shared->version, shared->version + 1, __ATOMIC_RELAXED);
+    for (size_t word = 0; word < CLOCK_WORDS; word++)
+        __atomic_store_n(&to[word], from[word], __ATOMIC_RELEASE);
+    __atomic_store_n(&shared->version, shared->version + 1, __ATOMIC_RELEASE);
+}
+
+void tsc_follow_new(struct tsc_follower *follower, const struct tsc_shared *shared)
+{
+    struct tsc_clock copy;
+    const uint64_t *from = (const uint64_t *)&shared->clock;
+    uint32_t version = __atomic_load_n(&shared->version, __ATOMIC_ACQUIRE);
+    for (size_t word = 0; word < CLOCK_WORDS; word++)
+        ((uint64_t *)&copy)[word] = __atomic_load_n(&from[word], __ATOMIC_ACQUIRE);
+    if (version % 2 != 0 || __atomic_load_n(&shared->version, __ATOMIC_RELAXED) != version)
+        return; /* being written: at the next look */
+    *follower = (struct tsc_follower){.clock = copy, .version = version};
+}

@@ -4,7 +4,8 @@
  * every tsc_clock_sync afterwards measures it over the whole time since the start and takes out what error
  * has gathered within about one second, by running at most TSC_SLEW_PPM faster or slower, never by a step.
  * The EAL's own figure is rounded to 10 MHz where the CPU does not tell its frequency: up to 0.2 % wrong,
- * which would be the error of every rate. Thread: one clock per worker. Needs an invariant TSC. */
+ * which would be the error of every rate. Thread: one clock per worker; further workers follow the one that is
+ * synchronized, so that all tell the same time. Needs an invariant TSC, the same on all CPUs. */
 #pragma once
 
 #include <stdint.h>
@@ -40,3 +41,25 @@ void tsc_clock_sync(struct tsc_clock *clock);
 void tsc_clock_init(struct tsc_clock *clock, uint64_t tsc, uint64_t monotonic_ns, uint64_t ticks_per_s);
 void tsc_clock_adjust(struct tsc_clock *clock, uint64_t tsc, uint64_t monotonic_ns);
 uint64_t tsc_clock_hz(const struct tsc_clock *clock);
+
+/* What the owner of a clock tells other workers: written about once per second, looked at every turn. */
+struct tsc_shared {
+    uint32_t version; /* atomic; odd while the clock below is being written */
+    struct tsc_clock clock;
+};
+
+/* A follower: behind by no more than the time between two looks, in which the two run apart by 2 * TSC_SLEW_PPM. */
+struct tsc_follower {
+    struct tsc_clock clock;
+    uint32_t version; /* of `clock` */
+};
+
+/* The owner's thread, after tsc_clock_start and each tsc_clock_sync. */
+void tsc_share(struct tsc_shared *shared, const struct tsc_clock *clock);
+/* Takes over a clock that was shared since. At the first time it must have been. */
+void tsc_follow_new(struct tsc_follower *follower, const struct tsc_shared *shared);
+static inline void tsc_follow(struct tsc_follower *follower, const struct tsc_shared *shared)
+{
+    if (__builtin_expect(__atomic_load_n(&shared->version, __ATOMIC_RELAXED) != follower->version, 0))
+        tsc_follow_new(follower, shared);
+}

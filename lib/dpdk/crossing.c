@@ -1,0 +1,150 @@
+#include "dpdk/crossing.h"
+
+#include "base/units.h"
+
+void crossing_init(struct crossing *crossing)
+{
+    spsc_init(&crossing->received, CROSSING_RECEIVED);
+    spsc_init(&crossing->sending, CROSSING_SENDING);
+    spsc_init(&crossing->reported, CROSSING_REPORTED);
+    crossing->announced_ns = TIME_NEVER;
+    crossing->freed = 0;
+}
+
+/* ---- the node's thread ---- */
+
+struct rx_packet *crossing_received(struct crossing *crossing, uint16_t *count, uint64_t now_ns)
+{
+    *count = (uint16_t)spsc_count(&crossing->received, CROSSING_BURST);
+    struct rx_packet *packets = &crossing->received_packets[spsc_front(&crossing->received)];
+    for (uint16_t index = 0; index < *count; index++)
+        if (packets[index].rx_ns > now_ns) /* stamped while the node's turn began */
+            packets[index].rx_ns = now_ns;
+    return packets;
+}
+
+void crossing_received_done(struct crossing *crossing, uint16_t count)
+{
+    spsc_pop(&crossing->received, count);
+}
+
+struct tx_packet *crossing_sending(struct crossing *crossing, uint16_t *room)
+{
+    *room = (uint16_t)spsc_room(&crossing->sending, CROSSING_BURST);
+    return &crossing->sending_packets[spsc_back(&crossing->sending)];
+}
+
+void crossing_send(struct crossing *crossing, uint16_t count)
+{
+    uint32_t first = spsc_back(&crossing->sending);
+    for (uint32_t place = first; place < first + count; place++) {
+        struct tx_packet *packet = &crossing->sending_packets[place];
+        if (packet->cookie != TX_COOKIE_NONE || packet->body_bytes == 0)
+            continue;
+        CHECK(packet->body_bytes <= sizeof(crossing->bodies[place]));
+        memcpy(crossing->bodies[place], packet->body, packet->body_bytes);
+        packet->body = crossing->bodies[place];
+    }
+    spsc_push(&crossing->sending, count);
+}
+
+const struct tx_report *crossing_reports(struct crossing *crossing, uint16_t *count)
+{
+    *count = (uint16_t)spsc_count(&crossing->reported, CROSSING_BURST);
+    return &crossing->reports[spsc_front(&crossing->reported)];
+}
+
+void crossing_reports_done(struct crossing *crossing, uint16_t count)
+{
+    spsc_pop(&crossing->reported, count);
+}
+
+/* ---- the port's worker ---- */
+
+static void free_returned(struct crossing *crossing)
+{
+    uint32_t returned = spsc_returned(&crossing->received);
+    while (crossing->freed != returned) {
+        uint32_t place = crossing->freed % CROSSING_RECEIVED;
+        uint32_t run = MIN(returned - crossing->freed, CROSSING_RECEIVED - place);
+        rte_pktmbuf_free_bulk(&crossing->held[place], run);
+        crossing->freed += run;
+    }
+}
+
+static bool receive(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+{
+    uint16_t frames, room, total = 0;
+    do {
+        uint32_t burst = lane_count(&port->lane) > 0 ? CROSSING_ARMED_BURST : CROSSING_BURST;
+        room = (uint16_t)spsc_room(&crossing->received, burst);
+        free_returned(crossing); /* after it: each place that is free has no buffer behind it any more */
+        if (room == 0) {
+            crossing->node_behind++;
+            break;
+        }
+        uint32_t place = spsc_back(&crossing->received);
+        CHECK(crossing->received.tail + room - crossing->freed <= CROSSING_RECEIVED);
+        uint16_t count =
+            port_receive(port, &crossing->received_packets[place], room, &frames, tsc_now_ns(clock));
+        CHECK(port_receive_keep(port, &crossing->held[place]) == count);
+        spsc_push(&crossing->received, count);
+        total += frames;
+        if (burst == CROSSING_ARMED_BURST)
+            port_flush(port, tsc_now_ns(clock));
+    } while (frames == room && total < CROSSING_RECEIVE_MAX);
+    return total > 0;
+}
+
+static bool report(struct crossing *crossing, struct port *port)
+{
+    uint16_t room, count, total = 0;
+    do {
+        room = (uint16_t)spsc_room(&crossing->reported, CROSSING_BURST);
+        count = port_reports(port, &crossing->reports[spsc_back(&crossing->reported)], room);
+        spsc_push(&crossing->reported, count);
+        total += count;
+    } while (count > 0);
+    return total > 0;
+}
+
+static bool transmit(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+{
+    uint64_t now_ns = tsc_now_ns(clock);
+    uint16_t left = port_flush(port, now_ns);
+    bool worked = report(crossing, port);
+    uint32_t room = MIN(port_send_room(port), (uint32_t)CROSSING_BURST);
+    uint16_t count = (uint16_t)spsc_count(&crossing->sending, room);
+    if (count > 0) {
+        port_send(port, &crossing->sending_packets[spsc_front(&crossing->sending)], count, now_ns);
+        spsc_pop(&crossing->sending, count);
+        left += port_flush(port, tsc_now_ns(clock));
+        report(crossing, port);
+    }
+    return worked || left > 0 || count > 0;
+}
+
+bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+{
+    bool worked = receive(crossing, port, clock);
+    worked |= transmit(crossing, port, clock);
+    port_service(port, tsc_now_ns(clock));
+    return worked;
+}
+
+uint64_t crossing_next_ns(const struct crossing *crossing, const struct port *port)
+{
+    return MIN(port_next_ns(port), __atomic_load_n(&crossing->announced_ns, __ATOMIC_RELAXED));
+}
+
+bool crossing_sent_all(const struct crossing *crossing, const struct port *port)
+{
+    return spsc_waiting(&crossing->sending) == 0 && lane_count(&port->lane) == 0;
+}
+
+void crossing_close(struct crossing *crossing)
+{
+    crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
+    crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
+    free_returned(crossing);
+}
