@@ -44,6 +44,7 @@ int bench_relay(const struct bench_options *options);
 int bench_bare_relay(const struct bench_options *options); /* the floor under it */
 int bench_pacer(const struct bench_options *options);
 int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
+int bench_locks(const struct bench_options *options); /* counters that both of them write */
 
 /* EAL on `count` of the options' CPUs; ends the process with a message when it fails. */
 void bench_eal(const struct bench_options *options, const char *name, uint16_t count, uint64_t memory_bytes);

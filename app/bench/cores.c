@@ -1,6 +1,8 @@
 /* How far apart the two CPUs are: the time that a cache line takes from one to the other. On a virtual machine
  * it changes within seconds, as the host moves its processors about, and with it all figures that two lcores
- * make together; who compares such figures looks here before and after. No EAL: 0.1 s, most of it waiting. */
+ * make together; who compares such figures looks here before and after. No EAL: 0.1 s, most of it waiting.
+ *
+ * And what a counter costs that both write (`locks`): the reason why the protocol has one worker. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -87,6 +89,83 @@ int bench_cores(const struct bench_options *options)
     report_fixed(&print.report, "one_way_ns", tenths[BATCHES / 2], 1);
     report_fixed(&print.report, "one_way_ns_p10", tenths[BATCHES / 10], 1);
     report_fixed(&print.report, "one_way_ns_p90", tenths[BATCHES * 9 / 10], 1);
+    bench_print_end(&print);
+    return 0;
+}
+
+/* ---- counters that both write ---- */
+
+#define COUNTERS      64 /* lines, as of the blocks and slots that packets in flight belong to */
+#define LOCK_BATCHES  200
+#define LOCK_TRIES    100000
+#define BATCH_LOCKS   640
+#define COUNTERS_STEP 23 /* from one to the next: no order that a prefetcher knows */
+
+struct counter {
+    uint64_t value __attribute__((aligned(128)));
+    uint8_t unused[120];
+};
+
+static struct {
+    struct counter shared[COUNTERS], own[COUNTERS];
+    bool ready, stop; /* atomic */
+} counters;
+
+static void count_locked(struct counter *lines)
+{
+    for (uint32_t number = 0; number < BATCH_LOCKS; number++)
+        __atomic_fetch_add(&lines[number * COUNTERS_STEP % COUNTERS].value, 1, __ATOMIC_ACQ_REL);
+}
+
+static void count_plain(struct counter *lines)
+{
+    for (uint32_t number = 0; number < BATCH_LOCKS; number++) {
+        uint64_t *value = &lines[number * COUNTERS_STEP % COUNTERS].value;
+        __atomic_store_n(value, __atomic_load_n(value, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+    }
+}
+
+static void *count_along(void *argument)
+{
+    pin(((const struct bench_options *)argument)->lcores[1]);
+    __atomic_store_n(&counters.ready, true, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&counters.stop, __ATOMIC_ACQUIRE))
+        count_locked(counters.shared);
+    return NULL;
+}
+
+/* The median of a batch's counts, in units of 0.1 ns; of batches in which the other one counted along, if it is to. */
+static uint64_t count_tenths(void (*count)(struct counter *lines), struct counter *lines, bool along)
+{
+    static uint64_t tenths[LOCK_BATCHES];
+    int kept = 0;
+    for (int tries = 0; kept < LOCK_BATCHES && tries < LOCK_TRIES; tries++) {
+        uint64_t before = __atomic_load_n(&lines[0].value, __ATOMIC_RELAXED), begin_ns = now_ns();
+        count(lines);
+        uint64_t took_ns = now_ns() - begin_ns;
+        uint64_t counted = __atomic_load_n(&lines[0].value, __ATOMIC_RELAXED) - before;
+        if (!along || counted > BATCH_LOCKS / COUNTERS * 3 / 2)
+            tenths[kept++] = took_ns * 10 / BATCH_LOCKS;
+    }
+    qsort(tenths, (size_t)kept, sizeof(tenths[0]), ascending);
+    return tenths[kept / 2];
+}
+
+int bench_locks(const struct bench_options *options)
+{
+    static struct bench_print print;
+    pthread_t other;
+    CHECK(pthread_create(&other, NULL, count_along, (void *)(uintptr_t)options) == 0);
+    pin(options->lcores[0]);
+    while (!__atomic_load_n(&counters.ready, __ATOMIC_ACQUIRE))
+        continue;
+    uint64_t shared = count_tenths(count_locked, counters.shared, true);
+    __atomic_store_n(&counters.stop, true, __ATOMIC_RELEASE);
+    pthread_join(other, NULL);
+    bench_print_begin(&print, options);
+    report_fixed(&print.report, "locked_shared_ns", shared, 1);
+    report_fixed(&print.report, "locked_own_ns", count_tenths(count_locked, counters.own, false), 1);
+    report_fixed(&print.report, "plain_own_ns", count_tenths(count_plain, counters.own, false), 1);
     bench_print_end(&print);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
-    "parts: goodput, bare, relay, bare-relay, pacer, cores (app/bench/README.md)\n"
+    "parts: goodput, bare, relay, bare-relay, pacer, cores, locks (app/bench/README.md)\n"
     "  --link ring|memif|vhost   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
     "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB)\n"
@@ -138,8 +138,10 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         int (*run)(const struct bench_options *options);
-    } parts[] = {{"goodput", bench_goodput},       {"bare", bench_bare},   {"relay", bench_relay},
-                 {"bare-relay", bench_bare_relay}, {"pacer", bench_pacer}, {"cores", bench_cores}};
+    } parts[] = {{"goodput", bench_goodput}, {"bare", bench_bare},
+                 {"relay", bench_relay},     {"bare-relay", bench_bare_relay},
+                 {"pacer", bench_pacer},     {"cores", bench_cores},
+                 {"locks", bench_locks}};
     struct bench_options options = {.link = "ring",
                                     .mtu = MTU_DEFAULT,
                                     .object_bytes = 1ULL << 30,

@@ -1,5 +1,6 @@
-/* The appliance: what its parts share. Threads: the worker (the thread of main) owns node and ports; the
- * console, the socket server and the background thread talk to it through the channel only. */
+/* The appliance: what its parts share. Threads: the worker (the thread of main) owns the node and the ports of
+ * worker 0; each further worker owns the ports that are its, and meets the first in their crossings alone; the
+ * console, the socket server and the background thread talk to the first through the channel only. */
 #pragma once
 
 #include <pthread.h>
@@ -10,11 +11,13 @@
 #include "conf/app_config.h"
 #include "disk/disk.h"
 #include "disk/rates.h"
+#include "dpdk/crossing.h"
 #include "dpdk/eal.h"
 #include "dpdk/port.h"
 #include "dpdk/tsc.h"
 #include "events.h"
 #include "node/node.h"
+#include "port_worker.h"
 #include "worker.h"
 
 struct app {
@@ -23,7 +26,12 @@ struct app {
     bool hugepages;
     char memory_text[256];
     struct port *ports; /* config.node.port_count */
-    struct tsc_clock clock;
+    /* Of ports that another worker drives; NULL: the node's does. */
+    struct crossing *crossings[NODE_PORTS_MAX];
+    struct port_worker port_workers[APP_LCORES_MAX]; /* by number, 0 is not used */
+    bool ports_stop;                                 /* atomic: the node has said its last */
+    struct tsc_clock clock;                          /* the worker's */
+    struct tsc_shared clock_shared;
     struct node *node;
     struct disk *disk;
     struct disk_rates disk_rates; /* of the background thread; others read */

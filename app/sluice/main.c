@@ -81,7 +81,7 @@ static int run(const struct options *options)
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     log_begin();
-    if (!threads_start(threads, &thread_count)) {
+    if (!port_workers_start(&app) || !threads_start(threads, &thread_count)) {
         fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);
         return EXIT_FAILED;
     }
@@ -89,6 +89,7 @@ static int run(const struct options *options)
     fflush(stdout);
     eal_worker_pin(&app.eal);
     worker_run(&app);
+    port_workers_stop(&app);
     for (unsigned index = 0; index < thread_count; index++)
         pthread_join(threads[index], NULL);
     app_finish(&app);

@@ -16,6 +16,7 @@ static void port_config_fill(const struct app *app, uint16_t index, struct port_
         .index = index,
         .frame_bytes_max = own->frame_bytes_max,
         .rate_bps = node->rate_bps,
+        .extra_mbufs = own->worker != 0 ? CROSSING_RECEIVED : 0,
         .address = node->address,
         .prefix_length = own->prefix_length,
         .gateway = own->gateway,
@@ -34,6 +35,7 @@ bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
         struct port_config port;
         port_config_fill(app, index, &port);
         need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
+        need.node_bytes += app->config.ports[index].worker != 0 ? sizeof(struct crossing) : 0;
     }
     struct memory_host host;
     memory_host_read(&host);
@@ -49,6 +51,15 @@ bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
     return true;
 }
 
+/* Workers with something to do: the node's, and up to the last that drives a port. */
+static uint16_t lcore_count(const struct app_config *config)
+{
+    uint16_t count = 1;
+    for (uint16_t index = 0; index < config->node.port_count; index++)
+        count = MAX(count, (uint16_t)(config->ports[index].worker + 1));
+    return MIN(count, config->lcore_count);
+}
+
 static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char **extra, struct err *err)
 {
     static struct device devices[NODE_PORTS_MAX];
@@ -56,13 +67,13 @@ static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char
         .program = "sluice",
         .hugepages = app->hugepages,
         .memory_bytes = eal_bytes,
-        .lcore_count = MIN(app->config.lcore_count, (uint16_t)1),
+        .lcore_count = lcore_count(&app->config),
         .option_count = app->config.eal_option_count,
         .options = (const char(*)[APP_DEVICE_BYTES])app->config.eal_options,
         .extra_count = extra_count,
         .extra = extra,
     };
-    options.lcores[0] = app->config.lcores[0];
+    memcpy(options.lcores, app->config.lcores, sizeof(options.lcores));
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         if (!device_parse(&devices[index], app->config.ports[index].device,
                           app->config.ports[index].frame_bytes_max, app->config.node.ports[index].rate_bps,
@@ -72,6 +83,15 @@ static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char
             options.pci[options.pci_count++] = devices[index].name;
     }
     return eal_start(&app->eal, &options, err);
+}
+
+static bool make_crossing(struct app *app, uint16_t index, struct err *err)
+{
+    app->crossings[index] = memory_take(sizeof(struct crossing), app->hugepages);
+    if (app->crossings[index] == NULL)
+        return err_set(err, "no memory between ports[%u] and the node", index);
+    crossing_init(app->crossings[index]);
+    return true;
 }
 
 static bool start_ports(struct app *app, struct err *err)
@@ -85,6 +105,8 @@ static bool start_ports(struct app *app, struct err *err)
         port_config_fill(app, index, &config);
         if (!port_open(&app->ports[index], &config, err))
             return err_context(err, "ports[%u]", index);
+        if (app->config.ports[index].worker != 0 && !make_crossing(app, index, err))
+            return false;
     }
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct node_peer_config *peer = &node->peers[index];
@@ -127,9 +149,9 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     if (!app_memory(app, &eal_bytes, err))
         return false;
     fprintf(stderr, "%s: %s\n", app->config.node.name, app->memory_text);
-    if (app->config.lcore_count > 1)
-        fprintf(stderr, "%s: lcores: one worker runs, on CPU %u\n", app->config.node.name,
-                app->config.lcores[0]);
+    for (uint16_t number = lcore_count(&app->config); number < app->config.lcore_count; number++)
+        fprintf(stderr, "%s: lcores: CPU %u has no port to drive\n", app->config.node.name,
+                app->config.lcores[number]);
     channel_init(&app->channel);
     if (!start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
@@ -143,7 +165,10 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
 void app_finish(struct app *app)
 {
     disk_stop(app->disk);
-    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        if (app->crossings[index] != NULL)
+            crossing_close(app->crossings[index]);
         port_close(&app->ports[index]);
+    }
     eal_stop();
 }

@@ -35,6 +35,7 @@ static void show_config_ports(const struct app_config *config, struct report *re
         report_u64(report, "mtu", config->node.ports[index].mtu);
         report_u64(report, "rate_bps", config->node.ports[index].rate_bps);
         report_u64(report, "vlan", config->ports[index].vlan);
+        report_u64(report, "worker", config->ports[index].worker);
         report_row_end(report);
     }
     report_table_end(report);
@@ -91,17 +92,37 @@ static void show_config(const struct app *app, struct report *report)
     report_table_end(report);
 }
 
+/* The workers beside the node's. */
+static void show_port_workers(const struct app *app, struct report *report)
+{
+    report_table(report, "port_workers");
+    for (uint16_t number = 1; number < APP_LCORES_MAX; number++) {
+        if (app->port_workers[number].app == NULL)
+            continue;
+        report_row(report);
+        report_u64(report, "worker", number);
+        report_u64(report, "cpu", app->config.lcores[number]);
+        turns_report(&app->port_workers[number].turns, report);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
 static void show_ports(const struct app *app, struct report *report)
 {
     report_table(report, "ports");
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         report_row(report);
         port_report(&app->ports[index], report);
+        report_u64(report, "worker", app->config.ports[index].worker);
+        if (app->crossings[index] != NULL)
+            report_u64(report, "node_behind", app->crossings[index]->node_behind);
         report_row_end(report);
     }
     report_table_end(report);
+    show_port_workers(app, report);
     report_object(report, "worker");
-    worker_report(&app->worker, report);
+    turns_report(&app->worker.turns, report);
     report_u64(report, "events_missed", app->events.missed);
     report_object_end(report);
 }

@@ -1,37 +1,13 @@
-/* The loop of a worker. Nothing here waits, allocates, prints or makes a system call but the idle step, and one a
- * second that counts page faults. */
+/* The loop around the node. Nothing here waits, allocates, prints or makes a system call but the idle step, and one a
+ * second that counts page faults (turns.c). */
 #include "worker.h"
-
-#include <sched.h>
-#include <time.h>
 
 #include "app.h"
 #include "base/units.h"
-#include "dpdk/memory.h"
-#include "dpdk/resident.h"
 
 static uint64_t worker_clock(const struct app *app)
 {
     return tsc_now_ns(&app->clock);
-}
-
-/* How long the last turn took, and what it was spent on. */
-static void worker_begin(struct app *app)
-{
-    struct worker *worker = &app->worker;
-    uint64_t now_ns = worker_clock(app);
-    uint64_t turn_ns = now_ns - worker->turn_ns;
-    worker->turn_ns = worker->now_ns = now_ns;
-    worker->turns++;
-    if (worker->slept) {
-        histogram_add(&worker->sleep_ns, turn_ns);
-        return;
-    }
-    histogram_add(&worker->gap_ns, turn_ns);
-    worker->gaps_long += turn_ns > WORKER_GAP_LONG_NS;
-    worker->stalls += turn_ns > WORKER_STALL_NS;
-    if (worker->worked)
-        worker->busy_ns += turn_ns;
 }
 
 static bool worker_control(struct app *app)
@@ -69,6 +45,22 @@ static bool worker_receive(struct app *app, struct port *port)
         if (burst == WORKER_ARMED_BURST)
             port_flush(port, worker_clock(app));
     } while (frames == burst && total < WORKER_RECEIVE_MAX);
+    return total > 0;
+}
+
+/* The same for a port that another worker drives. */
+static bool worker_take(struct app *app, struct crossing *crossing)
+{
+    struct worker *worker = &app->worker;
+    uint16_t count, total = 0;
+    do {
+        worker->now_ns = worker_clock(app);
+        struct rx_packet *packets = crossing_received(crossing, &count, worker->now_ns);
+        if (count > 0)
+            node_rx(app->node, packets, count, worker->now_ns);
+        crossing_received_done(crossing, count);
+        total += count;
+    } while (count == CROSSING_BURST && total < WORKER_RECEIVE_MAX);
     return total > 0;
 }
 
@@ -120,61 +112,68 @@ static bool worker_transmit(struct app *app, uint16_t index)
     return left > 0;
 }
 
+/* The same for a port that another worker drives. */
+static bool worker_give(struct app *app, uint16_t index)
+{
+    struct worker *worker = &app->worker;
+    struct crossing *crossing = app->crossings[index];
+    uint16_t room, count;
+    worker->now_ns = worker_clock(app);
+    do {
+        const struct tx_report *reports = crossing_reports(crossing, &count);
+        if (count > 0)
+            node_tx_done(app->node, reports, count, worker->now_ns);
+        crossing_reports_done(crossing, count);
+    } while (count > 0);
+    struct tx_packet *packets = crossing_sending(crossing, &room);
+    count = room > 0 ? node_tx(app->node, index, packets, room, worker->now_ns) : 0;
+    crossing_send(crossing, count);
+    return count > 0;
+}
+
 static void worker_service(struct app *app)
 {
     struct worker *worker = &app->worker;
     for (uint16_t index = 0; index < app->config.node.port_count; index++)
-        port_service(&app->ports[index], worker->now_ns);
+        if (app->crossings[index] == NULL)
+            port_service(&app->ports[index], worker->now_ns);
     events_scan(&app->events, app->node, app->ports, app->config.node.port_count, worker->now_ns);
     if (worker->now_ns >= worker->sync_ns) {
         worker->sync_ns = worker->now_ns + NS_PER_S;
         tsc_clock_sync(&app->clock);
-        worker->faults = memory_thread_faults() - worker->faults_before;
+        tsc_share(&app->clock_shared, &app->clock);
     }
 }
 
 static uint64_t worker_next_ns(const struct app *app)
 {
-    uint64_t next_ns = node_next_ns(app->node);
-    for (uint16_t index = 0; index < app->config.node.port_count; index++)
-        next_ns = MIN(next_ns, port_next_ns(&app->ports[index]));
-    return next_ns;
-}
-
-static void worker_idle(struct app *app)
-{
-    struct worker *worker = &app->worker;
-    struct timespec wait = {0};
-    worker->slept = false;
-    switch (idle_next(&worker->idle, worker->worked, worker_clock(app), worker_next_ns(app))) {
-    case IDLE_SPIN:
-        break;
-    case IDLE_YIELD:
-        sched_yield();
-        break;
-    case IDLE_SLEEP:
-        wait.tv_nsec = (long)worker->idle.sleep_ns;
-        nanosleep(&wait, NULL);
-        worker->slept = true;
-        break;
+    uint64_t node_ns = node_next_ns(app->node), next_ns = node_ns;
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        if (app->crossings[index] != NULL)
+            crossing_announce(app->crossings[index], node_ns);
+        else
+            next_ns = MIN(next_ns, port_next_ns(&app->ports[index]));
     }
+    return next_ns;
 }
 
 static void worker_turn(struct app *app)
 {
     uint16_t ports = app->config.node.port_count;
-    worker_begin(app);
+    app->worker.now_ns = worker_clock(app);
+    turns_begin(&app->worker.turns, app->worker.now_ns);
     bool worked = worker_control(app);
     for (uint16_t index = 0; index < ports; index++)
-        worked |= worker_receive(app, &app->ports[index]);
+        worked |= app->crossings[index] != NULL ? worker_take(app, app->crossings[index])
+                                                : worker_receive(app, &app->ports[index]);
     worked |= worker_disk_replies(app);
     node_tick(app->node, app->worker.now_ns);
     worked |= worker_disk_requests(app);
     for (uint16_t index = 0; index < ports; index++)
-        worked |= worker_transmit(app, index);
+        worked |= app->crossings[index] != NULL ? worker_give(app, index) : worker_transmit(app, index);
     worker_service(app);
-    app->worker.worked = worked;
-    worker_idle(app);
+    uint64_t next_ns = worker_next_ns(app);
+    turns_rest(&app->worker.turns, worked, worker_clock(app), next_ns);
 }
 
 /* The peers learn at once that this node is gone, instead of by silence. */
@@ -185,38 +184,19 @@ static void worker_farewell(struct app *app)
     uint64_t limit_ns = worker->now_ns + WORKER_FAREWELL_NS;
     for (bool busy = true; busy && worker->now_ns < limit_ns;) {
         worker_turn(app);
-        busy = worker->worked;
+        busy = worker->turns.worked;
         for (uint16_t index = 0; index < app->config.node.port_count; index++)
-            busy |= lane_count(&app->ports[index].lane) > 0;
+            busy |= app->crossings[index] == NULL && lane_count(&app->ports[index].lane) > 0;
     }
 }
 
 void worker_run(struct app *app)
 {
     struct worker *worker = &app->worker;
-    worker->now_ns = worker->turn_ns = worker->start_ns = worker_clock(app);
-    idle_init(&worker->idle, app->config.idle, worker->now_ns);
-    resident_stack();
-    worker->faults_before = memory_thread_faults();
+    worker->now_ns = worker_clock(app);
+    turns_init(&worker->turns, app->config.idle, worker->now_ns);
     while (!app_stopping(app))
         worker_turn(app);
     worker_farewell(app);
     channel_close(&app->channel);
-}
-
-void worker_report(const struct worker *worker, struct report *report)
-{
-    uint64_t run_ns = MAX(worker->now_ns - worker->start_ns, (uint64_t)1);
-    report_u64(report, "turns", worker->turns);
-    report_fixed(report, "busy_share", muldiv64(worker->busy_ns, 1000000, run_ns), 6);
-    report_u64(report, "poll_gap_ns_p50", histogram_percentile(&worker->gap_ns, 500000));
-    report_u64(report, "poll_gap_ns_p99", histogram_percentile(&worker->gap_ns, 990000));
-    report_u64(report, "poll_gap_ns_max", worker->gap_ns.largest);
-    report_u64(report, "poll_gaps_over_10us", worker->gaps_long);
-    report_u64(report, "poll_gaps_over_300us", worker->stalls);
-    report_u64(report, "page_faults", worker->faults);
-    report_u64(report, "sleeps", worker->idle.sleeps);
-    report_u64(report, "sleep_ns_p50", histogram_percentile(&worker->sleep_ns, 500000));
-    report_u64(report, "sleep_ns_max", worker->sleep_ns.largest);
-    report_u64(report, "yields", worker->idle.yields);
 }

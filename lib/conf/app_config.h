@@ -8,6 +8,7 @@
 #include "wire/ethernet.h"
 
 #define APP_LCORES_MAX      16
+#define APP_WORKER_SPREAD   UINT16_MAX /* not said: the lcores after the first, in turn */
 #define APP_EAL_OPTIONS_MAX 32
 #define APP_DEVICE_BYTES    256
 #define APP_OUTGOING_MAX    16
@@ -26,6 +27,7 @@ struct app_port_config {
     bool static_mac;            /* gateway_mac is given: no ARP/ND */
     uint8_t gateway_mac[MAC_BYTES];
     uint32_t frame_bytes_max; /* mtu + 14 (+ 4 with VLAN) */
+    uint16_t worker;          /* which of lcores drives it; 0: the node's own */
 };
 
 /* From where jobs may be run, and by whom. */
@@ -39,7 +41,7 @@ struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
     uint16_t lcore_count;
-    uint16_t lcores[APP_LCORES_MAX]; /* workers; one is enough; none: one that the kernel places */
+    uint16_t lcores[APP_LCORES_MAX]; /* of the node, then of ports; none: one that the kernel places */
     uint8_t idle;                    /* enum app_idle */
     uint64_t memory_bytes;           /* for DPDK (mbufs, arenas); 0: computed */
     bool hugepages;                  /* use them when there are any */

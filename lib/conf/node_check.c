@@ -165,6 +165,22 @@ static void check_cpus(struct conf_reader *reader, const char *key, const uint16
     }
 }
 
+/* Each port's worker has a CPU. */
+static void check_workers(struct conf_reader *reader, const struct app_config *config)
+{
+    char where[CONF_WHERE_BYTES];
+    for (unsigned index = 0; index < config->node.port_count; index++) {
+        snprintf(where, sizeof(where), "ports[%u].worker", index);
+        if (config->ports[index].worker == 0 || config->ports[index].worker < config->lcore_count)
+            continue;
+        if (config->lcore_count < 2)
+            conf_fault(reader, where, "lcores has no CPU for it, expected 0");
+        else
+            conf_fault(reader, where, "there is no lcores[%u], the last one is lcores[%u]",
+                       config->ports[index].worker, config->lcore_count - 1);
+    }
+}
+
 void node_file_check(struct conf_reader *reader, const struct node_file *file)
 {
     check_ports(reader, file);
@@ -176,4 +192,5 @@ void node_file_check(struct conf_reader *reader, const struct node_file *file)
         return;
     check_cpus(reader, "lcores", file->config.lcores, file->config.lcore_count);
     check_cpus(reader, "disk.cpus", file->config.disk_cpus, file->config.disk_cpu_count);
+    check_workers(reader, &file->config);
 }

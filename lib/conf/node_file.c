@@ -48,6 +48,20 @@ static bool parse_mac(const struct conf_option *option, const char *text, void *
     return (port->gateway_mac[0] & 1) == 0; /* no group address */
 }
 
+/* The word spread, or a number. */
+static bool parse_worker(const struct conf_option *option, const char *text, void *field)
+{
+    struct app_port_config *port = field;
+    char *end;
+    (void)option;
+    port->worker = APP_WORKER_SPREAD;
+    if (strcmp(text, "spread") == 0)
+        return true;
+    unsigned long number = strtoul(text, &end, 10);
+    port->worker = (uint16_t)number;
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && number < APP_LCORES_MAX;
+}
+
 static void add_eal_option(struct conf_reader *reader, const yaml_node_t *node, const char *name,
                            const char *value)
 {
@@ -141,6 +155,10 @@ static const struct conf_option port_options[] = {
      .help = "what may be sent, wire rate: that of the NIC or of the narrower uplink behind it"},
     {"rate_down", OPTION_RATE, FIELD(struct node_file_port, node.down_bps), .min = 100000,
      .help = "what may be received; default: as rate"},
+    {"worker", OPTION_SCALAR, .offset = offsetof(struct node_file_port, app), .initial = "spread",
+     .form = "spread or a whole number below 16", .parse = parse_worker,
+     .help =
+         "which of lcores drives this port, counted from 0, the node's own; spread: those after it in turn"},
     {.type = OPTION_END}};
 
 static const struct conf_option peer_options[] = {
@@ -275,7 +293,9 @@ const struct conf_option node_file_options[] = {
     {"memory", OPTION_MAP, .options = memory_options, .help = "sizes, checked and printed before the start"},
     {"lcores", OPTION_LIST, LIST_FIELD(struct node_file, config.lcores, config.lcore_count),
      .item = &lcore_item,
-     .help = "CPUs of the packet workers; one is enough; default: one worker that the kernel places"},
+     .help =
+         "CPUs of the packet workers: the node's, then those of ports; one is enough; default: one worker "
+         "that the kernel places"},
     {"idle", OPTION_WORD, FIELD(struct node_file, config.idle), .words = idle_words, .initial = "sleep",
      .help = "what a worker does when there is nothing to do: sleep shares the CPU, poll owns it"},
     {"eal", OPTION_CUSTOM, .form = "a map of option: value", .read = read_eal,
@@ -298,6 +318,8 @@ static void complete(struct node_file *file)
         struct node_file_port *port = &file->ports[index];
         port->node.address.udp_port = file->udp_port;
         port->app.frame_bytes_max = port->node.mtu + ETHERNET_HEADER_BYTES + (port->app.vlan != 0 ? 4 : 0);
+        if (port->app.worker == APP_WORKER_SPREAD)
+            port->app.worker = config->lcore_count < 2 ? 0 : 1 + index % (config->lcore_count - 1);
         config->node.ports[index] = port->node;
         config->ports[index] = port->app;
     }

@@ -21,8 +21,8 @@ static void dump_port(FILE *out, const struct node_port_config *port, const stru
     fprintf(out, " static_mac=%d mac=", app->static_mac);
     for (unsigned index = 0; index < MAC_BYTES; index++)
         fprintf(out, "%02x", app->gateway_mac[index]);
-    fprintf(out, " vlan=%u mtu=%u frame=%u up=%llu down=%llu\n", app->vlan, port->mtu, app->frame_bytes_max,
-            U64(port->rate_bps), U64(port->down_bps));
+    fprintf(out, " vlan=%u mtu=%u frame=%u up=%llu down=%llu worker=%u\n", app->vlan, port->mtu,
+            app->frame_bytes_max, U64(port->rate_bps), U64(port->down_bps), app->worker);
 }
 
 static void dump_directory(FILE *out, const struct node_directory *directory)

@@ -152,6 +152,36 @@ static void crossing__shows_no_packet_of_the_future(void **state)
     close_world(); /* with a packet that was never taken */
 }
 
+/* Handed over ahead, leaves at its time; until then the port's worker knows when to be there. */
+static void crossing__keeps_departures(void **state)
+{
+    uint16_t room;
+    (void)state;
+    open_world(false);
+    struct tx_packet *packets = crossing_sending(crossing, &room);
+    for (int index = 0; index < 2; index++) {
+        fill(&packets[index], 1, TX_COOKIE_NONE, symbols[0]);
+        packets[index].depart_ns = T0 + 1000 * (index + 1u);
+    }
+    crossing_send(crossing, 2);
+    crossing_announce(crossing, T0 + 500);
+    turn();
+    assert_int_equal(crossing_next_ns(crossing, &port), T0 + 500); /* the node's next */
+    crossing_announce(crossing, TIME_NEVER);
+    for (int index = 0; index < 2; index++) {
+        assert_int_equal(crossing_next_ns(crossing, &port), T0 + 1000 * (index + 1u));
+        clock_of_port.base_ns = T0 + 1000 * (index + 1u) - 1;
+        turn();
+        assert_int_equal(port.counters.tx_packets, index);
+        clock_of_port.base_ns++;
+        turn();
+        assert_int_equal(port.counters.tx_packets, index + 1);
+    }
+    assert_true(crossing_sent_all(crossing, &port));
+    turn();
+    close_world();
+}
+
 /* A node that takes nothing: what comes stays in the device, and goes on when it does. */
 static void crossing__holds_up_who_is_faster(void **state)
 {
@@ -302,6 +332,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crossing__copies_what_is_only_lent),
         cmocka_unit_test(crossing__shows_no_packet_of_the_future),
+        cmocka_unit_test(crossing__keeps_departures),
         cmocka_unit_test(crossing__holds_up_who_is_faster),
         cmocka_unit_test(crossing__between_two_threads),
         cmocka_unit_test(tsc__followers_tell_the_same_time),

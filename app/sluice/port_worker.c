@@ -1,0 +1,78 @@
+#include "port_worker.h"
+
+#include "dpdk/compat.h"
+
+#include <rte_launch.h>
+#include <rte_lcore.h>
+
+#include "app.h"
+#include "base/units.h"
+
+static bool drives(const struct port_worker *worker, uint16_t port)
+{
+    return worker->app->config.ports[port].worker == worker->number;
+}
+
+/* Returns when to come again at the latest. */
+static uint64_t turn(struct port_worker *worker, bool *worked)
+{
+    struct app *app = worker->app;
+    uint64_t next_ns = TIME_NEVER;
+    *worked = false;
+    tsc_follow(&worker->clock, &app->clock_shared);
+    turns_begin(&worker->turns, tsc_now_ns(&worker->clock.clock));
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        if (!drives(worker, index))
+            continue;
+        *worked |= crossing_turn(app->crossings[index], &app->ports[index], &worker->clock.clock);
+        next_ns = MIN(next_ns, crossing_next_ns(app->crossings[index], &app->ports[index]));
+    }
+    return next_ns;
+}
+
+static bool sent_all(const struct port_worker *worker)
+{
+    const struct app *app = worker->app;
+    for (uint16_t index = 0; index < app->config.node.port_count; index++)
+        if (drives(worker, index) && !crossing_sent_all(app->crossings[index], &app->ports[index]))
+            return false;
+    return true;
+}
+
+static int port_worker_main(void *argument)
+{
+    struct port_worker *worker = argument;
+    uint64_t limit_ns = TIME_NEVER;
+    bool worked;
+    tsc_follow(&worker->clock, &worker->app->clock_shared);
+    turns_init(&worker->turns, worker->app->config.idle, tsc_now_ns(&worker->clock.clock));
+    while (limit_ns == TIME_NEVER || (!sent_all(worker) && worker->turns.begin_ns < limit_ns)) {
+        uint64_t next_ns = turn(worker, &worked);
+        turns_rest(&worker->turns, worked, tsc_now_ns(&worker->clock.clock), next_ns);
+        if (limit_ns == TIME_NEVER && __atomic_load_n(&worker->app->ports_stop, __ATOMIC_ACQUIRE))
+            limit_ns = worker->turns.begin_ns + PORT_WORKER_FAREWELL_NS;
+    }
+    return 0;
+}
+
+bool port_workers_start(struct app *app)
+{
+    tsc_share(&app->clock_shared, &app->clock);
+    for (uint16_t index = 0; index < app->config.node.port_count; index++) {
+        uint16_t number = app->config.ports[index].worker;
+        struct port_worker *worker = &app->port_workers[number];
+        if (number == 0 || worker->app != NULL)
+            continue;
+        worker->app = app;
+        worker->number = number;
+        if (rte_eal_remote_launch(port_worker_main, worker, number) != 0)
+            return false;
+    }
+    return true;
+}
+
+void port_workers_stop(struct app *app)
+{
+    __atomic_store_n(&app->ports_stop, true, __ATOMIC_RELEASE);
+    rte_eal_mp_wait_lcore();
+}

@@ -1,0 +1,75 @@
+/* The system calls of a worker: to idle, and once a second to count its page faults. */
+#include "turns.h"
+
+#include <sched.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "dpdk/memory.h"
+#include "dpdk/resident.h"
+
+void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns)
+{
+    turns->begin_ns = turns->start_ns = now_ns;
+    turns->look_ns = now_ns + NS_PER_S;
+    resident_stack();
+    turns->faults_before = memory_thread_faults();
+    idle_init(&turns->idle, idle_mode, now_ns);
+}
+
+/* How long the last turn took, and what it was spent on. */
+void turns_begin(struct turns *turns, uint64_t now_ns)
+{
+    uint64_t turn_ns = elapsed_ns(now_ns, turns->begin_ns);
+    turns->begin_ns = now_ns;
+    turns->count++;
+    if (now_ns >= turns->look_ns) {
+        turns->look_ns = now_ns + NS_PER_S;
+        turns->faults = memory_thread_faults() - turns->faults_before;
+    }
+    if (turns->slept) {
+        histogram_add(&turns->sleep_ns, turn_ns);
+        return;
+    }
+    histogram_add(&turns->gap_ns, turn_ns);
+    turns->gaps_long += turn_ns > TURN_LONG_NS;
+    turns->stalls += turn_ns > TURN_STALL_NS;
+    if (turns->worked)
+        turns->busy_ns += turn_ns;
+}
+
+void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns)
+{
+    struct timespec wait = {0};
+    turns->worked = worked;
+    turns->slept = false;
+    switch (idle_next(&turns->idle, worked, now_ns, next_ns)) {
+    case IDLE_SPIN:
+        break;
+    case IDLE_YIELD:
+        sched_yield();
+        break;
+    case IDLE_SLEEP:
+        wait.tv_nsec = (long)turns->idle.sleep_ns;
+        nanosleep(&wait, NULL);
+        turns->slept = true;
+        break;
+    }
+}
+
+void turns_report(const struct turns *turns, struct report *report)
+{
+    uint64_t run_ns = MAX(elapsed_ns(turns->begin_ns, turns->start_ns), (uint64_t)1);
+    report_u64(report, "turns", turns->count);
+    report_fixed(report, "busy_share", muldiv64(turns->busy_ns, 1000000, run_ns), 6);
+    report_u64(report, "poll_gap_ns_p50", histogram_percentile(&turns->gap_ns, 500000));
+    report_u64(report, "poll_gap_ns_p99", histogram_percentile(&turns->gap_ns, 990000));
+    report_u64(report, "poll_gap_ns_max", turns->gap_ns.largest);
+    report_u64(report, "poll_gaps_over_10us", turns->gaps_long);
+    report_u64(report, "poll_gaps_over_300us", turns->stalls);
+    report_u64(report, "page_faults", turns->faults);
+    report_u64(report, "sleeps", turns->idle.sleeps);
+    report_u64(report, "sleep_ns_p50", histogram_percentile(&turns->sleep_ns, 500000));
+    report_u64(report, "sleep_ns_max", turns->sleep_ns.largest);
+    report_u64(report, "yields", turns->idle.yields);
+}

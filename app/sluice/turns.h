@@ -1,0 +1,37 @@
+/* A worker's turns: how long they took, which of them did something, and how it rests between them. Each worker has its
+ * own, and writes it alone; others read what it counts, each value one aligned word. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/report.h"
+#include "dpdk/histogram.h"
+#include "dpdk/idle.h"
+
+#define TURN_LONG_NS  10000
+#define TURN_STALL_NS 300000
+
+struct turns {
+    uint64_t begin_ns; /* when this turn began */
+    uint64_t start_ns; /* when the first did */
+    struct idle idle;
+    bool slept;  /* the last turn ended in a sleep */
+    bool worked; /* the last turn did something */
+    uint64_t count, busy_ns;
+    uint64_t gaps_long;        /* turns longer than TURN_LONG_NS that were not slept */
+    uint64_t stalls;           /* the same, TURN_STALL_NS */
+    uint64_t faults_before;    /* page faults of this thread before the first … */
+    uint64_t faults;           /* … and since, looked at once a second */
+    uint64_t look_ns;          /* when that is next */
+    struct histogram gap_ns;   /* turns that were not slept */
+    struct histogram sleep_ns; /* turns that ended in a sleep */
+};
+
+/* All calls: the worker's thread. `idle_mode`: enum idle_mode. */
+void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns);
+void turns_begin(struct turns *turns, uint64_t now_ns);
+/* The turn's end: spins, yields or sleeps. `next_ns`: when something is due at the latest. */
+void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns);
+/* Any thread: where the time went. */
+void turns_report(const struct turns *turns, struct report *report);
