@@ -8,6 +8,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cycles  # noqa: E402
 import layers  # noqa: E402
+import locks  # noqa: E402
 import tables  # noqa: E402
 import tidy  # noqa: E402
 import pages  # noqa: E402
@@ -59,6 +60,18 @@ CIRCLES = [
      ["2 files in a circle: a.c, b.c", "a.c needs of b.c: b", "b.c needs of a.c: a"]),
     ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"c"}), "sub/c.c": ({"c"}, {"a"})},
      ["3 files in a circle: a.c, b.c, c.c", "b.c needs of sub/c.c: c"]),
+]
+
+# a file, what objdump says of a function in it, what must be found
+LOCKED = [
+    ("lib/dpdk/lane.c", "lane_push", "lock xadd %eax,(%rdi)", "lane_push: lock xadd"),
+    ("lib/dpdk/lane.c", "lane_push.part.0", "lock cmpxchg %rsi,0x8(%rdi)", "lane_push: lock"),
+    ("lib/dpdk/lane.c", "lane_push", "xchg   %rax,0x10(%rdi)", "xchg"),
+    ("lib/dpdk/lane.c", "lane_push", "xchg   %ax,%ax", ""),
+    ("lib/dpdk/lane.c", "lane_push", "mov    %rax,(%rdi)", ""),
+    ("lib/dpdk/lane.c", "rte_pktmbuf_free", "lock xadd %ax,0x12(%rdi)", ""),
+    ("lib/dpdk/chain.c", "chain_on_free", "lock xadd %rsi,0x8(%rdi)", ""),
+    ("lib/dpdk/chain.c", "chain_on_free", "mov    %rax,(%rdi)", "has none"),
 ]
 
 # a file of the repository, what is spoilt in it and how, part of the complaint
@@ -126,7 +139,12 @@ def main():
         if bool(found) != bool(expected) or not all(any(part in line for line in found) for part in expected):
             print(f"FAIL {table}: expected {expected}, found {found}")
             failures += 1
-    count = len(CASES) + len(CLEAN) + len(SPOILT) + len(CIRCLES)
+    for path, function, instruction, expected in LOCKED:
+        found = locks.check({path: f"0000000000000010 <{function}>:\n  10:\t{instruction}\n"})
+        if bool(found) != bool(expected) or not all(expected in line for line in found):
+            print(f"FAIL {path}, {function} with {instruction}: expected '{expected}', found {found}")
+            failures += 1
+    count = len(CASES) + len(CLEAN) + len(SPOILT) + len(CIRCLES) + len(LOCKED)
     print(f"{count - failures} of {count} cases")
     return 1 if failures else 0
 
