@@ -32,6 +32,7 @@ struct bench_options {
     uint32_t stripes, jobs; /* relay: trees that the object travels down, jobs at once */
     uint32_t peers;         /* relay: of the relay, at least; some take no part … */
     uint64_t interval_ns;   /* … but for a small packet so often; 0: they are quiet */
+    uint32_t workers;       /* relay: 2: its port has one of its own, on the other lcore */
     bool hugepages;         /* for everything */
     bool stages;            /* relay: ns of each stage of a turn */
     bool first_pass;        /* relay: of a large buffer, by itself */

@@ -23,6 +23,7 @@ static const char help[] =
     "  --jobs NUMBER       relay: at once, the object's bytes shared among them, 1 to 8 (1)\n"
     "  --peers NUMBER      relay: peers of the relay, idle but for source and children, 1 to 60 (1)\n"
     "  --interval TIME     relay: the idle ones each send a small packet so often (never)\n"
+    "  --workers NUMBER    relay: 2: its port is driven by the other lcore, its node alone by the first (1)\n"
     "  --stages            relay: ns of each stage of a turn\n"
     "  --first-pass        relay: with a buffer of 1 GiB; the first way through it against the second\n"
     "  --hugepages         all memory from hugepages (ordinary ones)\n"
@@ -52,6 +53,7 @@ static const struct option option_table[] = {
     {"jobs", required_argument, NULL, 'j'},
     {"peers", required_argument, NULL, 'p'},
     {"interval", required_argument, NULL, 'I'},
+    {"workers", required_argument, NULL, 'w'},
     {"stages", no_argument, NULL, 'g'},
     {"first-pass", no_argument, NULL, 'F'}, /* of relay */
     {"hugepages", no_argument, NULL, 'H'},
@@ -114,6 +116,8 @@ static bool parse_option(struct bench_options *options, int option, const char *
         return parse_few(text, &options->peers, 60);
     case 'I':
         return conf_parse_time(text, &options->interval_ns);
+    case 'w':
+        return parse_few(text, &options->workers, 2);
     case 'g':
         options->stages = true;
         return true;
@@ -151,6 +155,7 @@ int main(int count, char **arguments)
                                     .stripes = 1,
                                     .jobs = 1,
                                     .peers = 1,
+                                    .workers = 1,
                                     .lcores = {0, 1},
                                     .idle = IDLE_MODE_POLL,
                                     .disk_threads = 1};

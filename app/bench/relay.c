@@ -32,6 +32,7 @@ static struct site sites[SITES_MAX];
 static struct rte_ring *into[SITES_MAX], *out_of[SITES_MAX];
 static uint16_t site_count, guest_count;
 static struct tally tally;
+static struct tally port_tally; /* of the relay's port, where another worker drives it */
 static struct pass pass;
 static bool passes;         /* the buffer is large, and what both ways through it cost is counted */
 static uint64_t first_pass; /* data packets */
@@ -58,11 +59,15 @@ static void switch_turn(void)
     }
 }
 
+static uint32_t waiting(const struct site *relay)
+{
+    return relay->crossing != NULL ? spsc_waiting(&relay->crossing->received) : rte_ring_count(into[RELAY]);
+}
+
 static void wait_for_burst(const struct site *relay)
 {
     uint64_t begin_ns = tsc_now_ns(&relay->clock);
-    while (rte_ring_count(into[RELAY]) < SITE_BURST &&
-           elapsed_ns(tsc_now_ns(&relay->clock), begin_ns) < WAIT_NS &&
+    while (waiting(relay) < SITE_BURST && elapsed_ns(tsc_now_ns(&relay->clock), begin_ns) < WAIT_NS &&
            !__atomic_load_n(&stop, __ATOMIC_RELAXED))
         continue;
 }
@@ -71,7 +76,7 @@ static int relay_loop(void *unused)
 {
     (void)unused;
     struct site *relay = &sites[RELAY];
-    uint32_t data = site_counter_index(relay, "rx_data");
+    uint32_t data = site_counter_index(relay, "rx_data"), all = site_counter_index(relay, "rx_datagrams");
     uint64_t packets = 0, frames = 0;
     resident_stack();
     if (passes)
@@ -82,7 +87,7 @@ static int relay_loop(void *unused)
         uint64_t busy_ns = relay->busy_ns, packets_before = packets, frames_before = frames;
         bool worked = site_turn(relay);
         node_counter(relay->node, data, &packets);
-        frames = relay->port.counters.rx_packets;
+        node_counter(relay->node, all, &frames);
         uint64_t spent_ns = relay->busy_ns - busy_ns;
         bool counts = worked && packets_before >= first_pass;
         stages_end(&relay->stages, counts && spent_ns <= TALLY_LONG_NS);
@@ -101,7 +106,7 @@ static struct port_config port_config_of(const struct bench_options *options, ui
         .device = device,
         .frame_bytes_max = options->mtu + ETHERNET_HEADER_BYTES,
         .rate_bps = options->rate_bps,
-        .extra_mbufs = 2 * RING_PLACES,
+        .extra_mbufs = 2 * RING_PLACES + CROSSING_RECEIVED,
         .address = site_address(number),
         .prefix_length = 24,
         .no_chains = number == 0, /* one piece, as from a NIC */
@@ -148,6 +153,21 @@ static void open_site(const struct bench_options *options, uint16_t number)
     };
     if (!site_start(&sites[number], &config, &err))
         bench_fail("site", &err);
+    if (number == RELAY && options->workers == 2) {
+        sites[number].crossing = memory_take(sizeof(struct crossing), options->hugepages);
+        CHECK(sites[number].crossing != NULL);
+        crossing_init(sites[number].crossing);
+    }
+}
+
+/* The relay's port, of which the node does the rest on the other lcore. */
+static void relay_port_turn(struct site *relay)
+{
+    const struct port_counters *counters = &relay->port.counters;
+    uint64_t begin_ns = tsc_now_ns(&relay->clock), before = counters->rx_datagrams;
+    if (crossing_turn(relay->crossing, &relay->port, &relay->clock) && before >= first_pass)
+        tally_turn(&port_tally, tsc_now_ns(&relay->clock) - begin_ns, counters->rx_datagrams - before,
+                   counters->rx_datagrams - before);
 }
 
 static void others_turn(void)
@@ -156,6 +176,8 @@ static void others_turn(void)
         if (number != RELAY)
             site_turn(&sites[number]);
     guests_turn();
+    if (sites[RELAY].crossing != NULL)
+        relay_port_turn(&sites[RELAY]);
     switch_turn();
 }
 
@@ -216,6 +238,18 @@ static void run_jobs(const struct bench_options *options, struct node_job_view *
     }
 }
 
+/* Its time, too, by the data packets: acks and what else it takes in are their cost. */
+static void report_port(const struct site *relay, struct report *report)
+{
+    uint64_t datagrams = MAX(port_tally.packets, (uint64_t)1);
+    uint64_t data = MAX(site_counter(relay, "rx_data"), (uint64_t)1);
+    report_fixed(report, "port_ns_per_packet",
+                 muldiv64(port_tally.ns * 10 / datagrams, relay->port.counters.rx_datagrams, data), 1);
+    report_u64(report, "port_turns", port_tally.turns);
+    report_u64(report, "port_turns_long", port_tally.long_turns);
+    report_u64(report, "node_behind", relay->crossing->node_behind);
+}
+
 int bench_relay(const struct bench_options *asked)
 {
     struct bench_options larger = *asked, *options = &larger;
@@ -246,6 +280,7 @@ int bench_relay(const struct bench_options *asked)
     report_u64(report, "stripes", options->stripes);
     report_u64(report, "jobs", options->jobs);
     report_u64(report, "peers", site_count - 1u + guest_count);
+    report_u64(report, "workers", options->workers);
     report_bool(report, "hugepages", options->hugepages);
     report_u64(report, "packets", site_counter(relay, "rx_data"));
     tally_report(&tally, report);
@@ -253,6 +288,8 @@ int bench_relay(const struct bench_options *asked)
         stages_report(&relay->stages, tally.packets, report);
     if (passes)
         pass_report(&pass, report);
+    if (relay->crossing != NULL)
+        report_port(relay, report);
     report_bool(report, "chained", relay->port.chains);
     report_u64(report, "goodput_bps", muldiv64(view.size_bytes * options->jobs * 8, NS_PER_S, running_ns));
     report_u64(report, "gap_us_max", relay->gap_ns_max / NS_PER_US);

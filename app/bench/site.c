@@ -167,6 +167,23 @@ static bool site_receive(struct site *site)
     return total > 0;
 }
 
+/* The same where another thread drives the port. */
+static bool site_take(struct site *site)
+{
+    uint16_t count, total = 0;
+    do {
+        site->now_ns = tsc_now_ns(&site->clock);
+        const struct rx_packet *packets = crossing_received(site->crossing, &count, site->now_ns);
+        stages_mark(&site->stages, STAGE_PORT_RECEIVE);
+        if (count > 0)
+            node_rx(site->node, packets, count, site->now_ns);
+        stages_mark(&site->stages, STAGE_NODE_RX);
+        crossing_received_done(site->crossing, count);
+        total += count;
+    } while (count == CROSSING_BURST && total < PORT_RECEIVE_MAX);
+    return total > 0;
+}
+
 /* Without a file: blocks are "read" and "written" in no time, their content is whatever the slot holds. */
 static void answer_at_once(const struct site *site, const struct disk_request *request,
                            struct disk_reply *reply)
@@ -245,6 +262,27 @@ static bool site_transmit(struct site *site)
     return left > 0;
 }
 
+/* The same where another thread drives the port. */
+static bool site_give(struct site *site)
+{
+    uint16_t room, count;
+    site->now_ns = tsc_now_ns(&site->clock);
+    do {
+        const struct tx_report *reports = crossing_reports(site->crossing, &count);
+        if (count > 0)
+            node_tx_done(site->node, reports, count, site->now_ns);
+        crossing_reports_done(site->crossing, count);
+    } while (count > 0);
+    stages_mark(&site->stages, STAGE_DONE);
+    struct tx_packet *packets = crossing_sending(site->crossing, &room);
+    count = room > 0 ? node_tx(site->node, 0, packets, room, site->now_ns) : 0;
+    stages_mark(&site->stages, STAGE_NODE_TX);
+    crossing_send(site->crossing, count);
+    stages_mark(&site->stages, STAGE_SEND);
+    site->sent = count;
+    return count > 0;
+}
+
 bool site_turn(struct site *site)
 {
     site->now_ns = tsc_now_ns(&site->clock);
@@ -254,14 +292,15 @@ bool site_turn(struct site *site)
     site->turn_ns = begin_ns;
     site->slept = false;
     stages_begin(&site->stages);
-    bool worked = site_receive(site);
+    bool worked = site->crossing != NULL ? site_take(site) : site_receive(site);
     node_tick(site->node, site->now_ns);
     stages_mark(&site->stages, STAGE_TICK);
     worked |= site_disk(site);
     worked |= site_plan(site);
     stages_mark(&site->stages, STAGE_DISK);
-    worked |= site_transmit(site);
-    port_service(&site->port, site->now_ns);
+    worked |= site->crossing != NULL ? site_give(site) : site_transmit(site);
+    if (site->crossing == NULL)
+        port_service(&site->port, site->now_ns);
     stages_mark(&site->stages, STAGE_SERVICE);
     if (worked)
         site->busy_ns += elapsed_ns(tsc_now_ns(&site->clock), begin_ns);

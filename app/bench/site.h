@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "app/bench/stages.h"
+#include "dpdk/crossing.h"
 #include "dpdk/port.h"
 
 #include "base/err.h"
@@ -40,6 +41,7 @@ struct site {
     struct site_config config;
     struct node *node;
     struct port port;
+    struct crossing *crossing; /* another thread drives the port, by crossing_turn; NULL: site_turn does */
     struct tsc_clock clock;
     struct idle idle;
     uint64_t now_ns, turn_ns;

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Appliances whose ports have workers of their own, real programs over memif: what arrives is what was sent, every frame is
 counted once, and at the end all of them say farewell. Needs no permissions, but two CPUs: skipped with one.
-Usage: workers_test.py SLUICE SLUICE_PLANNER"""
+Usage: workers_test.py SLUICE SLUICE_PLANNER SLUICE_BENCH"""
 
+import json
 import os
 import random
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lab  # noqa: E402
 
 BYTES = 12_000_000
+RELAYED = 24_000_000
 CPUS = sorted(os.sched_getaffinity(0))[:2]
 # The hub sends through two ports, one of them its node's own; "right" has two workers as well, "left" has one.
 WORKERS = {"hub": [1, 0], "left": [0], "right": [1]}
@@ -23,7 +26,8 @@ def port(role, socket, address, worker):
 
 
 class World:
-    def __init__(self, program, planner):
+    def __init__(self, program, planner, bench):
+        self.bench = bench
         self.directory = lab.temporary_directory()
         self.sites = {}
         self.start(program, "hub", [port("server", (name, number), NETS[name] + "1", WORKERS["hub"][number])
@@ -96,12 +100,22 @@ def all_say_farewell_and_end(world):
             lab.wait_until(f"the hub hears of {name}", lambda: world.sites["hub"].says(f"peer {name} is down"))
 
 
+def a_relay_over_net_ring(world):
+    """Both lcores at it all the time, bodies chained, queues full; a packet spoilt on its way is one more to send."""
+    command = [world.bench, "relay", "--workers", "2", "--size", f"{RELAYED}B", "--lcores", "%d,%d" % tuple(CPUS)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-500:]
+    found = json.loads(run.stdout.strip().split("\n")[-1])
+    assert found["chained"] and found["workers"] == 2, found
+    assert found["packets"] <= RELAYED / 1408 * 1.1, found
+
+
 CASES = [every_port_has_its_worker, one_sends_through_both_its_ports, one_sends_back, every_packet_is_counted_once,
-         all_say_farewell_and_end]
+         all_say_farewell_and_end, a_relay_over_net_ring]
 
 
 if __name__ == "__main__":
     if len(CPUS) < 2:
         print("skipped: workers need two CPUs")
         sys.exit(lab.SKIPPED)
-    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:3])))
+    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:4])))
