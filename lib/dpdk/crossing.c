@@ -1,6 +1,9 @@
 #include "dpdk/crossing.h"
 
+#include "base/prefetch.h"
 #include "base/units.h"
+
+#define WRITTEN_BYTES (offsetof(struct tx_packet, head) + WIRE_DATA_BYTES + WIRE_TAG_BYTES)
 
 void crossing_init(struct crossing *crossing)
 {
@@ -13,6 +16,22 @@ void crossing_init(struct crossing *crossing)
 
 /* ---- the node's thread ---- */
 
+/* What came in lies in the caches of the port's worker: all lines of a burst at once, not one after the other. */
+static void ask_to_read(const struct rx_packet *packets, uint16_t count)
+{
+    for (uint16_t index = 0; index < count; index++)
+        for (uint32_t offset = 0; offset < packets[index].length; offset += RTE_CACHE_LINE_SIZE)
+            __builtin_prefetch(packets[index].data + offset);
+}
+
+/* So do places that were used before; of each the lines that a data packet fills. */
+static void ask_to_write(const struct tx_packet *packets, uint16_t count)
+{
+    for (uint16_t index = 0; index < count; index++)
+        for (uint32_t offset = 0; offset < WRITTEN_BYTES; offset += RTE_CACHE_LINE_SIZE)
+            prefetch_write((const uint8_t *)&packets[index] + offset);
+}
+
 struct rx_packet *crossing_received(struct crossing *crossing, uint16_t *count, uint64_t now_ns)
 {
     *count = (uint16_t)spsc_count(&crossing->received, CROSSING_BURST);
@@ -20,6 +39,7 @@ struct rx_packet *crossing_received(struct crossing *crossing, uint16_t *count, 
     for (uint16_t index = 0; index < *count; index++)
         if (packets[index].rx_ns > now_ns) /* stamped while the node's turn began */
             packets[index].rx_ns = now_ns;
+    ask_to_read(packets, *count);
     return packets;
 }
 
@@ -31,7 +51,9 @@ void crossing_received_done(struct crossing *crossing, uint16_t count)
 struct tx_packet *crossing_sending(struct crossing *crossing, uint16_t *room)
 {
     *room = (uint16_t)spsc_room(&crossing->sending, CROSSING_BURST);
-    return &crossing->sending_packets[spsc_back(&crossing->sending)];
+    struct tx_packet *packets = &crossing->sending_packets[spsc_back(&crossing->sending)];
+    ask_to_write(packets, *room);
+    return packets;
 }
 
 void crossing_send(struct crossing *crossing, uint16_t count)
