@@ -265,22 +265,27 @@ static bool site_transmit(struct site *site)
 /* The same where another thread drives the port. */
 static bool site_give(struct site *site)
 {
-    uint16_t room, count;
+    uint16_t count = 1, room, total = 0;
     site->now_ns = tsc_now_ns(&site->clock);
-    do {
+    for (int burst = 0; burst < CROSSING_REPORT_BURSTS && count > 0; burst++) {
         const struct tx_report *reports = crossing_reports(site->crossing, &count);
         if (count > 0)
             node_tx_done(site->node, reports, count, site->now_ns);
         crossing_reports_done(site->crossing, count);
-    } while (count > 0);
+    }
     stages_mark(&site->stages, STAGE_DONE);
-    struct tx_packet *packets = crossing_sending(site->crossing, &room);
-    count = room > 0 ? node_tx(site->node, 0, packets, room, site->now_ns) : 0;
-    stages_mark(&site->stages, STAGE_NODE_TX);
-    crossing_send(site->crossing, count);
-    stages_mark(&site->stages, STAGE_SEND);
-    site->sent = count;
-    return count > 0;
+    for (int burst = 0; burst < CROSSING_SEND_BURSTS; burst++) {
+        struct tx_packet *packets = crossing_sending(site->crossing, &room);
+        count = room > 0 ? node_tx(site->node, 0, packets, room, site->now_ns) : 0;
+        stages_mark(&site->stages, STAGE_NODE_TX);
+        crossing_send(site->crossing, count);
+        stages_mark(&site->stages, STAGE_SEND);
+        total += count;
+        if (count < room || room == 0)
+            break;
+    }
+    site->sent = total;
+    return total > 0;
 }
 
 bool site_turn(struct site *site)

@@ -117,18 +117,23 @@ static bool worker_give(struct app *app, uint16_t index)
 {
     struct worker *worker = &app->worker;
     struct crossing *crossing = app->crossings[index];
-    uint16_t room, count;
+    uint16_t count = 1, room, total = 0;
     worker->now_ns = worker_clock(app);
-    do {
+    for (int burst = 0; burst < CROSSING_REPORT_BURSTS && count > 0; burst++) {
         const struct tx_report *reports = crossing_reports(crossing, &count);
         if (count > 0)
             node_tx_done(app->node, reports, count, worker->now_ns);
         crossing_reports_done(crossing, count);
-    } while (count > 0);
-    struct tx_packet *packets = crossing_sending(crossing, &room);
-    count = room > 0 ? node_tx(app->node, index, packets, room, worker->now_ns) : 0;
-    crossing_send(crossing, count);
-    return count > 0;
+    }
+    for (int burst = 0; burst < CROSSING_SEND_BURSTS; burst++) {
+        struct tx_packet *packets = crossing_sending(crossing, &room);
+        count = room > 0 ? node_tx(app->node, index, packets, room, worker->now_ns) : 0;
+        crossing_send(crossing, count);
+        total += count;
+        if (count < room || room == 0)
+            break;
+    }
+    return total > 0;
 }
 
 static void worker_service(struct app *app)

@@ -130,20 +130,30 @@ static bool report(struct crossing *crossing, struct port *port)
     return total > 0;
 }
 
-static bool transmit(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+/* A burst of what the node handed over. */
+static uint16_t send_burst(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
 {
-    uint64_t now_ns = tsc_now_ns(clock);
-    uint16_t left = port_flush(port, now_ns);
-    bool worked = report(crossing, port);
     uint32_t room = MIN(port_send_room(port), (uint32_t)CROSSING_BURST);
     uint16_t count = (uint16_t)spsc_count(&crossing->sending, room);
-    if (count > 0) {
-        port_send(port, &crossing->sending_packets[spsc_front(&crossing->sending)], count, now_ns);
-        spsc_pop(&crossing->sending, count);
-        left += port_flush(port, tsc_now_ns(clock));
-        report(crossing, port);
+    if (count == 0)
+        return 0;
+    port_send(port, &crossing->sending_packets[spsc_front(&crossing->sending)], count, tsc_now_ns(clock));
+    spsc_pop(&crossing->sending, count);
+    port_flush(port, tsc_now_ns(clock));
+    return count;
+}
+
+static bool transmit(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
+{
+    bool worked = port_flush(port, tsc_now_ns(clock)) > 0;
+    worked |= report(crossing, port);
+    uint16_t count = CROSSING_BURST;
+    for (int burst = 0; burst < CROSSING_SEND_BURSTS && count == CROSSING_BURST; burst++) {
+        count = send_burst(crossing, port, clock);
+        worked |= count > 0;
     }
-    return worked || left > 0 || count > 0;
+    report(crossing, port);
+    return worked;
 }
 
 bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock)
