@@ -29,7 +29,8 @@
 
 /* 25 ns instead of 65 for 1472 bytes with AVX2, chosen at run time; the sanitizers don't get along with
  * ifuncs. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) &&                          \
+    !defined(__SANITIZE_THREAD__)
 #define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
 #else
 #define VECTORISED
