@@ -1,6 +1,7 @@
-/* How far apart the two CPUs are: the time that a cache line takes from one to the other. On a virtual machine
- * it changes within seconds, as the host moves its processors about, and with it all figures that two lcores
- * make together; who compares such figures looks here before and after. No EAL: 0.1 s, most of it waiting.
+/* How far apart the two CPUs are: the time that a cache line takes from one to the other. On a virtual
+ * machine it changes within seconds, as the host moves its processors about, and with it all figures that
+ * two lcores make together; who compares such figures looks here before and after. No EAL: 0.1 s, most of
+ * it waiting.
  *
  * And what a counter costs that both write (`locks`): the reason why the protocol has one worker. */
 #include <pthread.h>
@@ -134,7 +135,8 @@ static void *count_along(void *argument)
     return NULL;
 }
 
-/* The median of a batch's counts, in units of 0.1 ns; of batches in which the other one counted along, if it is to. */
+/* The median of a batch's counts, in units of 0.1 ns; of batches in which the other one counted along, if
+ * it is to. */
 static uint64_t count_tenths(void (*count)(struct counter *lines), struct counter *lines, bool along)
 {
     static uint64_t tenths[LOCK_BATCHES];

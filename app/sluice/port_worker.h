@@ -1,5 +1,5 @@
-/* The worker of some ports: one lcore's loop between devices and crossings (dpdk/crossing.h), where the node's own
- * worker does not drive them. */
+/* The worker of some ports: one lcore's loop between devices and crossings (dpdk/crossing.h), where the
+ * node's own worker does not drive them. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct port_worker {
     struct turns turns;
 };
 
-/* Before the control threads start, and after the node's worker has ended; app_start made the crossings. Ending:
- * what the node handed over still leaves. */
+/* Before the control threads start, and after the node's worker has ended; app_start made the crossings.
+ * Ending: what the node handed over still leaves. */
 bool port_workers_start(struct app *app);
 void port_workers_stop(struct app *app);

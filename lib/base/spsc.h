@@ -1,12 +1,14 @@
 /* Positions of a queue from one thread to one other; the places themselves are arrays of whoever owns it.
  *
- * Guarantee: what the producer wrote to a place before spsc_push the consumer sees after spsc_count, and what the
- * consumer did with it before spsc_pop is over when the producer finds the place free. By loads that acquire and
- * stores that release alone, without an instruction that locks a line. Each side hands over as many places at once as
- * it likes, writes one line that is its own, and looks at the other's only when what it saw there last does not do.
+ * Guarantee: what the producer wrote to a place before spsc_push the consumer sees after spsc_count, and
+ * what the consumer did with it before spsc_pop is over when the producer finds the place free. By loads
+ * that acquire and stores that release alone, without an instruction that locks a line. Each side hands
+ * over as many places at once as it likes, writes one line that is its own, and looks at the other's only
+ * when what it saw there last does not do.
  *
- * Positions run freely in 32 bits; the number of places is a power of two below 2^31, so their difference is right
- * across the wrap. Places come in runs without a break: at the end of the array a run is shorter than asked for. */
+ * Positions run freely in 32 bits; the number of places is a power of two below 2^31, so their difference
+ * is right across the wrap. Places come in runs without a break: at the end of the array a run is shorter
+ * than asked for. */
 #pragma once
 
 #include <stdint.h>

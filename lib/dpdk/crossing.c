@@ -16,7 +16,8 @@ void crossing_init(struct crossing *crossing)
 
 /* ---- the node's thread ---- */
 
-/* What came in lies in the caches of the port's worker: all lines of a burst at once, not one after the other. */
+/* What came in lies in the caches of the port's worker: all lines of a burst at once, not one after the
+ * other. */
 static void ask_to_read(const struct rx_packet *packets, uint16_t count)
 {
     for (uint16_t index = 0; index < count; index++)

@@ -1,15 +1,17 @@
-/* Between the node's thread and a port that another worker drives: what comes in, what is to leave, and what
- * became of it, each in a queue of its own (base/spsc.h): neither side waits for the other, or locks anything.
+/* Between the node's thread and a port that another worker drives: what comes in, what is to leave, and
+ * what became of it, each in a queue of its own (base/spsc.h): neither side waits for the other, or locks
+ * anything.
  *
- * Ownership. Views that came in, and the packet buffers behind them, are the node's from crossing_received to
- * crossing_received_done; the buffers go back to their pool on the port's side: the node never touches a pool. A
- * body in the symbol buffer is held by the node until the report that releases it has come through here: the port's
- * worker only reads it, and the chain's record of it (chain.h) is that worker's. Any other body is copied.
+ * Ownership. Views that came in, and the packet buffers behind them, are the node's from crossing_received
+ * to crossing_received_done; the buffers go back to their pool on the port's side: the node never touches a
+ * pool. A body in the symbol buffer is held by the node until the report that releases it has come through
+ * here: the port's worker only reads it, and the chain's record of it (chain.h) is that worker's. Any other
+ * body is copied.
  *
- * Guarantee: nothing is lost here and the order is kept. Who is slow holds up the other by a full queue: frames
- * then stay in the device (`node_behind` counts the turns), the node is not asked for more than there is room
- * for, and reports wait in the port. Times are those of one clock (tsc_shared); no packet lies in the node's
- * future. */
+ * Guarantee: nothing is lost here and the order is kept. Who is slow holds up the other by a full queue:
+ * frames then stay in the device (`node_behind` counts the turns), the node is not asked for more than
+ * there is room for, and reports wait in the port. Times are those of one clock (tsc_shared); no packet
+ * lies in the node's future. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,8 +56,8 @@ void crossing_init(struct crossing *crossing);
 /* At most CROSSING_BURST views, for node_rx; then crossing_received_done with the same count. */
 struct rx_packet *crossing_received(struct crossing *crossing, uint16_t *count, uint64_t now_ns);
 void crossing_received_done(struct crossing *crossing, uint16_t count);
-/* Places for node_tx to fill, at most CROSSING_BURST; *room 0: none now. Then crossing_send with how many it filled,
- * before any other call into the node. */
+/* Places for node_tx to fill, at most CROSSING_BURST; *room 0: none now. Then crossing_send with how many
+ * it filled, before any other call into the node. */
 struct tx_packet *crossing_sending(struct crossing *crossing, uint16_t *room);
 void crossing_send(struct crossing *crossing, uint16_t count);
 /* Reports for node_tx_done; then crossing_reports_done with the same count. */
@@ -70,8 +72,8 @@ static inline void crossing_announce(struct crossing *crossing, uint64_t next_ns
 
 /* ---- the port's worker ---- */
 
-/* One turn of the port, between device and queues: receive, send, let go what is due, report, look after the link.
- * True: did something. */
+/* One turn of the port, between device and queues: receive, send, let go what is due, report, look after
+ * the link. True: did something. */
 bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock);
 /* When to come again at the latest, as far as is known here. */
 uint64_t crossing_next_ns(const struct crossing *crossing, const struct port *port);

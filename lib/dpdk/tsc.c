@@ -87,8 +87,8 @@ void tsc_clock_sync(struct tsc_clock *clock)
 #define CLOCK_WORDS (sizeof(struct tsc_clock) / sizeof(uint64_t))
 _Static_assert(sizeof(struct tsc_clock) % sizeof(uint64_t) == 0, "a clock is whole words");
 
-/* Each word is released after the odd version, and acquired before the version is looked at again: a copy made in
- * between shows. */
+/* Each word is released after the odd version, and acquired before the version is looked at again: a copy
+ * made in between shows. */
 void tsc_share(struct tsc_shared *shared, const struct tsc_clock *clock)
 {
     const uint64_t *from = (const uint64_t *)clock;

@@ -4,8 +4,8 @@
  * every tsc_clock_sync afterwards measures it over the whole time since the start and takes out what error
  * has gathered within about one second, by running at most TSC_SLEW_PPM faster or slower, never by a step.
  * The EAL's own figure is rounded to 10 MHz where the CPU does not tell its frequency: up to 0.2 % wrong,
- * which would be the error of every rate. Thread: one clock per worker; further workers follow the one that is
- * synchronized, so that all tell the same time. Needs an invariant TSC, the same on all CPUs. */
+ * which would be the error of every rate. Thread: one clock per worker; further workers follow the one that
+ * is synchronized, so that all tell the same time. Needs an invariant TSC, the same on all CPUs. */
 #pragma once
 
 #include <stdint.h>
@@ -48,7 +48,8 @@ struct tsc_shared {
     struct tsc_clock clock;
 };
 
-/* A follower: behind by no more than the time between two looks, in which the two run apart by 2 * TSC_SLEW_PPM. */
+/* A follower: behind by no more than the time between two looks, in which both run apart by at
+ * most twice TSC_SLEW_PPM. */
 struct tsc_follower {
     struct tsc_clock clock;
     uint32_t version; /* of `clock` */

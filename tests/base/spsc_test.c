@@ -1,5 +1,6 @@
-/* Positions by tables; and one thread against another, every place in order and whole. The same program is also built
- * with ThreadSanitizer, where the compiler has it: then it says whether the places themselves are ever shared. */
+/* Positions by tables; and one thread against another, every place in order and whole. The same program is
+ * also built with ThreadSanitizer, where the compiler has it: then it says whether the places themselves
+ * are ever shared. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* A port behind a crossing, its device a ring that leads back into itself: what the node hands over comes back to it.
- * By turns of one thread, and between two; also built with ThreadSanitizer, where the compiler has it. */
+/* A port behind a crossing, its device a ring that leads back into itself: what the node hands over comes
+ * back to it. By turns of one thread, and between two; also built with ThreadSanitizer, where the compiler
+ * has it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
