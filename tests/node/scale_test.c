@@ -45,7 +45,7 @@ struct place {
 static struct place places[NODES_MAX];
 static uint16_t count, sites; /* the source, the relay and its children first */
 static uint64_t step, now_ns, job_bytes;
-static uint64_t stray_looks; /* at idle peers, without a packet of theirs */
+static uint64_t stray_looks; /* at idle peers to which nothing has happened */
 
 static struct net_address address_of(uint16_t number)
 {
@@ -199,27 +199,74 @@ static uint64_t idle_peers(void)
     return all & ~busy;
 }
 
+/* A look finds a peer's deadline anew. So that it can be seen, the relay has those of idle peers 1 ns early for a turn:
+ * the ones, one bit each, that are not due and were not changed. */
+static uint64_t mark(struct node *node)
+{
+    uint64_t marked = 0, called = node->changed_mask | node->short_mask;
+    for (uint64_t left = idle_peers() & ~called; left != 0; left &= left - 1) {
+        uint32_t index = (uint32_t)__builtin_ctzll(left);
+        uint64_t at_ns = node->due.at_ns[index];
+        if (at_ns == TIME_NEVER || at_ns <= now_ns + 1)
+            continue;
+        deadlines_set(&node->due, index, at_ns - 1);
+        marked |= 1ULL << index;
+    }
+    return marked;
+}
+
+/* How many of the marked ones were looked at; `before`: what they were given. */
+static uint64_t unmark(struct node *node, const struct deadlines *before, uint64_t marked)
+{
+    uint64_t looks = 0;
+    for (; marked != 0; marked &= marked - 1) {
+        uint32_t index = (uint32_t)__builtin_ctzll(marked);
+        if (node->due.at_ns[index] == before->at_ns[index])
+            deadlines_set(&node->due, index, before->at_ns[index] + 1);
+        else
+            looks++;
+    }
+    return looks;
+}
+
+static uint64_t idle_received(const struct node *node)
+{
+    return node->counters.rx_hellos + node->counters.rx_probes + node->counters.rx_probe_replies;
+}
+
+static bool carry_all(uint16_t from, const struct tx_packet *packets, uint16_t sent)
+{
+    bool to_idle = false;
+    for (uint16_t index = 0; index < sent; index++) {
+        carry(from, &packets[index]);
+        to_idle = to_idle || packets[index].to.ip[3] > sites;
+    }
+    return to_idle;
+}
+
+static void relay_step(struct tx_packet *packets)
+{
+    struct node *node = places[RELAY].node;
+    uint16_t sent;
+    uint64_t received = idle_received(node), marked = mark(node);
+    struct deadlines before = node->due;
+    relay_turn(packets, &sent);
+    uint64_t looks = unmark(node, &before, marked);
+    if (!carry_all(RELAY, packets, sent) && received == idle_received(node))
+        stray_looks += looks;
+}
+
 static void run_step(void)
 {
     static struct tx_packet packets[32];
     uint16_t sent;
     for (uint16_t number = 0; number < count; number++) {
-        struct node *node = places[number].node;
-        uint64_t before = node->changed_mask, idle_rx = node->counters.rx_hellos + node->counters.rx_probes +
-                                                        node->counters.rx_probe_replies;
-        if (number == RELAY)
-            relay_turn(packets, &sent);
-        else
-            any_turn(&places[number], packets, &sent);
-        bool idle_tx = false;
-        for (uint16_t index = 0; index < sent; index++) {
-            carry(number, &packets[index]);
-            idle_tx = idle_tx || packets[index].to.ip[3] > sites;
+        if (number == RELAY) {
+            relay_step(packets);
+            continue;
         }
-        bool heard =
-            idle_rx != node->counters.rx_hellos + node->counters.rx_probes + node->counters.rx_probe_replies;
-        if (number == RELAY && !idle_tx && !heard)
-            stray_looks += (node->changed_mask & ~before & idle_peers()) != 0;
+        any_turn(&places[number], packets, &sent);
+        carry_all(number, packets, sent);
     }
     plan(places[0].node);
     step++;
