@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bitmap.h"
 #include "base/check.h"
 #include "base/digest.h"
 #include "base/units.h"
+#include "disk/clock.h"
 #include "disk/lanes.h"
 #include "disk/stream_thread.h"
 #include "disk/thread.h"
@@ -71,6 +71,7 @@ static bool choose_cpus(const struct disk_config *config, cpu_set_t *cpus, struc
 static bool start_threads(struct disk *disk, struct err *err)
 {
     cpu_set_t cpus;
+    const cpu_set_t *where = disk->config.cpu_count > 0 ? &cpus : NULL;
     if (!choose_cpus(&disk->config, &cpus, err))
         return false;
     while (disk->started < disk->block_threads + DISK_SLOW_THREADS) {
@@ -79,11 +80,11 @@ static bool start_threads(struct disk *disk, struct err *err)
         thread->nice = disk->config.nice;
         thread->queue_most = disk->started < disk->block_threads ? DISK_QUEUE_MAX : DISK_SLOW_QUEUE;
         name_thread(disk, disk->started, thread->name);
-        if (!thread_start(thread, disk->config.cpu_count > 0 ? &cpus : NULL, err))
+        if (!thread_start(thread, where, err))
             return false;
         disk->started++;
     }
-    disk->stream = stream_thread_start(disk->config.nice, disk->config.cpu_count > 0 ? &cpus : NULL, err);
+    disk->stream = stream_thread_start(disk->config.nice, where, err);
     return disk->stream != NULL;
 }
 
@@ -251,13 +252,6 @@ uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t ro
 }
 
 /* ---- for who looks ---- */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 bool disk_thread_view(const struct disk *disk, uint32_t index, struct disk_thread_view *view)
 {

@@ -2,21 +2,13 @@
 
 #include <openssl/evp.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/check.h"
-#include "base/units.h"
+#include "disk/clock.h"
 
 /* Set up once: with OpenSSL 3 looking the algorithm up costs more than hashing a kilobyte. */
 static _Thread_local EVP_MD_CTX *context;
 static _Thread_local struct hash_work work;
-
-static uint64_t cpu_now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 static void sha256(const uint8_t *data, size_t length, struct wire_hash *hash)
 {
@@ -39,10 +31,10 @@ void hash_block(enum part_hash kind, const uint8_t *data, size_t length, struct 
         memset(hash, 0, sizeof(*hash));
         return;
     case PART_HASH_SHA256:
-        begin_ns = cpu_now_ns();
+        begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         sha256(data, length, hash);
         work.bytes += length;
-        work.cpu_ns += cpu_now_ns() - begin_ns;
+        work.cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
         return;
     }
     CHECK(false);

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/units.h"
+#include "disk/clock.h"
 #include "disk/hash.h"
 #include "disk/spawn.h"
 #include "disk/stream_serve.h"
@@ -34,13 +35,6 @@ struct stream_thread {
 
 /* ---- the thread ---- */
 
-static uint64_t clock_now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
-
 static void answer(struct stream_thread *thread, const struct disk_reply *reply)
 {
     CHECK(ring_push(&thread->replies, reply));
@@ -56,14 +50,14 @@ static void take_requests(struct stream_thread *thread)
             stream_file_interrupt(file, &reply);
             answer(thread, &reply);
         }
-        if (stream_serve(file, &request, clock_now_ns(), &reply))
+        if (stream_serve(file, &request, clock_ns(CLOCK_MONOTONIC), &reply))
             answer(thread, &reply);
     }
 }
 
 static struct timespec time_left(uint64_t due_ns)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     uint64_t left_ns = due_ns > now_ns ? MIN(due_ns - now_ns, NS_PER_S) : 0;
     return (struct timespec){.tv_sec = (time_t)(left_ns / NS_PER_S), .tv_nsec = (long)(left_ns % NS_PER_S)};
 }
@@ -97,10 +91,10 @@ static void go_on(struct stream_thread *thread, const struct pollfd wanted[1 + D
         struct pollfd now_wanted;
         uint64_t due_ns;
         stream_file_wants(file, &now_wanted, &due_ns);
-        uint64_t now_ns = due_ns == UINT64_MAX ? 0 : clock_now_ns();
+        uint64_t now_ns = due_ns == UINT64_MAX ? 0 : clock_ns(CLOCK_MONOTONIC);
         if (!file->waiting || (wanted[1 + handle].revents == 0 && due_ns > now_ns))
             continue;
-        if (stream_try(file, clock_now_ns(), &reply))
+        if (stream_try(file, clock_ns(CLOCK_MONOTONIC), &reply))
             answer(thread, &reply);
     }
 }

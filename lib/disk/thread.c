@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "disk/clock.h"
 #include "disk/hash.h"
 #include "disk/spawn.h"
 
@@ -17,13 +17,6 @@
 #define ANSWER_WAIT_US 100
 
 /* ---- the thread ---- */
-
-static uint64_t clock_now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_nsec;
-}
 
 static void sleep_until_work(struct disk_thread *thread)
 {
@@ -53,10 +46,10 @@ static void serve(struct disk_thread *thread, const struct disk_request *request
 {
     struct disk_reply reply;
     unsigned cpu = 0;
-    meter_begin(&thread->meter, clock_now_ns());
+    meter_begin(&thread->meter, clock_ns(CLOCK_MONOTONIC));
     file_serve(&thread->files[request->handle], request, &reply);
     (void)getcpu(&cpu, NULL);
-    meter_end(&thread->meter, request, hash_thread_work(), cpu, clock_now_ns());
+    meter_end(&thread->meter, request, hash_thread_work(), cpu, clock_ns(CLOCK_MONOTONIC));
     answer(thread, &reply);
 }
 
