@@ -1,6 +1,6 @@
-/* Times that a device puts on frames, where it can: when one is to depart (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP), when one
- * arrived (RTE_ETH_RX_OFFLOAD_TIMESTAMP). Only in use while its clock can be read and is known (device_clock.h);
- * software does both else. */
+/* Times that a device puts on frames, where it can: when one is to depart (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP),
+ * when one arrived (RTE_ETH_RX_OFFLOAD_TIMESTAMP). Only in use while its clock can be read and is known
+ * (device_clock.h); software does both else. */
 #pragma once
 
 #include <stdbool.h>
@@ -43,18 +43,16 @@ static inline bool stamps_arrive(const struct stamps *stamps)
     return stamps->arrivals && device_clock_known(&stamps->clock);
 }
 
-/* Before each try to give the frame to the device. True: it will hold it until then; false: there is nothing to wait
- * for. */
-static inline bool stamps_put(const struct stamps *stamps, struct rte_mbuf *mbuf, uint64_t depart_ns,
+/* Before each try to give the frame to the device: it is to hold it until then. One that is due goes without a time. */
+static inline void stamps_put(const struct stamps *stamps, struct rte_mbuf *mbuf, uint64_t depart_ns,
                               uint64_t now_ns)
 {
     mbuf->ol_flags &= ~stamps->departs;
     if (depart_ns <= now_ns)
-        return false;
+        return;
     mbuf->ol_flags |= stamps->departs;
     *RTE_MBUF_DYNFIELD(mbuf, stamps->place, rte_mbuf_timestamp_t *) =
         device_clock_ticks(&stamps->clock, depart_ns);
-    return true;
 }
 
 /* When the frame, taken from the device at taken_ns, arrived; never later. *kind: who says so. */
