@@ -1,6 +1,6 @@
-/* What a relay spends on one packet. n0 → n1 → n2 … over net_ring: the relay n1 has a lcore of its own, the other one
- * drives source, children and a small switch that moves frames by destination address. The figure is the time of the
- * relay's turns that did something, by the data packets it received.
+/* What a relay spends on one packet. n0 → n1 → n2 … over net_ring: the relay n1 has a lcore of its own, the other
+ * one drives source, children and a small switch that moves frames by destination address. The figure is the time of
+ * the relay's turns that did something, by the data packets it received.
  *
  * Fair to `bare-relay`, which is the floor: the source sends in one piece, as a NIC delivers; all memory was touched
  * before; the first pass through the relay's buffer does not count; and as the other lcore is slower than the relay, a

@@ -1,5 +1,5 @@
-/* A device's clock against ours: what it stamps frames with, and departs them by, is in ticks of its own, of a rate that no
- * driver tells.
+/* A device's clock against ours: what it stamps frames with, and departs them by, is in ticks of its own, of a rate
+ * that no driver tells.
  *
  * Guarantee: known after two looks at least DEVICE_CLOCK_BASE_NS apart. From then on a conversion near the last look is
  * wrong by no more than that look was uncertain, and by what the rate, measured over the last one to two seconds, is
@@ -19,8 +19,8 @@ struct device_clock_look {
 };
 
 struct device_clock {
-    struct device_clock_look last, rate_from,
-        rate_next;                      /* the rate is measured from rate_from; rate_next follows it */
+    /* The rate is measured from rate_from; rate_next follows it. */
+    struct device_clock_look last, rate_from, rate_next;
     uint64_t ns_per_tick, ticks_per_ns; /* fixed point, 32 fractional bits; 0: not known */
     uint64_t jumps;
     bool looked;

@@ -1,9 +1,9 @@
 /* Starts the EAL: its arguments are made here, from few options, so that no program repeats them.
  *
  * With hugepages: --in-memory (nothing is left behind by kill -9) --single-file-segments. Without: --no-huge
- * --no-shconf -m N. Both: a --file-prefix of its own, --no-telemetry, --no-pci unless a PCI device is named. The calling thread
- * becomes the EAL's main lcore. Threads inherit their creator's CPUs, so it is only pinned when it calls
- * eal_worker_pin, after all others were made; those call eal_thread_background. */
+ * --no-shconf -m N. Both: a --file-prefix of its own, --no-telemetry, --no-pci unless a PCI device is named. The
+ * calling thread becomes the EAL's main lcore. Threads inherit their creator's CPUs, so it is only pinned when it
+ * calls eal_worker_pin, after all others were made; those call eal_thread_background. */
 #pragma once
 
 #include <sched.h>

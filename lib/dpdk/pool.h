@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 
-/* `count` buffers with buffer_bytes for data behind the usual headroom; for_device: of the EAL's memory. NULL: no memory, *err says so. The caller frees
- * it by rte_mempool_free. */
+/* `count` buffers with buffer_bytes for data behind the usual headroom; for_device: of the EAL's memory. NULL: no
+ * memory, *err says so. The caller frees it by rte_mempool_free. */
 struct rte_mempool *pool_create(const char *name, uint32_t count, uint32_t buffer_bytes, bool for_device,
                                 struct err *err);

@@ -187,7 +187,7 @@ static void hung__ends_of_others_go_on(void **state)
 static void lanes__each_filesystem_has_its_own(void **state)
 {
     (void)state;
-    /* join: a device → its lane; leave: a lane. In this order. */
+    /* Handles are opened in this order. */
     static const struct {
         uint64_t join;
         uint32_t lane;

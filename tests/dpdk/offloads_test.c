@@ -1,5 +1,6 @@
-/* Ports whose device departs frames at times, stamps those that arrive, computes checksums, or takes no frames of several
- * parts: ports joined by rings, in front of which this program stands in for such a device. It adds to what the driver says of itself, has the clock, and sees all bursts. */
+/* Ports whose device departs frames at times, stamps those that arrive, computes checksums, or takes no frames of
+ * several parts: ports joined by rings, in front of which this program stands in for such a device. It adds to what the
+ * driver says of itself, has the clock, and sees all bursts. */
 #define ALLOW_EXPERIMENTAL_API
 
 #include <dlfcn.h>
@@ -235,8 +236,8 @@ static void departures__are_the_devices(void **state)
     (void)state;
     struct tx_report reports[FRAMES_MAX];
     open_pair(true);
-    send_frames(32, T0 - GAP_NS,
-                2 * GAP_NS); /* up to 61 us ahead: one is due, the lane keeps the last five */
+    /* Up to 61 us ahead: one is due, the lane keeps the last six. */
+    send_frames(32, T0 - GAP_NS, 2 * GAP_NS);
     assert_int_equal(port_next_ns(&left), T0 - GAP_NS - LANE_LEAD_NS);
     assert_int_equal(port_flush(&left, T0), 26);
     assert_int_equal(device.sent, 26);
@@ -249,8 +250,8 @@ static void departures__are_the_devices(void **state)
     assert_int_equal(port_next_ns(&left), T0 + 51 * GAP_NS - LANE_LEAD_NS);
     assert_int_equal(port_flush(&left, T0 + 20 * GAP_NS), 6);
     assert_true(device.timed[31]);
-    assert_int_equal(port_reports(&left, reports, FRAMES_MAX),
-                     0); /* chained: told when the other end has freed them */
+    /* Chained: told when the other end has freed them. */
+    assert_int_equal(port_reports(&left, reports, FRAMES_MAX), 0);
     close_pair();
 }
 

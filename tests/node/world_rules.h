@@ -1,5 +1,5 @@
-/* What a node keeps so that no turn has to look at all peers or jobs holds after every step of the small world: what may be
- * found out late, and what is not asked, has nothing to be found. */
+/* What a node keeps so that no turn has to look at all peers or jobs holds after every step of the small world: what
+ * may be found out late, and what is not asked, has nothing to be found. */
 #pragma once
 
 #include "node/node.h"

@@ -10,8 +10,8 @@
 
 struct deadlines {
     uint64_t at_ns[DEADLINES_MAX];
-    uint8_t first
-        [DEADLINES_MAX]; /* the winner of match n, which the winners of 2n and 2n + 1 play; 1: the last */
+    /* The winner of match n, which the winners of 2n and 2n + 1 play; match 1 is the last. */
+    uint8_t first[DEADLINES_MAX];
 };
 
 /* Nobody is due. */
