@@ -5,11 +5,11 @@
   file     payload rate from a file in memory to one on the disk, over memif, 1500 bytes; new / base at least 0.95
   sim      user time of the simulator; new / base at most 1.03
 
-The pairs run A B, B A, A B, ...; before, between and after the two runs of a pair sluice-bench cores looks how far apart the
-two CPUs are. A pair counts when the three looks agree with each other: the largest at most 1.3 times the least. Pairs near
-(median look below 80 ns) and far are kept apart, the kind with more pairs is judged, by the median of its ratios. Each build measures itself: where their
-benches differ (the relay's did until it was made fair to bare-relay), ratios say nothing. Exit
-status 1: a limit is missed, or too few pairs agreed.
+The pairs run A B, B A, A B, ...; before, between and after the two runs of a pair sluice-bench cores looks how far apart
+the two CPUs are. A pair counts when the three looks agree with each other: the largest at most 1.3 times the least. Pairs
+near (median look below 80 ns) and far are kept apart, the kind with more pairs is judged, by the median of its ratios.
+Each build measures itself: where their benches differ (the relay's did until it was made fair to bare-relay), ratios say
+nothing. Exit status 1: a limit is missed, or too few pairs agreed.
 """
 import argparse
 import json

@@ -1,10 +1,11 @@
 """scripts/bench relay: what a relay spends on a packet, as a ratio to the floor under it.
 
-Each pair is: the distance of the two CPUs (sluice-bench cores), bare-relay, relay, bare-relay, the distance again. The floor
-receives full bursts, copies each body once and sends it to every child, with no protocol (app/bench/README.md); the ratio is
-the relay's time per data packet to the mean of its two floors. A pair counts when the two looks at the CPUs agree within a factor
-of 1.3 and so do the two floors within 1.5; pairs with the CPUs near (median look below 80 ns) and far are told apart. What is not
-in the first four rows is a variation of one of them, and judged by it: stripes, peers and jobs must cost next to nothing.
+Each pair is: the distance of the two CPUs (sluice-bench cores), bare-relay, relay, bare-relay, the distance again. The
+floor receives full bursts, copies each body once and sends it to every child, with no protocol (app/bench/README.md); the
+ratio is the relay's time per data packet to the mean of its two floors. A pair counts when the two looks at the CPUs agree
+within a factor of 1.3 and so do the two floors within 1.5; pairs with the CPUs near (median look below 80 ns) and far are
+told apart. What is not in the first four rows is a variation of one of them: stripes, peers and jobs must cost next to
+nothing. Of these the row with a limit is judged, by the row that its limit names.
 
 Turns longer than 0.3 ms were interrupted by the machine; they are counted, and left out of both.
 """
