@@ -57,7 +57,6 @@ static int port_worker_main(void *argument)
 
 bool port_workers_start(struct app *app)
 {
-    tsc_share(&app->clock_shared, &app->clock);
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         uint16_t number = app->config.ports[index].worker;
         struct port_worker *worker = &app->port_workers[number];

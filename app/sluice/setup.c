@@ -7,6 +7,12 @@
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
 
+/* Of the worker that drives the port. */
+static const struct tsc_clock *clock_of(const struct app *app, uint16_t worker)
+{
+    return worker == 0 ? &app->clock : &app->port_workers[worker].clock.clock;
+}
+
 static void port_config_fill(const struct app *app, uint16_t index, struct port_config *port)
 {
     const struct app_port_config *own = &app->config.ports[index];
@@ -22,7 +28,7 @@ static void port_config_fill(const struct app *app, uint16_t index, struct port_
         .gateway = own->gateway,
         .vlan = own->vlan,
         .static_mac = own->static_mac,
-        .clock = &app->clock,
+        .clock = clock_of(app, own->worker),
     };
     memcpy(port->gateway_mac, own->gateway_mac, MAC_BYTES);
 }
@@ -83,6 +89,15 @@ static bool start_eal(struct app *app, uint64_t eal_bytes, int extra_count, char
             options.pci[options.pci_count++] = devices[index].name;
     }
     return eal_start(&app->eal, &options, err);
+}
+
+/* Those of further workers as well: from port_start on a port compares its device's clock with its worker's. */
+static void start_clocks(struct app *app)
+{
+    tsc_clock_start(&app->clock);
+    tsc_share(&app->clock_shared, &app->clock);
+    for (uint16_t number = 1; number < APP_LCORES_MAX; number++)
+        tsc_follow(&app->port_workers[number].clock, &app->clock_shared);
 }
 
 static bool make_crossing(struct app *app, uint16_t index, struct err *err)
@@ -155,7 +170,7 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     channel_init(&app->channel);
     if (!start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
-    tsc_clock_start(&app->clock);
+    start_clocks(app);
     if (!server_listen(app, err) || !start_ports(app, err) || !start_disk(app, err) || !start_node(app, err))
         return false;
     resident_process();

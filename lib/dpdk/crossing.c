@@ -177,6 +177,7 @@ bool crossing_sent_all(const struct crossing *crossing, const struct port *port)
 
 void crossing_close(struct crossing *crossing)
 {
+    /* Twice: a run ends where the array does. */
     crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
     crossing_received_done(crossing, (uint16_t)spsc_count(&crossing->received, CROSSING_RECEIVED));
     free_returned(crossing);

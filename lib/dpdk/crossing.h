@@ -44,8 +44,8 @@ struct crossing {
     _Alignas(SPSC_LINE) struct rx_packet received_packets[CROSSING_RECEIVED];
     _Alignas(SPSC_LINE) struct tx_packet sending_packets[CROSSING_SENDING];
     _Alignas(SPSC_LINE) struct tx_report reports[CROSSING_REPORTED];
-    uint8_t bodies[CROSSING_SENDING]
-                  [MTU_MAX]; /* of packets whose body is the node's own: few, small, control */
+    /* Of packets whose body is the node's own: few, small, control. */
+    uint8_t bodies[CROSSING_SENDING][MTU_MAX];
 };
 
 /* Before either thread runs. `crossing`: zeroed, 128-byte aligned, every page of it there (memory_take). */
