@@ -15,7 +15,7 @@ static const char help[] =
     "parts: goodput, bare, relay, bare-relay, pacer, cores, locks (app/bench/README.md)\n"
     "  --link ring|memif|vhost   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
-    "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB)\n"
+    "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB); relay: more than 96MiB\n"
     "  --rate RATE         of ports; pacer: the schedule's (100Gbps)\n"
     "  --duration TIME     bare, pacer (1s)\n"
     "  --children NUMBER   relay, bare-relay: 1 to 8 (1)\n"

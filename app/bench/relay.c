@@ -13,6 +13,7 @@
 #include "app/bench/guests.h"
 #include "app/bench/pass.h"
 #include "app/bench/tally.h"
+#include "app/exit_usage.h"
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
 
@@ -256,6 +257,10 @@ int bench_relay(const struct bench_options *asked)
     if (options->first_pass)
         options->object_bytes = MAX(options->object_bytes, PASS_OBJECT_BYTES);
     passes = options->first_pass;
+    if (options->object_bytes <= BUFFER_BYTES) {
+        fputs("sluice-bench: relay: nothing would count, --size must be more than 96MiB\n", stderr);
+        return EXIT_USAGE;
+    }
     static struct node_job_view view;
     static struct bench_print print;
     site_count = (uint16_t)(options->children + 2);
