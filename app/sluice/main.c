@@ -28,7 +28,7 @@ static int check_config(void)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
         return EXIT_USAGE;
     }
-    printf("%s: good; %s\n", app.config.source_path, app.memory_text);
+    printf("%s: good; memory: %s\n", app.config.source_path, app.memory_text);
     return EXIT_SUCCESS;
 }
 

@@ -163,7 +163,7 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     uint64_t eal_bytes;
     if (!app_memory(app, &eal_bytes, err))
         return false;
-    fprintf(stderr, "%s: %s\n", app->config.node.name, app->memory_text);
+    fprintf(stderr, "%s: memory: %s\n", app->config.node.name, app->memory_text);
     for (uint16_t number = lcore_count(&app->config); number < app->config.lcore_count; number++)
         fprintf(stderr, "%s: lcores: CPU %u has no port to drive\n", app->config.node.name,
                 app->config.lcores[number]);

@@ -272,7 +272,7 @@ static bool start_eal(struct eal *eal, const struct emulator_config *config, con
     if (!memory_choose(&need, &host, options->hugepages, &hugepages, err))
         return err_context(err, "%u packets on their way", config->packets);
     memory_print(&need, &host, hugepages, text, sizeof(text));
-    printf("sluice-wanem: %s\n", text);
+    printf("sluice-wanem: memory: %s\n", text);
     if (options->check_only)
         return true;
     struct eal_options eal_options = {

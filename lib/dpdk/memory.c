@@ -114,7 +114,7 @@ void memory_print(const struct memory_need *need, const struct memory_host *host
                   size_t room)
 {
     snprintf(text, room,
-             "memory: %llu MiB needed (packets %llu, node %llu, overhead %llu), from %s "
+             "%llu MiB needed (packets %llu, node %llu, overhead %llu), from %s "
              "(hugepages free: %llu MiB, available: %llu MiB)",
              MIB(memory_need_total(need)), MIB(need->packet_bytes), MIB(need->node_bytes),
              MIB(need->overhead_bytes), pages_name(hugepages), MIB(host->hugepage_free_bytes),

@@ -29,7 +29,7 @@ void memory_host_read(struct memory_host *host);
 /* Decides where the memory comes from. `wanted`: hugepages may be used. False: neither suffices. */
 bool memory_choose(const struct memory_need *need, const struct memory_host *host, bool wanted,
                    bool *hugepages, struct err *err);
-/* "memory: 212 MiB needed (packets 18, node 170, overhead 24), from hugepages (…" */
+/* "212 MiB needed (packets 18, node 170, overhead 24), from hugepages (…" */
 void memory_print(const struct memory_need *need, const struct memory_host *host, bool hugepages, char *text,
                   size_t room);
 
