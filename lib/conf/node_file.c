@@ -201,7 +201,7 @@ static const struct conf_option memory_options[] = {
     {"dpdk", OPTION_SIZE, FIELD(struct node_file, config.memory_bytes), .initial = "0",
      .help = "memory for DPDK, packet buffers and symbol buffer included; 0: computed"},
     {"hugepages", OPTION_BOOL, FIELD(struct node_file, config.hugepages), .initial = "true",
-     .help = "use huge pages when there are any"},
+     .help = "use huge pages when the free ones hold all that is needed; else transparent ones"},
     {.type = OPTION_END}};
 
 static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};

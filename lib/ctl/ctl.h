@@ -35,7 +35,7 @@ enum ctl_type {
 #define CTL_SHOWS(SHOW)                                                                                      \
     SHOW(version, PROGRAM, "program and DPDK versions")                                                      \
     SHOW(config, PROGRAM, "configuration in force")                                                          \
-    SHOW(ports, PROGRAM, "ports, their counters and link state")                                             \
+    SHOW(ports, PROGRAM, "ports: link, counters, what devices do themselves; how the workers fare")          \
     SHOW(disk, PROGRAM,                                                                                      \
          "the disk's threads: rates read, written and hashed, queues, CPU, the slowest request")             \
     SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
