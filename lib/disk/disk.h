@@ -48,7 +48,7 @@ struct disk_thread_view {
     const char *name;
     bool blocks;     /* READ, WRITE, DIGEST; else what may take long */
     uint64_t device; /* st_dev of the filesystem whose blocks it serves; 0: none */
-    uint32_t cpu;    /* where it was last */
+    uint32_t cpu;    /* where its last request began */
     uint64_t cpu_ns; /* that it has used */
     uint64_t requests, read_bytes, written_bytes, hashed_bytes;
     uint64_t hash_ns; /* CPU time of hashing */

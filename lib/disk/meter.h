@@ -17,7 +17,7 @@ struct meter {
     _Atomic uint64_t slowest_ns; /* the longest request, from its beginning to its end */
     _Atomic uint64_t slow;
     _Atomic uint64_t begun_ns; /* of the request that is being served; 0: none is */
-    _Atomic uint32_t cpu;      /* where the thread was last */
+    _Atomic uint32_t cpu;      /* where the last request began */
 };
 
 static inline uint64_t meter_get(const _Atomic uint64_t *value)
@@ -35,14 +35,15 @@ static inline void meter_add(_Atomic uint64_t *value, uint64_t more)
     meter_set(value, meter_get(value) + more);
 }
 
-static inline void meter_begin(struct meter *meter, uint64_t now_ns)
+static inline void meter_begin(struct meter *meter, uint32_t cpu, uint64_t now_ns)
 {
+    atomic_store_explicit(&meter->cpu, cpu, memory_order_relaxed);
     meter_set(&meter->begun_ns, now_ns);
 }
 
 /* `work`: all that the thread has hashed so far. */
 static inline void meter_end(struct meter *meter, const struct disk_request *request, struct hash_work work,
-                             uint32_t cpu, uint64_t now_ns)
+                             uint64_t now_ns)
 {
     uint64_t took_ns = elapsed_ns(now_ns, meter_get(&meter->begun_ns));
     meter_add(&meter->requests, 1);
@@ -54,6 +55,5 @@ static inline void meter_end(struct meter *meter, const struct disk_request *req
     meter_set(&meter->hash_ns, work.cpu_ns);
     meter_set(&meter->slowest_ns, MAX(meter_get(&meter->slowest_ns), took_ns));
     meter_add(&meter->slow, took_ns > METER_SLOW_NS);
-    atomic_store_explicit(&meter->cpu, cpu, memory_order_relaxed);
     meter_set(&meter->begun_ns, 0);
 }

@@ -46,10 +46,10 @@ static void serve(struct disk_thread *thread, const struct disk_request *request
 {
     struct disk_reply reply;
     unsigned cpu = 0;
-    meter_begin(&thread->meter, clock_ns(CLOCK_MONOTONIC));
-    file_serve(&thread->files[request->handle], request, &reply);
     (void)getcpu(&cpu, NULL);
-    meter_end(&thread->meter, request, hash_thread_work(), cpu, clock_ns(CLOCK_MONOTONIC));
+    meter_begin(&thread->meter, cpu, clock_ns(CLOCK_MONOTONIC));
+    file_serve(&thread->files[request->handle], request, &reply);
+    meter_end(&thread->meter, request, hash_thread_work(), clock_ns(CLOCK_MONOTONIC));
     answer(thread, &reply);
 }
 

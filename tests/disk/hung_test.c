@@ -21,11 +21,25 @@
 static struct fixture fixture;
 static char hung_directory[64];
 static dev_t hung_device;
+static uint32_t cpu; /* where all threads run: the last one, of number 0 only where there is no other */
+static cpu_set_t permitted;
+
+static void pin(void)
+{
+    cpu_set_t one;
+    assert_int_equal(sched_getaffinity(0, sizeof(permitted), &permitted), 0);
+    for (uint32_t number = 0; number < CPU_SETSIZE; number++)
+        cpu = CPU_ISSET(number, &permitted) ? number : cpu;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+}
 
 static int start(void **state)
 {
     (void)state;
     struct stat hung, other;
+    pin();
     fixture_start(&fixture, THREADS, false);
     snprintf(hung_directory, sizeof(hung_directory), "/dev/shm/disk-test-XXXXXX");
     hung_device = 0;
@@ -42,6 +56,7 @@ static int stop(void **state)
     (void)state;
     faults_reset();
     fixture_stop(&fixture);
+    (void)sched_setaffinity(0, sizeof(permitted), &permitted);
     (void)rmdir(hung_directory);
     return 0;
 }
@@ -116,7 +131,7 @@ static void other_transfer(void)
     assert_int_equal(op_in_time(DISK_CLOSE, OTHER).status, DISK_OK);
 }
 
-/* What is seen of the hung filesystem: requests that wait, threads that are at one. */
+/* What is seen of the hung filesystem: requests that wait, threads that are at one, and where. */
 static void assert_seen(uint32_t waiting, uint32_t at_one)
 {
     struct disk_thread_view view;
@@ -126,6 +141,8 @@ static void assert_seen(uint32_t waiting, uint32_t at_one)
             continue;
         queue += view.queue;
         busy += view.under_way_ns > 0;
+        if (view.under_way_ns > 0)
+            assert_int_equal(view.cpu, cpu);
     }
     assert_int_equal(queue, waiting);
     assert_int_equal(busy, at_one);
