@@ -27,7 +27,8 @@ uint64_t memory_pool_bytes(uint32_t count, uint32_t buffer_bytes)
 {
     uint64_t each = sizeof(struct rte_mbuf) + RTE_PKTMBUF_HEADROOM + buffer_bytes + POOL_OBJECT_BYTES +
                     sizeof(void *) * 2;
-    /* On ordinary pages a mempool object never crosses one: 2.4 KiB take 4. */
+    /* The most it can be: on ordinary pages of the EAL a mempool object never crosses one, and 2.4 KiB take 4. Pools
+     * with memory of their own (pool.h), and those on hugepages, take less. */
     return count * ((each + ORDINARY_PAGE_BYTES - 1) / ORDINARY_PAGE_BYTES * ORDINARY_PAGE_BYTES) +
            POOL_OVERHEAD_BYTES;
 }
