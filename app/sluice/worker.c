@@ -130,6 +130,7 @@ static bool worker_give(struct app *app, uint16_t index)
         count = room > 0 ? node_tx(app->node, index, packets, room, worker->now_ns) : 0;
         crossing_send(crossing, count);
         total += count;
+        worker->full |= room == 0;
         if (count < room || room == 0)
             break;
     }
@@ -159,7 +160,7 @@ static uint64_t worker_next_ns(const struct app *app)
         else
             next_ns = MIN(next_ns, port_next_ns(&app->ports[index]));
     }
-    return next_ns;
+    return app->worker.full ? 0 : next_ns; /* overdue: the other worker may need this CPU */
 }
 
 static void worker_turn(struct app *app)
@@ -174,6 +175,7 @@ static void worker_turn(struct app *app)
     worked |= worker_disk_replies(app);
     node_tick(app->node, app->worker.now_ns);
     worked |= worker_disk_requests(app);
+    app->worker.full = false;
     for (uint16_t index = 0; index < ports; index++)
         worked |= app->crossings[index] != NULL ? worker_give(app, index) : worker_transmit(app, index);
     worker_service(app);

@@ -21,6 +21,7 @@ struct worker {
     uint64_t now_ns;  /* what node calls get: never older than any packet's receive time */
     uint64_t sync_ns; /* of the clock, the next time */
     struct turns turns;
+    bool full; /* another worker has not yet taken what its port was given: what is due cannot be done */
     uint16_t disk_waiting; /* requests the disk did not take yet */
     struct disk_request disk_requests[WORKER_DISK_BURST];
     struct rx_packet received[PORT_RECEIVE_MAX];
