@@ -153,7 +153,7 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
     now_ns = node_enter(node, now_ns);
     for (uint16_t index = 0; index < count; index++) {
         const struct disk_reply *reply = &replies[index];
-        disk_queue_done(&node->disk_queue, reply);
+        job_disks_move(node, disk_queue_done(&node->disk_queue, reply));
         if (reply->op == DISK_MANIFEST) {
             digest_add(&node->digest, (uint64_t)reply->op << 56 ^ reply->cookie ^ reply->status);
             manifest_on_disk(node, reply);

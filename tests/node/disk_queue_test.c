@@ -40,9 +40,9 @@ static void expect(uint16_t at, uint8_t op, uint8_t handle, uint64_t cookie)
     assert_int_equal(popped[at].cookie, cookie);
 }
 
-static void done(uint8_t op, uint8_t handle)
+static uint16_t done(uint8_t op, uint8_t handle)
 {
-    disk_queue_done(&queue, &(struct disk_reply){.op = op, .handle = handle});
+    return disk_queue_done(&queue, &(struct disk_reply){.op = op, .handle = handle});
 }
 
 /* Half of the slots: what waits is passed by others and keeps its order. */
@@ -70,6 +70,26 @@ static void disk_queue_pop__writes_of_one_job_leave_slots(void **state)
     push(DISK_READ, 0, 300, 1); /* reads never wait */
     expect_pop(ROOM, 1);
     expect(0, DISK_READ, 0, 300);
+}
+
+/* A handle waits for its turn while what the disk had before is answered; while only what came later is, it hangs. */
+static void disk_queue_done__tells_who_waits_his_turn(void **state)
+{
+    (void)state;
+    push(DISK_READ, 0, 0, 2);
+    push(DISK_WRITE, 1, 100, 1);
+    push(DISK_WRITE, 2, 200, 2);
+    push(DISK_FINISH, 3, 300, 1);
+    expect_pop(ROOM, 6);
+    assert_int_equal(done(DISK_FINISH, 3), 0);
+    assert_int_equal(done(DISK_READ, 0), 1u << 1 | 1u << 2);
+    push(DISK_READ, 0, 2, 1);
+    expect_pop(ROOM, 1);
+    assert_int_equal(done(DISK_READ, 0), 1u << 1 | 1u << 2);
+    assert_int_equal(done(DISK_WRITE, 2), 0); /* handle 1 has had its turn, and hangs */
+    assert_int_equal(done(DISK_READ, 0), 1u << 2);
+    assert_int_equal(done(DISK_WRITE, 1), 1u << 2);
+    assert_int_equal(done(DISK_WRITE, 2), 0);
 }
 
 /* Three quarters in all, and two of each job whatever others have there. */
@@ -113,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(disk_queue_pop__writes_of_one_job_leave_slots, start),
         cmocka_unit_test_setup(disk_queue_pop__writes_of_all_jobs_leave_slots, start),
+        cmocka_unit_test_setup(disk_queue_done__tells_who_waits_his_turn, start),
         cmocka_unit_test_setup(disk_queue_withdraw__takes_the_oldest_of_the_job, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

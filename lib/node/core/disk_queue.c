@@ -30,6 +30,28 @@ static bool may_go(const struct disk_queue *queue, const struct disk_request *re
     return own < WRITES_LEAST || (own < queue->slots / 2 && queue->writes_all < queue->slots / 4 * 3);
 }
 
+static bool is_block(uint8_t op)
+{
+    return op == DISK_WRITE || op == DISK_READ;
+}
+
+/* The handle waits for all that the disk has of others. */
+static void wait_behind(struct disk_queue *queue, uint8_t handle)
+{
+    queue->before[handle] = queue->blocks_all - queue->writes[handle];
+}
+
+static void give(struct disk_queue *queue, const struct disk_request *request)
+{
+    if (!is_block(request->op))
+        return;
+    if (queue->writes[request->handle] == 0)
+        wait_behind(queue, request->handle);
+    queue->blocks_all++;
+    queue->writes[request->handle] += request->op == DISK_WRITE;
+    queue->writes_all += request->op == DISK_WRITE;
+}
+
 /* What is passed over, the first `count`, moves up to where the rest begins. */
 static void close_gap(struct disk_queue *queue, uint32_t count, uint32_t rest)
 {
@@ -51,22 +73,34 @@ uint16_t disk_queue_pop(struct disk_queue *queue, struct disk_request *requests,
             continue;
         }
         requests[count++] = *request;
-        queue->writes[request->handle] += request->op == DISK_WRITE;
-        queue->writes_all += request->op == DISK_WRITE;
+        give(queue, request);
     }
     close_gap(queue, passed, at);
     queue->waits = at == queue->tail && passed > 0;
     return count;
 }
 
-void disk_queue_done(struct disk_queue *queue, const struct disk_reply *reply)
+uint16_t disk_queue_done(struct disk_queue *queue, const struct disk_reply *reply)
 {
-    if (reply->op != DISK_WRITE)
-        return;
-    CHECK(queue->writes[reply->handle] > 0);
-    queue->writes[reply->handle]--;
-    queue->writes_all--;
-    queue->waits = false;
+    uint16_t moved = 0;
+    if (!is_block(reply->op))
+        return 0;
+    CHECK(queue->blocks_all > 0);
+    queue->blocks_all--;
+    if (reply->op == DISK_WRITE) {
+        CHECK(queue->writes[reply->handle] > 0);
+        queue->writes[reply->handle]--;
+        queue->writes_all--;
+        queue->waits = false;
+    }
+    wait_behind(queue, reply->handle);
+    for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++) {
+        if (handle == reply->handle || queue->writes[handle] == 0 || queue->before[handle] == 0)
+            continue;
+        queue->before[handle]--;
+        moved |= (uint16_t)(1u << handle);
+    }
+    return moved;
 }
 
 bool disk_queue_withdraw(struct disk_queue *queue, uint8_t handle, struct disk_request *request)

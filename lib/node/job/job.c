@@ -47,6 +47,12 @@ void job_request(struct node *node, struct job *job, const struct disk_request *
         job->disk.heard_ns = core_lived_ns(node);
 }
 
+void job_disks_move(struct node *node, uint16_t jobs)
+{
+    for (; jobs != 0; jobs &= (uint16_t)(jobs - 1))
+        node->jobs[__builtin_ctz(jobs)].disk.heard_ns = core_lived_ns(node);
+}
+
 void job_withdraw_writes(struct node *node, struct job *job)
 {
     struct disk_request request;

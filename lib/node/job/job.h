@@ -63,7 +63,7 @@ struct job_disk {
     enum job_sink sink;
     uint32_t outstanding; /* requests that are not answered */
     uint32_t loads;       /* of them READs */
-    uint64_t heard_ns;    /* when it last answered, or had nothing to answer; in lived time */
+    uint64_t heard_ns;    /* when the disk was last at work for this, or had nothing to do; in lived time */
     bool writes_waiting;  /* whole blocks stay in memory until the disk queue has room */
     bool lost;            /* can't be used any more: this node relays from memory */
     bool blocks_kept;     /* some blocks are in memory because the disk does not keep them right */
@@ -146,6 +146,8 @@ enum job_state job_state(const struct job *job);
 /* This node's own copy can't be kept: it relays from memory only. */
 bool job_sink_lost(const struct job *job);
 void job_request(struct node *node, struct job *job, const struct disk_request *request);
+/* The disk has answered what these, one bit per slot, wait behind. */
+void job_disks_move(struct node *node, uint16_t jobs);
 /* Writes that the disk has not got yet are not made: their blocks live in memory. */
 void job_withdraw_writes(struct node *node, struct job *job);
 /* Takes job->object from the store, for its children. `source`: all of it is there to be read; `discard`:
