@@ -150,7 +150,7 @@ static bool site_receive(struct site *site)
 {
     uint16_t frames, burst, total = 0;
     do {
-        burst = lane_count(&site->port.lane) > 0 ? 4 : SITE_BURST;
+        burst = lane_count(&site->port.lane) > 0 ? PORT_ARMED_BURST : SITE_BURST;
         site->now_ns = tsc_now_ns(&site->clock);
         uint16_t count = port_receive(&site->port, site->received, burst, &frames, site->now_ns);
         stages_mark(&site->stages, STAGE_PORT_RECEIVE);
@@ -160,7 +160,7 @@ static bool site_receive(struct site *site)
         port_receive_done(&site->port);
         stages_mark(&site->stages, STAGE_RECEIVE_DONE);
         total += frames;
-        if (burst == 4)
+        if (burst == PORT_ARMED_BURST)
             port_flush(&site->port, tsc_now_ns(&site->clock));
         stages_mark(&site->stages, STAGE_FLUSH);
     } while (frames == burst && total < PORT_RECEIVE_MAX);

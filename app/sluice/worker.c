@@ -35,16 +35,16 @@ static bool worker_receive(struct app *app, struct port *port)
     struct worker *worker = &app->worker;
     uint16_t total = 0, frames = 0, burst;
     do {
-        burst = lane_count(&port->lane) > 0 ? WORKER_ARMED_BURST : WORKER_BURST;
+        burst = lane_count(&port->lane) > 0 ? PORT_ARMED_BURST : WORKER_BURST;
         worker->now_ns = worker_clock(app);
         uint16_t count = port_receive(port, worker->received, burst, &frames, worker->now_ns);
         if (count > 0)
             node_rx(app->node, worker->received, count, worker->now_ns);
         port_receive_done(port);
         total += frames;
-        if (burst == WORKER_ARMED_BURST)
+        if (burst == PORT_ARMED_BURST)
             port_flush(port, worker_clock(app));
-    } while (frames == burst && total < WORKER_RECEIVE_MAX);
+    } while (frames == burst && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
 
@@ -60,7 +60,7 @@ static bool worker_take(struct app *app, struct crossing *crossing)
             node_rx(app->node, packets, count, worker->now_ns);
         crossing_received_done(crossing, count);
         total += count;
-    } while (count == CROSSING_BURST && total < WORKER_RECEIVE_MAX);
+    } while (count == CROSSING_BURST && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
 

@@ -9,8 +9,6 @@
 #include "turns.h"
 
 #define WORKER_BURST       32
-#define WORKER_ARMED_BURST 4  /* received between two looks at an armed lane: about 0.5 us */
-#define WORKER_RECEIVE_MAX 64 /* per port and turn */
 #define WORKER_CONTROL_MAX 4
 #define WORKER_DISK_BURST  16
 #define WORKER_FAREWELL_NS 500000000ULL

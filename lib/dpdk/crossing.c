@@ -99,7 +99,7 @@ static bool receive(struct crossing *crossing, struct port *port, const struct t
 {
     uint16_t frames, room, total = 0;
     do {
-        uint32_t burst = lane_count(&port->lane) > 0 ? CROSSING_ARMED_BURST : CROSSING_BURST;
+        uint32_t burst = lane_count(&port->lane) > 0 ? PORT_ARMED_BURST : CROSSING_BURST;
         room = (uint16_t)spsc_room(&crossing->received, burst);
         free_returned(crossing); /* after it: each place that is free has no buffer behind it any more */
         if (room == 0) {
@@ -113,9 +113,9 @@ static bool receive(struct crossing *crossing, struct port *port, const struct t
         CHECK(port_receive_keep(port, &crossing->held[place]) == count);
         spsc_push(&crossing->received, count);
         total += frames;
-        if (burst == CROSSING_ARMED_BURST)
+        if (burst == PORT_ARMED_BURST)
             port_flush(port, tsc_now_ns(clock));
-    } while (frames == room && total < CROSSING_RECEIVE_MAX);
+    } while (frames == room && total < PORT_RECEIVE_MAX);
     return total > 0;
 }
 

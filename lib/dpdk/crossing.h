@@ -23,8 +23,6 @@
 #include "wire/ethernet.h"
 
 #define CROSSING_BURST         32 /* of packets, handed over at once */
-#define CROSSING_ARMED_BURST   4  /* received between two looks at an armed lane: about 0.5 us */
-#define CROSSING_RECEIVE_MAX   64 /* of a turn */
 #define CROSSING_SEND_BURSTS   4  /* of a turn, as a packet that came in may leave several times */
 #define CROSSING_REPORT_BURSTS 16
 #define CROSSING_RECEIVED      256 /* places; so many packet buffers more than the port has else */

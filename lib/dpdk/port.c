@@ -48,7 +48,7 @@ static bool port_make_pool(struct port *port, struct err *err)
     }
     char name[RTE_MEMPOOL_NAMESIZE];
     snprintf(name, sizeof(name), "port%u", port->id);
-    uint32_t count = POOL_BASE + device_mbufs(&port->device) + port->config.extra_mbufs;
+    uint32_t count = port_mbufs(&port->config);
     struct err reason;
     bool for_device = device_reach(port->device.kind) != DEVICE_READS_ALL;
     port->pool = pool_create(name, count, port->device.buffer_bytes, for_device, &reason);

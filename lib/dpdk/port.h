@@ -32,7 +32,8 @@
 #include "node/packet.h"
 
 #define PORT_BURST        32
-#define PORT_RECEIVE_MAX  64
+#define PORT_RECEIVE_MAX  64   /* frames of a turn */
+#define PORT_ARMED_BURST  4    /* received between two looks at an armed lane: about 0.5 us */
 #define PORT_REPORTS      8192 /* a power of two > LANE_PLACES + CHAIN_PLACES */
 #define PORT_LINK_POLL_NS 100000000ULL
 #define PORT_REDIAL_NS    1000000000ULL

@@ -40,8 +40,8 @@ struct feed_item {
 struct feed {
     uint8_t full; /* stripes of which it has no place for another block, one bit each */
     uint8_t room; /* blocks that it has places for; FEED_ROOM_ANY: as many as there are */
-    uint32_t
-        unanswered; /* blocks that it was sent some of and has acked nothing of: they will take such places */
+    /* Blocks that it was sent some of and has acked nothing of: they will take such places. */
+    uint32_t unanswered;
     struct slot_list ready;  /* slots with symbols not yet sent, in order of their arrival */
     struct slot_list repair; /* slots with lost symbols, in order of the loss */
     uint32_t loading;        /* slots that the disk is filling, which this child needs */
