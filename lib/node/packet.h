@@ -4,10 +4,9 @@
 
 #include <stdint.h>
 
+#include "base/stamp.h"
 #include "wire/address.h"
 #include "wire/data.h"
-
-enum stamp_kind { STAMP_SOFTWARE = 0, STAMP_HARDWARE = 1, STAMP_VIRTUAL = 2 };
 
 /* A view: valid during node_rx only. */
 struct rx_packet {

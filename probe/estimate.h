@@ -1,0 +1,64 @@
+/* What an estimator says of a path: available bandwidth with the interval that it lies in, or why it cannot say.
+ *
+ * All rates are on the wire (base/units.h). Available bandwidth is the tight hop's capacity less its cross traffic over
+ * the window; the interval holds it at 95 % where kind is ESTIMATE_VALUE. ESTIMATE_AT_LEAST: nothing queued at the rate
+ * avail_bps, and more could not be sent or was not allowed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/word.h"
+
+#define ESTIMATE_KINDS(ROW)                                                                                  \
+    ROW(ESTIMATE_NONE, 0, "none")         /* nothing is known yet */                                         \
+    ROW(ESTIMATE_VALUE, 1, "value")       /* avail_bps in [low_bps, high_bps] */                             \
+    ROW(ESTIMATE_AT_LEAST, 2, "at-least") /* avail_bps == low_bps, no upper end */                           \
+    ROW(ESTIMATE_REFUSED, 3, "refused")   /* reason says why */
+
+#define ESTIMATE_REASONS(ROW)                                                                                \
+    ROW(ESTIMATE_SURE, 0, "none")                                                                            \
+    ROW(ESTIMATE_NO_ANSWER, 1, "no-answer")        /* reports did not come */                                \
+    ROW(ESTIMATE_NOISE, 2, "stamps-too-coarse")    /* the floor of stamps is above what was asked for */     \
+    ROW(ESTIMATE_BATCHES, 3, "batches-too-long")   /* packets come in batches longer than a train may be */  \
+    ROW(ESTIMATE_DEPARTURES, 4, "departures-late") /* too many trains did not leave as scheduled */          \
+    ROW(ESTIMATE_JITTER, 5, "jitter")              /* delays vary by more than a queue explains */           \
+    ROW(ESTIMATE_LOSS, 6, "loss")                  /* too few packets came */                                \
+    ROW(ESTIMATE_BUDGET, 7, "budget")              /* what may be sent does not suffice */                   \
+    ROW(ESTIMATE_UNSTEADY, 8, "unsteady")          /* trains contradict each other */                        \
+    ROW(ESTIMATE_NO_END, 9, "not-found")           /* the search has not come to an end */
+
+/* What was seen besides: bits. */
+#define ESTIMATE_FLAGS(ROW)                                                                                  \
+    ROW(ESTIMATE_SHAPER, 1, "shaper") /* a token bucket: capacity_bps is its rate, depth_bytes its depth */  \
+    ROW(ESTIMATE_POLICER, 2, "policer")     /* the same, and it drops */                                     \
+    ROW(ESTIMATE_MULTI_HOP, 4, "multi-hop") /* another hop queues too: avail_bps is a lower bound */         \
+    ROW(ESTIMATE_LOSSY, 8, "lossy")         /* packets were lost besides those of a full queue */            \
+    ROW(ESTIMATE_REORDERED, 16, "reordered")                                                                 \
+    ROW(ESTIMATE_BATCHED, 32, "batched") /* stamps of batches were repaired */                               \
+    ROW(ESTIMATE_CHANGED, 64,                                                                                \
+        "changed") /* the path has changed since the last one: older ones don't count */                     \
+    ROW(ESTIMATE_IN_BAND, 128, "in-band") /* from data that was sent anyway */
+
+enum estimate_kind { ESTIMATE_KINDS(WORD_CONSTANT) };
+enum estimate_reason { ESTIMATE_REASONS(WORD_CONSTANT) };
+enum estimate_flag { ESTIMATE_FLAGS(WORD_CONSTANT) };
+
+struct estimate {
+    uint8_t kind, reason; /* enum estimate_kind, enum estimate_reason */
+    uint8_t stamp_kind;   /* enum stamp_kind: the worse of both ends */
+    uint32_t flags;       /* of enum estimate_flag */
+    uint64_t avail_bps, low_bps, high_bps;
+    uint64_t capacity_bps;      /* of the tight hop; 0: not known */
+    uint64_t depth_bytes;       /* of a shaper or policer; 0: none, or not known */
+    uint64_t loss_ppm;          /* of the trains' packets, besides full queues */
+    uint64_t from_ns, until_ns; /* the window, sender's clock: first and last departure that went in */
+    uint64_t busy_ns;           /* time in which the trains kept the tight hop busy, within the window */
+    uint64_t bytes;             /* on the wire, spent on it */
+    uint32_t trains, discarded; /* that went in; that did not */
+};
+
+const char *estimate_kind_word(unsigned kind);
+const char *estimate_reason_word(unsigned reason);
+/* Bit `index` of the flags as a word; NULL beyond the last. */
+const char *estimate_flag_word(unsigned index);
