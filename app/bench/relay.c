@@ -121,7 +121,7 @@ static uint64_t memory_bytes(const struct bench_options *options)
 {
     struct port_config port = port_config_of(options, 0, "net_ring_0");
     return 2 * MEMORY_OVERHEAD_BYTES + (guest_count > 0 ? GUESTS_BYTES : 0) +
-           site_count * memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
+           site_count * port_eal_bytes(&port, options->hugepages);
 }
 
 static void open_site(const struct bench_options *options, uint16_t number)

@@ -37,18 +37,22 @@ bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
 {
     struct memory_need need = {.node_bytes = node_bytes(&app->config.node),
                                .overhead_bytes = MEMORY_OVERHEAD_BYTES};
+    uint64_t eal_with[2] = {0}; /* without hugepages, with them */
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         struct port_config port;
         port_config_fill(app, index, &port);
         need.packet_bytes += memory_pool_bytes(port_mbufs(&port), port_buffer_bytes(&port));
         need.node_bytes += app->config.ports[index].worker != 0 ? sizeof(struct crossing) : 0;
+        eal_with[false] += port_eal_bytes(&port, false);
+        eal_with[true] += port_eal_bytes(&port, true);
     }
+    eal_with[true] += need.node_bytes;
     struct memory_host host;
     memory_host_read(&host);
     if (!memory_choose(&need, &host, app->config.hugepages, &app->hugepages, err))
         return false;
     memory_print(&need, &host, app->hugepages, app->memory_text, sizeof(app->memory_text));
-    *eal_bytes = need.packet_bytes + need.overhead_bytes + (app->hugepages ? need.node_bytes : 0);
+    *eal_bytes = eal_with[app->hugepages] + need.overhead_bytes;
     if (app->config.memory_bytes != 0 && app->config.memory_bytes < *eal_bytes)
         return err_set(err, "memory: %llu MiB are configured for DPDK, but %llu MiB are needed",
                        (unsigned long long)(app->config.memory_bytes >> 20),

@@ -16,9 +16,10 @@
 #include "base/spsc.h"
 #include "base/units.h"
 
-#define MIB(bytes)          ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
-#define POOL_OBJECT_BYTES   192 /* mempool header and trailer, padding between channels */
-#define POOL_OVERHEAD_BYTES (256 << 10)
+#define MIB(bytes)        ((unsigned long long)(((bytes) + (1 << 20) - 1) >> 20))
+#define POOL_OBJECT_BYTES 192 /* mempool header and trailer, padding between channels */
+/* A cache for each lcore that DPDK could have, and the pool's own. */
+#define POOL_OVERHEAD_BYTES ((256 << 10) + RTE_MAX_LCORE * sizeof(struct rte_mempool_cache))
 #define ORDINARY_PAGE_BYTES 4096
 #define HUGEPAGE_BYTES      (2ULL << 20)
 #define HUGEPAGE_FOLDER     "/sys/kernel/mm/hugepages"

@@ -9,7 +9,8 @@
 #include "base/check.h"
 #include "dpdk/memory.h"
 
-#define POOL_CACHE 256
+#define POOL_CACHE        256
+#define POOL_MARGIN_BYTES (64 << 10) /* heads of the heap's pieces, alignment */
 
 static void memory_give(struct rte_mempool_memhdr *memory, void *bytes)
 {
@@ -76,6 +77,14 @@ static struct rte_mempool *create_of_eal(const char *name, uint32_t count, uint1
     if (pool != NULL)
         rte_mempool_mem_iter(pool, touch, NULL);
     return pool;
+}
+
+uint64_t pool_eal_bytes(uint32_t count, uint32_t buffer_bytes, bool for_device, bool hugepages)
+{
+    if (for_device || hugepages)
+        return memory_pool_bytes(count, buffer_bytes);
+    return sizeof(struct rte_mempool) + RTE_MAX_LCORE * sizeof(struct rte_mempool_cache) +
+           (uint64_t)count * sizeof(void *) * 2 + POOL_MARGIN_BYTES;
 }
 
 struct rte_mempool *pool_create(const char *name, uint32_t count, uint32_t buffer_bytes, bool for_device,

@@ -33,6 +33,13 @@ uint32_t port_mbufs(const struct port_config *config)
     return POOL_BASE + queues + config->extra_mbufs;
 }
 
+uint64_t port_eal_bytes(const struct port_config *config, bool hugepages)
+{
+    struct device device;
+    bool for_device = !config_device(config, &device) || device_reach(device.kind) != DEVICE_READS_ALL;
+    return pool_eal_bytes(port_mbufs(config), port_buffer_bytes(config), for_device, hugepages);
+}
+
 uint32_t port_buffer_bytes(const struct port_config *config)
 {
     struct device device;

@@ -116,6 +116,8 @@ struct port {
 
 /* Of the port's own pool: for the memory need, before the EAL starts. */
 uint32_t port_mbufs(const struct port_config *config);
+/* What they take of the EAL's memory. */
+uint64_t port_eal_bytes(const struct port_config *config, bool hugepages);
 /* Data room of each of them; config->pool has that much at least. */
 uint32_t port_buffer_bytes(const struct port_config *config);
 
