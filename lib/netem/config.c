@@ -26,22 +26,48 @@ void netem_config_change(struct netem_config *config, const struct netem_config 
     }
     if (mask & NETEM_CHANGE_BURST)
         config->burst = set->burst;
+    if (mask & NETEM_CHANGE_SHAPER) {
+        config->shaper_bps = set->shaper_bps;
+        config->shaper_depth_bytes = set->shaper_depth_bytes;
+    }
+}
+
+uint64_t netem_config_drain_bps(const struct netem_config *config)
+{
+    bool shaped = config->shaper_bps != 0 && (config->rate_bps == 0 || config->shaper_bps < config->rate_bps);
+    return shaped ? config->shaper_bps : config->rate_bps;
 }
 
 uint64_t netem_config_wait_ns(const struct netem_config *config, uint32_t packet_bytes)
 {
-    if (config->rate_bps == 0)
+    uint64_t rate_bps = netem_config_drain_bps(config);
+    if (rate_bps == 0)
         return 0;
-    uint64_t least_ns = transmit_ns((uint64_t)config->queue_min_packets * packet_bytes, config->rate_bps);
+    uint64_t least_ns = transmit_ns((uint64_t)config->queue_min_packets * packet_bytes, rate_bps);
     switch ((enum netem_queue_unit)config->queue_unit) {
     case NETEM_QUEUE_NONE:
         return UINT64_MAX;
     case NETEM_QUEUE_NS:
         return MAX(config->queue_limit, least_ns);
     case NETEM_QUEUE_BYTES:
-        return MAX(transmit_ns(config->queue_limit, config->rate_bps), least_ns);
+        return MAX(transmit_ns(config->queue_limit, rate_bps), least_ns);
     case NETEM_QUEUE_PACKETS:
-        return transmit_ns(config->queue_limit * packet_bytes, config->rate_bps);
+        return transmit_ns(config->queue_limit * packet_bytes, rate_bps);
     }
     return UINT64_MAX;
+}
+
+uint64_t netem_load_bps(const struct netem_load *load)
+{
+    if (load->kind != NETEM_LOAD_ONOFF)
+        return load->rate_bps;
+    return muldiv64(load->rate_bps * load->sources, load->on_ns, load->on_ns + load->off_ns);
+}
+
+uint64_t netem_config_cross_bps(const struct netem_config *config)
+{
+    uint64_t sum_bps = config->background_bps;
+    for (unsigned load = 0; load < config->load_count; load++)
+        sum_bps += netem_load_bps(&config->loads[load]);
+    return sum_bps;
 }

@@ -13,6 +13,24 @@ enum netem_queue_unit {
     NETEM_QUEUE_PACKETS
 };
 
+/* Cross traffic that joins at the queue. cbr: evenly spaced; poisson: exponential gaps; onoff: `sources` independent
+ * ones, each evenly spaced at rate_bps while on, see onoff.h. */
+enum netem_load_kind { NETEM_LOAD_CBR = 0, NETEM_LOAD_POISSON, NETEM_LOAD_ONOFF };
+
+#define NETEM_LOADS_MAX      2 /* of one link */
+#define NETEM_LOAD_SIZES_MAX 3
+
+struct netem_load {
+    uint8_t kind;     /* enum netem_load_kind */
+    bool trimodal;    /* IP packets of 64, 576 and 1500 bytes, 7 : 4 : 1 in number; else all of wire_bytes */
+    uint16_t sources; /* onoff; at most NETEM_SOURCES_MAX */
+    uint32_t wire_bytes;    /* of a packet */
+    uint64_t rate_bps;      /* > 0; onoff: of one source while on */
+    uint64_t on_ns, off_ns; /* onoff: means of the times */
+    uint32_t alpha_milli;   /* onoff: exponent of their distribution in 1/1000; > 1000 */
+    uint64_t seed;          /* besides the link's */
+};
+
 struct netem_config {
     uint64_t rate_bps;  /* wire rate; 0: infinite */
     uint8_t queue_unit; /* enum netem_queue_unit */
@@ -21,6 +39,8 @@ struct netem_config {
     uint64_t ecn_ns;            /* who waits longer is marked; 0: nobody */
     uint64_t policer_bps;       /* token bucket in front of the queue; 0: none */
     uint64_t policer_depth_bytes;
+    uint64_t shaper_bps; /* token bucket behind the queue, see shaper.h; 0: none */
+    uint64_t shaper_depth_bytes;
     uint64_t delay_ns;
     uint64_t jitter_ns;
     bool reorder;
@@ -31,7 +51,9 @@ struct netem_config {
     uint64_t delay_some_ppb; /* this share of the packets … */
     uint64_t delay_some_ns;  /* … is delayed by this much more (may be overtaken) */
     uint32_t mtu;            /* largest IP packet; 0: no limit */
-    uint64_t background_bps; /* cross traffic that takes part in the queue, see background.h; 0: none */
+    uint64_t background_bps; /* evenly spaced cross traffic that takes part in the queue; 0: none */
+    uint8_t load_count;      /* … and what there is besides (netem_join) */
+    struct netem_load loads[NETEM_LOADS_MAX];
 };
 
 /* What a change may name: bits of a mask. */
@@ -44,11 +66,17 @@ enum netem_change {
     NETEM_CHANGE_QUEUE_MIN = 32,
     NETEM_CHANGE_ECN = 64,
     NETEM_CHANGE_POLICER = 128,
-    NETEM_CHANGE_BURST = 256
+    NETEM_CHANGE_BURST = 256,
+    NETEM_CHANGE_SHAPER = 512
 };
 
+/* What cross traffic of the load, or of all that the link has, brings on average. */
+uint64_t netem_load_bps(const struct netem_load *load);
+uint64_t netem_config_cross_bps(const struct netem_config *config);
 /* Takes the values that the mask names from *set. */
 void netem_config_change(struct netem_config *config, const struct netem_config *set, uint32_t mask);
+/* The rate at which a full queue drains: that of the line or of the shaper's tokens. 0: infinite. */
+uint64_t netem_config_drain_bps(const struct netem_config *config);
 /* How long a packet can wait for the shaper when packets have packet_bytes on the wire. UINT64_MAX: there is
  * no limit. Without a rate nothing waits. */
 uint64_t netem_config_wait_ns(const struct netem_config *config, uint32_t packet_bytes);

@@ -1,6 +1,7 @@
 #include "netem/link.h"
 
 #include "base/units.h"
+#include "netem/truth.h"
 
 /* Largest values for which bytes * 8 * 10^9 plus a remainder stay within 64 bits. */
 #define WIRE_BYTES_MAX (1u << 24)
@@ -11,6 +12,24 @@
 /* The ECN field, RFC 3168. */
 #define ECN_NOT_CAPABLE 0
 #define ECN_CE          3
+
+/* What a packet takes of the line: ns, and 1 / rate_bps ns besides. */
+static uint64_t line_share(const struct netem_link *link, uint32_t wire_bytes, uint64_t *remainder)
+{
+    uint64_t rate_bps = link->config.rate_bps;
+    *remainder = 0;
+    if (rate_bps == 0)
+        return 0;
+    *remainder = (uint64_t)wire_bytes * 8 * NS_PER_S % rate_bps;
+    return (uint64_t)wire_bytes * 8 * NS_PER_S / rate_bps;
+}
+
+static void set_shares(const struct netem_link *link, struct netem_background *background)
+{
+    for (unsigned size = 0; size < background->size_count; size++)
+        background->share_ns[size] =
+            line_share(link, background->bytes[size], &background->share_remainder[size]);
+}
 
 static void configure(struct netem_link *link, const struct netem_config *config)
 {
@@ -23,15 +42,23 @@ static void configure(struct netem_link *link, const struct netem_config *config
     if (policed && (config->policer_bps != link->policer.rate_bps ||
                     config->policer_depth_bytes != link->policer.depth_bytes))
         netem_bucket_init(&link->policer, config->policer_bps, config->policer_depth_bytes);
+    struct netem_bucket *bucket = &link->shaper.bucket;
+    if (config->shaper_bps == 0)
+        bucket->rate_bps = 0;
+    else if (config->shaper_bps != bucket->rate_bps || config->shaper_depth_bytes != bucket->depth_bytes)
+        netem_bucket_init(bucket, config->shaper_bps, config->shaper_depth_bytes);
     link->has_burst = config->burst.enter_ppb != 0 || config->burst.gap_loss_ppb != 0;
     link->in_burst = link->in_burst && link->has_burst;
     link->config = *config;
-    link->busy_remainder = 0;
+    link->shaper.busy_remainder = 0;
+    for (struct netem_background *each = &link->background; each != NULL; each = each->following)
+        set_shares(link, each);
     link->queue_ns_max = UINT64_MAX;
     if (config->queue_unit == NETEM_QUEUE_NS)
         link->queue_ns_max = config->queue_limit;
-    if (config->queue_unit == NETEM_QUEUE_BYTES && config->rate_bps != 0)
-        link->queue_ns_max = transmit_ns(config->queue_limit, config->rate_bps);
+    uint64_t drain_bps = netem_config_drain_bps(config);
+    if (config->queue_unit == NETEM_QUEUE_BYTES && drain_bps != 0)
+        link->queue_ns_max = transmit_ns(config->queue_limit, drain_bps);
 }
 
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
@@ -44,7 +71,25 @@ void netem_init(struct netem_link *link, const struct netem_config *config, uint
         link->departures_mask = departures_places - 1;
     rng_init(&link->rng, seed);
     netem_background_init(&link->background, config->background_bps, seed);
+    link->background_ns = link->background.next_ns;
     configure(link, config);
+}
+
+void netem_join(struct netem_link *link, struct netem_background *background)
+{
+    struct netem_background *last = &link->background;
+    while (last->following != NULL)
+        last = last->following;
+    last->following = background;
+    background->following = NULL;
+    set_shares(link, background);
+    link->background_ns = MIN(link->background_ns, background->next_ns);
+}
+
+void netem_watch(struct netem_link *link, struct netem_truth *truth)
+{
+    link->truth = truth;
+    truth->alone = link->shaper;
 }
 
 void netem_set(struct netem_link *link, const struct netem_config *config)
@@ -68,7 +113,7 @@ static uint64_t shaper_ns(const struct netem_link *link, uint64_t now_ns)
 /* Time that a packet arriving now waits, the background up to now taken in. */
 static uint64_t backlog_ns(const struct netem_link *link, uint64_t now_ns)
 {
-    return elapsed_ns(link->busy_until_ns, shaper_ns(link, now_ns));
+    return elapsed_ns(link->shaper.busy_until_ns, shaper_ns(link, now_ns));
 }
 
 uint64_t netem_queue_ns(struct netem_link *link, uint64_t now_ns)
@@ -89,62 +134,103 @@ static bool queue_is_full(struct netem_link *link, uint32_t wire_bytes, uint64_t
     if (wait_ns <= link->queue_ns_max)
         return false;
     uint64_t least_bytes = (uint64_t)link->config.queue_min_packets * wire_bytes;
-    return least_bytes == 0 || wait_ns > transmit_ns(least_bytes, link->config.rate_bps);
+    return least_bytes == 0 || wait_ns > transmit_ns(least_bytes, netem_config_drain_bps(&link->config));
 }
 
-/* Takes the packet's time on the link and returns when its last bit has left. */
-static uint64_t occupy(struct netem_link *link, uint32_t wire_bytes, uint64_t now_ns)
+/* Takes the packet's share of the link and returns when its last bit has left. */
+static uint64_t occupy(struct netem_link *link, uint32_t wire_bytes, uint64_t share_ns,
+                       uint64_t share_remainder, uint64_t now_ns)
 {
-    uint64_t start_ns = shaper_ns(link, now_ns);
-    uint64_t rate_bps = link->config.rate_bps;
-    if (start_ns > link->busy_until_ns) {
-        link->busy_until_ns = start_ns;
-        link->busy_remainder = 0;
-    }
-    if (rate_bps != 0) {
-        uint64_t share = (uint64_t)wire_bytes * 8 * NS_PER_S + link->busy_remainder;
-        link->busy_until_ns += share / rate_bps;
-        link->busy_remainder = share % rate_bps;
-    }
+    uint64_t left_ns = netem_shaper_take(&link->shaper, link->config.rate_bps, share_ns, share_remainder,
+                                         wire_bytes, shaper_ns(link, now_ns));
     if (link->departures != NULL) {
         /* A change of units can leave more packets waiting than there is room to remember: forget the
          * oldest. */
         if (link->departures_head - link->departures_tail > link->departures_mask)
             link->departures_tail++;
-        link->departures[link->departures_head++ & link->departures_mask] = link->busy_until_ns;
+        link->departures[link->departures_head++ & link->departures_mask] = left_ns;
     }
-    return link->busy_until_ns;
+    return left_ns;
 }
+
+/* ---- the background ---- */
 
 void netem_background_from(struct netem_link *link, uint64_t now_ns)
 {
-    if (link->background.rate_bps != 0)
-        link->background.next_ns += now_ns;
+    link->background_ns = TIME_NEVER;
+    for (struct netem_background *each = &link->background; each != NULL; each = each->following) {
+        netem_background_delay(each, now_ns);
+        link->background_ns = MIN(link->background_ns, each->next_ns);
+    }
+}
+
+/* The same packet comes to the queue of the cross traffic alone. A limit in packets counts such as this one there. */
+static void take_alone(struct netem_link *link, const struct netem_background *background, bool dropped)
+{
+    struct netem_truth *truth = link->truth;
+    unsigned size = background->next_size;
+    uint64_t start_ns = shaper_ns(link, background->next_ns);
+    uint64_t wait_ns = elapsed_ns(truth->alone.busy_until_ns, start_ns);
+    if (dropped || (wait_ns > 0 && wait_ns > netem_config_wait_ns(&link->config, background->bytes[size])))
+        truth->refused_alone++;
+    else
+        netem_shaper_take(&truth->alone, link->config.rate_bps, background->share_ns[size],
+                          background->share_remainder[size], background->bytes[size], start_ns);
 }
 
 /* The next packet of the background, whose turn it is. */
-static void take_next(struct netem_link *link)
+static void take_next(struct netem_link *link, struct netem_background *background)
 {
-    uint64_t at_ns = link->background.next_ns;
+    uint64_t at_ns = background->next_ns, left_ns = link->shaper.busy_until_ns;
+    unsigned size = background->next_size;
+    uint32_t bytes = background->bytes[size];
     if (link->down && at_ns >= link->up_ns)
         link->down = false;
+    bool dropped = link->down && !link->down_holds, refused = dropped || queue_is_full(link, bytes, at_ns);
     link->counters.background_packets++;
-    if ((link->down && !link->down_holds) || queue_is_full(link, FULL_PACKET_WIRE_BYTES, at_ns))
+    if (refused) {
         link->counters.background_drops++;
-    else
-        occupy(link, FULL_PACKET_WIRE_BYTES, at_ns);
-    netem_background_step(&link->background);
+    } else {
+        link->counters.background_bytes += bytes;
+        left_ns = occupy(link, bytes, background->share_ns[size], background->share_remainder[size], at_ns);
+    }
+    if (link->truth != NULL) {
+        netem_truth_note(link->truth, at_ns, left_ns, bytes, refused);
+        take_alone(link, background, dropped);
+    }
+    netem_background_step(background);
+}
+
+/* Passes over those that find the link idle and leave it so before the next one comes: the last one counts. */
+static void pass_over(struct netem_link *link, uint64_t now_ns)
+{
+    struct netem_background *background = &link->background;
+    if (link->down || link->shaper.busy_until_ns > background->next_ns)
+        return;
+    uint64_t count = netem_background_skip(background, now_ns);
+    link->counters.background_packets += count;
+    link->counters.background_bytes += count * background->bytes[0];
 }
 
 void netem_take_background(struct netem_link *link, uint64_t now_ns)
 {
-    struct netem_background *background = &link->background;
-    bool keeps_up = link->config.rate_bps == 0 || background->rate_bps <= link->config.rate_bps;
-    while (background->next_ns <= now_ns) {
-        /* A link that keeps up and is idle is so again whenever the next one comes: the last one counts. */
-        if (keeps_up && !link->down && link->busy_until_ns <= background->next_ns)
-            link->counters.background_packets += netem_background_skip(background, now_ns);
-        take_next(link);
+    /* Evenly spaced ones alone, on a link that keeps up. */
+    bool passes = link->background.following == NULL && link->truth == NULL &&
+                  link->shaper.bucket.rate_bps == 0 &&
+                  (link->config.rate_bps == 0 || link->background.pace.denominator <= link->config.rate_bps);
+    while (link->background_ns <= now_ns) {
+        struct netem_background *first = &link->background;
+        uint64_t until_ns = TIME_NEVER; /* when the next one of another background comes */
+        for (struct netem_background *each = first->following; each != NULL; each = each->following) {
+            until_ns = MIN(until_ns, MAX(each->next_ns, first->next_ns));
+            first = each->next_ns < first->next_ns ? each : first;
+        }
+        do {
+            if (passes)
+                pass_over(link, now_ns);
+            take_next(link, first);
+        } while (first->next_ns <= now_ns && first->next_ns < until_ns);
+        link->background_ns = MIN(first->next_ns, until_ns);
     }
 }
 
@@ -203,6 +289,18 @@ static bool is_lost(struct netem_link *link)
     return lost;
 }
 
+/* What has been sent keeps the queue busy for longer than the cross traffic alone would. */
+static void note_own(const struct netem_link *link, uint64_t now_ns)
+{
+    struct netem_truth *truth = link->truth;
+    uint64_t idle_ns = MAX(truth->alone.busy_until_ns, shaper_ns(link, now_ns));
+    uint64_t own_ns = elapsed_ns(link->shaper.busy_until_ns, idle_ns);
+    uint64_t rate_bps = netem_config_drain_bps(&link->config);
+    truth->own_queue_ns_max = MAX(truth->own_queue_ns_max, own_ns);
+    if (rate_bps != 0)
+        truth->own_queue_bytes_max = MAX(truth->own_queue_bytes_max, bytes_within(rate_bps, own_ns));
+}
+
 struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
                                  uint64_t now_ns)
 {
@@ -217,7 +315,10 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
         return decision;
 
     decision.congested = config->ecn_ns != 0 && backlog_ns(link, now_ns) > config->ecn_ns;
-    decision.depart_ns = occupy(link, wire_bytes, now_ns);
+    uint64_t share_remainder, share_ns = line_share(link, wire_bytes, &share_remainder);
+    decision.depart_ns = occupy(link, wire_bytes, share_ns, share_remainder, now_ns);
+    if (link->truth != NULL)
+        note_own(link, now_ns);
     if (is_lost(link)) {
         decision.verdict = NETEM_LOST;
         return decision;

@@ -1,24 +1,24 @@
 /* The link model: packets and time in, decisions out. Used by the simulator (virtual time) and the emulator
  * (real time) alike.
  *
- * Order of impairments: policer → rate and queue → loss (and corruption, duplication) → delay and jitter. A
+ * Order of impairments: policer → queue → shaper and rate → loss (and corruption, duplication) → delay and jitter. A
  * lost packet has occupied the link; a packet that the full queue refuses has not, but has used the policer's
  * tokens; one that the policer drops has used nothing. Jitter j adds a uniform 0 … j to each
  * packet's delay; without `reorder` a packet never overtakes its predecessor (it leaves at the later of its
  * own time and the predecessor's). The queue is what waits for the shaper (a virtual queue: the backlog in
  * time at the link's rate). A packet is refused when what it would wait behind exceeds the limit: more than
- * queue_limit ns, more than queue_limit bytes (converted at the rate), or queue_limit packets besides the one
- * being sent. So a packet that finds the link idle always passes, and without a rate only limits in packets
+ * queue_limit ns, more than queue_limit bytes (converted at the rate, that of the shaper's tokens where there is
+ * one), or queue_limit packets besides the one being sent. So a packet that finds the link idle always passes, and without a rate only limits in packets
  * matter (while the link is down and holds). A limit in ns or bytes gives way to queue_min_packets times the
  * packet's own transmission time where that is more: a shallow queue at a low rate still holds a few packets.
  * A packet that waits longer than ecn_ns is congested: if it is ECN-capable it is marked (RFC 3168), which
  * netem_mark does for the caller, who knows the header; the full queue still drops. A duplicate is made
  * behind the shaper: it takes no link time, has its own jitter and shares the original's corruption.
  *
- * The background (cross traffic at config.background_bps) joins at the queue, behind the policer: its packets
- * take the shaper's time, wait, and are refused by the full queue as others are; they draw nothing, and what
- * becomes of them further on is nobody's affair. The decisions are exactly those that would be made if each of
- * them were sent.
+ * The background (cross traffic at config.background_bps, and what was joined) joins at the queue, behind the
+ * policer: its packets take the shaper's time, wait, and are refused by the full queue as others are; they draw
+ * nothing from the link's generator, and what becomes of them further on is nobody's affair. The decisions are
+ * exactly those that would be made if each of them were sent.
  *
  * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ± one
  * packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
@@ -31,6 +31,7 @@
 #include "netem/background.h"
 #include "netem/bucket.h"
 #include "netem/config.h"
+#include "netem/shaper.h"
 
 enum netem_verdict {
     NETEM_PASS,
@@ -58,18 +59,22 @@ struct netem_decision {
 struct netem_counters {
     uint64_t packets, bytes, lost, queue_drops, policer_drops, too_long, down_drops;
     uint64_t lost_burst, duplicated, corrupted, reordered, marked;
-    uint64_t background_packets, background_drops; /* not in the others; up to the last catch-up */
+    /* Not in the others; up to the last catch-up. Bytes: of those that were not dropped. */
+    uint64_t background_packets, background_drops, background_bytes;
 };
+
+struct netem_truth;
 
 struct netem_link {
     struct netem_config config;
     struct rng rng;
     struct netem_bucket policer;
-    struct netem_background background;
+    struct netem_background background; /* the first of all that are joined */
+    uint64_t background_ns;             /* when the next packet of any of them comes */
+    struct netem_truth *truth;          /* NULL: nobody watches */
     bool has_burst, in_burst;
-    uint64_t queue_ns_max;     /* the queue limit as waiting time; UINT64_MAX: none of that kind */
-    uint64_t busy_until_ns;    /* the shaper's last departure */
-    uint64_t busy_remainder;   /* what it lies beyond that, in 1 / rate_bps ns */
+    uint64_t queue_ns_max; /* the queue limit as waiting time; UINT64_MAX: none of that kind */
+    struct netem_shaper shaper;
     uint64_t last_arrive_ns;   /* keeps order */
     uint64_t newest_arrive_ns; /* counts reordering */
     uint64_t *departures;      /* ring of departure times, only with NETEM_QUEUE_PACKETS */
@@ -85,10 +90,15 @@ struct netem_link {
  * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
+/* One background more, before anything else is asked of the link; it lives as long as that. Whoever makes a link joins
+ * one for each of config.loads. */
+void netem_join(struct netem_link *link, struct netem_background *background);
+/* Records what happens from now on (truth.h); before anything else is asked of the link. */
+void netem_watch(struct netem_link *link, struct netem_truth *truth);
 /* The background begins at now_ns instead of 0; before anything else is asked of the link. */
 void netem_background_from(struct netem_link *link, uint64_t now_ns);
 /* New parameters from now on; what is under way stays as decided. Without reorder, order is still kept.
- * A policer starts full when its values differ from those before. The background stays as it is. */
+ * A policer or shaper starts full when its values differ from those before. The background stays as it is. */
 void netem_set(struct netem_link *link, const struct netem_config *config);
 /* Down from now until up_ns. With `holds` packets wait and leave at the link's rate from up_ns on (2^60 ns if
  * that is later), within the queue's limits; else they are dropped. What is under way stays as decided. */
@@ -111,6 +121,6 @@ void netem_take_background(struct netem_link *link, uint64_t now_ns);
  * the background are read. */
 static inline void netem_catch_up(struct netem_link *link, uint64_t now_ns)
 {
-    if (link->background.next_ns <= now_ns)
+    if (link->background_ns <= now_ns)
         netem_take_background(link, now_ns);
 }

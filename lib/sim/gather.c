@@ -268,8 +268,8 @@ static void gather_backgrounds(struct sim *sim, struct sim_result *result)
     for (uint32_t index = 0; index < (uint32_t)count * count; index++) {
         struct netem_link *link = &sim->net.pairs[index].link;
         gather_background(sim, link, result);
-        result->background.rate_bps += link->config.background_bps;
-        result->background.pairs += link->config.background_bps != 0;
+        result->background.rate_bps += netem_config_cross_bps(&link->config);
+        result->background.pairs += netem_config_cross_bps(&link->config) != 0;
     }
     for (uint16_t host = 0; host < count; host++) {
         gather_background(sim, &sim->net.ports[host].uplink, result);
@@ -285,12 +285,11 @@ static void gather_shared(const struct sim *sim, struct sim_result *result)
     for (uint16_t index = 0; index < result->shared_count; index++) {
         const struct net_shared *shared = &sim->net.shared[index];
         const struct netem_counters *counters = &shared->link.counters;
-        uint64_t background = counters->background_packets - counters->background_drops;
-        result->shared[index] = (struct result_shared){.packets = shared->link.counters.packets,
-                                                       .queue_drops = shared->link.counters.queue_drops,
-                                                       .down_drops = shared->link.counters.down_drops,
-                                                       .carried_bytes = shared->carried_bytes +
-                                                                        background * FULL_PACKET_WIRE_BYTES};
+        result->shared[index] =
+            (struct result_shared){.packets = counters->packets,
+                                   .queue_drops = counters->queue_drops,
+                                   .down_drops = counters->down_drops,
+                                   .carried_bytes = shared->carried_bytes + counters->background_bytes};
     }
 }
 

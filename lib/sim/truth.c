@@ -52,7 +52,7 @@ static uint64_t shared_flows_bps(const struct scenario *scenario, const struct s
 static uint64_t left_bps(const struct netem_config *link, uint64_t cross_bps)
 {
     uint64_t rate_bps = link->rate_bps;
-    uint64_t taken_bps = link->background_bps + cross_bps;
+    uint64_t taken_bps = netem_config_cross_bps(link) + cross_bps;
     if (link->policer_bps != 0 && (rate_bps == 0 || link->policer_bps < rate_bps))
         rate_bps = link->policer_bps;
     if (rate_bps == 0)

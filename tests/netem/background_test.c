@@ -12,28 +12,55 @@
 #define PLACES  256
 #define PACKETS 20000
 
+#define STREAMS (1 + NETEM_LOADS_MAX)
+
 struct pair {
     struct netem_link model, sent; /* the second is sent what the first makes up */
     uint64_t model_places[PLACES], sent_places[PLACES];
-    struct netem_background background; /* the arrivals for the second */
-    uint64_t refused;
+    struct netem_background joined[NETEM_LOADS_MAX], backgrounds[STREAMS]; /* the arrivals for the second */
+    struct netem_onoff onoffs[NETEM_LOADS_MAX][2];
+    uint64_t refused, refused_bytes, bytes;
 };
+
+static struct netem_onoff *storage(struct netem_onoff *onoff, const struct netem_load *load)
+{
+    return load->kind == NETEM_LOAD_ONOFF ? onoff : NULL;
+}
 
 static void pair_init(struct pair *pair, struct netem_config config)
 {
-    pair->refused = 0;
+    *pair = (struct pair){0};
     netem_init(&pair->model, &config, 7, pair->model_places, PLACES);
-    netem_background_init(&pair->background, config.background_bps, 7);
+    netem_background_init(&pair->backgrounds[0], config.background_bps, 7);
+    for (unsigned load = 0; load < NETEM_LOADS_MAX; load++) {
+        const struct netem_load *each = &config.loads[load];
+        netem_background_init(&pair->backgrounds[1 + load], 0, 7);
+        if (load >= config.load_count)
+            continue;
+        netem_background_of(&pair->joined[load], each, 9 + load, storage(&pair->onoffs[load][0], each));
+        netem_background_of(&pair->backgrounds[1 + load], each, 9 + load,
+                            storage(&pair->onoffs[load][1], each));
+        netem_join(&pair->model, &pair->joined[load]);
+    }
     config.background_bps = 0;
     netem_init(&pair->sent, &config, 7, pair->sent_places, PLACES);
 }
 
 static void pair_until(struct pair *pair, uint64_t now_ns)
 {
-    for (; pair->background.next_ns <= now_ns; netem_background_step(&pair->background)) {
-        struct netem_decision decision =
-            netem_send(&pair->sent, FULL_PACKET_WIRE_BYTES, MTU_DEFAULT, pair->background.next_ns);
+    for (;;) {
+        struct netem_background *first = &pair->backgrounds[0];
+        for (unsigned stream = 1; stream < STREAMS; stream++)
+            if (pair->backgrounds[stream].next_ns < first->next_ns)
+                first = &pair->backgrounds[stream];
+        if (first->next_ns > now_ns)
+            return;
+        uint32_t bytes = first->bytes[first->next_size];
+        struct netem_decision decision = netem_send(&pair->sent, bytes, bytes - 38, first->next_ns);
+        pair->bytes += bytes;
         pair->refused += decision.verdict != NETEM_PASS;
+        pair->refused_bytes += decision.verdict != NETEM_PASS ? bytes : 0;
+        netem_background_step(first);
     }
 }
 
@@ -90,6 +117,7 @@ static void compare(const struct netem_config *config)
     const struct netem_counters *counters = &pair.model.counters;
     assert_int_equal(counters->background_packets + counters->packets, pair.sent.counters.packets);
     assert_int_equal(counters->background_drops, pair.refused);
+    assert_int_equal(counters->background_bytes, pair.bytes - pair.refused_bytes);
     assert_int_equal(counters->queue_drops + counters->down_drops + pair.refused,
                      pair.sent.counters.queue_drops + pair.sent.counters.down_drops);
 }
@@ -120,6 +148,42 @@ static void netem_catch_up__as_if_each_were_sent(void **state)
             }
 }
 
+/* Other kinds, several together, a shaper: the same. */
+static void netem_join__as_if_each_were_sent(void **state)
+{
+    (void)state;
+    const struct netem_load loads[] = {
+        {.kind = NETEM_LOAD_POISSON, .rate_bps = 5 * MBPS, .wire_bytes = 1538},
+        {.kind = NETEM_LOAD_POISSON, .rate_bps = 9 * MBPS, .trimodal = true},
+        {.kind = NETEM_LOAD_CBR, .rate_bps = 3 * MBPS, .trimodal = true},
+        {.kind = NETEM_LOAD_ONOFF,
+         .rate_bps = 2 * MBPS,
+         .wire_bytes = 700,
+         .sources = 20,
+         .on_ns = 50 * NS_PER_MS,
+         .off_ns = 150 * NS_PER_MS,
+         .alpha_milli = 1500},
+    };
+    const struct netem_config configs[] = {
+        {.queue_unit = NETEM_QUEUE_NS, .queue_limit = 20 * NS_PER_MS},
+        {.queue_unit = NETEM_QUEUE_PACKETS, .queue_limit = 50},
+        {.queue_unit = NETEM_QUEUE_BYTES, .queue_limit = 30000, .background_bps = 2 * MBPS},
+        {.queue_unit = NETEM_QUEUE_BYTES,
+         .queue_limit = 30000,
+         .shaper_bps = 8 * MBPS,
+         .shaper_depth_bytes = 20000},
+    };
+    for (size_t index = 0; index < sizeof(configs) / sizeof(configs[0]); index++)
+        for (size_t load = 0; load < sizeof(loads) / sizeof(loads[0]); load++) {
+            struct netem_config config = configs[index];
+            config.rate_bps = 10 * MBPS;
+            config.load_count = 2;
+            config.loads[0] = loads[load];
+            config.loads[1] = loads[(load + 1) % 4];
+            compare(&config);
+        }
+}
+
 /* Passing over a million packets lands where stepping does. */
 static void netem_background_skip__as_many_steps(void **state)
 {
@@ -131,7 +195,8 @@ static void netem_background_skip__as_many_steps(void **state)
         skipped = stepped;
         for (int step = 0; step < 1000000; step++)
             netem_background_step(&stepped);
-        assert_int_equal(netem_background_skip(&skipped, stepped.next_ns + stepped.interval_ns - 1), 1000000);
+        assert_int_equal(netem_background_skip(&skipped, stepped.next_ns + stepped.pace.interval_ns - 1),
+                         1000000);
         assert_int_equal(skipped.next_ns, stepped.next_ns);
         assert_int_equal(skipped.remainder, stepped.remainder);
         assert_int_equal(netem_background_skip(&skipped, stepped.next_ns), 0);
@@ -183,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(netem_catch_up__as_if_each_were_sent),
+        cmocka_unit_test(netem_join__as_if_each_were_sent),
         cmocka_unit_test(netem_background_skip__as_many_steps),
         cmocka_unit_test(netem_catch_up__a_long_pause),
         cmocka_unit_test(netem_send__shares_with_the_background),

@@ -100,7 +100,7 @@ static void netem_send__policer_counts_apart(void **state)
     assert_int_equal(link.counters.queue_drops, 7);
     assert_int_equal(link.counters.policer_drops, 10);
     assert_int_equal(link.counters.lost, 0);
-    assert_int_equal(link.busy_until_ns, 3 * NS_PER_MS);
+    assert_int_equal(link.shaper.busy_until_ns, 3 * NS_PER_MS);
 }
 
 static void netem_set__policer_restarts_only_when_changed(void **state)

@@ -223,7 +223,7 @@ static void netem_send__duplicates_and_corrupts(void **state)
     assert_int_equal(link.counters.duplicated, duplicated);
     assert_int_equal(link.counters.corrupted, corrupted);
     /* Copies take no time on the link. */
-    assert_int_equal(link.busy_until_ns, transmit_ns(10000 * 1538ULL, GBPS));
+    assert_int_equal(link.shaper.busy_until_ns, transmit_ns(10000 * 1538ULL, GBPS));
 }
 
 static void netem_down__drops_until_up(void **state)
@@ -295,7 +295,7 @@ static void netem_send__order_of_impairments(void **state)
     assert_int_equal(link.counters.queue_drops, 10000 - taken);
     /* Too long comes before the queue: it takes neither link nor queue. */
     assert_int_equal(netem_send(&link, 1339, 1301, NS_PER_S).verdict, NETEM_TOO_LONG);
-    assert_int_equal(link.busy_until_ns, next_ns - NS_PER_MS);
+    assert_int_equal(link.shaper.busy_until_ns, next_ns - NS_PER_MS);
 }
 
 /* The exact outcome of a small mixed run: a change of the order of draws or impairments shows here. */
