@@ -80,6 +80,9 @@ static void put_body(struct record_writer *writer, const struct ctl_msg *msg)
     case CTL_PLAN_REQUEST:
         bytes = plan_request_encode(&msg->body.plan_request, out, room);
         break;
+    case CTL_ESTIMATE:
+        bytes = ctl_estimate_encode(&msg->body.estimate, out, room);
+        break;
     case CTL_SHOW:
     case CTL_JOB_RUN:
     case CTL_JOB_CANCEL:
@@ -89,7 +92,8 @@ static void put_body(struct record_writer *writer, const struct ctl_msg *msg)
     case CTL_TYPE_COUNT:
         break;
     }
-    CHECK(msg->type == CTL_PLAN || msg->type == CTL_PLAN_REQUEST); /* the others stay in their process */
+    /* The others stay in their process. */
+    CHECK(msg->type == CTL_PLAN || msg->type == CTL_PLAN_REQUEST || msg->type == CTL_ESTIMATE);
     writer->failed = bytes == 0;
     writer->length += bytes;
 }
@@ -123,6 +127,8 @@ static bool get_body(struct ctl_msg *msg, uint32_t type, const uint8_t *in, size
     case CTL_PLAN_REQUEST:
         return plan_request_decode(&msg->body.plan_request, in, length, err) ||
                err_context(err, "plan request");
+    case CTL_ESTIMATE:
+        return ctl_estimate_decode(&msg->body.estimate, in, length, err) || err_context(err, "estimate");
     }
     return err_set(err, "type %u is none of the ring's", type);
 }

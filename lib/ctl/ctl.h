@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/report.h"
+#include "ctl/estimate.h"
 #include "ctl/job_spec.h"
 #include "ctl/paths.h"
 #include "plan/plan.h"
@@ -27,6 +28,7 @@ enum ctl_type {
     CTL_PLANNER_GONE, /* made by the node's side of the ring when the heartbeat stops */
     /* node → planner */
     CTL_PLAN_REQUEST,
+    CTL_ESTIMATE, /* what is known of one direction of a pair: to be kept */
     CTL_TYPE_COUNT
 };
 
@@ -93,6 +95,7 @@ struct ctl_msg {
         struct ctl_paths paths;
         struct plan plan;
         struct plan_request plan_request;
+        struct ctl_estimate estimate;
         struct {
             uint32_t job;
             uint32_t epoch;
@@ -114,8 +117,8 @@ struct ctl_reply {
 #define CTL_RECORD_HEADER_BYTES 24
 #define CTL_RECORD_BYTES_MAX    (CTL_RECORD_HEADER_BYTES + PLAN_REQUEST_BYTES_MAX)
 
-/* Planner-side types only (PLANNER_HELLO, PLAN, PLAN_FAILED, PLAN_REQUEST). Returns bytes, 0 when room is
- * short. */
+/* Planner-side types only (PLANNER_HELLO, PLAN, PLAN_FAILED, PLAN_REQUEST, ESTIMATE). Returns bytes, 0 when room
+ * is short. */
 size_t ctl_encode(const struct ctl_msg *msg, uint32_t sequence, uint8_t *out, size_t room);
 /* `in` is one whole record, already copied out of shared memory. Checks length, type, crc and the body. */
 bool ctl_decode(struct ctl_msg *msg, uint32_t *sequence, const uint8_t *in, size_t length, struct err *err);

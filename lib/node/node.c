@@ -214,6 +214,7 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
             source_on_plan_failed(node, job, msg->body.plan_failed.text, now_ns);
         break;
     case CTL_PLAN_REQUEST:
+    case CTL_ESTIMATE:
     case CTL_TYPE_COUNT:
         reply->ok = err_set(&reply->err, "not a record for a node");
         break;

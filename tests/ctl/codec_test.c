@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "base/stamp.h"
 #include "ctl/ctl.h"
 
 static bool decode(struct ctl_msg *msg, uint32_t *sequence, const uint8_t *in, size_t length)
@@ -33,10 +34,30 @@ static void fill(struct ctl_msg *msg, enum ctl_type type)
     } else if (type == CTL_PLAN_REQUEST) {
         msg->body.plan_request.node_count = 2;
         strcpy(msg->body.plan_request.nodes[1].name, "tokyo");
+    } else if (type == CTL_ESTIMATE) {
+        msg->body.estimate = (struct ctl_estimate){.from = "canada",
+                                                   .to = "tokyo",
+                                                   .age_ns = 7,
+                                                   .rtt_ns = 150000000,
+                                                   .estimate = {.kind = ESTIMATE_VALUE,
+                                                                .stamp_kind = STAMP_VIRTUAL,
+                                                                .flags = ESTIMATE_CHANGED,
+                                                                .avail_bps = 5000000000,
+                                                                .low_bps = 4900000000,
+                                                                .high_bps = 5200000000,
+                                                                .capacity_bps = 10000000000,
+                                                                .loss_ppm = 3,
+                                                                .from_ns = 10,
+                                                                .until_ns = 2500000010,
+                                                                .busy_ns = 24000000,
+                                                                .bytes = 23000000,
+                                                                .trains = 40,
+                                                                .discarded = 1}};
     }
 }
 
-static const enum ctl_type ring_types[] = {CTL_PLANNER_HELLO, CTL_PLAN, CTL_PLAN_FAILED, CTL_PLAN_REQUEST};
+static const enum ctl_type ring_types[] = {CTL_PLANNER_HELLO, CTL_PLAN, CTL_PLAN_FAILED, CTL_PLAN_REQUEST,
+                                           CTL_ESTIMATE};
 
 static void ctl_codec__round_trip(void **state)
 {
@@ -153,13 +174,57 @@ static void ctl_decode__random_bodies(void **state)
     struct rng rng;
     rng_init(&rng, 2);
     for (unsigned round = 0; round < 20000; round++) {
-        fill(&msg, ring_types[rng_below(&rng, 4)]);
+        fill(&msg, ring_types[rng_below(&rng, sizeof(ring_types) / sizeof(ring_types[0]))]);
         size_t length = ctl_encode(&msg, 1, record, sizeof(record));
         for (uint64_t spoils = rng_below(&rng, 5); spoils > 0 && length > 24; spoils--)
             record[24 + rng_below(&rng, length - 24)] = (uint8_t)rng_below(&rng, 256);
         length = rng_below(&rng, 4) == 0 ? 24 + rng_below(&rng, length - 23) : length;
         seal(record, (uint32_t)length);
         decode(&back, &sequence, record, length);
+    }
+}
+
+static void ctl_estimate__what_makes_no_sense(void **state)
+{
+    (void)state;
+    static struct ctl_msg msg;
+    struct err err;
+    struct ctl_estimate *record = &msg.body.estimate;
+    const struct {
+        const char *from;
+        uint8_t kind, reason, stamp_kind;
+        uint64_t avail_bps, low_bps, high_bps, loss_ppm, until_ns;
+        bool good;
+    } cases[] = {
+        {"canada", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 0, 10, true},
+        {"canada", ESTIMATE_VALUE, 0, 0, 5, 6, 7, 0, 10, false},
+        {"canada", ESTIMATE_VALUE, 0, 0, 5, 4, 4, 0, 10, false},
+        {"canada", ESTIMATE_AT_LEAST, 0, 0, 5, 5, 0, 0, 10, true},
+        {"canada", ESTIMATE_AT_LEAST, 0, 0, 5, 5, 6, 0, 10, false},
+        {"canada", ESTIMATE_AT_LEAST, 0, 0, 5, 4, 0, 0, 10, false},
+        {"canada", ESTIMATE_REFUSED, ESTIMATE_NOISE, 0, 0, 0, 0, 0, 10, true},
+        {"canada", ESTIMATE_REFUSED, ESTIMATE_NOISE, 0, 5, 5, 5, 0, 10, false},
+        {"canada", 4, 0, 0, 0, 0, 0, 0, 10, false},
+        {"canada", ESTIMATE_REFUSED, 10, 0, 0, 0, 0, 0, 10, false},
+        {"canada", ESTIMATE_VALUE, 0, 3, 5, 5, 5, 0, 10, false},
+        {"canada", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 1000001, 10, false},
+        {"canada", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 1000000, 9, false},
+        {"tokyo", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 0, 10, false},
+        {"", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 0, 10, false},
+        {"-x", ESTIMATE_VALUE, 0, 0, 5, 5, 5, 0, 10, false},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fill(&msg, CTL_ESTIMATE);
+        strcpy(record->from, cases[i].from);
+        record->estimate.kind = cases[i].kind;
+        record->estimate.reason = cases[i].reason;
+        record->estimate.stamp_kind = cases[i].stamp_kind;
+        record->estimate.avail_bps = cases[i].avail_bps;
+        record->estimate.low_bps = cases[i].low_bps;
+        record->estimate.high_bps = cases[i].high_bps;
+        record->estimate.loss_ppm = cases[i].loss_ppm;
+        record->estimate.until_ns = cases[i].until_ns;
+        assert_int_equal(ctl_estimate_valid(record, &err), cases[i].good);
     }
 }
 
@@ -207,6 +272,7 @@ int main(void)
         cmocka_unit_test(ctl_decode__right_checksum_wrong_content),
         cmocka_unit_test(ctl_decode__text_is_printable),
         cmocka_unit_test(ctl_decode__random_bodies),
+        cmocka_unit_test(ctl_estimate__what_makes_no_sense),
         cmocka_unit_test(ctl_crc32c__known_values),
         cmocka_unit_test(ctl_show__names),
     };

@@ -55,6 +55,13 @@ static void use_request(const struct plan_request *request, const uint8_t *in, s
     plan_request_validate(request, &err);
 }
 
+static void use_estimate(const struct ctl_estimate *estimate, const uint8_t *in, size_t length)
+{
+    uint8_t out[512];
+    size_t bytes = ctl_estimate_encode(estimate, out, sizeof(out));
+    CHECK(bytes == length && memcmp(out, in, length) == 0);
+}
+
 static void decode_record(const uint8_t *record, size_t length)
 {
     static struct ctl_msg msg;
@@ -67,6 +74,8 @@ static void decode_record(const uint8_t *record, size_t length)
     if (msg.type == CTL_PLAN_REQUEST)
         use_request(&msg.body.plan_request, record + CTL_RECORD_HEADER_BYTES,
                     length - CTL_RECORD_HEADER_BYTES);
+    if (msg.type == CTL_ESTIMATE)
+        use_estimate(&msg.body.estimate, record + CTL_RECORD_HEADER_BYTES, length - CTL_RECORD_HEADER_BYTES);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -139,6 +148,14 @@ void fuzz_seeds(struct seeds *seeds)
     emit_record(seeds, "hello", &msg);
     msg = (struct ctl_msg){.type = CTL_PLAN_FAILED, .body.plan_failed = {.job = 1, .text = "no path"}};
     emit_record(seeds, "failed", &msg);
+    msg = (struct ctl_msg){.type = CTL_ESTIMATE,
+                           .body.estimate = {.from = "a",
+                                             .to = "b",
+                                             .estimate = {.kind = ESTIMATE_VALUE,
+                                                          .avail_bps = 5000000000,
+                                                          .low_bps = 4900000000,
+                                                          .high_bps = 5100000000}}};
+    emit_record(seeds, "estimate", &msg);
     msg = (struct ctl_msg){.type = CTL_PLAN,
                            .body.plan = {.job = 1,
                                          .epoch = 1,
