@@ -237,6 +237,8 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
         return on_stream_room(node, peer, body, length, now_ns);
     case CONTROL_STREAM_END:
         return on_stream_end(node, peer, body, length, now_ns);
+    case CONTROL_TRAIN_REPORT:
+    case CONTROL_AVAILABLE:
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -171,6 +171,7 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     case WIRE_CLOSE:
         on_close(node, peer, packet, now_ns);
         break;
+    case WIRE_TRAIN:
     case WIRE_TYPE_COUNT:
         node->counters.drop_type++;
         break;

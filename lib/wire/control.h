@@ -2,6 +2,7 @@
  * each; tails are counted arrays and length-prefixed strings (u16 length, bytes, no zero).
  *
  * Who sends what:
+ *   prober -> peer    TRAIN packets, answered by TRAIN_REPORT     site -> source  AVAILABLE
  *   source -> site   MEASURE, PART, TREE, START, ADJUST, CLOSE_JOB
  *   site -> source   MEASUREMENT, CONFIRM, STATUS
  *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "wire/message.h"
+#include "wire/train.h"
 
 #define CONTROL_KINDS(ROW)                                                                                   \
     ROW(CONTROL_MEASURE, 1, "measure")         /* probe all your peers and report */                         \
@@ -27,9 +29,11 @@
     ROW(CONTROL_RESEND, 9, "resend")   /* blocks that are to be sent again */                                \
     ROW(CONTROL_CLOSE_JOB, 10, "close_job") /* the job has ended */                                          \
     ROW(CONTROL_ADJUST, 11, "adjust")       /* rate cap, priority, DSCP and pause of a job, from now on */   \
-    ROW(CONTROL_STREAM_ROOM, 12, "stream_room") /* a stream: the blocks that have a place here */            \
-    ROW(CONTROL_STREAM_END, 13, "stream_end")   /* a stream: its end, or the child's */                      \
-    ROW(CONTROL_TREE, 14, "tree")               /* one tree of a part: weight, parent, children */
+    ROW(CONTROL_STREAM_ROOM, 12, "stream_room")   /* a stream: the blocks that have a place here */          \
+    ROW(CONTROL_STREAM_END, 13, "stream_end")     /* a stream: its end, or the child's */                    \
+    ROW(CONTROL_TREE, 14, "tree")                 /* one tree of a part: weight, parent, children */         \
+    ROW(CONTROL_TRAIN_REPORT, 15, "train_report") /* when the packets of a train came */                     \
+    ROW(CONTROL_AVAILABLE, 16, "available")       /* bandwidth that paths to peers have left, as measured */
 enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
@@ -105,7 +109,7 @@ enum part_slow { PART_SLOWS(WORD_CONSTANT) };
 
 extern const struct word part_hash_words[], part_durable_words[], part_exists_words[], part_object_words[],
     part_congestion_words[], part_slow_words[], site_state_words[], confirm_answer_words[],
-    close_outcome_words[], stream_end_words[];
+    close_outcome_words[], stream_end_words[], train_answer_words[];
 
 /* What of a directory tree travels besides names, kinds, modes, times and content. */
 #define PART_TREE_OWNER     0x01 /* user and group ids */
@@ -280,6 +284,70 @@ struct control_stream_end {
     char text[CONTROL_TEXT_BYTES];
 };
 
+/* What became of a train at its receiver. All but the first come at once, without arrivals. */
+#define TRAIN_ANSWERS(ROW)                                                                                   \
+    ROW(TRAIN_TAKEN, 0, "taken")                                                                             \
+    ROW(TRAIN_BUSY, 1, "busy")               /* another one is coming in */                                  \
+    ROW(TRAIN_OVER_BUDGET, 2, "over-budget") /* trains have taken what they may */                           \
+    ROW(TRAIN_OFF, 3, "off")                 /* it takes none from this peer */
+enum train_answer { TRAIN_ANSWERS(WORD_CONSTANT) };
+/* Arrivals stand in the order in which packets came. The first of a message is told in full; each other one by its
+ * index less the one that would follow, and by the time since the one before: zigzag, LEB128. A copy of a packet that
+ * came before is only counted. */
+#define CONTROL_TRAIN_REPORT_FIELDS(FIELD)                                                                   \
+    FIELD(u32, train)                                                                                        \
+    FIELD(u8, answer)     /* enum train_answer */                                                            \
+    FIELD(u8, stamp_kind) /* enum stamp_kind: of arrivals */                                                 \
+    FIELD(u16, batch)     /* most packets that had one stamp */                                              \
+    FIELD(u32, noise_ns)  /* of one stamp */                                                                 \
+    FIELD(u32, granularity_ns)                                                                               \
+    FIELD(u32, gap_ns)  /* longest time for which the receiver was not called while the train came */        \
+    FIELD(u32, wait_ms) /* not taken: one is likely to be after so long */                                   \
+    FIELD(u16, twice)   /* copies */                                                                         \
+    FIELD(u16, total)   /* packets that came, over all messages of this report */                            \
+    FIELD(u16, first)   /* of them the place of the first one in this message */                             \
+    FIELD(u16, count)   /* in this message */                                                                \
+    FIELD(u16, index)   /* of the first one in this message, in the train */                                 \
+    FIELD(u64, came_ns) /* and when that came, receiver's clock */                                           \
+    FIELD(u16, bytes)   /* of the others' arrivals, which follow */
+WIRE_DECLARE(train_report, CONTROL_TRAIN_REPORT_FIELDS)
+#define CONTROL_ARRIVAL_BYTES_MAX (WIRE_MESSAGE_BODY_MAX - WIRE_FIXED_BYTES(CONTROL_TRAIN_REPORT_FIELDS))
+struct control_train_report {
+    struct wire_train_report fixed;
+    uint8_t arrivals[CONTROL_ARRIVAL_BYTES_MAX];
+};
+struct control_arrival {
+    uint16_t index; /* in the train, below WIRE_TRAIN_PACKETS_MAX */
+    uint64_t came_ns;
+};
+/* A walk over a report's arrivals; begins zeroed. */
+struct control_arrivals {
+    uint16_t taken, bytes;
+    struct control_arrival last;
+};
+/* Appends an arrival; false: the message is full. `last`: the one before, kept by the caller. */
+bool control_arrival_add(struct control_train_report *report, struct control_arrival *last,
+                         const struct control_arrival *next);
+/* The next arrival of a report that was decoded; false: that was the last. */
+bool control_arrival_next(const struct control_train_report *report, struct control_arrivals *at,
+                          struct control_arrival *next);
+
+/* Before a site's MEASUREMENT, where it has measured such. */
+#define CONTROL_AVAILABLES_MAX          24 /* per message */
+#define CONTROL_AVAILABLE_FIELDS(FIELD) FIELD(u8, count)
+WIRE_DECLARE(available, CONTROL_AVAILABLE_FIELDS)
+#define CONTROL_AVAILABLE_PEER_FIELDS(FIELD)                                                                 \
+    FIELD(name, peer)                                                                                        \
+    FIELD(u32, avail_kbps) /* > 0, in [low, high] */                                                         \
+    FIELD(u32, low_kbps)                                                                                     \
+    FIELD(u32, high_kbps) /* UINT32_MAX: no upper end is known */                                            \
+    FIELD(u32, age_ms)
+WIRE_DECLARE(available_peer, CONTROL_AVAILABLE_PEER_FIELDS)
+struct control_available {
+    struct wire_available fixed;
+    struct wire_available_peer peers[CONTROL_AVAILABLES_MAX];
+};
+
 /* Encoders: `out` has WIRE_MESSAGE_BODY_MAX bytes. */
 size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
 size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
@@ -295,6 +363,8 @@ size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message);
 
 size_t control_stream_room_encode(uint8_t *out, const struct wire_stream_room *message);
 size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message);
+size_t control_train_report_encode(uint8_t *out, const struct control_train_report *message);
+size_t control_available_encode(uint8_t *out, const struct control_available *message);
 
 enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
@@ -314,3 +384,7 @@ enum wire_error control_stream_room_decode(const uint8_t *body, size_t length,
                                            struct wire_stream_room *message);
 enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
                                           struct control_stream_end *message);
+enum wire_error control_train_report_decode(const uint8_t *body, size_t length,
+                                            struct control_train_report *message);
+enum wire_error control_available_decode(const uint8_t *body, size_t length,
+                                         struct control_available *message);

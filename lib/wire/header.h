@@ -24,7 +24,8 @@
     ROW(WIRE_MESSAGE, 4, "message")                                                                          \
     ROW(WIRE_PROBE, 5, "probe")                                                                              \
     ROW(WIRE_PROBE_REPLY, 6, "probe_reply")                                                                  \
-    ROW(WIRE_CLOSE, 7, "close")
+    ROW(WIRE_CLOSE, 7, "close")                                                                              \
+    ROW(WIRE_TRAIN, 8, "train")
 enum wire_type { WIRE_TYPES(WORD_CONSTANT) WIRE_TYPE_COUNT };
 
 #define WIRE_HEADER_FIELDS(FIELD)                                                                            \

@@ -215,6 +215,40 @@ static size_t end_body(const struct bench *bench, const uint8_t *arguments, uint
     return control_stream_end_encode(body, &end);
 }
 
+/* Of the train that the node sends now, or of another; arrivals at even distances, or as bytes that are none. */
+static size_t train_report_body(const uint8_t *arguments, uint8_t *body)
+{
+    struct control_train_report report = {.fixed = {.train = (uint32_t)wide(arguments[1]),
+                                                    .answer = arguments[2] & 3,
+                                                    .stamp_kind = arguments[2] >> 2 & 1,
+                                                    .batch = arguments[3],
+                                                    .wait_ms = (uint32_t)wide(arguments[4]),
+                                                    .twice = arguments[5],
+                                                    .total = (uint16_t)wide(arguments[6]),
+                                                    .first = (uint16_t)wide(arguments[7])}};
+    struct control_arrival last, next = {.index = arguments[8], .came_ns = wide(arguments[9])};
+    for (unsigned count = 0; count < arguments[10]; count++) {
+        control_arrival_add(&report, &last, &next);
+        next.index = (uint16_t)(next.index + (arguments[11] & 7));
+        next.came_ns += wide(arguments[12]);
+    }
+    if ((arguments[11] & 8) != 0)
+        memset(report.arrivals, arguments[12], sizeof(report.arrivals));
+    return control_train_report_encode(body, &report);
+}
+
+static size_t available_body(const struct bench *bench, const uint8_t *arguments, uint8_t *body)
+{
+    struct control_available available = {.fixed = {.count = arguments[2] % (CONTROL_AVAILABLES_MAX + 1)}};
+    for (unsigned index = 0; index < available.fixed.count; index++)
+        available.peers[index] = (struct wire_available_peer){.peer = name_of(peer_name(bench, index)),
+                                                              .avail_kbps = (uint32_t)wide(arguments[3]),
+                                                              .low_kbps = (uint32_t)wide(arguments[4]),
+                                                              .high_kbps = (uint32_t)wide(arguments[5]),
+                                                              .age_ms = (uint32_t)wide(arguments[6])};
+    return control_available_encode(body, &available);
+}
+
 size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body)
 {
     uint32_t job = bench_job(bench, arguments[1]);
@@ -251,6 +285,10 @@ size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *argu
             body, &(struct wire_stream_room){.job = job, .blocks = wide(arguments[3]) + arguments[4]});
     case CONTROL_STREAM_END:
         return end_body(bench, arguments, body);
+    case CONTROL_TRAIN_REPORT:
+        return train_report_body(arguments, body);
+    case CONTROL_AVAILABLE:
+        return available_body(bench, arguments, body);
     case CONTROL_KIND_COUNT: /* of no kind that there is */
         return 4;
     }

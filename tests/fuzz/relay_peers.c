@@ -252,8 +252,28 @@ static void send_probe(struct bench *bench, uint8_t who, uint8_t type, const str
     bench_receive(bench, who, out, MIN(length, (size_t)DATAGRAM_MAX - 8));
 }
 
+/* Its packets, from one on, in so many steps. */
+static void send_train(struct bench *bench, uint8_t who, const uint8_t *arguments)
+{
+    struct wire_train train = {.train = arguments[1],
+                               .index = (uint16_t)wide(arguments[3]),
+                               .count = (uint16_t)wide(arguments[4]),
+                               .rest_us = (uint32_t)wide(arguments[5]),
+                               .padding = (uint16_t)(wide(arguments[2]) % 1400)};
+    for (unsigned sent = 0; sent <= arguments[6]; sent++) {
+        uint8_t out[DATAGRAM_MAX] = {0};
+        struct wire_header header = header_of(bench, who, WIRE_TRAIN, 0);
+        bench_receive(bench, who, out, wire_train_encode(out, &header, &train) + train.padding);
+        train.index = (uint16_t)(train.index + arguments[7] % 4u);
+    }
+}
+
 void peer_probe(struct bench *bench, uint8_t who, const uint8_t *arguments)
 {
+    if ((arguments[0] & 2) != 0) {
+        send_train(bench, who, arguments);
+        return;
+    }
     struct wire_probe probe = {.id = arguments[1],
                                .padding = (uint16_t)(wide(arguments[2]) % 1400),
                                .t1_ns = wide(arguments[3]),
@@ -301,6 +321,8 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         struct wire_adjust adjust;
         struct wire_stream_room room;
         struct control_stream_end end;
+        struct control_train_report train;
+        struct control_available available;
     } any;
     switch ((enum control_kind)kind) {
     case CONTROL_MEASUREMENT:
@@ -326,6 +348,10 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         return control_stream_room_decode(body, length, &any.room) == WIRE_OK;
     case CONTROL_STREAM_END:
         return control_stream_end_decode(body, length, &any.end) == WIRE_OK;
+    case CONTROL_TRAIN_REPORT:
+        return control_train_report_decode(body, length, &any.train) == WIRE_OK;
+    case CONTROL_AVAILABLE:
+        return control_available_decode(body, length, &any.available) == WIRE_OK;
     case CONTROL_MEASURE:
     case CONTROL_PART:
     case CONTROL_KIND_COUNT:
@@ -397,6 +423,7 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
     uint8_t datagram[DATAGRAM_MAX];
     struct wire_header header;
     struct wire_ack_view ack;
+    struct wire_train train;
     struct hostile *peer = &bench->peers[packet->peer];
     size_t length = (size_t)packet->head_bytes + packet->body_bytes;
     memcpy(datagram, packet->head, packet->head_bytes);
@@ -420,6 +447,9 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
         CHECK(peer->probe_count <= PROBES_MAX);
         if (peer->probe_count < PROBES_MAX)
             CHECK(wire_probe_decode(datagram, length, &peer->probes[peer->probe_count++]) == WIRE_OK);
+        break;
+    case WIRE_TRAIN:
+        CHECK(wire_train_decode(datagram, length, &train) == WIRE_OK);
         break;
     case WIRE_PROBE_REPLY:
     case WIRE_CLOSE:

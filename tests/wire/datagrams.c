@@ -9,6 +9,7 @@
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/probe.h"
+#include "wire/train.h"
 
 struct wire_header datagram_header(uint8_t type, uint32_t number)
 {
@@ -313,6 +314,59 @@ static size_t build_close(uint8_t *out)
     return wire_close_encode(out, &header, &close);
 }
 
+static size_t build_train(uint8_t *out)
+{
+    struct wire_header header = datagram_header(WIRE_TRAIN, 0);
+    struct wire_train train = {
+        .train = 0xdecade05, .index = 258, .count = 4096, .rest_us = 0x01020304, .padding = 20};
+    size_t length = wire_train_encode(out, &header, &train);
+    return length + train.padding;
+}
+
+/* In order, one of them late by two places, stamps that step back, a long pause. */
+static size_t build_train_report(uint8_t *out)
+{
+    static const struct control_arrival arrivals[] = {{3, 0x16d6ba3c12345678}, {4, 0x16d6ba3c12345b46},
+                                                      {6, 0x16d6ba3c12345b46}, {5, 0x16d6ba3c12345b45},
+                                                      {7, 0x16d6ba3d12345b45}, {4095, 0x16d6ba3d12345b47}};
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_train_report report = {.fixed = {.train = 0xdecade05,
+                                                    .stamp_kind = 1,
+                                                    .batch = 32,
+                                                    .noise_ns = 100,
+                                                    .granularity_ns = 64,
+                                                    .gap_ns = 20000,
+                                                    .twice = 2,
+                                                    .total = 300,
+                                                    .first = 294}};
+    struct control_arrival last;
+    for (unsigned index = 0; index < sizeof(arrivals) / sizeof(arrivals[0]); index++)
+        control_arrival_add(&report, &last, &arrivals[index]);
+    return datagram_message(out, 18, CONTROL_TRAIN_REPORT, body, control_train_report_encode(body, &report));
+}
+
+static size_t build_train_busy(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_train_report report = {
+        .fixed = {.train = 0xdecade06, .answer = TRAIN_OVER_BUDGET, .wait_ms = 10000}};
+    return datagram_message(out, 19, CONTROL_TRAIN_REPORT, body, control_train_report_encode(body, &report));
+}
+
+static size_t build_available(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_available available = {
+        .fixed = {.count = 2},
+        .peers = {{.peer = {"oregon"},
+                   .avail_kbps = 4100000,
+                   .low_kbps = 4000000,
+                   .high_kbps = 4200000,
+                   .age_ms = 1500},
+                  {.peer = {"canada"}, .avail_kbps = 9900000, .low_kbps = 9900000, .high_kbps = UINT32_MAX}}};
+    return datagram_message(out, 20, CONTROL_AVAILABLE, body, control_available_encode(body, &available));
+}
+
 const struct datagram datagrams[] = {
     {"hello", build_hello},
     {"data", build_data},
@@ -337,5 +391,9 @@ const struct datagram datagrams[] = {
     {"tree-source", build_tree_source},
     {"probe-reply", build_probe_reply},
     {"close", build_close},
+    {"train", build_train},
+    {"train-report", build_train_report},
+    {"train-busy", build_train_busy},
+    {"available", build_available},
     {NULL, NULL},
 };

@@ -8,6 +8,7 @@
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/probe.h"
+#include "wire/train.h"
 
 #define DATAGRAM_BYTES_MAX 65536
 
@@ -109,6 +110,10 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
         BODY(same, control_stream_room_decode, control_stream_room_encode, wire_stream_room)
     case CONTROL_STREAM_END:
         BODY(same_but_unprintable, control_stream_end_decode, control_stream_end_encode, control_stream_end)
+    case CONTROL_TRAIN_REPORT:
+        BODY(same, control_train_report_decode, control_train_report_encode, control_train_report)
+    case CONTROL_AVAILABLE:
+        BODY(same, control_available_decode, control_available_encode, control_available)
     case CONTROL_KIND_COUNT:
         break;
     }
@@ -142,6 +147,16 @@ static enum wire_error probe(const struct wire_header *header, const uint8_t *da
     return error;
 }
 
+static enum wire_error train(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_train train;
+    uint8_t out[WIRE_TRAIN_BYTES];
+    enum wire_error error = wire_train_decode(data, length, &train);
+    if (error == WIRE_OK)
+        same(data, length - train.padding, out, wire_train_encode(out, header, &train));
+    return error;
+}
+
 static enum wire_error close_packet(const struct wire_header *header, const uint8_t *data, size_t length)
 {
     struct wire_close close;
@@ -172,6 +187,8 @@ enum wire_error roundtrip_datagram(const uint8_t *data, size_t length)
         return probe(&header, data, length);
     case WIRE_CLOSE:
         return close_packet(&header, data, length);
+    case WIRE_TRAIN:
+        return train(&header, data, length);
     case WIRE_TYPE_COUNT:
         break;
     }

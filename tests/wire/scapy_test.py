@@ -104,6 +104,17 @@ def vectors():
     yield "probe-reply", header(type="probe_reply") / sluice.SluiceProbe(
         t2_ns=0x3333333344444444, t3_ns=0x5555555566666666, zeros=bytes(20), **probe)
     yield "close", close
+    yield "train", header(type="train") / sluice.SluiceTrain(train=0xdecade05, index=258, count=4096, rest_us=0x01020304,
+                                                             zeros=bytes(20))
+    began = 0x16d6ba3c12345678
+    yield "train-report", message(18, 19, sluice.TrainReport(
+        train=0xdecade05, stamp_kind=1, batch=32, noise_ns=100, granularity_ns=64, gap_ns=20000, twice=2, total=300,
+        first=294, count=6, index=3, came_ns=began,
+        arrivals=[(4, 0x4ce), (6, 0), (5, -1), (7, 1 << 32), (4095, 2)]))
+    yield "train-busy", message(19, 20, sluice.TrainReport(train=0xdecade06, answer="over-budget", wait_ms=10000))
+    yield "available", message(20, 21, sluice.Available(peers=[
+        sluice.AvailablePeer(peer="oregon", avail_kbps=4100000, low_kbps=4000000, high_kbps=4200000, age_ms=1500),
+        sluice.AvailablePeer(peer="canada", avail_kbps=9900000, low_kbps=9900000, high_kbps=0xffffffff)]))
     yield "frame-ipv4", Ether(**MACS) / ipv4 / PORTS / data
     yield "frame-ipv4-vlan", Ether(**MACS) / Dot1Q(vlan=0xabc) / ipv4 / PORTS / close
     yield "frame-ipv4-unchecked", Ether(**MACS) / ipv4 / UDP(sport=7840, dport=7841, chksum=0) / close

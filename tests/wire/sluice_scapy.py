@@ -225,6 +225,21 @@ class SluiceProbe(SluiceLayer):
     ]
 
 
+class SluiceTrain(SluiceLayer):
+    """One packet of a train; the zeros that pad it are built from `padding`."""
+
+    name = "train"
+    fields_desc = [
+        XIntField("train", 0),
+        ShortField("index", 0),
+        ShortField("count", 1),
+        IntField("rest_us", 0),
+        FieldLenField("padding", None, length_of="zeros", fmt="!H"),
+        ShortField("reserved", 0),
+        StrLenField("zeros", b"", length_from=lambda pkt: pkt.padding),
+    ]
+
+
 class SluiceClose(SluiceLayer):
     name = "close"
     fields_desc = [
@@ -392,11 +407,75 @@ class StreamEnd(SluiceLayer):
     ] + text_fields()
 
 
+class ArrivalsField(RunsField):
+    """Arrivals behind the first one of a message: a list of (index in the train, ns since the one before)."""
+
+    def i2m(self, pkt, value):
+        runs, expected = [], pkt.getfieldval("index") + 1
+        for index, passed in value or []:
+            runs += [number * 2 if number >= 0 else -number * 2 - 1 for number in (index - expected, passed)]
+            expected = index + 1
+        return runs_encode(runs)
+
+    def m2i(self, pkt, data):
+        numbers = [run // 2 if run % 2 == 0 else -(run + 1) // 2 for run in runs_decode(data)]
+        arrivals, expected = [], pkt.index + 1
+        for step, passed in zip(numbers[::2], numbers[1::2]):
+            arrivals.append((expected + step, passed))
+            expected += step + 1
+        return arrivals
+
+
+class TrainReport(SluiceLayer):
+    name = "train_report"
+    fields_desc = [
+        XIntField("train", 0),
+        ByteEnumField("answer", 0, LISTS["TRAIN_ANSWERS"]),
+        ByteField("stamp_kind", 0),
+        ShortField("batch", 0),
+        IntField("noise_ns", 0),
+        IntField("granularity_ns", 0),
+        IntField("gap_ns", 0),
+        IntField("wait_ms", 0),
+        ShortField("twice", 0),
+        ShortField("total", 0),
+        ShortField("first", 0),
+        ShortField("count", 0),
+        ShortField("index", 0),
+        LongField("came_ns", 0),
+        FieldLenField("bytes", None, length_of="arrivals", fmt="!H"),
+        ArrivalsField("arrivals", [], length_from=lambda pkt: pkt.bytes),
+    ]
+
+
+class AvailablePeer(Packet):
+    name = "available_peer"
+    fields_desc = [
+        NameField("peer"),
+        IntField("avail_kbps", 0),
+        IntField("low_kbps", 0),
+        IntField("high_kbps", 0),
+        IntField("age_ms", 0),
+    ]
+
+    def extract_padding(self, s):
+        return b"", s
+
+
+class Available(SluiceLayer):
+    name = "available"
+    fields_desc = [
+        FieldLenField("count", None, count_of="peers", fmt="B"),
+        PacketListField("peers", [], AvailablePeer, count_from=lambda pkt: pkt.count),
+    ]
+
+
 LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
-          "probe_reply": SluiceProbe, "close": SluiceClose}
+          "probe_reply": SluiceProbe, "close": SluiceClose, "train": SluiceTrain}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
 BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
-          "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd}
+          "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd,
+          "train_report": TrainReport, "available": Available}
 for word in KINDS.values():
     if word not in BODIES:  # by its name in CamelCase: stream_room is StreamRoom
         BODIES[word] = fixed(word, f"CONTROL_{word.upper()}_FIELDS")

@@ -214,6 +214,22 @@ static const struct {
     {"adjust", 57, 64, WIRE_BAD_VALUE},
     {"adjust", 58, 2, WIRE_BAD_VALUE},
     {"probe", 37, 1, WIRE_BAD_LENGTH},
+    {"train", 45, 21, WIRE_BAD_LENGTH},
+    {"train", 36, 16, WIRE_BAD_VALUE}, /* index 4098 of 4096 */
+    {"train", 39, 1, WIRE_BAD_VALUE},  /* 4097 packets */
+    {"train", 38, 1, WIRE_BAD_VALUE},  /* 256 packets, of which this is number 258 */
+    {"train-report", 44, 4, WIRE_BAD_VALUE},
+    {"train-report", 45, 3, WIRE_BAD_VALUE},  /* who stamps so? */
+    {"train-report", 67, 43, WIRE_BAD_VALUE}, /* 299 packets */
+    {"train-report", 69, 39, WIRE_BAD_VALUE}, /* the last place is 300 */
+    {"train-report", 71, 5, WIRE_BAD_VALUE},  /* bytes of another arrival */
+    {"train-report", 71, 7, WIRE_BAD_VALUE},  /* one is missing */
+    {"train-report", 73, 4, WIRE_BAD_VALUE},  /* the last index is 4096 */
+    {"train-report", 83, 3, WIRE_BAD_LENGTH}, /* bytes that follow */
+    {"train-busy", 71, 1, WIRE_BAD_VALUE},    /* arrivals of nothing */
+    {"available", 40, 3, WIRE_BAD_LENGTH},
+    {"available", 41, '/', WIRE_BAD_VALUE},
+    {"available", 77, 1, WIRE_BAD_VALUE}, /* low is above */
     {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
     {"close", 40, 0, WIRE_BAD_VALUE},
     {"close", 40, 2, WIRE_BAD_VALUE},
