@@ -43,5 +43,5 @@ uint64_t netem_bucket_overdraw(struct netem_bucket *bucket, uint32_t bytes, uint
     uint64_t missing = missing_at(bucket, now_ns) + bytes * BYTE_NS;
     uint64_t depth = bucket->depth_bytes * BYTE_NS;
     set_missing(bucket, missing, now_ns);
-    return missing <= depth ? now_ns : now_ns + (missing - depth + bucket->rate_bps - 1) / bucket->rate_bps;
+    return missing <= depth ? now_ns : now_ns + (missing - depth) / bucket->rate_bps;
 }

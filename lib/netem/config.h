@@ -52,7 +52,7 @@ struct netem_config {
     uint64_t delay_some_ns;  /* … is delayed by this much more (may be overtaken) */
     uint32_t mtu;            /* largest IP packet; 0: no limit */
     uint64_t background_bps; /* evenly spaced cross traffic that takes part in the queue; 0: none */
-    uint8_t load_count;      /* … and what there is besides (netem_join) */
+    uint16_t load_count;     /* … and what there is besides (netem_join) */
     struct netem_load loads[NETEM_LOADS_MAX];
 };
 

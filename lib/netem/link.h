@@ -83,6 +83,7 @@ struct netem_link {
     bool down;       /* fault injection */
     bool down_holds; /* hold: packets wait until up_ns; else they are dropped */
     uint64_t up_ns;
+    void *memory; /* of netem_make: for whoever frees it */
     struct netem_counters counters;
 };
 
