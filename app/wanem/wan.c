@@ -117,15 +117,8 @@ static uint64_t packets_limit(const struct netem_config *config)
 static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t limit,
                       uint64_t seed)
 {
-    uint64_t *departures = NULL;
-    uint32_t places = 0;
-    if (limit != 0) {
-        places = 2;
-        while (places <= limit)
-            places *= 2;
-        departures = take(places, sizeof(*departures));
-    }
-    netem_init(link, config, seed, departures, places);
+    size_t bytes = netem_memory_bytes(config, limit);
+    netem_make(link, config, limit, seed, bytes != 0 ? take(1, bytes) : NULL);
 }
 
 static uint64_t link_limit(const struct scenario *scenario, uint16_t from, uint16_t to)
@@ -197,13 +190,13 @@ void wan_create(struct wan *wan, const struct scenario *scenario, uint32_t capac
 void wan_destroy(struct wan *wan)
 {
     for (uint16_t site = 0; site < wan->site_count; site++) {
-        free(wan->sites[site].uplink.departures);
-        free(wan->sites[site].downlink.departures);
+        free(wan->sites[site].uplink.memory);
+        free(wan->sites[site].downlink.memory);
         for (uint16_t to = 0; to < wan->site_count; to++)
-            free(wan->links[(uint32_t)site * wan->site_count + to].departures);
+            free(wan->links[(uint32_t)site * wan->site_count + to].memory);
     }
     for (uint16_t index = 0; index < wan->scenario->shared_count; index++)
-        free(wan->shared[index].departures);
+        free(wan->shared[index].memory);
     free(wan->shared);
     free(wan->ways);
     free(wan->sites);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "app/wanem/hold.h"
-#include "netem/link.h"
+#include "netem/make.h"
 #include "sim/scenario.h"
 
 #define WAN_NONE UINT32_MAX

@@ -58,7 +58,7 @@ struct conf_option {
     size_t count_offset; /* LIST: of the uint16_t that takes the number of items */
     const char *form;    /* SCALAR, CUSTOM: what is expected */
     const char *below;   /* CUSTOM: what stands between key and options in a path: "[]", ".NAME" */
-    const char *same_as; /* CUSTOM, INCLUDE: where the reference already has these options */
+    const char *same_as; /* CUSTOM, INCLUDE, LIST: where the reference already has these options */
     bool (*parse)(const struct conf_option *option, const char *text, void *field);
     void (*read)(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                  void *field);

@@ -54,6 +54,17 @@ static const struct conf_option clock_options[] = {
      .parse = parse_skew, .initial = "0ppm", .help = "how much faster than true time it runs"},
     {.type = OPTION_END}};
 
+static const struct conf_option stamps_options[] = {
+    {"batch", OPTION_UINT, FIELD(struct scenario_node, stamping.batch), .max = NETEM_BATCH_MAX,
+     .initial = "0", .help = "packets that come are stamped together, up to so many; 0: each for itself"},
+    {"batch_timeout", OPTION_TIME, FIELD(struct scenario_node, stamping.batch_ns), .min = 1,
+     .max = 100 * NS_PER_MS, .initial = "50us", .help = "behind its first packet, a batch is taken as it is"},
+    {"noise", OPTION_TIME, FIELD(struct scenario_node, stamping.noise_ns), .max = NS_PER_S, .initial = "0s",
+     .help = "standard deviation of each stamp, of what comes and of what leaves"},
+    {"granularity", OPTION_TIME, FIELD(struct scenario_node, stamping.granularity_ns), .max = NS_PER_S,
+     .initial = "0s", .help = "stamps are multiples of this"},
+    {.type = OPTION_END}};
+
 static const struct conf_option disk_options[] = {
     {"rate", OPTION_RATE, FIELD(struct scenario_node, disk_rate_bps), .min = 1000, .initial = "8Gbps",
      .help = "of reading and writing, together"},
@@ -71,6 +82,14 @@ static const struct conf_option node_options[] = {
     {"mtu", OPTION_UINT, FIELD(struct scenario_node, mtu), .min = MTU_MIN, .max = MTU_MAX, .initial = "1500",
      .help = "largest IP packet of the interface"},
     {"clock", OPTION_MAP, .options = clock_options, .help = "the node's own clock"},
+    {"stamps", OPTION_MAP, .options = stamps_options,
+     .help = "how it tells when packets came and left (in the simulator); default: exactly"},
+    {"uplink_cross", OPTION_LIST, LIST_FIELD(struct scenario_node, uplink.loads, uplink.load_count),
+     .options = scenario_load_options,
+     .help = "cross traffic in the queue of the uplink: sent by others beside it"},
+    {"downlink_cross", OPTION_LIST, LIST_FIELD(struct scenario_node, downlink.loads, downlink.load_count),
+     .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
+     .help = "and of the downlink: what others send to it"},
     {"store", OPTION_WORD, FIELD(struct scenario_node, store_none), .words = store_words, .initial = "disk",
      .help = "none: hash what comes and discard it"},
     {"buffer", OPTION_SIZE, FIELD(struct scenario_node, buffer_bytes), .min = 4 << 20,
@@ -353,6 +372,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     scenario_read_link_list(reader);
     scenario_check_shared(reader);
     scenario_check_crosses(reader);
+    scenario_check_loads(reader);
     scenario_spread_cross(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);

@@ -35,6 +35,10 @@ bool scenario_queue_parse(const struct conf_option *option, const char *text, vo
 #define SCENARIO_QUEUE_FORM                                                                                  \
     "a queue as time (10ms), size (256KB), packets (\"100 packets\"), \"1 BDP@100ms\" or unlimited"
 
+/* scenario_load.c: of one struct netem_load; the check comes when all links have been read. */
+extern const struct conf_option scenario_load_options[];
+void scenario_check_loads(struct conf_reader *reader);
+
 /* avb_file.c: the matrix that `node` names into scenario->avb_kbps, or scenario->distance; sites that it does not name are not known. */
 void scenario_read_avb(struct conf_reader *reader, const yaml_node_t *node);
 void scenario_read_distance(struct conf_reader *reader, const yaml_node_t *node);

@@ -59,13 +59,20 @@ bool scenario_queue_parse(const struct conf_option *option, const char *text, vo
     return true;
 }
 
-/* ---- policer and bursts: a map, or the word none ---- */
+/* ---- policer, bursts and shaper: a map, or the word none ---- */
 
 static const struct conf_option policer_options[] = {
     {"rate", OPTION_RATE, FIELD(struct netem_config, policer_bps), .min = 1000, .required = true,
      .help = "wire rate at which tokens come"},
     {"depth", OPTION_SIZE, FIELD(struct netem_config, policer_depth_bytes), .min = POLICER_DEPTH_MIN,
      .max = NETEM_DEPTH_BYTES_MAX, .required = true, .help = "what the full bucket holds"},
+    {.type = OPTION_END}};
+
+static const struct conf_option shaper_options[] = {
+    {"rate", OPTION_RATE, FIELD(struct netem_config, shaper_bps), .min = 1000, .required = true,
+     .help = "wire rate at which tokens come"},
+    {"depth", OPTION_SIZE, FIELD(struct netem_config, shaper_depth_bytes), .max = NETEM_DEPTH_BYTES_MAX,
+     .required = true, .help = "what the full bucket holds: so much passes at the link's own rate"},
     {.type = OPTION_END}};
 
 static const struct conf_option gilbert_elliott_options[] = {
@@ -108,6 +115,14 @@ static void read_policer(struct conf_reader *reader, const struct conf_option *o
         config->policer_bps = config->policer_depth_bytes = 0;
 }
 
+static void read_shaper(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                        void *field)
+{
+    struct netem_config *config = field;
+    if (!read_map_or_none(reader, option, node, config))
+        config->shaper_bps = config->shaper_depth_bytes = 0;
+}
+
 static void read_loss_model(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
                             void *field)
 {
@@ -121,7 +136,8 @@ static void read_loss_model(struct conf_reader *reader, const struct conf_option
 /* A fault's mask has a bit for each row, in this order. */
 _Static_assert(NETEM_CHANGE_RATE == 1 << 0 && NETEM_CHANGE_QUEUE == 1 << 4 &&
                    NETEM_CHANGE_QUEUE_MIN == 1 << 5 && NETEM_CHANGE_ECN == 1 << 6 &&
-                   NETEM_CHANGE_POLICER == 1 << 7 && NETEM_CHANGE_BURST == 1 << 8,
+                   NETEM_CHANGE_POLICER == 1 << 7 && NETEM_CHANGE_BURST == 1 << 8 &&
+                   NETEM_CHANGE_SHAPER == 1 << 9,
                "the rows below have this order");
 
 const struct conf_option scenario_set_options[] = {
@@ -145,6 +161,8 @@ const struct conf_option scenario_set_options[] = {
      .help = "token bucket in front of the queue: drops what finds too few tokens; none: there is none"},
     {"loss_model", OPTION_CUSTOM, .form = "a map or none", .read = read_loss_model,
      .options = loss_model_options, .help = "loss in bursts, besides loss; none: there is none"},
+    {"shaper", OPTION_CUSTOM, .form = "a map or none", .read = read_shaper, .options = shaper_options,
+     .help = "token bucket behind the queue: delays what finds no tokens; none: there is none"},
     {.type = OPTION_END}};
 
 static const struct conf_option delay_some_options[] = {
@@ -163,6 +181,9 @@ const struct conf_option scenario_link_options[] = {
     {"corrupt", OPTION_SHARE, FIELD(struct netem_config, corrupt_ppb), .initial = "0%",
      .help = "share of packets that arrive with one wrong bit"},
     {"delay_some", OPTION_MAP, .options = delay_some_options, .help = "delays some packets more"},
+    {"cross", OPTION_LIST, LIST_FIELD(struct netem_config, loads, load_count),
+     .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
+     .help = "cross traffic in the link's queue, besides that of matrices.cross_mbps"},
     {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
      .help = "largest IP packet that passes; default: no limit"},
     {.type = OPTION_END}};

@@ -42,6 +42,9 @@ const struct conf_option scenario_shared_options[] = {
      .help = "wire rate that all members have together"},
     {"queue", OPTION_SCALAR, FIELD(struct scenario_shared, link), .form = SCENARIO_QUEUE_FORM,
      .parse = scenario_queue_parse, .initial = "50ms", .help = "what the queue before it holds"},
+    {"cross", OPTION_LIST, LIST_FIELD(struct scenario_shared, link.loads, link.load_count),
+     .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
+     .help = "cross traffic in its queue"},
     {"members", OPTION_CUSTOM, .form = MEMBERS_FORM, .read = read_members, .required = true,
      .help = "the pairs that cross it, behind the uplink of their sender; who crosses several meets them in "
              "the order of this list"},

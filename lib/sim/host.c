@@ -208,6 +208,17 @@ void host_kill(struct sim *sim, uint16_t index)
     host->node = NULL;
 }
 
+/* What the host reads off its clock for something that happens at virtual_ns. */
+static uint64_t host_stamp(struct sim_host *host, uint64_t virtual_ns)
+{
+    return netem_stamp(&host->stamping, clock_local(&host->clock, virtual_ns), &host->stamp_noise);
+}
+
+static uint8_t host_stamp_kind(const struct sim_host *host)
+{
+    return netem_stamping_exact(&host->stamping) ? STAMP_VIRTUAL : STAMP_SOFTWARE;
+}
+
 /* ---- what comes out ---- */
 
 static void send_burst(struct sim *sim, struct sim_host *host, const struct tx_packet *packets,
@@ -221,8 +232,10 @@ static void send_burst(struct sim *sim, struct sim_host *host, const struct tx_p
         uint64_t depart_ns = MAX(clock_virtual(&host->clock, packet->depart_ns), sim->now_ns);
         uint32_t ip_bytes =
             packet->head_bytes + packet->body_bytes + address_overhead_bytes(packet->to.family);
-        struct tx_report report = {
-            .cookie = packet->cookie, .stamp_kind = STAMP_VIRTUAL, .released = true, .sent_ns = now_ns};
+        struct tx_report report = {.cookie = packet->cookie,
+                                   .stamp_kind = host_stamp_kind(host),
+                                   .released = true,
+                                   .sent_ns = now_ns};
         if (ip_bytes > host->config.ports[0].mtu) {
             sim->counters.refused++;
             report.status = TX_REFUSED;
@@ -230,7 +243,7 @@ static void send_burst(struct sim *sim, struct sim_host *host, const struct tx_p
             sim->net.counters.no_route++;
         } else {
             depart_ns = net_send(&sim->net, host->index, to, packet, depart_ns);
-            report.sent_ns = clock_local(&host->clock, depart_ns);
+            report.sent_ns = host_stamp(host, depart_ns);
         }
         if (packet->cookie != TX_COOKIE_NONE)
             reports[report_count++] = report;
@@ -329,8 +342,8 @@ void host_receive(struct sim *sim, uint16_t index)
         packets[count] = (struct rx_packet){.data = datagram_of(&sim->scratch[count], packet),
                                             .length = packet->length,
                                             .ecn = packet->ecn,
-                                            .stamp_kind = STAMP_VIRTUAL,
-                                            .rx_ns = clock_local(&host->clock, packet->time_ns),
+                                            .stamp_kind = host_stamp_kind(host),
+                                            .rx_ns = host_stamp(host, packet->time_ns),
                                             .from = host_address(packet->from)};
         count++;
     }

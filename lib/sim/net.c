@@ -11,30 +11,18 @@
 
 /* ---- setting up ---- */
 
-/* Room for packet-counted queues; NULL, and 0 places, where the queue is never counted so. */
-static uint64_t *departures_new(uint64_t limit, uint32_t *places)
-{
-    *places = 0;
-    if (limit == 0)
-        return NULL;
-    for (*places = 2; *places <= limit; *places *= 2)
-        ;
-    uint64_t *departures = calloc(*places, sizeof(*departures));
-    CHECK(departures != NULL);
-    return departures;
-}
-
 static uint64_t packets_limit(const struct netem_config *config)
 {
     return config->queue_unit == NETEM_QUEUE_PACKETS ? MAX(config->queue_limit, 1ULL) : 0;
 }
 
 static void link_init(struct netem_link *link, const struct netem_config *config, uint64_t limit,
-                      struct rng *seeds, uint64_t **departures)
+                      struct rng *seeds)
 {
-    uint32_t places;
-    *departures = departures_new(limit, &places);
-    netem_init(link, config, rng_next(seeds), *departures, places);
+    size_t bytes = netem_memory_bytes(config, limit);
+    void *memory = bytes != 0 ? calloc(1, bytes) : NULL;
+    CHECK(bytes == 0 || memory != NULL);
+    netem_make(link, config, limit, rng_next(seeds), memory);
 }
 
 /* The longest packet-counted queue that the link ever has, faults included. */
@@ -52,7 +40,7 @@ static void pair_init(struct net *net, const struct scenario *scenario, uint16_t
 {
     struct net_pair *pair = net_pair(net, from, to);
     const struct netem_config *config = &scenario->links[from][to];
-    link_init(&pair->link, config, longest_limit(scenario, config), seeds, &pair->departures);
+    link_init(&pair->link, config, longest_limit(scenario, config), seeds);
     pair->way_count = scenario_way(scenario, from, to, pair->way);
 }
 
@@ -64,8 +52,7 @@ static void shared_init(struct net *net, const struct scenario *scenario, struct
     CHECK(net->shared != NULL);
     for (uint16_t index = 0; index < net->shared_count; index++) {
         const struct netem_config *config = &scenario->shared[index].link;
-        link_init(&net->shared[index].link, config, longest_limit(scenario, config), seeds,
-                  &net->shared[index].departures);
+        link_init(&net->shared[index].link, config, longest_limit(scenario, config), seeds);
     }
 }
 
@@ -85,9 +72,9 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
     for (uint16_t host = 0; host < count; host++) {
         struct net_port *port = &net->ports[host];
         const struct scenario_node *node = &scenario->nodes[host];
-        link_init(&port->uplink, &node->uplink, packets_limit(&node->uplink), &seeds, &port->departures[0]);
-        link_init(&port->downlink, &node->downlink, packets_limit(&node->downlink), &seeds,
-                  &port->departures[1]);
+        port->stamping = node->stamping;
+        link_init(&port->uplink, &node->uplink, packets_limit(&node->uplink), &seeds);
+        link_init(&port->downlink, &node->downlink, packets_limit(&node->downlink), &seeds);
     }
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
@@ -98,17 +85,17 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
 void net_free(struct net *net)
 {
     for (uint32_t pair = 0; pair < (uint32_t)net->count * net->count; pair++) {
-        free(net->pairs[pair].departures);
+        free(net->pairs[pair].link.memory);
         queue_free(&net->pairs[pair].queue);
     }
     for (uint16_t host = 0; host < net->count; host++) {
         queue_free(&net->ports[host].queue);
         queue_free(&net->ports[host].onward);
-        free(net->ports[host].departures[0]);
-        free(net->ports[host].departures[1]);
+        free(net->ports[host].uplink.memory);
+        free(net->ports[host].downlink.memory);
     }
     for (uint16_t index = 0; index < net->shared_count; index++) {
-        free(net->shared[index].departures);
+        free(net->shared[index].link.memory);
         queue_free(&net->shared[index].queue);
     }
     free(net->pairs);
@@ -136,8 +123,10 @@ static void link_schedule(struct net *net, const struct sim_packet *packet, uint
 static void port_schedule(struct net *net, const struct net_port *port, uint32_t host)
 {
     const struct sim_packet *first = queue_first(&port->queue);
+    bool waits = port->stamping.batch > 1 && port->batch_left == 0;
     if (first != NULL)
-        event_add(net->heap, MAX(first->time_ns, port->turn_ns), EVENT_PORT, host, NULL);
+        event_add(net->heap, MAX(first->time_ns + (waits ? port->stamping.batch_ns : 0), port->turn_ns),
+                  EVENT_PORT, host, NULL);
 }
 
 /* The packet comes out of its link at arrive_ns. */
@@ -413,6 +402,21 @@ void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns)
     enter_downlink(net, packet, now_ns);
 }
 
+/* Whether the first packet of the port belongs to a batch that is complete. */
+static bool batch_is_there(struct net_port *port, uint64_t now_ns)
+{
+    uint64_t times_ns[NETEM_BATCH_MAX];
+    uint32_t count = 0;
+    const struct sim_packet *packet;
+    if (port->batch_left > 0)
+        return true;
+    while (count < port->stamping.batch && (packet = queue_ahead(&port->queue, count)) != NULL &&
+           packet->time_ns <= now_ns)
+        times_ns[count++] = packet->time_ns;
+    port->batch_left = netem_stamp_batch(&port->stamping, times_ns, count, now_ns, &port->batch_stamp_ns);
+    return port->batch_left > 0;
+}
+
 struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
 {
     struct net_port *port = &net->ports[host];
@@ -420,6 +424,10 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
         struct sim_packet *packet = queue_first(&port->queue);
         if (packet == NULL || packet->time_ns > now_ns)
             return NULL;
+        bool batched = port->stamping.batch > 1;
+        if (batched && !batch_is_there(port, now_ns))
+            return NULL;
+        port->batch_left -= batched;
         queue_leave(&port->queue);
         digest_add(net->digest, packet->time_ns);
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
@@ -429,6 +437,7 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
                 meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
             port->down_bytes += packet->wire_bytes;
             net->counters.delivered++;
+            packet->time_ns = batched ? port->batch_stamp_ns : packet->time_ns;
             return packet;
         }
         net->counters.corrupt_drops++;

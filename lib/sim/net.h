@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/digest.h"
-#include "netem/link.h"
+#include "netem/make.h"
 #include "node/packet.h"
 #include "sim/event.h"
 #include "sim/meter.h"
@@ -31,14 +31,12 @@ struct net_pair {
     uint64_t port_drops;
     uint64_t shared_lost;           /* its nodes' packets that a shared link dropped because it was down */
     uint64_t flow_lost, flow_drops; /* of cross traffic: contained in the link's and port's counts */
-    uint64_t *departures;
     uint8_t way_count;
     uint8_t way[SCENARIO_WAY_MAX]; /* the shared links that it crosses, in order */
 };
 
 struct net_shared {
     struct netem_link link;
-    uint64_t *departures;
     struct packet_queue queue; /* to the next shared link of their way */
     uint64_t carried_bytes;    /* on the wire */
 };
@@ -47,10 +45,12 @@ struct net_port {
     struct netem_link uplink, downlink;
     struct packet_queue queue;  /* on the downlink */
     struct packet_queue onward; /* on the uplink, to a shared link */
-    uint64_t *departures[2];
-    uint64_t turn_ns;       /* no packets are taken before */
-    uint64_t sent_until_ns; /* packets are handed to the uplink in order */
-    uint64_t down_bytes;    /* delivered */
+    uint64_t turn_ns;           /* no packets are taken before */
+    uint64_t sent_until_ns;     /* packets are handed to the uplink in order */
+    struct netem_stamping stamping;
+    uint32_t batch_left;     /* packets that the host takes with … */
+    uint64_t batch_stamp_ns; /* … this stamp */
+    uint64_t down_bytes;     /* delivered */
 };
 
 struct net_counters {
@@ -99,7 +99,7 @@ uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns);
 uint32_t net_on_shared(struct net *net, uint32_t index, uint64_t until_ns);
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
 /* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with
- * net_done. NULL: none now. */
+ * net_done. Its time_ns is when it came, or that of its batch where the host takes batches. NULL: none now. */
 struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns);
 /* To be called when net_take has returned NULL: schedules what follows. */
 void net_on_port(struct net *net, uint16_t host, uint64_t now_ns);

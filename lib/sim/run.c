@@ -9,6 +9,7 @@
 #include "sim/truth.h"
 
 /* Of the first job's file; the others follow by a second. */
+#define STAMP_SEED         0x7374616d702d7365ULL
 #define SOURCE_MODIFIED_NS 1700000000000000000ULL
 
 /* ---- setting up ---- */
@@ -96,6 +97,8 @@ static bool set_up_hosts(struct sim *sim, struct err *err)
         struct sim_host *host = &sim->hosts[index];
         host->index = index;
         host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb};
+        host->stamping = node->stamping;
+        rng_init(&host->stamp_noise, sim->options.seed ^ STAMP_SEED * (index + 1u));
         sim_disk_init(&host->disk, node->disk_rate_bps, node->disk_free_bytes, sim->sources,
                       scenario->job_count);
         host->disk.sink_rate_bps = node->sink_rate_bps;

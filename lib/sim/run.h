@@ -29,6 +29,8 @@ struct sim_host {
     size_t memory_bytes;
     struct node_config config;
     struct sim_clock clock;
+    struct netem_stamping stamping;
+    struct rng stamp_noise;
     struct sim_disk disk;
     uint64_t turn_ns; /* it is not woken before, see NET_TURN_NS */
     uint64_t wake_ns; /* the wake event that counts; TIME_NEVER: none */

@@ -9,6 +9,7 @@
 #include "base/name.h"
 #include "ctl/job_spec.h"
 #include "netem/link.h"
+#include "netem/stamper.h"
 
 #define SCENARIO_NODES_MAX  64
 #define SCENARIO_JOBS_MAX   16
@@ -24,6 +25,7 @@ struct scenario_node {
     struct netem_config uplink, downlink; /* shapers at the node's own interface: rate and queue */
     int64_t clock_offset_ns;
     int64_t clock_skew_ppb;
+    struct netem_stamping stamping; /* of what it receives, and but for batches of what it sends */
     bool store_none;
     uint32_t mtu;
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */

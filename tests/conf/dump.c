@@ -129,6 +129,16 @@ static void dump_link(FILE *out, const struct netem_config *link)
                 U64(link->burst.loss_ppb), U64(link->burst.gap_loss_ppb));
     if (link->background_bps != 0)
         fprintf(out, "       background=%llu\n", U64(link->background_bps));
+    if (link->shaper_bps != 0)
+        fprintf(out, "       shaper=%llu:%llu\n", U64(link->shaper_bps), U64(link->shaper_depth_bytes));
+    for (unsigned index = 0; index < link->load_count; index++) {
+        const struct netem_load *load = &link->loads[index];
+        fprintf(
+            out,
+            "       cross kind=%u rate=%llu packet=%u:%d sources=%u on=%llu off=%llu alpha=%u seed=%llu\n",
+            load->kind, U64(load->rate_bps), load->wire_bytes, load->trimodal, load->sources,
+            U64(load->on_ns), U64(load->off_ns), load->alpha_milli, U64(load->seed));
+    }
 }
 
 static void dump_cross(FILE *out, const struct scenario_cross *cross)
@@ -157,6 +167,10 @@ static void dump_scenario_node(FILE *out, const struct scenario_node *node)
             node->name, (long long)node->clock_offset_ns, (long long)node->clock_skew_ppb, node->store_none,
             node->leaf, U64(node->packets_ps), node->mtu, U64(node->buffer_bytes), U64(node->disk_rate_bps),
             U64(node->disk_free_bytes), node->absent);
+    if (!netem_stamping_exact(&node->stamping))
+        fprintf(out, "  stamps batch=%u:%llu noise=%llu granularity=%llu\n", node->stamping.batch,
+                U64(node->stamping.batch_ns), U64(node->stamping.noise_ns),
+                U64(node->stamping.granularity_ns));
     fprintf(out, "  up  ");
     dump_link(out, &node->uplink);
     fprintf(out, "  down");

@@ -102,6 +102,26 @@ static void net_send__three_shapers_in_a_row(void **state)
     fixture_end(fixture);
 }
 
+/* A host that takes batches: each packet's time is its batch's. */
+static void net_take__batches(void **state)
+{
+    (void)state;
+    const uint64_t departs_ns[] = {0, 10000, 20000, 30000, 200000, 210000, 900000};
+    const uint64_t stamps_ns[] = {20000, 20000, 20000, 80000, 250000, 250000, 950000};
+    struct fixture *fixture = fixture_new();
+    fixture->scenario.nodes[2].stamping = (struct netem_stamping){.batch = 3, .batch_ns = 50000};
+    fixture_start(fixture);
+    for (uint8_t mark = 0; mark < 7; mark++)
+        send(fixture, 0, mark, 1000 - WIRE, departs_ns[mark]);
+    uint64_t when_ns;
+    for (int mark = 0; mark < 7; mark++) {
+        assert_int_equal(next_arrival(fixture, &when_ns), mark);
+        assert_int_equal(when_ns, NS_PER_MS + stamps_ns[mark]);
+    }
+    assert_int_equal(next_arrival(fixture, &when_ns), -1);
+    fixture_end(fixture);
+}
+
 /* A departure that lies before the predecessor's goes out behind it. */
 static void net_send__uplink_keeps_order(void **state)
 {
@@ -318,6 +338,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(net_send__three_shapers_in_a_row),
+        cmocka_unit_test(net_take__batches),
         cmocka_unit_test(net_send__uplink_keeps_order),
         cmocka_unit_test(net_send__senders_share_the_downlink),
         cmocka_unit_test(net_send__strays_overtake),

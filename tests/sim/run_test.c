@@ -336,6 +336,45 @@ static void sim_run__background_on_a_shared_link(void **state)
     free(scenario);
 }
 
+/* Cross traffic of all kinds beside a job, on an uplink, a link with a shaper, a shared link and a downlink: it is counted, and
+ * takes its share. */
+static void sim_run__loads_take_their_share(void **state)
+{
+    (void)state;
+    struct scenario *scenario = scenario_new(2, 20000000);
+    const struct netem_load half = {.kind = NETEM_LOAD_POISSON, .rate_bps = 50 * MBPS, .wire_bytes = 1538};
+    const struct netem_load bursts = {.kind = NETEM_LOAD_ONOFF,
+                                      .rate_bps = 10 * MBPS,
+                                      .trimodal = true,
+                                      .sources = 8,
+                                      .on_ns = 20 * NS_PER_MS,
+                                      .off_ns = 60 * NS_PER_MS,
+                                      .alpha_milli = 1500};
+    struct sim_result without = run(scenario, 1);
+    scenario->nodes[1].downlink.load_count = 2;
+    scenario->nodes[1].downlink.loads[0] = scenario->nodes[1].downlink.loads[1] = half;
+    scenario->nodes[1].downlink.loads[1].rate_bps = 10 * MBPS;
+    scenario->nodes[0].uplink.load_count = 1;
+    scenario->nodes[0].uplink.loads[0] = bursts;
+    scenario->links[0][1].rate_bps = 100 * MBPS;
+    scenario->links[0][1].shaper_bps = 90 * MBPS;
+    scenario->links[0][1].shaper_depth_bytes = 200000;
+    scenario->links[0][1].load_count = 1;
+    scenario->links[0][1].loads[0] = bursts;
+    struct sim_result result = run(scenario, 1), again = run(scenario, 1), other = run(scenario, 2);
+    assert_good(&result, scenario);
+    assert_int_equal(result.digest, again.digest);
+    assert_int_not_equal(result.digest, other.digest);
+    assert_true(result.time_ns > without.time_ns * 3 / 2);
+    assert_int_equal(result.background.rate_bps, 20 * MBPS); /* of the pairs */
+    assert_in_range(result.background.packets, result.end_ns / 1000000 * 5, result.end_ns / 1000000 * 25);
+    result_free(&without);
+    result_free(&result);
+    result_free(&again);
+    result_free(&other);
+    free(scenario);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +385,7 @@ int main(void)
         cmocka_unit_test(sim_run__background_acts_as_flows),
         cmocka_unit_test(sim_run__a_full_matrix_costs_no_events),
         cmocka_unit_test(sim_run__background_on_a_shared_link),
+        cmocka_unit_test(sim_run__loads_take_their_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -376,6 +376,41 @@ static void wan_rx__beside_the_background(void **state)
     assert_int_equal(wan_link(&wan, 0, 1)->counters.packets, 1000);
 }
 
+/* Any other kind plays here too, and so does the shaper: 300 KB at once pass as its depth and its rate say. */
+static void wan_rx__beside_bursts_and_through_a_shaper(void **state)
+{
+    (void)state;
+    const uint64_t first_ns = 86400 * NS_PER_S;
+    const struct netem_load bursts = {.kind = NETEM_LOAD_ONOFF,
+                                      .rate_bps = 100000000,
+                                      .wire_bytes = 1538,
+                                      .sources = 20,
+                                      .on_ns = NS_PER_MS,
+                                      .off_ns = 3 * NS_PER_MS,
+                                      .alpha_milli = 1500};
+    scenario.nodes[0].uplink.queue_limit = 10 * NS_PER_MS;
+    scenario.nodes[1].downlink.load_count = 1;
+    scenario.nodes[1].downlink.loads[0] = bursts;
+    scenario.links[0][1].shaper_bps = 100000000;
+    scenario.links[0][1].shaper_depth_bytes = 100000;
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    uint64_t passed_ns = 0;
+    for (unsigned sent = 0; sent < 200; sent++)
+        send(0, 1, 1, first_ns);
+    for (uint64_t now_ns = first_ns; wan_count(&wan) != 0; now_ns += 100 * NS_PER_US) {
+        void *packets[32];
+        wan_run(&wan, now_ns);
+        wan_sent(&wan, 1, due(1, packets, now_ns), now_ns);
+        passed_ns = now_ns - first_ns;
+    }
+    uint64_t tokens_ns = transmit_ns(200 * (FRAME + ETHERNET_OVERHEAD_BYTES) - 100000, 100000000);
+    assert_in_range(passed_ns, tokens_ns - NS_PER_MS, tokens_ns + 30 * NS_PER_MS);
+    assert_true(wan.sites[1].downlink.counters.background_packets > 100);
+    assert_int_equal(wan_link(&wan, 0, 1)->counters.packets, 200);
+    wan_destroy(&wan);
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+}
+
 /* What its queue holds needs room as well. */
 static void wan_packets_needed__with_shared_links(void **state)
 {
@@ -444,6 +479,7 @@ int main(void)
         CASE(wan_rx__a_shared_link_drops),
         CASE(wan_packets_needed__with_shared_links),
         CASE(wan_rx__beside_the_background),
+        CASE(wan_rx__beside_bursts_and_through_a_shaper),
         CASE(wan_packets_needed__bandwidth_times_delay),
         CASE(wan_uplink_crowded__beyond_half_of_the_queue),
         CASE(wan_play_faults__from_the_first_packet),
