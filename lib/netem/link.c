@@ -164,14 +164,23 @@ void netem_background_from(struct netem_link *link, uint64_t now_ns)
     }
 }
 
-/* The same packet comes to the queue of the cross traffic alone. A limit in packets counts such as this one there. */
+/* Whether the queue of the cross traffic alone would refuse it; a limit in packets counts such as this one there. */
+static bool alone_is_full(const struct netem_link *link, uint32_t wire_bytes, uint64_t start_ns)
+{
+    uint64_t wait_ns = elapsed_ns(link->truth->alone.busy_until_ns, start_ns);
+    bool counted = link->config.queue_unit == NETEM_QUEUE_PACKETS;
+    if (wait_ns == 0 || (!counted && wait_ns <= link->queue_ns_max))
+        return false;
+    return wait_ns > netem_config_wait_ns(&link->config, wire_bytes);
+}
+
+/* The same packet comes to the queue of the cross traffic alone. */
 static void take_alone(struct netem_link *link, const struct netem_background *background, bool dropped)
 {
     struct netem_truth *truth = link->truth;
     unsigned size = background->next_size;
     uint64_t start_ns = shaper_ns(link, background->next_ns);
-    uint64_t wait_ns = elapsed_ns(truth->alone.busy_until_ns, start_ns);
-    if (dropped || (wait_ns > 0 && wait_ns > netem_config_wait_ns(&link->config, background->bytes[size])))
+    if (dropped || alone_is_full(link, background->bytes[size], start_ns))
         truth->refused_alone++;
     else
         netem_shaper_take(&truth->alone, link->config.rate_bps, background->share_ns[size],

@@ -6,7 +6,7 @@
 void netem_truth_init(struct netem_truth *truth, struct netem_truth_block *blocks, uint32_t places)
 {
     CHECK(places > 1);
-    *truth = (struct netem_truth){.blocks = blocks, .places = places};
+    *truth = (struct netem_truth){.blocks = blocks, .filling = blocks, .places = places};
     blocks[0].count = 0;
 }
 
@@ -22,9 +22,9 @@ static uint64_t oldest(const struct netem_truth *truth)
 
 static struct netem_truth_block *block_for(struct netem_truth *truth, uint64_t at_ns)
 {
-    struct netem_truth_block *block = block_at(truth, truth->newest);
+    struct netem_truth_block *block = truth->filling;
     if (block->count == NETEM_TRUTH_BLOCK || (block->count > 0 && at_ns - block->start_ns > UINT32_MAX)) {
-        block = block_at(truth, ++truth->newest);
+        truth->filling = block = block_at(truth, ++truth->newest);
         block->count = 0;
     }
     if (block->count == 0) {

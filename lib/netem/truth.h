@@ -28,7 +28,8 @@ struct netem_truth_block {
 
 struct netem_truth {
     struct netem_truth_block *blocks; /* a ring */
-    uint64_t newest;                  /* number of the block that is being filled, from 0 */
+    struct netem_truth_block *filling;
+    uint64_t newest; /* number of that one, from 0 */
     uint32_t places;
     uint64_t taken_bits, refused_bits;
     /* The most that packets that were sent have added to the queue, themselves included. */

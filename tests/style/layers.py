@@ -15,6 +15,9 @@ CORE = ["base", "pack", "wire", "netem", "edge", "store", "plan", "probe", "ctl"
 ORDER = CORE + ["disk", "sim", "shm", "conf", "planner", "dpdk"]
 TOP = {"probe": "probe", "planner": "planner"}
 
+# What a layer may not even list: an estimator that could look at the link model would be no measurement.
+APART = {"probe": ["netem"], "node": ["netem"]}
+
 # Rooms of a layer, from the ground up: a room includes its own and lower ones; what stands beside the folders of
 # rooms may include all of them, and be included by them only where it is named here.
 ROOMS = {"node": ["core", "peer", "job", "flow", "kind", "role"]}
@@ -108,6 +111,8 @@ def declared_layers(root, problems):
             problems.append(f"layer_{name}: no such layer")
             continue
         for other in wanted:
+            if other in APART.get(name, []):
+                problems.append(f"layer_{name} names {other}, which it must never see")
             if other not in ORDER[: ORDER.index(name)]:
                 problems.append(f"layer_{name} names {other}, which does not come before it")
     for name in CORE:

@@ -30,6 +30,7 @@ CASES = [
     (layers, "lib/node/job/a.c", '#include "node/flow/flow.h"\n', "room job stands below"),
     (layers, "lib/node/job/a.c", '#include "node/node.h"\n', "room job stands below"),
     (layers, "lib/plan/meson.build", "layer_plan = ['base', 'node']\n", "does not come before"),
+    (layers, "probe/meson.build", "layer_probe = ['base', 'netem']\n", "must never see"),
     (layers, "lib/plan/meson.build", "\n", "states no layer_plan"),
     (tidy, "lib/wire/a.c", "int x;\n" * 601, "601 lines"),
     (tidy, "tests/wire/a.c", "int x;\n" * 801, "801 lines"),
