@@ -90,6 +90,8 @@ static const struct conf_option node_options[] = {
     {"downlink_cross", OPTION_LIST, LIST_FIELD(struct scenario_node, downlink.loads, downlink.load_count),
      .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
      .help = "and of the downlink: what others send to it"},
+    {"watch", OPTION_TIME, FIELD(struct scenario_node, watch_ns), .max = 60 * NS_PER_S, .initial = "0s",
+     .help = "how far back the simulator knows each packet of downlink_cross: for judging estimates; 0: not"},
     {"store", OPTION_WORD, FIELD(struct scenario_node, store_none), .words = store_words, .initial = "disk",
      .help = "none: hash what comes and discard it"},
     {"buffer", OPTION_SIZE, FIELD(struct scenario_node, buffer_bytes), .min = 4 << 20,

@@ -6,10 +6,6 @@
 
 #define PHASE_SEED 0x6261636b67726e64ULL /* a link's own draws stay as they are */
 
-/* Sizes of the trimodal mix in packets of twelve, by index. */
-static const uint8_t trimodal_weights[NETEM_LOAD_SIZES_MAX] = {7, 4, 1};
-#define TRIMODAL_WEIGHT 12
-
 /* bits_ns / denominator: bits of a packet * 10^9 over the rate. */
 static void set_pace(struct netem_background *background, uint64_t bits_ns, uint64_t denominator)
 {
@@ -19,23 +15,22 @@ static void set_pace(struct netem_background *background, uint64_t bits_ns, uint
 
 static void set_trimodal(struct netem_background *background, uint64_t rate_bps)
 {
-    const uint32_t ip_bytes[NETEM_LOAD_SIZES_MAX] = {64, 576, 1500};
     uint64_t bytes = 0;
     background->size_count = NETEM_LOAD_SIZES_MAX;
     for (unsigned size = 0; size < NETEM_LOAD_SIZES_MAX; size++) {
-        background->bytes[size] = ip_bytes[size] + WIRE_OVERHEAD_BYTES;
-        bytes += (uint64_t)trimodal_weights[size] * background->bytes[size];
+        background->bytes[size] = netem_trimodal[size].ip_bytes + WIRE_OVERHEAD_BYTES;
+        bytes += (uint64_t)netem_trimodal[size].weight * background->bytes[size];
     }
-    set_pace(background, bytes * 8 * NS_PER_S, rate_bps * TRIMODAL_WEIGHT);
+    set_pace(background, bytes * 8 * NS_PER_S, rate_bps * NETEM_TRIMODAL_WEIGHT);
 }
 
 static void draw_size(struct netem_background *background)
 {
     if (background->size_count == 1)
         return;
-    uint64_t number = rng_below(&background->rng, TRIMODAL_WEIGHT);
-    background->next_size =
-        (number >= trimodal_weights[0]) + (number >= (uint64_t)trimodal_weights[0] + trimodal_weights[1]);
+    uint32_t number = (uint32_t)rng_below(&background->rng, NETEM_TRIMODAL_WEIGHT);
+    background->next_size = (number >= netem_trimodal[0].weight) +
+                            (number >= netem_trimodal[0].weight + netem_trimodal[1].weight);
 }
 
 static void step_even(struct netem_background *background)

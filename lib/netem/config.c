@@ -2,6 +2,8 @@
 
 #include "base/units.h"
 
+const struct netem_size netem_trimodal[NETEM_LOAD_SIZES_MAX] = {{64, 7}, {576, 4}, {1500, 1}};
+
 void netem_config_change(struct netem_config *config, const struct netem_config *set, uint32_t mask)
 {
     if (mask & NETEM_CHANGE_RATE)
@@ -55,6 +57,14 @@ uint64_t netem_config_wait_ns(const struct netem_config *config, uint32_t packet
         return transmit_ns(config->queue_limit * packet_bytes, rate_bps);
     }
     return UINT64_MAX;
+}
+
+uint32_t netem_load_packet_bytes(const struct netem_load *load)
+{
+    uint32_t bytes = 0;
+    for (unsigned size = 0; size < NETEM_LOAD_SIZES_MAX; size++)
+        bytes += netem_trimodal[size].weight * (netem_trimodal[size].ip_bytes + WIRE_OVERHEAD_BYTES);
+    return load->trimodal ? bytes / NETEM_TRIMODAL_WEIGHT : load->wire_bytes;
 }
 
 uint64_t netem_load_bps(const struct netem_load *load)

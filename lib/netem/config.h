@@ -20,6 +20,13 @@ enum netem_load_kind { NETEM_LOAD_CBR = 0, NETEM_LOAD_POISSON, NETEM_LOAD_ONOFF 
 #define NETEM_LOADS_MAX      2 /* of one link */
 #define NETEM_LOAD_SIZES_MAX 3
 
+/* The trimodal mix: sizes, and packets of each in twelve. */
+#define NETEM_TRIMODAL_WEIGHT 12
+struct netem_size {
+    uint32_t ip_bytes, weight;
+};
+extern const struct netem_size netem_trimodal[NETEM_LOAD_SIZES_MAX];
+
 struct netem_load {
     uint8_t kind;     /* enum netem_load_kind */
     bool trimodal;    /* IP packets of 64, 576 and 1500 bytes, 7 : 4 : 1 in number; else all of wire_bytes */
@@ -70,6 +77,8 @@ enum netem_change {
     NETEM_CHANGE_SHAPER = 512
 };
 
+/* A packet's size on the wire, on average, rounded down. */
+uint32_t netem_load_packet_bytes(const struct netem_load *load);
 /* What cross traffic of the load, or of all that the link has, brings on average. */
 uint64_t netem_load_bps(const struct netem_load *load);
 uint64_t netem_config_cross_bps(const struct netem_config *config);

@@ -42,15 +42,12 @@ static void configure(struct netem_link *link, const struct netem_config *config
     if (policed && (config->policer_bps != link->policer.rate_bps ||
                     config->policer_depth_bytes != link->policer.depth_bytes))
         netem_bucket_init(&link->policer, config->policer_bps, config->policer_depth_bytes);
-    struct netem_bucket *bucket = &link->shaper.bucket;
-    if (config->shaper_bps == 0)
-        bucket->rate_bps = 0;
-    else if (config->shaper_bps != bucket->rate_bps || config->shaper_depth_bytes != bucket->depth_bytes)
-        netem_bucket_init(bucket, config->shaper_bps, config->shaper_depth_bytes);
     link->has_burst = config->burst.enter_ppb != 0 || config->burst.gap_loss_ppb != 0;
     link->in_burst = link->in_burst && link->has_burst;
     link->config = *config;
-    link->shaper.busy_remainder = 0;
+    netem_shaper_set(&link->shaper, config->shaper_bps, config->shaper_depth_bytes);
+    if (link->truth != NULL)
+        netem_shaper_set(&link->truth->alone, config->shaper_bps, config->shaper_depth_bytes);
     for (struct netem_background *each = &link->background; each != NULL; each = each->following)
         set_shares(link, each);
     link->queue_ns_max = UINT64_MAX;

@@ -14,6 +14,18 @@ struct netem_shaper {
     struct netem_bucket bucket; /* rate_bps 0: there is none */
 };
 
+/* The line has another rate, perhaps, and the bucket these values: it is full where they differ from those before.
+ * Rate 0: no bucket. */
+static inline void netem_shaper_set(struct netem_shaper *shaper, uint64_t bucket_bps, uint64_t depth_bytes)
+{
+    struct netem_bucket *bucket = &shaper->bucket;
+    shaper->busy_remainder = 0;
+    if (bucket_bps == 0)
+        bucket->rate_bps = 0;
+    else if (bucket_bps != bucket->rate_bps || depth_bytes != bucket->depth_bytes)
+        netem_bucket_init(bucket, bucket_bps, depth_bytes);
+}
+
 /* A packet that begins at start_ns at the earliest and takes share_ns + share_remainder / rate_bps ns of the line
  * (rate_bps 0: no time). Returns when its last bit has left. */
 static inline uint64_t netem_shaper_take(struct netem_shaper *shaper, uint64_t rate_bps, uint64_t share_ns,

@@ -10,6 +10,16 @@ void netem_truth_init(struct netem_truth *truth, struct netem_truth_block *block
     blocks[0].count = 0;
 }
 
+uint32_t netem_truth_places(const struct netem_config *config, uint64_t duration_ns)
+{
+    const uint64_t least = 16, most = UINT32_MAX;
+    uint64_t packets = bytes_within(config->background_bps, duration_ns) / FULL_PACKET_WIRE_BYTES;
+    for (unsigned index = 0; index < config->load_count; index++)
+        packets += bytes_within(netem_load_bps(&config->loads[index]), duration_ns) /
+                   netem_load_packet_bytes(&config->loads[index]);
+    return (uint32_t)MIN(least + packets / NETEM_TRUTH_BLOCK * 3 / 2, most);
+}
+
 static struct netem_truth_block *block_at(const struct netem_truth *truth, uint64_t number)
 {
     return &truth->blocks[number % truth->places];

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "netem/config.h"
 #include "netem/shaper.h"
 
 #define NETEM_TRUTH_BLOCK 64
@@ -40,6 +41,8 @@ struct netem_truth {
     struct netem_shaper alone;
 };
 
+/* Blocks that hold duration_ns of what `config` brings on average and half as much again; at least a few. */
+uint32_t netem_truth_places(const struct netem_config *config, uint64_t duration_ns);
 /* `places` > 1 blocks: the caller's. The alone queue begins empty. */
 void netem_truth_init(struct netem_truth *truth, struct netem_truth_block *blocks, uint32_t places);
 /* Whether windows that begin at from_ns are recorded still. */

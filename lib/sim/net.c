@@ -25,6 +25,24 @@ static void link_init(struct netem_link *link, const struct netem_config *config
     netem_make(link, config, limit, rng_next(seeds), memory);
 }
 
+static void watch(struct net_port *port, const struct scenario_node *node)
+{
+    if (node->watch_ns == 0)
+        return;
+    uint32_t places = netem_truth_places(&node->downlink, node->watch_ns);
+    struct netem_truth_block *blocks = calloc(places, sizeof(*blocks));
+    CHECK(blocks != NULL);
+    netem_truth_init(&port->truth, blocks, places);
+    netem_watch(&port->downlink, &port->truth);
+}
+
+const struct netem_truth *net_truth(struct net *net, uint16_t host, uint64_t until_ns)
+{
+    struct netem_link *downlink = &net->ports[host].downlink;
+    netem_catch_up(downlink, until_ns);
+    return downlink->truth;
+}
+
 /* The longest packet-counted queue that the link ever has, faults included. */
 static uint64_t longest_limit(const struct scenario *scenario, const struct netem_config *config)
 {
@@ -75,6 +93,7 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
         port->stamping = node->stamping;
         link_init(&port->uplink, &node->uplink, packets_limit(&node->uplink), &seeds);
         link_init(&port->downlink, &node->downlink, packets_limit(&node->downlink), &seeds);
+        watch(port, node);
     }
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
@@ -93,6 +112,7 @@ void net_free(struct net *net)
         queue_free(&net->ports[host].onward);
         free(net->ports[host].uplink.memory);
         free(net->ports[host].downlink.memory);
+        free(net->ports[host].truth.blocks);
     }
     for (uint16_t index = 0; index < net->shared_count; index++) {
         free(net->shared[index].link.memory);

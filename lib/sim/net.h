@@ -13,6 +13,7 @@
 
 #include "base/digest.h"
 #include "netem/make.h"
+#include "netem/truth.h"
 #include "node/packet.h"
 #include "sim/event.h"
 #include "sim/meter.h"
@@ -47,6 +48,7 @@ struct net_port {
     struct packet_queue onward; /* on the uplink, to a shared link */
     uint64_t turn_ns;           /* no packets are taken before */
     uint64_t sent_until_ns;     /* packets are handed to the uplink in order */
+    struct netem_truth truth;   /* of the downlink where the scenario asks for it */
     struct netem_stamping stamping;
     uint32_t batch_left;     /* packets that the host takes with … */
     uint64_t batch_stamp_ns; /* … this stamp */
@@ -82,6 +84,10 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
               struct digest *digest);
 void net_free(struct net *net);
 struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to);
+
+/* What truly happened in the host's downlink until until_ns, which is now at the latest: its background is cross traffic,
+ * whatever is sent in packets is not. NULL: nobody watches. */
+const struct netem_truth *net_truth(struct net *net, uint16_t host, uint64_t until_ns);
 
 /* Sends a copy of the packet at depart_ns, or right behind its predecessor when that was handed over later.
  * Returns when it was handed to the uplink. */

@@ -25,6 +25,7 @@ struct scenario_node {
     struct netem_config uplink, downlink; /* shapers at the node's own interface: rate and queue */
     int64_t clock_offset_ns;
     int64_t clock_skew_ppb;
+    uint64_t watch_ns;              /* how far back its downlink's truth is known; 0: nobody watches */
     struct netem_stamping stamping; /* of what it receives, and but for batches of what it sends */
     bool store_none;
     uint32_t mtu;

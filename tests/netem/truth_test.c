@@ -155,6 +155,38 @@ static void netem_truth__as_the_list_of_all_packets(void **state)
         }
 }
 
+/* The link changes its rate and its shaper meanwhile: all of it goes on to agree. */
+static void netem_truth__through_changes(void **state)
+{
+    struct bench *bench = *state;
+    const struct netem_config sets[] = {
+        {.rate_bps = 7 * GBPS},
+        {.rate_bps = 2999999937, .shaper_bps = 2 * GBPS, .shaper_depth_bytes = 30000},
+        {.rate_bps = 10 * GBPS}};
+    struct rng rng;
+    rng_init(&rng, 5);
+    bench_init(
+        bench,
+        (struct netem_config){.rate_bps = 8 * GBPS, .queue_unit = NETEM_QUEUE_NS, .queue_limit = 90000},
+        &loads[1], BLOCKS);
+    uint64_t now_ns = 0;
+    for (unsigned packet = 0; packet < 3000; packet++) {
+        send_own(bench, 1538, now_ns += rng_below(&rng, 8000));
+        if (packet % 700 != 699)
+            continue;
+        struct netem_config config = bench->list_link.config;
+        netem_config_change(&config, &sets[packet / 700 % 3], NETEM_CHANGE_RATE | NETEM_CHANGE_SHAPER);
+        netem_set(&bench->link, &config);
+        netem_set(&bench->list_link, &config);
+        netem_set(&bench->alone, &config);
+    }
+    assert_window(bench, 0, now_ns);
+    assert_window(bench, now_ns / 3, now_ns / 2);
+    assert_true(bench->truth.refused > 0);
+    assert_int_equal(bench->truth.refused_alone, bench->alone.counters.queue_drops);
+    assert_int_equal(bench->truth.own_queue_ns_max, bench->own_ns_max);
+}
+
 /* Between two sent packets of one busy time the link serves what came between them, and no more. */
 static void netem_truth__what_is_served_between_two_packets(void **state)
 {
@@ -214,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(netem_truth__as_the_list_of_all_packets),
+        cmocka_unit_test(netem_truth__through_changes),
         cmocka_unit_test(netem_truth__what_is_served_between_two_packets),
         cmocka_unit_test(netem_truth__forgets_the_oldest),
         cmocka_unit_test(netem_truth__long_pauses),

@@ -122,6 +122,37 @@ static void net_take__batches(void **state)
     fixture_end(fixture);
 }
 
+/* The truth of a watched downlink: as much as was asked for, to a packet, beside what was sent; a link that is watched decides alike. */
+static void net_truth__of_a_downlink(void **state)
+{
+    (void)state;
+    const struct netem_load half = {.kind = NETEM_LOAD_POISSON, .rate_bps = GBPS / 2, .wire_bytes = 1538};
+    uint64_t last_ns[2] = {0};
+    for (unsigned watched = 0; watched < 2; watched++) {
+        struct fixture *fixture = fixture_new();
+        struct scenario_node *node = &fixture->scenario.nodes[2];
+        node->downlink = (struct netem_config){.rate_bps = GBPS, .load_count = 1, .loads = {half}};
+        node->watch_ns = watched * 20 * NS_PER_MS;
+        fixture_start(fixture);
+        for (unsigned sent = 0; sent < 100; sent++)
+            send(fixture, 0, 1, 1000 - WIRE, sent * 8000);
+        while (next_arrival(fixture, &last_ns[watched]) == 1)
+            ;
+        const struct netem_truth *truth = net_truth(&fixture->net, 2, 30 * NS_PER_MS);
+        if (watched != 0) {
+            const struct netem_counters *counters = &fixture->net.ports[2].downlink.counters;
+            assert_true(netem_truth_covers(truth, 10 * NS_PER_MS));
+            assert_int_equal(netem_truth_cross_bits(truth, 0, 30 * NS_PER_MS),
+                             counters->background_bytes * 8);
+            assert_in_range(truth->own_queue_bytes_max, 1000, 100000);
+        } else {
+            assert_null(truth);
+        }
+        fixture_end(fixture);
+    }
+    assert_int_equal(last_ns[0], last_ns[1]);
+}
+
 /* A departure that lies before the predecessor's goes out behind it. */
 static void net_send__uplink_keeps_order(void **state)
 {
@@ -339,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(net_send__three_shapers_in_a_row),
         cmocka_unit_test(net_take__batches),
+        cmocka_unit_test(net_truth__of_a_downlink),
         cmocka_unit_test(net_send__uplink_keeps_order),
         cmocka_unit_test(net_send__senders_share_the_downlink),
         cmocka_unit_test(net_send__strays_overtake),
