@@ -1,0 +1,147 @@
+#include "probe/conserve.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+#define DRY_DEVIATIONS   4 /* of stamps */
+#define CROSS_DEVIATIONS 2
+
+bool conserve_busy(const struct probe_points *points, const struct conserve_path *path, uint32_t i,
+                   int64_t least_ns)
+{
+    const struct probe_point *from = &points->point[i], *until = from + 1;
+    double wait_ns = (double)(points_delay_ns(points, i) - least_ns);
+    double gap_ns = (double)(until->sent_ns - from->sent_ns);
+    double own_ns = (until->index - from->index) * points->packet_bits / path->capacity;
+    double guard_ns = DRY_DEVIATIONS * points->noise_ns;
+    if (gap_ns <= own_ns + wait_ns - guard_ns || (gap_ns <= own_ns + 1 && points->noise_ns == 0))
+        return true;
+    if (points->batch == 1 || path->cross <= 0)
+        return gap_ns <= own_ns; /* as fast as it serves: it takes no rest, whatever came between */
+    double cross_bits = path->cross * gap_ns;
+    double cross_ns = (cross_bits - CROSS_DEVIATIONS * sqrt(cross_bits * path->packet_bits)) / path->capacity;
+    return wait_ns > guard_ns && gap_ns <= own_ns + wait_ns - guard_ns + fmax(cross_ns, 0);
+}
+
+struct block {
+    double cross_bits, sent_ns;
+};
+
+/* Twice the variance of the sum is what neighbours differ by. Whole packets make a part of it that does not add up:
+ * from one part's end to the next one's begin. */
+static double variance_of(const struct block *blocks, double packet_bits)
+{
+    double total_ns = 0, total_bits = 0;
+    unsigned used = 0;
+    for (unsigned i = 0; i < CONSERVE_BLOCKS; i++) {
+        total_ns += blocks[i].sent_ns;
+        total_bits += blocks[i].cross_bits;
+        used += blocks[i].sent_ns > 0;
+    }
+    double rate = total_ns > 0 ? total_bits / total_ns : 0, sum = 0, differences = 0;
+    const struct block *before = NULL;
+    for (unsigned i = 0; i < CONSERVE_BLOCKS; i++) {
+        if (blocks[i].sent_ns <= 0)
+            continue;
+        if (before != NULL) {
+            double step = (blocks[i].cross_bits - rate * blocks[i].sent_ns) -
+                          (before->cross_bits - rate * before->sent_ns);
+            sum += step * step / 2;
+            differences++;
+        }
+        before = &blocks[i];
+    }
+    double whole = packet_bits * packet_bits;
+    if (differences < 2)
+        return rate * total_ns * packet_bits + whole;
+    double block = fmax(sum / differences - whole / 4, 0);
+    return block * used + whole / 4;
+}
+
+static void add_step(struct conserve *fit, const struct probe_points *points, uint32_t i)
+{
+    const struct probe_point *from = &points->point[i], *until = from + 1;
+    if (fit->steps == 0) {
+        fit->first = i;
+        fit->from_ns = points->sent_at_ns + (uint64_t)from->sent_ns;
+    }
+    fit->edges += fit->steps == 0 || fit->last != i;
+    fit->steps++;
+    fit->last = i + 1;
+    fit->until_ns = points->sent_at_ns + (uint64_t)until->sent_ns;
+    fit->sent_ns += (double)(until->sent_ns - from->sent_ns);
+    fit->received_ns += (double)(until->received_ns - from->received_ns);
+    fit->index_bits += (until->index - from->index) * points->packet_bits;
+    fit->rank_bits += (until->rank - from->rank) * points->packet_bits;
+}
+
+/* Steps in which index and rank advance alike tell the cross traffic; what others differ from that by is theirs. */
+static void weigh(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path,
+                  const uint8_t *busy)
+{
+    double sent_ns = 0, cross_bits = 0;
+    for (int both = 0; both < 2; both++) {
+        double cross = sent_ns > 0 ? cross_bits / sent_ns : path->cross;
+        for (uint32_t i = fit->first; i < fit->last; i++) {
+            if ((busy[i / 8] >> i % 8 & 1) == 0)
+                continue;
+            const struct probe_point *from = &points->point[i], *until = from + 1;
+            double index = until->index - from->index, rank = until->rank - from->rank;
+            double step_ns = (double)(until->sent_ns - from->sent_ns);
+            double step_bits = path->capacity * (double)(until->received_ns - from->received_ns) -
+                               index * points->packet_bits;
+            if (both == 0 && index == rank) {
+                sent_ns += step_ns;
+                cross_bits += step_bits;
+            } else if (both == 1 && index != rank) {
+                fit->evidence -= (index - rank) * (step_bits - cross * step_ns) / points->packet_bits;
+                fit->evidence_weight += (index - rank) * (index - rank);
+            }
+        }
+    }
+}
+
+/* Cross bits by eighths of the time that the steps take together. */
+static void divide(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path,
+                   const uint8_t *busy)
+{
+    struct block blocks[CONSERVE_BLOCKS] = {{0, 0}};
+    double sent_ns = 0;
+    for (uint32_t i = fit->first; i < fit->last; i++) {
+        if ((busy[i / 8] >> i % 8 & 1) == 0)
+            continue;
+        const struct probe_point *from = &points->point[i], *until = from + 1;
+        struct block *block = &blocks[(unsigned)(CONSERVE_BLOCKS * sent_ns / (fit->sent_ns + 1))];
+        double step_ns = (double)(until->sent_ns - from->sent_ns);
+        sent_ns += step_ns;
+        block->sent_ns += step_ns;
+        block->cross_bits += path->capacity * (double)(until->received_ns - from->received_ns) -
+                             (until->index - from->index) * points->packet_bits;
+    }
+    fit->variance_bits2 = variance_of(blocks, path->packet_bits);
+}
+
+void conserve_fit(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path)
+{
+    uint8_t busy[TRAIN_PACKETS_MAX / 8] = {0};
+    *fit = (struct conserve){0};
+    int64_t least_ns = INT64_MAX;
+    for (uint32_t i = 0; i + 1 < points->count; i++) {
+        least_ns = MIN(least_ns, points_delay_ns(points, i));
+        if (!conserve_busy(points, path, i, least_ns))
+            continue;
+        busy[i / 8] |= (uint8_t)(1 << i % 8);
+        add_step(fit, points, i);
+        fit->wait_ns = fmax(fit->wait_ns, (double)(points_delay_ns(points, i) - least_ns));
+    }
+    if (fit->steps == 0)
+        return;
+    divide(fit, points, path, busy);
+    weigh(fit, points, path, busy);
+}
+
+double conserve_cross_bits(const struct conserve *fit, double capacity, bool rank)
+{
+    return capacity * fit->received_ns - (rank ? fit->rank_bits : fit->index_bits);
+}

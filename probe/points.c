@@ -1,0 +1,146 @@
+#include "probe/points.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+
+/* Stamps of one batch differ by their noise alone: no two of them by more than so many of its deviations. */
+#define BATCH_DEVIATIONS 8
+/* One packet overtook another when it came earlier by more than so many deviations of their stamps. */
+#define LATE_DEVIATIONS 6
+#define NO_SAMPLE       UINT16_MAX
+
+static int64_t received(const struct train_record *record, uint32_t sample)
+{
+    return (int64_t)(record->samples[sample].received_ns - record->samples[0].received_ns);
+}
+
+static struct probe_point point_of(const struct train_record *record, uint32_t sample, uint32_t rank)
+{
+    const struct train_sample *this = &record->samples[sample];
+    return (struct probe_point){.sent_ns = (int64_t)(this->sent_ns - record->samples[0].sent_ns),
+                                .received_ns = received(record, sample),
+                                .index = this->index,
+                                .rank = rank};
+}
+
+static void sort_by_arrival(struct probe_points *points, const struct train_record *record)
+{
+    memset(points->order, 0xff, sizeof(points->order));
+    for (uint32_t i = 0; i < record->count; i++)
+        if (record->samples[i].arrival < TRAIN_PACKETS_MAX)
+            points->order[record->samples[i].arrival] = (uint16_t)i;
+    points->order_count = 0;
+    for (uint32_t i = 0; i < TRAIN_PACKETS_MAX; i++)
+        if (points->order[i] != NO_SAMPLE)
+            points->order[points->order_count++] = points->order[i];
+}
+
+/* End of the batch that begins at place `first` of the order of arrival. */
+static uint32_t batch_end(const struct probe_points *points, const struct train_record *record,
+                          uint32_t first, uint32_t batch)
+{
+    int64_t room_ns = (int64_t)(BATCH_DEVIATIONS * record->receiver.noise_ns);
+    int64_t begin_ns = received(record, points->order[first]);
+    uint32_t end = first + 1;
+    while (end < points->order_count && end - first < batch &&
+           llabs(received(record, points->order[end]) - begin_ns) <= room_ns)
+        end++;
+    return end;
+}
+
+/* What the receiver says, or what its stamps show: many that are equal. */
+static uint32_t batch_size(const struct probe_points *points, const struct train_record *record)
+{
+    if (record->receiver.batch > 1)
+        return record->receiver.batch;
+    uint32_t equal = 0, run = 1, longest = 1;
+    for (uint32_t i = 1; i < points->order_count; i++) {
+        bool same = received(record, points->order[i]) == received(record, points->order[i - 1]);
+        equal += same;
+        run = same ? run + 1 : 1;
+        longest = MAX(longest, run);
+    }
+    return equal > points->order_count / 3 ? longest : 1;
+}
+
+static void take_batches(struct probe_points *points, const struct train_record *record)
+{
+    int64_t furthest = -1, ended_ns = 0;
+    for (uint32_t first = 0, end; first < points->order_count; first = end) {
+        end = batch_end(points, record, first, points->batch);
+        int64_t before = furthest, sum_ns = 0;
+        for (uint32_t i = first; i < end; i++) {
+            uint32_t index = record->samples[points->order[i]].index;
+            furthest = MAX(furthest, (int64_t)index);
+            sum_ns += received(record, points->order[i]);
+        }
+        struct probe_point last = point_of(record, points->order[end - 1], end - 1);
+        points->candidates++;
+        points->late += last.index != furthest;
+        int64_t size = end - first, seen_ns = sum_ns / size, spacing_ns = (seen_ns - ended_ns) / size;
+        ended_ns = seen_ns;
+        bool full = size == points->batch, in_order = last.index == furthest && furthest != before;
+        if (!in_order || (!full && (first == 0 || end == points->order_count)))
+            continue;
+        /* One that was closed before it was full: anywhere between the last packet's arrival and the next one's. */
+        last.received_ns = full ? seen_ns : seen_ns - spacing_ns / 2;
+        points->point[points->count++] = last;
+    }
+}
+
+static void take_each(struct probe_points *points, const struct train_record *record)
+{
+    for (uint32_t rank = 0; rank < points->order_count; rank++)
+        points->point[points->order[rank]] = point_of(record, points->order[rank], rank);
+    points->count = points->candidates = record->count;
+}
+
+/* Those that a later one overtook go; then those behind the last of whom the same could not have been seen. */
+static void leave_out_late(struct probe_points *points)
+{
+    int64_t room_ns = (int64_t)(LATE_DEVIATIONS * points->noise_ns);
+    int64_t earliest_ns = INT64_MAX, lateness_ns = 0;
+    uint32_t kept = points->count;
+    for (uint32_t i = points->count; i-- > 0;) {
+        struct probe_point point = points->point[i];
+        bool overtaken = earliest_ns != INT64_MAX && point.received_ns > earliest_ns + room_ns;
+        if (overtaken) {
+            points->late++;
+            lateness_ns = MAX(lateness_ns, point.received_ns - earliest_ns);
+            continue;
+        }
+        earliest_ns = MIN(earliest_ns, point.received_ns);
+        points->point[--kept] = point;
+    }
+    memmove(points->point, &points->point[kept], (points->count - kept) * sizeof(points->point[0]));
+    points->count -= kept;
+    if (points->count == 0 || lateness_ns == 0 || points->batch > 1)
+        return;
+    int64_t end_ns = points->point[points->count - 1].received_ns - lateness_ns;
+    while (points->count > 2 && points->point[points->count - 1].received_ns > end_ns)
+        points->count--;
+}
+
+void points_take(struct probe_points *points, const struct train_record *record)
+{
+    points->count = points->candidates = points->late = 0;
+    points->lost = record->sent > record->count ? record->sent - record->count : 0;
+    points->packet_bits = (double)record->shape.wire_bytes * 8;
+    points->sent_at_ns = record->count > 0 ? record->samples[0].sent_ns : record->start_ns;
+    points->noise_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
+    sort_by_arrival(points, record);
+    points->batch = batch_size(points, record);
+    if (points->batch > 1)
+        take_batches(points, record);
+    else
+        take_each(points, record);
+    leave_out_late(points);
+}
+
+double points_rate(const struct probe_points *points, uint32_t a, uint32_t b)
+{
+    const struct probe_point *from = &points->point[a], *until = &points->point[b];
+    return (until->index - from->index) * points->packet_bits / (double)(until->sent_ns - from->sent_ns);
+}

@@ -1,0 +1,120 @@
+#include "probe/pool.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+/* Fewer trains say little of what differs between them. */
+#define BETWEEN_LEAST 4u
+
+void pool_clear(struct pool *pool)
+{
+    pool->count = pool->begin = 0;
+}
+
+static const struct pool_train *train(const struct pool *pool, uint32_t i)
+{
+    return &pool->trains[(pool->begin + i) % POOL_TRAINS_MAX];
+}
+
+static void drop_oldest(struct pool *pool)
+{
+    pool->begin = (pool->begin + 1) % POOL_TRAINS_MAX;
+    pool->count--;
+}
+
+void pool_add(struct pool *pool, const struct conserve *fit, uint32_t bytes)
+{
+    if (pool->count == POOL_TRAINS_MAX)
+        drop_oldest(pool);
+    pool->trains[(pool->begin + pool->count++) % POOL_TRAINS_MAX] = (struct pool_train){*fit, bytes};
+}
+
+void pool_forget(struct pool *pool, uint64_t before_ns)
+{
+    while (pool->count > 0 && train(pool, 0)->fit.from_ns < before_ns)
+        drop_oldest(pool);
+}
+
+double pool_quantile(double freedom)
+{
+    static const double table[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    if (freedom <= 10)
+        return table[freedom < 1 ? 0 : (unsigned)freedom - 1];
+    return 1.96 + 2.4 / freedom + 3 / (freedom * freedom);
+}
+
+static bool by_rank(const struct pool *pool)
+{
+    double evidence = 0, weight = 0;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        evidence += train(pool, i)->fit.evidence;
+        weight += train(pool, i)->fit.evidence_weight;
+    }
+    return evidence > weight / 2;
+}
+
+static void sum_up(const struct pool *pool, double capacity, struct pool_view *view)
+{
+    double received_ns = 0;
+    view->trains = pool->count;
+    view->from_ns = train(pool, 0)->fit.from_ns;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct conserve *fit = &train(pool, i)->fit;
+        view->sent_ns += fit->sent_ns;
+        view->cross += conserve_cross_bits(fit, capacity, view->rank);
+        view->edges += fit->edges;
+        view->bytes += train(pool, i)->bytes;
+        view->until_ns = MAX(view->until_ns, fit->until_ns);
+        view->from_ns = MIN(view->from_ns, fit->from_ns);
+        received_ns += fit->received_ns;
+    }
+    view->cross /= view->sent_ns;
+    view->balance = fabs(1 - received_ns / view->sent_ns);
+}
+
+static void view_busy(const struct pool *pool, double capacity, double packet_bits, struct pool_view *view)
+{
+    double within = 0, between = 0, ratio = 0, n = pool->count;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct conserve *fit = &train(pool, i)->fit;
+        double off = conserve_cross_bits(fit, capacity, view->rank) - view->cross * fit->sent_ns;
+        within += fit->variance_bits2;
+        between += off * off;
+        ratio += off * off / (fmax(view->cross, 0) * packet_bits * fit->sent_ns + packet_bits * packet_bits);
+    }
+    view->error = pool_quantile((CONSERVE_BLOCKS - 1) * n) * sqrt(within) / view->sent_ns;
+    if (n < BETWEEN_LEAST)
+        return;
+    view->spread = ratio / (n - 1);
+    view->error = fmax(view->error, pool_quantile(n - 1) * sqrt(between * n / (n - 1)) / view->sent_ns);
+}
+
+static void view_equal(const struct pool *pool, double capacity, struct pool_view *view)
+{
+    double sum = 0, before = 0, differences = 0, n = pool->count;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct conserve *fit = &train(pool, i)->fit;
+        double cross = conserve_cross_bits(fit, capacity, view->rank) / fit->sent_ns;
+        sum += cross;
+        if (i > 0)
+            differences += (cross - before) * (cross - before) / 2;
+        before = cross;
+    }
+    view->cross = sum / n;
+    view->error = n > 1 ? pool_quantile((n - 1) * 2 / 3) * sqrt(differences / (n - 1) / n) : view->cross;
+}
+
+void pool_view(const struct pool *pool, double capacity, double packet_bits, bool equal,
+               struct pool_view *view)
+{
+    *view = (struct pool_view){0};
+    if (pool->count == 0)
+        return;
+    view->rank = by_rank(pool);
+    sum_up(pool, capacity, view);
+    view->law = sqrt(fmax(view->cross, 0) * packet_bits / view->sent_ns);
+    view_busy(pool, capacity, packet_bits, view);
+    if (equal)
+        view_equal(pool, capacity, view);
+}

@@ -1,0 +1,45 @@
+/* What many trains say together: the cross traffic's mean over their windows, and how sure that is.
+ *
+ * Kept are each train's sums, so that a capacity learned later serves earlier trains too. `busy`: cross bits of all over time of
+ * all, which has the least variance and no bias where the queue ran dry early in a train, if its trains see one steady
+ * process; for Poisson arrivals of packets of L bits its deviation is sqrt(cross * L / T), the law that no estimator of this
+ * kind goes below. `equal`: each train counts alike, whatever it saw of the queue; for cross traffic that changes from
+ * one train to the next. Then variance comes from the differences of successive trains, which what changes slowly, and all
+ * trains see, does not widen. */
+#pragma once
+
+#include "probe/conserve.h"
+
+#define POOL_TRAINS_MAX 512u
+
+struct pool_train {
+    struct conserve fit;
+    uint32_t bytes;
+};
+
+struct pool {
+    uint32_t count, begin; /* of the ring */
+    struct pool_train trains[POOL_TRAINS_MAX];
+};
+
+struct pool_view {
+    double cross;          /* bit/ns */
+    double error;          /* half-width of its interval at 95 %, by the trains alone */
+    double law;            /* standard deviation by the law */
+    double spread;         /* variance between trains over that of the law; 0: too few to tell */
+    double balance;        /* share of the capacity's error that goes into what is available */
+    double sent_ns, edges; /* sums */
+    bool rank;             /* which of conserve's hypotheses holds */
+    uint32_t trains;
+    uint64_t from_ns, until_ns, bytes;
+};
+
+void pool_clear(struct pool *pool);
+/* The oldest goes when it is full. */
+void pool_add(struct pool *pool, const struct conserve *fit, uint32_t bytes);
+/* Trains that began before go. */
+void pool_forget(struct pool *pool, uint64_t before_ns);
+void pool_view(const struct pool *pool, double capacity, double packet_bits, bool equal,
+               struct pool_view *view);
+/* Of Student's distribution, 97.5 %. */
+double pool_quantile(double freedom);

@@ -1,0 +1,87 @@
+#include "probe/reading.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+#define CAME_LEAST     0.5  /* of the packets that left */
+#define LATE_MOST      0.35 /* of those that came */
+#define BUSY_LEAST     0.2  /* of a train's time, where no queue shows */
+#define STEPS_LEAST    2
+#define QUEUED_PACKETS 1.5
+/* Where neither spacings nor slopes show a capacity better than this, it is not known. */
+#define CAPACITY_ERROR_MAX 0.05
+
+/* Points from `first` up to the last one whose delay clearly stands above the least: a queue stands between them, more or
+ * less. For the first look at a path, where the exact rule has nothing to go by. */
+static uint32_t standing_until(const struct probe_points *points)
+{
+    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
+    for (uint32_t i = 0; i < points->count; i++) {
+        least_ns = MIN(least_ns, points_delay_ns(points, i));
+        most_ns = MAX(most_ns, points_delay_ns(points, i));
+    }
+    double floor_ns = (double)least_ns + fmax(6 * points->noise_ns, 0.15 * (double)(most_ns - least_ns));
+    for (uint32_t i = points->count; i-- > 1;)
+        if ((double)points_delay_ns(points, i) > floor_ns)
+            return i;
+    return 0;
+}
+
+static void sharpen(struct reading_path *path, const struct fingerprint *print)
+{
+    if (print->capacity <= 0 || print->error > CAPACITY_ERROR_MAX * print->capacity)
+        return;
+    if (path->capacity > 0 && print->error >= path->capacity_error)
+        return;
+    path->capacity = print->capacity;
+    path->capacity_error = print->error;
+}
+
+static void learn_capacity(struct reading *reading, const struct probe_points *points,
+                           struct reading_path *path)
+{
+    fingerprint_spacing(&reading->spacing, points);
+    sharpen(path, &reading->spacing);
+    if (reading->spacing.capacity > 0)
+        return;
+    struct slopes own = {0};
+    uint32_t last = standing_until(points);
+    slopes_add(&own, points, 0, last);
+    slopes_add(&path->slopes, points, 0, last);
+    slopes_solve(&own, &reading->slope);
+    struct fingerprint all;
+    slopes_solve(&path->slopes, &all);
+    if (all.capacity <= 0)
+        return;
+    path->capacity = all.capacity;
+    path->capacity_error = all.error;
+    if (path->cross <= 0)
+        path->cross = fmax(all.cross, 0);
+}
+
+enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,
+                                  struct reading_path *path, const struct train_record *record)
+{
+    *reading = (struct reading){0};
+    if (record->marks != 0 || record->count < 8 || record->count < CAME_LEAST * record->sent)
+        return READING_SPOILED;
+    points_take(points, record);
+    if (points->late > LATE_MOST * points->candidates)
+        return READING_JITTER;
+    if (points->count < 4)
+        return READING_SPOILED;
+    learn_capacity(reading, points, path);
+    if (path->capacity <= 0)
+        return READING_IDLE;
+    struct conserve_path known = {path->capacity, path->cross, points->packet_bits};
+    conserve_fit(&reading->fit, points, &known);
+    double packet_ns = points->packet_bits / path->capacity;
+    reading->rise_ns = fingerprint_rise_ns(points, 0, points->count - 1);
+    reading->queued = reading->fit.wait_ns > QUEUED_PACKETS * packet_ns + 8 * points->noise_ns;
+    double span_ns = (double)(points->point[points->count - 1].sent_ns - points->point[0].sent_ns);
+    if (reading->fit.steps < STEPS_LEAST || (!reading->queued && reading->fit.sent_ns < BUSY_LEAST * span_ns))
+        return READING_IDLE;
+    path->cross = fmax(conserve_cross_bits(&reading->fit, path->capacity, false) / reading->fit.sent_ns, 0);
+    return READING_GOOD;
+}

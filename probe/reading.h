@@ -1,0 +1,31 @@
+/* One train read: its points, the capacity that it shows, the part of it that kept the tight hop busy. Readings of one
+ * path after the other sharpen what is known of its capacity, which the next reading uses. */
+#pragma once
+
+#include "probe/conserve.h"
+#include "probe/fingerprint.h"
+
+enum reading_verdict {
+    READING_GOOD,
+    READING_SPOILED, /* the record's marks, or too few packets came */
+    READING_JITTER,  /* packets overtake each other all over: delays are not those of queues */
+    READING_IDLE     /* hardly anything queued: the path takes all of it */
+};
+
+/* What is known of the path. Starts zeroed. */
+struct reading_path {
+    double capacity, capacity_error; /* bit/ns; 0: not known */
+    double cross;                    /* bit/ns, about */
+    struct slopes slopes;
+};
+
+struct reading {
+    struct fingerprint spacing, slope; /* this train's */
+    struct conserve fit;
+    double rise_ns; /* of the delay, from the first quarter of the train to the last */
+    bool queued;    /* beyond what a packet of cross traffic explains */
+};
+
+/* Points are room to work in, and those of this train afterwards. */
+enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,
+                                  struct reading_path *path, const struct train_record *record);

@@ -1,0 +1,116 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "probe/points.h"
+
+static struct train_record record;
+static struct probe_points points;
+
+/* Packets that leave every 1000 ns and come in that order of arrival, at those times. */
+static void make(const struct train_sample *samples, uint32_t count, uint32_t sent)
+{
+    record = (struct train_record){.shape = {.wire_bytes = 1000}, .sent = sent, .count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        record.samples[i] = samples[i];
+        record.samples[i].sent_ns = 5000000000 + samples[i].index * 1000;
+        record.samples[i].received_ns += 9000000000;
+    }
+}
+
+static void points_take__overtaken_and_lost_ones_are_none(void **state)
+{
+    (void)state;
+    static const struct train_sample samples[] = {
+        {.index = 0, .arrival = 0, .received_ns = 100},  {.index = 1, .arrival = 1, .received_ns = 1100},
+        {.index = 2, .arrival = 4, .received_ns = 5000}, {.index = 4, .arrival = 2, .received_ns = 4100},
+        {.index = 5, .arrival = 3, .received_ns = 4900}, {.index = 6, .arrival = 5, .received_ns = 6100},
+        {.index = 7, .arrival = 6, .received_ns = 7100},
+    };
+    make(samples, 7, 8);
+    points_take(&points, &record);
+    assert_int_equal(points.lost, 1);
+    assert_int_equal(points.late, 1);
+    static const struct probe_point expected[] = {
+        {0, 0, 0, 0}, {1000, 1000, 1, 1}, {4000, 4000, 4, 2}, {5000, 4800, 5, 3}, {6000, 6000, 6, 5},
+    };
+    assert_int_equal(points.count, 5); /* the last one might be late itself */
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(points.point[i].sent_ns, expected[i].sent_ns);
+        assert_int_equal(points.point[i].received_ns, expected[i].received_ns);
+        assert_int_equal(points.point[i].index, expected[i].index);
+        assert_int_equal(points.point[i].rank, expected[i].rank);
+    }
+    assert_true(points_rate(&points, 0, 2) == 4 * 8000 / 4000.0);
+    assert_int_equal(points_delay_ns(&points, 3), -200);
+}
+
+/* The last of a batch stands for it, unless another one had overtaken it; the one that was never filled for nothing. */
+static void points_take__batches(void **state)
+{
+    (void)state;
+    for (unsigned told = 0; told < 2; told++) {
+        struct train_sample samples[14];
+        for (uint32_t i = 0; i < 14; i++)
+            samples[i] = (struct train_sample){.index = i, .arrival = i, .received_ns = (i / 4 + 1) * 4000};
+        samples[6].arrival = 7; /* overtaken within the second batch */
+        samples[7].arrival = 6;
+        make(samples, 14, 14);
+        record.receiver.batch = told ? 4 : 0;
+        points_take(&points, &record);
+        assert_int_equal(points.batch, 4);
+        assert_int_equal(points.candidates, 4);
+        assert_int_equal(points.late, 1);
+        assert_int_equal(points.count, 2);
+        assert_int_equal(points.point[0].index, 3);
+        assert_int_equal(points.point[1].index, 11);
+        assert_int_equal(points.point[1].received_ns - points.point[0].received_ns, 8000);
+    }
+}
+
+/* Where packets come late, the last ones may be too, and nothing was behind to overtake them. */
+static void points_take__the_end_is_not_trusted_among_late_ones(void **state)
+{
+    (void)state;
+    struct train_sample samples[40];
+    for (uint32_t i = 0; i < 40; i++)
+        samples[i] = (struct train_sample){.index = i, .arrival = i, .received_ns = i * 1000};
+    samples[10].received_ns = 15500; /* 4500 ns beyond the one behind it */
+    samples[10].arrival = 15;
+    for (uint32_t i = 11; i <= 15; i++)
+        samples[i].arrival = i - 1;
+    make(samples, 40, 40);
+    points_take(&points, &record);
+    assert_int_equal(points.late, 1);
+    assert_int_equal(points.point[points.count - 1].index, 34);
+}
+
+static void points_take__bad_arrivals_do_no_harm(void **state)
+{
+    (void)state;
+    struct train_sample samples[4];
+    for (uint32_t i = 0; i < 4; i++)
+        samples[i] =
+            (struct train_sample){.index = i, .arrival = i < 2 ? UINT32_MAX : 5, .received_ns = i * 1000};
+    make(samples, 4, 4);
+    points_take(&points, &record);
+    assert_true(points.count <= 4);
+    make(samples, 0, 4);
+    points_take(&points, &record);
+    assert_int_equal(points.count, 0);
+    assert_int_equal(points.lost, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_take__overtaken_and_lost_ones_are_none),
+        cmocka_unit_test(points_take__batches),
+        cmocka_unit_test(points_take__the_end_is_not_trusted_among_late_ones),
+        cmocka_unit_test(points_take__bad_arrivals_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
