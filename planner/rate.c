@@ -2,6 +2,7 @@
 #include "planner/solve.h"
 
 #include "base/units.h"
+#include "planner/age.h"
 
 uint64_t solve_payload_bps(uint64_t wire_bps)
 {
@@ -29,11 +30,11 @@ static uint64_t downlink_share_bps(const struct plan_request *request, const str
     return plan_parent(tree, node) < 0 ? UINT64_MAX : request->nodes[node].down_bps;
 }
 
-/* What a path has; all that a link could carry where that is not known. */
+/* What a plan counts on of a path; all that a link could carry where nothing is known of it. */
 static uint64_t path_bps(const struct plan_request *request, uint16_t from, uint16_t to)
 {
-    uint32_t avb_kbps = request->paths[from][to].avb_kbps;
-    return avb_kbps == 0 ? UINT64_MAX : avb_kbps * UINT64_C(1000);
+    const struct plan_path *path = &request->paths[from][to];
+    return path->avb_kbps == 0 ? UINT64_MAX : age_planned_kbps(path) * UINT64_C(1000);
 }
 
 /* What each edge of the tree may take of the shared link. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "planner/age.h"
 #include "planner/solve.h"
 
 _Static_assert(NET_SHARED_OF_EDGE >= PLAN_SHARED_MAX, "a path may cross every shared link");
@@ -62,7 +63,7 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
     if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
         net->path_bps[edge] = 0;
     else if (path->avb_kbps != 0)
-        net->path_bps[edge] = MIN(net->path_bps[edge], usable_bps(path->avb_kbps * UINT64_C(1000)));
+        net->path_bps[edge] = MIN(net->path_bps[edge], usable_bps(age_planned_kbps(path) * UINT64_C(1000)));
     for (uint8_t shared = 0; shared < request->shared_count; shared++)
         if ((path->shared >> shared & 1) != 0)
             net_cross(net, host, to, shared);
@@ -88,8 +89,10 @@ static void set_intervals(const struct request_net *result, double *low_bps, dou
                 &result->request->paths[result->node_of[from]][result->node_of[to]];
             double avb_bps = mode_avb_bps(net, from, to);
             double ends_bps = MIN(net->hosts[from].up_bps, net->hosts[to].down_bps);
-            low_bps[edge] = end_of_interval(path->avb_low_kbps, avb_bps * MODE_CLASS_LOW, ends_bps);
-            high_bps[edge] = end_of_interval(path->avb_high_kbps, avb_bps * MODE_CLASS_HIGH, ends_bps);
+            bool at_least = !age_told(path) && path->avb_high_kbps == 0;
+            double unknown_bps = at_least ? ends_bps : avb_bps * MODE_CLASS_HIGH;
+            low_bps[edge] = end_of_interval(age_low_kbps(path), avb_bps * MODE_CLASS_LOW, ends_bps);
+            high_bps[edge] = end_of_interval(age_high_kbps(path), unknown_bps, ends_bps);
         }
 }
 

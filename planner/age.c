@@ -1,0 +1,51 @@
+#include "planner/age.h"
+
+#include <math.h>
+
+#include "base/units.h"
+
+#define LEAST_SHARE 0.1
+
+bool age_told(const struct plan_path *path)
+{
+    bool no_interval = path->avb_low_kbps == 0 && path->avb_high_kbps == 0;
+    bool no_width = path->avb_low_kbps == path->avb_kbps && path->avb_high_kbps == path->avb_kbps;
+    return no_interval || no_width;
+}
+
+/* s(t) on the side that is half_kbps wide. */
+static double deviation_kbps(const struct plan_path *path, double half_kbps)
+{
+    double own_kbps = half_kbps / AGE_SIGMAS_OF_INTERVAL;
+    double drift = MIN(AGE_DRIFT_SHARE * sqrt(path->avb_age_s), AGE_MOST_SHARE) * path->avb_kbps;
+    return sqrt(own_kbps * own_kbps + drift * drift);
+}
+
+static double low_deviation_kbps(const struct plan_path *path)
+{
+    return deviation_kbps(path, (double)(path->avb_kbps - path->avb_low_kbps));
+}
+
+uint32_t age_planned_kbps(const struct plan_path *path)
+{
+    if (age_told(path))
+        return path->avb_kbps;
+    double planned_kbps = path->avb_kbps - AGE_QUANTILE_SIGMAS * low_deviation_kbps(path);
+    double least_kbps = MAX(LEAST_SHARE * path->avb_kbps, 1.0);
+    return (uint32_t)MAX(planned_kbps, least_kbps);
+}
+
+uint32_t age_low_kbps(const struct plan_path *path)
+{
+    if (age_told(path))
+        return path->avb_low_kbps;
+    return (uint32_t)MAX(path->avb_kbps - AGE_SIGMAS_OF_INTERVAL * low_deviation_kbps(path), 1.0);
+}
+
+uint32_t age_high_kbps(const struct plan_path *path)
+{
+    if (age_told(path) || path->avb_high_kbps == 0)
+        return path->avb_high_kbps;
+    double deviation = deviation_kbps(path, (double)(path->avb_high_kbps - path->avb_kbps));
+    return (uint32_t)MIN(path->avb_kbps + AGE_SIGMAS_OF_INTERVAL * deviation, (double)UINT32_MAX);
+}

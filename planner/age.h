@@ -1,0 +1,28 @@
+/* What a plan counts on of a path whose available bandwidth was measured, and how wide its interval has become since.
+ *
+ * A path's value is told where somebody says it without an interval or with one of no width: it holds as it is, however
+ * old. It was measured where it has an interval (no high end: "at least"). Then, with s the standard deviation on a side
+ * (half of 95 %: 1.96 s) and t its age,
+ *     s(t)^2 = s^2 + min(drift^2 * t, most^2)
+ * and the plan counts on the AGE_QUANTILE of what may be there: avail - 1.2816 s(t), a tenth of avail at least. Where a
+ * path's own history says how fast it changes (history/model.h), that stands in its interval already and its age is 0;
+ * elsewhere drift and most are shares of avail. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+#define AGE_SIGMAS_OF_INTERVAL 1.96
+#define AGE_QUANTILE_SIGMAS    1.2816 /* 10 % */
+#define AGE_DRIFT_SHARE        0.004  /* per square root of a second: 3 % after a minute */
+#define AGE_MOST_SHARE         0.25   /* reached after 65 minutes: what an old value is still worth */
+
+/* Of avb_kbps, that it is taken for as it is. */
+bool age_told(const struct plan_path *path);
+/* kbit/s, with avb_kbps known; never more than that. */
+uint32_t age_planned_kbps(const struct plan_path *path);
+/* Ends of the interval by its age; 0: not known, as in the path. */
+uint32_t age_low_kbps(const struct plan_path *path);
+uint32_t age_high_kbps(const struct plan_path *path);

@@ -1,0 +1,121 @@
+/* What plans count on of paths that were measured: the quantile by interval and age, and the trees that come of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "../plan/example.h"
+#include "planner/age.h"
+#include "planner/solve.h"
+
+static void age__ends_and_quantile(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t avb_kbps, low_kbps, high_kbps, age_s, planned_kbps, aged_low_kbps, aged_high_kbps;
+    } cases[] = {
+        /* Told: as it is, however old. */
+        {1000000, 0, 0, 0, 1000000, 0, 0},
+        {1000000, 0, 0, 86400, 1000000, 0, 0},
+        {1000000, 1000000, 1000000, 86400, 1000000, 1000000, 1000000},
+        /* Measured: 1.2816 / 1.96 of the lower half … */
+        {1000000, 902000, 1049000, 0, 935920, 902000, 1049000},
+        {1000000, 1000000, 1049000, 0, 1000000, 1000000, 1049000},
+        /* … and of what its age adds: 0.4 % per square root of a second, 25 % at most. */
+        {1000000, 1000000, 0, 100, 948736, 921600, 0},
+        {1000000, 961584, 1039200, 25, 964005, 945058, 1055437},
+        {1000000, 1000000, 0, 1000000, 679600, 510000, 0},
+        {1000000, 990000, 1010000, 4000000000u, 679533, 509897, 1490102},
+        /* Never nothing. */
+        {1000000, 1, 2000000, 0, 346122, 1, 2000000},
+        {1000000, 1, 2000000, 1000000, 271844, 1, 2113600},
+        {10, 0, 20, 0, 3, 1, 20},
+        {1, 0, 3, 0, 1, 1, 3},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan_path path = {.avb_kbps = cases[i].avb_kbps,
+                                 .avb_low_kbps = cases[i].low_kbps,
+                                 .avb_high_kbps = cases[i].high_kbps,
+                                 .avb_age_s = cases[i].age_s};
+        print_message("%u: %u %u %u\n", i, age_planned_kbps(&path), age_low_kbps(&path),
+                      age_high_kbps(&path));
+        assert_in_range(age_planned_kbps(&path), cases[i].planned_kbps * 0.999,
+                        cases[i].planned_kbps * 1.001);
+        assert_in_range(age_low_kbps(&path), cases[i].aged_low_kbps * 0.999, cases[i].aged_low_kbps * 1.001);
+        assert_in_range(age_high_kbps(&path), cases[i].aged_high_kbps * 0.999,
+                        cases[i].aged_high_kbps * 1.001);
+    }
+}
+
+static void set_pair(struct plan_request *request, uint16_t one, uint16_t other, struct plan_path path)
+{
+    request->paths[one][other] = request->paths[other][one] = path;
+}
+
+/* Three nodes: n2 is fed by n0 if that path is worth more than the one from n1, by every metric that looks at it. */
+static void solve__plans_on_the_quantile(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t avb_kbps, low_kbps, high_kbps, age_s;
+        int parent, parent_lexicographic;
+    } cases[] = {
+        {600000, 600000, 600000, 0, 0, 0},     /* told */
+        {600000, 600000, 600000, 86400, 0, 0}, /* and old */
+        {600000, 590000, 610000, 0, 0, 0},     /* measured well */
+        {600000, 590000, 610000, 100, 0, 0},   /* a while ago */
+        {600000, 590000, 610000, 3600, 1,
+         1}, /* long ago: n1's path is the surer one, and by class its RTT is less */
+        {600000, 400000, 800000, 0, 1, 1}, /* coarse */
+        {600000, 600000, 0, 100, 0, 0},    /* at least */
+        {600000, 600000, 0, 86400, 1, 1},
+        {800000, 400000, 1200000, 0, 0, 0}, /* coarse and much more: of the class of n1's 900 even */
+    };
+    const uint8_t metrics[] = {PLAN_METRIC_AVB, PLAN_METRIC_AVB_DIRECTED, PLAN_METRIC_WIDEST,
+                               PLAN_METRIC_AUTO, PLAN_METRIC_LEXICOGRAPHIC};
+    struct arena arena;
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    assert_non_null(memory);
+    arena_init(&arena, memory, solve_bytes());
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (unsigned at = 0; at < sizeof(metrics); at++) {
+            static struct plan plan;
+            struct err err;
+            struct plan_request request = example_request(3);
+            struct plan_path path = {.rtt_us = 20000,
+                                     .avb_kbps = cases[i].avb_kbps,
+                                     .avb_low_kbps = cases[i].low_kbps,
+                                     .avb_high_kbps = cases[i].high_kbps,
+                                     .avb_age_s = cases[i].age_s};
+            request.metric = metrics[at];
+            request.nodes[0].up_bps = request.nodes[1].up_bps = 2000000000;
+            set_pair(&request, 0, 1, (struct plan_path){.rtt_us = 10000, .avb_kbps = 900000});
+            set_pair(
+                &request, 1, 2,
+                (struct plan_path){
+                    .rtt_us = 10000, .avb_kbps = 500000, .avb_low_kbps = 490000, .avb_high_kbps = 510000});
+            set_pair(&request, 0, 2, path);
+            if (!solve(&request, &arena, &plan, &err))
+                fail_msg("%s", err.text);
+            int parent = plan_parent(&plan.trees[0], 2);
+            bool lexicographic = metrics[at] == PLAN_METRIC_LEXICOGRAPHIC;
+            if (parent != (lexicographic ? cases[i].parent_lexicographic : cases[i].parent))
+                fail_msg("case %u, metric %u: n2 is fed by n%d", i, metrics[at], parent);
+            uint64_t most_bps = age_planned_kbps(&request.paths[parent][2]) * UINT64_C(1000);
+            assert_true(plan_validate(&plan, &request, &err));
+            assert_true(plan_edge_rate_bps(&plan, 0, 2) <= solve_usable_bps(most_bps));
+            assert_true(plan_edge_rate_bps(&plan, 0, 2) >= solve_usable_bps(most_bps) * 99 / 100);
+        }
+    free(memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(age__ends_and_quantile),
+        cmocka_unit_test(solve__plans_on_the_quantile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
