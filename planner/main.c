@@ -22,6 +22,7 @@ struct arguments {
     const char *edge;         /* FROM,TO; NULL: the plan is asked for */
     struct large_files large; /* rtt_ms: `offline` is a list of hosts */
     enum plan_form form;
+    struct history_options history;
 };
 
 static void print_help(void)
@@ -30,6 +31,11 @@ static void print_help(void)
           "sluice-planner --offline HOSTS.csv --rtt RTT.csv [--avb AVB.csv] [--size BYTES] [--trees N] "
           "[--json]\n"
           "  -r, --ring PATH     serve the node whose control ring this is (control.ring of its file)\n"
+          "      --history FILE  what nodes tell of edges is kept there; without it, as long as the planner "
+          "runs\n"
+          "      --history-rows N, --history-days N\n"
+          "                      of each edge at most, 1 to 1000000, default 2000; and no older, 1 to 3650, "
+          "default 30\n"
           "  -o, --offline FILE  plan once from a net file (YAML or JSON) and print the plan\n"
           "      --help-net      what a net file may say; conf/nets has an example\n"
           "  -j, --json          print it as one JSON object\n"
@@ -58,11 +64,19 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
 }
 
-static bool take_trees(const char *text, uint16_t *trees)
+static bool take_count(const char *text, uint64_t most, unsigned *count)
 {
     uint64_t value;
-    bool good = value_parse_decimal(text, 0, &value) && value >= 1 && value <= PLAN_TREES_MAX;
-    *trees = good ? (uint16_t)value : 0;
+    bool good = value_parse_decimal(text, 0, &value) && value >= 1 && value <= most;
+    *count = good ? (unsigned)value : 0;
+    return good;
+}
+
+static bool take_trees(const char *text, uint16_t *trees)
+{
+    unsigned count;
+    bool good = take_count(text, PLAN_TREES_MAX, &count);
+    *trees = (uint16_t)count;
     return good;
 }
 
@@ -99,6 +113,14 @@ static bool take_option(int letter, struct arguments *arguments)
     case 'a':
         arguments->large.avb_mbps = optarg;
         return true;
+    case 'H':
+        arguments->history.path = optarg;
+        return true;
+    case 'R':
+        return take_count(optarg, 1000000, &arguments->history.rows) ||
+               refuse("--history-rows", "1 to 1000000");
+    case 'D':
+        return take_count(optarg, 3650, &arguments->history.days) || refuse("--history-days", "1 to 3650");
     case 's':
         return conf_parse_size(optarg, &arguments->large.size_bytes) || refuse("--size", "a size like 2GB");
     case 'k':
@@ -120,6 +142,8 @@ static const char *contradiction(const struct arguments *arguments, int left)
     if (arguments->ring != NULL &&
         (arguments->form != PLAN_FORM_TEXT || large->rtt_ms != NULL || arguments->edge != NULL))
         return "--json, --dot, --svg, --why and --rtt are for --offline";
+    if (arguments->ring == NULL && arguments->history.path != NULL)
+        return "--history is for --ring";
     if (large->rtt_ms != NULL && arguments->form > PLAN_FORM_JSON)
         return "--dot and --svg are for net files, not for CSV files";
     if (arguments->edge != NULL && (large->rtt_ms != NULL || arguments->form != PLAN_FORM_TEXT))
@@ -144,7 +168,7 @@ static enum program_end run(const struct arguments *arguments)
         catch_signals();
     enum program_end end = arguments->offline != NULL
                                ? plan_offline(arguments->offline, arguments->form, arguments->edge, &arena)
-                               : serve_ring(arguments->ring, &arena, &stop);
+                               : serve_ring(arguments->ring, &arguments->history, &arena, &stop);
     free(memory);
     return end;
 }
@@ -153,13 +177,23 @@ static enum program_end run(const struct arguments *arguments)
 static bool read_arguments(int argc, char **argv, struct arguments *arguments, enum program_end *end)
 {
     static const struct option long_options[] = {
-        {"ring", required_argument, NULL, 'r'}, {"offline", required_argument, NULL, 'o'},
-        {"why", required_argument, NULL, 'y'},  {"dot", no_argument, NULL, 'd'},
-        {"svg", no_argument, NULL, 'g'},        {"json", no_argument, NULL, 'j'},
-        {"rtt", required_argument, NULL, 't'},  {"avb", required_argument, NULL, 'a'},
-        {"size", required_argument, NULL, 's'}, {"trees", required_argument, NULL, 'k'},
-        {"version", no_argument, NULL, 'v'},    {"help", no_argument, NULL, 'h'},
-        {"help-net", no_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
+        {"ring", required_argument, NULL, 'r'},
+        {"offline", required_argument, NULL, 'o'},
+        {"why", required_argument, NULL, 'y'},
+        {"dot", no_argument, NULL, 'd'},
+        {"svg", no_argument, NULL, 'g'},
+        {"json", no_argument, NULL, 'j'},
+        {"rtt", required_argument, NULL, 't'},
+        {"avb", required_argument, NULL, 'a'},
+        {"size", required_argument, NULL, 's'},
+        {"trees", required_argument, NULL, 'k'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {"help-net", no_argument, NULL, 'n'},
+        {"history", required_argument, NULL, 'H'},
+        {"history-rows", required_argument, NULL, 'R'},
+        {"history-days", required_argument, NULL, 'D'},
+        {NULL, 0, NULL, 0},
     };
     const char *wrong = NULL;
     *end = PROGRAM_DONE;
@@ -188,7 +222,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments, e
 
 int main(int argc, char **argv)
 {
-    struct arguments arguments = {0};
+    struct arguments arguments = {.history = {.rows = HISTORY_ROWS, .days = HISTORY_DAYS}};
     enum program_end end;
     if (!read_arguments(argc, argv, &arguments, &end))
         return end;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "planner/history/history.h"
 
 enum program_end {
     PROGRAM_DONE = 0, /* stopped as asked, or the plan is printed */
@@ -13,8 +14,10 @@ enum program_end {
 };
 
 /* Serves the node of the control ring at `path` until *stop; waits where there is no node, and attaches again
- * when it was restarted. A second planner on the same ring waits as a standby. */
-enum program_end serve_ring(const char *path, struct arena *arena, const volatile sig_atomic_t *stop);
+ * when it was restarted. A second planner on the same ring waits as a standby. What the node tells of edges goes into the
+ * history, which plans count on. */
+enum program_end serve_ring(const char *path, const struct history_options *kept, struct arena *arena,
+                            const volatile sig_atomic_t *stop);
 
 enum plan_form { PLAN_FORM_TEXT = 0, PLAN_FORM_JSON, PLAN_FORM_DOT, PLAN_FORM_SVG };
 

@@ -1,6 +1,6 @@
-/* The planner beside a node. It keeps no state between requests: equal requests give equal plans, so a
- * request that the node repeats (after CTL_PLANNER_HELLO) is answered again under its correlation id, by
- * whichever planner lives then. */
+/* The planner beside a node. But for the history it keeps no state between requests: where nothing new is known of edges,
+ * equal requests give equal plans, and a request that the node repeats (after CTL_PLANNER_HELLO) is answered again under its
+ * correlation id, by whichever planner lives then. */
 #include "planner/program.h"
 
 #include <stdio.h>
@@ -20,6 +20,7 @@
 struct service {
     struct shm_ring *ring;
     struct arena *arena;
+    struct history history;
     struct ctl_msg request;
     struct ctl_msg answer;
     bool answer_waits; /* the ring was full; nothing new is taken before it is out */
@@ -31,13 +32,26 @@ static void sleep_ns(uint64_t duration_ns)
     nanosleep(&duration, NULL);
 }
 
+static uint64_t calendar_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
+}
+
+static void say(const char *text)
+{
+    fprintf(stderr, "sluice-planner: %s\n", text);
+}
+
 static void answer_request(struct service *service)
 {
     struct err err;
-    const struct plan_request *request = &service->request.body.plan_request;
+    struct plan_request *request = &service->request.body.plan_request;
     struct ctl_msg *answer = &service->answer;
     answer->correlation = service->request.correlation;
     answer->type = CTL_PLAN;
+    history_complete(&service->history, request, calendar_ms());
     if (solve(request, service->arena, &answer->body.plan, &err)) {
         why_fill(request, service->arena, &answer->body.plan);
         return;
@@ -48,6 +62,33 @@ static void answer_request(struct service *service)
     memcpy(answer->body.plan_failed.text, err.text, sizeof(answer->body.plan_failed.text));
 }
 
+static void answer_history(struct service *service)
+{
+    const struct ctl_msg *request = &service->request;
+    struct ctl_msg *answer = &service->answer;
+    answer->correlation = request->correlation;
+    answer->type = CTL_HISTORY;
+    answer->body.history.known =
+        history_show(&service->history, request->body.history_ask.from, request->body.history_ask.to,
+                     request->body.history_ask.form, calendar_ms(), answer->body.history.text,
+                     sizeof(answer->body.history.text));
+}
+
+/* False: it is nothing for a planner. */
+static bool take(struct service *service)
+{
+    const struct ctl_msg *request = &service->request;
+    if (request->type == CTL_PLAN_REQUEST)
+        answer_request(service);
+    else if (request->type == CTL_HISTORY_ASK)
+        answer_history(service);
+    else if (request->type == CTL_ESTIMATE)
+        history_take(&service->history, &request->body.estimate, calendar_ms());
+    else
+        return false;
+    return true;
+}
+
 /* One step; false: nothing to do now. */
 static bool serve_one(struct service *service)
 {
@@ -56,12 +97,13 @@ static bool serve_one(struct service *service)
         enum shm_received received = shm_control_receive(service->ring, &service->request, &err);
         if (received == SHM_NOTHING)
             return false;
-        if (received == SHM_REFUSED || service->request.type != CTL_PLAN_REQUEST) {
+        if (received == SHM_REFUSED || !take(service)) {
             fprintf(stderr, "sluice-planner: ignored a record: %s\n",
                     received == SHM_REFUSED ? err.text : "not a request");
             return true;
         }
-        answer_request(service);
+        if (service->request.type == CTL_ESTIMATE)
+            return true;
     }
     service->answer_waits = !shm_control_send(service->ring, &service->answer);
     return !service->answer_waits;
@@ -78,10 +120,14 @@ static void serve_node(struct service *service, const volatile sig_atomic_t *sto
     }
 }
 
-enum program_end serve_ring(const char *path, struct arena *arena, const volatile sig_atomic_t *stop)
+enum program_end serve_ring(const char *path, const struct history_options *kept, struct arena *arena,
+                            const volatile sig_atomic_t *stop)
 {
     static struct service service;
+    struct history_options options = *kept;
+    options.say = say;
     service.arena = arena;
+    history_open(&service.history, &options, calendar_ms());
     struct err err, last = {""};
     while (!*stop) {
         service.ring = shm_ring_attach(path, &err);
@@ -99,5 +145,6 @@ enum program_end serve_ring(const char *path, struct arena *arena, const volatil
         serve_node(&service, stop);
         shm_ring_close(service.ring);
     }
+    history_close(&service.history);
     return PROGRAM_DONE;
 }

@@ -12,7 +12,8 @@
 #define SEQUENCE_OFFSET 16
 #define CRC_OFFSET      20
 _Static_assert(CRC_OFFSET + 4 == CTL_RECORD_HEADER_BYTES, "the checksum ends the header");
-_Static_assert(PLAN_BYTES_MAX <= PLAN_REQUEST_BYTES_MAX, "the request is the largest body");
+_Static_assert(PLAN_BYTES_MAX <= PLAN_REQUEST_BYTES_MAX && CTL_HISTORY_BYTES < PLAN_REQUEST_BYTES_MAX,
+               "the request is the largest body");
 
 static uint32_t load_le32(const uint8_t *in)
 {
@@ -64,6 +65,55 @@ static bool get_plan_failed(struct ctl_msg *msg, const uint8_t *in, size_t lengt
     return true;
 }
 
+static void put_history_ask(struct record_writer *writer, const struct ctl_msg *msg)
+{
+    record_put_bytes(writer, msg->body.history_ask.from, NAME_BYTES);
+    record_put_bytes(writer, msg->body.history_ask.to, NAME_BYTES);
+    record_put_u8(writer, (uint8_t)msg->body.history_ask.form);
+}
+
+static bool get_history_ask(struct ctl_msg *msg, const uint8_t *in, size_t length, struct err *err)
+{
+    struct record_reader reader = {.in = in, .length = length};
+    char *from = msg->body.history_ask.from, *to = msg->body.history_ask.to;
+    record_get_bytes(&reader, from, NAME_BYTES);
+    record_get_bytes(&reader, to, NAME_BYTES);
+    uint8_t form = record_get_u8(&reader);
+    if (reader.failed || reader.offset != length || form > REPORT_JSON)
+        return err_set(err, "no question of %zu bytes", length);
+    msg->body.history_ask.form = (enum report_form)form;
+    if (from[NAME_BYTES - 1] != '\0' || to[NAME_BYTES - 1] != '\0' || !name_valid(from) || !name_valid(to))
+        return err_set(err, "not the name of a node");
+    return true;
+}
+
+static void put_history(struct record_writer *writer, const struct ctl_msg *msg)
+{
+    size_t bytes = strnlen(msg->body.history.text, CTL_HISTORY_BYTES - 1);
+    record_put_u8(writer, msg->body.history.known);
+    record_put_u32(writer, (uint32_t)bytes);
+    record_put_bytes(writer, msg->body.history.text, bytes);
+}
+
+static bool get_history(struct ctl_msg *msg, const uint8_t *in, size_t length, struct err *err)
+{
+    struct record_reader reader = {.in = in, .length = length};
+    uint8_t known = record_get_u8(&reader);
+    uint32_t bytes = record_get_u32(&reader);
+    char *text = msg->body.history.text;
+    if (known > 1 || bytes >= CTL_HISTORY_BYTES)
+        return err_set(err, "a report of %u bytes, at most %u", bytes, CTL_HISTORY_BYTES - 1);
+    record_get_bytes(&reader, text, bytes);
+    if (reader.failed || reader.offset != length)
+        return err_set(err, "text and length of the record differ");
+    for (uint32_t at = 0; at < bytes; at++)
+        if ((unsigned char)text[at] < ' ' && text[at] != '\n')
+            text[at] = '?';
+    text[bytes] = '\0';
+    msg->body.history.known = known == 1;
+    return true;
+}
+
 static void put_body(struct record_writer *writer, const struct ctl_msg *msg)
 {
     uint8_t *out = writer->out + writer->length;
@@ -73,6 +123,12 @@ static void put_body(struct record_writer *writer, const struct ctl_msg *msg)
         return;
     case CTL_PLAN_FAILED:
         put_plan_failed(writer, msg);
+        return;
+    case CTL_HISTORY_ASK:
+        put_history_ask(writer, msg);
+        return;
+    case CTL_HISTORY:
+        put_history(writer, msg);
         return;
     case CTL_PLAN:
         bytes = plan_encode(&msg->body.plan, out, room);
@@ -127,6 +183,10 @@ static bool get_body(struct ctl_msg *msg, uint32_t type, const uint8_t *in, size
     case CTL_PLAN_REQUEST:
         return plan_request_decode(&msg->body.plan_request, in, length, err) ||
                err_context(err, "plan request");
+    case CTL_HISTORY_ASK:
+        return get_history_ask(msg, in, length, err) || err_context(err, "history");
+    case CTL_HISTORY:
+        return get_history(msg, in, length, err) || err_context(err, "history");
     case CTL_ESTIMATE:
         return ctl_estimate_decode(&msg->body.estimate, in, length, err) || err_context(err, "estimate");
     }

@@ -25,10 +25,12 @@ enum ctl_type {
     CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
     CTL_PLAN,
     CTL_PLAN_FAILED,
+    CTL_HISTORY,      /* to the program, past the node: an answer to HISTORY_ASK */
     CTL_PLANNER_GONE, /* made by the node's side of the ring when the heartbeat stops */
     /* node → planner */
     CTL_PLAN_REQUEST,
-    CTL_ESTIMATE, /* what is known of one direction of a pair: to be kept */
+    CTL_HISTORY_ASK, /* the program's own, for an operator */
+    CTL_ESTIMATE,    /* what is known of one direction of a pair: to be kept */
     CTL_TYPE_COUNT
 };
 
@@ -73,6 +75,9 @@ enum ctl_show ctl_show_find(const char *name);
 /* Of "--why" and what else is about a plan: an option of show plan. CTL_SHOW_COUNT: it is none. */
 enum ctl_show ctl_show_find_option(const char *option);
 
+/* An edge's past as a report, terminating zero included. */
+#define CTL_HISTORY_BYTES 65536
+
 struct ctl_msg {
     enum ctl_type type;
     uint64_t correlation;
@@ -97,6 +102,14 @@ struct ctl_msg {
         struct plan_request plan_request;
         struct ctl_estimate estimate;
         struct {
+            char from[NAME_BYTES], to[NAME_BYTES];
+            enum report_form form;
+        } history_ask;
+        struct {
+            bool known; /* else the text says why there is nothing */
+            char text[CTL_HISTORY_BYTES];
+        } history;
+        struct {
             uint32_t job;
             uint32_t epoch;
             char text[ERR_TEXT_BYTES];
@@ -117,8 +130,8 @@ struct ctl_reply {
 #define CTL_RECORD_HEADER_BYTES 24
 #define CTL_RECORD_BYTES_MAX    (CTL_RECORD_HEADER_BYTES + PLAN_REQUEST_BYTES_MAX)
 
-/* Planner-side types only (PLANNER_HELLO, PLAN, PLAN_FAILED, PLAN_REQUEST, ESTIMATE). Returns bytes, 0 when room
- * is short. */
+/* Planner-side types only (PLANNER_HELLO, PLAN, PLAN_FAILED, PLAN_REQUEST, ESTIMATE, HISTORY_ASK, HISTORY). Returns
+ * bytes, 0 when room is short. */
 size_t ctl_encode(const struct ctl_msg *msg, uint32_t sequence, uint8_t *out, size_t room);
 /* `in` is one whole record, already copied out of shared memory. Checks length, type, crc and the body. */
 bool ctl_decode(struct ctl_msg *msg, uint32_t *sequence, const uint8_t *in, size_t length, struct err *err);

@@ -215,6 +215,8 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
         break;
     case CTL_PLAN_REQUEST:
     case CTL_ESTIMATE:
+    case CTL_HISTORY_ASK:
+    case CTL_HISTORY:
     case CTL_TYPE_COUNT:
         reply->ok = err_set(&reply->err, "not a record for a node");
         break;

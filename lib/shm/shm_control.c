@@ -66,7 +66,8 @@ bool shm_control_poll(struct shm_control *control, struct ctl_msg *msg, uint64_t
         enum shm_received received = shm_control_receive(control->ring, msg, &err);
         if (received == SHM_NOTHING)
             return false;
-        if (received == SHM_MESSAGE && (msg->type == CTL_PLAN || msg->type == CTL_PLAN_FAILED))
+        if (received == SHM_MESSAGE &&
+            (msg->type == CTL_PLAN || msg->type == CTL_PLAN_FAILED || msg->type == CTL_HISTORY))
             return true;
         control->refused++;
     }

@@ -3,8 +3,8 @@
  * Guarantee: every attach of a planner appears as one CTL_PLANNER_HELLO (correlation = its generation) before
  * any record the planner pushes after the next poll; a planner whose heartbeat stands still for more than
  * SHM_SILENCE_NS appears as one CTL_PLANNER_GONE, and as another HELLO should it come to life again. HELLOs
- * are at least SHM_HELLO_GAP_NS apart, whatever the other side writes. Only plans and refusals are let
- * through. */
+ * are at least SHM_HELLO_GAP_NS apart, whatever the other side writes. Only plans, refusals and what
+ * the planner tells of an edge's history are let through. */
 #pragma once
 
 #include <stdbool.h>

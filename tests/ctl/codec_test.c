@@ -34,6 +34,13 @@ static void fill(struct ctl_msg *msg, enum ctl_type type)
     } else if (type == CTL_PLAN_REQUEST) {
         msg->body.plan_request.node_count = 2;
         strcpy(msg->body.plan_request.nodes[1].name, "tokyo");
+    } else if (type == CTL_HISTORY_ASK) {
+        strcpy(msg->body.history_ask.from, "canada");
+        strcpy(msg->body.history_ask.to, "tokyo");
+        msg->body.history_ask.form = REPORT_JSON;
+    } else if (type == CTL_HISTORY) {
+        msg->body.history.known = true;
+        strcpy(msg->body.history.text, "from: canada\nto: tokyo\n");
     } else if (type == CTL_ESTIMATE) {
         msg->body.estimate = (struct ctl_estimate){.from = "canada",
                                                    .to = "tokyo",
@@ -56,8 +63,9 @@ static void fill(struct ctl_msg *msg, enum ctl_type type)
     }
 }
 
-static const enum ctl_type ring_types[] = {CTL_PLANNER_HELLO, CTL_PLAN, CTL_PLAN_FAILED, CTL_PLAN_REQUEST,
-                                           CTL_ESTIMATE};
+static const enum ctl_type ring_types[] = {CTL_PLANNER_HELLO, CTL_PLAN,     CTL_PLAN_FAILED,
+                                           CTL_PLAN_REQUEST,  CTL_ESTIMATE, CTL_HISTORY_ASK,
+                                           CTL_HISTORY};
 
 static void ctl_codec__round_trip(void **state)
 {
@@ -228,6 +236,26 @@ static void ctl_estimate__what_makes_no_sense(void **state)
     }
 }
 
+/* The longest report travels, and what steers a terminal does not. */
+static void ctl_history__texts(void **state)
+{
+    (void)state;
+    static uint8_t record[CTL_RECORD_BYTES_MAX];
+    static struct ctl_msg msg, back;
+    uint32_t sequence;
+    fill(&msg, CTL_HISTORY);
+    memset(msg.body.history.text, 'x', CTL_HISTORY_BYTES - 1);
+    memcpy(msg.body.history.text, "a\n\033[2J\r\xc3\xbc", 9);
+    size_t length = ctl_encode(&msg, 1, record, sizeof(record));
+    assert_int_equal(length, CTL_RECORD_HEADER_BYTES + 5 + CTL_HISTORY_BYTES - 1);
+    assert_true(decode(&back, &sequence, record, length));
+    assert_memory_equal(back.body.history.text, "a\n?[2J?\xc3\xbc", 9);
+    assert_int_equal(strlen(back.body.history.text), CTL_HISTORY_BYTES - 1);
+    record[24] = 2;
+    seal(record, (uint32_t)length);
+    assert_false(decode(&back, &sequence, record, length));
+}
+
 static void ctl_crc32c__known_values(void **state)
 {
     (void)state;
@@ -273,6 +301,7 @@ int main(void)
         cmocka_unit_test(ctl_decode__text_is_printable),
         cmocka_unit_test(ctl_decode__random_bodies),
         cmocka_unit_test(ctl_estimate__what_makes_no_sense),
+        cmocka_unit_test(ctl_history__texts),
         cmocka_unit_test(ctl_crc32c__known_values),
         cmocka_unit_test(ctl_show__names),
     };

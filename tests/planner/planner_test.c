@@ -43,18 +43,24 @@ static pid_t *place_of(pid_t planner)
     return NULL;
 }
 
-static pid_t start_planner(void)
+/* history NULL: in memory */
+static pid_t start_planner_with(const char *history)
 {
     pid_t *place = place_of(0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* no planner outlives the test program */
-        execl(program, program, "--ring", path, NULL);
+        execl(program, program, "--ring", path, history == NULL ? NULL : "--history", history, NULL);
         _exit(127);
     }
     *place = child;
     return child;
+}
+
+static pid_t start_planner(void)
+{
+    return start_planner_with(NULL);
 }
 
 static int end_of(pid_t child)
@@ -278,6 +284,51 @@ static void planner__follows_a_restarted_node(void **state)
     ring_close(site.ring);
 }
 
+/* What the node tells of an edge is kept beyond the planner, shown, and planned on. */
+static void planner__remembers_edges(void **state)
+{
+    (void)state;
+    static struct ctl_msg told;
+    struct site site;
+    char file[80];
+    snprintf(file, sizeof(file), "%s.history", path);
+    open_site(&site);
+    for (unsigned life = 0; life < 2; life++) {
+        pid_t planner = start_planner_with(file);
+        expect_hello(&site, life + 1);
+        told = (struct ctl_msg){.type = CTL_ESTIMATE};
+        strcpy(told.body.estimate.from, life == 0 ? "n0" : "n1");
+        strcpy(told.body.estimate.to, life == 0 ? "n1" : "n2");
+        told.body.estimate.estimate = (struct estimate){
+            .kind = ESTIMATE_VALUE, .avail_bps = 400000000, .low_bps = 390000000, .high_bps = 410000000};
+        assert_true(shm_control_send(site.ring, &told));
+        told = (struct ctl_msg){.type = CTL_HISTORY_ASK, .correlation = 50 + life};
+        strcpy(told.body.history_ask.from, "n0");
+        strcpy(told.body.history_ask.to, "n1");
+        assert_true(shm_control_send(site.ring, &told));
+        assert_true(wait_message(&site));
+        assert_int_equal(msg.type, CTL_HISTORY);
+        assert_int_equal(msg.correlation, 50 + life);
+        assert_true(msg.body.history.known);
+        assert_non_null(strstr(msg.body.history.text, "400.0 Mbit/s"));
+        kill_hard(planner);
+        site.now_ns += NS_PER_S;
+    }
+    /* n0 to n1 and n1 to n2 are narrow, so they are not taken where n2 feeds n1. */
+    struct plan_request request = example_request(3);
+    pid_t planner = start_planner_with(file);
+    expect_hello(&site, 3);
+    request.metric = PLAN_METRIC_WIDEST;
+    ask(&site, &request, 60);
+    struct plan plan = expect_plan(&site, &request, 60);
+    assert_int_equal(plan_parent(&plan.trees[0], 2), 0);
+    assert_int_equal(plan_parent(&plan.trees[0], 1), 2);
+    kill(planner, SIGTERM);
+    assert_int_equal(end_of(planner), 0);
+    unlink(file); /* closed in order, it has left nothing beside it */
+    ring_close(site.ring);
+}
+
 static void planner__second_one_stands_by(void **state)
 {
     (void)state;
@@ -312,6 +363,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(planner__killed_with_open_requests, teardown),
         cmocka_unit_test_teardown(planner__gone_and_back, teardown),
         cmocka_unit_test_teardown(planner__follows_a_restarted_node, teardown),
+        cmocka_unit_test_teardown(planner__remembers_edges, teardown),
         cmocka_unit_test_teardown(planner__second_one_stands_by, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

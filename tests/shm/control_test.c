@@ -106,6 +106,14 @@ static void shm_control_poll__lets_only_answers_through(void **state)
     expect(&pair, 2, CTL_PLAN_FAILED, 5);
     assert_string_equal(msg.body.plan_failed.text, "why");
     assert_int_equal(pair.control.refused, 3);
+    sent = (struct ctl_msg){.type = CTL_HISTORY_ASK};
+    strcpy(sent.body.history_ask.from, "a");
+    strcpy(sent.body.history_ask.to, "b");
+    assert_true(shm_control_send(pair.planner, &sent));
+    sent = (struct ctl_msg){.type = CTL_HISTORY, .correlation = 6, .body.history = {.known = true}};
+    assert_true(shm_control_send(pair.planner, &sent));
+    expect(&pair, 3, CTL_HISTORY, 6);
+    assert_int_equal(pair.control.refused, 4);
     expect_none(&pair, 3);
 }
 

@@ -1,0 +1,246 @@
+#include "planner/history/history.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "planner/age.h"
+#include "planner/history/model.h"
+
+#define DAY_MS     UINT64_C(86400000)
+#define FLAG_BYTES 128
+
+/* ---- what fails ---- */
+
+static const char *name_of(const struct history *history)
+{
+    return history->options.path == NULL ? "in memory" : history->options.path;
+}
+
+static void fail(struct history *history, const struct err *why, uint64_t now_ms)
+{
+    char line[ERR_TEXT_BYTES + 600];
+    history->retry_ms = now_ms + HISTORY_RETRY_MS;
+    if (history->failing)
+        return;
+    history->failing = true;
+    snprintf(line, sizeof(line), "history %s: %s: plans are made without it for now", name_of(history),
+             why->text);
+    history->options.say(line);
+}
+
+static void recover(struct history *history)
+{
+    char line[700];
+    if (!history->failing)
+        return;
+    snprintf(line, sizeof(line), "history %s: it is kept again; %llu estimates were lost", name_of(history),
+             (unsigned long long)history->lost);
+    history->options.say(line);
+    history->failing = false;
+    history->lost = 0;
+}
+
+/* What a call came to; true: it did what it should, or there was nothing. */
+static bool judge(struct history *history, enum store_result result, const struct err *err, uint64_t now_ms)
+{
+    switch (result) {
+    case STORE_DONE:
+        recover(history);
+        return true;
+    case STORE_NONE:
+        return true;
+    case STORE_BROKEN:
+        store_close(history->store);
+        history->store = NULL;
+        break;
+    case STORE_FAILED:
+        break;
+    }
+    fail(history, err, now_ms);
+    return false;
+}
+
+static bool ready(struct history *history, uint64_t now_ms)
+{
+    struct err err;
+    if (history->store != NULL)
+        return true;
+    if (now_ms < history->retry_ms)
+        return false;
+    history->store = store_open(history->options.path, &err);
+    if (history->store == NULL)
+        fail(history, &err, now_ms);
+    return history->store != NULL;
+}
+
+/* ---- open, close, take ---- */
+
+void history_open(struct history *history, const struct history_options *options, uint64_t now_ms)
+{
+    *history = (struct history){.options = *options};
+    ready(history, now_ms);
+}
+
+void history_close(struct history *history)
+{
+    if (history->store != NULL)
+        store_close(history->store);
+    history->store = NULL;
+}
+
+static void trim(struct history *history, uint64_t now_ms)
+{
+    struct err err;
+    const struct store_limits limits = {.rows = history->options.rows,
+                                        .keep_ms = history->options.days * DAY_MS,
+                                        .thin_ms = HISTORY_THIN_MS,
+                                        .thin_each_ms = HISTORY_THIN_EACH_MS};
+    if (now_ms < history->trim_ms)
+        return;
+    history->trim_ms = now_ms + HISTORY_TRIM_MS;
+    judge(history, store_trim(history->store, &limits, now_ms, &err), &err, now_ms);
+}
+
+void history_take(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms)
+{
+    struct err err;
+    if (!ready(history, now_ms)) {
+        history->lost++;
+        return;
+    }
+    if (judge(history, store_add(history->store, estimate, now_ms, &err), &err, now_ms))
+        trim(history, now_ms);
+    else
+        history->lost++;
+}
+
+/* ---- plans ---- */
+
+static uint32_t kbps_of(double bps)
+{
+    double kbps = MIN(bps / 1000, (double)UINT32_MAX);
+    return (uint32_t)MAX(kbps, 1.0);
+}
+
+/* How old the row will be taken for: the request's own value, where it is the newer one, says how old it is. */
+static void complete_path(const struct store_row *rows, unsigned count, struct plan_path *path,
+                          uint64_t now_ms)
+{
+    struct model model = model_fit(rows, count);
+    struct store_row row = rows[0];
+    double age_s = (double)elapsed_ns(now_ms, row.at_ms) / 1000, low_bps, high_bps;
+    if (path->avb_kbps != 0 && path->avb_age_s < age_s) {
+        age_s = path->avb_age_s;
+        row.estimate.kind = path->avb_high_kbps != 0 ? ESTIMATE_VALUE : ESTIMATE_AT_LEAST;
+        row.estimate.avail_bps = path->avb_kbps * UINT64_C(1000);
+        row.estimate.low_bps = path->avb_low_kbps * UINT64_C(1000);
+        row.estimate.high_bps = path->avb_high_kbps * UINT64_C(1000);
+    }
+    model_widen(&model, &row, age_s, &low_bps, &high_bps);
+    path->avb_kbps = kbps_of((double)row.estimate.avail_bps);
+    path->avb_low_kbps = MIN(kbps_of(low_bps), path->avb_kbps);
+    path->avb_high_kbps = row.estimate.kind == ESTIMATE_VALUE ? MAX(kbps_of(high_bps), path->avb_kbps) : 0;
+    path->avb_age_s = 0;
+}
+
+void history_complete(struct history *history, struct plan_request *request, uint64_t now_ms)
+{
+    struct store_row rows[MODEL_ROWS];
+    struct err err;
+    for (uint16_t from = 0; from < request->node_count; from++)
+        for (uint16_t to = 0; to < request->node_count; to++) {
+            struct plan_path *path = &request->paths[from][to];
+            unsigned count = MODEL_ROWS;
+            if (from == to || (path->avb_kbps != 0 && age_told(path)))
+                continue;
+            if (!ready(history, now_ms))
+                return;
+            enum store_result result = store_read(history->store, request->nodes[from].name,
+                                                  request->nodes[to].name, true, rows, &count, &err);
+            if (!judge(history, result, &err, now_ms))
+                return;
+            if (count > 0 && elapsed_ns(now_ms, rows[0].at_ms) <= HISTORY_PLAN_MS)
+                complete_path(rows, count, path, now_ms);
+        }
+}
+
+/* ---- what people are shown ---- */
+
+static void report_flags(struct report *report, uint32_t flags)
+{
+    char text[FLAG_BYTES] = "";
+    for (unsigned index = 0; estimate_flag_word(index) != NULL; index++)
+        if ((flags >> index & 1) != 0)
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] == '\0' ? "" : " ",
+                     estimate_flag_word(index));
+    report_text(report, "flags", text);
+}
+
+static void report_row_of(struct report *report, const struct store_row *row, uint64_t now_ms)
+{
+    const struct estimate *estimate = &row->estimate;
+    report_row(report);
+    report_fixed(report, "age_s", elapsed_ns(now_ms, row->at_ms), 3);
+    report_text(report, "kind", estimate_kind_word(estimate->kind));
+    report_u64(report, "avail_bps", estimate->avail_bps);
+    report_u64(report, "low_bps", estimate->low_bps);
+    report_u64(report, "high_bps", estimate->high_bps);
+    report_u64(report, "capacity_bps", estimate->capacity_bps);
+    report_fixed(report, "rtt_ms", row->rtt_ns / NS_PER_US, 3);
+    report_u64(report, "loss_ppm", estimate->loss_ppm);
+    report_fixed(report, "window_s", estimate->until_ns / NS_PER_MS, 3);
+    report_u64(report, "sent_bytes", estimate->bytes);
+    report_u64(report, "trains", estimate->trains);
+    report_text(report, "reason", estimate_reason_word(estimate->reason));
+    report_flags(report, estimate->flags);
+    report_row_end(report);
+}
+
+static void report_model(struct report *report, const struct model *model, const struct store_row *newest,
+                         double age_s)
+{
+    double low_bps, high_bps;
+    model_widen(model, newest, age_s, &low_bps, &high_bps);
+    report_object(report, "by_now");
+    report_u64(report, "avail_bps", newest->estimate.avail_bps);
+    report_u64(report, "low_bps", (uint64_t)low_bps);
+    report_u64(report, "high_bps", (uint64_t)high_bps);
+    report_u64(report, "drift_a_minute_bps",
+               (uint64_t)(model->drift_bps * 7.745967)); /* square root of 60 s */
+    report_u64(report, "drift_at_most_bps", (uint64_t)model->most_bps);
+    report_object_end(report);
+}
+
+bool history_show(struct history *history, const char *from, const char *to, enum report_form form,
+                  uint64_t now_ms, char *text, size_t room)
+{
+    static struct store_row rows[HISTORY_SHOW_ROWS], values[MODEL_ROWS];
+    unsigned count = HISTORY_SHOW_ROWS, value_count = MODEL_ROWS;
+    struct report report;
+    struct err err = {"it can't be opened for now"};
+    if (!ready(history, now_ms) ||
+        !judge(history, store_read(history->store, from, to, false, rows, &count, &err), &err, now_ms) ||
+        !judge(history, store_read(history->store, from, to, true, values, &value_count, &err), &err,
+               now_ms)) {
+        snprintf(text, room, "history %s: %s", name_of(history), err.text);
+        return false;
+    }
+    if (count == 0) {
+        snprintf(text, room, "nothing was measured from %s to %s yet", from, to);
+        return false;
+    }
+    report_begin(&report, form, text, room);
+    report_text(&report, "from", from);
+    report_text(&report, "to", to);
+    if (value_count > 0) {
+        struct model model = model_fit(values, value_count);
+        report_model(&report, &model, &values[0], (double)elapsed_ns(now_ms, values[0].at_ms) / 1000);
+    }
+    report_table(&report, "estimates");
+    for (unsigned row = 0; row < count; row++)
+        report_row_of(&report, &rows[row], now_ms);
+    report_table_end(&report);
+    report_end(&report);
+    return true;
+}

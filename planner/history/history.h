@@ -1,0 +1,46 @@
+/* The planner's memory of edges: takes estimates as nodes tell them, fills in what a request lacks, shows an edge's past.
+ *
+ * A history that can't be opened, is damaged, locked or out of space stops nobody: the planner goes on without, `say` is told
+ * once why and once that it is over, and the file is tried again every HISTORY_RETRY_MS. Times are of the calendar, ms since
+ * 1970, given by the caller. */
+#pragma once
+
+#include "base/report.h"
+#include "plan/plan.h"
+#include "planner/history/store.h"
+
+#define HISTORY_RETRY_MS     10000
+#define HISTORY_TRIM_MS      60000
+#define HISTORY_ROWS         2000 /* of an edge */
+#define HISTORY_DAYS         30
+#define HISTORY_THIN_MS      86400000u /* what is older than a day is kept … */
+#define HISTORY_THIN_EACH_MS 600000u   /* … once in ten minutes */
+#define HISTORY_PLAN_MS      86400000u /* no plan counts on what is older */
+#define HISTORY_SHOW_ROWS    100
+
+struct history_options {
+    const char *path; /* NULL: in memory */
+    unsigned rows, days;
+    void (*say)(const char *text); /* a line without its end */
+};
+
+struct history {
+    struct history_options options;
+    struct store *store; /* NULL: without, for now */
+    bool failing;        /* `say` was told */
+    uint64_t retry_ms;   /* next try to open it */
+    uint64_t trim_ms;    /* next look for what is too old */
+    uint64_t lost;       /* estimates since it fails */
+};
+
+void history_open(struct history *history, const struct history_options *options, uint64_t now_ms);
+void history_close(struct history *history);
+/* The newest word on an edge. */
+void history_take(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms);
+/* Into paths of the request of which nothing is told (age.h): the newest rate known of the edge, with the interval that its
+ * age leaves by the edge's own model; age 0. What the request has measured itself, and is newer, gives way to the model's
+ * interval only. */
+void history_complete(struct history *history, struct plan_request *request, uint64_t now_ms);
+/* What is known of the edge, newest first, and its model. False: nothing is, and text says so. */
+bool history_show(struct history *history, const char *from, const char *to, enum report_form form,
+                  uint64_t now_ms, char *text, size_t room);

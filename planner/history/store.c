@@ -1,0 +1,247 @@
+#include "planner/history/store.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/units.h"
+
+#define VERSION 1
+/* A plan may wait for it: what is locked for longer is given up for now. */
+#define LOCK_MS 50
+
+/* COLUMN(name, field of struct store_row), all of them integers. */
+#define COLUMNS(COLUMN)                                                                                      \
+    COLUMN(at_ms, at_ms)                                                                                     \
+    COLUMN(rtt_ns, rtt_ns)                                                                                   \
+    COLUMN(kind, estimate.kind)                                                                              \
+    COLUMN(reason, estimate.reason)                                                                          \
+    COLUMN(stamp_kind, estimate.stamp_kind)                                                                  \
+    COLUMN(flags, estimate.flags)                                                                            \
+    COLUMN(avail_bps, estimate.avail_bps)                                                                    \
+    COLUMN(low_bps, estimate.low_bps)                                                                        \
+    COLUMN(high_bps, estimate.high_bps)                                                                      \
+    COLUMN(capacity_bps, estimate.capacity_bps)                                                              \
+    COLUMN(depth_bytes, estimate.depth_bytes)                                                                \
+    COLUMN(loss_ppm, estimate.loss_ppm)                                                                      \
+    COLUMN(window_ns, estimate.until_ns)                                                                     \
+    COLUMN(busy_ns, estimate.busy_ns)                                                                        \
+    COLUMN(bytes, estimate.bytes)                                                                            \
+    COLUMN(trains, estimate.trains)                                                                          \
+    COLUMN(discarded, estimate.discarded)
+#define NAME(name, field)    ", " #name
+#define PLACE(name, field)   ", ?"
+#define DECLARE(name, field) #name " INTEGER NOT NULL, "
+
+#define EDGE "(SELECT id FROM edges WHERE from_name = ?1 AND to_name = ?2)"
+
+/* A file of version 0 is new. */
+static const char tables[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS edges(id INTEGER PRIMARY KEY, from_name TEXT NOT NULL, to_name TEXT NOT NULL,"
+    " UNIQUE(from_name, to_name));"
+    "CREATE TABLE IF NOT EXISTS estimates(edge INTEGER NOT NULL, " COLUMNS(
+        DECLARE) "PRIMARY KEY(edge, at_ms)) WITHOUT ROWID;"
+                 "PRAGMA user_version = 1;"
+                 "COMMIT";
+
+enum statement { ADD_EDGE, ADD, READ, READ_VALUES, TRIM_OLD, TRIM_THIN, TRIM_ROWS, STATEMENTS };
+static const char *const texts[STATEMENTS] = {
+    [ADD_EDGE] = "INSERT OR IGNORE INTO edges(from_name, to_name) VALUES(?1, ?2)",
+    [ADD] = "INSERT OR REPLACE INTO estimates(edge" COLUMNS(NAME) ") VALUES(" EDGE COLUMNS(PLACE) ")",
+    [READ] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE " ORDER BY at_ms DESC LIMIT ?3",
+    [READ_VALUES] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE
+                                                " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
+    [TRIM_OLD] = "DELETE FROM estimates WHERE at_ms < ?1",
+    /* ?1: those before; ?2: span. */
+    [TRIM_THIN] =
+        "DELETE FROM estimates AS old WHERE at_ms < ?1 AND EXISTS (SELECT 1 FROM estimates AS new WHERE"
+        " new.edge = old.edge AND new.at_ms > old.at_ms AND new.at_ms < (old.at_ms / ?2 + 1) * ?2)",
+    [TRIM_ROWS] = "DELETE FROM estimates AS old WHERE at_ms <= (SELECT at_ms FROM estimates AS new WHERE"
+                  " new.edge = old.edge ORDER BY at_ms DESC LIMIT 1 OFFSET ?1)",
+};
+_Static_assert(ESTIMATE_VALUE == 1 && ESTIMATE_AT_LEAST == 2,
+               "the kinds that tell a rate, as READ_VALUES names them");
+
+struct store {
+    sqlite3 *file;
+    sqlite3_stmt *statements[STATEMENTS];
+};
+
+static enum store_result result_of(struct store *store, int code, struct err *err)
+{
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_DONE:
+    case SQLITE_ROW:
+        return STORE_DONE;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        err_set(err, "%s", sqlite3_errmsg(store->file));
+        return STORE_BROKEN;
+    default:
+        err_set(err, "%s", sqlite3_errmsg(store->file));
+        return STORE_FAILED;
+    }
+}
+
+/* ---- open and close ---- */
+
+static int version_of(struct store *store, int *version)
+{
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(store->file, "PRAGMA user_version", -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    *version = code == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
+/* The log before the file makes a killed writer harmless; what a loss of power takes is the last second. */
+static bool prepare(struct store *store, struct err *err)
+{
+    int version, code;
+    sqlite3_busy_timeout(store->file, LOCK_MS);
+    if ((code = sqlite3_exec(store->file, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", NULL,
+                             NULL, NULL)) != SQLITE_OK ||
+        (code = version_of(store, &version)) != SQLITE_OK)
+        return result_of(store, code, err) == STORE_DONE;
+    if (version > VERSION)
+        return err_set(err, "a history of version %d, this program knows %d", version, VERSION);
+    if (version == 0 && (code = sqlite3_exec(store->file, tables, NULL, NULL, NULL)) != SQLITE_OK) {
+        result_of(store, code, err);
+        sqlite3_exec(store->file, "ROLLBACK", NULL, NULL, NULL);
+        return false;
+    }
+    for (unsigned index = 0; index < STATEMENTS; index++) {
+        code = sqlite3_prepare_v3(store->file, texts[index], -1, SQLITE_PREPARE_PERSISTENT,
+                                  &store->statements[index], NULL);
+        if (code != SQLITE_OK)
+            return result_of(store, code, err) == STORE_DONE;
+    }
+    return true;
+}
+
+struct store *store_open(const char *path, struct err *err)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    CHECK(store != NULL);
+    int code = sqlite3_open_v2(path == NULL ? ":memory:" : path, &store->file,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK && prepare(store, err))
+        return store;
+    if (code != SQLITE_OK)
+        err_set(err, "%s", store->file == NULL ? "out of memory" : sqlite3_errmsg(store->file));
+    store_close(store);
+    return NULL;
+}
+
+void store_close(struct store *store)
+{
+    for (unsigned index = 0; index < STATEMENTS; index++)
+        sqlite3_finalize(store->statements[index]);
+    sqlite3_close(store->file);
+    free(store);
+}
+
+/* ---- rows ---- */
+
+static sqlite3_stmt *of_edge(struct store *store, enum statement which, const char *from, const char *to)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    sqlite3_reset(statement);
+    sqlite3_bind_text(statement, 1, from, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, to, -1, SQLITE_STATIC);
+    return statement;
+}
+
+static enum store_result run(struct store *store, sqlite3_stmt *statement, struct err *err)
+{
+    enum store_result result = result_of(store, sqlite3_step(statement), err);
+    sqlite3_reset(statement);
+    return result;
+}
+
+static struct store_row row_of(const struct ctl_estimate *record, uint64_t now_ms)
+{
+    struct store_row row = {.at_ms = elapsed_ns(now_ms, record->age_ns / NS_PER_MS),
+                            .rtt_ns = record->rtt_ns,
+                            .estimate = record->estimate};
+    row.estimate.until_ns -= row.estimate.from_ns;
+    row.estimate.from_ns = 0;
+    return row;
+}
+
+enum store_result store_add(struct store *store, const struct ctl_estimate *record, uint64_t now_ms,
+                            struct err *err)
+{
+    struct store_row row = row_of(record, now_ms);
+    enum store_result result = run(store, of_edge(store, ADD_EDGE, record->from, record->to), err);
+    if (result != STORE_DONE)
+        return result;
+    sqlite3_stmt *statement = of_edge(store, ADD, record->from, record->to);
+    int place = 3;
+#define BIND(name, field)                                                                                    \
+    sqlite3_bind_int64(statement, place++, (int64_t)MIN((uint64_t)row.field, (uint64_t)INT64_MAX));
+    COLUMNS(BIND)
+#undef BIND
+    return run(store, statement, err);
+}
+
+static void read_row(sqlite3_stmt *statement, struct store_row *row)
+{
+    int place = 1;
+#define FETCH(name, field) row->field = (__typeof__(row->field))sqlite3_column_int64(statement, place++);
+    COLUMNS(FETCH)
+#undef FETCH
+    row->estimate.from_ns = 0;
+}
+
+/* Who wrote the file is not known: what makes no sense is passed over. */
+static bool makes_sense(const char *from, const char *to, const struct store_row *row)
+{
+    struct err err;
+    struct ctl_estimate record = {.rtt_ns = row->rtt_ns, .estimate = row->estimate};
+    memcpy(record.from, from, strnlen(from, NAME_BYTES - 1));
+    memcpy(record.to, to, strnlen(to, NAME_BYTES - 1));
+    return ctl_estimate_valid(&record, &err);
+}
+
+enum store_result store_read(struct store *store, const char *from, const char *to, bool values,
+                             struct store_row *rows, unsigned *count, struct err *err)
+{
+    unsigned room = *count;
+    sqlite3_stmt *statement = of_edge(store, values ? READ_VALUES : READ, from, to);
+    int code;
+    sqlite3_bind_int64(statement, 3, room);
+    for (*count = 0; (code = sqlite3_step(statement)) == SQLITE_ROW && *count < room;) {
+        memset(&rows[*count], 0, sizeof(rows[*count]));
+        read_row(statement, &rows[*count]);
+        *count += makes_sense(from, to, &rows[*count]);
+    }
+    enum store_result result = result_of(store, code, err);
+    sqlite3_reset(statement);
+    return result == STORE_DONE && *count == 0 ? STORE_NONE : result;
+}
+
+static enum store_result trim(struct store *store, enum statement which, uint64_t one, uint64_t other,
+                              struct err *err)
+{
+    sqlite3_stmt *statement = store->statements[which];
+    sqlite3_reset(statement);
+    sqlite3_bind_int64(statement, 1, (int64_t)one);
+    if (other != 0)
+        sqlite3_bind_int64(statement, 2, (int64_t)other);
+    return run(store, statement, err);
+}
+
+enum store_result store_trim(struct store *store, const struct store_limits *limits, uint64_t now_ms,
+                             struct err *err)
+{
+    enum store_result result = trim(store, TRIM_OLD, elapsed_ns(now_ms, limits->keep_ms), 0, err);
+    if (result == STORE_DONE)
+        result = trim(store, TRIM_THIN, elapsed_ns(now_ms, limits->thin_ms), limits->thin_each_ms, err);
+    return result == STORE_DONE ? trim(store, TRIM_ROWS, limits->rows, 0, err) : result;
+}

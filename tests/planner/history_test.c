@@ -1,0 +1,449 @@
+/* The history of edges: rows in and out, retention, how fast an edge changes, what plans get of it, and files that are
+ * damaged, locked, full, or left by somebody who was killed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../plan/example.h"
+#include "base/rng.h"
+#include "base/units.h"
+#include "planner/age.h"
+#include "planner/history/history.h"
+#include "planner/history/model.h"
+
+#define NOW_MS  UINT64_C(1800000000000)
+#define MEGABIT 1000000ULL
+
+static char folder[] = "/tmp/sluice-history-test-XXXXXX", path[64];
+static char said[8][400];
+static unsigned said_count;
+
+static void say(const char *text)
+{
+    snprintf(said[said_count++ % 8], sizeof(said[0]), "%s", text);
+}
+
+static void expect_said(unsigned index, const char *part)
+{
+    if (said_count <= index || strstr(said[index], part) == NULL)
+        fail_msg("said %u: %s; expected %s", said_count, said_count > index ? said[index] : "", part);
+}
+
+static struct history opened(const char *file)
+{
+    struct history history;
+    const struct history_options options = {.path = file, .rows = 50, .days = 30, .say = say};
+    said_count = 0;
+    history_open(&history, &options, NOW_MS);
+    return history;
+}
+
+static void remove_file(void)
+{
+    char name[80];
+    const char *const ends[] = {"", "-wal", "-shm"};
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        unlink(name);
+    }
+}
+
+static struct ctl_estimate estimate_of(const char *from, const char *to, uint64_t avail_bps,
+                                       uint64_t half_bps)
+{
+    struct ctl_estimate record = {.rtt_ns = 30 * NS_PER_MS,
+                                  .estimate = {.kind = ESTIMATE_VALUE,
+                                               .flags = ESTIMATE_CHANGED | ESTIMATE_IN_BAND,
+                                               .avail_bps = avail_bps,
+                                               .low_bps = avail_bps - half_bps,
+                                               .high_bps = avail_bps + half_bps,
+                                               .capacity_bps = 1000 * MEGABIT,
+                                               .loss_ppm = 12,
+                                               .from_ns = 5 * NS_PER_S,
+                                               .until_ns = 7 * NS_PER_S,
+                                               .bytes = 1000000,
+                                               .trains = 3}};
+    strcpy(record.from, from);
+    strcpy(record.to, to);
+    return record;
+}
+
+static unsigned count_rows(struct history *history, const char *from, const char *to,
+                           struct store_row *newest)
+{
+    static struct store_row rows[2000];
+    struct err err;
+    unsigned count = 2000;
+    store_read(history->store, from, to, false, rows, &count, &err);
+    if (newest != NULL)
+        *newest = rows[0];
+    return count;
+}
+
+static void history__keeps_what_it_is_told(void **state)
+{
+    (void)state;
+    const char *const files[] = {path, NULL};
+    for (unsigned i = 0; i < 2; i++) {
+        struct history history = opened(files[i]);
+        struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+        struct store_row newest;
+        record.age_ns = 2 * NS_PER_S;
+        history_take(&history, &record, NOW_MS);
+        record = estimate_of("b", "a", 300 * MEGABIT, MEGABIT);
+        history_take(&history, &record, NOW_MS);
+        history_take(&history, &record, NOW_MS); /* the same once more */
+        assert_int_equal(count_rows(&history, "a", "b", &newest), 1);
+        assert_int_equal(count_rows(&history, "b", "a", NULL), 1);
+        assert_int_equal(count_rows(&history, "a", "c", NULL), 0);
+        assert_int_equal(newest.at_ms, NOW_MS - 2000);
+        assert_int_equal(newest.rtt_ns, 30 * NS_PER_MS);
+        record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+        record.estimate.until_ns = 2 * NS_PER_S; /* the window's length */
+        record.estimate.from_ns = 0;
+        assert_memory_equal(&newest.estimate, &record.estimate, sizeof(record.estimate));
+        history_close(&history);
+        assert_int_equal(said_count, 0);
+    }
+    struct history again = opened(path);
+    assert_int_equal(count_rows(&again, "a", "b", NULL), 1);
+    history_close(&again);
+    remove_file();
+}
+
+static void history__rows_days_and_thinning(void **state)
+{
+    (void)state;
+    struct history history = opened(NULL);
+    struct store_row newest;
+    struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+    /* One a minute over two hours that end 40 days ago, 3 days ago, and now. */
+    const uint64_t days[] = {40, 3, 0};
+    for (unsigned i = 0; i < 3; i++)
+        for (uint64_t minute = 120; minute-- > 0;) {
+            record.age_ns = (days[i] * 24 * 60 + minute) * 60 * NS_PER_S;
+            store_add(history.store, &record, NOW_MS, &(struct err){""});
+        }
+    assert_int_equal(count_rows(&history, "a", "b", NULL), 360);
+    const struct store_limits limits = {1000, 30 * 86400000ULL, HISTORY_THIN_MS, HISTORY_THIN_EACH_MS};
+    assert_int_equal(store_trim(history.store, &limits, NOW_MS, &(struct err){""}), STORE_DONE);
+    unsigned thinned = count_rows(&history, "a", "b", &newest);
+    assert_in_range(thinned, 120 + 12, 120 + 13); /* 2 hours of 10 minutes each, however they lie */
+    assert_int_equal(newest.at_ms, NOW_MS);
+    record.age_ns = 0;
+    history_take(&history, &record, NOW_MS + 1); /* trims to the 50 rows of its options */
+    assert_int_equal(count_rows(&history, "a", "b", &newest), 50);
+    assert_int_equal(newest.at_ms, NOW_MS + 1);
+    history_close(&history);
+}
+
+static double normal(struct rng *rng)
+{
+    double sum = -6;
+    for (unsigned draw = 0; draw < 12; draw++)
+        sum += (double)rng_below(rng, 1000001) / 1e6;
+    return sum;
+}
+
+/* A walk of so much per square root of a second, measured with noise: the fit finds it; what does not move, nearly. */
+static void model__finds_the_drift(void **state)
+{
+    (void)state;
+    const struct {
+        double drift_bps, noise_bps, low_bps, high_bps;
+    } cases[] = {
+        {1e6, 1e6, 0.7e6, 1.4e6}, {1e6, 5e6, 0.7e6, 1.6e6}, {5e6, 1e6, 3.5e6, 7e6}, {0, 5e6, 0.1e6, 0.8e6}};
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rng rng;
+        double drift2 = 0;
+        rng_init(&rng, 11);
+        for (unsigned round = 0; round < 50; round++) {
+            struct store_row rows[MODEL_ROWS];
+            double avail_bps = 500e6;
+            for (unsigned row = MODEL_ROWS; row-- > 0;) {
+                avail_bps += cases[i].drift_bps * sqrt(10) * normal(&rng);
+                double found_bps = avail_bps + cases[i].noise_bps * normal(&rng);
+                double half_bps = AGE_SIGMAS_OF_INTERVAL * cases[i].noise_bps;
+                rows[row] = (struct store_row){.at_ms = NOW_MS - row * 10000,
+                                               .estimate = {.kind = ESTIMATE_VALUE,
+                                                            .avail_bps = (uint64_t)found_bps,
+                                                            .low_bps = (uint64_t)(found_bps - half_bps),
+                                                            .high_bps = (uint64_t)(found_bps + half_bps)}};
+            }
+            double found = model_fit(rows, MODEL_ROWS).drift_bps;
+            drift2 += found * found / 50;
+        }
+        assert_true(sqrt(drift2) >= cases[i].low_bps && sqrt(drift2) <= cases[i].high_bps);
+    }
+    /* Without a history the prior, which is that of plans without one. */
+    struct store_row row = {.at_ms = NOW_MS,
+                            .estimate = {.kind = ESTIMATE_VALUE,
+                                         .avail_bps = 500 * MEGABIT,
+                                         .low_bps = 490 * MEGABIT,
+                                         .high_bps = 510 * MEGABIT}};
+    struct model model = model_fit(&row, 1);
+    struct plan_path told = {
+        .avb_kbps = 500000, .avb_low_kbps = 490000, .avb_high_kbps = 510000, .avb_age_s = 100};
+    double low_bps, high_bps;
+    model_widen(&model, &row, 100, &low_bps, &high_bps);
+    assert_true(fabs(low_bps / 1000 - age_low_kbps(&told)) < 5000);
+    assert_true(fabs(high_bps / 1000 - age_high_kbps(&told)) < 5000);
+}
+
+static void history__completes_requests(void **state)
+{
+    (void)state;
+    struct history history = opened(NULL);
+    struct ctl_estimate record;
+    for (unsigned i = 0; i < 10;
+         i++) { /* an edge that moves by hundreds of Mbit/s each minute, one that stands still */
+        record = estimate_of("n0", "n1", (300 + i % 2 * 400) * MEGABIT, MEGABIT);
+        history_take(&history, &record, NOW_MS + i * 60000);
+        record = estimate_of("n0", "n2", 700 * MEGABIT + i % 2, MEGABIT);
+        history_take(&history, &record, NOW_MS + i * 60000);
+    }
+    record = estimate_of("n1", "n2", 100 * MEGABIT, MEGABIT);
+    history_take(&history, &record, NOW_MS);
+    record.estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE};
+    history_take(&history, &record, NOW_MS + 540000); /* what is known stays known */
+    struct plan_request request = example_request(4);
+    struct plan_path told = {
+        .rtt_us = 10000, .avb_kbps = 5, .avb_low_kbps = 5, .avb_high_kbps = 5, .avb_age_s = 9};
+    struct plan_path measured = {
+        .rtt_us = 10000, .avb_kbps = 650000, .avb_low_kbps = 640000, .avb_high_kbps = 660000, .avb_age_s = 0};
+    request.paths[2][0] = told;
+    history_complete(&history, &request, NOW_MS + 600000);
+    assert_memory_equal(&request.paths[2][0], &told, sizeof(told));
+    assert_int_equal(request.paths[0][3].avb_kbps, 0);
+    assert_int_equal(request.paths[0][1].avb_kbps, 700000);
+    assert_int_equal(request.paths[0][2].avb_kbps, 700000);
+    assert_int_equal(request.paths[1][2].avb_kbps, 100000);
+    assert_int_equal(request.paths[0][1].avb_age_s, 0);
+    /* A minute later the one may have lost a third and more, the other a fortieth, of which the prior is all. */
+    assert_true(age_planned_kbps(&request.paths[0][1]) < 500000);
+    assert_true(age_planned_kbps(&request.paths[0][2]) > 680000);
+    /* What the request measured itself is newer: its value, and the edge's own drift. */
+    request.paths[0][1] = measured;
+    request.paths[0][1].avb_age_s = 30;
+    request.paths[0][2] = measured;
+    history_complete(&history, &request, NOW_MS + 600000);
+    assert_int_equal(request.paths[0][1].avb_kbps, 650000);
+    assert_true(age_planned_kbps(&request.paths[0][1]) < 520000);
+    assert_in_range(request.paths[0][2].avb_low_kbps, 639000, 640000);
+    struct err err;
+    assert_true(plan_request_validate(&request, &err));
+    /* What is a day old counts no more. */
+    request = example_request(4);
+    history_complete(&history, &request, NOW_MS + 600000 + HISTORY_PLAN_MS);
+    assert_int_equal(request.paths[0][1].avb_kbps, 0);
+    history_close(&history);
+}
+
+static void history_show__an_edge(void **state)
+{
+    (void)state;
+    static char text[65536];
+    struct history history = opened(NULL);
+    struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+    for (unsigned i = 0; i < 3; i++)
+        history_take(&history, &record, NOW_MS + i * 1000);
+    assert_true(history_show(&history, "a", "b", REPORT_TEXT, NOW_MS + 3000, text, sizeof(text)));
+    assert_non_null(strstr(text, "400.0 Mbit/s"));
+    assert_non_null(strstr(text, "changed in-band"));
+    assert_true(history_show(&history, "a", "b", REPORT_JSON, NOW_MS + 3000, text, sizeof(text)));
+    assert_non_null(
+        strstr(text, "\"estimates\":[{\"age_s\":1.000,\"kind\":\"value\",\"avail_bps\":400000000,"));
+    assert_false(history_show(&history, "b", "a", REPORT_TEXT, NOW_MS, text, sizeof(text)));
+    assert_string_equal(text, "nothing was measured from b to a yet");
+    history_close(&history);
+}
+
+/* ---- what may happen to a file ---- */
+
+static void history__a_damaged_file(void **state)
+{
+    (void)state;
+    static const char *const contents[] = {
+        "this is no database, but it is longer than a header would be, well over "
+        "one hundred bytes of plain text in it",
+        "SQLite format 3"};
+    for (unsigned i = 0; i < 2; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fwrite(contents[i], 1, strlen(contents[i]) + i, file);
+        for (unsigned byte = 0; byte < 8192; byte++)
+            fputc((int)(byte * 7 + 13) & 0xff, file);
+        fclose(file);
+        struct history history = opened(path);
+        struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
+        struct plan_request request = example_request(3);
+        for (unsigned tries = 0; tries < 5; tries++)
+            history_take(&history, &record, NOW_MS + tries);
+        history_complete(&history, &request, NOW_MS);
+        assert_int_equal(request.paths[0][1].avb_kbps, 0);
+        assert_int_equal(said_count, 1); /* once, not five times */
+        expect_said(0, path);
+        expect_said(0, "plans are made without it");
+        /* Somebody moves it away: it is made anew. */
+        remove_file();
+        history_take(&history, &record, NOW_MS + HISTORY_RETRY_MS + 10);
+        expect_said(1, "it is kept again; 5 estimates were lost");
+        assert_int_equal(count_rows(&history, "n0", "n1", NULL), 1);
+        history_close(&history);
+        remove_file();
+    }
+}
+
+static void history__damaged_while_it_is_open(void **state)
+{
+    (void)state;
+    struct history history = opened(path);
+    struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
+    for (unsigned i = 0; i < 200; i++)
+        history_take(&history, &record, NOW_MS + i);
+    history_close(&history);
+    FILE *file = fopen(path, "r+");
+    fseek(file, 4096, SEEK_SET);
+    for (unsigned byte = 0; byte < 40000; byte++)
+        fputc((int)(byte * 7 + 13) & 0xff, file);
+    fclose(file);
+    history = opened(path);
+    for (unsigned i = 0; i < 5; i++)
+        history_take(&history, &record, NOW_MS + 1000 + i);
+    assert_int_equal(said_count, 1);
+    expect_said(0, "malformed");
+    history_close(&history);
+    remove_file();
+}
+
+static void history__a_locked_file(void **state)
+{
+    (void)state;
+    sqlite3 *other = NULL;
+    struct history history = opened(path);
+    struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
+    history_take(&history, &record, NOW_MS);
+    assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    history_take(&history, &record, NOW_MS + 1);
+    history_take(&history, &record, NOW_MS + 2);
+    assert_int_equal(said_count, 1);
+    expect_said(0, "locked");
+    /* It can be read meanwhile. */
+    struct plan_request request = example_request(2);
+    history_complete(&history, &request, NOW_MS + 3);
+    assert_int_equal(request.paths[0][1].avb_kbps, 400000);
+    assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(other);
+    history_take(&history, &record, NOW_MS + 4);
+    expect_said(1, "2 estimates were lost");
+    assert_int_equal(count_rows(&history, "n0", "n1", NULL), 2);
+    history_close(&history);
+    remove_file();
+}
+
+/* No file may grow beyond 64 KB: what a full disk answers, but for the words. */
+static void history__a_full_disk(void **state)
+{
+    (void)state;
+    struct rlimit before, small;
+    struct history history = opened(path);
+    struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 65536;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (unsigned i = 0; i < 100; i++)
+        history_take(&history, &record, NOW_MS + i);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(said_count, 1);
+    expect_said(0, "plans are made without it");
+    history_take(&history, &record, NOW_MS + 1000);
+    expect_said(1, "it is kept again");
+    assert_true(count_rows(&history, "n0", "n1", NULL) > 1);
+    history_close(&history);
+    remove_file();
+}
+
+static void history__no_such_folder(void **state)
+{
+    (void)state;
+    struct history history = opened("/nowhere/at/all");
+    struct plan_request request = example_request(3);
+    history_complete(&history, &request, NOW_MS);
+    assert_int_equal(said_count, 1);
+    expect_said(0, "unable to open");
+    history_close(&history);
+}
+
+/* kill -9 in the middle of writing, again and again: it opens, and what was told as kept is there. */
+static void history__writer_killed(void **state)
+{
+    (void)state;
+    unsigned rows = 0;
+    for (unsigned kills = 0; kills < 10; kills++) {
+        int pipes[2];
+        char byte;
+        assert_int_equal(pipe(pipes), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            struct history history = opened(path);
+            struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
+            for (unsigned i = 0;; i++) {
+                record.age_ns = 0;
+                store_add(history.store, &record, NOW_MS + kills * 100000 + i, &(struct err){""});
+                if (write(pipes[1], "x", 1) != 1)
+                    _exit(1);
+            }
+        }
+        for (unsigned kept = 0; kept < 20 + 7 * kills; kept++)
+            assert_int_equal(read(pipes[0], &byte, 1), 1);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(pipes[0]);
+        close(pipes[1]);
+        rows += 20 + 7 * kills;
+        struct history history = opened(path);
+        assert_non_null(history.store);
+        assert_true(count_rows(&history, "n0", "n1", NULL) >= MIN(rows, 2000u));
+        assert_int_equal(said_count, 0);
+        history_close(&history);
+    }
+    remove_file();
+}
+
+int main(void)
+{
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/history", folder);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(history__keeps_what_it_is_told),
+        cmocka_unit_test(history__rows_days_and_thinning),
+        cmocka_unit_test(model__finds_the_drift),
+        cmocka_unit_test(history__completes_requests),
+        cmocka_unit_test(history_show__an_edge),
+        cmocka_unit_test(history__a_damaged_file),
+        cmocka_unit_test(history__damaged_while_it_is_open),
+        cmocka_unit_test(history__a_locked_file),
+        cmocka_unit_test(history__a_full_disk),
+        cmocka_unit_test(history__no_such_folder),
+        cmocka_unit_test(history__writer_killed),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    remove_file();
+    rmdir(folder);
+    return failed;
+}
