@@ -18,6 +18,7 @@
 #include "events.h"
 #include "node/node.h"
 #include "port_worker.h"
+#include "question.h"
 #include "worker.h"
 
 struct app {
@@ -36,8 +37,9 @@ struct app {
     struct disk *disk;
     struct disk_rates disk_rates; /* of the background thread; others read */
     struct channel channel;
-    struct outbox outbox; /* worker → planner */
-    struct events events; /* worker → log */
+    struct outbox outbox;     /* worker → planner */
+    struct question question; /* operators → planner */
+    struct events events;     /* worker → log */
     struct worker worker;
     bool stop;                     /* atomic: SIGTERM, SIGINT, quit */
     bool console;                  /* -i */

@@ -37,6 +37,10 @@ static void planner_to_node(struct app *app, struct shm_control *control, uint64
     call.reply.room = sizeof(text);
     for (int taken = 0; taken < RECEIVED_MAX && shm_control_poll(control, &call.msg, now_ns); taken++) {
         log_planner(app, &call.msg);
+        if (call.msg.type == CTL_HISTORY) {
+            question_answer(&app->question, &call.msg);
+            continue;
+        }
         if (!channel_call(&app->channel, &call) && !app_stopping(app))
             fprintf(stderr, "%s: record from the planner refused: %s\n", app->config.node.name,
                     call.reply.err.text);
@@ -113,6 +117,7 @@ void *background_main(void *argument)
         if (ring != NULL) {
             planner_to_node(app, &control, now_ns);
             node_to_planner(app, &control);
+            question_carry(&app->question, &control);
             log_bad(app, ring, &bad, now_ns);
         }
         watch_links(app, &links_up);

@@ -192,6 +192,10 @@ void command_run(struct app *app, const struct command *command, struct command_
     case COMMAND_SHOW:
         run_show(app, command, ctl_show_find(arguments[0]), command->job, reply);
         return;
+    case COMMAND_SHOW_HISTORY:
+        reply->ok = question_ask_history(&app->question, arguments[0], arguments[1], command->form,
+                                         reply->text, sizeof(reply->text));
+        return;
     case COMMAND_JOB_LIST:
         run_show(app, command, CTL_SHOW_jobs, NULL, reply);
         return;

@@ -172,6 +172,7 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
         fprintf(stderr, "%s: lcores: CPU %u has no port to drive\n", app->config.node.name,
                 app->config.lcores[number]);
     channel_init(&app->channel);
+    question_init(&app->question);
     if (!start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
     start_clocks(app);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What an appliance does for whoever uses this machine: control socket, console, start and end. Without a peer and without
-permissions. usage: appliance_test.py SLUICE"""
+permissions. usage: appliance_test.py SLUICE PLANNER"""
 import json
 import os
 import resource
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-SLUICE = sys.argv[1]
+SLUICE, PLANNER = sys.argv[1:3]
 WAIT_S = 30
 
 
@@ -190,6 +190,19 @@ class ApplianceTest(unittest.TestCase):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]
             self.assertEqual(json.loads(shown), {"planner_attached": False, "jobs": []})
+
+    def test_history_is_asked_of_the_planner(self):
+        """Past the node: there is an answer with a planner, and at once one without."""
+        request = {"command": "show history", "from": "n1", "to": "n2"}
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            self.assertIn("none is attached", ask(client, request)["error"])
+            with subprocess.Popen([PLANNER, "--ring", os.path.join(self.home, "ring")], stderr=subprocess.DEVNULL) as planner:
+                wait_until(lambda: "none is attached" not in ask(client, request)["error"])
+                self.assertEqual(ask(client, request)["error"], "nothing was measured from n1 to n2 yet")
+                self.assertIn("names of two nodes", ask(client, {**request, "to": "a b"})["error"])
+                planner.send_signal(signal.SIGSTOP)
+                self.assertEqual(ask(client, request)["error"], "the planner does not answer")
+                planner.kill()
 
     def test_slow_reader_holds_up_nobody(self):
         """A client that asks much at once and takes its replies slowly: another one is served between two of them."""
