@@ -139,7 +139,7 @@ static void refuse(struct port *port, uint64_t cookie, uint64_t *reason, uint64_
 
 static bool wants_chain(const struct port *port, const struct tx_packet *packet)
 {
-    return port->chains && packet->cookie != TX_COOKIE_NONE && packet->body_bytes >= CHAIN_BYTES_MIN;
+    return port->chains && packet->cookie < TX_COOKIE_TIMED && packet->body_bytes >= CHAIN_BYTES_MIN;
 }
 
 /* The record of the packet's body: that of the packet before, when it is the same body. CHAIN_NONE: it is to be copied. */

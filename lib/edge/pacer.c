@@ -33,6 +33,14 @@ void pacer_release(struct pacer *pacer, uint64_t latest_ns)
     pacer->remainder = 0;
 }
 
+void pacer_skip(struct pacer *pacer, uint64_t until_ns)
+{
+    if (pacer->next_ns >= until_ns)
+        return;
+    pacer->next_ns = until_ns;
+    pacer->remainder = 0;
+}
+
 void pacer_on_sent(struct pacer *pacer, uint32_t wire_bytes, uint64_t depart_ns)
 {
     CHECK(depart_ns >= pacer->next_ns);

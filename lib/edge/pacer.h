@@ -26,5 +26,7 @@ void pacer_set_rate(struct pacer *pacer, uint64_t rate_bps);
 uint64_t pacer_next_ns(const struct pacer *pacer);
 /* What was sent at a rate of before holds the next packet until latest_ns at most. */
 void pacer_release(struct pacer *pacer, uint64_t latest_ns);
+/* What was not sent until then is not caught up: the next packet departs no earlier. */
+void pacer_skip(struct pacer *pacer, uint64_t until_ns);
 /* A packet of wire_bytes was scheduled to depart at depart_ns >= pacer_next_ns. Re-anchors after a stall. */
 void pacer_on_sent(struct pacer *pacer, uint32_t wire_bytes, uint64_t depart_ns);

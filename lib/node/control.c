@@ -9,6 +9,7 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/prober.h"
 
 static struct job *job_from_source(struct node *node, const struct peer *peer, uint32_t id)
 {
@@ -206,6 +207,26 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     return stream_on_end(node, job, peer->index, &end, now_ns);
 }
 
+static bool on_train_report(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                            uint64_t now_ns)
+{
+    struct control_train_report report;
+    if (control_train_report_decode(body, length, &report) != WIRE_OK)
+        return false;
+    prober_on_message(node, peer, &report, now_ns);
+    return true;
+}
+
+static bool on_available(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                         uint64_t now_ns)
+{
+    struct control_available available;
+    if (control_available_decode(body, length, &available) != WIRE_OK)
+        return false;
+    source_take_available(node, peer->index, &available, now_ns);
+    return true;
+}
+
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
                      uint64_t now_ns)
 {
@@ -238,7 +259,9 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
     case CONTROL_STREAM_END:
         return on_stream_end(node, peer, body, length, now_ns);
     case CONTROL_TRAIN_REPORT:
+        return on_train_report(node, peer, body, length, now_ns);
     case CONTROL_AVAILABLE:
+        return on_available(node, peer, body, length, now_ns);
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -12,6 +12,8 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/in.h"
+#include "node/train/prober.h"
 #include "wire/ethernet.h"
 
 /* A job may begin while others hold all that they may, for as long as they like: two slots for it, one for the next. */
@@ -37,6 +39,8 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(config->peer_count * sizeof(struct flow));
     bytes += arena_need(sizeof(struct measure));
     bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
+    bytes +=
+        arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) + prober_bytes(config);
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
@@ -58,6 +62,8 @@ static void allocate(struct node *node, struct arena *arena)
     node->measure = arena_alloc(arena, sizeof(struct measure));
     node->paths = arena_alloc(arena, sizeof(struct path_table));
     path_table_init(node->paths, (uint16_t)(node->peer_count + 1), arena);
+    node->train_out = arena_alloc(arena, sizeof(struct train_out));
+    node->train_in = arena_alloc(arena, sizeof(struct train_in));
     node->jobs = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job));
     node->streams = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct job_stream));
     node->sources = arena_alloc(arena, NODE_JOBS_MAX * sizeof(struct source));
@@ -97,6 +103,9 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     allocate(node, &arena);
     memset(node->session_peer, UINT8_MAX, sizeof(node->session_peer));
     init_ports(node, now_ns);
+    node->train_out->next_number = 1;
+    train_in_init(node, now_ns);
+    prober_init(node, &arena, now_ns);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);
         flow_init(&node->flows[index]);
@@ -104,5 +113,6 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     struct store_config store = store_config(config);
     store_init(&node->store, &store, &arena);
     node->disk_queue.slots = node->store.slot_count;
+    CHECK(node->store.slot_count < TX_COOKIE_TIMED >> 40);
     return node;
 }

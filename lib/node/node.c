@@ -12,6 +12,8 @@
 #include "node/role/role.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/in.h"
+#include "node/train/prober.h"
 
 static uint64_t tick_ns(const struct node *node)
 {
@@ -36,6 +38,7 @@ uint64_t node_enter(struct node *node, uint64_t clock_ns)
     uint64_t now_ns = clock_ns + node->ahead_ns, gap_ns = now_ns - node->now_ns;
     bool still = stood_still(node, now_ns);
     node->now_ns = now_ns;
+    train_in_on_turn(node->train_in, now_ns);
     if (!still)
         return now_ns;
     node->counters.standstills++;
@@ -97,7 +100,10 @@ void node_tick(struct node *node, uint64_t now_ns)
     tick_measurements(node, now_ns);
     if (now_ns >= node->jobs_tick_ns)
         tick_jobs(node, now_ns);
-    node->tick_ns = node->jobs_tick_ns;
+    train_in_tick(node, now_ns);
+    prober_tick(node, now_ns);
+    uint64_t trains_ns = MIN(train_in_next_ns(node), prober_next_ns(node));
+    node->tick_ns = MIN(node->jobs_tick_ns, trains_ns);
     peers |= deadlines_take(&node->due, now_ns) | node->changed_mask;
     node->changed_mask = 0;
     for (uint64_t left = peers; left != 0; left &= left - 1) {
@@ -121,7 +127,7 @@ static uint64_t next_ns(const struct node *node)
             return node->now_ns;
     if (disk_queue_ready(&node->disk_queue) || plan_request_due(node))
         return node->now_ns;
-    uint64_t data_ns = node->shutting_down ? TIME_NEVER : depart_next_ns(node);
+    uint64_t data_ns = node->shutting_down ? TIME_NEVER : MIN(depart_next_ns(node), train_out_next_ns(node));
     return MAX(MIN(tick_ns(node), data_ns), node->now_ns);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/name.h"
 #include "base/units.h"
+#include "probe/estimator.h"
 #include "store/disk.h"
 #include "wire/address.h"
 
@@ -30,6 +31,19 @@ struct node_peer_config {
     uint16_t port; /* index of the own port that leads there */
     /* Packet numbers tracked per direction, a power of two; 0: from rate and rtt_max. */
     uint32_t window_packets;
+    bool probe_off; /* no trains to it, none of it */
+};
+
+/* Available bandwidth of paths: how it is measured from here, and what others may measure. */
+struct node_probe_config {
+    bool off;                               /* no trains at all: none is sent, none taken */
+    const struct estimator_kind *estimator; /* NULL: this node measures nothing */
+    bool background;                        /* measures its paths all the time, one after the other */
+    uint32_t load_ppm;      /* of a path's capacity that trains may take, over any 10 s; > 0 */
+    uint32_t width_ppm;     /* half-width of the intervals that are asked for, of capacity; > 0 */
+    uint64_t period_ns;     /* that a measurement lasts and stands for */
+    uint64_t bytes_max;     /* for one measurement; 0: as the load permits */
+    uint64_t receive_bytes; /* trains of others, in any 10 s; 0: 1 % of what may come in, at least 4 MB */
 };
 
 /* A directory that sources may write into. */
@@ -61,7 +75,8 @@ struct node_config {
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
     bool planner_never;         /* no planner can attach: jobs of its own are refused */
     bool leaf;                  /* relays nothing: in no tree it has children, but in those of its own jobs */
-    uint64_t packets_ps;        /* that it can send and receive; 0: no limit that planners know of */
+    struct node_probe_config probe;
+    uint64_t packets_ps; /* that it can send and receive; 0: no limit that planners know of */
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;
 #include "node/timeouts.def"
 #undef TIMEOUT

@@ -8,11 +8,14 @@
 #include "node/peer/measure.h"
 #include "node/role/role.h"
 #include "node/top.h"
+#include "node/train/in.h"
+#include "wire/train.h"
 
 /* The peer has forgotten everything: so does this node of what was between them. */
 static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     flow_on_reset(node, peer);
+    train_in_forget(node, peer->index);
     role_on_peer_lost(node, peer->index, true, now_ns);
 }
 
@@ -111,6 +114,20 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
     peer_note_control(node, peer);
 }
 
+/* Trains are no sign of life: a peer that is down says hello first. */
+static void on_train(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_train train;
+    if (!flow_is_decoded(node, wire_train_decode(packet->data, packet->length, &train)))
+        return;
+    if (peer->state != PEER_UP) {
+        node->counters.drop_session++;
+        return;
+    }
+    flow_on_packet(node, peer, now_ns);
+    train_in_on_packet(node, peer, &train, packet, now_ns);
+}
+
 /* The peer behind session and address, or NULL with a drop counted. A hello is known by address alone: it
  * brings the session. */
 static struct peer *find_peer(struct node *node, const struct wire_header *header,
@@ -172,6 +189,8 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
         on_close(node, peer, packet, now_ns);
         break;
     case WIRE_TRAIN:
+        on_train(node, peer, packet, now_ns);
+        break;
     case WIRE_TYPE_COUNT:
         node->counters.drop_type++;
         break;

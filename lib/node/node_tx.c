@@ -8,9 +8,8 @@
 #include "node/flow/feedback.h"
 #include "node/node.h"
 #include "node/top.h"
+#include "node/train/out.h"
 #include "wire/ack.h"
-
-static const uint8_t zeros[MTU_MAX];
 
 static struct wire_header header_for(const struct peer *peer, enum wire_type type, uint64_t depart_ns)
 {
@@ -89,8 +88,8 @@ static void fill_probe(struct peer *peer, struct tx_packet *packet, enum wire_ty
 {
     struct wire_header header = header_for(peer, type, now_ns);
     packet->head_bytes = (uint16_t)wire_probe_encode(packet->head, &header, probe);
-    CHECK(probe->padding <= sizeof(zeros));
-    packet->body = zeros;
+    CHECK(probe->padding <= sizeof(port_zeros));
+    packet->body = port_zeros;
     packet->body_bytes = probe->padding;
 }
 
@@ -210,6 +209,18 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
     return count;
 }
 
+/* Data, or the next packet of a train that leaves by this port, in the order of their departures. */
+static bool timed_next(struct node *node, uint16_t port, struct tx_packet *packet, uint64_t now_ns)
+{
+    uint64_t horizon_ns = now_ns + TX_HORIZON_NS;
+    if (!node->train_out->leaving)
+        return depart_next(node, port, horizon_ns, packet, now_ns);
+    uint64_t clear_ns = train_out_clear_ns(node, port, now_ns);
+    if (depart_next(node, port, MIN(horizon_ns, clear_ns), packet, now_ns))
+        return true;
+    return clear_ns != TIME_NEVER && train_out_next(node, horizon_ns, packet, now_ns);
+}
+
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns)
 {
     CHECK(port < node->config.port_count);
@@ -218,8 +229,7 @@ uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, ui
     uint16_t count = 0;
     if (node->ports[port].control_mask != 0)
         count = control_tx(node, port, packets, room, now_ns);
-    while (count < room && !node->shutting_down &&
-           depart_next(node, port, now_ns + TX_HORIZON_NS, &packets[count], now_ns))
+    while (count < room && !node->shutting_down && timed_next(node, port, &packets[count], now_ns))
         count++;
     for (uint16_t index = 0; index < count; index++)
         packets[index].depart_ns -= node->ahead_ns;
@@ -228,6 +238,10 @@ uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, ui
 
 void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns)
 {
-    for (uint16_t index = 0; index < count; index++)
-        feedback_on_report(node, &reports[index], now_ns + node->ahead_ns);
+    for (uint16_t index = 0; index < count; index++) {
+        if (reports[index].cookie >= TX_COOKIE_TIMED)
+            train_out_on_report(node, &reports[index]);
+        else
+            feedback_on_report(node, &reports[index], now_ns + node->ahead_ns);
+    }
 }

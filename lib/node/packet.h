@@ -23,6 +23,9 @@ struct rx_packet {
 #define TX_HEAD_BYTES_MAX 256
 _Static_assert(WIRE_DATA_HEADER_MAX <= TX_HEAD_BYTES_MAX, "a data header fits the head");
 #define TX_COOKIE_NONE UINT64_MAX
+/* Cookies from here on, but for TX_COOKIE_NONE, are of packets whose departures are asked for, each one's: their bodies
+ * stay valid for ever, and are copied all the same. */
+#define TX_COOKIE_TIMED (0xffffffULL << 40)
 
 /* The datagram is head followed by body. With cookie TX_COOKIE_NONE the body is only valid until the next
  * call into the node: the port copies it. With another cookie it lies in the symbol buffer and is held until

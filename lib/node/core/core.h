@@ -2,7 +2,7 @@
  * Every room above gets `struct node` and finds its own part there; a room knows the types of the rooms
  * below it only, so the parts of upper rooms are pointers that lower ones can't follow.
  *
- * Rooms, from the ground up: core, peer, job, flow, kind, role; on top of them the seam (node.c, create.c,
+ * Rooms, from the ground up: core, peer, train, job, flow, kind, role; on top of them the seam (node.c, create.c,
  * node_rx.c, node_tx.c), the dispatch of messages (control.c) and the views (views.c, show.c). Calls go downwards only
  * (tests/style/cycles.py); what an upper room has to know travels upwards as data: a return value, a bit, an
  * event. The one exception is the table of an object's kind (job/object_kind.h), whose hooks the flow calls. */
@@ -53,6 +53,10 @@ struct node {
     struct node_port *ports;   /* NODE_PORTS_MAX */
     struct measure *measure;
     struct path_table *paths;
+    /* room train */
+    struct train_out *train_out;
+    struct train_in *train_in;
+    struct prober *prober;
     /* room job: NODE_JOBS_MAX slots; the ids once more, side by side, for the way of a data packet */
     struct job *jobs;
     uint32_t job_ids[NODE_JOBS_MAX];

@@ -4,6 +4,7 @@
 #include "node/flow/feedback.h"
 #include "node/flow/turn.h"
 #include "node/job/object_kind.h"
+#include "node/train/out.h"
 #include "wire/data.h"
 
 #define ECT_0 2 /* congestion may be marked instead of dropped (RFC 3168) */
@@ -239,6 +240,7 @@ uint64_t depart_next_ns(const struct node *node)
             if (flow->ready_ns == TIME_NEVER || node->peers[index].state != PEER_UP)
                 continue;
             uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&port->pacer));
+            at_ns = train_out_beside_ns(node, number, at_ns);
             next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
         }
     }

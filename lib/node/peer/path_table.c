@@ -43,6 +43,28 @@ void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t t
     record->mtu = mtu;
 }
 
+void path_table_set_available(struct path_table *table, uint16_t from, uint16_t to, uint32_t available_kbps,
+                              uint32_t low_kbps, uint32_t high_kbps, uint64_t measured_ns)
+{
+    struct path_record *record = record_of(table, from, to);
+    record->available_kbps = available_kbps;
+    record->available_low_kbps = low_kbps;
+    record->available_high_kbps = high_kbps;
+    record->available_ns = measured_ns;
+}
+
+bool path_table_available(const struct path_table *table, uint16_t from, uint16_t to, uint64_t now_ns,
+                          struct wire_available_peer *measured)
+{
+    const struct path_record *record = record_of(table, from, to);
+    uint64_t age_ms = elapsed_ns(now_ns, record->available_ns) / NS_PER_MS;
+    measured->avail_kbps = record->available_kbps;
+    measured->low_kbps = record->available_low_kbps;
+    measured->high_kbps = record->available_high_kbps;
+    measured->age_ms = (uint32_t)MIN(age_ms, (uint64_t)UINT32_MAX);
+    return record->available_kbps != 0;
+}
+
 void path_table_tell(struct path_table *table, const struct plan_shared *shared, uint16_t shared_count,
                      uint64_t now_ns)
 {
@@ -94,8 +116,14 @@ struct plan_path path_table_path(const struct path_table *table, uint16_t from, 
                              .avb_high_kbps = record->avb_high_kbps,
                              .distance = record->distance,
                              .shared = record->shared};
-    if (record->avb_kbps != 0)
+    if (record->avb_kbps != 0) {
         path.avb_age_s = (uint32_t)((now_ns - table->told_ns) / NS_PER_S);
+    } else if (record->available_kbps != 0) {
+        path.avb_kbps = record->available_kbps;
+        path.avb_low_kbps = record->available_low_kbps;
+        path.avb_high_kbps = record->available_high_kbps;
+        path.avb_age_s = (uint32_t)(elapsed_ns(now_ns, record->available_ns) / NS_PER_S);
+    }
     if (record->measured_ns >= since_ns) {
         path.rtt_us = record->rtt_us;
         path.mtu = record->mtu;

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "node/node_config.h"
 #include "plan/plan.h"
+#include "wire/control.h"
 
 #define PATH_SITE_SELF 0
 
@@ -20,6 +21,9 @@ struct path_record {
     uint32_t loss_ppm;
     uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
     uint32_t distance;
+    /* What trains have measured, and when this node learnt it; 0: nothing */
+    uint32_t available_kbps, available_low_kbps, available_high_kbps;
+    uint64_t available_ns;
 };
 
 /* What a site tells of itself. */
@@ -51,6 +55,14 @@ void path_table_set_site(struct path_table *table, uint16_t site, const struct p
 void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t to, uint32_t rtt_us,
                              uint16_t mtu, uint64_t now_ns);
 
+/* `from` says what it has measured of available bandwidth, at measured_ns by this node's clock. high 0: no upper end. */
+void path_table_set_available(struct path_table *table, uint16_t from, uint16_t to, uint32_t available_kbps,
+                              uint32_t low_kbps, uint32_t high_kbps, uint64_t measured_ns);
+
+/* False: none was measured. high_kbps 0: no upper end. */
+bool path_table_available(const struct path_table *table, uint16_t from, uint16_t to, uint64_t now_ns,
+                          struct wire_available_peer *measured);
+
 /* Something is told from elsewhere: it takes the place of all that was told before, and holds until the next
  * time. These are the shared links; sites and paths follow, each where there is something to tell. */
 void path_table_tell(struct path_table *table, const struct plan_shared *shared, uint16_t shared_count,
@@ -61,6 +73,7 @@ void path_table_tell_site(struct path_table *table, uint16_t site, uint64_t left
 void path_table_tell_path(struct path_table *table, uint16_t from, uint16_t to, const struct plan_path *told);
 
 const struct path_site *path_table_site(const struct path_table *table, uint16_t site);
-/* What was measured since then (what is older counts as not known), and what was told. */
+/* What was measured since then (what is older counts as not known), and what was told. Available bandwidth as it was told,
+ * else as it was measured, whenever that was: its age is told with it. */
 struct plan_path path_table_path(const struct path_table *table, uint16_t from, uint16_t to,
                                  uint64_t since_ns, uint64_t now_ns);

@@ -4,6 +4,8 @@
 
 #define IN_RATE_INTERVAL_NS (100 * NS_PER_MS)
 
+const uint8_t port_zeros[MTU_MAX];
+
 uint32_t port_in_rate_kbps(struct node_port *port, uint64_t now_ns)
 {
     uint64_t passed_ns = elapsed_ns(now_ns, port->rate_ns);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/units.h"
 #include "edge/pacer.h"
 #include "node/core/fair_queue.h"
 
@@ -16,6 +17,9 @@ struct node_port {
     uint64_t edges_mask;          /* bit per peer that is a child of some job; written by the flow */
     uint16_t turn;                /* the edge that is asked first */
 };
+
+/* What pads a packet. */
+extern const uint8_t port_zeros[MTU_MAX];
 
 /* What came in by all edges of the port over the last whole interval of 100 ms, in kbit/s, rounded up. */
 uint32_t port_in_rate_kbps(struct node_port *port, uint64_t now_ns);

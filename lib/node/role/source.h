@@ -119,6 +119,8 @@ uint16_t source_children(const struct job *job, uint16_t node, uint16_t children
 /* What a peer, or this node (PEER_SELF), has measured, whatever has become of the job that asked for it. */
 void source_take_records(struct node *node, uint16_t peer, const struct control_measurement *report,
                          uint64_t now_ns);
+void source_take_available(struct node *node, uint16_t peer, const struct control_available *available,
+                           uint64_t now_ns);
 /* What is told of paths and interfaces from elsewhere. */
 void source_take_told(struct node *node, const struct ctl_paths *told, uint64_t now_ns);
 /* Sites that neither want the object nor relay it are no longer part of the plan; a given tree can't do

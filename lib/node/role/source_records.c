@@ -31,6 +31,20 @@ void source_take_records(struct node *node, uint16_t peer, const struct control_
     }
 }
 
+void source_take_available(struct node *node, uint16_t peer, const struct control_available *available,
+                           uint64_t now_ns)
+{
+    uint16_t from = (uint16_t)(peer + 1);
+    for (uint16_t index = 0; index < available->fixed.count; index++) {
+        const struct wire_available_peer *entry = &available->peers[index];
+        uint16_t to = table_site(node, entry->peer.text);
+        uint32_t high_kbps = entry->high_kbps == UINT32_MAX ? 0 : entry->high_kbps;
+        if (to != UINT16_MAX && to != from)
+            path_table_set_available(node->paths, from, to, entry->avail_kbps, entry->low_kbps, high_kbps,
+                                     elapsed_ns(now_ns, entry->age_ms * NS_PER_MS));
+    }
+}
+
 bool source_drop_idle_leaves(const struct node *node, struct job *job, struct err *err)
 {
     for (uint16_t index = 0; index < job->source->site_count; index++) {

@@ -1,0 +1,61 @@
+/* Trains of others that come in: one at a time in the node's one buffer, and the reports of how they came.
+ *
+ * Nobody asks beforehand: a train of a peer that is up is taken when the buffer is free and the budget has room for all
+ * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
+ * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. No packet is ever answered
+ * by itself, and all that trains can make a node send is about three bytes a packet that it took. */
+#pragma once
+
+#include "node/packet.h"
+#include "node/peer/peer.h"
+#include "wire/control.h"
+
+#define TRAIN_GRACE_NS    (5 * NS_PER_MS) /* packets may be late by so much */
+#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says */
+#define TRAIN_BUDGET_NS   (10 * NS_PER_S)
+#define TRAIN_BUDGET_MIN  4000000ULL /* bytes in that time */
+#define TRAIN_BUDGET_PART 100        /* else such a part of what may come in */
+
+struct train_in {
+    uint16_t peer; /* whose is in the buffer; PEER_NONE: it is free */
+    bool telling;  /* it is over; its report follows as the queue to the peer has room … */
+    uint16_t told; /* … for arrivals */
+    uint32_t train;
+    uint16_t count; /* of its packets */
+    uint16_t arrived, twice;
+    uint16_t batch, run;              /* the most that had one stamp; of late */
+    uint8_t stamp_kind;               /* the worst of all */
+    uint64_t due_ns;                  /* what has not come by then won't */
+    uint64_t tell_end_ns;             /* its report is given up then: the peer takes no messages */
+    uint64_t stamp_ns;                /* of the one that came last */
+    uint64_t turn_ns;                 /* when the node was called last */
+    uint64_t gap_ns;                  /* the longest time that it was not, between two packets … */
+    uint64_t newest_gap_ns;           /* … and since the last one */
+    uint64_t budget_bytes, filled_ns; /* what may come, as of then */
+    uint64_t over_mask;               /* bit per peer: trains up to over[] are over */
+    uint32_t over[NODE_PEERS_MAX];
+    uint64_t seen[WIRE_TRAIN_PACKETS_MAX / 64];
+    struct control_arrival arrivals[WIRE_TRAIN_PACKETS_MAX];
+};
+
+void train_in_init(struct node *node, uint64_t now_ns);
+/* A train's packet of a peer that is up. Counted as taken, or as dropped by one counter. */
+void train_in_on_packet(struct node *node, const struct peer *peer, const struct wire_train *train,
+                        const struct rx_packet *packet, uint64_t now_ns);
+/* What is overdue; reports that found no room. */
+void train_in_tick(struct node *node, uint64_t now_ns);
+/* When that is due; TIME_NEVER: no train is coming in. */
+uint64_t train_in_next_ns(const struct node *node);
+/* The peer has lost its state, or is another: nothing of its trains is known any more. */
+void train_in_forget(struct node *node, uint16_t peer);
+/* Bytes on the wire that trains may take in any TRAIN_BUDGET_NS. */
+uint64_t train_in_budget(const struct node_config *config);
+
+/* The node is called: how long it was not while a train came. */
+static inline void train_in_on_turn(struct train_in *in, uint64_t now_ns)
+{
+    if (in->peer != PEER_NONE) {
+        in->newest_gap_ns = MAX(in->newest_gap_ns, now_ns - in->turn_ns);
+        in->turn_ns = now_ns;
+    }
+}

@@ -1,0 +1,83 @@
+/* Trains that this node sends: their departures, and the reports of how they came.
+ *
+ * One train is handed to its port at a time; TRAIN_OUT_MAX may be under way, whose reports have not come. While one
+ * leaves, the port's data takes what the schedule leaves free: a packet goes only where it is gone, at the port's rate,
+ * before the train's next one is due; so a train at the port's rate holds it for as long as it lasts, another one by
+ * its share. What peers say to each other (acks, messages) passes, and may delay a packet by its own length. A node
+ * that comes late cuts the train off: packets are never made up for in a burst.
+ *
+ * Times are the node's own. Departures are those that the port reports (cookies from TX_COOKIE_TIMED on). */
+#pragma once
+
+#include "node/packet.h"
+#include "node/peer/peer.h"
+#include "probe/record.h"
+#include "wire/control.h"
+
+_Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fits its packets");
+
+#define TRAIN_OUT_MAX      16
+#define TRAIN_OUT_PACKETS  16384u              /* of all that are under way; a power of two */
+#define TRAIN_LEAD_NS      (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
+#define TRAIN_LATE_NS      5000ULL             /* a packet that leaves so late is none of its train */
+#define TRAIN_LASTS_NS_MAX NS_PER_S
+/* Beyond a round trip: until the receiver tells of a train whose end was lost, and its messages come. */
+#define TRAIN_PATIENCE_NS (250 * NS_PER_MS)
+
+/* One that is under way, or waits for its time. */
+struct train_sent {
+    uint32_t number; /* on the wire */
+    uint16_t peer;
+    bool over; /* told, or given up */
+    bool cut;
+    uint8_t stamp_kind;
+    uint32_t first; /* place of its first departure */
+    uint32_t packets, handed, reported, left;
+    uint64_t start_ns, give_up_ns;
+    struct train_shape shape;
+};
+
+struct train_out {
+    bool leaving; /* the newest one; its schedule: */
+    bool held;    /* its port's data keeps clear of it */
+    struct train_schedule schedule;
+    uint64_t end_ns;                     /* the departure of its last packet */
+    uint32_t head, tail, departure_tail; /* free-running */
+    uint32_t next_number;
+    uint64_t sent_bytes; /* on the wire, of all trains */
+    struct train_sent trains[TRAIN_OUT_MAX];
+    uint64_t departures[TRAIN_OUT_PACKETS]; /* 0: not told as yet, or refused */
+    struct train_record record;             /* while its report comes, samples stand at their indexes */
+};
+
+/* A train is to begin at start_ns, or TRAIN_LEAD_NS from now if that is later. False: another one is leaving, too many
+ * are under way, or the shape can't be sent. Packets that the path does not take are made smaller. */
+bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
+                     uint64_t start_ns, uint64_t now_ns);
+/* The port's data has to keep clear of a train: latest departure of a packet of any size. TIME_NEVER: no train. */
+uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns);
+/* When data of the port may leave that could at at_ns, but for the train: in its gap, or behind its next packet. */
+uint64_t train_out_beside_ns(const struct node *node, uint16_t port, uint64_t at_ns);
+/* Its next packet; false: none is due before the horizon. */
+bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *packet, uint64_t now_ns);
+/* When train_out_next may be asked; TIME_NEVER: no train is leaving. */
+uint64_t train_out_next_ns(const struct node *node);
+/* A packet of a train has left, or the port has refused it. */
+void train_out_on_report(struct node *node, const struct tx_report *report);
+enum train_news {
+    TRAIN_NONE,     /* nothing to do with any train under way, or more of the report is to come */
+    TRAIN_RECORDED, /* the record is whole; valid until the next message */
+    TRAIN_REFUSED   /* the receiver did not take it */
+};
+enum train_news train_out_on_message(struct node *node, const struct peer *peer,
+                                     const struct control_train_report *report);
+/* One whose report did not come; false: there is none. */
+bool train_out_give_up(struct node *node, uint64_t now_ns);
+/* One that waits for its time is given up; false: there is none. */
+bool train_out_withdraw(struct node *node);
+/* When the first of those under way is given up; TIME_NEVER: none is. */
+uint64_t train_out_give_up_ns(const struct node *node);
+/* All that is under way is forgotten. */
+void train_out_stop(struct node *node);
+bool train_out_room(const struct node *node); /* another one may begin */
+bool train_out_idle(const struct node *node); /* nothing is under way */

@@ -1,0 +1,346 @@
+#include "node/train/prober.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "node/peer/path_table.h"
+
+#define LOAD_STEP_NS     (5 * NS_PER_S)
+#define RETRY_NS         (1 * NS_PER_MS)   /* an estimator whose train could not be sent is asked again */
+#define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
+#define QUEUE_BYTES_MAX  250000u
+#define BACKGROUND_PARTS 8 /* of a period: most of the random pause between two measurements */
+
+static const struct estimator_kind *kind_of(const struct node *node)
+{
+    return node->config.probe.estimator;
+}
+
+static uint32_t state_count(const struct node_config *config)
+{
+    if (config->probe.estimator == NULL)
+        return 0;
+    return config->probe.background ? config->peer_count + 1u : 1u;
+}
+
+static size_t state_bytes(const struct node_config *config)
+{
+    return config->probe.estimator == NULL ? 0 : arena_need(config->probe.estimator->bytes);
+}
+
+size_t prober_bytes(const struct node_config *config)
+{
+    return arena_need(sizeof(struct prober)) + state_count(config) * state_bytes(config);
+}
+
+void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
+{
+    struct prober *prober = arena_alloc(arena, sizeof(*prober));
+    node->prober = prober;
+    prober->peer = PEER_NONE;
+    prober->state_bytes = state_bytes(&node->config);
+    prober->states = arena_alloc(arena, state_count(&node->config) * prober->state_bytes);
+    prober->background_ns = TIME_NEVER;
+    prober->load_ns[0] = prober->load_ns[1] = now_ns;
+    if (node->config.probe.background && kind_of(node) != NULL && !node->config.probe.off)
+        prober->background_ns = now_ns + rng_below(&node->rng, node->config.probe.period_ns);
+}
+
+static void *state_of(const struct node *node)
+{
+    const struct prober *prober = node->prober;
+    uint32_t place = prober->asked ? state_count(&node->config) - 1 : prober->peer;
+    return prober->states + place * prober->state_bytes;
+}
+
+/* ---- load ---- */
+
+static void roll_load(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    if (elapsed_ns(now_ns, prober->load_ns[1]) < LOAD_STEP_NS)
+        return;
+    prober->load_ns[0] = prober->load_ns[1];
+    prober->load_bytes[0] = prober->load_bytes[1];
+    prober->load_ns[1] = now_ns;
+    prober->load_bytes[1] = node->train_out->sent_bytes;
+}
+
+uint64_t prober_load_bps(const struct node *node, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    uint64_t bytes = node->train_out->sent_bytes - prober->load_bytes[0];
+    uint64_t passed_ns = MAX(elapsed_ns(now_ns, prober->load_ns[0]), LOAD_STEP_NS);
+    return muldiv64(bytes, 8 * NS_PER_S, passed_ns);
+}
+
+/* ---- results ---- */
+
+static uint32_t kbps(uint64_t bps)
+{
+    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
+}
+
+/* An estimate that says nothing does not take the place of one that did. */
+static void note_result(struct node *node, uint64_t now_ns)
+{
+    struct probe_result *result = &node->prober->results[node->prober->peer];
+    struct estimate estimate = {0};
+    kind_of(node)->result(state_of(node), now_ns, &estimate);
+    if (estimate.kind == ESTIMATE_NONE)
+        return;
+    result->estimate = estimate;
+    result->known_ns = now_ns;
+    uint16_t to = (uint16_t)(node->prober->peer + 1);
+    if (estimate.kind == ESTIMATE_VALUE)
+        path_table_set_available(node->paths, PATH_SITE_SELF, to, kbps(estimate.avail_bps),
+                                 kbps(estimate.low_bps), kbps(estimate.high_bps), now_ns);
+    else if (estimate.kind == ESTIMATE_AT_LEAST)
+        path_table_set_available(node->paths, PATH_SITE_SELF, to, kbps(estimate.avail_bps),
+                                 kbps(estimate.low_bps), 0, now_ns);
+    digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)estimate.kind << 56);
+}
+
+const struct probe_result *prober_result(const struct node *node, uint16_t peer)
+{
+    CHECK(peer < node->peer_count);
+    return &node->prober->results[peer];
+}
+
+bool prober_is_busy(const struct node *node, uint16_t peer)
+{
+    const struct prober *prober = node->prober;
+    return (prober->asked_mask >> peer & 1) != 0 || prober->peer == peer;
+}
+
+/* ---- whose turn it is ---- */
+
+static bool can_measure(const struct peer *peer)
+{
+    return peer->state == PEER_UP && !peer->config->probe_off && peer->rtt_min_ns != 0;
+}
+
+static struct estimator_goal goal_for(const struct node *node, const struct peer *peer)
+{
+    const struct node_probe_config *config = &node->config.probe;
+    const struct node_port_config *port = &node->config.ports[peer->port];
+    return (struct estimator_goal){
+        .port_bps = port->rate_bps,
+        .receiver_bps = path_table_site(node->paths, peer->index + 1u)->down_bps,
+        .rtt_ns = peer->rtt_min_ns,
+        .wire_bytes = MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
+        .width_ppm = config->width_ppm,
+        .duration_ns = config->period_ns,
+        .bytes_max = config->bytes_max,
+        .queue_bytes_max = QUEUE_BYTES_MAX,
+        .load_ppm = config->load_ppm,
+        .continuous = config->background && !node->prober->asked,
+    };
+}
+
+static void begin(struct node *node, uint16_t index, bool asked, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    prober->peer = index;
+    prober->asked = asked;
+    prober->ending = false;
+    prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
+    prober->begun_bytes = node->train_out->sent_bytes;
+    prober->slice_ns = now_ns + node->config.probe.period_ns;
+    if (!asked && (prober->begun_mask >> index & 1) != 0)
+        return;
+    struct estimator_goal goal = goal_for(node, &node->peers[index]);
+    memset(state_of(node), 0, prober->state_bytes);
+    kind_of(node)->start(state_of(node), &goal, now_ns);
+    prober->begun_mask |= (uint64_t)!asked << index;
+}
+
+/* Asked for and there is nobody: that is the answer. */
+static void refuse(struct node *node, uint16_t index, uint64_t now_ns)
+{
+    struct probe_result *result = &node->prober->results[index];
+    result->estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NO_ANSWER};
+    result->known_ns = now_ns;
+    result->count++;
+}
+
+static void choose(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    while (prober->asked_mask != 0) {
+        uint16_t index = (uint16_t)__builtin_ctzll(prober->asked_mask);
+        prober->asked_mask &= prober->asked_mask - 1;
+        if (can_measure(&node->peers[index])) {
+            begin(node, index, true, now_ns);
+            return;
+        }
+        refuse(node, index, now_ns);
+    }
+    if (now_ns < prober->background_ns)
+        return;
+    for (uint16_t step = 0; step < node->peer_count; step++) {
+        uint16_t index = prober->turn;
+        prober->turn = (uint16_t)((prober->turn + 1) % node->peer_count);
+        if (can_measure(&node->peers[index])) {
+            begin(node, index, false, now_ns);
+            return;
+        }
+    }
+    prober->background_ns = now_ns + IDLE_NS;
+}
+
+/* What was sent is paid for at the load that the path may have. */
+static uint64_t paid_ns(const struct node *node)
+{
+    const struct prober *prober = node->prober;
+    const struct node_probe_config *config = &node->config.probe;
+    const struct peer *peer = &node->peers[prober->peer];
+    uint64_t capacity_bps = prober->results[prober->peer].estimate.capacity_bps;
+    if (capacity_bps == 0)
+        capacity_bps = node->config.ports[peer->port].rate_bps;
+    uint64_t load_bps = MAX(muldiv64(capacity_bps, config->load_ppm, 1000000), 1ULL);
+    return prober->begun_ns +
+           muldiv64(node->train_out->sent_bytes - prober->begun_bytes, 8 * NS_PER_S, load_bps);
+}
+
+static void finish(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    note_result(node, now_ns);
+    prober->results[prober->peer].count++;
+    train_out_stop(node);
+    if (prober->background_ns != TIME_NEVER) {
+        uint64_t pause_ns = rng_below(&node->rng, node->config.probe.period_ns / BACKGROUND_PARTS);
+        prober->background_ns = MAX(now_ns, paid_ns(node)) + pause_ns;
+    }
+    prober->peer = PEER_NONE;
+}
+
+/* Somebody else waits for his turn. */
+static bool others_wait(const struct node *node)
+{
+    const struct prober *prober = node->prober;
+    bool waits = prober->asked_mask != 0;
+    for (uint16_t index = 0; index < node->peer_count && !prober->asked; index++)
+        waits |= index != prober->peer && can_measure(&node->peers[index]);
+    return waits;
+}
+
+/* ---- one measurement ---- */
+
+static void lose(struct node *node, uint64_t now_ns)
+{
+    kind_of(node)->take(state_of(node), NULL, now_ns);
+    node->prober->step_ns = MIN(node->prober->step_ns, now_ns);
+}
+
+static void ask_estimator(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    struct train_shape shape = {0};
+    uint64_t at_ns = now_ns;
+    switch (kind_of(node)->next(state_of(node), now_ns, &shape, &at_ns)) {
+    case ESTIMATOR_TRAIN:
+        if (train_out_begin(node, &node->peers[prober->peer], &shape, at_ns, now_ns))
+            return;
+        lose(node, now_ns);
+        prober->step_ns = now_ns + RETRY_NS;
+        return;
+    case ESTIMATOR_WAIT:
+        prober->step_ns = at_ns > now_ns ? at_ns : now_ns + RETRY_NS;
+        return;
+    case ESTIMATOR_DONE:
+        prober->ending = true;
+        if (!prober->asked)
+            prober->begun_mask &= ~(1ULL << prober->peer);
+    }
+}
+
+static void measure(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    while (train_out_give_up(node, now_ns))
+        lose(node, now_ns);
+    if (!can_measure(&node->peers[prober->peer])) {
+        refuse(node, prober->peer, now_ns);
+        prober->begun_mask &= ~(1ULL << prober->peer);
+        train_out_stop(node);
+        prober->peer = PEER_NONE;
+        return;
+    }
+    bool continuous = node->config.probe.background && !prober->asked;
+    if (continuous && now_ns >= prober->slice_ns && !node->train_out->leaving && others_wait(node))
+        prober->ending = true;
+    if (!prober->ending && now_ns >= MAX(prober->step_ns, prober->hold_ns) && train_out_room(node))
+        ask_estimator(node, now_ns);
+    if (prober->ending && train_out_idle(node))
+        finish(node, now_ns);
+}
+
+void prober_tick(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    if (kind_of(node) == NULL || node->shutting_down)
+        return;
+    roll_load(node, now_ns);
+    if (prober->peer == PEER_NONE)
+        choose(node, now_ns);
+    if (prober->peer != PEER_NONE)
+        measure(node, now_ns);
+}
+
+uint64_t prober_next_ns(const struct node *node)
+{
+    const struct prober *prober = node->prober;
+    if (kind_of(node) == NULL || node->shutting_down)
+        return TIME_NEVER;
+    if (prober->peer == PEER_NONE)
+        return prober->asked_mask != 0 ? node->now_ns : prober->background_ns;
+    uint64_t next_ns = train_out_give_up_ns(node);
+    if (prober->ending)
+        return train_out_idle(node) ? node->now_ns : next_ns;
+    if (train_out_room(node))
+        next_ns = MIN(next_ns, MAX(prober->step_ns, prober->hold_ns));
+    return next_ns;
+}
+
+void prober_on_message(struct node *node, const struct peer *peer, const struct control_train_report *report,
+                       uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    if (prober->peer != peer->index)
+        return;
+    switch (train_out_on_message(node, peer, report)) {
+    case TRAIN_NONE:
+        return;
+    case TRAIN_RECORDED:
+        kind_of(node)->take(state_of(node), &node->train_out->record, now_ns);
+        prober->step_ns = now_ns;
+        note_result(node, now_ns);
+        break;
+    case TRAIN_REFUSED:
+        node->counters.trains_refused++;
+        lose(node, now_ns);
+        if (train_out_withdraw(node)) /* it would be refused too */
+            lose(node, now_ns);
+        prober->hold_ns = now_ns + report->fixed.wait_ms * NS_PER_MS;
+        break;
+    }
+    core_schedule(node, now_ns);
+}
+
+bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err *err)
+{
+    uint16_t index = peer_find(node, name);
+    if (node->config.probe.off || kind_of(node) == NULL)
+        return err_set(err, "this node measures no bandwidth: its node file says probe: {off: true}");
+    if (index == PEER_SELF || index == PEER_NONE)
+        return err_set(err, "there is no peer '%s'", name);
+    if (node->peers[index].config->probe_off)
+        return err_set(err, "the path to '%s' is not to be measured: its entry says probe: off", name);
+    if (node->peers[index].state != PEER_UP)
+        return err_set(err, "'%s' is down", name);
+    node->prober->asked_mask |= 1ULL << index;
+    core_schedule(node, now_ns);
+    return true;
+}

@@ -1,0 +1,53 @@
+/* What drives estimators: which path is measured now, when its trains are asked for, and what is known of each path.
+ *
+ * One measurement at a time: those that operators have asked for, then, where the configuration says so, one peer after
+ * the other in the background, from a random phase on. In the background each peer has an estimator's state of its
+ * own, which goes on when it is its turn again; what an operator asks for begins anew. An estimator keeps to the load
+ * that its goal permits; whatever it does, nothing begins in the background before the trains of the one before are
+ * paid for at that load. Without the background nothing is drawn, sent or scheduled by itself. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "node/train/out.h"
+#include "probe/estimate.h"
+
+struct probe_result {
+    struct estimate estimate;
+    uint64_t known_ns; /* when it was made; 0: never */
+    uint32_t count;    /* of measurements that have ended */
+};
+
+struct prober {
+    uint16_t peer; /* whose path is measured; PEER_NONE: none */
+    bool asked;    /* by an operator */
+    bool ending;   /* no more trains: those under way are waited for */
+    uint64_t begun_ns, begun_bytes;
+    uint64_t slice_ns;   /* then it is another one's turn, if there is one */
+    uint64_t step_ns;    /* when the estimator is asked again */
+    uint64_t hold_ns;    /* the receiver takes none before */
+    uint64_t asked_mask; /* bit per peer that an operator wants measured */
+    uint64_t begun_mask; /* bit per peer whose state in the background has begun */
+    uint64_t background_ns;
+    uint16_t turn;
+    /* Of the load: two points in time, some seconds apart. */
+    uint64_t load_ns[2], load_bytes[2];
+    struct probe_result results[NODE_PEERS_MAX];
+    uint8_t *states; /* one per peer in the background, then one for what is asked for */
+    size_t state_bytes;
+};
+
+size_t prober_bytes(const struct node_config *config); /* of arena */
+void prober_init(struct node *node, struct arena *arena, uint64_t now_ns);
+/* The path to that peer is to be measured now, or when others have been. False with the reason. */
+bool prober_ask(struct node *node, const char *peer, uint64_t now_ns, struct err *err);
+void prober_on_message(struct node *node, const struct peer *peer, const struct control_train_report *report,
+                       uint64_t now_ns);
+void prober_tick(struct node *node, uint64_t now_ns);
+/* When it is to be called; TIME_NEVER: nothing is measured, nor going to be. */
+uint64_t prober_next_ns(const struct node *node);
+/* What trains take of late, on the wire. */
+uint64_t prober_load_bps(const struct node *node, uint64_t now_ns);
+/* What is known of the path, and whether that is being changed or going to be. */
+const struct probe_result *prober_result(const struct node *node, uint16_t peer);
+bool prober_is_busy(const struct node *node, uint16_t peer);

@@ -1,0 +1,441 @@
+/* Trains on their way between nodes: true departures and arrivals, what spoils one, whose are taken, what becomes of
+ * an estimate. The estimator here sends what a test asks for, and keeps what it is told. */
+#include "check.h"
+#include "node/peer/path_table.h"
+#include "node/train/in.h"
+#include "node/train/prober.h"
+
+#define TRAINS_MAX 8
+
+static struct script {
+    struct train_shape shape;
+    uint32_t trains; /* to be sent */
+    uint64_t distance_ns;
+    struct estimate estimate;
+    /* what came of it */
+    uint32_t asked, records, lost;
+    struct estimator_goal goal;
+    struct train_record last;
+    uint64_t at_ns[TRAINS_MAX];
+    void (*on_record)(const struct train_record *record);
+} script;
+
+static void script_start(void *state, const struct estimator_goal *goal, uint64_t now_ns)
+{
+    *(uint64_t *)state = now_ns;
+    script.goal = *goal;
+}
+
+static enum estimator_step script_next(void *state, uint64_t now_ns, struct train_shape *shape,
+                                       uint64_t *at_ns)
+{
+    if (script.asked == script.trains) {
+        *at_ns = TIME_NEVER;
+        return script.records + script.lost == script.asked ? ESTIMATOR_DONE : ESTIMATOR_WAIT;
+    }
+    *shape = script.shape;
+    *at_ns = MAX(now_ns, *(uint64_t *)state + script.asked * script.distance_ns);
+    script.at_ns[script.asked++ % TRAINS_MAX] = *at_ns;
+    return ESTIMATOR_TRAIN;
+}
+
+static void script_take(void *state, const struct train_record *record, uint64_t now_ns)
+{
+    (void)state;
+    (void)now_ns;
+    if (record == NULL) {
+        script.lost++;
+        return;
+    }
+    script.records++;
+    script.last = *record;
+    if (script.on_record != NULL)
+        script.on_record(record);
+}
+
+static void script_result(const void *state, uint64_t now_ns, struct estimate *estimate)
+{
+    (void)state;
+    (void)now_ns;
+    *estimate = script.estimate;
+}
+
+static const struct estimator_kind scripted = {"scripted",  sizeof(uint64_t), script_start,
+                                               script_next, script_take,      script_result};
+
+static void begin(uint16_t count, uint32_t packets, uint64_t rate_bps)
+{
+    script = (struct script){.trains = 1, .shape = {.wire_bytes = 1538}};
+    assert_true(train_add(&script.shape, packets, rate_bps));
+    world_init(&world, count, 1);
+    for (uint16_t node = 0; node < count; node++)
+        world.nodes[node].config.probe.estimator = &scripted;
+    for (uint16_t node = 0; node < count; node++)
+        world.nodes[node].config.ports[0].rate_bps = 10000000000;
+}
+
+static void start(void)
+{
+    start_all();
+    world_run_until(&world, 3 * NS_PER_S);
+}
+
+static struct node *node_of(uint16_t node)
+{
+    return world.nodes[node].node;
+}
+
+static void ask(uint16_t node, const char *peer)
+{
+    struct err err;
+    if (!prober_ask(node_of(node), peer, world.now_ns, &err))
+        fail_msg("%s", err.text);
+}
+
+static void run(uint64_t for_ns)
+{
+    world_run_until(&world, world.now_ns + for_ns);
+}
+
+static uint64_t drops(uint16_t node)
+{
+    static const char *const names[] = {"drop_train_off", "drop_train_busy", "drop_train_budget",
+                                        "drop_train_late"};
+    uint64_t sum = 0;
+    for (unsigned index = 0; index < sizeof(names) / sizeof(names[0]); index++)
+        sum += world_counter(&world, node, names[index]);
+    return sum;
+}
+
+/* Each packet left when its schedule says, and came a link's time later. */
+static void assert_exact(const struct train_record *record)
+{
+    struct train_schedule schedule;
+    train_begin(&schedule, &record->shape, record->start_ns);
+    uint64_t way_ns = record->samples[0].received_ns - record->samples[0].sent_ns;
+    assert_int_equal(record->count, train_packets(&record->shape));
+    for (uint32_t index = 0; index < record->count; index++, train_step(&schedule)) {
+        assert_int_equal(record->samples[index].index, index);
+        assert_int_equal(record->samples[index].arrival, index);
+        assert_int_equal(record->samples[index].sent_ns, schedule.next_ns);
+        assert_int_equal(record->samples[index].received_ns - record->samples[index].sent_ns, way_ns);
+    }
+}
+
+static void train__arrives_as_it_left(void **state)
+{
+    (void)state;
+    begin(2, 1000, 5000000000);
+    assert_true(train_add_pause(&script.shape, 3000000));
+    assert_true(train_add(&script.shape, 500, 700000000));
+    start();
+    ask(0, "n1");
+    run(100 * NS_PER_MS);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(script.last.marks, 0);
+    assert_int_equal(script.last.sent, 1500);
+    assert_int_equal(script.last.twice, 0);
+    assert_int_equal(script.last.shape.wire_bytes, 1538);
+    assert_exact(&script.last);
+    assert_int_equal(script.goal.port_bps, node_of(0)->config.ports[0].rate_bps);
+    assert_true(script.goal.rtt_ns >= 2 * world.delay_ns);
+    assert_int_equal(script.goal.wire_bytes, 1538);
+    assert_int_equal(world_counter(&world, 1, "rx_trains"), 1500);
+    assert_int_equal(world_counter(&world, 0, "tx_trains"), 1500);
+    assert_int_equal(drops(1), 0);
+    assert_int_equal(prober_result(node_of(0), 0)->count, 1);
+    assert_false(prober_is_busy(node_of(0), 0));
+    world_end(&world);
+}
+
+/* Through 1 Gbit/s: the gaps at the other end are the link's. */
+static void train__shows_the_link(void **state)
+{
+    (void)state;
+    begin(2, 200, 5000000000);
+    world.rate_bps[0][1] = 1000000000;
+    start();
+    ask(0, "n1");
+    run(100 * NS_PER_MS);
+    assert_int_equal(script.last.count, 200);
+    const struct train_sample *samples = script.last.samples;
+    uint64_t took_ns = samples[199].received_ns - samples[0].received_ns;
+    assert_true(took_ns >= 199 * 11776ULL && took_ns < 199 * 11776ULL + 500);
+    world_end(&world);
+}
+
+static void count_gaps(const struct train_record *record)
+{
+    for (uint32_t at = 1; at < record->count; at++)
+        assert_true(record->samples[at].index > record->samples[at - 1].index);
+}
+
+/* A tenth is lost, also the last ones: what came is told once they are overdue. Copies are counted. */
+static void train__loses_and_doubles(void **state)
+{
+    (void)state;
+    begin(2, 400, 2000000000);
+    script.on_record = count_gaps;
+    script.trains = 6;
+    script.distance_ns = 20 * NS_PER_MS;
+    start();
+    world.loss_ppb = 100000000;
+    world.duplicate_ppb = 50000000;
+    world.late_ppb = 50000000;
+    world.late_ns = 50000;
+    ask(0, "n1");
+    run(NS_PER_S);
+    assert_int_equal(script.records, 6);
+    assert_true(script.last.count > 320 && script.last.count < 400);
+    assert_true(script.last.twice > 0);
+    assert_int_equal(script.last.sent, 400);
+    assert_int_equal(script.last.marks, 0);
+    world_end(&world);
+}
+
+/* A round trip is only latency: trains follow each other without waiting for reports. */
+static void train__several_are_under_way(void **state)
+{
+    (void)state;
+    begin(2, 100, 1000000000);
+    script.trains = 6;
+    script.distance_ns = 5 * NS_PER_MS;
+    world.delay_ns = 100 * NS_PER_MS;
+    start();
+    ask(0, "n1");
+    run(150 * NS_PER_MS);
+    assert_int_equal(script.asked, 6);
+    assert_int_equal(script.records, 0);
+    run(200 * NS_PER_MS);
+    assert_int_equal(script.records, 6);
+    assert_int_equal(script.last.start_ns, script.at_ns[5]);
+    assert_exact(&script.last);
+    world_end(&world);
+}
+
+/* Nothing comes back: lost, no sooner than a report could have come, and the measurement ends. */
+static void train__nobody_tells(void **state)
+{
+    (void)state;
+    begin(2, 100, 1000000000);
+    start();
+    world_cut(&world, 0, 1, world.now_ns + 2 * NS_PER_S);
+    ask(0, "n1");
+    run(200 * NS_PER_MS);
+    assert_int_equal(script.lost, 0);
+    run(200 * NS_PER_MS);
+    assert_int_equal(script.lost, 1);
+    assert_int_equal(script.records, 0);
+    assert_int_equal(prober_result(node_of(0), 0)->count, 1);
+    world_end(&world);
+}
+
+/* A node that comes late sends no burst: the train ends there. */
+static void train__is_cut_by_a_standstill(void **state)
+{
+    (void)state;
+    begin(2, 2000, 1000000000);
+    start();
+    ask(0, "n1");
+    run(5 * NS_PER_MS);
+    world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
+    run(100 * NS_PER_MS);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(script.last.marks & ~TRAIN_STOOD_STILL, TRAIN_CUT);
+    assert_true(script.last.sent > 300 && script.last.sent < 500);
+    assert_int_equal(script.last.count, script.last.sent);
+    for (uint32_t at = 1; at < script.last.count; at++)
+        assert_true(script.last.samples[at].sent_ns - script.last.samples[at - 1].sent_ns >= 12304);
+    world_end(&world);
+}
+
+static void train__what_a_port_refuses_is_cut(void **state)
+{
+    (void)state;
+    begin(2, 1000, 1000000000);
+    start();
+    ask(0, "n1");
+    run(3 * NS_PER_MS);
+    world.nodes[0].refused_until_ns = world.now_ns + NS_PER_MS;
+    run(100 * NS_PER_MS);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(script.last.marks & ~TRAIN_STOOD_STILL, TRAIN_CUT);
+    uint64_t refused = world_counter(&world, 0, "tx_trains_refused");
+    assert_true(refused > 50);
+    assert_int_equal(script.last.sent, 1000 - refused);
+    assert_int_equal(world_counter(&world, 0, "tx_refused"), 0);
+    world_end(&world);
+}
+
+/* One buffer: of two at once one is taken, the other's sender is told, and each packet is counted once. */
+static void train__one_comes_in_at_a_time(void **state)
+{
+    (void)state;
+    begin(3, 1000, 1000000000);
+    script.trains = 2;
+    start();
+    ask(0, "n2");
+    ask(1, "n2");
+    run(NS_PER_S);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(script.lost, 1);
+    assert_exact(&script.last);
+    uint64_t sent = world_counter(&world, 0, "tx_trains") + world_counter(&world, 1, "tx_trains");
+    assert_int_equal(world_counter(&world, 2, "drop_train_busy"), 1);
+    assert_int_equal(world_counter(&world, 2, "rx_trains"), 1000);
+    assert_int_equal(drops(2) + 1000, sent);
+    /* … who stops when he hears of it. */
+    assert_true(sent < 2000 || world.delay_ns > 10 * NS_PER_MS);
+    assert_int_equal(world_counter(&world, 0, "trains_refused") + world_counter(&world, 1, "trains_refused"),
+                     1);
+    world_end(&world);
+}
+
+/* Trains of 154 kB: 10 of them in ten seconds, then one more when there is room. */
+static void train__keeps_the_receivers_budget(void **state)
+{
+    (void)state;
+    begin(2, 100, 1000000000);
+    world.nodes[1].config.probe.receive_bytes = 1540000;
+    script.trains = 13;
+    script.distance_ns = 60 * NS_PER_MS;
+    start();
+    ask(0, "n1");
+    run(750 * NS_PER_MS);
+    assert_int_equal(script.records, 10);
+    assert_int_equal(world_counter(&world, 1, "drop_train_budget"), 1);
+    /* The next one is withdrawn, and none is asked for before there is room. */
+    assert_int_equal(script.lost, 2);
+    assert_int_equal(script.asked, 12);
+    run(NS_PER_S);
+    assert_int_equal(script.records, 11);
+    world_end(&world);
+}
+
+static void train__of_a_peer_that_may_send_none(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    world.nodes[1].config.peers[0].probe_off = true;
+    world.nodes[1].config.peers[1].probe_off = true;
+    start();
+    struct err err;
+    assert_false(prober_ask(node_of(1), "n0", world.now_ns, &err));
+    assert_false(prober_ask(node_of(1), "n1", world.now_ns, &err));
+    assert_false(prober_ask(node_of(1), "nobody", world.now_ns, &err));
+    ask(0, "n1");
+    run(NS_PER_S);
+    assert_int_equal(script.records, 0);
+    assert_int_equal(script.lost, 1);
+    assert_int_equal(world_counter(&world, 1, "drop_train_off"), 1);
+    assert_int_equal(world_counter(&world, 1, "drop_train_late"), 99);
+    assert_int_equal(world_counter(&world, 1, "rx_trains"), 0);
+    world_end(&world);
+}
+
+/* Data of the same port leaves between a train's packets, which it does not move; a message may by its own length. */
+static void train__leaves_beside_a_job(void **state)
+{
+    (void)state;
+    begin(3, 1000, 3000000000);
+    script.trains = 8;
+    script.distance_ns = 5 * NS_PER_MS;
+    world.source_bytes = 300000000;
+    world.rate_bps[0][1] = world.rate_bps[1][0] = 5000000000;
+    start();
+    struct job_spec spec = world_job(&world, "j");
+    spec.to_all = false;
+    spec.receiver_count = 1;
+    snprintf(spec.receivers[0], NAME_BYTES, "n1");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, NS_PER_S));
+    run(50 * NS_PER_MS);
+    uint64_t data = world_counter(&world, 0, "tx_data");
+    ask(0, "n2");
+    run(100 * NS_PER_MS);
+    assert_int_equal(state_at(0, "j"), JOB_RUNNING);
+    assert_int_equal(script.records, 8);
+    assert_int_equal(script.last.marks, 0);
+    for (uint32_t at = 0; at < script.last.count; at++) {
+        uint64_t due_ns = script.last.start_ns + script.last.samples[at].index * 12304ULL / 3;
+        assert_true(script.last.samples[at].sent_ns - due_ns < 1300);
+    }
+    assert_true(world_counter(&world, 0, "tx_data") - data > 10000);
+    run_until_over(0, "j", 10 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    world_end(&world);
+}
+
+/* The result is there for the planner, and for the planner of whoever asks this node for a measurement. */
+static void probe_result__goes_to_planners(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    script.estimate = (struct estimate){
+        .kind = ESTIMATE_VALUE, .avail_bps = 4000000000, .low_bps = 3900000000, .high_bps = 4100000000};
+    start();
+    ask(1, "n2");
+    run(100 * NS_PER_MS);
+    struct plan_path path = path_table_path(node_of(1)->paths, PATH_SITE_SELF, 2, 0, world.now_ns);
+    assert_int_equal(path.avb_kbps, 4000000);
+    assert_int_equal(path.avb_low_kbps, 3900000);
+    assert_int_equal(path.avb_high_kbps, 4100000);
+    run(2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    run_until_over(0, "j", 10 * NS_PER_S);
+    path = path_table_path(node_of(0)->paths, 1, 2, 0, world.now_ns);
+    assert_int_equal(path.avb_kbps, 4000000);
+    assert_int_equal(path.avb_high_kbps, 4100000);
+    assert_in_range(path.avb_age_s, 2, 4);
+    path = path_table_path(node_of(0)->paths, 2, 1, 0, world.now_ns);
+    assert_int_equal(path.avb_kbps, 0);
+    /* What was told from elsewhere comes before it. */
+    struct plan_path told = {.avb_kbps = 7000};
+    path_table_tell_path(node_of(0)->paths, 1, 2, &told);
+    path = path_table_path(node_of(0)->paths, 1, 2, 0, world.now_ns);
+    assert_int_equal(path.avb_kbps, 7000);
+    assert_int_equal(path.avb_low_kbps, 0);
+    world_end(&world);
+}
+
+/* In the background: one peer after the other, and no more than the load that is allowed. */
+static void prober__background(void **state)
+{
+    (void)state;
+    begin(4, 100, 1000000000);
+    script.trains = 1000000;
+    world.nodes[0].config.probe.background = true;
+    world.nodes[0].config.probe.period_ns = 100 * NS_PER_MS;
+    script.distance_ns = 20 * NS_PER_MS;
+    start();
+    run(10 * NS_PER_S);
+    for (uint16_t peer = 0; peer < 3; peer++)
+        assert_true(prober_result(node_of(0), peer)->count > 10);
+    uint64_t bits = world_counter(&world, 0, "tx_trains") * 1538 * 8;
+    uint64_t allowed = node_of(0)->config.ports[0].rate_bps / 100 * 13;
+    assert_true(bits > allowed / 2 && bits < allowed + allowed / 10);
+    assert_true(prober_load_bps(node_of(0), world.now_ns) < allowed / 13 * 11 / 10);
+    assert_int_equal(world_counter(&world, 1, "tx_trains"), 0);
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(train__arrives_as_it_left),
+        cmocka_unit_test(train__shows_the_link),
+        cmocka_unit_test(train__loses_and_doubles),
+        cmocka_unit_test(train__several_are_under_way),
+        cmocka_unit_test(train__nobody_tells),
+        cmocka_unit_test(train__is_cut_by_a_standstill),
+        cmocka_unit_test(train__what_a_port_refuses_is_cut),
+        cmocka_unit_test(train__one_comes_in_at_a_time),
+        cmocka_unit_test(train__keeps_the_receivers_budget),
+        cmocka_unit_test(train__of_a_peer_that_may_send_none),
+        cmocka_unit_test(train__leaves_beside_a_job),
+        cmocka_unit_test(probe_result__goes_to_planners),
+        cmocka_unit_test(prober__background),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
