@@ -11,6 +11,7 @@
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
 #include "app/ctl/job_plan.h"
+#include "app/ctl/probe.h"
 #include "app/ctl/input.h"
 
 #define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
@@ -217,6 +218,19 @@ static int job_plan(const struct options *options, const struct command_words *w
     return result;
 }
 
+static int probe(const struct options *options, const struct command_words *words)
+{
+    struct client client;
+    int result = client_open(&client, options->socket);
+    if (result != EXIT_OK)
+        return result;
+    json_t *request =
+        json_pack("{s:s, s:s}", "command", command_rows[words->kind].words, "peer", words->arguments[0]);
+    result = probe_and_print(&client, request, words->arguments[0], options->json);
+    client_close(&client);
+    return result;
+}
+
 static int job_watch(const struct options *options, const struct command_words *words)
 {
     struct client client;
@@ -241,6 +255,7 @@ static int help(const struct options *options, const struct command_words *words
 static int (*const special[COMMAND_COUNT])(const struct options *, const struct command_words *) = {
     [COMMAND_SHOW] = show,           [COMMAND_JOB_RUN] = job_run, [COMMAND_JOB_PLAN] = job_plan,
     [COMMAND_JOB_WATCH] = job_watch, [COMMAND_HELP] = help,       [COMMAND_HELP_JOB] = help,
+    [COMMAND_PROBE] = probe,
 };
 
 /* The command as one line; false: too long. */

@@ -153,6 +153,18 @@ static void run_cancel(struct app *app, const char *name, struct command_reply *
         snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", name);
 }
 
+static void run_probe(struct app *app, const char *peer, struct command_reply *reply)
+{
+    char name[NAME_BYTES];
+    reply->call.msg.type = CTL_PROBE;
+    if (!take_name(name, peer, reply))
+        return;
+    memcpy(reply->call.msg.body.probe.peer, name, sizeof(name));
+    run_call(app, reply);
+    if (reply->ok)
+        snprintf(reply->text, sizeof(reply->text), "the path to %s is being measured: show probes", name);
+}
+
 static void run_set(struct app *app, const char *name, const struct job_controls *controls, uint8_t changed,
                     const char *done, struct command_reply *reply)
 {
@@ -218,6 +230,9 @@ void command_run(struct app *app, const struct command *command, struct command_
         return;
     case COMMAND_JOB_SET:
         run_change(app, arguments, reply);
+        return;
+    case COMMAND_PROBE:
+        run_probe(app, arguments[0], reply);
         return;
     case COMMAND_HELP:
         command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,

@@ -21,6 +21,7 @@ enum ctl_type {
     CTL_JOB_CANCEL,
     CTL_JOB_SET,
     CTL_PATHS, /* what is known of paths; the program's own, before it runs a job */
+    CTL_PROBE, /* measure the path from this node to a peer */
     /* planner → node */
     CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
     CTL_PLAN,
@@ -44,6 +45,7 @@ enum ctl_type {
          "the disk's threads: rates read, written and hashed, queues, CPU, the slowest request")             \
     SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
     SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
+    SHOW(probes, NODE, "bandwidth that paths have left, as trains measured it: interval, age, how, why not") \
     SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
     SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \
     SHOW(why, PLAN,                                                                                          \
@@ -98,6 +100,9 @@ struct ctl_msg {
             struct job_controls controls;
         } job_set;
         struct ctl_paths paths;
+        struct {
+            char peer[NAME_BYTES];
+        } probe;
         struct plan plan;
         struct plan_request plan_request;
         struct ctl_estimate estimate;

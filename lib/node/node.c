@@ -125,7 +125,8 @@ static uint64_t next_ns(const struct node *node)
     for (uint16_t port = 0; port < node->config.port_count; port++)
         if (node->ports[port].control_mask != 0)
             return node->now_ns;
-    if (disk_queue_ready(&node->disk_queue) || plan_request_due(node))
+    bool news = node->planner_attached && node->prober->news_mask != 0;
+    if (disk_queue_ready(&node->disk_queue) || plan_request_due(node) || news)
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : MIN(depart_next_ns(node), train_out_next_ns(node));
     return MAX(MIN(tick_ns(node), data_ns), node->now_ns);
@@ -199,6 +200,9 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     case CTL_PATHS:
         source_take_told(node, &msg->body.paths, now_ns);
         break;
+    case CTL_PROBE:
+        reply->ok = prober_ask(node, msg->body.probe.peer, now_ns, &reply->err);
+        break;
     case CTL_PLANNER_HELLO:
         node->planner_attached = true;
         for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
@@ -232,10 +236,28 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     return reply->ok ? 0 : -1;
 }
 
+/* What was measured is kept by the planner, if there is one when the measurement ends. */
+static bool estimate_next(struct node *node, struct ctl_msg *msg)
+{
+    uint16_t peer = node->planner_attached ? prober_take_news(node) : PEER_NONE;
+    if (peer == PEER_NONE)
+        return false;
+    const struct probe_result *result = prober_result(node, peer);
+    struct ctl_estimate *record = &msg->body.estimate;
+    msg->type = CTL_ESTIMATE;
+    msg->correlation = 0;
+    *record = (struct ctl_estimate){.age_ns = elapsed_ns(node->now_ns, result->estimate.until_ns),
+                                    .rtt_ns = node->peers[peer].rtt_min_ns,
+                                    .estimate = result->estimate};
+    name_copy(record->from, sizeof(record->from), node->config.name);
+    name_copy(record->to, sizeof(record->to), node->config.peers[peer].name);
+    return true;
+}
+
 bool node_ctl_next(struct node *node, struct ctl_msg *msg)
 {
     if (!plan_request_due(node))
-        return false;
+        return estimate_next(node, msg);
     uint32_t slot = (uint32_t)__builtin_ctz(node->plan_requests_due);
     node->plan_requests_due &= ~(1u << slot);
     const struct job *job = &node->jobs[slot];

@@ -36,7 +36,7 @@ node_next_ns(const struct node *node); /* when to call node_tick and node_tx aga
 /* Also what the caller knows of paths (CTL_PATHS): jobs that are planned from then on count on it. */
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
              uint64_t now_ns); /* 0 or -1 with reply->err */
-/* The next record for the planner; false: none. Requests are handed out between CTL_PLANNER_HELLO and
+/* The next record for the planner; false: none. Estimates of paths as they are made, while a planner is there; requests are handed out between CTL_PLANNER_HELLO and
  * CTL_PLANNER_GONE: whoever says that a planner is there takes them when node_next_ns says so. One that
  * attaches is given all open requests (again). Where none can attach, node_config.planner_never refuses
  * jobs at once. */

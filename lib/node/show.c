@@ -6,6 +6,7 @@
 #include "node/node.h"
 #include "node/role/manifest.h"
 #include "node/top.h"
+#include "node/train/prober.h"
 #include "plan/words.h"
 
 #define DRAWING_BYTES 32768 /* the deepest tree takes 27 KB; several of 64 nodes usually less */
@@ -84,6 +85,7 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "goodput_bps", view.goodput_bps);
         report_fixed(report, "srtt_ms", view.rtt_smoothed_ns / NS_PER_US, 3);
         report_fixed(report, "rtt_min_ms", view.rtt_min_ns / NS_PER_US, 3);
+        report_u64(report, "avail_bps", prober_result(node, (uint16_t)index)->estimate.avail_bps);
         report_u64(report, "sent_packets", view.sent_packets);
         report_u64(report, "lost_packets", view.lost_packets);
         report_u64(report, "repairs", view.repairs);
@@ -104,6 +106,65 @@ static void show_edges(const struct node *node, struct report *report)
     }
     report_table_end(report);
     show_limits(node, report);
+}
+
+static void report_flags(struct report *report, uint32_t flags)
+{
+    char text[128] = "";
+    size_t length = 0;
+    const char *word;
+    for (unsigned index = 0; (word = estimate_flag_word(index)) != NULL; index++)
+        if ((flags >> index & 1) != 0)
+            length +=
+                (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length > 0 ? " " : "", word);
+    report_text(report, "flags", text);
+}
+
+static void report_probe(const struct node *node, struct report *report, uint16_t peer, uint64_t now_ns)
+{
+    static const char *const stamps[] = {"software", "hardware", "virtual"};
+    const struct probe_result *result = prober_result(node, peer);
+    const struct estimate *estimate = &result->estimate;
+    report_text(report, "to", peer_name(node, peer));
+    report_text(report, "kind", estimate_kind_word(estimate->kind));
+    report_u64(report, "avail_bps", estimate->avail_bps);
+    report_u64(report, "low_bps", estimate->low_bps);
+    report_u64(report, "high_bps", estimate->high_bps);
+    report_u64(report, "capacity_bps", estimate->capacity_bps);
+    report_fixed(report, "age_s",
+                 result->known_ns == 0 ? 0 : elapsed_ns(now_ns, result->known_ns) / NS_PER_MS, 3);
+    report_fixed(report, "window_ms", elapsed_ns(estimate->until_ns, estimate->from_ns) / NS_PER_US, 3);
+    report_fixed(report, "busy_ms", estimate->busy_ns / NS_PER_US, 3);
+    report_text(report, "stamps", result->known_ns == 0 ? "" : stamps[estimate->stamp_kind]);
+    report_flags(report, estimate->flags);
+    report_text(report, "reason", estimate_reason_word(estimate->reason));
+    report_u64(report, "trains", estimate->trains);
+    report_u64(report, "discarded", estimate->discarded);
+    report_u64(report, "bytes", estimate->bytes);
+    if (wants_all(report)) {
+        report_u64(report, "depth_bytes", estimate->depth_bytes);
+        report_u64(report, "loss_ppm", estimate->loss_ppm);
+        report_u64(report, "measurements", result->count);
+    }
+    report_bool(report, "measuring", prober_is_busy(node, peer));
+}
+
+/* Rates on the wire. What trains of this node take now stands above the table. */
+static void show_probes(const struct node *node, struct report *report, uint64_t now_ns)
+{
+    const struct node_probe_config *config = &node->config.probe;
+    report_text(report, "estimator",
+                config->estimator == NULL || config->off ? "none" : config->estimator->name);
+    report_bool(report, "background", config->background);
+    report_text(report, "layer", "wire");
+    report_u64(report, "load_bps", prober_load_bps(node, now_ns));
+    report_table(report, "probes");
+    for (uint16_t peer = 0; peer < node->peer_count; peer++) {
+        report_row(report);
+        report_probe(node, report, peer, now_ns);
+        report_row_end(report);
+    }
+    report_table_end(report);
 }
 
 /* 0 while one of the two has not happened. */
@@ -236,6 +297,9 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
         break;
     case CTL_SHOW_edges:
         show_edges(node, &report);
+        break;
+    case CTL_SHOW_probes:
+        show_probes(node, &report, now_ns);
         break;
     case CTL_SHOW_jobs:
         show_jobs(node, &report, only, 0, true, now_ns);

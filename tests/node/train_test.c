@@ -399,6 +399,62 @@ static void probe_result__goes_to_planners(void **state)
     world_end(&world);
 }
 
+static char text[65536];
+
+static const char *show_probes(uint16_t node, enum report_form form)
+{
+    static struct ctl_msg msg = {.type = CTL_SHOW};
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    msg.body.show.what = CTL_SHOW_probes;
+    msg.body.show.form = form;
+    assert_int_equal(node_ctl(node_of(node), &msg, &reply, world.now_ns), 0);
+    return text;
+}
+
+static int probe_by_command(uint16_t node, const char *peer, struct err *err)
+{
+    struct ctl_msg msg = {.type = CTL_PROBE};
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    snprintf(msg.body.probe.peer, NAME_BYTES, "%s", peer);
+    int result = node_ctl(node_of(node), &msg, &reply, world.now_ns);
+    *err = reply.err;
+    return result;
+}
+
+static void show_probes__says_what_is_known(void **state)
+{
+    (void)state;
+    struct err err;
+    begin(3, 100, 1000000000);
+    script.estimate = (struct estimate){.kind = ESTIMATE_VALUE,
+                                        .stamp_kind = STAMP_VIRTUAL,
+                                        .flags = ESTIMATE_MULTI_HOP | ESTIMATE_LOSSY,
+                                        .avail_bps = 4000000000,
+                                        .low_bps = 3900000000,
+                                        .high_bps = 4100000000,
+                                        .trains = 7};
+    start();
+    assert_int_not_equal(probe_by_command(0, "n0", &err), 0);
+    assert_string_equal(err.text, "there is no peer 'n0'");
+    assert_int_equal(probe_by_command(0, "n2", &err), 0);
+    assert_non_null(strstr(show_probes(0, REPORT_JSON), "\"measuring\":true"));
+    run(100 * NS_PER_MS);
+    show_probes(0, REPORT_JSON);
+    assert_non_null(strstr(text, "\"estimator\":\"scripted\""));
+    assert_non_null(strstr(text, "\"to\":\"n1\",\"kind\":\"none\""));
+    assert_non_null(
+        strstr(text, "\"to\":\"n2\",\"kind\":\"value\",\"avail_bps\":4000000000,\"low_bps\":3900000000"));
+    assert_non_null(strstr(
+        text, "\"stamps\":\"virtual\",\"flags\":\"multi-hop lossy\",\"reason\":\"none\",\"trains\":7"));
+    assert_null(strstr(text, "\"measuring\":true"));
+    assert_non_null(strstr(show_probes(0, REPORT_TEXT), "multi-hop lossy"));
+    world.nodes[1].config.probe.estimator = NULL;
+    world_start(&world, 1);
+    assert_int_not_equal(probe_by_command(1, "n0", &err), 0);
+    assert_non_null(strstr(show_probes(1, REPORT_JSON), "\"estimator\":\"none\""));
+    world_end(&world);
+}
+
 /* In the background: one peer after the other, and no more than the load that is allowed. */
 static void prober__background(void **state)
 {
@@ -435,6 +491,7 @@ int main(void)
         cmocka_unit_test(train__of_a_peer_that_may_send_none),
         cmocka_unit_test(train__leaves_beside_a_job),
         cmocka_unit_test(probe_result__goes_to_planners),
+        cmocka_unit_test(show_probes__says_what_is_known),
         cmocka_unit_test(prober__background),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

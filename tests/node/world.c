@@ -267,7 +267,7 @@ static bool drain_planner(struct world *world, struct world_node *node)
         return false; /* nobody comes for requests */
     while (node_ctl_next(node->node, &request)) {
         busy = true;
-        if (world->planner_absent)
+        if (world->planner_absent || request.type != CTL_PLAN_REQUEST)
             continue;
         struct err err;
         char text[16];

@@ -107,6 +107,16 @@ const struct probe_result *prober_result(const struct node *node, uint16_t peer)
     return &node->prober->results[peer];
 }
 
+uint16_t prober_take_news(struct node *node)
+{
+    struct prober *prober = node->prober;
+    if (prober->news_mask == 0)
+        return PEER_NONE;
+    uint16_t peer = (uint16_t)__builtin_ctzll(prober->news_mask);
+    prober->news_mask &= prober->news_mask - 1;
+    return peer;
+}
+
 bool prober_is_busy(const struct node *node, uint16_t peer)
 {
     const struct prober *prober = node->prober;
@@ -208,6 +218,7 @@ static void finish(struct node *node, uint64_t now_ns)
     struct prober *prober = node->prober;
     note_result(node, now_ns);
     prober->results[prober->peer].count++;
+    prober->news_mask |= (uint64_t)(prober->results[prober->peer].known_ns != 0) << prober->peer;
     train_out_stop(node);
     if (prober->background_ns != TIME_NEVER) {
         uint64_t pause_ns = rng_below(&node->rng, node->config.probe.period_ns / BACKGROUND_PARTS);
@@ -333,7 +344,7 @@ bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err
 {
     uint16_t index = peer_find(node, name);
     if (node->config.probe.off || kind_of(node) == NULL)
-        return err_set(err, "this node measures no bandwidth: its node file says probe: {off: true}");
+        return err_set(err, "this node measures no paths: probe, in its node file, is off or has no estimator");
     if (index == PEER_SELF || index == PEER_NONE)
         return err_set(err, "there is no peer '%s'", name);
     if (node->peers[index].config->probe_off)

@@ -27,6 +27,7 @@ struct prober {
     uint64_t step_ns;    /* when the estimator is asked again */
     uint64_t hold_ns;    /* the receiver takes none before */
     uint64_t asked_mask; /* bit per peer that an operator wants measured */
+    uint64_t news_mask;  /* bit per peer whose newest measurement has ended, and the planner was not told */
     uint64_t begun_mask; /* bit per peer whose state in the background has begun */
     uint64_t background_ns;
     uint16_t turn;
@@ -48,6 +49,8 @@ void prober_tick(struct node *node, uint64_t now_ns);
 uint64_t prober_next_ns(const struct node *node);
 /* What trains take of late, on the wire. */
 uint64_t prober_load_bps(const struct node *node, uint64_t now_ns);
+/* A peer of whose path there is a new estimate, each once; PEER_NONE: there is none. */
+uint16_t prober_take_news(struct node *node);
 /* What is known of the path, and whether that is being changed or going to be. */
 const struct probe_result *prober_result(const struct node *node, uint16_t peer);
 bool prober_is_busy(const struct node *node, uint16_t peer);

@@ -1,0 +1,93 @@
+#include "app/ctl/probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "ctl/command.h"
+#include "ctl/ctl.h"
+
+#define POLL_NS (100 * NS_PER_MS)
+
+/* The peer's row of show probes, to be released. NULL with an exit status. */
+static json_t *ask_row(struct client *client, const char *peer, int *result)
+{
+    json_t *request = json_pack("{s:s, s:s, s:b}", "command", command_rows[COMMAND_SHOW].words, "what",
+                                ctl_show_name(CTL_SHOW_probes), "json", true);
+    char *text = NULL;
+    *result = client_ask(client, request, &text);
+    if (*result != EXIT_OK)
+        return NULL;
+    json_t *all = json_loads(text, 0, NULL), *found = NULL, *row;
+    size_t index;
+    free(text);
+    json_array_foreach(json_object_get(all, "probes"), index, row)
+    {
+        const char *to = json_string_value(json_object_get(row, "to"));
+        if (to != NULL && strcmp(to, peer) == 0)
+            found = json_incref(row);
+    }
+    json_decref(all);
+    *result = found != NULL ? EXIT_OK : EXIT_JOB_FAILED;
+    if (found == NULL)
+        fprintf(stderr, "sluicectl: the appliance tells nothing of the path to %s\n", peer);
+    return found;
+}
+
+static const char *word(const json_t *row, const char *key)
+{
+    const char *value = json_string_value(json_object_get(row, key));
+    return value != NULL ? value : "";
+}
+
+static double gbps(const json_t *row, const char *key)
+{
+    return (double)json_integer_value(json_object_get(row, key)) / 1e9;
+}
+
+static void print_row(const json_t *row, const char *peer)
+{
+    const char *kind = word(row, "kind");
+    if (strcmp(kind, "value") == 0)
+        printf("%s: %.3f Gbit/s available, %.3f to %.3f", peer, gbps(row, "avail_bps"), gbps(row, "low_bps"),
+               gbps(row, "high_bps"));
+    else if (strcmp(kind, "at-least") == 0)
+        printf("%s: at least %.3f Gbit/s available", peer, gbps(row, "avail_bps"));
+    else
+        printf("%s: %s: %s", peer, kind, word(row, "reason"));
+    if (json_integer_value(json_object_get(row, "capacity_bps")) != 0)
+        printf(", of %.3f", gbps(row, "capacity_bps"));
+    printf(" (on the wire; %lld trains, %.3f MB, stamps: %s%s%s)\n",
+           (long long)json_integer_value(json_object_get(row, "trains")),
+           (double)json_integer_value(json_object_get(row, "bytes")) / 1e6, word(row, "stamps"),
+           word(row, "flags")[0] != '\0' ? "; " : "", word(row, "flags"));
+}
+
+int probe_and_print(struct client *client, json_t *request, const char *peer, bool json)
+{
+    char *text = NULL;
+    int result = client_ask(client, request, &text);
+    json_t *row = NULL;
+    free(text);
+    while (result == EXIT_OK) {
+        json_decref(row);
+        row = ask_row(client, peer, &result);
+        if (row == NULL || !json_is_true(json_object_get(row, "measuring")))
+            break;
+        struct timespec pause = {.tv_nsec = (long)POLL_NS};
+        nanosleep(&pause, NULL);
+    }
+    if (row == NULL)
+        return result;
+    if (json) {
+        json_dumpf(row, stdout, JSON_COMPACT);
+        putchar('\n');
+    } else {
+        print_row(row, peer);
+    }
+    bool known = strcmp(word(row, "kind"), "value") == 0 || strcmp(word(row, "kind"), "at-least") == 0;
+    json_decref(row);
+    return known ? EXIT_OK : EXIT_JOB_FAILED;
+}
