@@ -5,7 +5,12 @@
 #include "base/units.h"
 #include "probe/estimators.h"
 
-const struct estimator_kind *const estimator_kinds[] = {&estimator_sluice, NULL};
+const struct estimator_kind *const estimator_kinds[] = {
+    &estimator_sluice,
+    &estimator_capacity,
+    &estimator_rtt,
+    NULL,
+};
 
 const struct estimator_kind *estimator_kind(const char *name)
 {

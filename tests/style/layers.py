@@ -45,6 +45,10 @@ APP_MORE = {
         "netem": "the emulator is the link model run in real time",
         "wire": "routes by the addresses of frames, answers ARP and ND",
     },
+    "app/probe": {
+        "netem": "the path that is measured is the link model's",
+        "probe": "drives its estimators",
+    },
     "app/bench": {
         "edge": "part (c) measures the pacer itself, through the timed lane",
         "planner": "a bench is its own planner: it solves with the planner's code",

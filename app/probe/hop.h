@@ -1,0 +1,67 @@
+/* One hop of the path that is measured: a link of the model, what crosses it, and the truth about both.
+ *
+ * Every packet of a train leaves a mark: when it departed at the sender, when it came here, and how many cross bits the
+ * queue had taken in by then. So the truth over any window that begins and ends with a departure is exact to a cross
+ * packet, and so is the part of it in which the trains kept the hop busy: by the conservation law of a FIFO nothing was
+ * idle between two packets when the second begins its service just as late as the first one's end and the cross bits
+ * between them say. A second link, alike but for the trains, tells what these have done to it (harm). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "netem/link.h"
+
+#define HOP_STEPS_MAX 16
+
+/* A change of capacity. */
+struct hop_step {
+    uint64_t at_ns; /* since the measurement's begin */
+    uint64_t rate_bps;
+};
+
+struct hop_config {
+    struct netem_config link; /* rate_bps > 0 */
+    uint64_t cross_bps;       /* on average, of all that crosses */
+    unsigned step_count;
+    struct hop_step steps[HOP_STEPS_MAX]; /* in order of time */
+};
+
+struct hop_mark {
+    uint64_t departed_ns; /* at the sender */
+    uint64_t came_ns;
+    uint64_t cross_bits; /* that the queue took in by then */
+};
+
+struct hop {
+    const struct hop_config *config;
+    struct netem_link link, alone; /* alone: the same without trains */
+    bool harm;                     /* alone is kept up to date */
+    uint64_t begin_ns;
+    unsigned steps_done;
+    struct hop_mark *marks; /* in order of departure and of arrival */
+    size_t mark_count, mark_room;
+    /* of the last packet that came */
+    bool running; /* there was one, of the same train */
+    uint64_t came_ns, left_ns, cross_bits;
+    /* sums over the busy parts of all trains */
+    uint64_t busy_ns, busy_cross_bits, busy_capacity_bits;
+    uint64_t queue_bytes_max; /* that a packet of a train met, itself included */
+    uint64_t added_bytes_max; /* of that, what would not have been there without the trains */
+};
+
+void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm);
+void hop_end(struct hop *hop);
+/* A train begins: its first packet continues nothing. */
+void hop_train(struct hop *hop);
+/* A packet of a train comes; calls in order of time. */
+struct netem_decision hop_send(struct hop *hop, uint32_t wire_bytes, uint64_t departed_ns, uint64_t came_ns);
+/* What was left of the hop over the time between the arrivals of the packets that departed then; of the marks that there
+ * are the nearest ones inside count. 0: there are no two. */
+uint64_t hop_available_bps(const struct hop *hop, uint64_t from_ns, uint64_t until_ns);
+/* Mean over the parts in which the trains kept it busy; 0: there are none. */
+uint64_t hop_busy_available_bps(const struct hop *hop);
+uint64_t hop_capacity_bps(const struct hop *hop, uint64_t now_ns);
+/* Cross packets that the queue refused only because of the trains (with harm). */
+uint64_t hop_added_drops(const struct hop *hop);
+uint64_t hop_cross_packets(const struct hop *hop);

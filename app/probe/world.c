@@ -1,0 +1,140 @@
+#include "app/probe/world.h"
+
+#include "base/units.h"
+
+/* A receiver that misses the last packets of a train waits that long for them. */
+#define MISSING_NS (5 * NS_PER_MS)
+
+void world_begin(struct world *world, const struct world_config *config, uint64_t seed, uint64_t begin_ns)
+{
+    CHECK(config->hop_count > 0 && config->hop_count <= WORLD_HOPS_MAX);
+    struct rng rng;
+    rng_init(&rng, seed);
+    world->config = config;
+    world->begin_ns = begin_ns;
+    netem_init(&world->approach, &config->approach, rng_next(&rng), NULL, 0);
+    stamps_begin(&world->sender, &config->sender, rng_next(&rng));
+    stamps_begin(&world->receiver, &config->receiver, rng_next(&rng));
+    for (unsigned i = 0; i < config->hop_count; i++)
+        hop_begin(&world->hops[i], &config->hops[i], rng_next(&rng), begin_ns, config->harm);
+}
+
+void world_end(struct world *world)
+{
+    for (unsigned i = 0; i < WORLD_HOPS_MAX; i++)
+        hop_end(&world->hops[i]);
+}
+
+/* Few are out of order, and not far: insertion. */
+static void sort(struct passing *packets, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        struct passing packet = packets[i];
+        uint32_t place = i;
+        for (; place > 0 && packets[place - 1].at_ns > packet.at_ns; place--)
+            packets[place] = packets[place - 1];
+        packets[place] = packet;
+    }
+}
+
+/* Those that passed, in order of their arrival behind it. `hop` NULL: the approach. */
+static void pass(struct world *world, struct hop *hop, uint32_t wire_bytes)
+{
+    uint32_t passed = 0;
+    if (hop != NULL)
+        hop_train(hop);
+    for (uint32_t i = 0; i < world->packet_count; i++) {
+        struct passing packet = world->packets[i];
+        struct netem_decision decision =
+            hop != NULL
+                ? hop_send(hop, wire_bytes, packet.departed_ns, packet.at_ns)
+                : netem_send(&world->approach, wire_bytes, wire_bytes - WIRE_OVERHEAD_BYTES, packet.at_ns);
+        if (decision.verdict != NETEM_PASS)
+            continue;
+        packet.at_ns = decision.arrive_ns;
+        world->packets[passed++] = packet;
+    }
+    world->packet_count = passed;
+    sort(world->packets, passed);
+}
+
+static void depart(struct world *world, const struct train_shape *shape, uint64_t start_ns)
+{
+    struct train_schedule schedule;
+    world->packet_count = 0;
+    for (train_begin(&schedule, shape, start_ns); schedule.next_ns != TIME_NEVER; train_step(&schedule))
+        world->packets[world->packet_count++] =
+            (struct passing){schedule.next_ns, schedule.next_ns, schedule.index};
+}
+
+/* Samples in order of sending, from packets in order of arrival. */
+static void fill(struct world *world, struct train_record *record)
+{
+    static struct train_sample by_index[TRAIN_PACKETS_MAX];
+    static bool came[TRAIN_PACKETS_MAX];
+    for (uint32_t i = 0; i < record->sent; i++)
+        came[i] = false;
+    for (uint32_t i = 0; i < world->packet_count; i++)
+        world->seen_ns[i] = world->packets[i].at_ns;
+    stamps_batch(&world->config->receiver, world->seen_ns, world->packet_count);
+    for (uint32_t i = 0; i < world->packet_count; i++) {
+        const struct passing *packet = &world->packets[i];
+        came[packet->index] = true;
+        by_index[packet->index] =
+            (struct train_sample){.sent_ns = stamps_take(&world->sender, packet->departed_ns),
+                                  .received_ns = stamps_take(&world->receiver, world->seen_ns[i]),
+                                  .index = packet->index,
+                                  .arrival = i};
+    }
+    record->count = 0;
+    for (uint32_t i = 0; i < record->sent; i++)
+        if (came[i])
+            record->samples[record->count++] = by_index[i];
+}
+
+uint64_t world_send(struct world *world, const struct train_shape *shape, uint64_t start_ns,
+                    struct train_record *record)
+{
+    const struct world_config *config = world->config;
+    CHECK(train_shape_valid(shape));
+    depart(world, shape, start_ns);
+    uint32_t sent = world->packet_count;
+    uint64_t end_ns = start_ns + train_duration_ns(shape) + config->approach.delay_ns;
+    if (!config->approach_last)
+        pass(world, NULL, shape->wire_bytes);
+    for (unsigned i = 0; i < config->hop_count; i++)
+        pass(world, &world->hops[i], shape->wire_bytes);
+    if (config->approach_last)
+        pass(world, NULL, shape->wire_bytes);
+
+    record->marks = 0;
+    record->shape = *shape;
+    record->start_ns = start_ns;
+    record->sent = sent;
+    record->twice = 0;
+    record->sender = stamps_floor(&config->sender);
+    record->receiver = stamps_floor(&config->receiver);
+    fill(world, record);
+    if (world->packet_count > 0)
+        end_ns = MAX(end_ns, world->seen_ns[world->packet_count - 1]);
+    return end_ns + (world->packet_count < sent ? MISSING_NS : 0) + config->back_ns;
+}
+
+unsigned world_tight(const struct world_config *config)
+{
+    unsigned tight = 0;
+    for (unsigned i = 1; i < config->hop_count; i++) {
+        const struct hop_config *hop = &config->hops[i], *best = &config->hops[tight];
+        if (elapsed_ns(hop->link.rate_bps, hop->cross_bps) < elapsed_ns(best->link.rate_bps, best->cross_bps))
+            tight = i;
+    }
+    return tight;
+}
+
+uint64_t world_available_bps(const struct world *world, uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t least_bps = UINT64_MAX;
+    for (unsigned i = 0; i < world->config->hop_count; i++)
+        least_bps = MIN(least_bps, hop_available_bps(&world->hops[i], from_ns, until_ns));
+    return least_bps;
+}
