@@ -7,6 +7,10 @@
 
 const struct estimator_kind *const estimator_kinds[] = {
     &estimator_sluice,
+    &estimator_yaz,
+    &estimator_pathload,
+    &estimator_pathchirp,
+    &estimator_kite2,
     &estimator_capacity,
     &estimator_rtt,
     NULL,

@@ -6,5 +6,9 @@
 #include "probe/estimator.h"
 
 extern const struct estimator_kind estimator_sluice;
+extern const struct estimator_kind estimator_yaz;
+extern const struct estimator_kind estimator_pathload;
+extern const struct estimator_kind estimator_pathchirp;
+extern const struct estimator_kind estimator_kite2;
 extern const struct estimator_kind estimator_capacity;
 extern const struct estimator_kind estimator_rtt;

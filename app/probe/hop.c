@@ -98,8 +98,22 @@ static void mark(struct hop *hop, uint64_t departed_ns, uint64_t came_ns, uint64
     hop->marks[hop->mark_count++] = (struct hop_mark){departed_ns, came_ns, bits};
 }
 
+/* The part is over. */
+static void end_part(struct hop *hop)
+{
+    const struct hop_part *part = &hop->part;
+    if (part->packets >= HOP_PART_LEAST) {
+        hop->busy.packets += part->packets;
+        hop->busy.ns += part->ns;
+        hop->busy.cross_bits += part->cross_bits;
+        hop->busy.capacity_bits += part->capacity_bits;
+    }
+    hop->part = (struct hop_part){0};
+}
+
 void hop_train(struct hop *hop)
 {
+    end_part(hop);
     hop->running = false;
 }
 
@@ -108,11 +122,14 @@ static void take_busy(struct hop *hop, uint64_t came_ns, uint64_t wait_ns, uint6
 {
     uint64_t rate_bps = hop->link.config.rate_bps;
     uint64_t between_ns = transmit_ns((bits - hop->cross_bits) / 8, rate_bps);
-    if (!hop->running || wait_ns == 0 || came_ns + wait_ns > hop->left_ns + between_ns + ROUNDING_NS)
+    if (!hop->running || wait_ns == 0 || came_ns + wait_ns > hop->left_ns + between_ns + ROUNDING_NS) {
+        end_part(hop);
         return;
-    hop->busy_ns += came_ns - hop->came_ns;
-    hop->busy_cross_bits += bits - hop->cross_bits;
-    hop->busy_capacity_bits += capacity_bits(hop, hop->came_ns, came_ns);
+    }
+    hop->part.packets++;
+    hop->part.ns += came_ns - hop->came_ns;
+    hop->part.cross_bits += bits - hop->cross_bits;
+    hop->part.capacity_bits += capacity_bits(hop, hop->came_ns, came_ns);
 }
 
 static void take_queue(struct hop *hop, uint32_t wire_bytes, uint64_t came_ns, uint64_t wait_ns)
@@ -175,7 +192,7 @@ uint64_t hop_available_bps(const struct hop *hop, uint64_t from_ns, uint64_t unt
 
 uint64_t hop_busy_available_bps(const struct hop *hop)
 {
-    return left_bps(hop->busy_capacity_bits, hop->busy_cross_bits, hop->busy_ns);
+    return left_bps(hop->busy.capacity_bits, hop->busy.cross_bits, hop->busy.ns);
 }
 
 uint64_t hop_added_drops(const struct hop *hop)

@@ -4,7 +4,8 @@
  * queue had taken in by then. So the truth over any window that begins and ends with a departure is exact to a cross
  * packet, and so is the part of it in which the trains kept the hop busy: by the conservation law of a FIFO nothing was
  * idle between two packets when the second begins its service just as late as the first one's end and the cross bits
- * between them say. A second link, alike but for the trains, tells what these have done to it (harm). */
+ * between them say. Parts of fewer than HOP_PART_LEAST packets are left out: such a part is there because of what came in it,
+ * and says more of that than of the path. A second link, alike but for the trains, tells what these have done to it (harm). */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,8 @@
 
 #include "netem/link.h"
 
-#define HOP_STEPS_MAX 16
+#define HOP_STEPS_MAX  16
+#define HOP_PART_LEAST 16
 
 /* A change of capacity. */
 struct hop_step {
@@ -33,6 +35,12 @@ struct hop_mark {
     uint64_t cross_bits; /* that the queue took in by then */
 };
 
+/* Time in which trains keep the hop busy. */
+struct hop_part {
+    uint32_t packets;
+    uint64_t ns, cross_bits, capacity_bits;
+};
+
 struct hop {
     const struct hop_config *config;
     struct netem_link link, alone; /* alone: the same without trains */
@@ -44,15 +52,14 @@ struct hop {
     /* of the last packet that came */
     bool running; /* there was one, of the same train */
     uint64_t came_ns, left_ns, cross_bits;
-    /* sums over the busy parts of all trains */
-    uint64_t busy_ns, busy_cross_bits, busy_capacity_bits;
-    uint64_t queue_bytes_max; /* that a packet of a train met, itself included */
-    uint64_t added_bytes_max; /* of that, what would not have been there without the trains */
+    struct hop_part part, busy; /* the one it is in; sums over the busy parts of all trains */
+    uint64_t queue_bytes_max;   /* that a packet of a train met, itself included */
+    uint64_t added_bytes_max;   /* of that, what would not have been there without the trains */
 };
 
 void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm);
 void hop_end(struct hop *hop);
-/* A train begins: its first packet continues nothing. */
+/* A train begins, or the last one is over: no packet continues another. */
 void hop_train(struct hop *hop);
 /* A packet of a train comes; calls in order of time. */
 struct netem_decision hop_send(struct hop *hop, uint32_t wire_bytes, uint64_t departed_ns, uint64_t came_ns);

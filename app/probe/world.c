@@ -41,8 +41,6 @@ static void sort(struct passing *packets, uint32_t count)
 static void pass(struct world *world, struct hop *hop, uint32_t wire_bytes)
 {
     uint32_t passed = 0;
-    if (hop != NULL)
-        hop_train(hop);
     for (uint32_t i = 0; i < world->packet_count; i++) {
         struct passing packet = world->packets[i];
         struct netem_decision decision =
@@ -104,6 +102,8 @@ uint64_t world_send(struct world *world, const struct train_shape *shape, uint64
         pass(world, NULL, shape->wire_bytes);
     for (unsigned i = 0; i < config->hop_count; i++)
         pass(world, &world->hops[i], shape->wire_bytes);
+    for (unsigned i = 0; i < config->hop_count; i++)
+        hop_train(&world->hops[i]);
     if (config->approach_last)
         pass(world, NULL, shape->wire_bytes);
 
