@@ -7,14 +7,15 @@
 /* What rounding of departures to whole ns may make of an equality. */
 #define ROUNDING_NS 3
 
-static uint64_t cross_bits(const struct netem_link *link)
+static uint64_t drain_bps(const struct netem_config *config)
 {
-    return (link->counters.background_packets - link->counters.background_drops) * FULL_PACKET_WIRE_BYTES * 8;
+    uint64_t rate_bps = netem_config_drain_bps(config);
+    return config->policer_bps != 0 ? MIN(rate_bps, config->policer_bps) : rate_bps;
 }
 
 static uint64_t rate_after(const struct hop_config *config, unsigned steps)
 {
-    return steps == 0 ? config->link.rate_bps : config->steps[steps - 1].rate_bps;
+    return steps == 0 ? drain_bps(&config->link) : config->steps[steps - 1].rate_bps;
 }
 
 uint64_t hop_capacity_bps(const struct hop *hop, uint64_t now_ns)
@@ -41,20 +42,23 @@ static uint64_t capacity_bits(const struct hop *hop, uint64_t from_ns, uint64_t 
     return bits;
 }
 
-static void start_link(struct netem_link *link, const struct hop_config *config, uint64_t seed)
-{
-    netem_init(link, &config->link, seed, NULL, 0);
-}
-
 void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm)
 {
-    *hop = (struct hop){.config = config,
-                        .begin_ns = begin_ns,
-                        .harm = harm,
-                        .marks = hop->marks,
-                        .mark_room = hop->mark_room};
-    start_link(&hop->link, config, seed);
-    start_link(&hop->alone, config, seed);
+    struct hop_mark *marks = hop->marks;
+    size_t room = hop->mark_room;
+    *hop =
+        (struct hop){.config = config, .begin_ns = begin_ns, .harm = harm, .marks = marks, .mark_room = room};
+    netem_init(&hop->link, &config->link, seed, NULL, 0);
+    for (unsigned i = 0; i < config->link.load_count; i++) {
+        const struct netem_load *load = &config->link.loads[i];
+        netem_background_of(&hop->loads[i], load, seed,
+                            load->kind == NETEM_LOAD_ONOFF ? &hop->onoffs[i] : NULL);
+        netem_join(&hop->link, &hop->loads[i]);
+    }
+    if (!harm)
+        return;
+    netem_truth_init(&hop->truth, hop->blocks, HOP_TRUTH_BLOCKS);
+    netem_watch(&hop->link, &hop->truth);
 }
 
 void hop_end(struct hop *hop)
@@ -63,27 +67,18 @@ void hop_end(struct hop *hop)
     *hop = (struct hop){0};
 }
 
-static void step_link(struct netem_link *link, uint64_t at_ns, uint64_t rate_bps)
-{
-    netem_catch_up(link, at_ns);
-    struct netem_config config = link->config;
-    config.rate_bps = rate_bps;
-    netem_set(link, &config);
-}
-
 static void catch_up(struct hop *hop, uint64_t now_ns)
 {
     const struct hop_config *config = hop->config;
     while (hop->steps_done < config->step_count &&
            hop->begin_ns + config->steps[hop->steps_done].at_ns <= now_ns) {
         const struct hop_step *step = &config->steps[hop->steps_done++];
-        step_link(&hop->link, hop->begin_ns + step->at_ns, step->rate_bps);
-        if (hop->harm)
-            step_link(&hop->alone, hop->begin_ns + step->at_ns, step->rate_bps);
+        netem_catch_up(&hop->link, hop->begin_ns + step->at_ns);
+        struct netem_config changed = hop->link.config;
+        changed.rate_bps = step->rate_bps;
+        netem_set(&hop->link, &changed);
     }
     netem_catch_up(&hop->link, now_ns);
-    if (hop->harm)
-        netem_catch_up(&hop->alone, now_ns);
 }
 
 static void mark(struct hop *hop, uint64_t departed_ns, uint64_t came_ns, uint64_t bits)
@@ -120,7 +115,7 @@ void hop_train(struct hop *hop)
 /* Whether nothing was idle since the packet before; then the time between them is one of the busy ones. */
 static void take_busy(struct hop *hop, uint64_t came_ns, uint64_t wait_ns, uint64_t bits)
 {
-    uint64_t rate_bps = hop->link.config.rate_bps;
+    uint64_t rate_bps = netem_config_drain_bps(&hop->link.config);
     uint64_t between_ns = transmit_ns((bits - hop->cross_bits) / 8, rate_bps);
     if (!hop->running || wait_ns == 0 || came_ns + wait_ns > hop->left_ns + between_ns + ROUNDING_NS) {
         end_part(hop);
@@ -132,27 +127,22 @@ static void take_busy(struct hop *hop, uint64_t came_ns, uint64_t wait_ns, uint6
     hop->part.capacity_bits += capacity_bits(hop, hop->came_ns, came_ns);
 }
 
-static void take_queue(struct hop *hop, uint32_t wire_bytes, uint64_t came_ns, uint64_t wait_ns)
+static void take_queue(struct hop *hop, uint32_t wire_bytes, uint64_t wait_ns)
 {
-    uint64_t rate_bps = hop->link.config.rate_bps;
+    uint64_t rate_bps = netem_config_drain_bps(&hop->link.config);
     hop->queue_bytes_max = MAX(hop->queue_bytes_max, bytes_within(rate_bps, wait_ns) + wire_bytes);
-    if (!hop->harm)
-        return;
-    uint64_t alone_ns = netem_queue_ns(&hop->alone, came_ns);
-    uint64_t added = bytes_within(rate_bps, elapsed_ns(wait_ns, alone_ns)) + wire_bytes;
-    hop->added_bytes_max = MAX(hop->added_bytes_max, added);
 }
 
 struct netem_decision hop_send(struct hop *hop, uint32_t wire_bytes, uint64_t departed_ns, uint64_t came_ns)
 {
     catch_up(hop, came_ns);
-    uint64_t wait_ns = netem_queue_ns(&hop->link, came_ns), bits = cross_bits(&hop->link);
+    uint64_t wait_ns = netem_queue_ns(&hop->link, came_ns), bits = hop->link.counters.background_bytes * 8;
     mark(hop, departed_ns, came_ns, bits);
     struct netem_decision decision =
         netem_send(&hop->link, wire_bytes, wire_bytes - WIRE_OVERHEAD_BYTES, came_ns);
     if (decision.verdict != NETEM_PASS && decision.verdict != NETEM_LOST)
         return decision;
-    take_queue(hop, wire_bytes, came_ns, wait_ns);
+    take_queue(hop, wire_bytes, wait_ns);
     take_busy(hop, came_ns, wait_ns, bits);
     hop->running = true;
     hop->came_ns = came_ns;
@@ -195,9 +185,14 @@ uint64_t hop_busy_available_bps(const struct hop *hop)
     return left_bps(hop->busy.capacity_bits, hop->busy.cross_bits, hop->busy.ns);
 }
 
+uint64_t hop_added_bytes(const struct hop *hop)
+{
+    return hop->truth.own_queue_bytes_max;
+}
+
 uint64_t hop_added_drops(const struct hop *hop)
 {
-    return elapsed_ns(hop->link.counters.background_drops, hop->alone.counters.background_drops);
+    return elapsed_ns(hop->truth.refused, hop->truth.refused_alone);
 }
 
 uint64_t hop_cross_packets(const struct hop *hop)

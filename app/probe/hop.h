@@ -5,16 +5,19 @@
  * packet, and so is the part of it in which the trains kept the hop busy: by the conservation law of a FIFO nothing was
  * idle between two packets when the second begins its service just as late as the first one's end and the cross bits
  * between them say. Parts of fewer than HOP_PART_LEAST packets are left out: such a part is there because of what came in it,
- * and says more of that than of the path. A second link, alike but for the trains, tells what these have done to it (harm). */
+ * and says more of that than of the path. What trains have done to the queue and to the cross traffic (harm) the link's own
+ * record of truth tells. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "netem/link.h"
+#include "netem/truth.h"
 
-#define HOP_STEPS_MAX  16
-#define HOP_PART_LEAST 16
+#define HOP_STEPS_MAX    16
+#define HOP_PART_LEAST   16
+#define HOP_TRUTH_BLOCKS 2
 
 /* A change of capacity. */
 struct hop_step {
@@ -24,7 +27,7 @@ struct hop_step {
 
 struct hop_config {
     struct netem_config link; /* rate_bps > 0 */
-    uint64_t cross_bps;       /* on average, of all that crosses */
+    uint64_t cross_bps;       /* on average: of link.background_bps and link.loads */
     unsigned step_count;
     struct hop_step steps[HOP_STEPS_MAX]; /* in order of time */
 };
@@ -43,8 +46,12 @@ struct hop_part {
 
 struct hop {
     const struct hop_config *config;
-    struct netem_link link, alone; /* alone: the same without trains */
-    bool harm;                     /* alone is kept up to date */
+    struct netem_link link;
+    struct netem_background loads[NETEM_LOADS_MAX];
+    struct netem_onoff onoffs[NETEM_LOADS_MAX];
+    bool harm; /* truth watches */
+    struct netem_truth truth;
+    struct netem_truth_block blocks[HOP_TRUTH_BLOCKS]; /* none of its windows is asked for */
     uint64_t begin_ns;
     unsigned steps_done;
     struct hop_mark *marks; /* in order of departure and of arrival */
@@ -54,7 +61,6 @@ struct hop {
     uint64_t came_ns, left_ns, cross_bits;
     struct hop_part part, busy; /* the one it is in; sums over the busy parts of all trains */
     uint64_t queue_bytes_max;   /* that a packet of a train met, itself included */
-    uint64_t added_bytes_max;   /* of that, what would not have been there without the trains */
 };
 
 void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm);
@@ -68,7 +74,10 @@ struct netem_decision hop_send(struct hop *hop, uint32_t wire_bytes, uint64_t de
 uint64_t hop_available_bps(const struct hop *hop, uint64_t from_ns, uint64_t until_ns);
 /* Mean over the parts in which the trains kept it busy; 0: there are none. */
 uint64_t hop_busy_available_bps(const struct hop *hop);
+/* The line's rate, or that of a token bucket behind or in front of the queue. */
 uint64_t hop_capacity_bps(const struct hop *hop, uint64_t now_ns);
-/* Cross packets that the queue refused only because of the trains (with harm). */
+/* Bytes in the queue, at most, that would not have been there without the trains; cross packets that it refused only
+ * because of them. With harm; else 0. */
+uint64_t hop_added_bytes(const struct hop *hop);
 uint64_t hop_added_drops(const struct hop *hop);
 uint64_t hop_cross_packets(const struct hop *hop);

@@ -72,13 +72,11 @@ static void take_path(struct judge *judge, const struct run_look *look)
 {
     const struct estimate *estimate = &look->estimate;
     const struct netem_config *link = &tight_hop(judge)->link;
-    double capacity = (double)look->capacity_bps;
-    if (link->policer_bps != 0 && link->policer_bps < link->rate_bps)
-        capacity = (double)link->policer_bps;
+    uint64_t depth_bytes = link->policer_bps != 0 ? link->policer_depth_bytes : link->shaper_depth_bytes;
     if (estimate->capacity_bps != 0)
-        add(judge, JUDGE_CAPACITY, (double)estimate->capacity_bps / capacity - 1);
-    if (estimate->depth_bytes != 0 && link->policer_bps != 0)
-        add(judge, JUDGE_DEPTH, (double)estimate->depth_bytes / (double)link->policer_depth_bytes - 1);
+        add(judge, JUDGE_CAPACITY, (double)estimate->capacity_bps / (double)look->capacity_bps - 1);
+    if (estimate->depth_bytes != 0 && depth_bytes != 0)
+        add(judge, JUDGE_DEPTH, (double)estimate->depth_bytes / (double)depth_bytes - 1);
 }
 
 /* What is over of changes whose time has come: the path now is that of the last one. */

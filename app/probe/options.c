@@ -6,6 +6,12 @@
 #include "base/units.h"
 #include "conf/conf.h"
 
+/* Of cross traffic that is on and off in turn. */
+#define SOURCES     20
+#define ON_NS       (5 * NS_PER_MS)
+#define OFF_NS      (15 * NS_PER_MS)
+#define ALPHA_MILLI 1500
+
 /* Those of a hop speak of the last one that was begun. */
 enum place { OF_OPTIONS, OF_HOP };
 
@@ -71,23 +77,46 @@ static bool take_estimator(const char *text, void *field)
     return kind != NULL;
 }
 
+static struct netem_load load_of(unsigned kind, bool trimodal, uint64_t rate_bps)
+{
+    struct netem_load load = {.kind = (uint8_t)kind,
+                              .wire_bytes = FULL_PACKET_WIRE_BYTES,
+                              .rate_bps = rate_bps,
+                              .trimodal = trimodal};
+    if (kind != NETEM_LOAD_ONOFF)
+        return load;
+    load.sources = SOURCES;
+    load.on_ns = ON_NS;
+    load.off_ns = OFF_NS;
+    load.alpha_milli = ALPHA_MILLI;
+    load.rate_bps = muldiv64(rate_bps, ON_NS + OFF_NS, ON_NS * SOURCES);
+    return load;
+}
+
 /* "none", or KIND:AMOUNT, the amount a share of the hop's capacity or a rate. */
 static bool take_cross(const char *text, void *field)
 {
+    static const char *const kinds[] = {
+        [NETEM_LOAD_CBR] = "cbr", [NETEM_LOAD_POISSON] = "poisson", [NETEM_LOAD_ONOFF] = "onoff"};
     struct hop_config *hop = field;
     uint64_t share_ppb, rate_bps;
-    if (strcmp(text, "none") == 0) {
-        hop->cross_bps = hop->link.background_bps = 0;
-        return true;
-    }
-    if (strncmp(text, "cbr:", 4) != 0)
-        return false;
-    if (conf_parse_share(text + 4, &share_ppb))
+    const char *colon = strchr(text, ':');
+    hop->cross_bps = hop->link.load_count = 0;
+    if (colon == NULL)
+        return strcmp(text, "none") == 0;
+    unsigned kind = 0;
+    while (kind < 3 && strncmp(text, kinds[kind], MAX((size_t)(colon - text), strlen(kinds[kind]))) != 0)
+        kind++;
+    if (conf_parse_share(colon + 1, &share_ppb))
         rate_bps = muldiv64(hop->link.rate_bps, share_ppb, NS_PER_S);
-    else if (!conf_parse_rate(text + 4, &rate_bps))
+    else if (!conf_parse_rate(colon + 1, &rate_bps))
         return false;
-    hop->cross_bps = hop->link.background_bps = rate_bps;
-    return rate_bps <= NETEM_BACKGROUND_BPS_MAX;
+    if (kind == 3 || rate_bps > NETEM_BACKGROUND_BPS_MAX)
+        return false;
+    hop->link.load_count = rate_bps > 0;
+    hop->link.loads[0] = load_of(kind, hop->link.loads[0].trimodal, rate_bps);
+    hop->cross_bps = netem_config_cross_bps(&hop->link);
+    return true;
 }
 
 static bool take_queue(const char *text, void *field)
@@ -101,18 +130,28 @@ static bool take_queue(const char *text, void *field)
 }
 
 /* RATE/SIZE */
-static bool take_policer(const char *text, void *field)
+static bool take_bucket(const char *text, uint64_t *rate_bps, uint64_t *depth_bytes)
 {
-    struct hop_config *hop = field;
     char rate[32];
     const char *slash = strchr(text, '/');
     if (slash == NULL || (size_t)(slash - text) >= sizeof(rate))
         return false;
     memcpy(rate, text, (size_t)(slash - text));
     rate[slash - text] = '\0';
-    return conf_parse_rate(rate, &hop->link.policer_bps) &&
-           conf_parse_size(slash + 1, &hop->link.policer_depth_bytes) &&
-           hop->link.policer_depth_bytes <= NETEM_DEPTH_BYTES_MAX;
+    return take_rate(rate, rate_bps) && conf_parse_size(slash + 1, depth_bytes) &&
+           *depth_bytes <= NETEM_DEPTH_BYTES_MAX;
+}
+
+static bool take_policer(const char *text, void *field)
+{
+    struct hop_config *hop = field;
+    return take_bucket(text, &hop->link.policer_bps, &hop->link.policer_depth_bytes);
+}
+
+static bool take_shaper(const char *text, void *field)
+{
+    struct hop_config *hop = field;
+    return take_bucket(text, &hop->link.shaper_bps, &hop->link.shaper_depth_bytes);
 }
 
 /* TIME:RATE */
@@ -155,10 +194,17 @@ static const struct option_row rows[] = {
      take_rate, HERE(run.goal.receiver_bps)},
     {"rtt", "TIME", "of the idle path (1ms)", take_time, HERE(rtt_ns)},
     {"capacity", "RATE", "hop: what it serves (10Gbps)", take_rate, AT_HOP(link.rate_bps)},
-    {"cross", "KIND:AMOUNT", "hop: none, or cbr of a share of the capacity (50%) or of a rate (none)",
+    {"imix", NULL, "hop: packets of its cross traffic are of 64, 576 and 1500 bytes, 7:4:1; stands before it",
+     take_flag, AT_HOP(link.loads[0].trimodal)},
+    {"cross", "KIND:AMOUNT",
+     "hop: none; or cbr, poisson or onoff (20 sources, Pareto 1.5, on 5 ms, off 15 ms on average), a share "
+     "of its "
+     "capacity or a rate",
      take_cross, OF_HOP, 0},
     {"queue", "TIME or SIZE", "hop: most that waits (no limit)", take_queue, OF_HOP, 0},
     {"policer", "RATE/SIZE", "hop: drops what exceeds that rate by that depth (none)", take_policer, OF_HOP,
+     0},
+    {"shaper", "RATE/SIZE", "hop: delays what exceeds that rate by that depth (none)", take_shaper, OF_HOP,
      0},
     {"step", "TIME:RATE", "hop: its capacity from that time of a run on; may be repeated", take_step, OF_HOP,
      0},

@@ -118,15 +118,14 @@ static void fill(const struct run *run, struct run_result *result)
                                   .took_ns = run->now_ns - run->begin_ns,
                                   .bytes_10s = most_within(run),
                                   .queue_max = tight->queue_bytes_max,
-                                  .added_max = tight->added_bytes_max,
+                                  .added_max = hop_added_bytes(tight),
                                   .trains = run->sent_count,
                                   .ended = result->ended};
     for (uint32_t i = 0; i < run->sent_count; i++)
         result->bytes += run->sent[i].bytes;
     for (unsigned i = 0; i < world->config->hop_count; i++) {
         result->cross_packets += hop_cross_packets(&world->hops[i]);
-        if (world->config->harm)
-            result->added_drops += hop_added_drops(&world->hops[i]);
+        result->added_drops += hop_added_drops(&world->hops[i]);
     }
 }
 

@@ -120,14 +120,17 @@ uint64_t world_send(struct world *world, const struct train_shape *shape, uint64
     return end_ns + (world->packet_count < sent ? MISSING_NS : 0) + config->back_ns;
 }
 
+static uint64_t left_bps(const struct hop_config *hop)
+{
+    return elapsed_ns(netem_config_drain_bps(&hop->link), hop->cross_bps);
+}
+
 unsigned world_tight(const struct world_config *config)
 {
     unsigned tight = 0;
-    for (unsigned i = 1; i < config->hop_count; i++) {
-        const struct hop_config *hop = &config->hops[i], *best = &config->hops[tight];
-        if (elapsed_ns(hop->link.rate_bps, hop->cross_bps) < elapsed_ns(best->link.rate_bps, best->cross_bps))
+    for (unsigned i = 1; i < config->hop_count; i++)
+        if (left_bps(&config->hops[i]) < left_bps(&config->hops[tight]))
             tight = i;
-    }
     return tight;
 }
 
