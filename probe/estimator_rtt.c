@@ -1,4 +1,5 @@
-/* rtt: what planners had before there were measurements of bandwidth. A few single packets, far apart; it says no rate.
+/* rtt: what planners had before there were measurements of bandwidth. Ten single packets over the duration, one
+ * a second where it goes on; it says no rate.
  * Its result is its cost and the window: NONE, however long it lasts. The least time to a report is the path's (the
  * node's own RTT is measured without trains, by rtt_probe). */
 #include "base/units.h"
@@ -25,7 +26,7 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
 {
     struct search *search = state;
     search_take(search, record, 1);
-    search->due_ns = now_ns + search->goal.duration_ns / PACKETS;
+    search->due_ns = now_ns + (search->goal.continuous ? NS_PER_S : search->goal.duration_ns / PACKETS);
 }
 
 static void result(const void *state, uint64_t now_ns, struct estimate *estimate)

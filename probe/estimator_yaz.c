@@ -59,7 +59,8 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
 
 static void found(struct yaz *yaz, double sent_ns, bool at_least, uint64_t now_ns)
 {
-    double rate_bps = yaz->search.goal.wire_bytes * 8 * 1e9 / sent_ns;
+    double told_bps = yaz->search.goal.wire_bytes * 8 * 1e9 / sent_ns;
+    double rate_bps = fmin(told_bps, (double)search_rate_max(&yaz->search.goal));
     yaz->avail_bps = yaz->avail_bps == 0 ? rate_bps : yaz->avail_bps + NEWEST * (rate_bps - yaz->avail_bps);
     yaz->at_least = at_least;
     yaz->gap_ns = fastest_gap_ns(&yaz->search.goal);
