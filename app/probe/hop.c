@@ -26,8 +26,7 @@ uint64_t hop_capacity_bps(const struct hop *hop, uint64_t now_ns)
     return rate_after(hop->config, steps);
 }
 
-/* Bits that the hop can serve in that time. */
-static uint64_t capacity_bits(const struct hop *hop, uint64_t from_ns, uint64_t until_ns)
+uint64_t hop_capacity_bits(const struct hop *hop, uint64_t from_ns, uint64_t until_ns)
 {
     const struct hop_config *config = hop->config;
     uint64_t bits = 0, at_ns = from_ns;
@@ -124,7 +123,7 @@ static void take_busy(struct hop *hop, uint64_t came_ns, uint64_t wait_ns, uint6
     hop->part.packets++;
     hop->part.ns += came_ns - hop->came_ns;
     hop->part.cross_bits += bits - hop->cross_bits;
-    hop->part.capacity_bits += capacity_bits(hop, hop->came_ns, came_ns);
+    hop->part.capacity_bits += hop_capacity_bits(hop, hop->came_ns, came_ns);
 }
 
 static void take_queue(struct hop *hop, uint32_t wire_bytes, uint64_t wait_ns)
@@ -176,7 +175,7 @@ uint64_t hop_available_bps(const struct hop *hop, uint64_t from_ns, uint64_t unt
     if (behind < first + 2)
         return 0;
     const struct hop_mark *a = &hop->marks[first], *b = &hop->marks[behind - 1];
-    return left_bps(capacity_bits(hop, a->came_ns, b->came_ns), b->cross_bits - a->cross_bits,
+    return left_bps(hop_capacity_bits(hop, a->came_ns, b->came_ns), b->cross_bits - a->cross_bits,
                     b->came_ns - a->came_ns);
 }
 
@@ -185,9 +184,11 @@ uint64_t hop_busy_available_bps(const struct hop *hop)
     return left_bps(hop->busy.capacity_bits, hop->busy.cross_bits, hop->busy.ns);
 }
 
-uint64_t hop_added_bytes(const struct hop *hop)
+uint64_t hop_added_bytes(struct hop *hop)
 {
-    return hop->truth.own_queue_bytes_max;
+    uint64_t bytes = hop->truth.own_queue_bytes_max;
+    hop->truth.own_queue_bytes_max = 0;
+    return bytes;
 }
 
 uint64_t hop_added_drops(const struct hop *hop)

@@ -76,8 +76,10 @@ uint64_t hop_available_bps(const struct hop *hop, uint64_t from_ns, uint64_t unt
 uint64_t hop_busy_available_bps(const struct hop *hop);
 /* The line's rate, or that of a token bucket behind or in front of the queue. */
 uint64_t hop_capacity_bps(const struct hop *hop, uint64_t now_ns);
-/* Bytes in the queue, at most, that would not have been there without the trains; cross packets that it refused only
- * because of them. With harm; else 0. */
-uint64_t hop_added_bytes(const struct hop *hop);
+/* Bits that it can serve in that time. */
+uint64_t hop_capacity_bits(const struct hop *hop, uint64_t from_ns, uint64_t until_ns);
+/* Bytes in the queue, at most, that would not have been there without the trains, since the last call; cross packets that
+ * it refused only because of them. With harm; else 0. */
+uint64_t hop_added_bytes(struct hop *hop);
 uint64_t hop_added_drops(const struct hop *hop);
 uint64_t hop_cross_packets(const struct hop *hop);

@@ -44,6 +44,14 @@ static double outside(const struct estimate *estimate, double truth, double capa
     return fmax(0, fmax(below, above)) / capacity;
 }
 
+/* Said to be sure, and so far off that the interval is no excuse. */
+static double wrong(const struct estimate *estimate, double truth, double capacity)
+{
+    double width = (double)estimate->high_bps - (double)estimate->low_bps;
+    double error = fabs((double)estimate->avail_bps - truth);
+    return error > fmax(width, JUDGE_SLACK * capacity);
+}
+
 static double half_width(const struct estimate *estimate, double capacity)
 {
     return ((double)estimate->high_bps - (double)estimate->low_bps) / 2 / capacity;
@@ -57,10 +65,12 @@ static void take_value(struct judge *judge, const struct run_look *look, uint64_
     if (window_bps != 0) {
         add(judge, JUDGE_ERROR_W, (value - (double)window_bps) / capacity);
         add(judge, JUDGE_OUTSIDE_W, outside(estimate, (double)window_bps, capacity));
+        add(judge, JUDGE_WRONG_W, wrong(estimate, (double)window_bps, capacity));
     }
     if (look->period_bps != 0) {
         add(judge, JUDGE_ERROR_P, (value - (double)look->period_bps) / capacity);
         add(judge, JUDGE_OUTSIDE_P, outside(estimate, (double)look->period_bps, capacity));
+        add(judge, JUDGE_WRONG_P, wrong(estimate, (double)look->period_bps, capacity));
     }
     add(judge, JUDGE_ERROR_A, (value - (capacity - cross)) / capacity);
     add(judge, JUDGE_HALF, half_width(estimate, capacity));
@@ -77,6 +87,17 @@ static void take_path(struct judge *judge, const struct run_look *look)
         add(judge, JUDGE_CAPACITY, (double)estimate->capacity_bps / (double)look->capacity_bps - 1);
     if (estimate->depth_bytes != 0 && depth_bytes != 0)
         add(judge, JUDGE_DEPTH, (double)estimate->depth_bytes / (double)depth_bytes - 1);
+}
+
+/* Where more than one hop may queue. */
+static double bound_holds(const struct run_look *look)
+{
+    const struct estimate *estimate = &look->estimate;
+    double value = (double)estimate->avail_bps, truth = (double)look->period_bps;
+    if (estimate->kind == ESTIMATE_VALUE && fabs(value - truth) <= 0.03 * (double)look->capacity_bps)
+        return 1;
+    bool said = estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST;
+    return said && (estimate->flags & ESTIMATE_MULTI_HOP) && value >= 0.8 * truth && value <= 1.03 * truth;
 }
 
 /* What is over of changes whose time has come: the path now is that of the last one. */
@@ -115,6 +136,7 @@ void judge_look(void *user, const struct run_look *look)
     add(judge, JUDGE_STEADY, error);
     add(judge, JUDGE_STEADY_HALF, half_width(estimate, capacity));
     add(judge, JUDGE_STEADY_OUTSIDE, outside(estimate, truth, capacity));
+    add(judge, JUDGE_STEADY_WRONG, wrong(estimate, truth, capacity));
 }
 
 void judge_take(struct judge *judge, const struct run_result *result)
@@ -137,10 +159,13 @@ void judge_take(struct judge *judge, const struct run_result *result)
             add(judge, JUDGE_LEAST_P, (double)estimate->low_bps / (double)look->period_bps);
     }
     take_path(judge, look);
+    if (look->period_bps != 0)
+        add(judge, JUDGE_BOUND_P, bound_holds(look));
     add(judge, JUDGE_TOOK_S, (double)result->took_ns / 1e9);
     add(judge, JUDGE_BYTES, (double)result->bytes);
-    add(judge, JUDGE_LOAD, (double)result->bytes_10s * 8 / (10 * capacity));
+    add(judge, JUDGE_LOAD, (double)result->load_ppb / 1e9);
     add(judge, JUDGE_QUEUE, (double)result->queue_max);
+    add(judge, JUDGE_ADDED_FIRST, (double)result->added_first_max);
     add(judge, JUDGE_ADDED, (double)result->added_max);
     add(judge, JUDGE_TRAINS, result->trains);
     judge->cross_packets += result->cross_packets;
@@ -247,6 +272,9 @@ static const struct row {
     WITHIN("covers_w", JUDGE_OUTSIDE_W, 0),
     WITHIN("covers_p", JUDGE_OUTSIDE_P, 0),
     QUANTILE("outside_p_max", JUDGE_OUTSIDE_P, 1),
+    MEAN("wrong_w", JUDGE_WRONG_W),
+    MEAN("wrong_p", JUDGE_WRONG_P),
+    MEAN("bound_p", JUDGE_BOUND_P),
     MEAN("half_width", JUDGE_HALF),
     QUANTILE("half_width_max", JUDGE_HALF, 1),
     QUANTILE("capacity_error_p95", JUDGE_CAPACITY, 0.95),
@@ -263,6 +291,7 @@ static const struct row {
     MEAN("load", JUDGE_LOAD),
     QUANTILE("load_max", JUDGE_LOAD, 1),
     QUANTILE("queue_max", JUDGE_QUEUE, 1),
+    QUANTILE("added_first_max", JUDGE_ADDED_FIRST, 1),
     QUANTILE("added_max", JUDGE_ADDED, 1),
     MEAN("trains", JUDGE_TRAINS),
     QUANTILE("steady_error_p95", JUDGE_STEADY, 0.95),
@@ -270,6 +299,7 @@ static const struct row {
     MEAN("steady_half_width", JUDGE_STEADY_HALF),
     WITHIN("steady_covers", JUDGE_STEADY_OUTSIDE, 0),
     QUANTILE("steady_outside_max", JUDGE_STEADY_OUTSIDE, 1),
+    MEAN("steady_wrong", JUDGE_STEADY_WRONG),
     QUANTILE("seen_s_max", JUDGE_SEEN_S, 1),
 };
 

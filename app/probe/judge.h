@@ -7,6 +7,8 @@
 
 #include "app/probe/run.h"
 
+#define JUDGE_SLACK 0.005
+
 enum judge_series {
     JUDGE_ERROR_W,   /* estimate less W, of C */
     JUDGE_ERROR_P,   /* … less P */
@@ -14,6 +16,9 @@ enum judge_series {
     JUDGE_HALF,      /* half-width of the interval, of C */
     JUDGE_OUTSIDE_P, /* how far P lies outside the interval, of C; 0 inside */
     JUDGE_OUTSIDE_W,
+    JUDGE_WRONG_P, /* 1: sure, and wrong: more than JUDGE_SLACK and the whole width of the interval off; else 0 */
+    JUDGE_WRONG_W,
+    JUDGE_BOUND_P, /* of all runs, 1: within 3 % of P; or flagged, and 0.8 to 1.03 of P is a lower bound; else 0 */
     JUDGE_LAW,      /* rho L / (C T): what the variance of JUDGE_ERROR_A is to be by the busy time T */
     JUDGE_CAPACITY, /* relative error of the capacity that was told */
     JUDGE_DEPTH,    /* … of a bucket's depth, where the path has one and it was told */
@@ -21,13 +26,15 @@ enum judge_series {
     JUDGE_LEAST_P,  /* … of P */
     JUDGE_TOOK_S,   /* all of the following: of all runs */
     JUDGE_BYTES,
-    JUDGE_LOAD,  /* the most of the capacity that trains took over any 10 s */
-    JUDGE_QUEUE, /* bytes that a train met at the tight hop */
-    JUDGE_ADDED, /* … that trains had made */
+    JUDGE_LOAD,        /* the most of the capacity that trains took over any 10 s */
+    JUDGE_QUEUE,       /* bytes that a train met at the tight hop */
+    JUDGE_ADDED_FIRST, /* bytes that trains added to its queue: in the first second, */
+    JUDGE_ADDED,       /* and later */
     JUDGE_TRAINS,
     JUDGE_STEADY, /* looks later than 1 s after a change: error against what was configured, of C */
     JUDGE_STEADY_HALF,
     JUDGE_STEADY_OUTSIDE,
+    JUDGE_STEADY_WRONG,
     JUDGE_SEEN_S, /* from a change of the capacity to the first look within 1 % of what then was so */
     JUDGE_SERIES
 };

@@ -8,6 +8,8 @@
 #define WARM_NS   (50 * NS_PER_MS)
 #define PHASE_NS  (10 * NS_PER_MS)
 #define WINDOW_NS (10 * NS_PER_S)
+/* By then a path is known. */
+#define CONTACT_NS NS_PER_S
 
 bool run_create(struct run *run, const struct run_config *config)
 {
@@ -79,6 +81,10 @@ static void send_train(struct run *run, const struct train_shape *shape, uint64_
     uint64_t ready_ns = MAX(run->now_ns, run->free_ns);
     at_ns = MAX(at_ns, ready_ns);
     advance(run, at_ns, false);
+    if (!run->contacted && at_ns >= run->begin_ns + CONTACT_NS) {
+        run->contacted = true;
+        run->added_first_max = hop_added_bytes(&run->world.hops[world_tight(run->world.config)]);
+    }
     report->record.id = run->sent_count;
     report->due_ns = world_send(&run->world, shape, at_ns, &report->record);
     report->waiting = true;
@@ -97,30 +103,39 @@ static struct run_look look_at(const struct run *run)
     return look;
 }
 
-static uint64_t most_within(const struct run *run)
+static uint64_t most_load_ppb(const struct run *run)
 {
-    uint64_t most = 0, bytes = 0;
+    const struct hop *tight = &run->world.hops[world_tight(run->world.config)];
+    uint64_t most_ppb = 0, bytes = 0;
     for (uint32_t last = 0, first = 0; last < run->sent_count; last++) {
         bytes += run->sent[last].bytes;
         while (run->sent[last].at_ns - run->sent[first].at_ns >= WINDOW_NS)
             bytes -= run->sent[first++].bytes;
-        most = MAX(most, bytes);
+        /* Before the begin it was as it was then. */
+        uint64_t at_ns = run->sent[last].at_ns, within_ns = MIN(at_ns - run->begin_ns, WINDOW_NS);
+        uint64_t bits = hop_capacity_bits(tight, at_ns - within_ns, at_ns) +
+                        muldiv64(hop_capacity_bps(tight, run->begin_ns), WINDOW_NS - within_ns, NS_PER_S);
+        most_ppb = MAX(most_ppb, muldiv64(bytes * 8, NS_PER_S, bits));
     }
-    return most;
+    return most_ppb;
 }
 
-static void fill(const struct run *run, struct run_result *result)
+static void fill(struct run *run, struct run_result *result)
 {
-    const struct world *world = &run->world;
-    const struct hop *tight = &world->hops[world_tight(world->config)];
+    struct world *world = &run->world;
+    struct hop *tight = &world->hops[world_tight(world->config)];
     *result = (struct run_result){.look = look_at(run),
                                   .window_bps = hop_busy_available_bps(tight),
                                   .took_ns = run->now_ns - run->begin_ns,
-                                  .bytes_10s = most_within(run),
+                                  .load_ppb = most_load_ppb(run),
                                   .queue_max = tight->queue_bytes_max,
-                                  .added_max = hop_added_bytes(tight),
+                                  .added_first_max = run->added_first_max,
                                   .trains = run->sent_count,
                                   .ended = result->ended};
+    if (run->contacted)
+        result->added_max = hop_added_bytes(tight);
+    else
+        result->added_first_max = hop_added_bytes(tight);
     for (uint32_t i = 0; i < run->sent_count; i++)
         result->bytes += run->sent[i].bytes;
     for (unsigned i = 0; i < world->config->hop_count; i++) {
@@ -148,6 +163,8 @@ void run_measure(struct run *run, uint64_t seed, run_looked *looked, void *user,
     rng_init(&rng, seed);
     run->begin_ns = run->now_ns = run->free_ns = WARM_NS + rng_below(&rng, PHASE_NS);
     run->sent_count = 0;
+    run->contacted = false;
+    run->added_first_max = 0;
     for (unsigned i = 0; i < RUN_UNDER_WAY_MAX; i++)
         run->reports[i].waiting = false;
     world_begin(&run->world, &config->world, rng_next(&rng), run->begin_ns);

@@ -28,9 +28,9 @@ struct run_result {
     struct run_look look;    /* the last one */
     uint64_t window_bps;     /* W: left of the tight hop while the trains kept it busy; 0: they never did */
     uint64_t took_ns, bytes; /* until it was done; of all trains, on the wire */
-    uint64_t bytes_10s;      /* most of that within any 10 s */
-    uint64_t queue_max,
-        added_max; /* bytes at the tight hop: what a train met, and of that what trains had made */
+    uint64_t load_ppb;       /* most of the tight hop's capacity that trains took over any 10 s */
+    uint64_t queue_max;      /* bytes that a train met at the tight hop */
+    uint64_t added_first_max, added_max; /* that trains had made: in the first second, and later; with harm */
     uint64_t cross_packets, added_drops; /* of all hops, the second with harm only */
     uint32_t trains;
     bool ended; /* by itself */
@@ -53,6 +53,8 @@ struct run {
     void *state;
     uint64_t begin_ns, now_ns;
     uint64_t free_ns; /* when the port may send the next train */
+    bool contacted;   /* the first second is over */
+    uint64_t added_first_max;
     struct run_report reports[RUN_UNDER_WAY_MAX];
     struct run_sent *sent; /* every train, in order */
     uint32_t sent_count, sent_room;

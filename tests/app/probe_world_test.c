@@ -245,7 +245,7 @@ static void run_measure__same_seed_same_result(void **state)
     assert_true(results[0].ended);
     assert_memory_equal(&results[0].look.estimate, &results[1].look.estimate, sizeof(struct estimate));
     assert_int_equal(results[0].took_ns, results[1].took_ns);
-    assert_int_equal(results[0].bytes, results[0].bytes_10s);
+    assert_int_equal(results[0].load_ppb, results[0].bytes * 8 / 100);
 }
 
 struct found {
@@ -273,8 +273,7 @@ static void judge__pools(void **state)
     struct run_config config = run_of("kite2", NETEM_LOAD_CBR, RATE_BPS / 2);
     struct judge judge;
     judge_begin(&judge, &config);
-    struct run_result result = {
-        .ended = true, .window_bps = 5000000000, .bytes = 1000, .bytes_10s = 12500000};
+    struct run_result result = {.ended = true, .window_bps = 5000000000, .bytes = 1000, .load_ppb = 1000000};
     result.look = (struct run_look){.period_bps = 5100000000, .capacity_bps = RATE_BPS};
     result.look.estimate = (struct estimate){
         .kind = ESTIMATE_VALUE, .avail_bps = 5020000000, .low_bps = 4990000000, .high_bps = 5050000000};
@@ -302,6 +301,8 @@ static void judge__pools(void **state)
         {"load_max", 0.001},
         {"share_unended", 0.25},
         {"bytes", 1000},
+        {"wrong_p", 0.5},
+        {"wrong_w", 0},
     };
     for (unsigned i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
         if (fabs(figure(&judge, asked[i].name) - asked[i].value) > 1e-9)
