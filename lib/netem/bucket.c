@@ -12,8 +12,8 @@ void netem_bucket_init(struct netem_bucket *bucket, uint64_t rate_bps, uint64_t 
     *bucket = (struct netem_bucket){.rate_bps = rate_bps, .depth_bytes = depth_bytes};
 }
 
-/* What is missing is kept as the time to refill it. It never exceeds the depth and a packet, so no product here
- * exceeds 64 bits. */
+/* What is missing is kept as the time to refill it. It never exceeds the depth and a packet, so no product
+ * here exceeds 64 bits. */
 static uint64_t missing_at(struct netem_bucket *bucket, uint64_t now_ns)
 {
     if (now_ns > bucket->full_ns || (now_ns == bucket->full_ns && bucket->full_remainder == 0)) {

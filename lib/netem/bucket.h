@@ -19,6 +19,6 @@ struct netem_bucket {
 void netem_bucket_init(struct netem_bucket *bucket, uint64_t rate_bps, uint64_t depth_bytes);
 /* Takes the tokens of a packet; false: there are too few, and none is taken. Calls come in order of time. */
 bool netem_bucket_take(struct netem_bucket *bucket, uint32_t bytes, uint64_t now_ns);
-/* Takes them even where that overdraws it, which a packet may that comes when it is not overdrawn. Returns from when on
- * it is not (any more), rounded down: so that what is below a nanosecond stays owed. */
+/* Takes them even where that overdraws it, which a packet may that comes when it is not overdrawn. Returns
+ * from when on it is not (any more), rounded down: so that what is below a nanosecond stays owed. */
 uint64_t netem_bucket_overdraw(struct netem_bucket *bucket, uint32_t bytes, uint64_t now_ns);

@@ -13,8 +13,8 @@ enum netem_queue_unit {
     NETEM_QUEUE_PACKETS
 };
 
-/* Cross traffic that joins at the queue. cbr: evenly spaced; poisson: exponential gaps; onoff: `sources` independent
- * ones, each evenly spaced at rate_bps while on, see onoff.h. */
+/* Cross traffic that joins at the queue. cbr: evenly spaced; poisson: exponential gaps; onoff: `sources`
+ * independent ones, each evenly spaced at rate_bps while on, see onoff.h. */
 enum netem_load_kind { NETEM_LOAD_CBR = 0, NETEM_LOAD_POISSON, NETEM_LOAD_ONOFF };
 
 #define NETEM_LOADS_MAX      2 /* of one link */

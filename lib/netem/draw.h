@@ -1,4 +1,5 @@
-/* Random times in integers: the same on every machine. A draw is off its exact value by less than 3 parts in 10^6. */
+/* Random times in integers: the same on every machine. A draw is off its exact value by less than 3 parts
+ * in 10^6. */
 #pragma once
 
 #include <stdint.h>
@@ -31,5 +32,6 @@ static inline uint64_t netem_draw_exponential(struct rng *rng)
 
 /* Pareto: scale_ns * u^(-1000 / exponent_milli); scale_ns < 2^44, exponent_milli > 0. */
 uint64_t netem_draw_pareto_ns(struct rng *rng, uint64_t scale_ns, uint32_t exponent_milli);
-/* Normal with mean 0: the sum of twelve uniform numbers (so never beyond six deviations). deviation_ns < 2^31. */
+/* Normal with mean 0: the sum of twelve uniform numbers (so never beyond six deviations). deviation_ns <
+ * 2^31. */
 int64_t netem_draw_normal_ns(struct rng *rng, uint64_t deviation_ns);

@@ -161,7 +161,8 @@ void netem_background_from(struct netem_link *link, uint64_t now_ns)
     }
 }
 
-/* Whether the queue of the cross traffic alone would refuse it; a limit in packets counts such as this one there. */
+/* Whether the queue of the cross traffic alone would refuse it; a limit in packets counts such as this one
+ * there. */
 static bool alone_is_full(const struct netem_link *link, uint32_t wire_bytes, uint64_t start_ns)
 {
     uint64_t wait_ns = elapsed_ns(link->truth->alone.busy_until_ns, start_ns);
@@ -207,7 +208,8 @@ static void take_next(struct netem_link *link, struct netem_background *backgrou
     netem_background_step(background);
 }
 
-/* Passes over those that find the link idle and leave it so before the next one comes: the last one counts. */
+/* Passes over those that find the link idle and leave it so before the next one comes: the last one
+ * counts. */
 static void pass_over(struct netem_link *link, uint64_t now_ns)
 {
     struct netem_background *background = &link->background;

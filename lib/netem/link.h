@@ -1,27 +1,28 @@
 /* The link model: packets and time in, decisions out. Used by the simulator (virtual time) and the emulator
  * (real time) alike.
  *
- * Order of impairments: policer → queue → shaper and rate → loss (and corruption, duplication) → delay and jitter. A
- * lost packet has occupied the link; a packet that the full queue refuses has not, but has used the policer's
- * tokens; one that the policer drops has used nothing. Jitter j adds a uniform 0 … j to each
+ * Order of impairments: policer → queue → shaper and rate → loss (and corruption, duplication) → delay and
+ * jitter. A lost packet has occupied the link; a packet that the full queue refuses has not, but has used the
+ * policer's tokens; one that the policer drops has used nothing. Jitter j adds a uniform 0 … j to each
  * packet's delay; without `reorder` a packet never overtakes its predecessor (it leaves at the later of its
  * own time and the predecessor's). The queue is what waits for the shaper (a virtual queue: the backlog in
  * time at the link's rate). A packet is refused when what it would wait behind exceeds the limit: more than
- * queue_limit ns, more than queue_limit bytes (converted at the rate, that of the shaper's tokens where there is
- * one), or queue_limit packets besides the one being sent. So a packet that finds the link idle always passes, and without a rate only limits in packets
- * matter (while the link is down and holds). A limit in ns or bytes gives way to queue_min_packets times the
- * packet's own transmission time where that is more: a shallow queue at a low rate still holds a few packets.
- * A packet that waits longer than ecn_ns is congested: if it is ECN-capable it is marked (RFC 3168), which
- * netem_mark does for the caller, who knows the header; the full queue still drops. A duplicate is made
- * behind the shaper: it takes no link time, has its own jitter and shares the original's corruption.
+ * queue_limit ns, more than queue_limit bytes (converted at the rate, that of the shaper's tokens where there
+ * is one), or queue_limit packets besides the one being sent. So a packet that finds the link idle always
+ * passes, and without a rate only limits in packets matter (while the link is down and holds). A limit in ns
+ * or bytes gives way to queue_min_packets times the packet's own transmission time where that is more: a
+ * shallow queue at a low rate still holds a few packets. A packet that waits longer than ecn_ns is congested:
+ * if it is ECN-capable it is marked (RFC 3168), which netem_mark does for the caller, who knows the header;
+ * the full queue still drops. A duplicate is made behind the shaper: it takes no link time, has its own
+ * jitter and shares the original's corruption.
  *
  * The background (cross traffic at config.background_bps, and what was joined) joins at the queue, behind the
- * policer: its packets take the shaper's time, wait, and are refused by the full queue as others are; they draw
- * nothing from the link's generator, and what becomes of them further on is nobody's affair. The decisions are
- * exactly those that would be made if each of them were sent.
+ * policer: its packets take the shaper's time, wait, and are refused by the full queue as others are; they
+ * draw nothing from the link's generator, and what becomes of them further on is nobody's affair. The
+ * decisions are exactly those that would be made if each of them were sent.
  *
- * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ± one
- * packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
+ * Integers only, sub-nanosecond remainders of the rate are carried: over any time the link passes rate ±
+ * one packet. Each link has its own generator: the same seed and the same packets give the same decisions. */
 #pragma once
 
 #include <stdbool.h>
@@ -91,8 +92,8 @@ struct netem_link {
  * Given storage is kept up to date with every unit, so that netem_set may change to packets. */
 void netem_init(struct netem_link *link, const struct netem_config *config, uint64_t seed,
                 uint64_t *departures, uint32_t departures_places);
-/* One background more, before anything else is asked of the link; it lives as long as that. Whoever makes a link joins
- * one for each of config.loads. */
+/* One background more, before anything else is asked of the link; it lives as long as that. Whoever makes
+ * a link joins one for each of config.loads. */
 void netem_join(struct netem_link *link, struct netem_background *background);
 /* Records what happens from now on (truth.h); before anything else is asked of the link. */
 void netem_watch(struct netem_link *link, struct netem_truth *truth);

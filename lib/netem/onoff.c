@@ -16,8 +16,8 @@ static uint64_t draw_ns(const struct netem_onoff *onoff, uint64_t mean_ns, struc
     return netem_draw_pareto_ns(rng, least_ns(onoff, mean_ns), onoff->alpha_milli);
 }
 
-/* What is left of a time into which one looks at random: below the least one all values are alike, with the share
- * (alpha - 1) / alpha; beyond it the tail is heavier by one. */
+/* What is left of a time into which one looks at random: below the least one all values are alike, with
+ * the share (alpha - 1) / alpha; beyond it the tail is heavier by one. */
 static uint64_t draw_rest_ns(const struct netem_onoff *onoff, uint64_t mean_ns, struct rng *rng)
 {
     uint64_t least = least_ns(onoff, mean_ns);
@@ -87,8 +87,8 @@ uint64_t netem_onoff_next_ns(const struct netem_onoff *onoff)
     return onoff->next_ns[first(onoff)];
 }
 
-/* Behind this packet the source is the last of those that are on: the others have sent before, and go on at the same
- * pace. */
+/* Behind this packet the source is the last of those that are on: the others have sent before, and go on
+ * at the same pace. */
 void netem_onoff_step(struct netem_onoff *onoff, struct rng *rng)
 {
     unsigned source = first(onoff);

@@ -1,10 +1,10 @@
-/* Sources that send evenly while on and pause while off, in turn, independently of each other; the times are of
- * Pareto's distribution (least time m = mean * (alpha - 1) / alpha, beyond it P(T > t) = (t / m)^-alpha), so that their
- * sum is bursty over many scales of time. They start as if they had always been running.
+/* Sources that send evenly while on and pause while off, in turn, independently of each other; the times are
+ * of Pareto's distribution (least time m = mean * (alpha - 1) / alpha, beyond it P(T > t) = (t / m)^-alpha),
+ * so that their sum is bursty over many scales of time. They start as if they had always been running.
  *
- * What of a gap a source still has to wait when it goes off is waited when it is on again: over any time it sends what
- * its time on is worth, to a packet. All send alike while on, so those that are on take turns in one order, and the next
- * packet of all costs the same however many there are. */
+ * What of a gap a source still has to wait when it goes off is waited when it is on again: over any time
+ * it sends what its time on is worth, to a packet. All send alike while on, so those that are on take
+ * turns in one order, and the next packet of all costs the same however many there are. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
-/* The server of a queue: one packet at a time at the line's rate and, where it has a bucket, not before that holds a
- * token: depth_bytes at the line's rate, then the bucket's rate. It delays and drops nothing. A packet may begin when the
- * bucket is not overdrawn, and can overdraw it; so over any time at most depth + rate * time + one packet pass.
- * Exact in integers, as the line's remainder and the bucket's are carried. */
+/* The server of a queue: one packet at a time at the line's rate and, where it has a bucket, not before
+ * that holds a token: depth_bytes at the line's rate, then the bucket's rate. It delays and drops nothing.
+ * A packet may begin when the bucket is not overdrawn, and can overdraw it; so over any time at most depth
+ * + rate * time + one packet pass. Exact in integers, as the line's remainder and the bucket's are
+ * carried. */
 #pragma once
 
 #include <stdint.h>
@@ -14,8 +15,8 @@ struct netem_shaper {
     struct netem_bucket bucket; /* rate_bps 0: there is none */
 };
 
-/* The line has another rate, perhaps, and the bucket these values: it is full where they differ from those before.
- * Rate 0: no bucket. */
+/* The line has another rate, perhaps, and the bucket these values: it is full where they differ from those
+ * before. Rate 0: no bucket. */
 static inline void netem_shaper_set(struct netem_shaper *shaper, uint64_t bucket_bps, uint64_t depth_bytes)
 {
     struct netem_bucket *bucket = &shaper->bucket;
@@ -26,8 +27,8 @@ static inline void netem_shaper_set(struct netem_shaper *shaper, uint64_t bucket
         netem_bucket_init(bucket, bucket_bps, depth_bytes);
 }
 
-/* A packet that begins at start_ns at the earliest and takes share_ns + share_remainder / rate_bps ns of the line
- * (rate_bps 0: no time). Returns when its last bit has left. */
+/* A packet that begins at start_ns at the earliest and takes share_ns + share_remainder / rate_bps ns of
+ * the line (rate_bps 0: no time). Returns when its last bit has left. */
 static inline uint64_t netem_shaper_take(struct netem_shaper *shaper, uint64_t rate_bps, uint64_t share_ns,
                                          uint64_t share_remainder, uint32_t bytes, uint64_t start_ns)
 {

@@ -3,10 +3,10 @@
  * receiver, because packets of several senders meet there. Where the pair crosses shared links, these stand
  * behind the uplink, and each is decided when the packet reaches it, the last one together with the link.
  *
- * Only the first packet of each link and each downlink is in the event heap, and of those that an uplink or a
- * shared link sends to another shared link; a packet that would come out before its predecessor (a stray) is
- * there alone. A corrupted packet takes its time on the links and is then dropped by the receiver's port, whose
- * UDP checksum finds every single flipped bit. */
+ * Only the first packet of each link and each downlink is in the event heap, and of those that an uplink
+ * or a shared link sends to another shared link; a packet that would come out before its predecessor (a
+ * stray) is there alone. A corrupted packet takes its time on the links and is then dropped by the
+ * receiver's port, whose UDP checksum finds every single flipped bit. */
 #pragma once
 
 #include <stdint.h>
@@ -85,8 +85,8 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
 void net_free(struct net *net);
 struct net_pair *net_pair(struct net *net, uint16_t from, uint16_t to);
 
-/* What truly happened in the host's downlink until until_ns, which is now at the latest: its background is cross traffic,
- * whatever is sent in packets is not. NULL: nobody watches. */
+/* What truly happened in the host's downlink until until_ns, which is now at the latest: its background is
+ * cross traffic, whatever is sent in packets is not. NULL: nobody watches. */
 const struct netem_truth *net_truth(struct net *net, uint16_t host, uint64_t until_ns);
 
 /* Sends a copy of the packet at depart_ns, or right behind its predecessor when that was handed over later.
@@ -105,7 +105,8 @@ uint32_t net_on_link(struct net *net, uint32_t index, uint64_t until_ns);
 uint32_t net_on_shared(struct net *net, uint32_t index, uint64_t until_ns);
 void net_on_stray(struct net *net, struct sim_packet *packet, uint64_t now_ns);
 /* Takes the next packet that leaves the host's downlink at now_ns or before; the caller gives it back with
- * net_done. Its time_ns is when it came, or that of its batch where the host takes batches. NULL: none now. */
+ * net_done. Its time_ns is when it came, or that of its batch where the host takes batches. NULL: none
+ * now. */
 struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns);
 /* To be called when net_take has returned NULL: schedules what follows. */
 void net_on_port(struct net *net, uint16_t host, uint64_t now_ns);

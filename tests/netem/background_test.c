@@ -217,7 +217,8 @@ static void netem_catch_up__a_long_pause(void **state)
     assert_int_equal(link.counters.background_drops, 0);
 }
 
-/* 100 Mbit/s come at random times into a link of 100 Mbit/s: the queue refuses both about alike, and stays full. */
+/* 100 Mbit/s come at random times into a link of 100 Mbit/s: the queue refuses both about alike, and stays
+ * full. */
 static void netem_send__shares_with_the_background(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Cross traffic by its numbers: draws that are pinned, and sums against theory. Bounds are four standard deviations. */
+/* Cross traffic by its numbers: draws that are pinned, and sums against theory. Bounds are four standard
+ * deviations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,8 @@ static void netem_draw_pareto__bounds(void **state)
     }
 }
 
-/* 2000 windows of a millisecond: as many packets as the rate says, and the variance of their number is its mean. */
+/* 2000 windows of a millisecond: as many packets as the rate says, and the variance of their number is its
+ * mean. */
 static void netem_background__poisson_counts(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The token bucket behind the queue: what passes, against the law and against a reckoning in floating point. */
+/* The token bucket behind the queue: what passes, against the law and against a reckoning in floating
+ * point. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,8 @@
 static const struct netem_config shaped = {
     .rate_bps = 10 * GBPS, .shaper_bps = 1 * GBPS, .shaper_depth_bytes = 200000};
 
-/* Back to back from an idle link: the depth, and what of it is refilled meanwhile, at 10 Gbit/s; then 1 Gbit/s. */
+/* Back to back from an idle link: the depth, and what of it is refilled meanwhile, at 10 Gbit/s; then 1
+ * Gbit/s. */
 static void netem_send__depth_then_rate(void **state)
 {
     (void)state;

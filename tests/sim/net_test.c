@@ -122,7 +122,8 @@ static void net_take__batches(void **state)
     fixture_end(fixture);
 }
 
-/* The truth of a watched downlink: as much as was asked for, to a packet, beside what was sent; a link that is watched decides alike. */
+/* The truth of a watched downlink: as much as was asked for, to a packet, beside what was sent; a link
+ * that is watched decides alike. */
 static void net_truth__of_a_downlink(void **state)
 {
     (void)state;

@@ -336,8 +336,8 @@ static void sim_run__background_on_a_shared_link(void **state)
     free(scenario);
 }
 
-/* Cross traffic of all kinds beside a job, on an uplink, a link with a shaper, a shared link and a downlink: it is counted, and
- * takes its share. */
+/* Cross traffic of all kinds beside a job, on an uplink, a link with a shaper, a shared link and a
+ * downlink: it is counted, and takes its share. */
 static void sim_run__loads_take_their_share(void **state)
 {
     (void)state;

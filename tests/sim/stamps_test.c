@@ -77,7 +77,8 @@ static bool solve_request(const struct plan_request *request, struct plan *plan,
     return solve(request, NULL, plan, err);
 }
 
-/* 50 MB from the first node to the second, from 1 s on, at 10 Gbit/s; the first one's clock is fast by 0.1 %. */
+/* 50 MB from the first node to the second, from 1 s on, at 10 Gbit/s; the first one's clock is fast by 0.1
+ * %. */
 static void run(const struct netem_stamping *first, const struct netem_stamping *second)
 {
     struct scenario *scenario = calloc(1, sizeof(*scenario));

@@ -376,7 +376,8 @@ static void wan_rx__beside_the_background(void **state)
     assert_int_equal(wan_link(&wan, 0, 1)->counters.packets, 1000);
 }
 
-/* Any other kind plays here too, and so does the shaper: 300 KB at once pass as its depth and its rate say. */
+/* Any other kind plays here too, and so does the shaper: 300 KB at once pass as its depth and its rate
+ * say. */
 static void wan_rx__beside_bursts_and_through_a_shaper(void **state)
 {
     (void)state;
