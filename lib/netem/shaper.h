@@ -5,6 +5,7 @@
  * carried. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "netem/bucket.h"
@@ -32,18 +33,14 @@ static inline void netem_shaper_set(struct netem_shaper *shaper, uint64_t bucket
 static inline uint64_t netem_shaper_take(struct netem_shaper *shaper, uint64_t rate_bps, uint64_t share_ns,
                                          uint64_t share_remainder, uint32_t bytes, uint64_t start_ns)
 {
-    if (start_ns > shaper->busy_until_ns) {
-        shaper->busy_until_ns = start_ns;
-        shaper->busy_remainder = 0;
-    }
-    uint64_t begins_ns = shaper->busy_until_ns;
-    shaper->busy_until_ns += share_ns;
-    shaper->busy_remainder += share_remainder;
-    if (shaper->busy_remainder >= rate_bps && rate_bps != 0) {
-        shaper->busy_remainder -= rate_bps;
-        shaper->busy_until_ns++;
-    }
-    uint64_t left_ns = shaper->busy_until_ns;
+    /* No jumps: whether the line is idle, and what is carried, is anybody's guess. */
+    bool idle = start_ns > shaper->busy_until_ns;
+    uint64_t begins_ns = idle ? start_ns : shaper->busy_until_ns;
+    uint64_t remainder = (idle ? 0 : shaper->busy_remainder) + share_remainder;
+    uint64_t carried = (uint64_t)(remainder >= rate_bps) & (uint64_t)(rate_bps != 0);
+    uint64_t left_ns = begins_ns + share_ns + carried;
+    shaper->busy_until_ns = left_ns;
+    shaper->busy_remainder = remainder - carried * rate_bps;
     if (shaper->bucket.rate_bps != 0) {
         uint64_t tokens_ns = netem_bucket_overdraw(&shaper->bucket, bytes, begins_ns);
         if (tokens_ns > left_ns) {
