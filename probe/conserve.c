@@ -112,7 +112,8 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         if ((busy[i / 8] >> i % 8 & 1) == 0)
             continue;
         const struct probe_point *from = &points->point[i], *until = from + 1;
-        struct block *block = &blocks[(unsigned)(CONSERVE_BLOCKS * sent_ns / (fit->sent_ns + 1))];
+        double place = CONSERVE_BLOCKS * sent_ns / fmax(fit->sent_ns, 1); /* noise may make a step negative */
+        struct block *block = &blocks[place <= 0 ? 0 : MIN((unsigned)place, CONSERVE_BLOCKS - 1)];
         double step_ns = (double)(until->sent_ns - from->sent_ns);
         sent_ns += step_ns;
         block->sent_ns += step_ns;

@@ -39,6 +39,9 @@
 #define INTERVAL_NS     (100 * NS_PER_MS)
 #define INTERVAL_MAX_NS NS_PER_S
 #define LOAD_SHARE      0.8 /* of the load allowed, that its trains take */
+/* A prime's queue stands above the stamps' noise by so much. */
+#define NOISE_DEVIATIONS   20
+#define NOISE_PACKETS_MOST 128
 /* Least rate around which a train is sent, of the capacity: it comes to an end. */
 #define RATE_LEAST 0.08
 /* What is available, of the port's rate, from which on no more can be told than that it is there. */
@@ -69,7 +72,7 @@ struct sluice {
     uint64_t packets, packets_lost, packets_late;
     bool bursty, batched, sized;
     struct reading_path path;
-    double packet_bits, noise_ns;
+    double packet_bits, noise_ns, passed; /* the greatest rate that queued nowhere */
     struct tracker avail, capacity;
     struct pool pool;
     struct reading reading;
@@ -115,12 +118,22 @@ static double available(const struct sluice *sluice)
     return fmin(port, fmax(sluice->path.capacity - view.cross, RATE_LEAST * sluice->path.capacity));
 }
 
+/* More packets of a prime, so that noise of stamps does not hide its queue. */
+static uint32_t noise_packets(const struct sluice *sluice)
+{
+    double bits = NOISE_DEVIATIONS * sluice->noise_ns * bits_ns(sluice->goal.port_bps);
+    if (sluice->path.capacity > 0)
+        bits = NOISE_DEVIATIONS * sluice->noise_ns * sluice->path.capacity;
+    return (uint32_t)fmin(bits / sluice->packet_bits, NOISE_PACKETS_MOST);
+}
+
 static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
 {
     uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
     bool batched = sluice->batched;
-    profile_contact(&sluice->profile, top_bps, batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME,
-                    batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS, shape);
+    uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
+    profile_contact(&sluice->profile, top_bps, prime, batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS,
+                    shape);
 }
 
 static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
@@ -131,7 +144,7 @@ static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
 static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
 {
     double rate = available(sluice), most_ns = sluice->batched ? REFINE_BATCH_NS : REFINE_NS;
-    uint32_t prime = sluice->batched ? REFINE_BATCH_PRIME : REFINE_PRIME;
+    uint32_t prime = sluice->batched ? REFINE_BATCH_PRIME : REFINE_PRIME + noise_packets(sluice);
     double fitting = most_ns * rate / sluice->packet_bits;
     double most = sluice->batched ? REFINE_BATCH_MOST : REFINE_MOST;
     uint32_t packets = affordable(sluice, prime + (uint32_t)fmin(fmax(fitting, REFINE_LEAST), most));
@@ -143,7 +156,7 @@ static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
 static uint32_t prime_of(const struct sluice *sluice, double rate, uint32_t packets)
 {
     double cross_packets = fmax(sluice->path.cross, 0) * packets / rate;
-    double queue = 2 * sqrt(cross_packets) + 4;
+    double queue = 2 * sqrt(cross_packets) + 4 + noise_packets(sluice);
     double kept = fmax(1 - rate / bits_ns(sluice->goal.port_bps), 0.05);
     return (uint32_t)fmin(fmax(queue / kept, 8), packets / 2);
 }
@@ -325,6 +338,7 @@ static void forget(struct sluice *sluice, uint64_t now_ns)
     sluice->avail = sluice->capacity = (struct tracker){0};
     sluice->bursty = false;
     sluice->idle = sluice->tries = 0;
+    sluice->passed = 0;
     pool_clear(&sluice->pool);
     sluice->phase = CONTACT;
 }
@@ -376,7 +390,8 @@ static void note(struct sluice *sluice, const struct train_record *record)
     sluice->noise_ns = fmax(sluice->noise_ns, sluice->points.noise_ns);
 }
 
-static bool take_good(struct sluice *sluice, const struct train_record *record, uint64_t now_ns)
+static bool take_good(struct sluice *sluice, const struct train_record *record,
+                      const struct reading_path *before, uint64_t now_ns)
 {
     enum tracker_verdict verdict = sluice->goal.continuous ? same_path(sluice, now_ns) : TRACKER_TAKEN;
     if (verdict == TRACKER_CHANGED) {
@@ -387,6 +402,8 @@ static bool take_good(struct sluice *sluice, const struct train_record *record, 
         sluice->taken++;
         pool_add(&sluice->pool, &sluice->reading.fit, (uint32_t)train_bytes(&record->shape));
         judge_bursty(sluice);
+    } else if (verdict == TRACKER_HELD) {
+        sluice->path = *before;
     }
     if (sluice->goal.continuous)
         pool_forget(&sluice->pool, now_ns - MIN(now_ns, WINDOW_NS));
@@ -403,15 +420,17 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         return;
     }
     sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
+    struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);
     if (verdict != READING_SPOILED)
         note(sluice, record);
     bool useful = true;
     switch (verdict) {
     case READING_GOOD:
-        useful = take_good(sluice, record, now_ns);
+        useful = take_good(sluice, record, &before, now_ns);
         break;
     case READING_IDLE:
+        sluice->passed = fmax(sluice->passed, sluice->reading.passed);
         sluice->first_ns = sluice->idle++ == 0 ? record->start_ns : sluice->first_ns;
         sluice->last_ns = record->start_ns + train_duration_ns(&record->shape);
         break;
@@ -496,10 +515,10 @@ static void result(const void *state, uint64_t now_ns, struct estimate *estimate
     uint32_t useless = sluice->spoiled + sluice->jitter + sluice->lost;
     if (sluice->pool.count > 0 && sluice->jitter <= sluice->taken)
         from_pool(sluice, estimate);
-    else if (sluice->idle > 0 && sluice->jitter == 0) {
+    else if (sluice->passed > 0 && sluice->jitter == 0) {
         estimate->from_ns = sluice->first_ns;
         estimate->until_ns = sluice->last_ns;
-        at_least(sluice, bits_ns(sluice->goal.port_bps), estimate);
+        at_least(sluice, sluice->passed, estimate);
     } else if (useless > 0)
         refuse(sluice, estimate);
 }

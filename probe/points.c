@@ -9,6 +9,7 @@
 #define BATCH_DEVIATIONS 8
 /* One packet overtook another when it came earlier by more than so many deviations of their stamps. */
 #define LATE_DEVIATIONS 6
+#define FALLS_SHARE     0.03
 #define NO_SAMPLE       UINT16_MAX
 
 static int64_t received(const struct train_record *record, uint32_t sample)
@@ -123,6 +124,23 @@ static void leave_out_late(struct probe_points *points)
         points->count--;
 }
 
+/* In order of arrival stamps cannot fall, nor departures in order of index: by how much they do tells their noise, where an
+ * end does not know its own. */
+static double falls_ns(const struct probe_points *points, const struct train_record *record, bool sent)
+{
+    double squares = 0;
+    uint32_t falls = 0;
+    for (uint32_t i = 1; i < points->order_count; i++) {
+        double step_ns =
+            (double)(received(record, points->order[i]) - received(record, points->order[i - 1]));
+        if (sent)
+            step_ns = (double)(int64_t)(record->samples[i].sent_ns - record->samples[i - 1].sent_ns);
+        falls += step_ns < 0;
+        squares += step_ns < 0 ? step_ns * step_ns : 0;
+    }
+    return falls > FALLS_SHARE * points->order_count ? sqrt(squares / falls) : 0;
+}
+
 void points_take(struct probe_points *points, const struct train_record *record)
 {
     points->count = points->candidates = points->late = 0;
@@ -131,6 +149,8 @@ void points_take(struct probe_points *points, const struct train_record *record)
     points->sent_at_ns = record->count > 0 ? record->samples[0].sent_ns : record->start_ns;
     points->noise_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
     sort_by_arrival(points, record);
+    points->noise_ns =
+        fmax(points->noise_ns, hypot(falls_ns(points, record, true), falls_ns(points, record, false)));
     points->batch = batch_size(points, record);
     if (points->batch > 1)
         take_batches(points, record);

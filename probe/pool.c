@@ -92,17 +92,22 @@ static void view_busy(const struct pool *pool, double capacity, double packet_bi
 
 static void view_equal(const struct pool *pool, double capacity, struct pool_view *view)
 {
-    double sum = 0, before = 0, differences = 0, n = pool->count;
+    double sum = 0, squares = 0, before = 0, differences = 0, n = pool->count;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
         double cross = conserve_cross_bits(fit, capacity, view->rank) / fit->sent_ns;
         sum += cross;
+        squares += cross * cross;
         if (i > 0)
             differences += (cross - before) * (cross - before) / 2;
         before = cross;
     }
     view->cross = sum / n;
-    view->error = n > 1 ? pool_quantile((n - 1) * 2 / 3) * sqrt(differences / (n - 1) / n) : view->cross;
+    view->error = view->cross;
+    if (n < 2)
+        return;
+    double variance = fmax(differences, squares - sum * sum / n) / (n - 1);
+    view->error = pool_quantile((n - 1) / 3) * sqrt(variance / n);
 }
 
 void pool_view(const struct pool *pool, double capacity, double packet_bits, bool equal,

@@ -4,8 +4,8 @@
  * all, which has the least variance and no bias where the queue ran dry early in a train, if its trains see one steady
  * process; for Poisson arrivals of packets of L bits its deviation is sqrt(cross * L / T), the law that no estimator of this
  * kind goes below. `equal`: each train counts alike, whatever it saw of the queue; for cross traffic that changes from
- * one train to the next. Then variance comes from the differences of successive trains, which what changes slowly, and all
- * trains see, does not widen. */
+ * one train to the next. Then variance is the greater of that of all trains and that of the differences of
+ * successive ones, with a third of the freedom that as many independent values would have. */
 #pragma once
 
 #include "probe/conserve.h"

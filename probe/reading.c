@@ -9,30 +9,38 @@
 #define BUSY_LEAST     0.2  /* of a train's time, where no queue shows */
 #define STEPS_LEAST    2
 #define QUEUED_PACKETS 1.5
+#define STANDING_SHARE 0.15 /* of the range of delays, above the least */
 /* Where neither spacings nor slopes show a capacity better than this, it is not known. */
 #define CAPACITY_ERROR_MAX 0.05
+#define AGREE_DEVIATIONS   4
 
-/* Points from `first` up to the last one whose delay clearly stands above the least: a queue stands between them, more or
- * less. For the first look at a path, where the exact rule has nothing to go by. */
+/* From the greatest delay on, the last point before delays come near the least: a queue stands from the train's begin until then,
+ * more or less. For the first look at a path, where the exact rule has nothing to go by. */
 static uint32_t standing_until(const struct probe_points *points)
 {
-    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
+    int64_t least_ns = INT64_MAX;
+    uint32_t most = 0;
     for (uint32_t i = 0; i < points->count; i++) {
         least_ns = MIN(least_ns, points_delay_ns(points, i));
-        most_ns = MAX(most_ns, points_delay_ns(points, i));
+        most = points_delay_ns(points, i) > points_delay_ns(points, most) ? i : most;
     }
-    double floor_ns = (double)least_ns + fmax(6 * points->noise_ns, 0.15 * (double)(most_ns - least_ns));
-    for (uint32_t i = points->count; i-- > 1;)
-        if ((double)points_delay_ns(points, i) > floor_ns)
-            return i;
-    return 0;
+    double range_ns = (double)(points_delay_ns(points, most) - least_ns);
+    double floor_ns = (double)least_ns + fmax(6 * points->noise_ns, STANDING_SHARE * range_ns);
+    while (most + 1 < points->count && (double)points_delay_ns(points, most + 1) > floor_ns)
+        most++;
+    return most;
 }
 
+/* Spacings are too wide where cross traffic got between all packets, never too close: more than what was known counts,
+ * less does not, and of what agrees the better one. */
 static void sharpen(struct reading_path *path, const struct fingerprint *print)
 {
     if (print->capacity <= 0 || print->error > CAPACITY_ERROR_MAX * print->capacity)
         return;
-    if (path->capacity > 0 && print->error >= path->capacity_error)
+    double apart = print->capacity - path->capacity;
+    double allowed = AGREE_DEVIATIONS * (print->error + path->capacity_error);
+    if (path->capacity > 0 &&
+        (apart < -allowed || (apart <= allowed && print->error >= path->capacity_error)))
         return;
     path->capacity = print->capacity;
     path->capacity_error = print->error;
@@ -72,12 +80,15 @@ enum reading_verdict reading_take(struct reading *reading, struct probe_points *
     if (points->count < 4)
         return READING_SPOILED;
     learn_capacity(reading, points, path);
+    reading->rise_ns = fingerprint_rise_ns(points, 0, points->count - 1);
+    double rate = points_rate(points, 0, points->count - 1);
+    double packet_ns = points->packet_bits / fmax(path->capacity, rate);
+    if (reading->rise_ns < QUEUED_PACKETS * packet_ns + 2 * points->noise_ns)
+        reading->passed = rate;
     if (path->capacity <= 0)
         return READING_IDLE;
     struct conserve_path known = {path->capacity, path->cross, points->packet_bits};
     conserve_fit(&reading->fit, points, &known);
-    double packet_ns = points->packet_bits / path->capacity;
-    reading->rise_ns = fingerprint_rise_ns(points, 0, points->count - 1);
     reading->queued = reading->fit.wait_ns > QUEUED_PACKETS * packet_ns + 8 * points->noise_ns;
     double span_ns = (double)(points->point[points->count - 1].sent_ns - points->point[0].sent_ns);
     if (reading->fit.steps < STEPS_LEAST || (!reading->queued && reading->fit.sent_ns < BUSY_LEAST * span_ns))

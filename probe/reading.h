@@ -23,6 +23,7 @@ struct reading {
     struct fingerprint spacing, slope; /* this train's */
     struct conserve fit;
     double rise_ns; /* of the delay, from the first quarter of the train to the last */
+    double passed;  /* bit/ns at which it left, where that made no queue; 0: it did */
     bool queued;    /* beyond what a packet of cross traffic explains */
 };
 
