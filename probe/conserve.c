@@ -59,6 +59,15 @@ static double variance_of(const struct block *blocks, double packet_bits)
     return block * used + whole / 4;
 }
 
+static void add_to(struct conserve_sums *sums, const struct probe_points *points,
+                   const struct probe_point *from, const struct probe_point *until)
+{
+    sums->sent_ns += (double)(until->sent_ns - from->sent_ns);
+    sums->received_ns += (double)(until->received_ns - from->received_ns);
+    sums->index_bits += (until->index - from->index) * points->packet_bits;
+    sums->rank_bits += (until->rank - from->rank) * points->packet_bits;
+}
+
 static void add_step(struct conserve *fit, const struct probe_points *points, uint32_t i)
 {
     const struct probe_point *from = &points->point[i], *until = from + 1;
@@ -70,10 +79,9 @@ static void add_step(struct conserve *fit, const struct probe_points *points, ui
     fit->steps++;
     fit->last = i + 1;
     fit->until_ns = points->sent_at_ns + (uint64_t)until->sent_ns;
-    fit->sent_ns += (double)(until->sent_ns - from->sent_ns);
-    fit->received_ns += (double)(until->received_ns - from->received_ns);
-    fit->index_bits += (until->index - from->index) * points->packet_bits;
-    fit->rank_bits += (until->rank - from->rank) * points->packet_bits;
+    add_to(&fit->all, points, from, until);
+    if (from->sent_ns >= points->point[points->count - 1].sent_ns / 2)
+        add_to(&fit->tail, points, from, until);
 }
 
 /* Steps in which index and rank advance alike tell the cross traffic; what others differ from that by is theirs. */
@@ -112,7 +120,8 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         if ((busy[i / 8] >> i % 8 & 1) == 0)
             continue;
         const struct probe_point *from = &points->point[i], *until = from + 1;
-        double place = CONSERVE_BLOCKS * sent_ns / fmax(fit->sent_ns, 1); /* noise may make a step negative */
+        double place =
+            CONSERVE_BLOCKS * sent_ns / fmax(fit->all.sent_ns, 1); /* noise may make a step negative */
         struct block *block = &blocks[place <= 0 ? 0 : MIN((unsigned)place, CONSERVE_BLOCKS - 1)];
         double step_ns = (double)(until->sent_ns - from->sent_ns);
         sent_ns += step_ns;
@@ -142,7 +151,7 @@ void conserve_fit(struct conserve *fit, const struct probe_points *points, const
     weigh(fit, points, path, busy);
 }
 
-double conserve_cross_bits(const struct conserve *fit, double capacity, bool rank)
+double conserve_cross_bits(const struct conserve_sums *sums, double capacity, bool rank)
 {
-    return capacity * fit->received_ns - (rank ? fit->rank_bits : fit->index_bits);
+    return capacity * sums->received_ns - (rank ? sums->rank_bits : sums->index_bits);
 }

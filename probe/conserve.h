@@ -25,9 +25,15 @@ struct conserve_path {
 
 /* Probe packets that did not come, or came late, may have been in the tight hop's queue at their place (index) or not
  * (rank). Both are counted; `evidence` says which it was. */
+struct conserve_sums {
+    double sent_ns, received_ns;
+    double index_bits, rank_bits; /* probe bits served */
+};
+
 struct conserve {
-    double sent_ns, received_ns;      /* of all steps that went in */
-    double index_bits, rank_bits;     /* probe bits served in them */
+    struct conserve_sums all; /* of the steps that went in */
+    struct conserve_sums
+        tail; /* of those in the second half of the train's time, when what its prime did is over */
     double evidence, evidence_weight; /* for rank rather than index: evidence / weight is 1 or 0 */
     double variance_bits2; /* of the cross bits in all steps, by what differs between parts of the train */
     double edges;          /* stretches of steps: each ends in two stamps */
@@ -40,5 +46,5 @@ void conserve_fit(struct conserve *fit, const struct probe_points *points, const
 /* Whether the step from point i is one of those, given the least delay of points up to i. */
 bool conserve_busy(const struct probe_points *points, const struct conserve_path *path, uint32_t i,
                    int64_t least_ns);
-/* Cross bits within sent_ns. */
-double conserve_cross_bits(const struct conserve *fit, double capacity, bool rank);
+/* Cross bits within their sent_ns. */
+double conserve_cross_bits(const struct conserve_sums *sums, double capacity, bool rank);

@@ -4,48 +4,14 @@
  * says how sure it is. One that goes on for ever spreads, forgets after a while, and begins anew when the path changes. */
 #include <math.h>
 
-#include "base/rng.h"
-#include "base/units.h"
-#include "probe/budget.h"
 #include "probe/estimators.h"
-#include "probe/pool.h"
-#include "probe/profile.h"
-#include "probe/reading.h"
-#include "probe/tracker.h"
+#include "probe/sluice_course.h"
+#include "probe/sluice_verdict.h"
 
 /* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
-#define CONTACT_PRIME         32u
-#define CONTACT_PACKETS       200u
-#define CONTACT_BATCH_PRIME   128u
-#define CONTACT_BATCH_PACKETS 384u
-#define CONTACT_TRIES         3u
-#define REFINE_PRIME          24u
-#define REFINE_BATCH_PRIME    96u
-#define REFINE_LEAST          200u
-#define REFINE_MOST           670u
-#define REFINE_BATCH_MOST     1100u
-#define REFINE_NS             (2500 * NS_PER_US)
-#define REFINE_BATCH_NS       (8 * NS_PER_MS)
+#define CONTACT_TRIES 3u
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
-#define SPREAD_QUEUE_BYTES  249000u
-#define SPREAD_BATCHES      16u /* that a train has at least */
-#define SPREAD_LEAST        40u
-#define SPREAD_TRAINS       100u
-#define SPREAD_TRAINS_LEAST 25u
-#define SPREAD_TRAINS_MOST  400u
-#define UNDER_WAY_MAX       12u
-/* One that goes on: what it looks back on, and between two trains. */
-#define WINDOW_NS       (10 * NS_PER_S)
-#define INTERVAL_NS     (100 * NS_PER_MS)
-#define INTERVAL_MAX_NS NS_PER_S
-#define LOAD_SHARE      0.8 /* of the load allowed, that its trains take */
-/* A prime's queue stands above the stamps' noise by so much. */
-#define NOISE_DEVIATIONS   20
-#define NOISE_PACKETS_MOST 128
-/* Least rate around which a train is sent, of the capacity: it comes to an end. */
-#define RATE_LEAST 0.08
-/* What is available, of the port's rate, from which on no more can be told than that it is there. */
-#define PORT_SHARE 0.985
+#define UNDER_WAY_MAX 12u
 /* Trains differ by more than so many times the law's variance: cross traffic changes too much to follow. */
 #define BURSTY_TRAINS 6u
 #define BURSTY_SPREAD 4.0
@@ -53,41 +19,13 @@
 #define CHANGE_SHARE 0.003
 /* Random walk of what is available that is no change: of the capacity, over a second. */
 #define WALK_SHARE 0.02
-
-enum phase { CONTACT, REFINE, SPREAD, OVER };
-
-struct sluice {
-    struct estimator_goal goal;
-    struct profile profile;
-    struct rng rng;
-    struct budget budget;
-    enum phase phase;
-    uint64_t begin_ns, end_ns; /* TIME_NEVER: none is asked for */
-    uint64_t slot_begin_ns, slot_ns,
-        at_ns;                  /* of spread: the running slot, its length, when its train leaves */
-    uint64_t sent_ns, round_ns; /* the last train; from a train to its report */
-    uint64_t changed_ns;        /* TIME_NEVER: never */
-    uint64_t first_ns, last_ns; /* of trains that found nothing queued */
-    uint32_t sent, under_way, tries, lost, spoiled, jitter, idle, taken;
-    uint64_t packets, packets_lost, packets_late;
-    bool bursty, batched, sized;
-    struct reading_path path;
-    double packet_bits, noise_ns, passed; /* the greatest rate that queued nowhere */
-    struct tracker avail, capacity;
-    struct pool pool;
-    struct reading reading;
-    struct probe_points points;
-};
-
-static double bits_ns(uint64_t bps)
-{
-    return (double)bps / 1e9;
-}
-
-static uint64_t bps_of(double bits)
-{
-    return bits > 0 ? (uint64_t)(bits * 1e9 + 0.5) : 0;
-}
+/* Between trains that look for a bucket: it is full again. */
+#define FULL_BUCKET_NS (20 * NS_PER_MS)
+#define SHAPERS_SURE   2u
+#define SHAPER_MISSES  2u
+#define SHAPER_AGREE   0.1
+/* Trains of one that has no period and is not sure yet. */
+#define TRAINS_MOST 100u
 
 static void start(void *state, const struct estimator_goal *goal, uint64_t now_ns)
 {
@@ -99,145 +37,18 @@ static void start(void *state, const struct estimator_goal *goal, uint64_t now_n
         .changed_ns = TIME_NEVER,
         .end_ns = goal->continuous || goal->duration_ns == 0 ? TIME_NEVER : now_ns + goal->duration_ns,
         .packet_bits = goal->wire_bytes * 8.0,
+        .noise_ns = hypot((double)goal->sender.noise_ns, (double)goal->receiver.noise_ns),
         .batched = goal->receiver.batch > 1};
     rng_init(&sluice->rng, now_ns ^ goal->port_bps);
     budget_init(&sluice->budget, goal->bytes_max, goal->load_ppm);
-}
-
-/* Bit/ns that are available, as far as is known. */
-static double available(const struct sluice *sluice)
-{
-    struct pool_view view;
-    double port = bits_ns(sluice->goal.port_bps);
-    if (sluice->path.capacity <= 0)
-        return port;
-    if (sluice->pool.count == 0)
-        return fmin(port,
-                    fmax(sluice->path.capacity - sluice->path.cross, RATE_LEAST * sluice->path.capacity));
-    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, sluice->bursty, &view);
-    return fmin(port, fmax(sluice->path.capacity - view.cross, RATE_LEAST * sluice->path.capacity));
-}
-
-/* More packets of a prime, so that noise of stamps does not hide its queue. */
-static uint32_t noise_packets(const struct sluice *sluice)
-{
-    double bits = NOISE_DEVIATIONS * sluice->noise_ns * bits_ns(sluice->goal.port_bps);
-    if (sluice->path.capacity > 0)
-        bits = NOISE_DEVIATIONS * sluice->noise_ns * sluice->path.capacity;
-    return (uint32_t)fmin(bits / sluice->packet_bits, NOISE_PACKETS_MOST);
-}
-
-static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
-{
-    uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
-    bool batched = sluice->batched;
-    uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
-    profile_contact(&sluice->profile, top_bps, prime, batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS,
-                    shape);
-}
-
-static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
-{
-    return (uint32_t)MIN((uint64_t)packets, budget_left(&sluice->budget) / sluice->goal.wire_bytes);
-}
-
-static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
-{
-    double rate = available(sluice), most_ns = sluice->batched ? REFINE_BATCH_NS : REFINE_NS;
-    uint32_t prime = sluice->batched ? REFINE_BATCH_PRIME : REFINE_PRIME + noise_packets(sluice);
-    double fitting = most_ns * rate / sluice->packet_bits;
-    double most = sluice->batched ? REFINE_BATCH_MOST : REFINE_MOST;
-    uint32_t packets = affordable(sluice, prime + (uint32_t)fmin(fmax(fitting, REFINE_LEAST), most));
-    prime = MIN(prime, packets / 4);
-    profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
-}
-
-/* A prime that makes a queue of two deviations of the cross traffic over the rest of the train. */
-static uint32_t prime_of(const struct sluice *sluice, double rate, uint32_t packets)
-{
-    double cross_packets = fmax(sluice->path.cross, 0) * packets / rate;
-    double queue = 2 * sqrt(cross_packets) + 4 + noise_packets(sluice);
-    double kept = fmax(1 - rate / bits_ns(sluice->goal.port_bps), 0.05);
-    return (uint32_t)fmin(fmax(queue / kept, 8), packets / 2);
-}
-
-static uint32_t spread_packets(const struct sluice *sluice)
-{
-    uint64_t queue = sluice->goal.queue_bytes_max > 0 ? sluice->goal.queue_bytes_max : SPREAD_QUEUE_BYTES;
-    uint64_t bytes = MIN(queue, (uint64_t)SPREAD_QUEUE_BYTES);
-    if (sluice->goal.bytes_max > 0)
-        bytes = MIN(
-            bytes, MAX(sluice->goal.bytes_max / SPREAD_TRAINS_LEAST, SPREAD_LEAST * sluice->goal.wire_bytes));
-    uint32_t batches = sluice->batched ? SPREAD_BATCHES * MIN(sluice->goal.receiver.batch, 32u) : 0;
-    return MAX((uint32_t)(bytes / sluice->goal.wire_bytes), batches);
-}
-
-static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
-{
-    uint32_t packets = spread_packets(sluice);
-    double rate = available(sluice);
-    if (sluice->bursty && sluice->path.capacity > 0) {
-        profile_flat(&sluice->profile, bps_of(sluice->path.capacity), packets, shape);
-        return;
-    }
-    uint32_t prime = prime_of(sluice, rate, packets);
-    profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
-}
-
-static void shape_of(const struct sluice *sluice, struct train_shape *shape)
-{
-    switch (sluice->phase) {
-    case CONTACT:
-        contact_shape(sluice, shape);
-        break;
-    case REFINE:
-        refine_shape(sluice, shape);
-        break;
-    case SPREAD:
-    case OVER:
-        spread_shape(sluice, shape);
-        break;
-    }
-}
-
-/* Where the next slot's train leaves: anywhere in it, so that nothing periodic can keep in step. */
-static void next_slot(struct sluice *sluice)
-{
-    uint64_t train_ns = NS_PER_MS;
-    sluice->slot_begin_ns += sluice->slot_ns;
-    uint64_t room_ns = sluice->slot_ns > 2 * train_ns ? sluice->slot_ns - train_ns : sluice->slot_ns / 2;
-    sluice->at_ns = sluice->slot_begin_ns + rng_below(&sluice->rng, room_ns + 1);
-}
-
-/* Time from one train's begin to the next one's. */
-static uint64_t slot_length(const struct sluice *sluice, uint64_t now_ns)
-{
-    uint64_t train_bytes = (uint64_t)spread_packets(sluice) * sluice->goal.wire_bytes;
-    double capacity = sluice->path.capacity > 0 ? sluice->path.capacity : bits_ns(sluice->goal.port_bps);
-    double load = LOAD_SHARE * sluice->goal.load_ppm / 1e6 * capacity;
-    uint64_t least_ns = load > 0 ? (uint64_t)((double)train_bytes * 8 / load) : 0;
-    if (sluice->goal.continuous)
-        return MIN(MAX(least_ns, INTERVAL_NS), MAX(INTERVAL_MAX_NS, least_ns));
-    if (sluice->end_ns == TIME_NEVER)
-        return MAX((uint64_t)(4 * train_bytes * 8 / available(sluice)), 2 * NS_PER_MS);
-    uint64_t left_ns = elapsed_ns(sluice->end_ns, now_ns + sluice->round_ns);
-    uint64_t trains = sluice->goal.bytes_max > 0 ? budget_left(&sluice->budget) / train_bytes : SPREAD_TRAINS;
-    trains = MIN(MAX(trains, (uint64_t)1), (uint64_t)SPREAD_TRAINS_MOST);
-    return MAX(left_ns / trains, 2 * NS_PER_MS);
-}
-
-static void begin_spread(struct sluice *sluice, uint64_t now_ns)
-{
-    sluice->phase = SPREAD;
-    sluice->slot_ns = slot_length(sluice, now_ns);
-    sluice->slot_begin_ns = now_ns - MIN(now_ns, sluice->slot_ns);
-    next_slot(sluice);
 }
 
 static bool may_send(struct sluice *sluice, uint64_t now_ns)
 {
     if (sluice->phase == CONTACT || sluice->phase == REFINE)
         return sluice->under_way == 0;
+    if (sluice->phase == FINGERPRINT)
+        return sluice->under_way == 0 && sluice->at_ns <= now_ns;
     return sluice->phase == SPREAD && sluice->under_way < UNDER_WAY_MAX && sluice->at_ns <= now_ns;
 }
 
@@ -246,11 +57,11 @@ static bool spent(const struct sluice *sluice, uint64_t now_ns)
 {
     if (sluice->phase != SPREAD || sluice->goal.continuous)
         return sluice->phase == OVER;
-    uint64_t train_bytes = (uint64_t)spread_packets(sluice) * sluice->goal.wire_bytes;
+    uint64_t train_bytes = (uint64_t)sluice_spread_packets(sluice) * sluice->goal.wire_bytes;
     if (budget_left(&sluice->budget) < train_bytes)
         return true;
     if (sluice->end_ns == TIME_NEVER)
-        return sluice->sent >= SPREAD_TRAINS;
+        return sluice->sent >= TRAINS_MOST;
     return now_ns + sluice->round_ns >= sluice->end_ns || sluice->at_ns + sluice->round_ns >= sluice->end_ns;
 }
 
@@ -261,11 +72,12 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
     if (spent(sluice, now_ns))
         return sluice->under_way == 0 ? ESTIMATOR_DONE : ESTIMATOR_WAIT;
     if (!may_send(sluice, now_ns)) {
-        if (sluice->phase == SPREAD && sluice->under_way < UNDER_WAY_MAX)
+        bool room = sluice->phase == SPREAD ? sluice->under_way < UNDER_WAY_MAX : sluice->under_way == 0;
+        if (room)
             *at_ns = sluice->at_ns;
         return ESTIMATOR_WAIT;
     }
-    shape_of(sluice, shape);
+    sluice_shape(sluice, shape);
     uint64_t when_ns = now_ns;
     if (sluice->phase == SPREAD)
         when_ns = budget_when(&sluice->budget, train_bytes(shape), sluice->path.capacity * 1e9, now_ns);
@@ -278,26 +90,28 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
     sluice->sent++;
     sluice->sent_ns = *at_ns = now_ns;
     if (sluice->phase == SPREAD)
-        next_slot(sluice);
+        sluice_next_slot(sluice);
     return ESTIMATOR_TRAIN;
 }
 
-/* Half-width of the interval at 95 %, bit/ns, and the part of it that stamps alone make. */
-static double half_width(const struct sluice *sluice, const struct pool_view *view, double *stamps)
+static void begin_fingerprint(struct sluice *sluice, uint64_t now_ns)
 {
-    double capacity = sluice->path.capacity;
-    *stamps = 1.96 * sluice->noise_ns * sqrt(2 * view->edges) * capacity / view->sent_ns;
-    double by_capacity = 1.96 * sluice->path.capacity_error * view->balance;
-    return sqrt(view->error * view->error + *stamps * *stamps + by_capacity * by_capacity);
+    sluice->phase = FINGERPRINT;
+    sluice->at_ns = now_ns + FULL_BUCKET_NS;
+    sluice->shapers = sluice->shaper_misses = 0;
 }
 
-static bool sure_enough(const struct sluice *sluice)
+/* One that was seen is looked at again, once or, where it goes on, for ever; otherwise to work. */
+static void after_fingerprint(struct sluice *sluice, uint64_t now_ns)
 {
-    struct pool_view view;
-    double stamps;
-    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, sluice->bursty, &view);
-    return view.trains > 0 &&
-           half_width(sluice, &view, &stamps) * 1e6 <= (double)sluice->goal.width_ppm * sluice->path.capacity;
+    sluice->at_ns = now_ns + FULL_BUCKET_NS;
+    if (sluice->shapers == 0 || !sluice_can_fingerprint(sluice)) {
+        sluice_begin_spread(sluice, now_ns);
+    } else if (sluice->shapers >= SHAPERS_SURE && sluice->shaper_misses < SHAPER_MISSES) {
+        sluice->at_ns = now_ns + NS_PER_S;
+        if (!sluice->goal.continuous)
+            sluice->phase = OVER;
+    }
 }
 
 static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
@@ -310,19 +124,24 @@ static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
             sluice->phase = OVER;
         else if (useful && sluice->end_ns == TIME_NEVER && !sluice->goal.continuous)
             sluice->phase = REFINE;
+        else if (useful && sluice_can_fingerprint(sluice))
+            begin_fingerprint(sluice, now_ns);
         else
-            begin_spread(sluice, now_ns);
+            sluice_begin_spread(sluice, now_ns);
+        return;
+    case FINGERPRINT:
+        after_fingerprint(sluice, now_ns);
         return;
     case REFINE:
         if (!useful && ++sluice->tries < CONTACT_TRIES)
             return;
-        if (!useful || sure_enough(sluice) || sluice->pool.count == 0)
+        if (!useful || sluice_sure(sluice) || sluice->pool.count == 0)
             sluice->phase = OVER;
         else
-            begin_spread(sluice, now_ns);
+            sluice_begin_spread(sluice, now_ns);
         return;
     case SPREAD:
-        if (sluice->end_ns == TIME_NEVER && !sluice->goal.continuous && sure_enough(sluice))
+        if (sluice->end_ns == TIME_NEVER && !sluice->goal.continuous && sluice_sure(sluice))
             sluice->phase = OVER;
         return;
     case OVER:
@@ -339,6 +158,8 @@ static void forget(struct sluice *sluice, uint64_t now_ns)
     sluice->bursty = false;
     sluice->idle = sluice->tries = 0;
     sluice->passed = 0;
+    sluice->shapers = 0;
+    sluice->overload.steps = 0;
     pool_clear(&sluice->pool);
     sluice->phase = CONTACT;
 }
@@ -357,15 +178,39 @@ static enum tracker_verdict same_path(struct sluice *sluice, uint64_t now_ns)
     }
     struct pool_view view;
     pool_view(&sluice->pool, capacity, sluice->packet_bits, sluice->bursty, &view);
-    if (view.trains < BURSTY_TRAINS || fit->sent_ns <= 0)
+    if (view.trains < BURSTY_TRAINS || fit->all.sent_ns <= 0)
         return TRACKER_TAKEN;
-    double cross = conserve_cross_bits(fit, capacity, view.rank) / fit->sent_ns;
-    double law = fmax(cross, view.cross) * sluice->packet_bits / fit->sent_ns * fmax(view.spread, 1);
-    double packet = sluice->packet_bits / fit->sent_ns;
-    double stamps = sluice->noise_ns * capacity / fit->sent_ns;
+    double cross = conserve_cross_bits(&fit->all, capacity, view.rank) / fit->all.sent_ns;
+    double law = fmax(cross, view.cross) * sluice->packet_bits / fit->all.sent_ns * fmax(view.spread, 1);
+    double packet = sluice->packet_bits / fit->all.sent_ns;
+    double stamps = sluice->noise_ns * capacity / fit->all.sent_ns;
     double walk = WALK_SHARE * capacity * WALK_SHARE * capacity / (double)NS_PER_S;
     return tracker_take(&sluice->avail, capacity - cross,
                         law + packet * packet + share * share + stamps * stamps, walk, now_ns);
+}
+
+/* Whether a train of that phase shows a bucket, and the one that was seen before. */
+static bool take_fingerprint(struct sluice *sluice, const struct train_record *record)
+{
+    struct shaper found, *known = &sluice->shaper;
+    if (sluice->points.count == 0)
+        return false;
+    double rate = bits_ns(record->shape.pieces[record->shape.piece_count - 1].rate_bps);
+    shaper_find(&found, &sluice->points, sluice->path.capacity, rate);
+    bool same =
+        sluice->shapers > 0 && found.found && fabs(found.rate - known->rate) <= SHAPER_AGREE * known->rate;
+    if (same) {
+        sluice->shapers++;
+        sluice->shaper_misses = 0;
+    } else if (sluice->shapers >= SHAPERS_SURE && ++sluice->shaper_misses < SHAPER_MISSES) {
+        return true;
+    } else {
+        sluice->shapers = found.found;
+    }
+    *known = found;
+    sluice->first_ns = sluice->shapers <= 1 ? record->start_ns : sluice->first_ns;
+    sluice->last_ns = record->start_ns + train_duration_ns(&record->shape);
+    return found.found;
 }
 
 static void judge_bursty(struct sluice *sluice)
@@ -393,6 +238,10 @@ static void note(struct sluice *sluice, const struct train_record *record)
 static bool take_good(struct sluice *sluice, const struct train_record *record,
                       const struct reading_path *before, uint64_t now_ns)
 {
+    if (sluice->phase == FINGERPRINT) {
+        sluice->overload = sluice->reading.fit;
+        return true;
+    }
     enum tracker_verdict verdict = sluice->goal.continuous ? same_path(sluice, now_ns) : TRACKER_TAKEN;
     if (verdict == TRACKER_CHANGED) {
         forget(sluice, now_ns);
@@ -406,7 +255,7 @@ static bool take_good(struct sluice *sluice, const struct train_record *record,
         sluice->path = *before;
     }
     if (sluice->goal.continuous)
-        pool_forget(&sluice->pool, now_ns - MIN(now_ns, WINDOW_NS));
+        pool_forget(&sluice->pool, now_ns - MIN(now_ns, SLUICE_WINDOW_NS));
     return true;
 }
 
@@ -422,8 +271,13 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
     sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
     struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);
-    if (verdict != READING_SPOILED)
+    if (verdict != READING_SPOILED || sluice->points.count > 0)
         note(sluice, record);
+    if (sluice->phase == FINGERPRINT && take_fingerprint(sluice, record)) {
+        sluice->path = before;
+        advance(sluice, true, now_ns);
+        return;
+    }
     bool useful = true;
     switch (verdict) {
     case READING_GOOD:
@@ -447,80 +301,9 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         advance(sluice, useful, now_ns);
 }
 
-static void refuse(const struct sluice *sluice, struct estimate *estimate)
-{
-    estimate->kind = ESTIMATE_REFUSED;
-    estimate->reason = ESTIMATE_NO_ANSWER;
-    if (sluice->spoiled > sluice->lost)
-        estimate->reason = sluice->packets_lost > 0 ? ESTIMATE_LOSS : ESTIMATE_DEPARTURES;
-    if (sluice->jitter > sluice->spoiled)
-        estimate->reason = ESTIMATE_JITTER;
-}
-
-static void describe(const struct sluice *sluice, uint64_t now_ns, struct estimate *estimate)
-{
-    *estimate = (struct estimate){
-        .stamp_kind = MIN(sluice->goal.sender.stamp_kind, sluice->goal.receiver.stamp_kind),
-        .capacity_bps = bps_of(sluice->path.capacity),
-        .bytes = sluice->budget.bytes,
-        .trains = sluice->taken + sluice->idle,
-        .discarded = sluice->spoiled + sluice->jitter + sluice->lost,
-        .loss_ppm = sluice->packets > 0 ? sluice->packets_lost * 1000000 / sluice->packets : 0};
-    if (sluice->packets_lost > 0)
-        estimate->flags |= ESTIMATE_LOSSY;
-    if (sluice->packets_late > 0)
-        estimate->flags |= ESTIMATE_REORDERED;
-    if (sluice->batched)
-        estimate->flags |= ESTIMATE_BATCHED;
-    if (sluice->changed_ns != TIME_NEVER && elapsed_ns(now_ns, sluice->changed_ns) < WINDOW_NS)
-        estimate->flags |= ESTIMATE_CHANGED;
-}
-
-static void at_least(const struct sluice *sluice, double rate, struct estimate *estimate)
-{
-    estimate->kind = ESTIMATE_AT_LEAST;
-    estimate->avail_bps = estimate->low_bps = bps_of(fmin(rate, bits_ns(sluice->goal.port_bps)));
-    estimate->high_bps = 0;
-}
-
-static void from_pool(const struct sluice *sluice, struct estimate *estimate)
-{
-    struct pool_view view;
-    double capacity = sluice->path.capacity, port = bits_ns(sluice->goal.port_bps), stamps;
-    double most = capacity + 3 * sluice->path.capacity_error;
-    pool_view(&sluice->pool, capacity, sluice->packet_bits, sluice->bursty, &view);
-    double avail = capacity - view.cross, half = half_width(sluice, &view, &stamps);
-    estimate->from_ns = view.from_ns;
-    estimate->until_ns = view.until_ns;
-    estimate->busy_ns = (uint64_t)view.sent_ns;
-    if (avail >= PORT_SHARE * port) {
-        at_least(sluice, avail - half, estimate);
-        return;
-    }
-    estimate->kind = ESTIMATE_VALUE;
-    estimate->avail_bps = bps_of(fmin(avail, capacity));
-    estimate->low_bps = bps_of(avail - half);
-    estimate->high_bps = bps_of(fmin(avail + half, most));
-    double asked = (double)sluice->goal.width_ppm / 1e6 * capacity;
-    if (asked > 0 && stamps > asked && stamps > view.error) {
-        estimate->kind = ESTIMATE_REFUSED;
-        estimate->reason = ESTIMATE_NOISE;
-    }
-}
-
 static void result(const void *state, uint64_t now_ns, struct estimate *estimate)
 {
-    const struct sluice *sluice = state;
-    describe(sluice, now_ns, estimate);
-    uint32_t useless = sluice->spoiled + sluice->jitter + sluice->lost;
-    if (sluice->pool.count > 0 && sluice->jitter <= sluice->taken)
-        from_pool(sluice, estimate);
-    else if (sluice->passed > 0 && sluice->jitter == 0) {
-        estimate->from_ns = sluice->first_ns;
-        estimate->until_ns = sluice->last_ns;
-        at_least(sluice, sluice->passed, estimate);
-    } else if (useless > 0)
-        refuse(sluice, estimate);
+    sluice_tell(state, now_ns, estimate);
 }
 
 const struct estimator_kind estimator_sluice = {"sluice", sizeof(struct sluice), start, next, take, result};

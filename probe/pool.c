@@ -61,13 +61,17 @@ static void sum_up(const struct pool *pool, double capacity, struct pool_view *v
     view->from_ns = train(pool, 0)->fit.from_ns;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
-        view->sent_ns += fit->sent_ns;
-        view->cross += conserve_cross_bits(fit, capacity, view->rank);
+        view->sent_ns += fit->all.sent_ns;
+        view->cross += conserve_cross_bits(&fit->all, capacity, view->rank);
         view->edges += fit->edges;
         view->bytes += train(pool, i)->bytes;
         view->until_ns = MAX(view->until_ns, fit->until_ns);
         view->from_ns = MIN(view->from_ns, fit->from_ns);
-        received_ns += fit->received_ns;
+        received_ns += fit->all.received_ns;
+        view->tail.sent_ns += fit->tail.sent_ns;
+        view->tail.received_ns += fit->tail.received_ns;
+        view->tail.index_bits += fit->tail.index_bits;
+        view->tail.rank_bits += fit->tail.rank_bits;
     }
     view->cross /= view->sent_ns;
     view->balance = fabs(1 - received_ns / view->sent_ns);
@@ -78,10 +82,11 @@ static void view_busy(const struct pool *pool, double capacity, double packet_bi
     double within = 0, between = 0, ratio = 0, n = pool->count;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
-        double off = conserve_cross_bits(fit, capacity, view->rank) - view->cross * fit->sent_ns;
+        double off = conserve_cross_bits(&fit->all, capacity, view->rank) - view->cross * fit->all.sent_ns;
         within += fit->variance_bits2;
         between += off * off;
-        ratio += off * off / (fmax(view->cross, 0) * packet_bits * fit->sent_ns + packet_bits * packet_bits);
+        ratio +=
+            off * off / (fmax(view->cross, 0) * packet_bits * fit->all.sent_ns + packet_bits * packet_bits);
     }
     view->error = pool_quantile((CONSERVE_BLOCKS - 1) * n) * sqrt(within) / view->sent_ns;
     if (n < BETWEEN_LEAST)
@@ -95,7 +100,7 @@ static void view_equal(const struct pool *pool, double capacity, struct pool_vie
     double sum = 0, squares = 0, before = 0, differences = 0, n = pool->count;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
-        double cross = conserve_cross_bits(fit, capacity, view->rank) / fit->sent_ns;
+        double cross = conserve_cross_bits(&fit->all, capacity, view->rank) / fit->all.sent_ns;
         sum += cross;
         squares += cross * cross;
         if (i > 0)

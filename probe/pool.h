@@ -23,13 +23,14 @@ struct pool {
 };
 
 struct pool_view {
-    double cross;          /* bit/ns */
-    double error;          /* half-width of its interval at 95 %, by the trains alone */
-    double law;            /* standard deviation by the law */
-    double spread;         /* variance between trains over that of the law; 0: too few to tell */
-    double balance;        /* share of the capacity's error that goes into what is available */
-    double sent_ns, edges; /* sums */
-    bool rank;             /* which of conserve's hypotheses holds */
+    double cross;              /* bit/ns */
+    double error;              /* half-width of its interval at 95 %, by the trains alone */
+    double law;                /* standard deviation by the law */
+    double spread;             /* variance between trains over that of the law; 0: too few to tell */
+    double balance;            /* share of the capacity's error that goes into what is available */
+    double sent_ns, edges;     /* sums */
+    struct conserve_sums tail; /* of the trains' second halves */
+    bool rank;                 /* which of conserve's hypotheses holds */
     uint32_t trains;
     uint64_t from_ns, until_ns, bytes;
 };

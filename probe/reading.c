@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 
+#define SAMPLES_LEAST  8
 #define CAME_LEAST     0.5  /* of the packets that left */
 #define LATE_MOST      0.35 /* of those that came */
 #define BUSY_LEAST     0.2  /* of a train's time, where no queue shows */
@@ -72,9 +73,12 @@ enum reading_verdict reading_take(struct reading *reading, struct probe_points *
                                   struct reading_path *path, const struct train_record *record)
 {
     *reading = (struct reading){0};
-    if (record->marks != 0 || record->count < 8 || record->count < CAME_LEAST * record->sent)
+    points->count = 0;
+    if (record->marks != 0 || record->count < SAMPLES_LEAST)
         return READING_SPOILED;
     points_take(points, record);
+    if (record->count < CAME_LEAST * record->sent)
+        return READING_SPOILED;
     if (points->late > LATE_MOST * points->candidates)
         return READING_JITTER;
     if (points->count < 4)
@@ -83,16 +87,19 @@ enum reading_verdict reading_take(struct reading *reading, struct probe_points *
     reading->rise_ns = fingerprint_rise_ns(points, 0, points->count - 1);
     double rate = points_rate(points, 0, points->count - 1);
     double packet_ns = points->packet_bits / fmax(path->capacity, rate);
-    if (reading->rise_ns < QUEUED_PACKETS * packet_ns + 2 * points->noise_ns)
-        reading->passed = rate;
+    double allowed_ns = QUEUED_PACKETS * packet_ns + 2 * points->noise_ns;
+    double span_ns = (double)(points->point[points->count - 1].sent_ns - points->point[0].sent_ns);
+    if (reading->rise_ns < allowed_ns)
+        reading->passed = rate * fmax(1 - allowed_ns / span_ns, 0); /* so much may have queued unseen */
     if (path->capacity <= 0)
         return READING_IDLE;
     struct conserve_path known = {path->capacity, path->cross, points->packet_bits};
     conserve_fit(&reading->fit, points, &known);
     reading->queued = reading->fit.wait_ns > QUEUED_PACKETS * packet_ns + 8 * points->noise_ns;
-    double span_ns = (double)(points->point[points->count - 1].sent_ns - points->point[0].sent_ns);
-    if (reading->fit.steps < STEPS_LEAST || (!reading->queued && reading->fit.sent_ns < BUSY_LEAST * span_ns))
+    if (reading->fit.steps < STEPS_LEAST ||
+        (!reading->queued && reading->fit.all.sent_ns < BUSY_LEAST * span_ns))
         return READING_IDLE;
-    path->cross = fmax(conserve_cross_bits(&reading->fit, path->capacity, false) / reading->fit.sent_ns, 0);
+    path->cross =
+        fmax(conserve_cross_bits(&reading->fit.all, path->capacity, false) / reading->fit.all.sent_ns, 0);
     return READING_GOOD;
 }

@@ -27,6 +27,6 @@ struct reading {
     bool queued;    /* beyond what a packet of cross traffic explains */
 };
 
-/* Points are room to work in, and those of this train afterwards. */
+/* Points are room to work in, and those of this train afterwards: none of one with marks. */
 enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,
                                   struct reading_path *path, const struct train_record *record);

@@ -44,7 +44,7 @@ static void conserve_fit__counts_the_cross_bits_exactly(void **state)
             conserve_fit(&fit, &points, &(struct conserve_path){10, 0, PACKET_BITS});
             assert_int_equal(fit.edges, 1);
             assert_true(fit.steps > 250);
-            double left = 10 - conserve_cross_bits(&fit, 10, false) / fit.sent_ns;
+            double left = 10 - conserve_cross_bits(&fit.all, 10, false) / fit.all.sent_ns;
             double truth = lab_period(&lab, (double)fit.from_ns - 1e6, (double)fit.until_ns - 1e6);
             assert_true(fabs(left - truth) < 1e-3);
             lab_end(&lab);
@@ -64,8 +64,8 @@ static void conserve_fit__a_queue_that_runs_dry_makes_no_bias(void **state)
         send(&path, run, &shape);
         struct conserve fit;
         conserve_fit(&fit, &points, &(struct conserve_path){10, 0, PACKET_BITS});
-        cross += conserve_cross_bits(&fit, 10, false);
-        time += fit.sent_ns;
+        cross += conserve_cross_bits(&fit.all, 10, false);
+        time += fit.all.sent_ns;
         whole += (double)points.point[points.count - 1].sent_ns;
         lab_end(&lab);
     }
@@ -88,8 +88,8 @@ static void conserve_fit__finds_where_packets_were_lost(void **state)
         conserve_fit(&fit, &points, &(struct conserve_path){10, 0, PACKET_BITS});
         assert_true(fit.evidence_weight > 10);
         assert_true(fabs(fit.evidence / fit.evidence_weight - !after) < 0.2);
-        double cross = conserve_cross_bits(&fit, 10, !after);
-        assert_true(fabs(cross / fit.sent_ns - 5) < 0.05);
+        double cross = conserve_cross_bits(&fit.all, 10, !after);
+        assert_true(fabs(cross / fit.all.sent_ns - 5) < 0.05);
         lab_end(&lab);
     }
 }
@@ -108,7 +108,7 @@ static void conserve_fit__variance_is_that_of_the_traffic(void **state)
             send(&path, run, &shape);
             struct conserve fit;
             conserve_fit(&fit, &points, &(struct conserve_path){10, 0, PACKET_BITS});
-            ratio += fit.variance_bits2 / (5 * PACKET_BITS * fit.sent_ns) / 200;
+            ratio += fit.variance_bits2 / (5 * PACKET_BITS * fit.all.sent_ns) / 200;
             lab_end(&lab);
         }
         assert_true(kind == LAB_CBR ? ratio < 0.02 : fabs(ratio - 1) < 0.15);

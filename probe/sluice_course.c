@@ -1,0 +1,194 @@
+#include "probe/sluice_course.h"
+
+#include <math.h>
+
+/* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
+#define CONTACT_PRIME         32u
+#define CONTACT_PACKETS       200u
+#define CONTACT_BATCH_PRIME   128u
+#define CONTACT_BATCH_PACKETS 384u
+#define REFINE_PRIME          24u
+#define REFINE_BATCH_PRIME    96u
+#define REFINE_LEAST          200u
+#define REFINE_MOST           670u
+#define REFINE_BATCH_MOST     1100u
+#define REFINE_NS             (2500 * NS_PER_US)
+#define REFINE_BATCH_NS       (8 * NS_PER_MS)
+/* All of a spread train may stand in the queue when the cross traffic wants it so. */
+#define SPREAD_QUEUE_BYTES  249000u
+#define SPREAD_BATCHES      16u /* that a train has at least */
+#define SPREAD_LEAST        40u
+#define SPREAD_TRAINS_LEAST 25u
+#define SPREAD_TRAINS_MOST  400u
+/* One that goes on: what it looks back on, and between two trains. */
+#define INTERVAL_NS     (100 * NS_PER_MS)
+#define INTERVAL_MAX_NS NS_PER_S
+#define LOAD_SHARE      0.8 /* of the load allowed, that its trains take */
+/* A prime's queue stands above the stamps' noise by so much. */
+#define NOISE_DEVIATIONS   20
+#define NOISE_PACKETS_MOST 128
+/* Least rate around which a train is sent, of the capacity: it comes to an end. */
+#define RATE_LEAST    0.08
+#define SPREAD_TRAINS 100u /* where nothing says how many */
+/* Of a token bucket to be seen, more must pass than it holds; of what exceeds the rest all may queue. */
+#define FINGERPRINT_MOST        1000
+#define FINGERPRINT_QUEUE_BYTES 240000
+#define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, at most */
+
+/* Bit/ns that are available, as far as is known. */
+static double available(const struct sluice *sluice)
+{
+    struct pool_view view;
+    double port = bits_ns(sluice->goal.port_bps);
+    if (sluice->path.capacity <= 0)
+        return port;
+    if (sluice->pool.count == 0)
+        return fmin(port,
+                    fmax(sluice->path.capacity - sluice->path.cross, RATE_LEAST * sluice->path.capacity));
+    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, sluice->bursty, &view);
+    return fmin(port, fmax(sluice->path.capacity - view.cross, RATE_LEAST * sluice->path.capacity));
+}
+
+/* More packets of a prime, so that noise of stamps does not hide its queue. */
+static uint32_t noise_packets(const struct sluice *sluice)
+{
+    double bits = NOISE_DEVIATIONS * sluice->noise_ns * bits_ns(sluice->goal.port_bps);
+    if (sluice->path.capacity > 0)
+        bits = NOISE_DEVIATIONS * sluice->noise_ns * sluice->path.capacity;
+    return (uint32_t)fmin(bits / sluice->packet_bits, NOISE_PACKETS_MOST);
+}
+
+static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
+    bool batched = sluice->batched;
+    uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
+    profile_contact(&sluice->profile, top_bps, prime, batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS,
+                    shape);
+}
+
+static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
+{
+    return (uint32_t)MIN((uint64_t)packets, budget_left(&sluice->budget) / sluice->goal.wire_bytes);
+}
+
+static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    double rate = available(sluice), most_ns = sluice->batched ? REFINE_BATCH_NS : REFINE_NS;
+    uint32_t prime = sluice->batched ? REFINE_BATCH_PRIME : REFINE_PRIME + noise_packets(sluice);
+    double fitting = most_ns * rate / sluice->packet_bits;
+    double most = sluice->batched ? REFINE_BATCH_MOST : REFINE_MOST;
+    uint32_t packets = affordable(sluice, prime + (uint32_t)fmin(fmax(fitting, REFINE_LEAST), most));
+    prime = MIN(prime, packets / 4);
+    profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
+}
+
+/* Packets of the queue that outlasts two deviations of the cross traffic over a train. */
+static double spread_queue(const struct sluice *sluice, double rate, uint32_t packets)
+{
+    return 2 * sqrt(fmax(sluice->path.cross, 0) * packets / rate) + 4 + noise_packets(sluice);
+}
+
+/* Those that make it, at the port's rate. */
+static uint32_t prime_of(const struct sluice *sluice, double rate, double queue, uint32_t packets)
+{
+    double kept = fmax(1 - rate / bits_ns(sluice->goal.port_bps), 0.05);
+    return (uint32_t)fmin(fmax(queue / kept, 8), packets / 2);
+}
+
+uint32_t sluice_spread_packets(const struct sluice *sluice)
+{
+    uint64_t queue = sluice->goal.queue_bytes_max > 0 ? sluice->goal.queue_bytes_max : SPREAD_QUEUE_BYTES;
+    uint64_t bytes = MIN(queue, (uint64_t)SPREAD_QUEUE_BYTES);
+    if (sluice->goal.bytes_max > 0)
+        bytes = MIN(
+            bytes, MAX(sluice->goal.bytes_max / SPREAD_TRAINS_LEAST, SPREAD_LEAST * sluice->goal.wire_bytes));
+    uint32_t batches = sluice->batched ? SPREAD_BATCHES * MIN(sluice->goal.receiver.batch, 32u) : 0;
+    return MAX((uint32_t)(bytes / sluice->goal.wire_bytes), batches);
+}
+
+static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    uint32_t packets = sluice_spread_packets(sluice);
+    double rate = available(sluice);
+    if (sluice->bursty && sluice->path.capacity > 0) {
+        profile_flat(&sluice->profile, bps_of(sluice->path.capacity), packets, shape);
+        return;
+    }
+    double queue = spread_queue(sluice, rate, packets);
+    uint32_t prime = prime_of(sluice, rate, queue, packets);
+    profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
+}
+
+/* All of it that exceeds what is available may come to stand in a queue. */
+static uint32_t fingerprint_packets(const struct sluice *sluice)
+{
+    double share = 1 - available(sluice) / fmax(sluice->path.capacity, 1e-9);
+    double bytes = FINGERPRINT_QUEUE_BYTES / fmax(share, 1e-3);
+    return (uint32_t)fmin(bytes / sluice->goal.wire_bytes, FINGERPRINT_MOST);
+}
+
+bool sluice_can_fingerprint(const struct sluice *sluice)
+{
+    uint64_t bytes = (uint64_t)fingerprint_packets(sluice) * sluice->goal.wire_bytes;
+    bool paid = sluice->goal.bytes_max == 0 ||
+                (bytes < budget_left(&sluice->budget) && bytes <= FINGERPRINT_SHARE * sluice->goal.bytes_max);
+    return paid && sluice->path.capacity > 0 && !sluice->batched;
+}
+
+static void fingerprint_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    profile_flat(&sluice->profile, bps_of(sluice->path.capacity), fingerprint_packets(sluice), shape);
+}
+
+void sluice_shape(const struct sluice *sluice, struct train_shape *shape)
+{
+    switch (sluice->phase) {
+    case CONTACT:
+        contact_shape(sluice, shape);
+        break;
+    case FINGERPRINT:
+        fingerprint_shape(sluice, shape);
+        break;
+    case REFINE:
+        refine_shape(sluice, shape);
+        break;
+    case SPREAD:
+    case OVER:
+        spread_shape(sluice, shape);
+        break;
+    }
+}
+
+void sluice_next_slot(struct sluice *sluice)
+{
+    uint64_t train_ns = NS_PER_MS;
+    sluice->slot_begin_ns += sluice->slot_ns;
+    uint64_t room_ns = sluice->slot_ns > 2 * train_ns ? sluice->slot_ns - train_ns : sluice->slot_ns / 2;
+    sluice->at_ns = sluice->slot_begin_ns + rng_below(&sluice->rng, room_ns + 1);
+}
+
+/* Time from one train's begin to the next one's. */
+static uint64_t slot_length(const struct sluice *sluice, uint64_t now_ns)
+{
+    uint64_t train_bytes = (uint64_t)sluice_spread_packets(sluice) * sluice->goal.wire_bytes;
+    double capacity = sluice->path.capacity > 0 ? sluice->path.capacity : bits_ns(sluice->goal.port_bps);
+    double load = LOAD_SHARE * sluice->goal.load_ppm / 1e6 * capacity;
+    uint64_t least_ns = load > 0 ? (uint64_t)((double)train_bytes * 8 / load) : 0;
+    if (sluice->goal.continuous)
+        return MIN(MAX(least_ns, INTERVAL_NS), MAX(INTERVAL_MAX_NS, least_ns));
+    if (sluice->end_ns == TIME_NEVER)
+        return MAX((uint64_t)(4 * train_bytes * 8 / available(sluice)), 2 * NS_PER_MS);
+    uint64_t left_ns = elapsed_ns(sluice->end_ns, now_ns + sluice->round_ns);
+    uint64_t trains = sluice->goal.bytes_max > 0 ? budget_left(&sluice->budget) / train_bytes : SPREAD_TRAINS;
+    trains = MIN(MAX(trains, (uint64_t)1), (uint64_t)SPREAD_TRAINS_MOST);
+    return MAX(left_ns / trains, 2 * NS_PER_MS);
+}
+
+void sluice_begin_spread(struct sluice *sluice, uint64_t now_ns)
+{
+    sluice->phase = SPREAD;
+    sluice->slot_ns = slot_length(sluice, now_ns);
+    sluice->slot_begin_ns = now_ns - MIN(now_ns, sluice->slot_ns);
+    sluice_next_slot(sluice);
+}
