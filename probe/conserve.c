@@ -6,6 +6,10 @@
 
 #define DRY_DEVIATIONS   4 /* of stamps */
 #define CROSS_DEVIATIONS 2
+/* A step that holds more cross traffic than so many times what the hop serves in its time, and some packets. */
+#define JUMP_CAPACITIES 4
+#define JUMP_PACKETS    8
+#define JUMP_DEVIATIONS 6
 
 bool conserve_busy(const struct probe_points *points, const struct conserve_path *path, uint32_t i,
                    int64_t least_ns)
@@ -126,8 +130,12 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         double step_ns = (double)(until->sent_ns - from->sent_ns);
         sent_ns += step_ns;
         block->sent_ns += step_ns;
-        block->cross_bits += path->capacity * (double)(until->received_ns - from->received_ns) -
-                             (until->index - from->index) * points->packet_bits;
+        double cross_bits = path->capacity * (double)(until->received_ns - from->received_ns) -
+                            (until->index - from->index) * points->packet_bits;
+        block->cross_bits += cross_bits;
+        double most_bits = JUMP_CAPACITIES * path->capacity * step_ns + JUMP_PACKETS * path->packet_bits;
+        if (cross_bits > most_bits + JUMP_DEVIATIONS * points->noise_ns * path->capacity)
+            fit->jump_bits += cross_bits;
     }
     fit->variance_bits2 = variance_of(blocks, path->packet_bits);
 }

@@ -39,7 +39,9 @@ struct conserve {
     double edges;          /* stretches of steps: each ends in two stamps */
     uint32_t steps, first, last; /* points; the first step's begin and the last one's end */
     uint64_t from_ns, until_ns;  /* their departures, sender's clock */
-    double wait_ns;              /* the greatest, at least */
+    double
+        jump_bits; /* of the cross bits, those in steps with more than lines a few times as fast could bring: or a delay */
+    double wait_ns; /* the greatest, at least */
 };
 
 void conserve_fit(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path);

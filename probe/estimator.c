@@ -6,14 +6,8 @@
 #include "probe/estimators.h"
 
 const struct estimator_kind *const estimator_kinds[] = {
-    &estimator_sluice,
-    &estimator_yaz,
-    &estimator_pathload,
-    &estimator_pathchirp,
-    &estimator_kite2,
-    &estimator_capacity,
-    &estimator_rtt,
-    NULL,
+    &estimator_sluice, &estimator_yaz,      &estimator_pathload, &estimator_pathchirp,
+    &estimator_kite2,  &estimator_capacity, &estimator_rtt,      NULL,
 };
 
 const struct estimator_kind *estimator_kind(const char *name)

@@ -64,6 +64,7 @@ static void sum_up(const struct pool *pool, double capacity, struct pool_view *v
         view->sent_ns += fit->all.sent_ns;
         view->cross += conserve_cross_bits(&fit->all, capacity, view->rank);
         view->edges += fit->edges;
+        view->jumps += fit->jump_bits;
         view->bytes += train(pool, i)->bytes;
         view->until_ns = MAX(view->until_ns, fit->until_ns);
         view->from_ns = MIN(view->from_ns, fit->from_ns);
@@ -74,6 +75,7 @@ static void sum_up(const struct pool *pool, double capacity, struct pool_view *v
         view->tail.rank_bits += fit->tail.rank_bits;
     }
     view->cross /= view->sent_ns;
+    view->jumps /= view->sent_ns;
     view->balance = fabs(1 - received_ns / view->sent_ns);
 }
 

@@ -29,6 +29,7 @@ struct pool_view {
     double spread;             /* variance between trains over that of the law; 0: too few to tell */
     double balance;            /* share of the capacity's error that goes into what is available */
     double sent_ns, edges;     /* sums */
+    double jumps;              /* bit/ns of the cross traffic that may be delays of another kind */
     struct conserve_sums tail; /* of the trains' second halves */
     bool rank;                 /* which of conserve's hypotheses holds */
     uint32_t trains;

@@ -5,7 +5,6 @@
 #include "base/units.h"
 
 #define CONTACT_STEPS 40
-#define CONTACT_LEAST 0.1 /* of the top rate */
 
 static void begin(const struct profile *profile, struct train_shape *shape)
 {
@@ -13,14 +12,14 @@ static void begin(const struct profile *profile, struct train_shape *shape)
 }
 
 void profile_contact(const struct profile *profile, uint64_t top_bps, uint32_t prime, uint32_t packets,
-                     struct train_shape *shape)
+                     double least, struct train_shape *shape)
 {
     begin(profile, shape);
     train_add(shape, prime, profile->port_bps);
     uint32_t sent = 0;
     for (unsigned step = 0; step < CONTACT_STEPS; step++) {
         double rate =
-            (double)MIN(top_bps, profile->port_bps) * pow(CONTACT_LEAST, (double)step / (CONTACT_STEPS - 1));
+            (double)MIN(top_bps, profile->port_bps) * pow(least, (double)step / (CONTACT_STEPS - 1));
         uint32_t until = packets * (step + 1) / CONTACT_STEPS;
         train_add(shape, until - sent, MAX((uint64_t)rate, SEND_RATE_MIN_BPS));
         sent = until;

@@ -5,6 +5,8 @@
 /* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
 #define CONTACT_PRIME         32u
 #define CONTACT_PACKETS       200u
+#define CONTACT_LEAST         0.1 /* last rate, of the first */
+#define CONTACT_BATCH_LEAST   0.15
 #define CONTACT_BATCH_PRIME   128u
 #define CONTACT_BATCH_PACKETS 384u
 #define REFINE_PRIME          24u
@@ -13,7 +15,7 @@
 #define REFINE_MOST           670u
 #define REFINE_BATCH_MOST     1100u
 #define REFINE_NS             (2500 * NS_PER_US)
-#define REFINE_BATCH_NS       (8 * NS_PER_MS)
+#define REFINE_BATCH_NS       (7700 * NS_PER_US)
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
 #define SPREAD_QUEUE_BYTES  249000u
 #define SPREAD_BATCHES      16u /* that a train has at least */
@@ -64,7 +66,7 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
     bool batched = sluice->batched;
     uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
     profile_contact(&sluice->profile, top_bps, prime, batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS,
-                    shape);
+                    batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST, shape);
 }
 
 static uint32_t affordable(const struct sluice *sluice, uint32_t packets)

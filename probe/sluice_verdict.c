@@ -7,6 +7,8 @@
 #define HOPS_TRAINS     2u
 #define HOPS_TAIL_LEAST 0.1
 #define HOPS_BOUND      0.9
+/* Sudden waits that queues hardly explain, of the time. */
+#define JUMPS_MOST 0.1
 /* Of a shaper's rate: half of its interval. */
 #define SHAPER_SHARE 0.02
 /* What is available, of the port's rate, from which on no more can be told than that it is there. */
@@ -112,7 +114,7 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
     estimate->kind = ESTIMATE_VALUE;
     estimate->avail_bps = bps_of(fmin(avail, capacity));
     estimate->low_bps = bps_of(avail - half);
-    estimate->high_bps = bps_of(fmin(avail + half, most));
+    estimate->high_bps = bps_of(fmin(avail + half + view.jumps, most));
     if (several_hops(sluice, &view)) {
         double tail_bits = conserve_cross_bits(&view.tail, capacity, view.rank);
         double tail = view.tail.sent_ns > 0 ? capacity - tail_bits / view.tail.sent_ns : avail;
@@ -126,6 +128,10 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
     if (asked > 0 && stamps > asked && stamps > view.error) {
         estimate->kind = ESTIMATE_REFUSED;
         estimate->reason = ESTIMATE_NOISE;
+    }
+    if (view.jumps > JUMPS_MOST * capacity) {
+        estimate->kind = ESTIMATE_REFUSED;
+        estimate->reason = ESTIMATE_JITTER;
     }
 }
 

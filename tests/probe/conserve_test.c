@@ -127,7 +127,7 @@ static void fingerprint_spacing__finds_the_capacity(void **state)
                                 .noise_ns = rows[row].noise_ns,
                                 .floor_told = true};
         struct train_shape shape;
-        profile_contact(&profile, 10000000000, 32, 200, &shape);
+        profile_contact(&profile, 10000000000, 32, 200, 0.1, &shape);
         send(&path, row, &shape);
         struct fingerprint print;
         fingerprint_spacing(&print, &points);
@@ -142,7 +142,7 @@ static void fingerprint_spacing__noise_that_hides_it_finds_none(void **state)
     (void)state;
     struct lab_path path = {.hop_count = 1, .hops = {{.rate = 10}}, .noise_ns = 1000, .floor_told = true};
     struct train_shape shape;
-    profile_contact(&profile, 10000000000, 32, 200, &shape);
+    profile_contact(&profile, 10000000000, 32, 200, 0.1, &shape);
     send(&path, 1, &shape);
     struct fingerprint print;
     fingerprint_spacing(&print, &points);
