@@ -170,6 +170,8 @@ static const struct conf_option peer_options[] = {
      .help = "which of the own ports leads there, counted from 0"},
     {"udp_port", OPTION_UINT, FIELD(struct node_file_peer, udp_port), .min = 1,
      .help = "UDP port of the peer; default: the same as the own"},
+    {"probe", OPTION_WORD, FIELD(struct node_file_peer, node.probe_off), .words = conf_off_words,
+     .initial = "on", .help = "off: no trains to this peer, and none of it"},
     {"window", OPTION_UINT, FIELD(struct node_file_peer, node.window_packets), .initial = "0",
      .help = "packets tracked in each direction, a power of two; 0: from rate and timeouts.rtt_max"},
     {.type = OPTION_END}};
@@ -306,6 +308,9 @@ const struct conf_option node_file_options[] = {
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
     {"plan", OPTION_MAP, .options = plan_options,
      .help = "what planners are told of this appliance, and what they know besides"},
+    {"probe", OPTION_MAP, .options = conf_probe_options,
+     .offset = offsetof(struct node_file, config.node.probe),
+     .help = "how the bandwidth that paths have left is measured by trains of packets"},
     {"timeouts", OPTION_MAP, .options = timeout_options, .help = "when patience ends"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},
     {.type = OPTION_END}};

@@ -75,3 +75,7 @@ yaml_node_t *conf_at(struct conf_reader *reader, const yaml_node_t *list, size_t
 /* Pair `index` of a map; false beyond the last. The key is NULL when it is not a scalar. */
 bool conf_pair(struct conf_reader *reader, const yaml_node_t *map, size_t index, const char **key,
                yaml_node_t **key_node, yaml_node_t **value);
+
+/* ---- probe.c: rows of one struct node_probe_config, and the words of what may be switched off ---- */
+extern const struct conf_option conf_probe_options[];
+extern const struct word conf_off_words[];

@@ -41,6 +41,12 @@ const struct conf_option scenario_expect_options[] = {
     {EXPECT_SHARED_DROPS "NAME", OPTION_UINT, EXPECT_VALUE, .help = "packets that this shared link dropped"},
     {EXPECT_SHARED_LOAD "NAME", OPTION_SHARE, EXPECT_VALUE,
      .help = "what it carried, as a share of its rate over the whole run"},
+    {EXPECT_PROBE "FROM>TO", OPTION_SHARE, EXPECT_VALUE,
+     .help =
+         "error of what is known of that path's bandwidth, from the mean that the link models leave, as a "
+         "share of the tight hop's rate"},
+    {EXPECT_PROBE_KIND "FROM>TO", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
+     .form = "value, at-least, refused or none", .help = "what kind of estimate that is"},
     {EXPECT_COUNTER "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes"},
     {.type = OPTION_END}};
 
@@ -95,7 +101,12 @@ static bool is_job_known(const struct scenario *scenario, const char *name)
 static bool is_name_known(const struct scenario *scenario, const char *name)
 {
     const char *job = expect_after(name, EXPECT_STATE), *node = expect_after(name, EXPECT_LIMITED);
-    const char *shared = expect_after(name, EXPECT_SHARED_DROPS);
+    const char *shared = expect_after(name, EXPECT_SHARED_DROPS), *pair = expect_after(name, EXPECT_PROBE);
+    uint16_t from, to;
+    if (pair == NULL)
+        pair = expect_after(name, EXPECT_PROBE_KIND);
+    if (pair != NULL)
+        return scenario_pair(scenario, pair, &from, &to);
     if (job == NULL)
         job = expect_after(name, EXPECT_TEXT);
     if (shared == NULL)

@@ -315,6 +315,22 @@ static const struct conf_option plan_options[] = {
      .help = "distances of pairs in any unit, for metric: distance; searched as matrices are"},
     {.type = OPTION_END}};
 
+static const struct conf_option ask_options[] = {
+    {"from", OPTION_CUSTOM, FIELD(struct scenario_ask, from), .form = "name of a node",
+     .read = scenario_read_node, .required = true, .help = "the node that measures"},
+    {"to", OPTION_CUSTOM, FIELD(struct scenario_ask, to), .form = "name of a node",
+     .read = scenario_read_node, .required = true, .help = "the path to this one"},
+    {"at", OPTION_TIME, FIELD(struct scenario_ask, at_ns), .initial = "3s", .help = "when it is asked to"},
+    {.type = OPTION_END}};
+
+static const struct conf_option probe_options[] = {
+    {.type = OPTION_INCLUDE, .options = conf_probe_options, .offset = offsetof(struct scenario_probe, node)},
+    {"ask", OPTION_LIST, LIST_FIELD(struct scenario_probe, asks, ask_count), .options = ask_options,
+     .help = "paths that operators want measured"},
+    {"until", OPTION_TIME, FIELD(struct scenario_probe, until_ns), .initial = "0s",
+     .help = "the run does not end before"},
+    {.type = OPTION_END}};
+
 static const struct word cross_on_words[] = {
     {"path", CROSS_ON_PATH}, {"interfaces", CROSS_ON_INTERFACES}, {NULL, 0}};
 
@@ -351,15 +367,28 @@ const struct conf_option scenario_file_options[] = {
      .options = scenario_fault_options, .below = "[]", .help = "what goes wrong, and when"},
     {"measure", OPTION_MAP, .options = measure_options,
      .offset = offsetof(struct scenario_file, scenario.measure), .help = "what --json says of the edges"},
+    {"probe", OPTION_MAP, .options = probe_options, .offset = offsetof(struct scenario_file, scenario.probe),
+     .help = "what nodes measure of the bandwidth that paths have left"},
     {"limit", OPTION_TIME, FIELD(struct scenario_file, scenario.limit_ns), .min = NS_PER_MS,
      .initial = "600s", .help = "virtual time after which the run has failed"},
     {"expect", OPTION_CUSTOM, .form = "a map of name: comparison", .read = scenario_read_expects,
      .options = scenario_expect_options,
      .help = "what the run must show; comparisons are \">= X\", \"<= X\" and X (equal)"},
-    {"probe", OPTION_LATER, .help = "available-bandwidth probes"},
     {.type = OPTION_END}};
 
 _Static_assert(offsetof(struct scenario_file, scenario) == 0, "reader->context serves as both");
+
+static void check_asks(struct conf_reader *reader)
+{
+    const struct scenario *scenario = reader->context;
+    for (unsigned index = 0; index < scenario->probe.ask_count; index++) {
+        const struct scenario_ask *ask = &scenario->probe.asks[index];
+        char where[32];
+        snprintf(where, sizeof(where), "probe.ask[%u]", index);
+        if (ask->from == ask->to && ask->from < scenario->node_count)
+            conf_fault(reader, where, "from and to are both \"%s\"", scenario->nodes[ask->from].name);
+    }
+}
 
 static void read_file(struct conf_reader *reader, struct scenario_file *file)
 {
@@ -375,6 +404,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     scenario_check_shared(reader);
     scenario_check_crosses(reader);
     scenario_check_loads(reader);
+    check_asks(reader);
     scenario_spread_cross(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);

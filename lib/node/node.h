@@ -13,6 +13,7 @@
 #include "node/job_state.h"
 #include "node/node_config.h"
 #include "node/packet.h"
+#include "probe/estimate.h"
 #include "store/disk.h"
 
 struct node;
@@ -100,10 +101,20 @@ struct node_edge_view {
     bool up;
 };
 
+struct node_probe_view {
+    char peer[NAME_BYTES];
+    struct estimate estimate;
+    uint64_t known_ns; /* when it was made, by the node's clock; 0: never */
+    uint32_t count;    /* of measurements that have ended */
+    bool measuring;
+};
+
 uint32_t node_job_count(const struct node *node);
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view);
 /* Edge `index`, one per peer; false: there are not so many. */
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
+/* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */
+bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view);
 /* Counter `index`: its name, or NULL beyond the last; *value is its count. */
 const char *node_counter(const struct node *node, uint32_t index, uint64_t *value);
 /* Running digest over everything the node did: equal for equal inputs. */

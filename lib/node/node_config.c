@@ -7,13 +7,10 @@
 #include "node/node.h"
 #include "store/store.h"
 
-#define BUFFER_SLOTS_MIN    8
-#define PROBE_LOAD_PPM      10000
-#define PROBE_LOAD_PPM_MAX  500000
-#define PROBE_WIDTH_PPM     5000
-#define PROBE_PERIOD_NS     (2500 * NS_PER_MS)
-#define PROBE_PERIOD_NS_MIN (10 * NS_PER_MS)
-#define PROBE_PERIOD_NS_MAX (3600 * NS_PER_S)
+#define BUFFER_SLOTS_MIN 8
+#define PROBE_LOAD_PPB   10000000
+#define PROBE_WIDTH_PPB  5000000
+#define PROBE_PERIOD_NS  (2500 * NS_PER_MS)
 
 void node_config_defaults(struct node_config *config)
 {
@@ -23,8 +20,10 @@ void node_config_defaults(struct node_config *config)
     config->store = NODE_STORE_DISK;
     config->buffer_bytes = 256ULL << 20;
     config->blocks_max = 1ULL << 18; /* 256 GiB under way at once */
-    config->probe = (struct node_probe_config){
-        .load_ppm = PROBE_LOAD_PPM, .width_ppm = PROBE_WIDTH_PPM, .period_ns = PROBE_PERIOD_NS};
+    config->probe = (struct node_probe_config){.estimator = estimator_kinds[0],
+                                               .load_ppb = PROBE_LOAD_PPB,
+                                               .width_ppb = PROBE_WIDTH_PPB,
+                                               .period_ns = PROBE_PERIOD_NS};
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help)                         \
     config->field = initial * NS_PER_##unit;
 #include "node/timeouts.def"
@@ -117,11 +116,11 @@ bool node_config_check(const struct node_config *config, struct err *err)
                        (unsigned long long)(BUFFER_SLOTS_MIN * slot_bytes));
     if (config->blocks_max < 64)
         return err_set(err, "memory.blocks_max: at least 64 expected");
-    if (config->probe.load_ppm == 0 || config->probe.load_ppm > PROBE_LOAD_PPM_MAX)
+    if (config->probe.load_ppb == 0 || config->probe.load_ppb > PROBE_LOAD_PPB_MAX)
         return err_set(err, "probe.load: more than 0, at most 50 %% expected");
-    if (config->probe.width_ppm == 0 || config->probe.width_ppm >= 1000000)
+    if (config->probe.width_ppb == 0 || config->probe.width_ppb >= 1000000000)
         return err_set(err, "probe.width: more than 0, less than 100 %% expected");
-    if (config->probe.period_ns < PROBE_PERIOD_NS_MIN || config->probe.period_ns > PROBE_PERIOD_NS_MAX)
-        return err_set(err, "probe.period: 10 ms to 1 h expected");
+    if (config->probe.period_ns > PROBE_PERIOD_NS_MAX)
+        return err_set(err, "probe.period: at most 1 h expected");
     return check_timeouts(config, err);
 }

@@ -35,13 +35,15 @@ struct node_peer_config {
 };
 
 /* Available bandwidth of paths: how it is measured from here, and what others may measure. */
+#define PROBE_LOAD_PPB_MAX  500000000
+#define PROBE_PERIOD_NS_MAX (3600 * NS_PER_S)
 struct node_probe_config {
     bool off;                               /* no trains at all: none is sent, none taken */
     const struct estimator_kind *estimator; /* NULL: this node measures nothing */
     bool background;                        /* measures its paths all the time, one after the other */
-    uint32_t load_ppm;      /* of a path's capacity that trains may take, over any 10 s; > 0 */
-    uint32_t width_ppm;     /* half-width of the intervals that are asked for, of capacity; > 0 */
-    uint64_t period_ns;     /* that a measurement lasts and stands for */
+    uint64_t load_ppb;      /* of a path's capacity that trains may take, over any 10 s; > 0 */
+    uint64_t width_ppb;     /* half-width of the intervals that are asked for, of capacity; > 0 */
+    uint64_t period_ns;     /* that a measurement lasts and stands for; 0: until the width is reached */
     uint64_t bytes_max;     /* for one measurement; 0: as the load permits */
     uint64_t receive_bytes; /* trains of others, in any 10 s; 0: 1 % of what may come in, at least 4 MB */
 };

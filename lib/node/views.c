@@ -6,6 +6,7 @@
 #include "node/job/object_kind.h"
 #include "node/node.h"
 #include "node/role/source.h"
+#include "node/train/prober.h"
 
 #define COUNTER(name, help)       {#name, offsetof(struct node, counters.name)},
 #define STORE_COUNTER(name, help) {#name, offsetof(struct node, store.counters.name)},
@@ -114,6 +115,19 @@ static uint64_t competitive_ns(const struct congestion *congestion)
     if (congestion->type != NULL && congestion->type->view != NULL)
         congestion->type->view(congestion, &view);
     return view.competitive_ns;
+}
+
+bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view)
+{
+    if (index >= node->peer_count)
+        return false;
+    const struct probe_result *result = prober_result(node, (uint16_t)index);
+    *view = (struct node_probe_view){.estimate = result->estimate,
+                                     .known_ns = result->known_ns,
+                                     .count = result->count,
+                                     .measuring = prober_is_busy(node, (uint16_t)index)};
+    name_copy(view->peer, sizeof(view->peer), node->config.peers[index].name);
+    return true;
 }
 
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view)

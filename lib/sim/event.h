@@ -17,6 +17,7 @@ enum event_kind {
     EVENT_CROSS,   /* index: flow of cross traffic that wanted to be called */
     EVENT_PLANNER, /* index: host whose planner acts */
     EVENT_WATCH,   /* look whether all jobs have ended */
+    EVENT_PROBE,   /* index: ask of the scenario */
     EVENT_TRACE,   /* a step of the trace is over */
 };
 

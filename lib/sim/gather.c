@@ -6,6 +6,7 @@
 #include "edge/limit.h"
 #include "sim/competitor.h"
 #include "sim/run.h"
+#include "sim/truth.h"
 
 bool job_look(struct sim *sim, const struct sim_job *job)
 {
@@ -114,7 +115,7 @@ static void gather_job(struct sim *sim, uint16_t index, struct result_job *resul
 static void gather_jobs(struct sim *sim, struct sim_result *result)
 {
     uint64_t first_ns = TIME_NEVER, last_ns = 0, bits = 0;
-    result->completed = result->job_count != 0 || sim->cross.count != 0;
+    result->completed = result->job_count != 0 || sim->cross.count != 0 || sim->scenario->probe.until_ns != 0;
     if (result->job_count == 0)
         return;
     for (uint16_t index = 0; index < result->job_count; index++) {
@@ -293,6 +294,21 @@ static void gather_shared(const struct sim *sim, struct sim_result *result)
     }
 }
 
+/* Of a pair whose path was measured. */
+static void gather_probe(struct sim *sim, uint16_t from, uint16_t to, struct sim_result *result)
+{
+    const struct sim_host *host = &sim->hosts[from];
+    struct result_probe *probe = &result->probes[result->probe_count];
+    uint32_t index = to < from ? to : to - 1u; /* a node's peers are the others, in order */
+    if (host->node == NULL || !node_probe_view(host->node, index, &probe->view) || probe->view.known_ns == 0)
+        return;
+    probe->from = from;
+    probe->to = to;
+    probe->known_ns = clock_virtual(&host->clock, probe->view.known_ns);
+    probe->truth_bps = truth_tight_bps(sim->scenario, &sim->net, from, to, probe->known_ns, &probe->tight_bps);
+    result->probe_count++;
+}
+
 void gather(struct sim *sim, struct sim_result *result)
 {
     const struct scenario *scenario = sim->scenario;
@@ -307,12 +323,17 @@ void gather(struct sim *sim, struct sim_result *result)
     name_copy(result->name, sizeof(result->name), scenario->name);
     result->jobs = calloc(MAX(scenario->job_count, 1u), sizeof(*result->jobs));
     result->edges = calloc((size_t)count * count, sizeof(*result->edges));
-    CHECK(result->jobs != NULL && result->edges != NULL);
+    result->probes = calloc((size_t)count * count, sizeof(*result->probes));
+    CHECK(result->jobs != NULL && result->edges != NULL && result->probes != NULL);
     gather_jobs(sim, result);
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
             if (from != to)
                 gather_edge(sim, from, to, result);
+    for (uint16_t from = 0; from < count; from++)
+        for (uint16_t to = 0; to < count; to++)
+            if (from != to)
+                gather_probe(sim, from, to, result);
     gather_flows(sim, result);
     gather_backgrounds(sim, result);
     gather_shared(sim, result);

@@ -146,6 +146,8 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
         (struct node_directory){.name = "incoming", .path = "/incoming", .any_source = true};
     config->store = node->store_none ? NODE_STORE_NONE : NODE_STORE_DISK;
     config->buffer_bytes = node->buffer_bytes != 0 ? node->buffer_bytes : buffer_for(sim->scenario, index);
+    if (sim->scenario->probe.node.load_ppb != 0) /* else made without a file */
+        config->probe = sim->scenario->probe.node;
     config->leaf = node->leaf;
     config->packets_ps = node->packets_ps;
     config->bodies_shared = scenario_is_sparse(sim->scenario);

@@ -44,6 +44,8 @@ static bool find_value(const struct sim_result *result, const struct scenario *s
         return result_flow_rate(result, rest, value);
     if ((rest = expect_after(name, EXPECT_COUNTER)) != NULL)
         return find_counter(result, rest, value);
+    if (result_probe_value(result, scenario, name, value))
+        return true;
     return result_meter_value(result, name, value) || result_shared_value(result, scenario, name, value);
 }
 
@@ -68,6 +70,8 @@ static const char *find_text(const struct sim_result *result, const struct scena
 {
     const char *state = expect_after(name, EXPECT_STATE), *text = expect_after(name, EXPECT_TEXT);
     const char *node = expect_after(name, EXPECT_LIMITED);
+    if (expect_after(name, EXPECT_PROBE_KIND) != NULL)
+        return result_probe_kind(result, scenario, expect_after(name, EXPECT_PROBE_KIND));
     if (node != NULL)
         return find_limit(result, scenario, node, room);
     for (uint16_t job = 0; job < result->job_count; job++) {

@@ -14,9 +14,11 @@ void result_free(struct sim_result *result)
     free(result->flows);
     free(result->jobs);
     free(result->edges);
+    free(result->probes);
     result->flows = NULL;
     result->jobs = NULL;
     result->edges = NULL;
+    result->probes = NULL;
 }
 
 const char *result_job_state(const struct result_job *job)
@@ -274,8 +276,7 @@ static void report_lists(const struct sim_result *result, const struct scenario 
     report_u64(report, "queue_drops", result->background.drops);
     report_object_end(report);
     result_shared_report(result, scenario, report);
-    report_table(report, "probes");
-    report_table_end(report);
+    result_probe_report(result, scenario, report);
     report_table(report, "faults");
     for (uint16_t fault = 0; fault < result->fault_count; fault++) {
         report_row(report);

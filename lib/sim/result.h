@@ -97,6 +97,14 @@ struct result_shared {
     uint64_t carried_bytes; /* of those that passed, on the wire */
 };
 
+/* What a node knows of a path at the end, beside what the link models leave then. */
+struct result_probe {
+    uint16_t from, to;
+    struct node_probe_view view;
+    uint64_t known_ns; /* virtual */
+    uint64_t truth_bps, tight_bps;
+};
+
 struct sim_result {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -118,6 +126,8 @@ struct sim_result {
     uint32_t flow_count;
     struct result_flow *flows;
     struct result_background background;
+    uint32_t probe_count;
+    struct result_probe *probes; /* of paths that were measured */
     uint16_t shared_count;
     struct result_shared shared[SCENARIO_SHARED_MAX];
     uint32_t flow_seconds; /* of each series */
@@ -172,6 +182,15 @@ void result_shared_report(const struct sim_result *result, const struct scenario
                           struct report *report);
 bool result_shared_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
                          uint64_t *value);
+
+/* The estimates' table (result_probe.c), and the values of expectations "probe_error.FROM>TO" (ppb of the tight hop's
+ * rate; UINT64_MAX: there is no estimate; false: the name is another's), and "probe.FROM>TO", its kind by the word. */
+void result_probe_report(const struct sim_result *result, const struct scenario *scenario,
+                         struct report *report);
+bool result_probe_value(const struct sim_result *result, const struct scenario *scenario, const char *name,
+                        uint64_t *value);
+const char *result_probe_kind(const struct sim_result *result, const struct scenario *scenario,
+                              const char *pair);
 
 /* The object that `--json` prints; with `nodes` also the ports of each node. */
 void result_report(const struct sim_result *result, const struct scenario *scenario, struct report *report);

@@ -126,6 +126,8 @@ struct sim *sim_create(const struct scenario *scenario, const struct sim_options
     CHECK(sim->hosts != NULL);
     for (uint16_t fault = 0; fault < scenario->fault_count; fault++)
         event_add(&sim->heap, scenario->faults[fault].at_ns, EVENT_FAULT, fault, NULL);
+    for (uint16_t ask = 0; ask < scenario->probe.ask_count; ask++)
+        event_add(&sim->heap, scenario->probe.asks[ask].at_ns, EVENT_PROBE, ask, NULL);
     for (uint16_t job = 0; job < scenario->job_count; job++)
         set_up_job(sim, job);
     if (!set_up_hosts(sim, err) ||
@@ -212,6 +214,16 @@ static void start_job(struct sim *sim, uint16_t index)
     name_copy(job->text, sizeof(job->text), err.text);
 }
 
+/* A node that is dead, or can't, is not asked again. */
+static void ask_for_probe(struct sim *sim, const struct scenario_ask *ask)
+{
+    struct err err;
+    sim->message = (struct ctl_msg){.type = CTL_PROBE};
+    name_copy(sim->message.body.probe.peer, NAME_BYTES, sim->scenario->nodes[ask->to].name);
+    if (sim->hosts[ask->from].node != NULL)
+        host_ctl(sim, ask->from, &sim->message, &err);
+}
+
 /* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
 static void watch(struct sim *sim)
 {
@@ -225,6 +237,7 @@ static void watch(struct sim *sim)
         }
         all_ended &= job->ended;
     }
+    all_ended &= sim->now_ns >= sim->scenario->probe.until_ns;
     if (all_ended && sim->stop_ns == TIME_NEVER)
         sim->stop_ns = sim->now_ns + SIM_SETTLE_NS;
     event_add(&sim->heap, sim->now_ns + SIM_WATCH_NS, EVENT_WATCH, 0, NULL);
@@ -266,6 +279,9 @@ static void handle(struct sim *sim, const struct event *event)
         break;
     case EVENT_WATCH:
         watch(sim);
+        break;
+    case EVENT_PROBE:
+        ask_for_probe(sim, &sim->scenario->probe.asks[event->index]);
         break;
     case EVENT_TRACE:
         trace_on_step(sim);

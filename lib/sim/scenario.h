@@ -10,6 +10,7 @@
 #include "ctl/job_spec.h"
 #include "netem/link.h"
 #include "netem/stamper.h"
+#include "node/node_config.h"
 
 #define SCENARIO_NODES_MAX  64
 #define SCENARIO_JOBS_MAX   16
@@ -17,6 +18,7 @@
 #define SCENARIO_EXPECT_MAX 32
 #define SCENARIO_CROSS_MAX  64
 #define SCENARIO_SHARED_MAX 64
+#define SCENARIO_ASKS_MAX   64
 /* So many shared links a pair crosses at most. */
 #define SCENARIO_WAY_MAX 4
 
@@ -126,7 +128,9 @@ enum scenario_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST, COMPARE_EQUAL };
 #define EXPECT_FLOW         "flow." /* … and a number: the rate of a flow of cross traffic (result_flow_rate) */
 #define EXPECT_SHARED_DROPS "shared_drops." /* … and the name of a shared link */
 #define EXPECT_SHARED_LOAD  "shared_load."  /* … and the name of a shared link */
-#define EXPECT_COUNTER      "counters."     /* … and the name of any counter */
+#define EXPECT_PROBE        "probe_error." /* … and FROM>TO: of the estimate, from what the link models leave */
+#define EXPECT_PROBE_KIND   "probe."       /* … and FROM>TO: its kind, by the word */
+#define EXPECT_COUNTER      "counters." /* … and the name of any counter */
 
 /* What follows the prefix in a name; NULL: it begins otherwise. */
 static inline const char *expect_after(const char *name, const char *prefix)
@@ -161,6 +165,20 @@ struct scenario_measure {
     uint64_t from_ns, to_ns, step_ns;
 };
 
+/* An operator who wants a path measured. */
+struct scenario_ask {
+    uint16_t from, to; /* indexes of nodes */
+    uint64_t at_ns;
+};
+
+/* Of all nodes. */
+struct scenario_probe {
+    struct node_probe_config node;
+    uint64_t until_ns; /* the run does not end before */
+    uint16_t ask_count;
+    struct scenario_ask asks[SCENARIO_ASKS_MAX];
+};
+
 struct scenario {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -182,6 +200,7 @@ struct scenario {
     uint16_t shared_count;
     struct scenario_shared shared[SCENARIO_SHARED_MAX];
     struct scenario_measure measure;
+    struct scenario_probe probe;
     uint16_t expect_count;
     struct scenario_expect expects[SCENARIO_EXPECT_MAX];
 };
@@ -205,4 +224,21 @@ static inline bool scenario_is_sparse(const struct scenario *scenario)
         if (!scenario->jobs[job].sparse)
             return false;
     return true;
+}
+
+/* The pair that "FROM>TO" names; false: none. */
+static inline bool scenario_pair(const struct scenario *scenario, const char *text, uint16_t *from,
+                                 uint16_t *to)
+{
+    const char *arrow = strchr(text, '>');
+    size_t length = arrow == NULL ? 0 : (size_t)(arrow - text);
+    *from = *to = scenario->node_count;
+    for (uint16_t node = 0; arrow != NULL && node < scenario->node_count; node++) {
+        const char *name = scenario->nodes[node].name;
+        if (strlen(name) == length && memcmp(name, text, length) == 0)
+            *from = node;
+        if (strcmp(name, arrow + 1) == 0)
+            *to = node;
+    }
+    return *from < scenario->node_count && *to < scenario->node_count && *from != *to;
 }

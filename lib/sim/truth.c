@@ -143,3 +143,29 @@ void truth_paths(const struct scenario *scenario, struct net *net, uint64_t now_
             path->avb_low_kbps = path->avb_high_kbps = path->avb_kbps;
         }
 }
+
+/* One hop more. */
+static void narrow(const struct netem_config *link, uint64_t cross_bps, uint64_t *least_bps,
+                   uint64_t *rate_bps)
+{
+    uint64_t left = left_bps(link, cross_bps);
+    if (left == 0 || (*rate_bps != 0 && left >= *least_bps))
+        return;
+    *least_bps = left;
+    *rate_bps = link->rate_bps != 0 ? link->rate_bps : link->policer_bps;
+}
+
+uint64_t truth_tight_bps(const struct scenario *scenario, struct net *net, uint16_t from, uint16_t to,
+                         uint64_t now_ns, uint64_t *rate_bps)
+{
+    uint64_t least_bps = *rate_bps = 0;
+    uint8_t way[SCENARIO_WAY_MAX];
+    narrow(&net->ports[from].uplink.config, flows_bps(scenario, from, ANY, now_ns), &least_bps, rate_bps);
+    for (uint8_t shared = scenario_way(scenario, from, to, way); shared > 0; shared--)
+        narrow(&net->shared[way[shared - 1]].link.config,
+               shared_flows_bps(scenario, &scenario->shared[way[shared - 1]], now_ns), &least_bps, rate_bps);
+    narrow(&net_pair(net, from, to)->link.config, flows_bps(scenario, from, to, now_ns), &least_bps,
+           rate_bps);
+    narrow(&net->ports[to].downlink.config, flows_bps(scenario, ANY, to, now_ns), &least_bps, rate_bps);
+    return least_bps;
+}

@@ -9,11 +9,18 @@
 #define RETRY_NS         (1 * NS_PER_MS)   /* an estimator whose train could not be sent is asked again */
 #define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
 #define QUEUE_BYTES_MAX  250000u
-#define BACKGROUND_PARTS 8 /* of a period: most of the random pause between two measurements */
+#define SLICE_NS         (2500 * NS_PER_MS)
+#define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
 
 static const struct estimator_kind *kind_of(const struct node *node)
 {
     return node->config.probe.estimator;
+}
+
+/* Of one peer in the background. */
+static uint64_t slice_of(const struct node *node)
+{
+    return node->config.probe.period_ns != 0 ? node->config.probe.period_ns : SLICE_NS;
 }
 
 static uint32_t state_count(const struct node_config *config)
@@ -43,7 +50,7 @@ void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
     prober->background_ns = TIME_NEVER;
     prober->load_ns[0] = prober->load_ns[1] = now_ns;
     if (node->config.probe.background && kind_of(node) != NULL && !node->config.probe.off)
-        prober->background_ns = now_ns + rng_below(&node->rng, node->config.probe.period_ns);
+        prober->background_ns = now_ns + rng_below(&node->rng, slice_of(node));
 }
 
 static void *state_of(const struct node *node)
@@ -139,11 +146,11 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .receiver_bps = path_table_site(node->paths, peer->index + 1u)->down_bps,
         .rtt_ns = peer->rtt_min_ns,
         .wire_bytes = MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
-        .width_ppm = config->width_ppm,
+        .width_ppm = MAX(config->width_ppb / 1000, 1ULL),
         .duration_ns = config->period_ns,
         .bytes_max = config->bytes_max,
         .queue_bytes_max = QUEUE_BYTES_MAX,
-        .load_ppm = config->load_ppm,
+        .load_ppm = (uint32_t)MAX(config->load_ppb / 1000, 1ULL),
         .continuous = config->background && !node->prober->asked,
     };
 }
@@ -156,7 +163,7 @@ static void begin(struct node *node, uint16_t index, bool asked, uint64_t now_ns
     prober->ending = false;
     prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
     prober->begun_bytes = node->train_out->sent_bytes;
-    prober->slice_ns = now_ns + node->config.probe.period_ns;
+    prober->slice_ns = now_ns + slice_of(node);
     if (!asked && (prober->begun_mask >> index & 1) != 0)
         return;
     struct estimator_goal goal = goal_for(node, &node->peers[index]);
@@ -208,7 +215,7 @@ static uint64_t paid_ns(const struct node *node)
     uint64_t capacity_bps = prober->results[prober->peer].estimate.capacity_bps;
     if (capacity_bps == 0)
         capacity_bps = node->config.ports[peer->port].rate_bps;
-    uint64_t load_bps = MAX(muldiv64(capacity_bps, config->load_ppm, 1000000), 1ULL);
+    uint64_t load_bps = MAX(muldiv64(capacity_bps, config->load_ppb, 1000000000), 1ULL);
     return prober->begun_ns +
            muldiv64(node->train_out->sent_bytes - prober->begun_bytes, 8 * NS_PER_S, load_bps);
 }
@@ -221,7 +228,7 @@ static void finish(struct node *node, uint64_t now_ns)
     prober->news_mask |= (uint64_t)(prober->results[prober->peer].known_ns != 0) << prober->peer;
     train_out_stop(node);
     if (prober->background_ns != TIME_NEVER) {
-        uint64_t pause_ns = rng_below(&node->rng, node->config.probe.period_ns / BACKGROUND_PARTS);
+        uint64_t pause_ns = rng_below(&node->rng, slice_of(node) / BACKGROUND_PARTS);
         prober->background_ns = MAX(now_ns, paid_ns(node)) + pause_ns;
     }
     prober->peer = PEER_NONE;
@@ -344,7 +351,8 @@ bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err
 {
     uint16_t index = peer_find(node, name);
     if (node->config.probe.off || kind_of(node) == NULL)
-        return err_set(err, "this node measures no paths: probe, in its node file, is off or has no estimator");
+        return err_set(err,
+                       "this node measures no paths: probe, in its node file, is off or has no estimator");
     if (index == PEER_SELF || index == PEER_NONE)
         return err_set(err, "there is no peer '%s'", name);
     if (node->peers[index].config->probe_off)
