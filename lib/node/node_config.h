@@ -45,7 +45,7 @@ struct node_probe_config {
     uint64_t width_ppb;     /* half-width of the intervals that are asked for, of capacity; > 0 */
     uint64_t period_ns;     /* that a measurement lasts and stands for; 0: until the width is reached */
     uint64_t bytes_max;     /* for one measurement; 0: as the load permits */
-    uint64_t receive_bytes; /* trains of others, in any 10 s; 0: 1 % of what may come in, at least 4 MB */
+    uint64_t receive_bytes; /* trains of others, in any 10 s; 0: 4 % of what may come in, at least 4 MB */
 };
 
 /* A directory that sources may write into. */

@@ -294,6 +294,25 @@ static void gather_shared(const struct sim *sim, struct sim_result *result)
     }
 }
 
+/* What the receiver's downlink left in the estimate's own window, where somebody has watched it, and it is the tight hop;
+ * packets need the link's delay to come there. */
+static void look_at_window(struct sim *sim, struct result_probe *probe)
+{
+    const struct estimate *estimate = &probe->view.estimate;
+    const struct sim_clock *clock = &sim->hosts[probe->from].clock;
+    const struct netem_truth *truth = net_truth(&sim->net, probe->to, sim->now_ns);
+    uint64_t delay_ns = net_pair(&sim->net, probe->from, probe->to)->link.config.delay_ns;
+    uint64_t from_ns = clock_virtual(clock, estimate->from_ns) + delay_ns;
+    uint64_t until_ns = clock_virtual(clock, estimate->until_ns) + delay_ns;
+    bool tight = probe->tight_bps == sim->net.ports[probe->to].downlink.config.rate_bps;
+    if (truth == NULL || !tight || until_ns <= from_ns || !netem_truth_covers(truth, from_ns))
+        return;
+    uint64_t cross_bps =
+        muldiv64(netem_truth_cross_bits(truth, from_ns, until_ns), NS_PER_S, until_ns - from_ns);
+    probe->truth_bps = probe->tight_bps - MIN(cross_bps, probe->tight_bps);
+    probe->watched = true;
+}
+
 /* Of a pair whose path was measured. */
 static void gather_probe(struct sim *sim, uint16_t from, uint16_t to, struct sim_result *result)
 {
@@ -305,7 +324,9 @@ static void gather_probe(struct sim *sim, uint16_t from, uint16_t to, struct sim
     probe->from = from;
     probe->to = to;
     probe->known_ns = clock_virtual(&host->clock, probe->view.known_ns);
-    probe->truth_bps = truth_tight_bps(sim->scenario, &sim->net, from, to, probe->known_ns, &probe->tight_bps);
+    probe->truth_bps =
+        truth_tight_bps(sim->scenario, &sim->net, from, to, probe->known_ns, &probe->tight_bps);
+    look_at_window(sim, probe);
     result->probe_count++;
 }
 

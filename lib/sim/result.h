@@ -103,6 +103,7 @@ struct result_probe {
     struct node_probe_view view;
     uint64_t known_ns; /* virtual */
     uint64_t truth_bps, tight_bps;
+    bool watched; /* the truth is that of the estimate's own window, else the mean */
 };
 
 struct sim_result {

@@ -59,6 +59,7 @@ static void report_probe(const struct result_probe *probe, struct report *report
     report_u64(report, "measurements", probe->view.count);
     report_u64(report, "truth_bps", probe->truth_bps);
     report_u64(report, "tight_bps", probe->tight_bps);
+    report_bool(report, "watched", probe->watched);
     if (error_ppb(probe) != UINT64_MAX)
         report_fixed(report, "error", error_ppb(probe), 9);
 }

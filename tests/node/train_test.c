@@ -11,6 +11,7 @@ static struct script {
     struct train_shape shape;
     uint32_t trains; /* to be sent */
     uint64_t distance_ns;
+    bool again; /* each measurement sends them */
     struct estimate estimate;
     /* what came of it */
     uint32_t asked, records, lost;
@@ -23,6 +24,8 @@ static struct script {
 static void script_start(void *state, const struct estimator_goal *goal, uint64_t now_ns)
 {
     *(uint64_t *)state = now_ns;
+    if (script.again)
+        script.asked = script.records = script.lost = 0;
     script.goal = *goal;
 }
 
@@ -460,10 +463,11 @@ static void prober__background(void **state)
 {
     (void)state;
     begin(4, 100, 1000000000);
-    script.trains = 1000000;
+    script.trains = 12;
+    script.again = true;
     world.nodes[0].config.probe.background = true;
     world.nodes[0].config.probe.period_ns = 100 * NS_PER_MS;
-    script.distance_ns = 20 * NS_PER_MS;
+    script.distance_ns = 5 * NS_PER_MS;
     start();
     run(10 * NS_PER_S);
     for (uint16_t peer = 0; peer < 3; peer++)
@@ -473,6 +477,30 @@ static void prober__background(void **state)
     assert_true(bits > allowed / 2 && bits < allowed + allowed / 10);
     assert_true(prober_load_bps(node_of(0), world.now_ns) < allowed / 13 * 11 / 10);
     assert_int_equal(world_counter(&world, 1, "tx_trains"), 0);
+    assert_false(script.goal.continuous);
+    world_end(&world);
+}
+
+/* With one peer alone there is no turn to give: only an operator ends what goes on, and it begins again. */
+static void prober__one_peer_in_the_background(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    script.trains = 1000000;
+    script.again = true;
+    script.distance_ns = 20 * NS_PER_MS;
+    world.nodes[0].config.probe.background = true;
+    world.nodes[0].config.peers[1].probe_off = true;
+    start();
+    run(10 * NS_PER_S);
+    assert_true(script.goal.continuous);
+    assert_int_equal(prober_result(node_of(0), 0)->count, 0);
+    assert_true(script.records > 300);
+    ask(0, "n1");
+    run(NS_PER_S);
+    assert_int_equal(prober_result(node_of(0), 0)->count, 1);
+    assert_false(script.goal.continuous);
+    assert_in_range(script.records, 40, 50);
     world_end(&world);
 }
 
@@ -493,6 +521,7 @@ int main(void)
         cmocka_unit_test(probe_result__goes_to_planners),
         cmocka_unit_test(show_probes__says_what_is_known),
         cmocka_unit_test(prober__background),
+        cmocka_unit_test(prober__one_peer_in_the_background),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

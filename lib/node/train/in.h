@@ -14,7 +14,7 @@
 #define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says */
 #define TRAIN_BUDGET_NS   (10 * NS_PER_S)
 #define TRAIN_BUDGET_MIN  4000000ULL /* bytes in that time */
-#define TRAIN_BUDGET_PART 100        /* else such a part of what may come in */
+#define TRAIN_BUDGET_PART 25 /* else such a part of what may come in: several peers have their 1 % at once */
 
 struct train_in {
     uint16_t peer; /* whose is in the buffer; PEER_NONE: it is free */

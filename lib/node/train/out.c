@@ -47,7 +47,7 @@ bool train_out_begin(struct node *node, const struct peer *peer, const struct tr
     uint32_t used = out->head == out->tail ? 0 : out->departure_tail - train_at(out, out->head)->first;
     if (used + packets > TRAIN_OUT_PACKETS)
         return false;
-    start_ns = MAX(start_ns, now_ns + TRAIN_LEAD_NS);
+    start_ns = MAX(start_ns, now_ns + TRAIN_LEAD_NS + node->ports[peer->port].pacer.burst_ns);
     struct train_shape kept = train->shape;
     *train = (struct train_sent){.number = out->next_number++,
                                  .peer = peer->index,
@@ -87,8 +87,16 @@ static uint64_t packet_ns(const struct node *node, uint16_t port)
     return transmit_ns(config->mtu + WIRE_OVERHEAD_BYTES, config->rate_bps);
 }
 
-/* All that may be in the uplink's queue has gone by the pacer's time once it holds: until then packets are caught up
- * with up to its burst. */
+/* How far the uplink's queue may be behind the pacer: what was caught up with in a burst, which takes time without packets
+ * since the last train. */
+static uint64_t caught_up_ns(const struct node *node, uint16_t port, uint64_t now_ns)
+{
+    const struct train_out *out = node->train_out;
+    uint64_t since_ns = out->exact_port == port ? out->exact_ns : 0;
+    return MIN(node->ports[port].pacer.burst_ns, elapsed_ns(now_ns, since_ns));
+}
+
+/* Once the port's data keeps clear, all that is in the uplink's queue has gone by the pacer's time. */
 uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
@@ -98,7 +106,7 @@ uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns)
     uint64_t next_ns = out->schedule.next_ns, largest_ns = packet_ns(node, port);
     if (!out->held && next_ns > now_ns + TRAIN_LEAD_NS + pacer->burst_ns + largest_ns)
         return TIME_NEVER;
-    pacer_skip(pacer, out->held ? now_ns : pacer_next_ns(pacer) + pacer->burst_ns);
+    pacer_skip(pacer, out->held ? now_ns : pacer_next_ns(pacer) + caught_up_ns(node, port, now_ns));
     out->held = true;
     return elapsed_ns(next_ns, largest_ns);
 }
@@ -117,6 +125,8 @@ static void end_train(struct node *node, bool cut, uint64_t now_ns)
     struct train_out *out = node->train_out;
     leaving(out)->cut |= cut;
     out->leaving = false;
+    out->exact_ns = pacer_next_ns(&node->ports[leaving_peer(node)->port].pacer);
+    out->exact_port = leaving_peer(node)->port;
     core_schedule(node, now_ns); /* the next one may begin */
 }
 

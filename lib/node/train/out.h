@@ -41,6 +41,8 @@ struct train_out {
     bool leaving; /* the newest one; its schedule: */
     bool held;    /* its port's data keeps clear of it */
     struct train_schedule schedule;
+    uint16_t exact_port;                 /* of the last train: its uplink\'s queue was empty … */
+    uint64_t exact_ns;                   /* … then */
     uint64_t end_ns;                     /* the departure of its last packet */
     uint32_t head, tail, departure_tail; /* free-running */
     uint32_t next_number;

@@ -10,6 +10,7 @@
 #define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
+#define JOBS_PART        10
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
 
 static const struct estimator_kind *kind_of(const struct node *node)
@@ -23,13 +24,6 @@ static uint64_t slice_of(const struct node *node)
     return node->config.probe.period_ns != 0 ? node->config.probe.period_ns : SLICE_NS;
 }
 
-static uint32_t state_count(const struct node_config *config)
-{
-    if (config->probe.estimator == NULL)
-        return 0;
-    return config->probe.background ? config->peer_count + 1u : 1u;
-}
-
 static size_t state_bytes(const struct node_config *config)
 {
     return config->probe.estimator == NULL ? 0 : arena_need(config->probe.estimator->bytes);
@@ -37,7 +31,7 @@ static size_t state_bytes(const struct node_config *config)
 
 size_t prober_bytes(const struct node_config *config)
 {
-    return arena_need(sizeof(struct prober)) + state_count(config) * state_bytes(config);
+    return arena_need(sizeof(struct prober)) + state_bytes(config);
 }
 
 void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
@@ -46,21 +40,22 @@ void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
     node->prober = prober;
     prober->peer = PEER_NONE;
     prober->state_bytes = state_bytes(&node->config);
-    prober->states = arena_alloc(arena, state_count(&node->config) * prober->state_bytes);
+    prober->state = arena_alloc(arena, prober->state_bytes);
     prober->background_ns = TIME_NEVER;
     prober->load_ns[0] = prober->load_ns[1] = now_ns;
     if (node->config.probe.background && kind_of(node) != NULL && !node->config.probe.off)
         prober->background_ns = now_ns + rng_below(&node->rng, slice_of(node));
 }
 
-static void *state_of(const struct node *node)
-{
-    const struct prober *prober = node->prober;
-    uint32_t place = prober->asked ? state_count(&node->config) - 1 : prober->peer;
-    return prober->states + place * prober->state_bytes;
-}
-
 /* ---- load ---- */
+
+/* What may be taken of a path: a tenth of it while this node has jobs. */
+static uint64_t load_ppb(const struct node *node)
+{
+    bool jobs = node->jobs_tick_ns != TIME_NEVER;
+    return jobs && !node->prober->asked ? node->config.probe.load_ppb / JOBS_PART
+                                        : node->config.probe.load_ppb;
+}
 
 static void roll_load(struct node *node, uint64_t now_ns)
 {
@@ -93,7 +88,7 @@ static void note_result(struct node *node, uint64_t now_ns)
 {
     struct probe_result *result = &node->prober->results[node->prober->peer];
     struct estimate estimate = {0};
-    kind_of(node)->result(state_of(node), now_ns, &estimate);
+    kind_of(node)->result(node->prober->state, now_ns, &estimate);
     if (estimate.kind == ESTIMATE_NONE)
         return;
     result->estimate = estimate;
@@ -137,6 +132,15 @@ static bool can_measure(const struct peer *peer)
     return peer->state == PEER_UP && !peer->config->probe_off && peer->rtt_min_ns != 0;
 }
 
+/* In the background, with nobody else to be measured. */
+static bool goes_on(const struct node *node)
+{
+    uint16_t peers = 0;
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        peers += !node->config.peers[index].probe_off;
+    return node->config.probe.background && !node->prober->asked && peers == 1;
+}
+
 static struct estimator_goal goal_for(const struct node *node, const struct peer *peer)
 {
     const struct node_probe_config *config = &node->config.probe;
@@ -150,8 +154,8 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .duration_ns = config->period_ns,
         .bytes_max = config->bytes_max,
         .queue_bytes_max = QUEUE_BYTES_MAX,
-        .load_ppm = (uint32_t)MAX(config->load_ppb / 1000, 1ULL),
-        .continuous = config->background && !node->prober->asked,
+        .load_ppm = (uint32_t)MAX(load_ppb(node) / 1000, 1ULL),
+        .continuous = goes_on(node),
     };
 }
 
@@ -163,13 +167,9 @@ static void begin(struct node *node, uint16_t index, bool asked, uint64_t now_ns
     prober->ending = false;
     prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
     prober->begun_bytes = node->train_out->sent_bytes;
-    prober->slice_ns = now_ns + slice_of(node);
-    if (!asked && (prober->begun_mask >> index & 1) != 0)
-        return;
     struct estimator_goal goal = goal_for(node, &node->peers[index]);
-    memset(state_of(node), 0, prober->state_bytes);
-    kind_of(node)->start(state_of(node), &goal, now_ns);
-    prober->begun_mask |= (uint64_t)!asked << index;
+    memset(prober->state, 0, prober->state_bytes);
+    kind_of(node)->start(node->prober->state, &goal, now_ns);
 }
 
 /* Asked for and there is nobody: that is the answer. */
@@ -210,12 +210,11 @@ static void choose(struct node *node, uint64_t now_ns)
 static uint64_t paid_ns(const struct node *node)
 {
     const struct prober *prober = node->prober;
-    const struct node_probe_config *config = &node->config.probe;
     const struct peer *peer = &node->peers[prober->peer];
     uint64_t capacity_bps = prober->results[prober->peer].estimate.capacity_bps;
     if (capacity_bps == 0)
         capacity_bps = node->config.ports[peer->port].rate_bps;
-    uint64_t load_bps = MAX(muldiv64(capacity_bps, config->load_ppb, 1000000000), 1ULL);
+    uint64_t load_bps = MAX(muldiv64(capacity_bps, load_ppb(node), 1000000000), 1ULL);
     return prober->begun_ns +
            muldiv64(node->train_out->sent_bytes - prober->begun_bytes, 8 * NS_PER_S, load_bps);
 }
@@ -234,21 +233,11 @@ static void finish(struct node *node, uint64_t now_ns)
     prober->peer = PEER_NONE;
 }
 
-/* Somebody else waits for his turn. */
-static bool others_wait(const struct node *node)
-{
-    const struct prober *prober = node->prober;
-    bool waits = prober->asked_mask != 0;
-    for (uint16_t index = 0; index < node->peer_count && !prober->asked; index++)
-        waits |= index != prober->peer && can_measure(&node->peers[index]);
-    return waits;
-}
-
 /* ---- one measurement ---- */
 
 static void lose(struct node *node, uint64_t now_ns)
 {
-    kind_of(node)->take(state_of(node), NULL, now_ns);
+    kind_of(node)->take(node->prober->state, NULL, now_ns);
     node->prober->step_ns = MIN(node->prober->step_ns, now_ns);
 }
 
@@ -257,7 +246,7 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
     struct prober *prober = node->prober;
     struct train_shape shape = {0};
     uint64_t at_ns = now_ns;
-    switch (kind_of(node)->next(state_of(node), now_ns, &shape, &at_ns)) {
+    switch (kind_of(node)->next(node->prober->state, now_ns, &shape, &at_ns)) {
     case ESTIMATOR_TRAIN:
         if (train_out_begin(node, &node->peers[prober->peer], &shape, at_ns, now_ns))
             return;
@@ -269,8 +258,6 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
         return;
     case ESTIMATOR_DONE:
         prober->ending = true;
-        if (!prober->asked)
-            prober->begun_mask &= ~(1ULL << prober->peer);
     }
 }
 
@@ -281,13 +268,11 @@ static void measure(struct node *node, uint64_t now_ns)
         lose(node, now_ns);
     if (!can_measure(&node->peers[prober->peer])) {
         refuse(node, prober->peer, now_ns);
-        prober->begun_mask &= ~(1ULL << prober->peer);
         train_out_stop(node);
         prober->peer = PEER_NONE;
         return;
     }
-    bool continuous = node->config.probe.background && !prober->asked;
-    if (continuous && now_ns >= prober->slice_ns && !node->train_out->leaving && others_wait(node))
+    if (goes_on(node) && prober->asked_mask != 0 && !node->train_out->leaving)
         prober->ending = true;
     if (!prober->ending && now_ns >= MAX(prober->step_ns, prober->hold_ns) && train_out_room(node))
         ask_estimator(node, now_ns);
@@ -332,7 +317,7 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
     case TRAIN_NONE:
         return;
     case TRAIN_RECORDED:
-        kind_of(node)->take(state_of(node), &node->train_out->record, now_ns);
+        kind_of(node)->take(node->prober->state, &node->train_out->record, now_ns);
         prober->step_ns = now_ns;
         note_result(node, now_ns);
         break;

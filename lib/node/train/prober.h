@@ -1,10 +1,11 @@
 /* What drives estimators: which path is measured now, when its trains are asked for, and what is known of each path.
  *
  * One measurement at a time: those that operators have asked for, then, where the configuration says so, one peer after
- * the other in the background, from a random phase on. In the background each peer has an estimator's state of its
- * own, which goes on when it is its turn again; what an operator asks for begins anew. An estimator keeps to the load
- * that its goal permits; whatever it does, nothing begins in the background before the trains of the one before are
- * paid for at that load. Without the background nothing is drawn, sent or scheduled by itself. */
+ * the other in the background, from a random phase on and with random pauses; a single peer is measured without an end.
+ * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
+ * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
+ * one before are paid for at that load. While this node has jobs
+ * it takes a tenth of that. Without the background nothing is drawn, sent or scheduled by itself. */
 #pragma once
 
 #include "base/arena.h"
@@ -23,18 +24,16 @@ struct prober {
     bool asked;    /* by an operator */
     bool ending;   /* no more trains: those under way are waited for */
     uint64_t begun_ns, begun_bytes;
-    uint64_t slice_ns;   /* then it is another one's turn, if there is one */
     uint64_t step_ns;    /* when the estimator is asked again */
     uint64_t hold_ns;    /* the receiver takes none before */
     uint64_t asked_mask; /* bit per peer that an operator wants measured */
     uint64_t news_mask;  /* bit per peer whose newest measurement has ended, and the planner was not told */
-    uint64_t begun_mask; /* bit per peer whose state in the background has begun */
     uint64_t background_ns;
     uint16_t turn;
     /* Of the load: two points in time, some seconds apart. */
     uint64_t load_ns[2], load_bytes[2];
     struct probe_result results[NODE_PEERS_MAX];
-    uint8_t *states; /* one per peer in the background, then one for what is asked for */
+    void *state; /* of the measurement that runs */
     size_t state_bytes;
 };
 
