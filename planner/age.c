@@ -13,6 +13,13 @@ bool age_told(const struct plan_path *path)
     return no_interval || no_width;
 }
 
+bool age_counts(uint8_t avb_of, const struct plan_path *path)
+{
+    if (path->avb_kbps == 0 || avb_of == PLAN_AVB_NONE)
+        return false;
+    return avb_of == PLAN_AVB_ANY || age_told(path) == (avb_of == PLAN_AVB_TOLD);
+}
+
 /* s(t) on the side that is half_kbps wide. */
 static double deviation_kbps(const struct plan_path *path, double half_kbps)
 {

@@ -21,6 +21,8 @@
 
 /* Of avb_kbps, that it is taken for as it is. */
 bool age_told(const struct plan_path *path);
+/* It is known, and a plan by `avb_of` (enum plan_avb_source) counts on it. */
+bool age_counts(uint8_t avb_of, const struct plan_path *path);
 /* kbit/s, with avb_kbps known; never more than that. */
 uint32_t age_planned_kbps(const struct plan_path *path);
 /* Ends of the interval by its age; 0: not known, as in the path. */

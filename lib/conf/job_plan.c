@@ -8,6 +8,7 @@
 #include "conf/value.h"
 
 const struct word conf_metric_words[] = {PLAN_METRICS(WORD_ENTRY){NULL, 0}};
+const struct word conf_avb_words[] = {PLAN_AVB_SOURCES(WORD_ENTRY){NULL, 0}};
 const struct word conf_dcmst_words[] = {{"rtt", PLAN_METRIC_RTT},
                                         {"avb", PLAN_METRIC_AVB},
                                         {"distance", PLAN_METRIC_DISTANCE},
@@ -125,6 +126,8 @@ const struct conf_option job_plan_options[] = {
      .help = CONF_DCMST_HELP},
     {"degree", OPTION_UINT, FIELD(struct job_spec, degree), .min = 1, .max = PLAN_CHILDREN_MAX,
      .initial = "2", .help = CONF_DEGREE_HELP},
+    {"avb", OPTION_WORD, FIELD(struct job_spec, avb_of), .words = conf_avb_words, .initial = "any",
+     .help = CONF_AVB_HELP PLAN_AVB_SOURCES(CONF_METRIC_HELP)},
     {"ties", OPTION_SCALAR, FIELD(struct job_spec, ties), .form = CONF_TIES_FORM, .parse = conf_parse_ties,
      .initial = "name", .help = CONF_TIES_HELP},
     {"relays", OPTION_CUSTOM, .form = "all | none | a list of names", .read = read_relays,

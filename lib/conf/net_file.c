@@ -281,6 +281,8 @@ const struct conf_option net_file_options[] = {
      .help = "size of the object; 0: a stream, or not known"},
     {"metric", OPTION_WORD, REQUEST(metric), .words = conf_metric_words, .initial = "auto",
      .help = "how the trees are found" PLAN_METRICS(CONF_METRIC_HELP)},
+    {"avb_of", OPTION_WORD, REQUEST(avb_of), .words = conf_avb_words, .initial = "any",
+     .help = CONF_AVB_HELP PLAN_AVB_SOURCES(CONF_METRIC_HELP)},
     {"trees", OPTION_WORD, REQUEST(trees_max), .words = conf_trees_words, .initial = "auto",
      .help = CONF_TREES_HELP},
     {"max_children", OPTION_UINT, REQUEST(children_max), .max = PLAN_CHILDREN_MAX, .initial = "0",

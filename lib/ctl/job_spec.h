@@ -61,6 +61,7 @@ struct job_spec {
     uint8_t children_max;            /* 0: no limit */
     uint8_t dcmst_of;                /* PLAN_METRIC_DCMST: whose tree */
     uint8_t degree;                  /* and of how many children per node */
+    uint8_t avb_of;                  /* enum plan_avb_source */
     struct job_ties ties;
     uint8_t relays; /* enum job_relays */
     uint16_t relay_count;

@@ -8,7 +8,7 @@
 #define TREE_BYTES_MAX (4 + 2 + (PLAN_NODES_MAX - 1) * 4)
 #define NODE_BYTES     (NAME_BYTES + 4 * 8 + 1)
 #define SHARED_BYTES   (NAME_BYTES + 8)
-#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 6 + 8 + 8 + 8 + 2)
+#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 7 + 4 * 8 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
 #define LIMIT_BYTES    (1 + 2 + 2)
@@ -192,6 +192,7 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
     record_put_u8(&writer, request->children_max);
     record_put_u8(&writer, request->dcmst_of);
     record_put_u8(&writer, request->degree);
+    record_put_u8(&writer, request->avb_of);
     record_put_u8(&writer, request->ties_random);
     record_put_u64(&writer, request->ties_seed);
     record_put_u64(&writer, request->size_bytes);
@@ -234,6 +235,7 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
     request->children_max = record_get_u8(&reader);
     request->dcmst_of = record_get_u8(&reader);
     request->degree = record_get_u8(&reader);
+    request->avb_of = record_get_u8(&reader);
     uint8_t ties_random = record_get_u8(&reader);
     request->ties_random = ties_random != 0;
     request->ties_seed = record_get_u64(&reader);

@@ -32,6 +32,14 @@ enum plan_metric { PLAN_METRICS(WORD_CONSTANT) PLAN_METRIC_GIVEN, PLAN_METRIC_CO
 /* "given" included. */
 extern const struct word plan_metric_words[];
 
+/* Whose word on the available bandwidth of paths counts. */
+#define PLAN_AVB_SOURCES(ROW)                                                                                \
+    ROW(PLAN_AVB_ANY, 0, "any", "what is told, else what was measured")                                      \
+    ROW(PLAN_AVB_TOLD, 1, "told", "what a matrix says, or in the simulator its links")                       \
+    ROW(PLAN_AVB_MEASURED, 2, "measured", "what probes found, of the planner's history too")                 \
+    ROW(PLAN_AVB_NONE, 3, "none", "nobody's: interfaces and shared links alone")
+enum plan_avb_source { PLAN_AVB_SOURCES(WORD_CONSTANT) PLAN_AVB_COUNT };
+
 struct plan_edge {
     uint16_t from, to; /* indexes into nodes */
 };
@@ -86,6 +94,7 @@ struct plan_request {
     uint8_t children_max; /* 0: no limit but PLAN_CHILDREN_MAX */
     uint8_t dcmst_of;     /* PLAN_METRIC_DCMST: whose tree: rtt, avb, distance or lexicographic */
     uint8_t degree;       /* and of how many children per node; 0: 2 */
+    uint8_t avb_of;       /* enum plan_avb_source */
     bool ties_random;     /* where a metric ties: at random, from the seed; else by name */
     uint64_t ties_seed;
     uint64_t size_bytes;

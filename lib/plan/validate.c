@@ -192,6 +192,8 @@ bool plan_request_validate(const struct plan_request *request, struct err *err)
         return err_set(err, "the source is none of the %u nodes", request->node_count);
     if (request->metric >= PLAN_METRIC_COUNT)
         return err_set(err, "no metric has number %u", request->metric);
+    if (request->avb_of >= PLAN_AVB_COUNT)
+        return err_set(err, "nobody with number %u has a word on available bandwidth", request->avb_of);
     if (request->trees_max > PLAN_TREES_MAX)
         return err_set(err, "%u trees, at most %u", request->trees_max, PLAN_TREES_MAX);
     if (request->children_max > PLAN_CHILDREN_MAX)

@@ -130,7 +130,7 @@ static void complete_path(const struct store_row *rows, unsigned count, struct p
     struct model model = model_fit(rows, count);
     struct store_row row = rows[0];
     double age_s = (double)elapsed_ns(now_ms, row.at_ms) / 1000, low_bps, high_bps;
-    if (path->avb_kbps != 0 && path->avb_age_s < age_s) {
+    if (path->avb_kbps != 0 && !age_told(path) && path->avb_age_s < age_s) {
         age_s = path->avb_age_s;
         row.estimate.kind = path->avb_high_kbps != 0 ? ESTIMATE_VALUE : ESTIMATE_AT_LEAST;
         row.estimate.avail_bps = path->avb_kbps * UINT64_C(1000);
@@ -148,11 +148,14 @@ void history_complete(struct history *history, struct plan_request *request, uin
 {
     struct store_row rows[MODEL_ROWS];
     struct err err;
+    if (request->avb_of == PLAN_AVB_TOLD || request->avb_of == PLAN_AVB_NONE)
+        return;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++) {
             struct plan_path *path = &request->paths[from][to];
             unsigned count = MODEL_ROWS;
-            if (from == to || (path->avb_kbps != 0 && age_told(path)))
+            bool told = path->avb_kbps != 0 && age_told(path);
+            if (from == to || (told && request->avb_of == PLAN_AVB_ANY))
                 continue;
             if (!ready(history, now_ms))
                 return;

@@ -41,6 +41,7 @@ static struct plan_request varied_request(uint16_t count)
     request.children_max = 3;
     request.dcmst_of = PLAN_METRIC_LEXICOGRAPHIC;
     request.degree = 5;
+    request.avb_of = PLAN_AVB_MEASURED;
     request.ties_random = true;
     request.ties_seed = UINT64_C(0x8000000000000001);
     request.nodes[0].leaf = true;
@@ -101,6 +102,7 @@ static void plan_request_codec__round_trip(void **state)
         assert_int_equal(back.paths[1][0].distance, request.paths[1][0].distance);
         assert_int_equal(back.dcmst_of, request.dcmst_of);
         assert_int_equal(back.degree, request.degree);
+        assert_int_equal(back.avb_of, PLAN_AVB_MEASURED);
         assert_true(back.ties_random);
         assert_int_equal(back.ties_seed, request.ties_seed);
         assert_memory_equal(&back.given, &request.given, sizeof(request.given));
@@ -192,9 +194,9 @@ static void plan_codec__refuses_bad_counts(void **state)
         {8, 0, true},
         {8, 65, true},
         {10, 4, true},
-        {50 + 31, 'x', true},
-        {50 + 64, 4, true},
-        {17, 2, true},
+        {51 + 31, 'x', true},
+        {51 + 64, 4, true},
+        {18, 2, true},
         {8, 0, false},
         {8, 65, false},
         {10, 4, false},

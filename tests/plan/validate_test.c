@@ -64,6 +64,8 @@ static void plan_request_validate__table(void **state)
     CASE(r.dcmst_of = PLAN_METRIC_STAR, "dcmst is of rtt, avb");
     CASE((r.dcmst_of = PLAN_METRIC_DISTANCE, r.degree = 16), NULL);
     CASE(r.degree = 17, "a degree of 17, at most 16");
+    CASE(r.avb_of = PLAN_AVB_NONE, NULL);
+    CASE(r.avb_of = PLAN_AVB_COUNT, "nobody with number 4");
     CASE(r.shared_count = PLAN_SHARED_MAX + 1, "17 shared links");
     CASE(r.shared_count = 1, "shared link 0 has no valid name");
     CASE((r.shared_count = 1, strcpy(r.shared[0].name, "wan")), "wan: its rate");

@@ -39,14 +39,51 @@ static void age__ends_and_quantile(void **state)
                                  .avb_low_kbps = cases[i].low_kbps,
                                  .avb_high_kbps = cases[i].high_kbps,
                                  .avb_age_s = cases[i].age_s};
-        print_message("%u: %u %u %u\n", i, age_planned_kbps(&path), age_low_kbps(&path),
-                      age_high_kbps(&path));
         assert_in_range(age_planned_kbps(&path), cases[i].planned_kbps * 0.999,
                         cases[i].planned_kbps * 1.001);
         assert_in_range(age_low_kbps(&path), cases[i].aged_low_kbps * 0.999, cases[i].aged_low_kbps * 1.001);
         assert_in_range(age_high_kbps(&path), cases[i].aged_high_kbps * 0.999,
                         cases[i].aged_high_kbps * 1.001);
     }
+}
+
+/* A job says whose word counts. */
+static void age__whose_word(void **state)
+{
+    (void)state;
+    const struct plan_path told = {.avb_kbps = 5},
+                           measured = {.avb_kbps = 5, .avb_low_kbps = 4, .avb_high_kbps = 7}, unknown = {0};
+    const struct {
+        uint8_t avb_of;
+        bool told, measured;
+    } cases[] = {{PLAN_AVB_ANY, true, true},
+                 {PLAN_AVB_TOLD, true, false},
+                 {PLAN_AVB_MEASURED, false, true},
+                 {PLAN_AVB_NONE, false, false}};
+    struct arena arena;
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    assert_non_null(memory);
+    arena_init(&arena, memory, solve_bytes());
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static struct plan plan;
+        struct err err;
+        struct plan_request request = example_request(3);
+        assert_int_equal(age_counts(cases[i].avb_of, &told), cases[i].told);
+        assert_int_equal(age_counts(cases[i].avb_of, &measured), cases[i].measured);
+        assert_false(age_counts(cases[i].avb_of, &unknown));
+        /* n0 to n1 is narrow by a matrix, n0 to n2 by probes: with both nothing is left but a tenth. */
+        request.metric = PLAN_METRIC_STAR;
+        request.avb_of = cases[i].avb_of;
+        request.paths[0][1].avb_kbps = 300000;
+        request.paths[0][2].avb_kbps = 100000;
+        request.paths[0][2].avb_low_kbps = request.paths[0][2].avb_high_kbps = 100001;
+        request.paths[0][2].avb_low_kbps = 99999;
+        assert_true(solve(&request, &arena, &plan, &err));
+        uint64_t most_bps = cases[i].measured ? 100000000 : cases[i].told ? 300000000 : 500000000;
+        assert_in_range(plan.edge_rate_bps[0], solve_usable_bps(most_bps) * 99 / 100,
+                        solve_usable_bps(most_bps));
+    }
+    free(memory);
 }
 
 static void set_pair(struct plan_request *request, uint16_t one, uint16_t other, struct plan_path path)
@@ -115,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(age__ends_and_quantile),
+        cmocka_unit_test(age__whose_word),
         cmocka_unit_test(solve__plans_on_the_quantile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

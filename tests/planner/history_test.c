@@ -244,6 +244,17 @@ static void history__completes_requests(void **state)
     assert_in_range(request.paths[0][2].avb_low_kbps, 639000, 640000);
     struct err err;
     assert_true(plan_request_validate(&request, &err));
+    /* Whose word a job counts on. */
+    request.paths[2][0] = told;
+    request.paths[0][2] = (struct plan_path){.rtt_us = 10000, .avb_kbps = 5};
+    request.avb_of = PLAN_AVB_TOLD;
+    history_complete(&history, &request, NOW_MS + 600000);
+    assert_int_equal(request.paths[0][2].avb_kbps, 5);
+    request.avb_of = PLAN_AVB_MEASURED;
+    history_complete(&history, &request, NOW_MS + 600000);
+    assert_int_equal(request.paths[0][2].avb_kbps, 700000);
+    assert_memory_equal(&request.paths[2][0], &told,
+                        sizeof(told)); /* nobody has measured it: it will not count */
     /* What is a day old counts no more. */
     request = example_request(4);
     history_complete(&history, &request, NOW_MS + 600000 + HISTORY_PLAN_MS);

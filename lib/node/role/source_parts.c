@@ -92,6 +92,7 @@ static void add_wishes(const struct job_spec *spec, struct plan_request *request
     request->children_max = spec->children_max;
     request->dcmst_of = spec->dcmst_of;
     request->degree = spec->degree;
+    request->avb_of = spec->avb_of;
     request->ties_random = spec->ties.random;
     request->ties_seed = spec->ties.seed;
 }
