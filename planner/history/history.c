@@ -144,28 +144,61 @@ static void complete_path(const struct store_row *rows, unsigned count, struct p
     path->avb_age_s = 0;
 }
 
-void history_complete(struct history *history, struct plan_request *request, uint64_t now_ms)
+/* Edges of the request that the history has anything of: most plans are made before there is one. */
+struct wanted {
+    const struct plan_request *request;
+    uint64_t known[PLAN_NODES_MAX]; /* [from]: bit `to` */
+};
+_Static_assert(PLAN_NODES_MAX <= 64, "one bit each");
+
+static uint16_t node_of(const struct plan_request *request, const char *name)
+{
+    uint16_t node = 0;
+    while (node < request->node_count && strcmp(request->nodes[node].name, name) != 0)
+        node++;
+    return node;
+}
+
+static bool want_edge(void *user, const char *from_name, const char *to_name)
+{
+    struct wanted *wanted = user;
+    uint16_t from = node_of(wanted->request, from_name), to = node_of(wanted->request, to_name);
+    if (from < wanted->request->node_count && to < wanted->request->node_count)
+        wanted->known[from] |= UINT64_C(1) << to;
+    return true;
+}
+
+/* False: it can't be read for now. */
+static bool complete_edge(struct history *history, struct plan_request *request, uint16_t from, uint16_t to,
+                          uint64_t now_ms)
 {
     struct store_row rows[MODEL_ROWS];
     struct err err;
-    if (request->avb_of == PLAN_AVB_TOLD || request->avb_of == PLAN_AVB_NONE)
+    unsigned count = MODEL_ROWS;
+    struct plan_path *path = &request->paths[from][to];
+    bool told = path->avb_kbps != 0 && age_told(path);
+    if (told && request->avb_of == PLAN_AVB_ANY)
+        return true;
+    enum store_result result = store_read(history->store, request->nodes[from].name, request->nodes[to].name,
+                                          true, rows, &count, &err);
+    if (!judge(history, result, &err, now_ms))
+        return false;
+    if (count > 0 && elapsed_ns(now_ms, rows[0].at_ms) <= HISTORY_PLAN_MS)
+        complete_path(rows, count, path, now_ms);
+    return true;
+}
+
+void history_complete(struct history *history, struct plan_request *request, uint64_t now_ms)
+{
+    struct wanted wanted = {.request = request};
+    struct err err;
+    if (request->avb_of == PLAN_AVB_TOLD || request->avb_of == PLAN_AVB_NONE || !ready(history, now_ms) ||
+        !judge(history, store_edges(history->store, want_edge, &wanted, &err), &err, now_ms))
         return;
     for (uint16_t from = 0; from < request->node_count; from++)
-        for (uint16_t to = 0; to < request->node_count; to++) {
-            struct plan_path *path = &request->paths[from][to];
-            unsigned count = MODEL_ROWS;
-            bool told = path->avb_kbps != 0 && age_told(path);
-            if (from == to || (told && request->avb_of == PLAN_AVB_ANY))
-                continue;
-            if (!ready(history, now_ms))
+        for (uint64_t left = wanted.known[from]; left != 0; left &= left - 1)
+            if (!complete_edge(history, request, from, (uint16_t)__builtin_ctzll(left), now_ms))
                 return;
-            enum store_result result = store_read(history->store, request->nodes[from].name,
-                                                  request->nodes[to].name, true, rows, &count, &err);
-            if (!judge(history, result, &err, now_ms))
-                return;
-            if (count > 0 && elapsed_ns(now_ms, rows[0].at_ms) <= HISTORY_PLAN_MS)
-                complete_path(rows, count, path, now_ms);
-        }
 }
 
 /* ---- what people are shown ---- */

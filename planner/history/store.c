@@ -46,10 +46,11 @@ static const char tables[] =
                  "PRAGMA user_version = 1;"
                  "COMMIT";
 
-enum statement { ADD_EDGE, ADD, READ, READ_VALUES, TRIM_OLD, TRIM_THIN, TRIM_ROWS, STATEMENTS };
+enum statement { ADD_EDGE, ADD, EDGES, READ, READ_VALUES, TRIM_OLD, TRIM_THIN, TRIM_ROWS, STATEMENTS };
 static const char *const texts[STATEMENTS] = {
     [ADD_EDGE] = "INSERT OR IGNORE INTO edges(from_name, to_name) VALUES(?1, ?2)",
     [ADD] = "INSERT OR REPLACE INTO estimates(edge" COLUMNS(NAME) ") VALUES(" EDGE COLUMNS(PLACE) ")",
+    [EDGES] = "SELECT from_name, to_name FROM edges",
     [READ] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE " ORDER BY at_ms DESC LIMIT ?3",
     [READ_VALUES] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE
                                                 " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
@@ -224,6 +225,23 @@ enum store_result store_read(struct store *store, const char *from, const char *
     enum store_result result = result_of(store, code, err);
     sqlite3_reset(statement);
     return result == STORE_DONE && *count == 0 ? STORE_NONE : result;
+}
+
+enum store_result store_edges(struct store *store, bool (*each)(void *user, const char *from, const char *to),
+                              void *user, struct err *err)
+{
+    sqlite3_stmt *statement = store->statements[EDGES];
+    int code;
+    sqlite3_reset(statement);
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *from = (const char *)sqlite3_column_text(statement, 0);
+        const char *to = (const char *)sqlite3_column_text(statement, 1);
+        if (from != NULL && to != NULL && !each(user, from, to))
+            break;
+    }
+    enum store_result result = result_of(store, code, err);
+    sqlite3_reset(statement);
+    return result;
 }
 
 static enum store_result trim(struct store *store, enum statement which, uint64_t one, uint64_t other,

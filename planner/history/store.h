@@ -34,6 +34,10 @@ enum store_result store_add(struct store *store, const struct ctl_estimate *esti
 enum store_result store_read(struct store *store, const char *from, const char *to, bool values,
                              struct store_row *rows, unsigned *count, struct err *err);
 
+/* Every edge of which there ever was a row; false from `each` ends it. */
+enum store_result store_edges(struct store *store, bool (*each)(void *user, const char *from, const char *to),
+                              void *user, struct err *err);
+
 struct store_limits {
     unsigned rows;         /* of an edge, at most */
     uint64_t keep_ms;      /* older ones go */
