@@ -56,8 +56,8 @@ static bool take_value(struct known *known, const struct estimate *estimate, uin
     double gain = before / (before + own);
     known->avail_bps += gain * innovation;
     known->variance = before * (1 - gain);
-    /* Windows of the same job overlap: together they are no surer than one. */
-    if ((estimate->flags & known->newest.flags & ESTIMATE_IN_BAND) != 0)
+    /* Windows that overlap saw the same: together they are no surer than one. */
+    if (estimate->from_ns < known->newest.until_ns)
         known->variance = MAX(known->variance, own);
     known->at_ns = at_ns;
     return true;
@@ -133,4 +133,11 @@ bool known_wants_train(const struct known *known, uint64_t half_bps, uint64_t po
         break;
     }
     return true;
+}
+
+bool known_data_tells(const struct known *known, uint64_t half_bps, uint64_t port_bps, uint64_t now_ns)
+{
+    uint64_t enough_bps = MAX(half_bps, (uint64_t)(KNOWN_DATA_SHARE * known->avail_bps));
+    bool of_data = known->newest.kind != ESTIMATE_NONE && (known->newest.flags & ESTIMATE_IN_BAND) != 0;
+    return of_data && !known_wants_train(known, enough_bps, port_bps, now_ns);
 }

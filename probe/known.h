@@ -20,6 +20,8 @@
 #define KNOWN_SIGMAS 1.96
 /* Where nothing else is known: of the capacity, per square root of a second. An hour makes it a quarter. */
 #define KNOWN_DRIFT 0.004
+/* Half of an interval by data that is as narrow as it gets (in_band.h), and some seconds old. */
+#define KNOWN_DATA_SHARE 0.05
 
 struct known {
     struct estimate newest; /* that went in; ESTIMATE_NONE: nothing is known */
@@ -39,3 +41,6 @@ struct estimate known_at(const struct known *known, uint64_t now_ns);
 /* Whether a train is worth its bytes: nothing is known, or not as narrow as half_bps on either side by now. "At least" what
  * the sender's port can do, but for one part in a hundred, is all that a train could find out. */
 bool known_wants_train(const struct known *known, uint64_t half_bps, uint64_t port_bps, uint64_t now_ns);
+/* The newest word is that of data that was sent anyway, and as narrow as that gets or as is asked for: a train is not worth its
+ * bytes while the data goes on, nor for some seconds behind it. */
+bool known_data_tells(const struct known *known, uint64_t half_bps, uint64_t port_bps, uint64_t now_ns);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "edge/sender.h"
+#include "node/flow/data_rate.h"
 #include "node/flow/flow.h"
 #include "node/kind/stream.h"
 #include "node/node.h"
@@ -39,8 +40,8 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(config->peer_count * sizeof(struct flow));
     bytes += arena_need(sizeof(struct measure));
     bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
-    bytes +=
-        arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) + prober_bytes(config);
+    bytes += arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) +
+             prober_bytes(config) + data_rate_bytes(config);
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
@@ -106,6 +107,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     node->train_out->next_number = 1;
     train_in_init(node, now_ns);
     prober_init(node, &arena, now_ns);
+    data_rate_init(node, &arena);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);
         flow_init(&node->flows[index]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/flow/data_rate.h"
 #include "node/flow/depart.h"
 #include "node/flow/feedback.h"
 #include "node/peer/measure.h"
@@ -84,6 +85,7 @@ static void tick_jobs(struct node *node, uint64_t now_ns)
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
         if (job_is_known(&node->jobs[slot]))
             role_tick(node, &node->jobs[slot], now_ns);
+    data_rate_look(node, now_ns);
     node->jobs_tick_ns = jobs_alive(node) ? now_ns + JOB_TICK_NS : TIME_NEVER;
 }
 

@@ -20,7 +20,7 @@ APART = {"probe": ["netem"], "node": ["netem"]}
 
 # Rooms of a layer, from the ground up: a room includes its own and lower ones; what stands beside the folders of
 # rooms may include all of them, and be included by them only where it is named here.
-ROOMS = {"node": ["core", "peer", "job", "flow", "kind", "role"]}
+ROOMS = {"node": ["core", "peer", "train", "job", "flow", "kind", "role"]}
 ROOMS_GROUND = {"node/node_config.h", "node/packet.h", "node/job_state.h"}
 
 # What folders above the core may include when they state no list of their own.

@@ -63,7 +63,8 @@ struct node {
     struct store store;
     /* room flow: one per peer */
     struct flow *flows;
-    uint64_t short_mask; /* bit per peer that was told of no room by the last ack */
+    struct data_rate *data_rates; /* one per peer; NULL: paths are not measured in the background */
+    uint64_t short_mask;          /* bit per peer that was told of no room by the last ack */
     /* room kind: one per job slot */
     struct job_stream *streams;
     /* room role: one source per job slot, one offer per peer, the manifests that are being written, the

@@ -19,6 +19,8 @@ struct causes {
 };
 
 void causes_mark(struct causes *causes, uint64_t now_ns);
+/* How long it has held the edge so far. */
+uint64_t causes_total_ns(const struct causes *causes, enum edge_limit cause, uint64_t now_ns);
 
 static inline void causes_set(struct causes *causes, enum edge_limit cause, uint64_t now_ns)
 {

@@ -83,6 +83,14 @@ static uint32_t kbps(uint64_t bps)
     return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
 }
 
+static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
+{
+    uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
+    if (estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST)
+        path_table_set_available(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), kbps(estimate->avail_bps),
+                                 kbps(estimate->low_bps), kbps(high_bps), now_ns);
+}
+
 /* An estimate that says nothing does not take the place of one that did. */
 static void note_result(struct node *node, uint64_t now_ns)
 {
@@ -93,14 +101,30 @@ static void note_result(struct node *node, uint64_t now_ns)
         return;
     result->estimate = estimate;
     result->known_ns = now_ns;
-    uint16_t to = (uint16_t)(node->prober->peer + 1);
-    if (estimate.kind == ESTIMATE_VALUE)
-        path_table_set_available(node->paths, PATH_SITE_SELF, to, kbps(estimate.avail_bps),
-                                 kbps(estimate.low_bps), kbps(estimate.high_bps), now_ns);
-    else if (estimate.kind == ESTIMATE_AT_LEAST)
-        path_table_set_available(node->paths, PATH_SITE_SELF, to, kbps(estimate.avail_bps),
-                                 kbps(estimate.low_bps), 0, now_ns);
+    known_take(&node->prober->known[node->prober->peer], &estimate, now_ns);
+    tell_table(node, node->prober->peer, &estimate, now_ns);
     digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)estimate.kind << 56);
+}
+
+void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
+{
+    struct known *known = &node->prober->known[peer];
+    if (!known_take(known, estimate, now_ns))
+        return;
+    struct estimate now = known_at(known, now_ns);
+    tell_table(node, peer, &now, now_ns);
+    digest_add(&node->digest, now.avail_bps ^ (uint64_t)now.kind << 56);
+}
+
+/* A job's data says of late what a train could find out. */
+static bool data_tells(const struct node *node, uint16_t peer, uint64_t now_ns)
+{
+    const struct known *known = &node->prober->known[peer];
+    uint64_t port_bps = node->config.ports[node->peers[peer].port].rate_bps;
+    struct estimate now = known_at(known, now_ns);
+    uint64_t whole_bps = now.capacity_bps != 0 ? now.capacity_bps : now.avail_bps;
+    uint64_t half_bps = muldiv64(whole_bps, node->config.probe.width_ppm, 1000000);
+    return known_data_tells(known, half_bps, port_bps, now_ns);
 }
 
 const struct probe_result *prober_result(const struct node *node, uint16_t peer)
@@ -198,7 +222,7 @@ static void choose(struct node *node, uint64_t now_ns)
     for (uint16_t step = 0; step < node->peer_count; step++) {
         uint16_t index = prober->turn;
         prober->turn = (uint16_t)((prober->turn + 1) % node->peer_count);
-        if (can_measure(&node->peers[index])) {
+        if (can_measure(&node->peers[index]) && !data_tells(node, index, now_ns)) {
             begin(node, index, false, now_ns);
             return;
         }

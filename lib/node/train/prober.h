@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "node/train/out.h"
-#include "probe/estimate.h"
+#include "probe/known.h"
 
 struct probe_result {
     struct estimate estimate;
@@ -33,7 +33,8 @@ struct prober {
     /* Of the load: two points in time, some seconds apart. */
     uint64_t load_ns[2], load_bytes[2];
     struct probe_result results[NODE_PEERS_MAX];
-    void *state; /* of the measurement that runs */
+    struct known known[NODE_PEERS_MAX]; /* of trains and of data */
+    void *state;                        /* of the measurement that runs */
     size_t state_bytes;
 };
 
@@ -46,6 +47,9 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
 void prober_tick(struct node *node, uint64_t now_ns);
 /* When it is to be called; TIME_NEVER: nothing is measured, nor going to be. */
 uint64_t prober_next_ns(const struct node *node);
+/* What a job's data tells of the path: together with what trains told it goes into the table of paths, and in the background
+ * no train is sent while it is narrow enough. */
+void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns);
 /* What trains take of late, on the wire. */
 uint64_t prober_load_bps(const struct node *node, uint64_t now_ns);
 /* A peer of whose path there is a new estimate, each once; PEER_NONE: there is none. */
