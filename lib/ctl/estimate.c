@@ -17,7 +17,7 @@ static bool rates_valid(const struct estimate *estimate)
         return estimate->low_bps == estimate->avail_bps && estimate->high_bps == 0;
     case ESTIMATE_NONE:
     case ESTIMATE_REFUSED:
-        return estimate->avail_bps == 0 && estimate->low_bps == 0 && estimate->high_bps == 0;
+        return true; /* rates say what it would have been, if anything */
     }
     return false;
 }

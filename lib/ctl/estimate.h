@@ -37,7 +37,7 @@ struct ctl_estimate {
     FIELD(u32, estimate.discarded)
 
 /* Names valid and distinct; kind, reason and stamp of those that there are; a value in its interval, "at least" with no
- * upper end, nothing of what was refused; a window that does not end before it begins. */
+ * upper end; a window that does not end before it begins. */
 bool ctl_estimate_valid(const struct ctl_estimate *estimate, struct err *err);
 /* Returns bytes, 0 when room is short. */
 size_t ctl_estimate_encode(const struct ctl_estimate *estimate, uint8_t *out, size_t room);

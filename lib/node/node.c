@@ -248,7 +248,9 @@ static bool estimate_next(struct node *node, struct ctl_msg *msg)
     struct ctl_estimate *record = &msg->body.estimate;
     msg->type = CTL_ESTIMATE;
     msg->correlation = 0;
-    *record = (struct ctl_estimate){.age_ns = elapsed_ns(node->now_ns, result->estimate.until_ns),
+    /* One that was refused has no window. */
+    uint64_t until_ns = result->estimate.until_ns != 0 ? result->estimate.until_ns : result->known_ns;
+    *record = (struct ctl_estimate){.age_ns = elapsed_ns(node->now_ns, until_ns),
                                     .rtt_ns = node->peers[peer].rtt_min_ns,
                                     .estimate = result->estimate};
     name_copy(record->from, sizeof(record->from), node->config.name);
