@@ -10,6 +10,7 @@
 
 #include "app/exit_usage.h"
 #include "app/sim/random.h"
+#include "app/sim/recall.h"
 #include "app/sim/summary.h"
 #include "app/sim/trace_file.h"
 #include "conf/conf.h"
@@ -208,7 +209,11 @@ static bool simulate(const struct scenario *scenario, uint64_t seed, const char 
                      const struct trace_sink *trace, struct sim_result *result)
 {
     struct err err;
-    struct sim_options options = {.seed = seed, .solve = solve_request, .trace = *trace};
+    struct sim_options options = {.seed = seed,
+                                  .solve = solve_request,
+                                  .learn = recall_learn,
+                                  .recall = recall_complete,
+                                  .trace = *trace};
     struct sim *sim = sim_create(scenario, &options, &err);
     if (sim == NULL) {
         fprintf(stderr, "%s: %s\n", name, err.text);
@@ -221,6 +226,7 @@ static bool simulate(const struct scenario *scenario, uint64_t seed, const char 
     getrusage(RUSAGE_SELF, &usage_now);
     result->memory_peak_bytes = (uint64_t)usage_now.ru_maxrss * 1024;
     sim_destroy(sim);
+    recall_end();
     return true;
 }
 

@@ -50,14 +50,20 @@ void planner_kill(struct sim *sim, uint16_t index, uint64_t back_after_ns)
 void planner_ask(struct sim *sim, uint16_t index, const struct ctl_msg *request)
 {
     const struct sim_host *host = &sim->hosts[index];
-    if (request->type == CTL_PLAN_REQUEST && host->planner && host->planner_alive)
+    if (!host->planner || !host->planner_alive)
+        return;
+    if (request->type == CTL_PLAN_REQUEST)
         schedule(sim, index, PLANNER_ANSWERS, SIM_PLANNER_NS, request);
+    else if (request->type == CTL_ESTIMATE && sim->options.learn != NULL)
+        sim->options.learn(index, &request->body.estimate, sim->now_ns);
 }
 
-static void answer(struct sim *sim, const struct planner_event *event)
+static void answer(struct sim *sim, uint16_t index, struct planner_event *event)
 {
     struct ctl_msg *msg = &sim->message;
     struct err err = {.text = "no planner in this program"};
+    if (sim->options.recall != NULL)
+        sim->options.recall(index, &event->request, sim->now_ns);
     *msg = (struct ctl_msg){.type = CTL_PLAN, .correlation = event->correlation};
     if (sim->options.solve == NULL || !sim->options.solve(&event->request, &msg->body.plan, &err)) {
         msg->type = CTL_PLAN_FAILED;
@@ -68,13 +74,13 @@ static void answer(struct sim *sim, const struct planner_event *event)
 }
 
 /* False: the event belongs to a planner that is gone. */
-static bool speak(struct sim *sim, uint16_t index, const struct planner_event *event)
+static bool speak(struct sim *sim, uint16_t index, struct planner_event *event)
 {
     if (event->life != sim->hosts[index].planner_life)
         return false;
     switch (event->act) {
     case PLANNER_ANSWERS:
-        answer(sim, event);
+        answer(sim, index, event);
         return true;
     case PLANNER_GONE:
         sim->message = (struct ctl_msg){.type = CTL_PLANNER_GONE};

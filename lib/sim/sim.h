@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "ctl/estimate.h"
 #include "plan/plan.h"
 #include "sim/result.h"
 #include "sim/scenario.h"
@@ -20,6 +21,9 @@ struct sim_options {
     uint64_t seed; /* instead of the scenario's */
     /* The planner beside each source: answers a request. False: err says why there is no plan. */
     bool (*solve)(const struct plan_request *request, struct plan *plan, struct err *err);
+    /* What the planner beside that host remembers of edges: is told, and fills in what a request lacks. NULL: nothing. */
+    void (*learn)(uint16_t host, const struct ctl_estimate *estimate, uint64_t now_ns);
+    void (*recall)(uint16_t host, struct plan_request *request, uint64_t now_ns);
     struct trace_sink trace;
 };
 
