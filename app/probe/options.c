@@ -52,7 +52,7 @@ static bool take_number(const char *text, void *field)
 static bool take_batch(const char *text, void *field)
 {
     uint64_t number;
-    bool good = take_number(text, &number) && number <= TRAIN_PACKETS_MAX;
+    bool good = take_number(text, &number) && number <= NETEM_BATCH_MAX;
     *(uint32_t *)field = good ? (uint32_t)number : 0;
     return good;
 }
@@ -219,13 +219,14 @@ static const struct option_row rows[] = {
     {"behind", NULL, "loss, jitter and late packets come behind the hops", take_flag,
      HERE(run.world.approach_last)},
     {"batch", "NUMBER", "packets that the receiver stamps together (1)", take_batch,
-     HERE(run.world.receiver.batch)},
-    {"batch-time", "TIME", "it looks so often at least (50us)", take_time, HERE(run.world.receiver.batch_ns)},
+     HERE(run.world.receiver.stamping.batch)},
+    {"batch-time", "TIME", "it looks so often at least (50us)", take_time,
+     HERE(run.world.receiver.stamping.batch_ns)},
     {"noise", "TIME", "standard deviation of a receiver's stamp (0s)", take_time,
-     HERE(run.world.receiver.noise_ns)},
-    {"sender-noise", "TIME", "… of a sender's (0s)", take_time, HERE(run.world.sender.noise_ns)},
-    {"granularity", "TIME", "the receiver's stamps are multiples of it (1ns)", take_time,
-     HERE(run.world.receiver.granularity_ns)},
+     HERE(run.world.receiver.stamping.noise_ns)},
+    {"sender-noise", "TIME", "… of a sender's (0s)", take_time, HERE(run.world.sender.stamping.noise_ns)},
+    {"granularity", "TIME", "the receiver's clock ticks so often (1ns)", take_time,
+     HERE(run.world.receiver.stamping.granularity_ns)},
     {"skew", "NUMBERppm", "the receiver's clock runs so much faster (0ppm)", take_skew,
      HERE(run.world.receiver.skew_ppb)},
     {"period", "TIME", "goal: the measurement takes that long (0s: as short as can be)", take_time,
@@ -281,7 +282,8 @@ static void set_defaults(struct options *options)
     run->every_ns = 100 * NS_PER_MS;
     run->goal = (struct estimator_goal){
         .port_bps = 40000000000ULL, .wire_bytes = FULL_PACKET_WIRE_BYTES, .queue_bytes_max = 250000};
-    run->world.receiver = (struct stamps_config){.batch_ns = 50 * NS_PER_US, .offset_ns = 3 * NS_PER_S};
+    run->world.receiver =
+        (struct stamps_config){.stamping = {.batch_ns = 50 * NS_PER_US}, .offset_ns = 3 * NS_PER_S};
     run->world.approach.delay_some_ns = 50 * NS_PER_US;
     take_next_hop(NULL, &run->world);
 }

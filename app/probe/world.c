@@ -13,8 +13,7 @@ void world_begin(struct world *world, const struct world_config *config, uint64_
     world->config = config;
     world->begin_ns = begin_ns;
     netem_init(&world->approach, &config->approach, rng_next(&rng), NULL, 0);
-    stamps_begin(&world->sender, &config->sender, rng_next(&rng));
-    stamps_begin(&world->receiver, &config->receiver, rng_next(&rng));
+    rng_init(&world->noise, rng_next(&rng));
     for (unsigned i = 0; i < config->hop_count; i++)
         hop_begin(&world->hops[i], &config->hops[i], rng_next(&rng), begin_ns, config->harm);
 }
@@ -70,17 +69,19 @@ static void fill(struct world *world, struct train_record *record)
 {
     static struct train_sample by_index[TRAIN_PACKETS_MAX];
     static bool came[TRAIN_PACKETS_MAX];
+    const struct world_config *config = world->config;
     for (uint32_t i = 0; i < record->sent; i++)
         came[i] = false;
     for (uint32_t i = 0; i < world->packet_count; i++)
         world->seen_ns[i] = world->packets[i].at_ns;
-    stamps_batch(&world->config->receiver, world->seen_ns, world->packet_count);
+    netem_stamp_all(&config->receiver.stamping, world->seen_ns, world->packet_count, &world->noise);
     for (uint32_t i = 0; i < world->packet_count; i++) {
         const struct passing *packet = &world->packets[i];
+        uint64_t sent_ns = netem_stamp(&config->sender.stamping, packet->departed_ns, &world->noise);
         came[packet->index] = true;
         by_index[packet->index] =
-            (struct train_sample){.sent_ns = stamps_take(&world->sender, packet->departed_ns),
-                                  .received_ns = stamps_take(&world->receiver, world->seen_ns[i]),
+            (struct train_sample){.sent_ns = stamps_clock_ns(&config->sender, sent_ns),
+                                  .received_ns = stamps_clock_ns(&config->receiver, world->seen_ns[i]),
                                   .index = packet->index,
                                   .arrival = i};
     }

@@ -32,7 +32,7 @@ struct world {
     uint64_t begin_ns;
     struct netem_link approach;
     struct hop hops[WORLD_HOPS_MAX];
-    struct stamps sender, receiver;
+    struct rng noise;                          /* of stamps */
     struct passing packets[TRAIN_PACKETS_MAX]; /* of the train that is under way, in order of time */
     uint32_t packet_count;
     uint64_t seen_ns[TRAIN_PACKETS_MAX];

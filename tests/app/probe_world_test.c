@@ -139,33 +139,18 @@ static void hop_available_bps__follows_capacity(void **state)
 
 /* ---- stamps ---- */
 
-static void stamps_batch__gives_all_the_end(void **state)
+static void stamps__a_clock_of_its_own(void **state)
 {
     (void)state;
-    struct stamps_config config = {.batch = 3, .batch_ns = 100};
-    uint64_t arrivals[] = {10, 20, 30, 40, 150, 160, 300};
-    static const uint64_t seen[] = {30, 30, 30, 140, 250, 250, 400};
-    stamps_batch(&config, arrivals, 7);
-    assert_memory_equal(arrivals, seen, sizeof(seen));
-}
-
-static void stamps_take__noise_and_clock(void **state)
-{
-    (void)state;
-    struct stamps_config config = {.noise_ns = 100, .skew_ppb = 100000, .offset_ns = NS_PER_S};
-    struct stamps stamps;
-    double sum = 0, squares = 0;
-    stamps_begin(&stamps, &config, 3);
-    for (unsigned i = 0; i < 10000; i++) {
-        double error = (double)stamps_take(&stamps, 10 * NS_PER_S) - 11.001e9;
-        sum += error;
-        squares += error * error;
-    }
-    assert_true(fabs(sum / 10000) < 4); /* four standard errors */
-    assert_true(fabs(sqrt(squares / 10000) - 100) < 4);
-    struct stamps_config coarse = {.granularity_ns = 1000};
-    stamps_begin(&stamps, &coarse, 3);
-    assert_int_equal(stamps_take(&stamps, 12999), 12000);
+    struct stamps_config config = {.skew_ppb = 100000, .offset_ns = NS_PER_S};
+    assert_int_equal(stamps_clock_ns(&config, 10 * NS_PER_S), 11001000000);
+    config.skew_ppb = -100000;
+    assert_int_equal(stamps_clock_ns(&config, 10 * NS_PER_S), 10999000000);
+    assert_int_equal(stamps_floor(&config).stamp_kind, STAMP_VIRTUAL);
+    config.stamping = (struct netem_stamping){.batch = 8, .batch_ns = 100, .noise_ns = 30};
+    struct train_floor floor = stamps_floor(&config);
+    assert_int_equal(floor.stamp_kind, STAMP_SOFTWARE);
+    assert_true(floor.batch == 8 && floor.gap_ns == 100 && floor.noise_ns == 30);
 }
 
 /* ---- the path ---- */
@@ -343,8 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hop__truth_is_that_of_a_list),
         cmocka_unit_test(hop_available_bps__follows_capacity),
-        cmocka_unit_test(stamps_batch__gives_all_the_end),
-        cmocka_unit_test(stamps_take__noise_and_clock),
+        cmocka_unit_test(stamps__a_clock_of_its_own),
         cmocka_unit_test(world_send__makes_the_record),
         cmocka_unit_test(world_send__loses_and_reorders),
         cmocka_unit_test(run_measure__same_seed_same_result),
