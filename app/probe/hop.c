@@ -41,7 +41,8 @@ uint64_t hop_capacity_bits(const struct hop *hop, uint64_t from_ns, uint64_t unt
     return bits;
 }
 
-void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm)
+void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns,
+               uint64_t cross_ns, bool harm)
 {
     struct hop_mark *marks = hop->marks;
     size_t room = hop->mark_room;
@@ -54,6 +55,7 @@ void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, 
                             load->kind == NETEM_LOAD_ONOFF ? &hop->onoffs[i] : NULL);
         netem_join(&hop->link, &hop->loads[i]);
     }
+    netem_background_from(&hop->link, cross_ns);
     if (!harm)
         return;
     netem_truth_init(&hop->truth, hop->blocks, HOP_TRUTH_BLOCKS);

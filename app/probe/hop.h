@@ -63,7 +63,9 @@ struct hop {
     uint64_t queue_bytes_max;   /* that a packet of a train met, itself included */
 };
 
-void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns, bool harm);
+/* Times of steps count from begin_ns; what crosses it does so from cross_ns on. */
+void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, uint64_t begin_ns,
+               uint64_t cross_ns, bool harm);
 void hop_end(struct hop *hop);
 /* A train begins, or the last one is over: no packet continues another. */
 void hop_train(struct hop *hop);

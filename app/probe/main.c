@@ -6,6 +6,7 @@
 #include "app/exit_usage.h"
 #include "app/probe/judge.h"
 #include "app/probe/options.h"
+#include "planner/solve.h"
 
 struct printing {
     bool json, begun;
@@ -68,6 +69,29 @@ static void measure(struct run *run, const struct options *options, struct pooli
     }
 }
 
+/* Each seed's net: its figures as an object, or a line of them. */
+static int measure_pairs(const struct options *options)
+{
+    static struct arena solver;
+    void *memory = aligned_alloc(ARENA_ALIGN, arena_need(solve_bytes()));
+    if (memory == NULL)
+        return EXIT_FAILURE;
+    arena_init(&solver, memory, solve_bytes());
+    for (uint64_t i = 0; i < options->runs; i++) {
+        struct pairs_figures figures;
+        if (!pairs_measure(&options->pairs, options->seed + i, &solver, &figures))
+            return EXIT_FAILURE;
+        printf("{\"seed\":%lu,\"tau\":%.4f,\"tau_truth\":%.4f,\"bytes\":%.0f,\"bytes_share\":%.4f,\"took_s\":"
+               "%.3f,"
+               "\"error_sd\":%.5f,\"error_full_sd\":%.5f,\"open\":%.4f,\"rate\":%.4f,\"rate_full\":%.4f}\n",
+               options->seed + i, figures.tau, figures.tau_truth, figures.bytes,
+               figures.bytes / figures.bytes_full, figures.took_s, figures.error_sd, figures.error_full_sd,
+               figures.open, figures.rate, figures.rate_full);
+    }
+    free(memory);
+    return EXIT_SUCCESS;
+}
+
 int main(int count, char **arguments)
 {
     static struct options options;
@@ -77,6 +101,8 @@ int main(int count, char **arguments)
         options_help(stdout);
         return EXIT_SUCCESS;
     }
+    if (options.pairs.nodes > 0)
+        return measure_pairs(&options);
     static struct run run;
     struct pooling pooling = {.each = options.each};
     if (!run_create(&run, &options.run)) {

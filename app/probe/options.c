@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "conf/conf.h"
+#include "plan/plan.h"
 
 /* Of cross traffic that is on and off in turn. */
 #define SOURCES     20
@@ -241,6 +242,18 @@ static const struct option_row rows[] = {
     {"every", "TIME", "continuous: time between looks (100ms)", take_time, HERE(run.every_ns)},
     {"limit", "TIME", "a run is ended then (60s)", take_time, HERE(run.limit_ns)},
     {"harm", NULL, "find out what trains do to the cross traffic", take_flag, HERE(run.world.harm)},
+    {"pairs", "NUMBER",
+     "all pairs of so many hosts, each a run of its own for each seed: a path as above, without cross (none)",
+     take_number, HERE(pairs.nodes)},
+    {"sites", "NUMBER", "pairs: in so many sites (4)", take_number, HERE(pairs.sites)},
+    {"egress", "RATE", "pairs: of a site's way out (40Gbps)", take_rate, HERE(pairs.egress_bps)},
+    {"load-most", "SHARE", "pairs: each path's Poisson load is drawn up to this (80%)", take_share,
+     HERE(pairs.load_ppb_max)},
+    {"keep", "NUMBER", "pairs: paths into each host that matter for a plan (4)", take_number,
+     HERE(pairs.keep)},
+    {"coarse", "SHARE", "pairs: half-width that all are measured to (2.5%)", take_share,
+     HERE(pairs.coarse_ppb)},
+    {"fine", "SHARE", "pairs: … those that matter for a plan (1%)", take_share, HERE(pairs.fine_ppb)},
     {"each", NULL, "a line of JSON for each run, and for each look of continuous ones", take_flag,
      HERE(each)},
     {"json", NULL, "figures as one JSON object", take_flag, HERE(json)},
@@ -286,6 +299,11 @@ static void set_defaults(struct options *options)
         (struct stamps_config){.stamping = {.batch_ns = 50 * NS_PER_US}, .offset_ns = 3 * NS_PER_S};
     run->world.approach.delay_some_ns = 50 * NS_PER_US;
     take_next_hop(NULL, &run->world);
+    options->pairs.sites = options->pairs.keep = 4;
+    options->pairs.egress_bps = 40000000000ULL;
+    options->pairs.load_ppb_max = 800000000;
+    options->pairs.coarse_ppb = 25000000;
+    options->pairs.fine_ppb = 10000000;
 }
 
 /* What follows from what was said. */
@@ -304,6 +322,8 @@ static void settle(struct options *options)
     const struct hop_config *last = &world->hops[world->hop_count - 1];
     if (!run->goal.continuous)
         run->every_ns = 0;
+    run->goal.continuous |= options->pairs.nodes > 0;
+    options->pairs.limit_ns = run->limit_ns;
     if (run->goal.receiver_bps != 0)
         return;
     run->goal.receiver_bps = last->link.rate_bps;
@@ -330,5 +350,13 @@ bool options_read(struct options *options, int count, char **arguments)
         }
     }
     settle(options);
-    return true;
+    options->pairs.run = options->run;
+    uint64_t nodes = options->pairs.nodes;
+    bool good = nodes == 0 || (nodes > 1 && nodes <= PLAN_NODES_MAX && nodes <= ROTATION_NODES_MAX &&
+                               options->pairs.keep > 0 && options->pairs.sites > 0 &&
+                               options->pairs.sites <= MIN(nodes, (uint64_t)PLAN_SHARED_MAX));
+    if (!good)
+        fprintf(stderr, "sluice-probe: --pairs: 2 to %d hosts, no more sites than these or %d\n",
+                MIN(PLAN_NODES_MAX, ROTATION_NODES_MAX), PLAN_SHARED_MAX);
+    return good;
 }

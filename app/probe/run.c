@@ -167,7 +167,7 @@ void run_measure(struct run *run, uint64_t seed, run_looked *looked, void *user,
     run->added_first_max = 0;
     for (unsigned i = 0; i < RUN_UNDER_WAY_MAX; i++)
         run->reports[i].waiting = false;
-    world_begin(&run->world, &config->world, rng_next(&rng), run->begin_ns);
+    world_begin(&run->world, &config->world, rng_next(&rng), run->begin_ns, 0);
     config->kind->start(run->state, &config->goal, run->begin_ns);
 
     uint64_t end_ns = run->begin_ns + config->limit_ns;

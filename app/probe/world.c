@@ -5,7 +5,8 @@
 /* A receiver that misses the last packets of a train waits that long for them. */
 #define MISSING_NS (5 * NS_PER_MS)
 
-void world_begin(struct world *world, const struct world_config *config, uint64_t seed, uint64_t begin_ns)
+void world_begin(struct world *world, const struct world_config *config, uint64_t seed, uint64_t begin_ns,
+                 uint64_t cross_ns)
 {
     CHECK(config->hop_count > 0 && config->hop_count <= WORLD_HOPS_MAX);
     struct rng rng;
@@ -15,7 +16,7 @@ void world_begin(struct world *world, const struct world_config *config, uint64_
     netem_init(&world->approach, &config->approach, rng_next(&rng), NULL, 0);
     rng_init(&world->noise, rng_next(&rng));
     for (unsigned i = 0; i < config->hop_count; i++)
-        hop_begin(&world->hops[i], &config->hops[i], rng_next(&rng), begin_ns, config->harm);
+        hop_begin(&world->hops[i], &config->hops[i], rng_next(&rng), begin_ns, cross_ns, config->harm);
 }
 
 void world_end(struct world *world)
@@ -55,9 +56,10 @@ static void pass(struct world *world, struct hop *hop, uint32_t wire_bytes)
     sort(world->packets, passed);
 }
 
-static void depart(struct world *world, const struct train_shape *shape, uint64_t start_ns)
+void world_depart(struct world *world, const struct train_shape *shape, uint64_t start_ns)
 {
     struct train_schedule schedule;
+    CHECK(train_shape_valid(shape));
     world->packet_count = 0;
     for (train_begin(&schedule, shape, start_ns); schedule.next_ns != TIME_NEVER; train_step(&schedule))
         world->packets[world->packet_count++] =
@@ -91,12 +93,10 @@ static void fill(struct world *world, struct train_record *record)
             record->samples[record->count++] = by_index[i];
 }
 
-uint64_t world_send(struct world *world, const struct train_shape *shape, uint64_t start_ns,
-                    struct train_record *record)
+uint64_t world_arrive(struct world *world, const struct train_shape *shape, uint64_t start_ns,
+                      struct train_record *record)
 {
     const struct world_config *config = world->config;
-    CHECK(train_shape_valid(shape));
-    depart(world, shape, start_ns);
     uint32_t sent = world->packet_count;
     uint64_t end_ns = start_ns + train_duration_ns(shape) + config->approach.delay_ns;
     if (!config->approach_last)
@@ -119,6 +119,13 @@ uint64_t world_send(struct world *world, const struct train_shape *shape, uint64
     if (world->packet_count > 0)
         end_ns = MAX(end_ns, world->seen_ns[world->packet_count - 1]);
     return end_ns + (world->packet_count < sent ? MISSING_NS : 0) + config->back_ns;
+}
+
+uint64_t world_send(struct world *world, const struct train_shape *shape, uint64_t start_ns,
+                    struct train_record *record)
+{
+    world_depart(world, shape, start_ns);
+    return world_arrive(world, shape, start_ns, record);
 }
 
 static uint64_t left_bps(const struct hop_config *hop)

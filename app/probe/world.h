@@ -38,12 +38,18 @@ struct world {
     uint64_t seen_ns[TRAIN_PACKETS_MAX];
 };
 
-/* Starts zeroed; may be begun again and again. */
-void world_begin(struct world *world, const struct world_config *config, uint64_t seed, uint64_t begin_ns);
+/* Starts zeroed; may be begun again and again. What crosses the hops does so from cross_ns on. */
+void world_begin(struct world *world, const struct world_config *config, uint64_t seed, uint64_t begin_ns,
+                 uint64_t cross_ns);
 void world_end(struct world *world);
 /* Sends a valid train at start_ns, behind the end of the one before. Returns when its report is with the sender. */
 uint64_t world_send(struct world *world, const struct train_shape *shape, uint64_t start_ns,
                     struct train_record *record);
+/* The same in two halves, for what stands in front of the path and is shared with others: between them at_ns of packets may be
+ * put off, their order kept. */
+void world_depart(struct world *world, const struct train_shape *shape, uint64_t start_ns);
+uint64_t world_arrive(struct world *world, const struct train_shape *shape, uint64_t start_ns,
+                      struct train_record *record);
 /* The hop that has least left, by what was configured, at the begin. */
 unsigned world_tight(const struct world_config *config);
 /* The least that was left of any hop between those departures. */

@@ -99,7 +99,7 @@ static void hop__truth_is_that_of_a_list(void **state)
         struct hop_config config = hop_of(cases[c].kind, cases[c].cross_bps);
         static struct hop hop;
         list_cross(&config, c + 1);
-        hop_begin(&hop, &config, c + 1, 0, true);
+        hop_begin(&hop, &config, c + 1, 0, 0, true);
         hop_train(&hop);
         for (unsigned i = 0; i < PACKETS; i++) {
             came_ns[i] = i == 0 ? BEGIN_NS : came_ns[i - 1] + cases[c].gap_ns[i >= PACKETS / 2];
@@ -127,7 +127,7 @@ static void hop_available_bps__follows_capacity(void **state)
     config.step_count = 1;
     config.steps[0] = (struct hop_step){1000, RATE_BPS / 2};
     static struct hop hop;
-    hop_begin(&hop, &config, 1, BEGIN_NS, false);
+    hop_begin(&hop, &config, 1, BEGIN_NS, 0, false);
     hop_send(&hop, FULL_PACKET_WIRE_BYTES, 1, BEGIN_NS);
     hop_send(&hop, FULL_PACKET_WIRE_BYTES, 2, BEGIN_NS + 4000);
     assert_int_equal(hop_available_bps(&hop, 0, 9), RATE_BPS / 4 + RATE_BPS * 3 / 8);
@@ -166,7 +166,7 @@ static void world_send__makes_the_record(void **state)
     config.approach.delay_ns = 500;
     struct train_shape shape = {.wire_bytes = 1250}; /* 1 us at 10 Gbit/s */
     train_add(&shape, 4, 4 * RATE_BPS);
-    world_begin(&world, &config, 1, BEGIN_NS);
+    world_begin(&world, &config, 1, BEGIN_NS, 0);
     assert_int_equal(world_send(&world, &shape, BEGIN_NS, &record), BEGIN_NS + 500 + 4000 + 500);
     assert_int_equal(record.sent, 4);
     assert_int_equal(record.count, 4);
@@ -187,7 +187,7 @@ static void world_send__loses_and_reorders(void **state)
         .loss_ppb = 100000000, .delay_some_ppb = 50000000, .delay_some_ns = 50000, .delay_ns = 1000};
     struct train_shape shape = {.wire_bytes = FULL_PACKET_WIRE_BYTES};
     train_add(&shape, 2000, RATE_BPS / 2);
-    world_begin(&world, &config, 5, BEGIN_NS);
+    world_begin(&world, &config, 5, BEGIN_NS, 0);
     world_send(&world, &shape, BEGIN_NS, &record);
     unsigned late = 0;
     assert_in_range(record.count, 1740, 1860); /* of 1800, four standard deviations and more */

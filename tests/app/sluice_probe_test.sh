@@ -36,4 +36,6 @@ expect 0 '"steps":3,' --estimator kite2 --continuous --limit 3s --capacity 2Gbps
 expect 0 '"w_bps":' --estimator kite2 --imix --cross cbr:3Gbps --next-hop --capacity 5Gbps --queue 1MB --each "${common[@]}"
 expect 0 '"cross_added_loss":0,' --estimator kite2 --cross cbr:10% --harm --loss 1% --jitter 1us --late 5% --behind \
     --batch 32 --noise 100ns --sender-noise 100ns --granularity 10ns --skew -100ppm --shaper 5Gbps/200KB "${common[@]}"
+expect 0 '"open":0.0000,"rate":' --pairs 4 --sites 2 --keep 1 --coarse 20% --fine 20% --limit 2s --load 0%
+expect 2 "--pairs: 2 to" --pairs 1
 exit "$failed"

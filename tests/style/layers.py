@@ -47,6 +47,8 @@ APP_MORE = {
     },
     "app/probe": {
         "netem": "the path that is measured is the link model's",
+        "plan": "all pairs are measured for a plan: what that is worth",
+        "planner": "by the planner's own code",
         "probe": "drives its estimators",
     },
     "app/bench": {
