@@ -38,6 +38,8 @@ RUN_S = 3600
 RIVALS = ["yaz", "pathload", "pathchirp", "kite2"]
 BEST_SHARE_MIN = 0.9
 HEADER = ["cell", "runs", "asked", "reached", ""]
+COST_HEADER = ["path", "estimator", "P: bias", "sd", "covered", "W: bias", "sd", "MB", "took s", "load", "of any 10 s", "queue KB"]
+CAPACITY_BPS = 10e9
 
 
 class Asked:
@@ -265,13 +267,30 @@ def rows_of_rival(cell, result):
     return [cell[0], int(result["figures"]["runs"]), f"error below {shown(theirs)} ({cost})", shown(mine), "" if best else "larger"], best
 
 
-def print_results(cells, results, table):
+def percent(value):
+    return "-" if value is None else f"{100 * value:.2f}"
+
+
+def cost_rows(cell, result, estimator):
+    """What a rival and the one that is judged each said and cost, in per cent of the capacity."""
+    _, rival, path = cell[0].split("/", 2)
+    rows = []
+    for name, figures in ((rival, result["rival"]), (f"{estimator}, its bytes", result["figures"])):
+        load = figures["bytes"] * 8 / figures["took_s"] / CAPACITY_BPS
+        rows.append([path, name, percent(figures["error_p_bias"]), percent(figures["error_p_sd"]), percent(figures["covers_p"]),
+                     percent(figures["error_w_bias"]), percent(figures["error_w_sd"]), f"{figures['bytes'] / 1e6:.2f}",
+                     f"{figures['took_s']:.3f}", percent(load), percent(figures["load_max"]), f"{figures['queue_max'] / 1e3:.0f}"])
+    return rows
+
+
+def print_results(cells, results, estimator, table):
     """All rows; returns what is missed."""
-    rows, missed, compared, best = [], [], 0, 0
+    rows, costs, missed, compared, best = [], [], [], 0, 0
     for cell, result in zip(cells, results):
         if "rival" in result:
             row, good = rows_of_rival(cell, result)
             rows.append(row)
+            costs += cost_rows(cell, result, estimator)
             compared, best = compared + 1, best + good
         else:
             of_cell, misses = rows_of(cell, result)
@@ -279,6 +298,8 @@ def print_results(cells, results, table):
             missed += misses
     table(rows, HEADER)
     if compared > 0:
+        print("\nper cent of the capacity, but for cost and queue")
+        table(sorted(costs, key=lambda row: row[0]), COST_HEADER)
         print(f"smallest error in {best} of {compared} comparisons, {BEST_SHARE_MIN:g} asked")
         if best < BEST_SHARE_MIN * compared:
             missed.append(f"rivals: smallest error in {best} of {compared}")
@@ -309,7 +330,7 @@ def main(arguments, table):
     runs = options.runs or (QUICK_RUNS if options.quick else RUNS)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda cell: run_cell(cell, options, runs), cells))
-    missed = print_results(cells, results, table)
+    missed = print_results(cells, results, options.estimator, table)
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
