@@ -15,6 +15,7 @@ otherwise; W: what was left while trains kept the tight hop busy, P: over the wh
   harm     what trains add to the queue, and what they cost the cross traffic
   pairs    20 x 20 pairs, a link of its own each, Poisson of 0 to 80 %, 4 sites that share 40 Gbit/s, 5 nets: by the rotation,
            only as far as a plan needs it, against every pair in full
+  sim      a tenth of T1 to T3 again, through whole nodes in the simulator; what came of P stands for W where both are the same
   rivals   each other estimator, and this one with its bytes: the smaller error, root of the mean square against P
 
 Exit status 1: a figure that is asked for is missed.
@@ -28,11 +29,15 @@ import os
 import subprocess
 import sys
 
+import bench_probe_sim
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROBE = os.path.join(ROOT, "build/app/probe/sluice-probe")
+SIM = os.path.join(ROOT, "build/app/sim/sluice-sim")
 RUNS, QUICK_RUNS = 1000, 50
 LAW_RUNS_MIN = 400  # a deviation of fewer is not known to 15 %
 NETS = 5
+SIM_RUNS_SHARE = 0.1
 LONG_RUNS_SHARE = 0.1  # of cells that last a minute of virtual time each
 RUN_S = 3600
 RIVALS = ["yaz", "pathload", "pathchirp", "kite2"]
@@ -193,6 +198,22 @@ def cells_pairs():
     yield "pairs/20", ["--pairs", "20", "--limit", "10s", "--load", "0%", "--rtt", "20ms"], asked, NETS / RUNS
 
 
+def cells_sim():
+    for owd, rtt, load in (("50us", 0.0001, 0), ("500us", 0.001, 30), ("25ms", 0.05, 50), ("75ms", 0.15, 90)):
+        cross = "" if load == 0 else f"{{kind: cbr, rate: {load * 100}Mbps}}"
+        yield (f"sim/T1/{load}%/{owd}", bench_probe_sim.scenario(owd, cross),
+               [least("share_value", 0.95), least("error_p_within_005", 0.95), most("took_s_p95", 2 * rtt + 0.005),
+                most("bytes_max", 1.5e6)], SIM_RUNS_SHARE)
+    for owd, load in (("500us", 50), ("25ms", 80)):
+        cross = f"{{kind: poisson, rate: {load * 100}Mbps}}"
+        yield (f"sim/T2/{load}%/{owd}", bench_probe_sim.scenario(owd, cross, "2500ms", "25MB", "1%"),
+               [least("share_value", 0.95), least("error_p_within_010", 0.95),
+                most("|error_p_bias|", 0.002, absolute("error_p_bias")), most("bytes_max", 25e6)], SIM_RUNS_SHARE)
+    cross = "{kind: onoff, rate: 1Gbps, sources: 20, on: 5ms, off: 15ms, alpha: 1.5}"
+    yield ("sim/T3/25ms", bench_probe_sim.scenario("25ms", cross, "2500ms", "25MB", "1%", "5ms"),
+           [least("covers_p", 0.93), most("half_width", 0.08), most("bytes_max", 25e6)], SIM_RUNS_SHARE)
+
+
 def cells_rivals():
     """No figure is asked of a single one: judge_rivals."""
     for rtt in ("1ms", "50ms"):
@@ -201,7 +222,7 @@ def cells_rivals():
                 yield f"rivals/{rival}/{cross}/{rtt}", ["--rtt", rtt, "--cross", cross, "--queue", "5ms", "--load", "0%"], [], 1
 
 
-GROUPS = [cells_t1, cells_t2, cells_t3, cells_t4, cells_law, cells_hops, cells_bucket, cells_paper, cells_harm, cells_pairs, cells_rivals]
+GROUPS = [cells_t1, cells_t2, cells_t3, cells_t4, cells_law, cells_hops, cells_bucket, cells_paper, cells_harm, cells_pairs, cells_sim, cells_rivals]
 
 
 def probe(program, arguments):
@@ -230,6 +251,8 @@ def root_mean_square(figures):
 
 def run_cell(cell, options, runs):
     name, arguments, _, share = cell
+    if name.startswith("sim/"):
+        return {"cell": name, "figures": bench_probe_sim.run(options.sim, arguments, max(2, round(runs * share)))}
     count = max(2, round(runs * share), LAW_RUNS_MIN if name.startswith("law/") else 0)
     common = [*arguments, "--runs", str(count)]
     mine = ["--estimator", options.estimator]
@@ -315,6 +338,7 @@ def main(arguments, table):
     parser.add_argument("--cells", default="*", metavar="PATTERN,...", help="only those whose names match, as 'T1/*'")
     parser.add_argument("--estimator", default="sluice", help="whom to judge (sluice)")
     parser.add_argument("--program", metavar="FILE", default=PROBE, help="sluice-probe (that of build/)")
+    parser.add_argument("--sim", metavar="FILE", default=SIM, help="sluice-sim (that of build/)")
     parser.add_argument("--list", action="store_true", help="names of the cells, and how sluice-probe is called")
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args(arguments)
@@ -323,10 +347,11 @@ def main(arguments, table):
     if not cells:
         parser.error(f"no cell matches {options.cells}")
     if options.list:
-        table([[name, " ".join(arguments)] for name, arguments, _, _ in cells], ["cell", "sluice-probe"])
+        table([[name, "a scenario" if name.startswith("sim/") else " ".join(arguments)] for name, arguments, _, _ in cells], ["cell", "sluice-probe"])
         return 0
-    if not os.path.exists(options.program):
-        sys.exit(f"bench: {options.program}: not built")
+    for program in (options.program, options.sim):
+        if not os.path.exists(program):
+            sys.exit(f"bench: {program}: not built")
     runs = options.runs or (QUICK_RUNS if options.quick else RUNS)
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda cell: run_cell(cell, options, runs), cells))

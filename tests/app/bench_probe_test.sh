@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# bench_probe_test.sh SLUICE-PROBE SCRIPTS: a table of few cells, what is missed in it, and the exit status.
+# bench_probe_test.sh SLUICE-PROBE SLUICE-SIM SCRIPTS: a table of few cells, what is missed in it, and the exit status.
 set -uo pipefail
-probe=$1 scripts=$2 failed=0
+probe=$1 sim=$2 scripts=$3 failed=0
 
 # expect STATUS WORDS ARGUMENT…
 expect() {
     local status=$1 words=$2 out found
     shift 2
-    out=$("$scripts/bench" probe --program "$probe" "$@" 2>&1)
+    out=$("$scripts/bench" probe --program "$probe" --sim "$sim" "$@" 2>&1)
     found=$?
     if [ "$found" != "$status" ] || ! grep -qF -- "$words" <<<"$out"; then
         echo "$*: status $found instead of $status, or not '$words' in: $out" >&2

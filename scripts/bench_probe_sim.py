@@ -1,0 +1,60 @@
+"""Cells of scripts/bench probe again through whole nodes: sluice-sim, where the trains are packets of the wire and their records
+come from a report. One run of the simulator is one measurement; its figures are named as those of sluice-probe."""
+import json
+import subprocess
+import sys
+import tempfile
+
+ASK_S = 1
+RUN_S = 600
+SCENARIO = """
+name: bench-probe
+nodes:
+  sender: {{uplink: 40Gbps}}
+  receiver: {{downlink: 10Gbps{queue}{cross}, watch: 10s}}
+links: {{default: {{owd: {owd}}}}}
+probe: {{until: {until}, period: {period}, bytes: {bytes}, width: {width}, ask: [{{from: sender, to: receiver, at: {at}s}}]}}
+"""
+
+
+def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None):
+    return SCENARIO.format(owd=owd, period=period, bytes=size, width=width, at=ASK_S, until="2500ms" if period == "0s" else "4500ms",
+                           queue=f", queue: {queue}" if queue else "",
+                           cross=f", downlink_cross: [{cross}]" if cross else "")
+
+
+def measure(program, path, seed):
+    run = subprocess.run([program, path, "--json", "--seed", str(seed)], capture_output=True, text=True, timeout=RUN_S, check=False)
+    if not run.stdout:
+        sys.exit(f"bench: {program} {path}:\n{run.stderr[-2000:]}")
+    return json.loads(run.stdout)["probes"][0]
+
+
+def quantile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+
+
+def pooled(probes):
+    values = [probe for probe in probes if probe["kind"] == "value"]
+    errors = [(probe["avail_bps"] - probe["truth_bps"]) / probe["tight_bps"] for probe in values]
+    count = len(values)
+    figures = {"runs": len(probes), "share_value": count / len(probes),
+               "took_s_p95": quantile([probe["known_s"] - ASK_S for probe in probes], 0.95),
+               "bytes_max": max(probe["bytes"] for probe in probes), "error_p_bias": None, "error_p_within_005": None,
+               "error_p_within_010": None, "covers_p": None, "half_width": None}
+    if count > 0:
+        held = sum(probe["low_bps"] <= probe["truth_bps"] <= probe["high_bps"] for probe in values)
+        width = sum((probe["high_bps"] - probe["low_bps"]) / 2 / probe["tight_bps"] for probe in values)
+        figures.update(error_p_bias=sum(errors) / count, covers_p=held / count, half_width=width / count,
+                       error_p_within_005=sum(abs(error) <= 0.005 for error in errors) / count,
+                       error_p_within_010=sum(abs(error) <= 0.01 for error in errors) / count)
+    return figures
+
+
+def run(program, text, runs):
+    """Figures of so many seeds."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        return pooled([measure(program, file.name, seed) for seed in range(1, runs + 1)])
