@@ -57,8 +57,8 @@ static void start(bool background)
         world.nodes[node].config.probe.estimator = &periodic_kind;
         world.nodes[node].config.probe.background = background;
         world.nodes[node].config.probe.period_ns = NS_PER_S;
-        world.nodes[node].config.probe.load_ppm = 10000;
-        world.nodes[node].config.probe.width_ppm = 10000;
+        world.nodes[node].config.probe.load_ppb = 10000000;
+        world.nodes[node].config.probe.width_ppb = 10000000;
     }
     world.rate_bps[1][2] = 8 * MBPS;
     start_all();

@@ -123,7 +123,7 @@ static bool data_tells(const struct node *node, uint16_t peer, uint64_t now_ns)
     uint64_t port_bps = node->config.ports[node->peers[peer].port].rate_bps;
     struct estimate now = known_at(known, now_ns);
     uint64_t whole_bps = now.capacity_bps != 0 ? now.capacity_bps : now.avail_bps;
-    uint64_t half_bps = muldiv64(whole_bps, node->config.probe.width_ppm, 1000000);
+    uint64_t half_bps = muldiv64(whole_bps, node->config.probe.width_ppb, 1000000000);
     return known_data_tells(known, half_bps, port_bps, now_ns);
 }
 
