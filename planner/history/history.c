@@ -89,17 +89,18 @@ void history_close(struct history *history)
     history->store = NULL;
 }
 
-static void trim(struct history *history, uint64_t now_ms)
+static void trim(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms)
 {
     struct err err;
-    const struct store_limits limits = {.rows = history->options.rows,
-                                        .keep_ms = history->options.days * DAY_MS,
-                                        .thin_ms = HISTORY_THIN_MS,
-                                        .thin_each_ms = HISTORY_THIN_EACH_MS};
-    if (now_ms < history->trim_ms)
+    const struct store_limits limits = {
+        .rows = history->options.rows, .thin_ms = HISTORY_THIN_MS, .thin_each_ms = HISTORY_THIN_EACH_MS};
+    enum store_result result =
+        store_trim(history->store, estimate->from, estimate->to, &limits, now_ms, &err);
+    if (!judge(history, result, &err, now_ms) || now_ms < history->forget_ms)
         return;
-    history->trim_ms = now_ms + HISTORY_TRIM_MS;
-    judge(history, store_trim(history->store, &limits, now_ms, &err), &err, now_ms);
+    history->forget_ms = now_ms + HISTORY_FORGET_MS;
+    result = store_forget(history->store, elapsed_ns(now_ms, history->options.days * DAY_MS), &err);
+    judge(history, result, &err, now_ms);
 }
 
 void history_take(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms)
@@ -110,7 +111,7 @@ void history_take(struct history *history, const struct ctl_estimate *estimate, 
         return;
     }
     if (judge(history, store_add(history->store, estimate, now_ms, &err), &err, now_ms))
-        trim(history, now_ms);
+        trim(history, estimate, now_ms);
     else
         history->lost++;
 }

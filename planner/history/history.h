@@ -10,8 +10,8 @@
 #include "planner/history/store.h"
 
 #define HISTORY_RETRY_MS     10000
-#define HISTORY_TRIM_MS      60000
-#define HISTORY_ROWS         2000 /* of an edge */
+#define HISTORY_FORGET_MS    3600000u /* between looks for what is too old */
+#define HISTORY_ROWS         2000     /* of an edge */
 #define HISTORY_DAYS         30
 #define HISTORY_THIN_MS      86400000u /* what is older than a day is kept … */
 #define HISTORY_THIN_EACH_MS 600000u   /* … once in ten minutes */
@@ -29,7 +29,7 @@ struct history {
     struct store *store; /* NULL: without, for now */
     bool failing;        /* `say` was told */
     uint64_t retry_ms;   /* next try to open it */
-    uint64_t trim_ms;    /* next look for what is too old */
+    uint64_t forget_ms;  /* next look for what is too old */
     uint64_t lost;       /* estimates since it fails */
 };
 

@@ -55,12 +55,14 @@ static const char *const texts[STATEMENTS] = {
     [READ_VALUES] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE
                                                 " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
     [TRIM_OLD] = "DELETE FROM estimates WHERE at_ms < ?1",
-    /* ?1: those before; ?2: span. */
+    /* ?3 to ?4: when; ?5: span. What is older than ?3 was thinned before, when it was as old as that. */
     [TRIM_THIN] =
-        "DELETE FROM estimates AS old WHERE at_ms < ?1 AND EXISTS (SELECT 1 FROM estimates AS new WHERE"
-        " new.edge = old.edge AND new.at_ms > old.at_ms AND new.at_ms < (old.at_ms / ?2 + 1) * ?2)",
-    [TRIM_ROWS] = "DELETE FROM estimates AS old WHERE at_ms <= (SELECT at_ms FROM estimates AS new WHERE"
-                  " new.edge = old.edge ORDER BY at_ms DESC LIMIT 1 OFFSET ?1)",
+        "DELETE FROM estimates AS old WHERE edge = " EDGE " AND at_ms >= ?3 AND at_ms < ?4 AND EXISTS"
+        " (SELECT 1 FROM estimates AS new WHERE new.edge = old.edge AND new.at_ms > old.at_ms AND"
+        " new.at_ms < (old.at_ms / ?5 + 1) * ?5)",
+    [TRIM_ROWS] = "DELETE FROM estimates WHERE edge = " EDGE
+                  " AND at_ms <= (SELECT at_ms FROM estimates WHERE edge = " EDGE
+                  " ORDER BY at_ms DESC LIMIT 1 OFFSET ?3)",
 };
 _Static_assert(ESTIMATE_VALUE == 1 && ESTIMATE_AT_LEAST == 2,
                "the kinds that tell a rate, as READ_VALUES names them");
@@ -244,22 +246,26 @@ enum store_result store_edges(struct store *store, bool (*each)(void *user, cons
     return result;
 }
 
-static enum store_result trim(struct store *store, enum statement which, uint64_t one, uint64_t other,
-                              struct err *err)
+enum store_result store_trim(struct store *store, const char *from, const char *to,
+                             const struct store_limits *limits, uint64_t now_ms, struct err *err)
 {
-    sqlite3_stmt *statement = store->statements[which];
-    sqlite3_reset(statement);
-    sqlite3_bind_int64(statement, 1, (int64_t)one);
-    if (other != 0)
-        sqlite3_bind_int64(statement, 2, (int64_t)other);
+    uint64_t thin_ms = elapsed_ns(now_ms, limits->thin_ms);
+    sqlite3_stmt *statement = of_edge(store, TRIM_THIN, from, to);
+    sqlite3_bind_int64(statement, 3, (int64_t)elapsed_ns(thin_ms, limits->thin_ms));
+    sqlite3_bind_int64(statement, 4, (int64_t)thin_ms);
+    sqlite3_bind_int64(statement, 5, (int64_t)limits->thin_each_ms);
+    enum store_result result = run(store, statement, err);
+    if (result != STORE_DONE)
+        return result;
+    statement = of_edge(store, TRIM_ROWS, from, to);
+    sqlite3_bind_int64(statement, 3, limits->rows);
     return run(store, statement, err);
 }
 
-enum store_result store_trim(struct store *store, const struct store_limits *limits, uint64_t now_ms,
-                             struct err *err)
+enum store_result store_forget(struct store *store, uint64_t before_ms, struct err *err)
 {
-    enum store_result result = trim(store, TRIM_OLD, elapsed_ns(now_ms, limits->keep_ms), 0, err);
-    if (result == STORE_DONE)
-        result = trim(store, TRIM_THIN, elapsed_ns(now_ms, limits->thin_ms), limits->thin_each_ms, err);
-    return result == STORE_DONE ? trim(store, TRIM_ROWS, limits->rows, 0, err) : result;
+    sqlite3_stmt *statement = store->statements[TRIM_OLD];
+    sqlite3_reset(statement);
+    sqlite3_bind_int64(statement, 1, (int64_t)before_ms);
+    return run(store, statement, err);
 }

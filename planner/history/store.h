@@ -40,9 +40,11 @@ enum store_result store_edges(struct store *store, bool (*each)(void *user, cons
 
 struct store_limits {
     unsigned rows;         /* of an edge, at most */
-    uint64_t keep_ms;      /* older ones go */
-    uint64_t thin_ms;      /* of those older than this … */
+    uint64_t thin_ms;      /* of those older than this, up to twice that … */
     uint64_t thin_each_ms; /* … one in each span of so long stays, the newest */
 };
-enum store_result store_trim(struct store *store, const struct store_limits *limits, uint64_t now_ms,
-                             struct err *err);
+/* Of one edge: to be called when a row came; it looks at few. */
+enum store_result store_trim(struct store *store, const char *from, const char *to,
+                             const struct store_limits *limits, uint64_t now_ms, struct err *err);
+/* Rows of all edges that are older; looks at all. */
+enum store_result store_forget(struct store *store, uint64_t before_ms, struct err *err);

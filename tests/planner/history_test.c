@@ -123,29 +123,30 @@ static void history__keeps_what_it_is_told(void **state)
     remove_file();
 }
 
+/* An estimate a minute for three days, as they come: a day of all, two that are thinned; then as many rows as there may be,
+ * and nothing that is too old. */
 static void history__rows_days_and_thinning(void **state)
 {
     (void)state;
     struct history history = opened(NULL);
     struct store_row newest;
-    struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
-    /* One a minute over two hours that end 40 days ago, 3 days ago, and now. */
-    const uint64_t days[] = {40, 3, 0};
-    for (unsigned i = 0; i < 3; i++)
-        for (uint64_t minute = 120; minute-- > 0;) {
-            record.age_ns = (days[i] * 24 * 60 + minute) * 60 * NS_PER_S;
-            store_add(history.store, &record, NOW_MS, &(struct err){""});
-        }
-    assert_int_equal(count_rows(&history, "a", "b", NULL), 360);
-    const struct store_limits limits = {1000, 30 * 86400000ULL, HISTORY_THIN_MS, HISTORY_THIN_EACH_MS};
-    assert_int_equal(store_trim(history.store, &limits, NOW_MS, &(struct err){""}), STORE_DONE);
-    unsigned thinned = count_rows(&history, "a", "b", &newest);
-    assert_in_range(thinned, 120 + 12, 120 + 13); /* 2 hours of 10 minutes each, however they lie */
-    assert_int_equal(newest.at_ms, NOW_MS);
-    record.age_ns = 0;
-    history_take(&history, &record, NOW_MS + 1); /* trims to the 50 rows of its options */
+    struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT),
+                        other = estimate_of("b", "a", 400 * MEGABIT, MEGABIT);
+    history.options.rows = 100000;
+    history_take(&history, &other, NOW_MS);
+    uint64_t now_ms = NOW_MS;
+    for (unsigned minute = 0; minute < 3 * 1440; minute++)
+        history_take(&history, &record, now_ms = NOW_MS + minute * 60000);
+    unsigned kept = count_rows(&history, "a", "b", &newest);
+    assert_in_range(kept, 1440 + 288 - 1, 1440 + 288 + 12);
+    assert_int_equal(newest.at_ms, now_ms);
+    assert_int_equal(count_rows(&history, "b", "a", NULL), 1);
+    history.options.rows = 50;
+    history_take(&history, &record, ++now_ms);
     assert_int_equal(count_rows(&history, "a", "b", &newest), 50);
-    assert_int_equal(newest.at_ms, NOW_MS + 1);
+    assert_int_equal(newest.at_ms, now_ms);
+    history_take(&history, &record, NOW_MS + 31 * 86400000ULL);
+    assert_int_equal(count_rows(&history, "b", "a", NULL), 0);
     history_close(&history);
 }
 
