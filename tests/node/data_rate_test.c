@@ -1,51 +1,49 @@
-/* What a job's data tells of paths, and the trains that it saves. The estimator here sends a train a period, and finds
- * nothing out. */
+/* What a job's data tells of paths, and the trains that it saves. The estimator here sends one train, and finds nothing
+ * out. */
 #include "check.h"
 #include "node/peer/path_table.h"
 #include "node/train/prober.h"
 
 #define MBPS 1000000ULL
 
-struct periodic {
-    uint64_t next_ns;
-    bool under_way;
+struct once {
+    bool sent, answered;
 };
 
-static void periodic_start(void *state, const struct estimator_goal *goal, uint64_t now_ns)
+static void once_start(void *state, const struct estimator_goal *goal, uint64_t now_ns)
 {
     (void)goal;
-    *(struct periodic *)state = (struct periodic){.next_ns = now_ns};
+    (void)now_ns;
+    *(struct once *)state = (struct once){0};
 }
 
-static enum estimator_step periodic_next(void *state, uint64_t now_ns, struct train_shape *shape,
-                                         uint64_t *at_ns)
+static enum estimator_step once_next(void *state, uint64_t now_ns, struct train_shape *shape, uint64_t *at_ns)
 {
-    struct periodic *periodic = state;
-    *at_ns = periodic->next_ns;
-    if (periodic->under_way || now_ns < periodic->next_ns)
-        return ESTIMATOR_WAIT;
-    periodic->under_way = true;
-    periodic->next_ns = now_ns + 500 * NS_PER_MS;
+    struct once *once = state;
+    *at_ns = once->sent ? TIME_NEVER : now_ns;
+    if (once->sent)
+        return once->answered ? ESTIMATOR_DONE : ESTIMATOR_WAIT;
+    once->sent = true;
     *shape = (struct train_shape){.wire_bytes = 1538};
     return train_add(shape, 2, 100 * MBPS) ? ESTIMATOR_TRAIN : ESTIMATOR_DONE;
 }
 
-static void periodic_take(void *state, const struct train_record *record, uint64_t now_ns)
+static void once_take(void *state, const struct train_record *record, uint64_t now_ns)
 {
     (void)record;
     (void)now_ns;
-    ((struct periodic *)state)->under_way = false;
+    ((struct once *)state)->answered = true;
 }
 
-static void periodic_result(const void *state, uint64_t now_ns, struct estimate *estimate)
+static void once_result(const void *state, uint64_t now_ns, struct estimate *estimate)
 {
     (void)state;
     (void)now_ns;
     *estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE};
 }
 
-static const struct estimator_kind periodic_kind = {"periodic",    sizeof(struct periodic), periodic_start,
-                                                    periodic_next, periodic_take,           periodic_result};
+static const struct estimator_kind once_kind = {"once",    sizeof(struct once), once_start,
+                                                once_next, once_take,           once_result};
 
 /* A chain of three, the first edge held by a cap, the second one by what its path carries. */
 static void start(bool background)
@@ -54,7 +52,7 @@ static void start(bool background)
     world_init(&world, 3, 41);
     world.source_bytes = 60000000;
     for (uint16_t node = 0; node < 3; node++) {
-        world.nodes[node].config.probe.estimator = &periodic_kind;
+        world.nodes[node].config.probe.estimator = &once_kind;
         world.nodes[node].config.probe.background = background;
         world.nodes[node].config.probe.period_ns = NS_PER_S;
         world.nodes[node].config.probe.load_ppb = 10000000;
