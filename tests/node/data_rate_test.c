@@ -82,7 +82,7 @@ static void data_rate__tells_paths_and_saves_trains(void **state)
 {
     (void)state;
     start(true);
-    world_run_until(&world, world.now_ns + 8 * NS_PER_S);
+    world_run_until(&world, world.now_ns + 14 * NS_PER_S);
     struct plan_path capped = path_of(0, 0), full = path_of(1, 1);
     /* 30 Mbit/s of payload: at least so much on the wire; no upper end. */
     assert_in_range(capped.avb_kbps, 30000, 34500);
@@ -91,6 +91,10 @@ static void data_rate__tells_paths_and_saves_trains(void **state)
     assert_in_range(full.avb_kbps, 8000, 8450);
     assert_true(full.avb_low_kbps <= 8330 && full.avb_high_kbps >= 8100);
     assert_true(full.avb_age_s <= 2);
+    /* It is shown like a measurement, and goes to the planner like one. */
+    const struct probe_result *result = prober_result(world.nodes[1].node, 1);
+    assert_int_equal(result->estimate.kind, ESTIMATE_VALUE);
+    assert_int_equal(result->estimate.flags, ESTIMATE_IN_BAND);
     /* Of the paths of n1 that one alone is not measured; n0's is, since more could be found out of it. */
     uint32_t full_before = measured(1, 1), back_before = measured(1, 0), capped_before = measured(0, 0);
     world_run_until(&world, world.now_ns + 10 * NS_PER_S);

@@ -11,6 +11,7 @@
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define JOBS_PART        10
+#define DATA_RESULT_NS   (10 * NS_PER_S)
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
 
 static const struct estimator_kind *kind_of(const struct node *node)
@@ -112,8 +113,15 @@ void prober_take_data(struct node *node, uint16_t peer, const struct estimate *e
     if (!known_take(known, estimate, now_ns))
         return;
     struct estimate now = known_at(known, now_ns);
+    struct prober *prober = node->prober;
     tell_table(node, peer, &now, now_ns);
     digest_add(&node->digest, now.avail_bps ^ (uint64_t)now.kind << 56);
+    if (prober->data_told_ns[peer] != 0 && elapsed_ns(now_ns, prober->data_told_ns[peer]) < DATA_RESULT_NS)
+        return;
+    prober->data_told_ns[peer] = now_ns;
+    prober->results[peer].estimate = now;
+    prober->results[peer].known_ns = now_ns;
+    prober->news_mask |= UINT64_C(1) << peer;
 }
 
 /* A job's data says of late what a train could find out. */

@@ -33,8 +33,9 @@ struct prober {
     /* Of the load: two points in time, some seconds apart. */
     uint64_t load_ns[2], load_bytes[2];
     struct probe_result results[NODE_PEERS_MAX];
-    struct known known[NODE_PEERS_MAX]; /* of trains and of data */
-    void *state;                        /* of the measurement that runs */
+    struct known known[NODE_PEERS_MAX];    /* of trains and of data */
+    uint64_t data_told_ns[NODE_PEERS_MAX]; /* when data last made a result */
+    void *state;                           /* of the measurement that runs */
     size_t state_bytes;
 };
 
@@ -48,7 +49,7 @@ void prober_tick(struct node *node, uint64_t now_ns);
 /* When it is to be called; TIME_NEVER: nothing is measured, nor going to be. */
 uint64_t prober_next_ns(const struct node *node);
 /* What a job's data tells of the path: together with what trains told it goes into the table of paths, and in the background
- * no train is sent while it is narrow enough. */
+ * no train is sent while it is narrow enough. Every ten seconds it is a result, as a measurement's end is. */
 void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns);
 /* What trains take of late, on the wire. */
 uint64_t prober_load_bps(const struct node *node, uint64_t now_ns);
