@@ -101,7 +101,6 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
 {
     struct pool_view view;
     double capacity = sluice->path.capacity, port = bits_ns(sluice->goal.port_bps), stamps;
-    double most = capacity + 3 * sluice->path.capacity_error;
     pool_view(&sluice->pool, capacity, sluice->packet_bits, sluice->bursty, &view);
     double avail = capacity - view.cross, half = half_width(sluice, &view, &stamps);
     estimate->from_ns = view.from_ns;
@@ -112,9 +111,11 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
         return;
     }
     estimate->kind = ESTIMATE_VALUE;
-    estimate->avail_bps = bps_of(fmin(avail, capacity));
+    estimate->avail_bps =
+        bps_of(avail); /* less of it depends on the capacity than is known of that: it may be more */
     estimate->low_bps = bps_of(avail - half);
-    estimate->high_bps = bps_of(fmin(avail + half + view.jumps, most));
+    estimate->high_bps = bps_of(avail + half + view.jumps);
+    estimate->capacity_bps = MAX(estimate->capacity_bps, estimate->avail_bps);
     if (several_hops(sluice, &view)) {
         double tail_bits = conserve_cross_bits(&view.tail, capacity, view.rank);
         double tail = view.tail.sent_ns > 0 ? capacity - tail_bits / view.tail.sent_ns : avail;
