@@ -9,7 +9,8 @@
 #include "probe/sluice_verdict.h"
 
 /* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
-#define CONTACT_TRIES 3u
+#define CONTACT_TRIES 4u
+#define RETRY_NS      NS_PER_S /* then one that goes on tries again */
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
 #define UNDER_WAY_MAX 12u
 /* Trains differ by more than so many times the law's variance: cross traffic changes too much to follow. */
@@ -45,11 +46,9 @@ static void start(void *state, const struct estimator_goal *goal, uint64_t now_n
 
 static bool may_send(struct sluice *sluice, uint64_t now_ns)
 {
-    if (sluice->phase == CONTACT || sluice->phase == REFINE)
-        return sluice->under_way == 0;
-    if (sluice->phase == FINGERPRINT)
+    if (sluice->phase != SPREAD)
         return sluice->under_way == 0 && sluice->at_ns <= now_ns;
-    return sluice->phase == SPREAD && sluice->under_way < UNDER_WAY_MAX && sluice->at_ns <= now_ns;
+    return sluice->under_way < UNDER_WAY_MAX && sluice->at_ns <= now_ns;
 }
 
 /* The last train of a period has left, or cannot be paid for. */
@@ -65,6 +64,17 @@ static bool spent(const struct sluice *sluice, uint64_t now_ns)
     return now_ns + sluice->round_ns >= sluice->end_ns || sluice->at_ns + sluice->round_ns >= sluice->end_ns;
 }
 
+/* A first look goes at once: nothing is known of what may be sent. */
+static uint64_t allowed_at(const struct sluice *sluice, uint64_t bytes, uint64_t now_ns)
+{
+    double capacity = sluice->path.capacity;
+    if (sluice->phase != SPREAD && sluice->phase != FINGERPRINT)
+        return now_ns;
+    if (sluice->phase == FINGERPRINT && sluice->shapers > 0)
+        capacity = sluice->shaper.rate;
+    return budget_when(&sluice->budget, bytes, capacity * 1e9, now_ns);
+}
+
 static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape *shape, uint64_t *at_ns)
 {
     struct sluice *sluice = state;
@@ -78,9 +88,12 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
         return ESTIMATOR_WAIT;
     }
     sluice_shape(sluice, shape);
-    uint64_t when_ns = now_ns;
-    if (sluice->phase == SPREAD)
-        when_ns = budget_when(&sluice->budget, train_bytes(shape), sluice->path.capacity * 1e9, now_ns);
+    uint64_t when_ns = allowed_at(sluice, train_bytes(shape), now_ns);
+    if (when_ns == TIME_NEVER) {
+        if (!sluice->goal.continuous)
+            sluice->phase = OVER;
+        when_ns = now_ns + RETRY_NS;
+    }
     if (when_ns > now_ns) {
         *at_ns = when_ns;
         return ESTIMATOR_WAIT;
@@ -120,7 +133,10 @@ static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
     case CONTACT:
         if (!useful && ++sluice->tries < CONTACT_TRIES)
             return;
-        if (!useful && !sluice->goal.continuous)
+        if (!useful && sluice->goal.continuous) {
+            sluice->tries = 0;
+            sluice->at_ns = now_ns + RETRY_NS;
+        } else if (!useful)
             sluice->phase = OVER;
         else if (useful && sluice->end_ns == TIME_NEVER && !sluice->goal.continuous)
             sluice->phase = REFINE;
@@ -162,6 +178,7 @@ static void forget(struct sluice *sluice, uint64_t now_ns)
     sluice->overload.steps = 0;
     pool_clear(&sluice->pool);
     sluice->phase = CONTACT;
+    sluice->at_ns = now_ns;
 }
 
 /* Of one that goes on: whether this train is of the path that the others were of. */

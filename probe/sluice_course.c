@@ -25,6 +25,7 @@
 /* One that goes on: what it looks back on, and between two trains. */
 #define INTERVAL_NS     (100 * NS_PER_MS)
 #define INTERVAL_MAX_NS NS_PER_S
+#define LOAD_TRAINS     5   /* over 10 s at least, where that allows few packets */
 #define LOAD_SHARE      0.8 /* of the load allowed, that its trains take */
 /* A prime's queue stands above the stamps' noise by so much. */
 #define NOISE_DEVIATIONS   20
@@ -32,8 +33,9 @@
 /* Least rate around which a train is sent, of the capacity: it comes to an end. */
 #define RATE_LEAST    0.08
 #define SPREAD_TRAINS 100u /* where nothing says how many */
-/* Of a token bucket to be seen, more must pass than it holds; of what exceeds the rest all may queue. */
-#define FINGERPRINT_MOST        1000
+/* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
+ * moment only, all of it. */
+#define FINGERPRINT_MOST        500
 #define FINGERPRINT_QUEUE_BYTES 240000
 #define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, at most */
 
@@ -60,13 +62,28 @@ static uint32_t noise_packets(const struct sluice *sluice)
     return (uint32_t)fmin(bits / sluice->packet_bits, NOISE_PACKETS_MOST);
 }
 
+/* Packets that are the whole load over 10 s of a path of that capacity; a few at least. */
+static uint32_t load_packets(const struct sluice *sluice, double capacity)
+{
+    double bits = sluice->goal.load_ppm / 1e6 * capacity * (double)BUDGET_WINDOW_NS;
+    if (bits <= 0)
+        return TRAIN_PACKETS_MAX;
+    return (uint32_t)fmin(fmax(bits / sluice->packet_bits, SPREAD_LEAST), TRAIN_PACKETS_MAX);
+}
+
 static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
 {
     uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
     bool batched = sluice->batched;
     uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
-    profile_contact(&sluice->profile, top_bps, prime, batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS,
-                    batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST, shape);
+    uint32_t packets = batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS;
+    uint32_t most = load_packets(sluice, bits_ns(MIN(top_bps, sluice->goal.port_bps)));
+    if (prime + packets > most) {
+        prime = prime * most / (prime + packets);
+        packets = most - prime;
+    }
+    profile_contact(&sluice->profile, top_bps, prime, packets, batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST,
+                    shape);
 }
 
 static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
@@ -106,7 +123,10 @@ uint32_t sluice_spread_packets(const struct sluice *sluice)
         bytes = MIN(
             bytes, MAX(sluice->goal.bytes_max / SPREAD_TRAINS_LEAST, SPREAD_LEAST * sluice->goal.wire_bytes));
     uint32_t batches = sluice->batched ? SPREAD_BATCHES * MIN(sluice->goal.receiver.batch, 32u) : 0;
-    return MAX((uint32_t)(bytes / sluice->goal.wire_bytes), batches);
+    uint32_t packets = MAX((uint32_t)(bytes / sluice->goal.wire_bytes), batches);
+    if (sluice->path.capacity > 0)
+        packets = MIN(packets, MAX(load_packets(sluice, sluice->path.capacity) / LOAD_TRAINS, SPREAD_LEAST));
+    return packets;
 }
 
 static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
