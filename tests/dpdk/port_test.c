@@ -168,6 +168,33 @@ static void port__chained_bodies_are_released(void **state)
     close_pair();
 }
 
+/* Whose departures are asked for is copied, whatever its length, and each is told with its time. */
+static void port__timed_packets_are_told_one_by_one(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", true);
+    uint64_t now_ns = settle(T0);
+    uint16_t frames, told = 0;
+    struct tx_report reports[8];
+    for (uint16_t index = 0; index < 4; index++)
+        fill(&outgoing[index], TX_COOKIE_TIMED | index, 1000, now_ns + 1000u * index);
+    port_send(&left, outgoing, 4, now_ns);
+    for (uint16_t index = 0; index < 4; index++)
+        assert_int_equal(port_flush(&left, now_ns + 1000u * index), 1);
+    assert_int_equal(left.counters.tx_chained, 0);
+    told = port_reports(&left, reports, 8);
+    assert_int_equal(told, 4);
+    for (uint16_t index = 0; index < told; index++) {
+        assert_true(reports[index].cookie == (TX_COOKIE_TIMED | index));
+        assert_int_equal(reports[index].status, TX_SENT);
+        assert_int_equal(reports[index].sent_ns, now_ns + 1000u * index);
+    }
+    assert_int_equal(port_receive(&right, incoming, 8, &frames, now_ns + 5000), 4);
+    assert_memory_equal(incoming[3].data + 64, body, 1000);
+    port_receive_done(&right);
+    close_pair();
+}
+
 /* Taken by fours, all come in order, with the time of the call that took them from the device. */
 static void port__received_by_fours(void **state)
 {
@@ -559,6 +586,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(port__datagrams_cross_copied),
         cmocka_unit_test(port__chained_bodies_are_released),
+        cmocka_unit_test(port__timed_packets_are_told_one_by_one),
         cmocka_unit_test(port__bodies_of_a_burst),
         cmocka_unit_test(port__received_by_fours),
         cmocka_unit_test(port__too_long_is_refused_and_counted),

@@ -103,6 +103,20 @@ static void pacer__stall_is_caught_up_but_no_more(void **state)
     assert_int_equal(pacer_next_ns(&pacer), now_ns + 1000);
 }
 
+static void pacer__skips_what_was_not_sent(void **state)
+{
+    (void)state;
+    struct pacer pacer;
+    pacer_init(&pacer, 8 * NS_PER_S, 4000, 0); /* a byte a ns */
+    pacer_on_sent(&pacer, 1000, 0);
+    pacer_skip(&pacer, 500); /* it does not depart before its time */
+    assert_int_equal(pacer_next_ns(&pacer), 1000);
+    pacer_skip(&pacer, 1000000);
+    assert_int_equal(pacer_next_ns(&pacer), 1000000);
+    pacer_on_sent(&pacer, 1000, 1000000);
+    assert_int_equal(pacer_next_ns(&pacer), 1001000);
+}
+
 static void pacer__new_rate_counts_from_the_next_departure(void **state)
 {
     (void)state;
@@ -128,6 +142,7 @@ int main(void)
         cmocka_unit_test(pacer__departs_at_the_formula),
         cmocka_unit_test(pacer__no_window_holds_more_than_stated),
         cmocka_unit_test(pacer__stall_is_caught_up_but_no_more),
+        cmocka_unit_test(pacer__skips_what_was_not_sent),
         cmocka_unit_test(pacer__new_rate_counts_from_the_next_departure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

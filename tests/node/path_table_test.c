@@ -106,6 +106,32 @@ static const struct plan_request *request_of(const char *job)
     return view->request;
 }
 
+/* Measured bandwidth counts where nothing was told, with its age; a new measurement takes the place of the one before. */
+static void path_table__available(void **state)
+{
+    (void)state;
+    make_table();
+    struct wire_available_peer measured;
+    assert_false(path_table_available(&table, 0, 1, 5 * NS_PER_S, &measured));
+    path_table_set_available(&table, 0, 1, 4000, 3900, 4100, 2 * NS_PER_S);
+    assert_true(path_table_available(&table, 0, 1, 5 * NS_PER_S, &measured));
+    assert_int_equal(measured.avail_kbps, 4000);
+    assert_int_equal(measured.age_ms, 3000);
+    struct plan_path path = path_table_path(&table, 0, 1, 0, 9 * NS_PER_S);
+    assert_int_equal(path.avb_low_kbps, 3900);
+    assert_int_equal(path.avb_age_s, 7);
+    path_table_set_available(&table, 0, 1, 5000, 5000, 0, 8 * NS_PER_S);
+    path = path_table_path(&table, 0, 1, 0, 9 * NS_PER_S);
+    assert_int_equal(path.avb_kbps, 5000);
+    assert_int_equal(path.avb_high_kbps, 0);
+    assert_int_equal(path.avb_age_s, 1);
+    path_table_tell_path(&table, 0, 1, &(struct plan_path){.avb_kbps = 7});
+    path = path_table_path(&table, 0, 1, 0, 9 * NS_PER_S);
+    assert_int_equal(path.avb_kbps, 7);
+    assert_int_equal(path.avb_high_kbps, 0);
+    assert_int_equal(path_table_path(&table, 1, 0, 0, 9 * NS_PER_S).avb_kbps, 0);
+}
+
 static void node_job__request_tells_paths_and_interfaces(void **state)
 {
     (void)state;
@@ -288,6 +314,7 @@ int main(void)
         cmocka_unit_test(path_table__measurements_age),
         cmocka_unit_test(path_table__newer_ones_replace),
         cmocka_unit_test(path_table__what_is_told_holds),
+        cmocka_unit_test(path_table__available),
         cmocka_unit_test(node_job__request_tells_paths_and_interfaces),
         cmocka_unit_test(node_job__request_tells_what_it_was_told),
         cmocka_unit_test(node_job__leaves_have_no_children),
