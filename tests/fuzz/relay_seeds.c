@@ -463,10 +463,39 @@ static void seed_forged(struct seeds *seeds)
     script_end(seeds, "forged", script, 0);
 }
 
+/* Trains come in, whole, in part, twice and two at a time; own ones are reported so and otherwise, or not at all. */
+static void seed_trains(struct seeds *seeds)
+{
+    struct script *script = script_begin(0);
+    STEP(STEP_PROBE, PEER_LEFT, 10, 2, 1, 100, 0, 20, 100, 19, 1);
+    STEP(STEP_PROBE, PEER_LEFT, 10, 2, 2, 100, 3, 20, POWER(20), 9, 1);
+    STEP(STEP_PROBE, PEER_RIGHT, 10, 2, 1, 100, 0, 20, 10, 5, 2);
+    STEP(STEP_PROBE, PEER_LEFT, 10, 2, 2, 100, 3, 21, 10, 3, 0);
+    STEP(STEP_PROBE, PEER_LEFT, 10, 2, 3, 100, 0, POWER(12), 10, 9, 3);
+    STEP(STEP_PROBE, PEER_LEFT, 10, 2, 3, 100, 0, 5, 10, 9, 3);
+    STEP(STEP_TIME, 0, 60, 0);
+    STEP(STEP_CONTROL, 0, 10, 7, PEER_LEFT);
+    STEP(STEP_MESSAGE, PEER_LEFT, 5, CONTROL_TRAIN_REPORT, 1, 0, 1, 0, 2, 32, 0, 0, POWER(40), 32, 1,
+         POWER(10));
+    STEP(STEP_MESSAGE, PEER_LEFT, 5, CONTROL_TRAIN_REPORT, 2, 0, 1, 0, 2, 64, 0, 0, POWER(40), 32, 1,
+         POWER(13));
+    STEP(STEP_MESSAGE, PEER_LEFT, 5, CONTROL_TRAIN_REPORT, 2, 0, 1, 0, 2, 64, 32, 32, POWER(41), 32, 1, 0);
+    STEP(STEP_MESSAGE, PEER_LEFT, 5, CONTROL_TRAIN_REPORT, 3, 1, 0, POWER(8));
+    STEP(STEP_MESSAGE, PEER_LEFT, 5, CONTROL_TRAIN_REPORT, 4, 0, 1, 0, 2, 8, 0, 200, 255, 8, 9, 255);
+    STEP(STEP_MESSAGE, PEER_RIGHT, 5, CONTROL_AVAILABLE, 0, 3, POWER(20), POWER(19), POWER(21), 100);
+    STEP(STEP_PORT, 0, 5, 0, 1, 0);
+    STEP(STEP_TIME, 0, 60, 3);
+    STEP(STEP_CONTROL, 0, 10, 7, PEER_RIGHT);
+    STEP(STEP_HELLO, PEER_RIGHT, 10, 1);
+    STEP(STEP_TIME, 0, 60, 3);
+    script_end(seeds, "trains", script, 0);
+}
+
 void fuzz_seeds(struct seeds *seeds)
 {
     seeds->changes = 85;
     seed_file(seeds);
+    seed_trains(seeds);
     seed_relay_only(seeds);
     seed_directory(seeds);
     seed_resend(seeds);

@@ -19,7 +19,17 @@ enum plan_mode {
     PLAN_TREES, /* a star and a chain, where the node takes two */
     PLAN_MODE_COUNT
 };
-enum control_act { ACT_RUN, ACT_CANCEL, ACT_SET, ACT_SHOW, ACT_ATTACH, ACT_LEAVE, ACT_PLAN, ACT_COUNT };
+enum control_act {
+    ACT_RUN,
+    ACT_CANCEL,
+    ACT_SET,
+    ACT_SHOW,
+    ACT_ATTACH,
+    ACT_LEAVE,
+    ACT_PLAN,
+    ACT_PROBE,
+    ACT_COUNT
+};
 
 /* ---- the planner and the operator ---- */
 
@@ -84,6 +94,8 @@ static bool hear_planner(struct bench *bench)
     static struct ctl_msg msg;
     if (!node_ctl_next(bench->node, &msg))
         return false;
+    if (msg.type == CTL_ESTIMATE)
+        return true;
     CHECK(msg.type == CTL_PLAN_REQUEST);
     bench->asked = true;
     bench->request = msg.body.plan_request;
@@ -211,6 +223,11 @@ void control_step(struct bench *bench, const uint8_t *arguments)
         bench->plan_mode = arguments[1] % PLAN_MODE_COUNT;
         if (bench->asked)
             answer_request(bench);
+        break;
+    case ACT_PROBE:
+        msg.type = CTL_PROBE;
+        name_copy(msg.body.probe.peer, NAME_BYTES, bench->config.peers[arguments[1] % PEERS].name);
+        control(bench, &msg);
         break;
     case ACT_COUNT:
         break;
