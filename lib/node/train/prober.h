@@ -4,8 +4,8 @@
  * the other in the background, from a random phase on and with random pauses; a single peer is measured without an end.
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
- * one before are paid for at that load. While this node has jobs
- * it takes a tenth of that. Without the background nothing is drawn, sent or scheduled by itself. */
+ * one before are paid for at that load. While this node has jobs it takes a tenth of that, and nothing of a path whose data
+ * tells enough. Without the background nothing is drawn, sent or scheduled by itself. */
 #pragma once
 
 #include "base/arena.h"
