@@ -240,7 +240,8 @@ uint64_t depart_next_ns(const struct node *node)
             if (flow->ready_ns == TIME_NEVER || node->peers[index].state != PEER_UP)
                 continue;
             uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&port->pacer));
-            at_ns = train_out_beside_ns(node, number, at_ns);
+            if (node->train_out->leaving)
+                at_ns = train_out_beside_ns(node, number, at_ns);
             next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
         }
     }
