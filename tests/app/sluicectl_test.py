@@ -120,6 +120,29 @@ class Sluicectl(unittest.TestCase):
             self.appliance.listener.close()
             os.unlink(self.path)
 
+    def test_probe(self):
+        def probes(**fields):
+            row = {"to": "b", "kind": "none", "avail_bps": 0, "low_bps": 0, "high_bps": 0, "capacity_bps": 0, "stamps": "",
+                   "flags": "", "reason": "none", "trains": 0, "bytes": 0, "measuring": False, **fields}
+            return {"ok": True, "text": json.dumps({"probes": [{"to": "c", "measuring": True}, row]})}
+        value = dict(kind="value", avail_bps=4100000000, low_bps=4000000000, high_bps=4200000000,
+                     capacity_bps=10000000000, stamps="software", flags="batched", trains=2, bytes=1424188)
+        for reply, status, said in (
+                (probes(**value), 0, "b: 4.100 Gbit/s available, 4.000 to 4.200, of 10.000 (on the wire; 2 trains, "
+                                     "1.424 MB, stamps: software; batched)\n"),
+                (probes(kind="at-least", avail_bps=990000000, trains=1), 0, "b: at least 0.990 Gbit/s available (on"),
+                (probes(kind="refused", reason="jitter"), 1, "b: refused: jitter ("),
+                ({"ok": True, "text": json.dumps({"probes": []})}, 1, "")):
+            self.serve(ACCEPTED, probes(measuring=True), reply)
+            self.assertIn(said, self.expect(status, "probe", "b").stdout)
+            self.assertEqual(self.appliance.requests[0], {"command": "probe", "peer": "b"})
+            self.assertEqual(self.appliance.requests[1], {"command": "show", "what": "probes", "json": True})
+            self.assertEqual(len(self.appliance.requests), 3)
+            self.appliance.listener.close()
+            os.unlink(self.path)
+        self.serve({"ok": False, "error": "there is no peer 'b'"})
+        self.expect(4, "probe", "b")
+
     def test_job_file_from_a_pipe(self):
         self.serve(ACCEPTED)
         with open(self.file) as text:
