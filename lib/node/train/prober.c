@@ -100,6 +100,8 @@ static void note_result(struct node *node, uint64_t now_ns)
     kind_of(node)->result(node->prober->state, now_ns, &estimate);
     if (estimate.kind == ESTIMATE_NONE)
         return;
+    if (result->heard)
+        estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
     result->estimate = estimate;
     result->known_ns = now_ns;
     known_take(&node->prober->known[node->prober->peer], &estimate, now_ns);
@@ -186,6 +188,8 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .duration_ns = config->period_ns,
         .bytes_max = config->bytes_max,
         .queue_bytes_max = QUEUE_BYTES_MAX,
+        .sender = node->prober->results[peer->index].sender,
+        .receiver = node->prober->results[peer->index].receiver,
         .load_ppm = (uint32_t)MAX(load_ppb(node) / 1000, 1ULL),
         .continuous = goes_on(node),
     };
@@ -339,6 +343,14 @@ uint64_t prober_next_ns(const struct node *node)
     return next_ns;
 }
 
+/* What the ends add to their stamps: for what is measured later, and for the word of how this was. */
+static void note_floors(struct probe_result *result, const struct train_record *record)
+{
+    result->heard = true;
+    result->sender = record->sender;
+    result->receiver = record->receiver;
+}
+
 void prober_on_message(struct node *node, const struct peer *peer, const struct control_train_report *report,
                        uint64_t now_ns)
 {
@@ -349,6 +361,7 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
     case TRAIN_NONE:
         return;
     case TRAIN_RECORDED:
+        note_floors(&prober->results[prober->peer], &node->train_out->record);
         kind_of(node)->take(node->prober->state, &node->train_out->record, now_ns);
         prober->step_ns = now_ns;
         note_result(node, now_ns);

@@ -17,6 +17,8 @@ struct probe_result {
     struct estimate estimate;
     uint64_t known_ns; /* when it was made; 0: never */
     uint32_t count;    /* of measurements that have ended */
+    bool heard;        /* a record has come; what it told of the ends: */
+    struct train_floor sender, receiver;
 };
 
 struct prober {
