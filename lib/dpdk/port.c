@@ -99,6 +99,10 @@ static void port_offloads(struct port *port, const struct rte_eth_dev_info *info
     /* What drivers reckon with besides: FCS and a second tag. */
     if (port->config.frame_bytes_max + FRAME_RESERVE > port->device.buffer_bytes)
         conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    /* Else, once the other end went and came back, the EAL watches this driver's socket beyond its close, and panics; and
+     * the worker, which reads the link's state, would set up the new connection and wait for that end's answers. */
+    conf->intr_conf.lsc =
+        port->device.kind == DEVICE_VIRTIO_USER && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
     stamps_ask(&port->stamps, info, conf, port->config.clock);
     if (port->takes_chains && device_reach(port->device.kind) == DEVICE_READS_ALL)
         port_take_bodies(port, NULL, 0);

@@ -218,14 +218,25 @@ class Appliance(Process):
         path = os.path.join(self.home, "node.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)  # JSON is YAML
+        self.name = name
+        self.command = [program, "-c", path]
+        self.start()
+
+    def start(self):
+        """Also after kill()."""
         while True:
             self.starts += 1
-            super().__init__([program, "-c", path], os.path.join(self.home, "log"))
-            wait_until(f"{name} ready", lambda: self.says(f"sluice: {name} ready") or self.ended())
+            super().__init__(self.command, os.path.join(self.home, "log"))
+            wait_until(f"{self.name} ready", lambda: self.says(f"sluice: {self.name} ready") or self.ended())
             if not self.ended():
                 return
             if not self.says(FANOUT_TAKEN) or self.starts >= STARTS_MAX:
                 raise StartFailed(self)
+
+    def kill(self):
+        """Nobody hears a farewell."""
+        self.process.kill()
+        self.process.wait()
 
     def launch(self, command, **options):
         with self.namespace.inside() if self.namespace else contextlib.nullcontext():

@@ -63,7 +63,26 @@ def from_virtio_user_on_huge_pages(programs, reach_test):
             assert run.returncode == 0, f"{mode}: {(run.stdout + run.stderr)[-1500:]}"
 
 
-CASES = [from_vhost_on_ordinary_pages, from_virtio_user_on_huge_pages]
+def the_vhost_end_comes_back(programs, _):
+    """Killed and started again: the end that keeps the socket goes on, sends through the new one, and ends in order."""
+    path = os.path.join(lab.temporary_directory(), "vhost")
+
+    def device(name):
+        return f"net_vhost0,iface={path},client=1" if name == "target" else f"net_virtio_user0,path={path},server=1"
+
+    pair = lab.Pair(programs, 1500, device, target_first=True)
+    for starts in range(1, 3):
+        lab.wait_until("the link", lambda: port_of(pair.source)["link"] == "up")
+        lab.wait_until("the peer", lambda: pair.source.show("peers")["peers"][0]["state"] == "up")
+        pair.target.kill()
+        lab.wait_until("the link's end", lambda: port_of(pair.source)["link"] == "down")
+        pair.target.start()
+        lab.wait_until("word of the start", lambda: pair.source.counters()["peers_reset"] == starts)
+    pair.send(1_000_000, "400Mbps")
+    pair.end()
+
+
+CASES = [from_vhost_on_ordinary_pages, the_vhost_end_comes_back, from_virtio_user_on_huge_pages]
 
 
 if __name__ == "__main__":
