@@ -132,11 +132,11 @@ static void interrupts_park(void)
     static sem_t parked;
     sem_init(&parked, 0, 0);
     struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
-    if (handle == NULL || rte_intr_fd_set(handle, eventfd(1, 0)) != 0 ||
-        rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) != 0 ||
-        rte_intr_callback_register(handle, interrupts_hold, &parked) != 0)
-        return;
-    while (sem_wait(&parked) != 0)
+    bool held = handle != NULL && rte_intr_fd_set(handle, eventfd(1, 0)) == 0 &&
+                rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
+                rte_intr_callback_register(handle, interrupts_hold, &parked) == 0;
+    rte_intr_instance_free(handle); /* the EAL keeps a copy */
+    while (held && sem_wait(&parked) != 0)
         continue;
 }
 
