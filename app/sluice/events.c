@@ -10,7 +10,7 @@ static void event_add(struct events *events, enum event_kind kind, uint8_t state
                       const char *text)
 {
     if (events->tail - __atomic_load_n(&events->head, __ATOMIC_ACQUIRE) == EVENTS_PLACES) {
-        events->missed++;
+        count_add(&events->missed, 1);
         return;
     }
     struct event *event = &events->places[events->tail % EVENTS_PLACES];

@@ -52,6 +52,7 @@ static int port_worker_main(void *argument)
         if (limit_ns == TIME_NEVER && __atomic_load_n(&worker->app->ports_stop, __ATOMIC_ACQUIRE))
             limit_ns = worker->turns.begin_ns + PORT_WORKER_FAREWELL_NS;
     }
+    __atomic_store_n(&worker->ended, true, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -74,4 +75,8 @@ void port_workers_stop(struct app *app)
 {
     __atomic_store_n(&app->ports_stop, true, __ATOMIC_RELEASE);
     rte_eal_mp_wait_lcore();
+    /* Waiting orders this already, but where ThreadSanitizer cannot see it. */
+    for (uint16_t number = 1; number < APP_LCORES_MAX; number++)
+        CHECK(app->port_workers[number].app == NULL ||
+              __atomic_load_n(&app->port_workers[number].ended, __ATOMIC_ACQUIRE));
 }

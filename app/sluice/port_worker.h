@@ -17,6 +17,7 @@ struct port_worker {
     uint16_t number; /* which of config.lcores, not 0: that is the node's */
     struct tsc_follower clock;
     struct turns turns;
+    bool ended; /* atomic: released with all that this worker has written */
 };
 
 /* Before the control threads start, and after the node's worker has ended; app_start made the crossings.

@@ -1,5 +1,4 @@
-/* Reports that the program makes itself. Counters are read while the worker writes them: each is one aligned
- * word, so a value may be old but never torn. */
+/* Reports that the program makes itself. Counters are read while the worker writes them (base/count.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -116,14 +115,14 @@ static void show_ports(const struct app *app, struct report *report)
         port_report(&app->ports[index], report);
         report_u64(report, "worker", app->config.ports[index].worker);
         if (app->crossings[index] != NULL)
-            report_u64(report, "node_behind", app->crossings[index]->node_behind);
+            report_u64(report, "node_behind", count_get(&app->crossings[index]->node_behind));
         report_row_end(report);
     }
     report_table_end(report);
     show_port_workers(app, report);
     report_object(report, "worker");
     turns_report(&app->worker.turns, report);
-    report_u64(report, "events_missed", app->events.missed);
+    report_u64(report, "events_missed", count_get(&app->events.missed));
     report_object_end(report);
 }
 

@@ -10,7 +10,8 @@
 
 void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns)
 {
-    turns->begin_ns = turns->start_ns = now_ns;
+    count_set(&turns->begin_ns, now_ns);
+    count_set(&turns->start_ns, now_ns);
     turns->look_ns = now_ns + NS_PER_S;
     resident_stack();
     turns->faults_before = memory_thread_faults();
@@ -21,21 +22,21 @@ void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns)
 void turns_begin(struct turns *turns, uint64_t now_ns)
 {
     uint64_t turn_ns = elapsed_ns(now_ns, turns->begin_ns);
-    turns->begin_ns = now_ns;
-    turns->count++;
+    count_set(&turns->begin_ns, now_ns);
+    count_add(&turns->count, 1);
     if (now_ns >= turns->look_ns) {
         turns->look_ns = now_ns + NS_PER_S;
-        turns->faults = memory_thread_faults() - turns->faults_before;
+        count_set(&turns->faults, memory_thread_faults() - turns->faults_before);
     }
     if (turns->slept) {
         histogram_add(&turns->sleep_ns, turn_ns);
         return;
     }
     histogram_add(&turns->gap_ns, turn_ns);
-    turns->gaps_long += turn_ns > TURN_LONG_NS;
-    turns->stalls += turn_ns > TURN_STALL_NS;
+    count_add(&turns->gaps_long, turn_ns > TURN_LONG_NS);
+    count_add(&turns->stalls, turn_ns > TURN_STALL_NS);
     if (turns->worked)
-        turns->busy_ns += turn_ns;
+        count_add(&turns->busy_ns, turn_ns);
 }
 
 void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns)
@@ -59,17 +60,17 @@ void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next
 
 void turns_report(const struct turns *turns, struct report *report)
 {
-    uint64_t run_ns = MAX(elapsed_ns(turns->begin_ns, turns->start_ns), (uint64_t)1);
-    report_u64(report, "turns", turns->count);
-    report_fixed(report, "busy_share", muldiv64(turns->busy_ns, 1000000, run_ns), 6);
+    uint64_t run_ns = MAX(elapsed_ns(count_get(&turns->begin_ns), count_get(&turns->start_ns)), (uint64_t)1);
+    report_u64(report, "turns", count_get(&turns->count));
+    report_fixed(report, "busy_share", muldiv64(count_get(&turns->busy_ns), 1000000, run_ns), 6);
     report_u64(report, "poll_gap_ns_p50", histogram_percentile(&turns->gap_ns, 500000));
     report_u64(report, "poll_gap_ns_p99", histogram_percentile(&turns->gap_ns, 990000));
-    report_u64(report, "poll_gap_ns_max", turns->gap_ns.largest);
-    report_u64(report, "poll_gaps_over_10us", turns->gaps_long);
-    report_u64(report, "poll_gaps_over_300us", turns->stalls);
-    report_u64(report, "page_faults", turns->faults);
-    report_u64(report, "sleeps", turns->idle.sleeps);
+    report_u64(report, "poll_gap_ns_max", count_get(&turns->gap_ns.largest));
+    report_u64(report, "poll_gaps_over_10us", count_get(&turns->gaps_long));
+    report_u64(report, "poll_gaps_over_300us", count_get(&turns->stalls));
+    report_u64(report, "page_faults", count_get(&turns->faults));
+    report_u64(report, "sleeps", count_get(&turns->idle.sleeps));
     report_u64(report, "sleep_ns_p50", histogram_percentile(&turns->sleep_ns, 500000));
-    report_u64(report, "sleep_ns_max", turns->sleep_ns.largest);
-    report_u64(report, "yields", turns->idle.yields);
+    report_u64(report, "sleep_ns_max", count_get(&turns->sleep_ns.largest));
+    report_u64(report, "yields", count_get(&turns->idle.yields));
 }

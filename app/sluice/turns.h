@@ -1,5 +1,5 @@
 /* A worker's turns: how long they took, which of them did something, and how it rests between them. Each
- * worker has its own, and writes it alone; others read what it counts, each value one aligned word. */
+ * worker has its own, and writes it alone; others read what it counts (base/count.h). */
 #pragma once
 
 #include <stdbool.h>

@@ -6,6 +6,7 @@
 
 #include "base/bitmap.h"
 #include "base/check.h"
+#include "base/count.h"
 #include "base/digest.h"
 #include "base/units.h"
 #include "disk/clock.h"
@@ -265,7 +266,7 @@ bool disk_thread_view(const struct disk *disk, uint32_t index, struct disk_threa
     *view = (struct disk_thread_view){
         .name = thread->name,
         .blocks = index < disk->block_threads,
-        .device = lane < LANES_MAX ? disk->lanes.devices[lane] : 0,
+        .device = lane < LANES_MAX ? count_get(&disk->lanes.devices[lane]) : 0,
         .cpu = atomic_load_explicit(&meter->cpu, memory_order_relaxed),
         .requests = meter_get(&meter->requests),
         .read_bytes = meter_get(&meter->read_bytes),
@@ -285,5 +286,5 @@ bool disk_thread_view(const struct disk *disk, uint32_t index, struct disk_threa
 
 uint64_t disk_lanes_shared(const struct disk *disk)
 {
-    return disk->lanes.shared;
+    return count_get(&disk->lanes.shared);
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "base/check.h"
+#include "base/count.h"
 
 /* A lane that is free, rather one that nobody has had yet: who had another may come back to it. Else the one
  * with the fewest handles. */
@@ -27,9 +28,9 @@ uint32_t lanes_join(struct lanes *lanes, uint64_t device)
         lane++;
     if (lane == LANES_MAX) {
         lane = find_place(lanes);
-        lanes->shared += lanes->handles[lane] > 0;
+        count_add(&lanes->shared, lanes->handles[lane] > 0);
         if (lanes->handles[lane] == 0)
-            lanes->devices[lane] = device;
+            count_set(&lanes->devices[lane], device);
     }
     lanes->handles[lane]++;
     return lane;

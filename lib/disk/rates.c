@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/check.h"
+#include "base/count.h"
 #include "base/units.h"
 #include "disk/meter.h"
 
@@ -17,15 +18,15 @@ void disk_rates_look(struct disk_rates *rates, const struct disk *disk, uint64_t
     for (uint32_t index = 0; disk_thread_view(disk, index, &view); index++) {
         CHECK(index < DISK_VIEWS_MAX);
         uint64_t used_ns = elapsed_ns(view.cpu_ns, rates->cpu_ns[index]);
-        rates->cpu_share_ppm[index] = (uint32_t)muldiv64(used_ns, 1000000, took_ns);
+        count_set(&rates->cpu_share_ppm[index], muldiv64(used_ns, 1000000, took_ns));
         rates->cpu_ns[index] = view.cpu_ns;
         read_bytes += view.read_bytes;
         written_bytes += view.written_bytes;
         hashed_bytes += view.hashed_bytes;
     }
-    rates->read_bps = muldiv64((read_bytes - rates->read_bytes) * 8, NS_PER_S, took_ns);
-    rates->written_bps = muldiv64((written_bytes - rates->written_bytes) * 8, NS_PER_S, took_ns);
-    rates->hashed_bps = muldiv64((hashed_bytes - rates->hashed_bytes) * 8, NS_PER_S, took_ns);
+    count_set(&rates->read_bps, muldiv64((read_bytes - rates->read_bytes) * 8, NS_PER_S, took_ns));
+    count_set(&rates->written_bps, muldiv64((written_bytes - rates->written_bytes) * 8, NS_PER_S, took_ns));
+    count_set(&rates->hashed_bps, muldiv64((hashed_bytes - rates->hashed_bytes) * 8, NS_PER_S, took_ns));
     rates->read_bytes = read_bytes;
     rates->written_bytes = written_bytes;
     rates->hashed_bytes = hashed_bytes;
@@ -55,7 +56,7 @@ static struct sums sums_of(const struct disk *disk)
     return sums;
 }
 
-static void thread_report(const struct disk_thread_view *view, uint32_t cpu_share_ppm, struct report *report)
+static void thread_report(const struct disk_thread_view *view, uint64_t cpu_share_ppm, struct report *report)
 {
     char device[24] = "";
     if (view->device != 0)
@@ -79,9 +80,9 @@ void disk_report(const struct disk *disk, const struct disk_rates *rates, struct
 {
     struct disk_thread_view view;
     struct sums sums = sums_of(disk);
-    report_u64(report, "read_bps", rates->read_bps);
-    report_u64(report, "written_bps", rates->written_bps);
-    report_u64(report, "hashed_bps", rates->hashed_bps);
+    report_u64(report, "read_bps", count_get(&rates->read_bps));
+    report_u64(report, "written_bps", count_get(&rates->written_bps));
+    report_u64(report, "hashed_bps", count_get(&rates->hashed_bps));
     report_u64(report, "queue", sums.queue);
     report_u64(report, "queue_most", sums.queue_most);
     report_u64(report, "requests", sums.requests);
@@ -92,6 +93,6 @@ void disk_report(const struct disk *disk, const struct disk_rates *rates, struct
     report_table(report, "threads");
     for (uint32_t index = 0; disk_thread_view(disk, index, &view); index++)
         if (view.requests > 0 || view.under_way_ns > 0)
-            thread_report(&view, rates->cpu_share_ppm[index], report);
+            thread_report(&view, count_get(&rates->cpu_share_ppm[index]), report);
     report_table_end(report);
 }

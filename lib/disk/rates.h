@@ -13,9 +13,9 @@ struct disk_rates {
     uint64_t looked_ns; /* when; 0: not yet */
     uint64_t read_bytes, written_bytes, hashed_bytes;
     uint64_t cpu_ns[DISK_VIEWS_MAX];
-    /* Results, since the look before that. */
+    /* Results, since the look before that; read by any thread. */
     uint64_t read_bps, written_bps, hashed_bps;
-    uint32_t cpu_share_ppm[DISK_VIEWS_MAX]; /* of one CPU */
+    uint64_t cpu_share_ppm[DISK_VIEWS_MAX]; /* of one CPU */
 };
 
 /* Call as often as you like: looks every RATES_EVERY_NS. */

@@ -103,7 +103,7 @@ static bool receive(struct crossing *crossing, struct port *port, const struct t
         room = (uint16_t)spsc_room(&crossing->received, burst);
         free_returned(crossing); /* after it: each place that is free has no buffer behind it any more */
         if (room == 0) {
-            crossing->node_behind++;
+            count_add(&crossing->node_behind, 1);
             break;
         }
         uint32_t place = spsc_back(&crossing->received);

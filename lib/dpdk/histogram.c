@@ -13,14 +13,15 @@ static uint64_t bucket_low(uint32_t bucket)
 
 uint64_t histogram_percentile(const struct histogram *histogram, uint32_t per_million)
 {
-    if (histogram->count == 0)
+    uint64_t count = count_get(&histogram->count);
+    if (count == 0)
         return 0;
-    uint64_t wanted = muldiv64_up(histogram->count, per_million, 1000000);
+    uint64_t wanted = muldiv64_up(count, per_million, 1000000);
     uint64_t seen = 0;
     for (uint32_t bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
-        seen += histogram->buckets[bucket];
+        seen += count_get(&histogram->buckets[bucket]);
         if (seen >= wanted && seen > 0)
             return bucket_low(bucket);
     }
-    return histogram->largest;
+    return count_get(&histogram->largest);
 }

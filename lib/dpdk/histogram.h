@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "base/count.h"
+
 #define HISTOGRAM_SUB_BITS 3
 #define HISTOGRAM_BUCKETS  ((64 - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
@@ -25,10 +27,10 @@ static inline uint32_t histogram_bucket(uint64_t value)
 
 static inline void histogram_add(struct histogram *histogram, uint64_t value)
 {
-    histogram->buckets[histogram_bucket(value)]++;
-    histogram->count++;
+    count_add(&histogram->buckets[histogram_bucket(value)], 1);
+    count_add(&histogram->count, 1);
     if (value > histogram->largest)
-        histogram->largest = value;
+        count_set(&histogram->largest, value);
 }
 
 /* The smallest value of the bucket in which the given share (per million) of all values is reached; 0 when

@@ -1,15 +1,20 @@
 #include "dpdk/idle.h"
 
+#include "base/count.h"
 #include "base/units.h"
 
 void idle_init(struct idle *idle, uint8_t mode, uint64_t now_ns)
 {
-    *idle = (struct idle){.mode = mode, .since_ns = now_ns};
+    idle->mode = mode;
+    idle->since_ns = now_ns;
+    idle->sleep_ns = 0;
+    count_set(&idle->sleeps, 0);
+    count_set(&idle->yields, 0);
 }
 
 static enum idle_action idle_yield(struct idle *idle)
 {
-    idle->yields++;
+    count_add(&idle->yields, 1);
     return IDLE_YIELD;
 }
 
@@ -29,6 +34,6 @@ enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint
     if (idle->mode == IDLE_MODE_YIELD || patient || until_due_ns <= IDLE_HORIZON_NS)
         return idle_yield(idle);
     idle->sleep_ns = MIN(MAX(idle->sleep_ns * 2, (uint64_t)IDLE_SLEEP_NS_MIN), (uint64_t)IDLE_SLEEP_NS_MAX);
-    idle->sleeps++;
+    count_add(&idle->sleeps, 1);
     return IDLE_SLEEP;
 }

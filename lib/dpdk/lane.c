@@ -34,7 +34,7 @@ static void lane_reanchor(struct lane *lane, uint32_t first, uint64_t now_ns)
         lane->items[(lane->head + index) % LANE_PLACES].unshifted_ns -= shift_ns;
     lane->shift_ns += shift_ns;
     lane->last_depart_ns += shift_ns;
-    lane->reanchored++;
+    count_add(&lane->reanchored, 1);
 }
 
 uint32_t lane_due(struct lane *lane, uint64_t now_ns, uint32_t room)

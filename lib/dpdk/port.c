@@ -241,12 +241,12 @@ static void port_clock_look(struct port *port)
     if (!port->started)
         return;
     stamps_look(&port->stamps, port->id);
-    port->lane.lead_ns = stamps_depart(&port->stamps) ? LANE_LEAD_NS : 0;
+    count_set(&port->lane.lead_ns, stamps_depart(&port->stamps) ? LANE_LEAD_NS : 0);
 }
 
 bool port_start(struct port *port, uint64_t now_ns)
 {
-    port->started = rte_eth_dev_start(port->id) == 0;
+    __atomic_store_n(&port->started, rte_eth_dev_start(port->id) == 0, __ATOMIC_RELAXED);
     port->redial_ns = now_ns;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
@@ -258,7 +258,7 @@ void port_stop(struct port *port)
 {
     if (port->started)
         rte_eth_dev_stop(port->id);
-    port->started = false;
+    __atomic_store_n(&port->started, false, __ATOMIC_RELAXED);
     __atomic_store_n(&port->link_up, false, __ATOMIC_RELAXED);
 }
 
@@ -290,7 +290,7 @@ static void port_redial(struct port *port, uint64_t now_ns)
         return;
     if (port->started)
         rte_eth_dev_stop(port->id);
-    port->counters.redials++;
+    count_add(&port->counters.redials, 1);
     port_start(port, now_ns);
 }
 
@@ -299,22 +299,22 @@ static bool port_ask(struct port *port, uint64_t now_ns)
 {
     const uint8_t *holder;
     uint16_t index = neighbour_next(&port->neighbours, now_ns, &holder);
-    port->counters.neighbour_conflicts = port->neighbours.conflicts;
-    port->counters.neighbour_moves = port->neighbours.moves;
+    count_set(&port->counters.neighbour_conflicts, port->neighbours.conflicts);
+    count_set(&port->counters.neighbour_moves, port->neighbours.moves);
     if (index == NEIGHBOUR_NONE)
         return false;
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
     if (mbuf == NULL) {
-        port->counters.tx_drop_no_mbuf++;
+        count_add(&port->counters.tx_drop_no_mbuf, 1);
         return true;
     }
     size_t length = responder_ask(&port->responder, &port->neighbours.entries[index].address, holder,
                                   rte_pktmbuf_mtod(mbuf, uint8_t *));
     mbuf->data_len = (uint16_t)length;
     mbuf->pkt_len = (uint32_t)length;
-    port->counters.tx_asked++;
+    count_add(&port->counters.tx_asked, 1);
     if (port_tx_burst(port, &mbuf, 1) == 0) {
-        port->counters.tx_drop_full++;
+        count_add(&port->counters.tx_drop_full, 1);
         rte_pktmbuf_free(mbuf);
     }
     return true;

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/count.h"
 #include "dpdk/compat.h"
 
 #include <rte_mbuf.h>

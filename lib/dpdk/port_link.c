@@ -17,7 +17,7 @@ void port_link_poll(struct port *port, uint64_t now_ns)
         return;
     __atomic_store_n(&port->link_up, up, __ATOMIC_RELAXED);
     port->link_since_ns = now_ns;
-    port->counters.link_changes++;
+    count_add(&port->counters.link_changes, 1);
 }
 
 void port_link_refresh(struct port *port)

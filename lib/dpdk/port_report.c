@@ -1,4 +1,4 @@
-/* What a port tells about itself. Read while the worker counts: each value is one aligned word. */
+/* What a port tells about itself. Read while the worker counts (base/count.h). */
 #include "dpdk/port.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ const char *port_counter(const struct port_counters *counters, uint32_t index, u
 {
     if (index >= COUNTER_COUNT)
         return NULL;
-    memcpy(value, (const uint8_t *)counters + counter_table[index].offset, sizeof(*value));
+    *value = count_get((const uint64_t *)counters + counter_table[index].offset / sizeof(*value));
     return counter_table[index].name;
 }
 
@@ -35,8 +35,8 @@ static void report_lane(const struct port *port, struct report *report)
     report_u64(report, "late_ns_p50", histogram_percentile(error, 500000));
     report_u64(report, "late_ns_p99", histogram_percentile(error, 990000));
     report_u64(report, "late_ns_p999", histogram_percentile(error, 999000));
-    report_u64(report, "late_ns_max", error->largest);
-    report_u64(report, "late_bursts_avoided", port->lane.reanchored);
+    report_u64(report, "late_ns_max", count_get(&error->largest));
+    report_u64(report, "late_bursts_avoided", count_get(&port->lane.reanchored));
 }
 
 static void report_device(const struct port *port, struct report *report)
@@ -57,12 +57,15 @@ void port_report(const struct port *port, struct report *report)
     snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
     report_text(report, "device", port->device.name);
     report_text(report, "mac", mac);
-    report_text(report, "link", !port->started ? "stopped" : port_link_up(port) ? "up" : "down");
+    report_text(report, "link",
+                !__atomic_load_n(&port->started, __ATOMIC_RELAXED) ? "stopped"
+                : port_link_up(port)                               ? "up"
+                                                                   : "down");
     report_u64(report, "frame_bytes_max", port->config.frame_bytes_max);
     report_bool(report, "chains", port->chains);
     report_text(report, "bodies", port->bodies_text);
     report_text(report, "udp_checksums", port->checksums ? "device" : "software");
-    report_text(report, "departures", port->lane.lead_ns > 0 ? "device" : "software");
+    report_text(report, "departures", count_get(&port->lane.lead_ns) > 0 ? "device" : "software");
     report_text(report, "arrivals", stamps_arrive(&port->stamps) ? "device" : "software");
     report_u64(report, "device_clock_jumps", port->stamps.clock.jumps);
     uint64_t value;

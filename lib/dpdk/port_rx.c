@@ -18,7 +18,7 @@ static struct rte_mbuf *frame_join(struct port *port, struct rte_mbuf *mbuf)
     struct rte_mbuf *whole = rte_pktmbuf_alloc(port->pool);
     uint8_t *room = whole != NULL ? (uint8_t *)rte_pktmbuf_append(whole, (uint16_t)mbuf->pkt_len) : NULL;
     if (room == NULL) {
-        (*(whole == NULL ? &port->counters.rx_drop_no_mbuf : &port->counters.rx_drop_segments))++;
+        count_add(whole == NULL ? &port->counters.rx_drop_no_mbuf : &port->counters.rx_drop_segments, 1);
         rte_pktmbuf_free(whole);
         rte_pktmbuf_free(mbuf);
         return NULL;
@@ -35,7 +35,7 @@ static struct rte_mbuf *frame_join(struct port *port, struct rte_mbuf *mbuf)
 static struct rte_mbuf *frame_usable(struct port *port, struct rte_mbuf *mbuf)
 {
     if (mbuf->pkt_len > port->config.frame_bytes_max) {
-        port->counters.rx_drop_too_long++;
+        count_add(&port->counters.rx_drop_too_long, 1);
         rte_pktmbuf_free(mbuf);
         return NULL;
     }
@@ -60,8 +60,8 @@ static uint16_t take_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t 
 
 static struct rte_mbuf *frame_take(struct port *port, struct rte_mbuf *mbuf)
 {
-    port->counters.rx_packets++;
-    port->counters.rx_bytes += mbuf->pkt_len;
+    count_add(&port->counters.rx_packets, 1);
+    count_add(&port->counters.rx_bytes, mbuf->pkt_len);
     return frame_usable(port, mbuf);
 }
 
@@ -82,10 +82,10 @@ static void answer_send(struct port *port, struct rte_mbuf *answer, size_t lengt
     answer->data_len = (uint16_t)length;
     answer->pkt_len = (uint32_t)length;
     if (port_tx_burst(port, &answer, 1) == 1) {
-        port->counters.rx_answered++;
+        count_add(&port->counters.rx_answered, 1);
         return;
     }
-    port->counters.tx_drop_full++;
+    count_add(&port->counters.tx_drop_full, 1);
     rte_pktmbuf_free(answer);
 }
 
@@ -102,29 +102,29 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
 {
     struct rte_mbuf *answer = rte_pktmbuf_alloc(port->pool);
     if (answer == NULL) {
-        port->counters.rx_drop_no_mbuf++;
+        count_add(&port->counters.rx_drop_no_mbuf, 1);
         return;
     }
     struct responder_result result = responder_answer(
         &port->responder, frame, length, rte_pktmbuf_mtod(answer, uint8_t *), rte_pktmbuf_tailroom(answer));
-    port->counters.address_conflicts += result.conflict;
+    count_add(&port->counters.address_conflicts, result.conflict);
     if (result.learnt)
         neighbour_learn(&port->neighbours, &result.address, result.mac, !result.weak, now_ns);
     switch (result.kind) {
     case RESPONDER_IGNORED:
     case RESPONDER_KINDS:
-        (*reason)++;
+        count_add(reason, 1);
         break;
     case RESPONDER_BAD:
-        port->counters.rx_drop_bad_control++;
+        count_add(&port->counters.rx_drop_bad_control, 1);
         break;
     case RESPONDER_ARP:
     case RESPONDER_ND:
     case RESPONDER_ECHO:
         if (result.length == 0) {
-            port->counters.rx_neighbours++;
+            count_add(&port->counters.rx_neighbours, 1);
         } else if (!answer_budget_take(&port->answers, result.kind, now_ns)) {
-            (*limit_counter(&port->counters, result.kind))++;
+            count_add(limit_counter(&port->counters, result.kind), 1);
         } else {
             answer_send(port, answer, result.length);
             return;
@@ -155,35 +155,35 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
     case FRAME_OK:
         break;
     case FRAME_TOO_SHORT:
-        counters->rx_drop_too_short++;
+        count_add(&counters->rx_drop_too_short, 1);
         return false;
     case FRAME_NOT_IP:
         receive_other(port, frame, length, &counters->rx_drop_not_ip, now_ns);
         return false;
     case FRAME_BAD_IP:
-        counters->rx_drop_bad_ip++;
+        count_add(&counters->rx_drop_bad_ip, 1);
         return false;
     case FRAME_FRAGMENT:
-        counters->rx_drop_fragment++;
+        count_add(&counters->rx_drop_fragment, 1);
         return false;
     case FRAME_NOT_UDP:
         receive_other(port, frame, length, &counters->rx_drop_not_udp, now_ns);
         return false;
     case FRAME_BAD_UDP:
-        counters->rx_drop_bad_udp++;
+        count_add(&counters->rx_drop_bad_udp, 1);
         return false;
     }
     if (view.vlan != port->config.vlan) {
-        counters->rx_drop_vlan++;
+        count_add(&counters->rx_drop_vlan, 1);
         return false;
     }
     if (!address_equal(&view.target, &port->config.address)) {
-        counters->rx_drop_not_ours++;
+        count_add(&counters->rx_drop_not_ours, 1);
         return false;
     }
     uint8_t stamp_kind;
     uint64_t arrived_ns = stamps_get(&port->stamps, mbuf, now_ns, &stamp_kind);
-    counters->rx_stamped += stamp_kind == STAMP_HARDWARE;
+    count_add(&counters->rx_stamped, stamp_kind == STAMP_HARDWARE);
     *packet = (struct rx_packet){
         .data = view.payload,
         .length = view.payload_bytes,
@@ -194,7 +194,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .rx_ns = arrived_ns,
         .from = view.source,
     };
-    counters->rx_datagrams++;
+    count_add(&counters->rx_datagrams, 1);
     return true;
 }
 

@@ -10,9 +10,9 @@
 static bool frame_sendable(struct port *port, const struct rte_mbuf *mbuf)
 {
     if (mbuf->pkt_len > port->config.frame_bytes_max)
-        port->counters.tx_drop_too_long++;
+        count_add(&port->counters.tx_drop_too_long, 1);
     else if (mbuf->pkt_len < ETHERNET_HEADER_BYTES)
-        port->counters.tx_drop_too_short++;
+        count_add(&port->counters.tx_drop_too_short, 1);
     else
         return true;
     return false;
@@ -28,14 +28,14 @@ static uint16_t send_run(struct port *port, struct rte_mbuf **mbufs, uint16_t co
     uint16_t sent = rte_eth_tx_burst(port->id, 0, mbufs, count);
     for (uint16_t index = 0; index < sent; index++)
         bytes += lengths[index];
-    port->counters.tx_packets += sent;
-    port->counters.tx_bytes += bytes;
+    count_add(&port->counters.tx_packets, sent);
+    count_add(&port->counters.tx_bytes, bytes);
     return sent;
 }
 
 static uint16_t drop_link_down(struct port *port, struct rte_mbuf **mbufs, uint16_t count)
 {
-    port->counters.tx_drop_link_down += count;
+    count_add(&port->counters.tx_drop_link_down, count);
     rte_pktmbuf_free_bulk(mbufs, count);
     return count;
 }
@@ -53,7 +53,7 @@ uint16_t port_tx_burst(struct port *port, struct rte_mbuf **mbufs, uint16_t coun
             uint16_t sent = send_run(port, mbufs + done, run);
             done += sent;
             if (sent < run) {
-                port->counters.tx_full++;
+                count_add(&port->counters.tx_full, 1);
                 return done;
             }
         }
@@ -132,7 +132,7 @@ static void report_add(struct port *port, const struct tx_report *report)
 
 static void refuse(struct port *port, uint64_t cookie, uint64_t *reason, uint64_t now_ns)
 {
-    (*reason)++;
+    count_add(reason, 1);
     struct tx_report report = {.cookie = cookie, .sent_ns = now_ns, .status = TX_REFUSED, .released = 1};
     report_add(port, &report);
 }
@@ -171,7 +171,7 @@ static bool chain_body(struct port *port, uint32_t *record, struct rte_mbuf *mbu
     chain_attach(&port->chain, found, mbuf->next);
     mbuf->nb_segs = 2;
     mbuf->pkt_len += packet->body_bytes;
-    port->counters.tx_chained++;
+    count_add(&port->counters.tx_chained, 1);
     return true;
 }
 
@@ -278,7 +278,7 @@ static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_
 {
     uint64_t bytes = 0;
     bool stamped = port->lane.lead_ns > 0 && status == TX_SENT;
-    port->counters.tx_timed += stamped ? count : 0;
+    count_add(&port->counters.tx_timed, stamped ? count : 0);
     for (uint16_t index = 0; index < count; index++) {
         const struct lane_item *item = lane_item(&port->lane, index);
         bytes += item->bytes;
@@ -295,8 +295,8 @@ static void lane_left(struct port *port, uint16_t count, uint8_t status, uint64_
     }
     lane_pop(&port->lane, count, now_ns);
     if (status == TX_SENT) {
-        port->counters.tx_packets += count;
-        port->counters.tx_bytes += bytes;
+        count_add(&port->counters.tx_packets, count);
+        count_add(&port->counters.tx_bytes, bytes);
     }
 }
 
@@ -306,7 +306,7 @@ static void lane_refuse(struct port *port, uint64_t *reason, uint64_t now_ns)
     uint32_t count = lane_count(&port->lane);
     for (uint32_t index = 0; index < count; index++)
         rte_pktmbuf_free(lane_item(&port->lane, index)->packet);
-    *reason += count;
+    count_add(reason, count);
     lane_left(port, (uint16_t)count, TX_REFUSED, now_ns);
 }
 
@@ -328,7 +328,7 @@ static uint16_t flush_burst(struct port *port, struct rte_mbuf **burst, uint16_t
         stamps_put(&port->stamps, burst[index], lane_depart_ns(&port->lane, index), now_ns);
     uint16_t ready = port->checksums ? rte_eth_tx_prepare(port->id, 0, burst, count) : count;
     uint16_t sent = rte_eth_tx_burst(port->id, 0, burst, ready);
-    port->counters.tx_full += sent < count;
+    count_add(&port->counters.tx_full, sent < count);
     return sent;
 }
 

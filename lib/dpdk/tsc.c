@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "base/count.h"
 #include "base/units.h"
 
 #define PAIR_TRIES 8
@@ -58,12 +59,12 @@ void tsc_clock_adjust(struct tsc_clock *clock, uint64_t tsc, uint64_t now_ns)
     error_ns = MAX(-limit_ns, MIN(limit_ns, error_ns));
     clock->base_tsc = tsc;
     clock->base_ns = own_ns;
-    clock->ns_per_tick = muldiv64(measured, (uint64_t)((int64_t)NS_PER_S + error_ns), NS_PER_S);
+    count_set(&clock->ns_per_tick, muldiv64(measured, (uint64_t)((int64_t)NS_PER_S + error_ns), NS_PER_S));
 }
 
 uint64_t tsc_clock_hz(const struct tsc_clock *clock)
 {
-    return muldiv64(NS_PER_S, 1ULL << 32, clock->ns_per_tick);
+    return muldiv64(NS_PER_S, 1ULL << 32, count_get(&clock->ns_per_tick));
 }
 
 void tsc_clock_start(struct tsc_clock *clock)
