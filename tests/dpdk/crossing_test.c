@@ -280,6 +280,17 @@ static void take_some(struct node_side *node)
     crossing_reports_done(crossing, count);
 }
 
+/* What `show ports` reads while the worker counts. */
+static uint64_t look(void)
+{
+    static char text[65536];
+    struct report report;
+    report_begin(&report, REPORT_JSON, text, sizeof(text));
+    port_report(&port, &report);
+    assert_true(report_end(&report));
+    return count_get(&crossing->node_behind);
+}
+
 static void crossing__between_two_threads(void **state)
 {
     pthread_t worker;
@@ -291,12 +302,16 @@ static void crossing__between_two_threads(void **state)
         stop = false;
         assert_int_equal(pthread_create(&worker, NULL, drive_port, NULL), 0);
         uint32_t lent = PACKETS / 32;
+        uint64_t behind = 0;
         while (node.got < PACKETS || node.reported < PACKETS - lent) {
             uint32_t before = node.got;
             take_some(&node);
             send_some(&node);
-            if (node.got == before)
+            if (node.got == before) {
+                assert_true(look() >= behind);
+                behind = look();
                 sched_yield();
+            }
         }
         __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
         pthread_join(worker, NULL);
