@@ -77,6 +77,7 @@ struct port_peer {
 /* Frames taken from the device and not yet handed up. */
 struct backlog {
     uint16_t at, count;
+    bool waited;    /* the device had more than was taken before them */
     uint64_t rx_ns; /* when they were taken */
     struct rte_mbuf *frames[PORT_RECEIVE_MAX];
 };

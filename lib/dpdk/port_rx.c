@@ -191,6 +191,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .data_sum = checked == RTE_MBUF_F_RX_L4_CKSUM_NONE ? 0 : view.payload_sum,
         .ecn = view.traffic_class & 3,
         .stamp_kind = stamp_kind,
+        .waited = port->backlog.waited && stamp_kind == STAMP_SOFTWARE,
         .rx_ns = arrived_ns,
         .from = view.source,
     };
@@ -206,6 +207,7 @@ static void backlog_fill(struct port *port, uint64_t now_ns)
     if (backlog->at < backlog->count)
         return;
     backlog->at = 0;
+    backlog->waited = backlog->count == PORT_RECEIVE_MAX;
     backlog->count = take_burst(port, backlog->frames, PORT_RECEIVE_MAX);
     backlog->rx_ns = now_ns;
     for (uint16_t index = 0; index < MIN(backlog->count, (uint16_t)PREFETCH_AHEAD); index++)

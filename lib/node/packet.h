@@ -2,6 +2,7 @@
  * Ethernet, IP and UDP are the port's affair. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/stamp.h"
@@ -16,6 +17,7 @@ struct rx_packet {
     uint16_t data_sum;  /* checksum_of the datagram; 0: not known */
     uint8_t ecn;        /* the two bits of the IP header: 3 is Congestion Experienced */
     uint8_t stamp_kind; /* enum stamp_kind */
+    bool waited; /* it may have come with those before it: more stood there than could be taken at once */
     uint64_t rx_ns;
     struct net_address from; /* source IP and UDP port */
 };

@@ -224,6 +224,36 @@ static void port__received_by_fours(void **state)
     close_pair();
 }
 
+/* More stood there than was taken at once: what came next may have come with it, for as long as that is so. */
+static void port__says_what_waited(void **state)
+{
+    (void)state;
+    open_pair("10.0.0.1", "10.0.0.2", false);
+    uint64_t now_ns = settle(T0);
+    uint16_t frames;
+    for (int half = 0; half < 2; half++) {
+        for (uint16_t index = 0; index < 35; index++)
+            fill(&outgoing[index], index + 1u, 600u, now_ns);
+        port_send(&left, outgoing, 35, now_ns);
+        while (port_flush(&left, now_ns) > 0)
+            continue;
+    }
+    for (uint16_t taken = 0; taken < 70; taken += frames) {
+        uint16_t count = port_receive(&right, incoming, 32, &frames, now_ns + taken);
+        assert_true(count > 0);
+        for (uint16_t index = 0; index < count; index++)
+            assert_int_equal(incoming[index].waited, taken + index >= PORT_RECEIVE_MAX);
+        port_receive_done(&right);
+    }
+    fill(&outgoing[0], 1, 600, now_ns);
+    port_send(&left, outgoing, 1, now_ns);
+    port_flush(&left, now_ns);
+    assert_int_equal(port_receive(&right, incoming, 32, &frames, now_ns), 1);
+    assert_false(incoming[0].waited);
+    port_receive_done(&right);
+    close_pair();
+}
+
 /* Frames of one body go away one by one: it is released with the last of them, and each body by itself. */
 static void port__bodies_of_a_burst(void **state)
 {
@@ -589,6 +619,7 @@ int main(void)
         cmocka_unit_test(port__timed_packets_are_told_one_by_one),
         cmocka_unit_test(port__bodies_of_a_burst),
         cmocka_unit_test(port__received_by_fours),
+        cmocka_unit_test(port__says_what_waited),
         cmocka_unit_test(port__too_long_is_refused_and_counted),
         cmocka_unit_test(port__raw_frames_and_their_refusals),
         cmocka_unit_test(port__frames_of_several_parts),

@@ -278,6 +278,82 @@ static void train__what_a_port_refuses_is_cut(void **state)
     world_end(&world);
 }
 
+/* An interrupt: what was to leave in that time leaves at its end. */
+static struct {
+    uint64_t begin_ns; /* of the train */
+    uint64_t after_ns, for_ns;
+} away;
+
+static uint64_t after_away(uint64_t depart_ns)
+{
+    away.begin_ns = away.begin_ns == 0 ? depart_ns : away.begin_ns;
+    uint64_t from_ns = away.begin_ns + away.after_ns, until_ns = from_ns + away.for_ns;
+    return depart_ns > from_ns && depart_ns < until_ns ? until_ns : depart_ns;
+}
+
+/* By a small part of the train it is the train that was asked for, with the departures that it had, at the port's rate;
+ * by more it is not. A pause that is gone is gone. */
+static void train__leaves_late(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t pause_ns;
+        uint64_t after_ns, for_ns; /* of the train */
+        uint32_t marks;
+    } rows[] = {
+        {0, 100000, 7000, 0},
+        {0, 100000, 30000, 0},
+        {0, 100000, 60000, TRAIN_REANCHORED},
+        {50000, 1215000, 70000, TRAIN_REANCHORED | TRAIN_MERGED},
+    };
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        begin(2, 100, 1000000000); /* 1.23 ms */
+        if (rows[row].pause_ns > 0)
+            assert_true(train_add_pause(&script.shape, rows[row].pause_ns));
+        assert_true(train_add(&script.shape, 10, 1000000000));
+        start();
+        away.begin_ns = 0;
+        away.after_ns = rows[row].after_ns;
+        away.for_ns = rows[row].for_ns;
+        world.nodes[0].left_ns = after_away;
+        ask(0, "n1");
+        run(100 * NS_PER_MS);
+        assert_int_equal(script.records, 1);
+        assert_int_equal(script.last.marks & ~TRAIN_STOOD_STILL, rows[row].marks);
+        for (uint32_t at = 1; at < script.last.count; at++)
+            assert_true(script.last.samples[at].sent_ns - script.last.samples[at - 1].sent_ns >= 1230);
+        world_end(&world);
+    }
+}
+
+/* What the port took when more stood there is of one batch with what it took next. */
+static void train__what_waited_is_one_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t taken_ns;
+        bool waited;
+        uint64_t came_ns;
+    } rows[] = {{100, false, 100}, {200, false, 400}, {200, false, 400}, {300, true, 400},
+                {300, true, 400},  {400, true, 400},  {500, false, 500}, {600, false, 600}};
+    const unsigned count = sizeof(rows) / sizeof(rows[0]);
+    begin(2, 100, 1000000000);
+    start();
+    struct node *node = node_of(1);
+    uint64_t now_ns = world.now_ns;
+    for (unsigned row = 0; row < count; row++) {
+        struct wire_train train = {.train = 7, .index = (uint16_t)row, .count = 100, .rest_us = 100};
+        struct rx_packet packet = {
+            .length = 1472, .rx_ns = now_ns + rows[row].taken_ns, .waited = rows[row].waited};
+        train_in_on_packet(node, &node->peers[0], &train, &packet, now_ns + rows[row].taken_ns);
+    }
+    assert_int_equal(node->train_in->arrived, count);
+    assert_int_equal(node->train_in->batch, 5);
+    for (unsigned row = 0; row < count; row++)
+        assert_int_equal(node->train_in->arrivals[row].came_ns - now_ns, rows[row].came_ns);
+    world_end(&world);
+}
+
 /* One buffer: of two at once one is taken, the other's sender is told, and each packet is counted once. */
 static void train__one_comes_in_at_a_time(void **state)
 {
@@ -522,6 +598,8 @@ int main(void)
         cmocka_unit_test(train__nobody_tells),
         cmocka_unit_test(train__is_cut_by_a_standstill),
         cmocka_unit_test(train__what_a_port_refuses_is_cut),
+        cmocka_unit_test(train__leaves_late),
+        cmocka_unit_test(train__what_waited_is_one_batch),
         cmocka_unit_test(train__one_comes_in_at_a_time),
         cmocka_unit_test(train__keeps_the_receivers_budget),
         cmocka_unit_test(train__of_a_peer_that_may_send_none),

@@ -299,10 +299,12 @@ static bool transmit(struct world *world, uint16_t index)
         if (!refused)
             carry(world, index, &packets[at]);
         if (data)
-            reports[reported++] = (struct tx_report){.cookie = packets[at].cookie,
-                                                     .sent_ns = packets[at].depart_ns,
-                                                     .status = refused ? TX_REFUSED : TX_SENT,
-                                                     .released = 1};
+            reports[reported++] =
+                (struct tx_report){.cookie = packets[at].cookie,
+                                   .sent_ns = node->left_ns == NULL ? packets[at].depart_ns
+                                                                    : node->left_ns(packets[at].depart_ns),
+                                   .status = refused ? TX_REFUSED : TX_SENT,
+                                   .released = 1};
     }
     node_tx_done(node->node, reports, reported, clock_ns(world, node));
     return count > 0;

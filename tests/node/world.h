@@ -57,6 +57,8 @@ struct world_node {
     uint64_t refused_until_ns; /* its port takes no data until then */
     uint64_t stopped_until_ns; /* the process stands still until then */
     bool acks_no_mail;         /* what it sends acks no message */
+    /* When its port says that a packet left which was to leave then; NULL: then. */
+    uint64_t (*left_ns)(uint64_t depart_ns);
     uint64_t clock_ahead_ns;   /* what the clock that it is called with is ahead of the world's time */
 };
 

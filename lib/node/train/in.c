@@ -147,6 +147,15 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
     return true;
 }
 
+/* Those with the newest stamp, which the port took when more stood there, are of one batch with what it took next: when
+ * any of them came is known of the last one alone. */
+static void join_batch(struct train_in *in, uint64_t stamp_ns)
+{
+    for (uint16_t place = (uint16_t)(in->arrived - in->run); place < in->arrived; place++)
+        in->arrivals[place].came_ns = stamp_ns;
+    in->stamp_ns = stamp_ns;
+}
+
 static void take(struct node *node, const struct wire_train *train, const struct rx_packet *packet,
                  uint64_t now_ns)
 {
@@ -158,6 +167,8 @@ static void take(struct node *node, const struct wire_train *train, const struct
         return;
     }
     *seen |= bit;
+    if (packet->waited)
+        join_batch(in, packet->rx_ns);
     in->arrivals[in->arrived++] = (struct control_arrival){.index = train->index, .came_ns = packet->rx_ns};
     in->run = packet->rx_ns == in->stamp_ns ? (uint16_t)(in->run + 1) : 1;
     in->batch = MAX(in->batch, in->run);

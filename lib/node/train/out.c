@@ -235,13 +235,16 @@ static void close_train(struct node *node, struct train_sent *train)
     forget_first(out);
 }
 
-/* What spoils it: departures against the schedule, the longest pause of which comes back. */
+/* What spoils it: departures against the schedule, the longest pause of which comes back. When each packet left is
+ * known, so that lateness by itself is no error, but a train of another shape is another question: what counts is
+ * lateness by a good part of the train. A timer's interrupt, each ms, makes some 10 us of it. */
 static uint32_t marks_of(struct train_out *out, const struct train_sent *train, uint64_t *pause_ns)
 {
+    uint64_t late_ns = MAX(TRAIN_LATE_NS, train_duration_ns(&train->shape) / TRAIN_LATE_PART);
     uint32_t marks = train->cut || train->left < train->packets ? TRAIN_CUT : 0;
     struct train_schedule schedule;
     train_begin(&schedule, &train->shape, train->start_ns);
-    uint64_t before_ns = 0, due_before_ns = train->start_ns;
+    uint64_t before_ns = 0, due_before_ns = train->start_ns, due_last_ns = train->start_ns;
     *pause_ns = 0;
     for (uint32_t index = 0; index < train->packets; index++, train_step(&schedule)) {
         uint64_t left_ns = *departure(out, train, index), due_ns = schedule.next_ns;
@@ -249,9 +252,10 @@ static uint32_t marks_of(struct train_out *out, const struct train_sent *train, 
         due_before_ns = due_ns;
         if (left_ns == 0)
             continue;
-        marks |= left_ns > due_ns + TRAIN_LATE_NS ? TRAIN_REANCHORED : 0;
-        marks |= left_ns <= before_ns ? TRAIN_MERGED : 0;
+        marks |= left_ns > due_ns + late_ns ? TRAIN_REANCHORED : 0;
+        marks |= left_ns <= before_ns && due_ns - due_last_ns > late_ns ? TRAIN_MERGED : 0;
         before_ns = left_ns;
+        due_last_ns = due_ns;
     }
     return marks;
 }
@@ -283,10 +287,19 @@ static bool take_arrivals(struct train_record *record, const struct train_sent *
     return true;
 }
 
-static void finish_record(struct train_out *out, const struct train_sent *train,
+/* Those that went to the port as one leave it one behind the other. */
+static uint64_t left_port_ns(uint64_t left_ns, uint64_t before_ns, uint64_t packet_ns)
+{
+    return before_ns == 0 ? left_ns : MAX(left_ns, before_ns + packet_ns);
+}
+
+static void finish_record(struct node *node, const struct train_sent *train,
                           const struct wire_train_report *told)
 {
+    struct train_out *out = node->train_out;
     struct train_record *record = &out->record;
+    uint64_t rate_bps = node->config.ports[node->peers[train->peer].port].rate_bps, before_ns = 0;
+    uint64_t packet_ns = muldiv64(train->shape.wire_bytes * 8ULL, NS_PER_S, rate_bps);
     uint64_t pause_ns;
     uint32_t kept = 0;
     record->marks = marks_of(out, train, &pause_ns);
@@ -302,8 +315,11 @@ static void finish_record(struct train_out *out, const struct train_sent *train,
         record->marks |= TRAIN_STOOD_STILL;
     for (uint32_t index = 0; index < train->packets; index++) {
         struct train_sample sample = record->samples[index];
-        sample.sent_ns = *departure(out, train, index);
-        if (sample.index != UINT32_MAX && sample.sent_ns != 0)
+        uint64_t left_ns = *departure(out, train, index);
+        if (left_ns == 0)
+            continue;
+        sample.sent_ns = before_ns = left_port_ns(left_ns, before_ns, packet_ns);
+        if (sample.index != UINT32_MAX)
             record->samples[kept++] = sample;
     }
     record->count = kept;
@@ -329,7 +345,7 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
     }
     if (out->record.count < report->fixed.total)
         return TRAIN_NONE;
-    finish_record(out, train, &report->fixed);
+    finish_record(node, train, &report->fixed);
     close_train(node, train);
     return TRAIN_RECORDED;
 }

@@ -16,10 +16,12 @@
 
 _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fits its packets");
 
-#define TRAIN_OUT_MAX      16
-#define TRAIN_OUT_PACKETS  16384u              /* of all that are under way; a power of two */
-#define TRAIN_LEAD_NS      (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
-#define TRAIN_LATE_NS      5000ULL             /* a packet that leaves so late is none of its train */
+#define TRAIN_OUT_MAX     16
+#define TRAIN_OUT_PACKETS 16384u              /* of all that are under way; a power of two */
+#define TRAIN_LEAD_NS     (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
+/* A packet that leaves later than that, or than so long a part of the train, is none of it. */
+#define TRAIN_LATE_NS      5000ULL
+#define TRAIN_LATE_PART    32
 #define TRAIN_LASTS_NS_MAX NS_PER_S
 /* Beyond a round trip: until the receiver tells of a train whose end was lost, and its messages come. */
 #define TRAIN_PATIENCE_NS (250 * NS_PER_MS)
