@@ -15,7 +15,8 @@ otherwise; W: what was left while trains kept the tight hop busy, P: over the wh
   harm     what trains add to the queue, and what they cost the cross traffic
   pairs    20 x 20 pairs, a link of its own each, Poisson of 0 to 80 %, 4 sites that share 40 Gbit/s, 5 nets: by the rotation,
            only as far as a plan needs it, against every pair in full
-  sim      a tenth of T1 to T3 again, through whole nodes in the simulator; what came of P stands for W where both are the same
+  sim      a tenth of T1 to T3 again, through whole nodes in the simulator; what came of P stands for W where both are the same;
+           and what background measurements cost a job
   rivals   each other estimator, and this one with its bytes: the smaller error, root of the mean square against P
 
 Exit status 1: a figure that is asked for is missed.
@@ -212,6 +213,7 @@ def cells_sim():
     cross = "{kind: onoff, rate: 1Gbps, sources: 20, on: 5ms, off: 15ms, alpha: 1.5}"
     yield ("sim/T3/25ms", bench_probe_sim.scenario("25ms", cross, "2500ms", "25MB", "1%", "5ms"),
            [least("covers_p", 0.93), most("half_width", 0.08), most("bytes_max", 25e6)], SIM_RUNS_SHARE)
+    yield "sim/jobs", bench_probe_sim.JOB, [least("goodput_ratio_min", 0.99)], NETS / RUNS
 
 
 def cells_rivals():
@@ -252,7 +254,8 @@ def root_mean_square(figures):
 def run_cell(cell, options, runs):
     name, arguments, _, share = cell
     if name.startswith("sim/"):
-        return {"cell": name, "figures": bench_probe_sim.run(options.sim, arguments, max(2, round(runs * share)))}
+        of_sim = bench_probe_sim.jobs if name == "sim/jobs" else bench_probe_sim.run
+        return {"cell": name, "figures": of_sim(options.sim, arguments, max(2, round(runs * share)))}
     count = max(2, round(runs * share), LAW_RUNS_MIN if name.startswith("law/") else 0)
     common = [*arguments, "--runs", str(count)]
     mine = ["--estimator", options.estimator]

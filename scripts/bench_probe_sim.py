@@ -15,6 +15,16 @@ nodes:
 links: {{default: {{owd: {owd}}}}}
 probe: {{until: {until}, period: {period}, bytes: {bytes}, width: {width}, ask: [{{from: sender, to: receiver, at: {at}s}}]}}
 """
+# Four hosts, one object to all, with background measurements of all pairs and without.
+JOB = """
+name: bench-probe-job
+node_defaults: {uplink: 1Gbps, downlink: 1Gbps, queue: 10ms}
+nodes: [a, b, c, d]
+links: {default: {owd: 10ms}}
+jobs: [{name: data, source: a, to: all, size: 500MB, at: 12s, plan: {metric: rtt}, sparse: true, hash: none}]
+limit: 120s
+"""
+BACKGROUND = "probe: {background: on}\n"
 
 
 def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None):
@@ -23,11 +33,15 @@ def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None):
                            cross=f", downlink_cross: [{cross}]" if cross else "")
 
 
-def measure(program, path, seed):
+def simulate(program, path, seed):
     run = subprocess.run([program, path, "--json", "--seed", str(seed)], capture_output=True, text=True, timeout=RUN_S, check=False)
     if not run.stdout:
         sys.exit(f"bench: {program} {path}:\n{run.stderr[-2000:]}")
-    return json.loads(run.stdout)["probes"][0]
+    return json.loads(run.stdout)
+
+
+def measure(program, path, seed):
+    return simulate(program, path, seed)["probes"][0]
 
 
 def quantile(values, share):
@@ -52,9 +66,21 @@ def pooled(probes):
     return figures
 
 
-def run(program, text, runs):
-    """Figures of so many seeds."""
+def with_seeds(text, runs, of_seed):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         file.write(text)
         file.flush()
-        return pooled([measure(program, file.name, seed) for seed in range(1, runs + 1)])
+        return [of_seed(file.name, seed) for seed in range(1, runs + 1)]
+
+
+def run(program, text, runs):
+    """Figures of so many seeds."""
+    return pooled(with_seeds(text, runs, lambda path, seed: measure(program, path, seed)))
+
+
+def jobs(program, text, runs):
+    """Goodput beside background measurements over that without them."""
+    def goodput(path, seed):
+        return simulate(program, path, seed)["jobs"][0]["goodput_bps"]
+    alone, beside = (with_seeds(one, runs, goodput) for one in (text, text + BACKGROUND))
+    return {"runs": runs, "goodput_ratio_min": min(with_it / without for with_it, without in zip(beside, alone))}
