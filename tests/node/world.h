@@ -59,7 +59,7 @@ struct world_node {
     bool acks_no_mail;         /* what it sends acks no message */
     /* When its port says that a packet left which was to leave then; NULL: then. */
     uint64_t (*left_ns)(uint64_t depart_ns);
-    uint64_t clock_ahead_ns;   /* what the clock that it is called with is ahead of the world's time */
+    uint64_t clock_ahead_ns; /* what the clock that it is called with is ahead of the world's time */
 };
 
 /* Several trees of a plan, by numbers of nodes, parents before children. */
