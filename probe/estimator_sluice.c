@@ -36,6 +36,7 @@ static void start(void *state, const struct estimator_goal *goal, uint64_t now_n
         .profile = {goal->port_bps, goal->wire_bytes},
         .begin_ns = now_ns,
         .changed_ns = TIME_NEVER,
+        .stamp_kind = MIN(goal->sender.stamp_kind, goal->receiver.stamp_kind),
         .end_ns = goal->continuous || goal->duration_ns == 0 ? TIME_NEVER : now_ns + goal->duration_ns,
         .packet_bits = goal->wire_bytes * 8.0,
         .noise_ns = hypot((double)goal->sender.noise_ns, (double)goal->receiver.noise_ns),
@@ -88,7 +89,8 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
         return ESTIMATOR_WAIT;
     }
     sluice_shape(sluice, shape);
-    uint64_t when_ns = allowed_at(sluice, train_bytes(shape), now_ns);
+    bool payable = train_shape_valid(shape) && train_bytes(shape) <= budget_left(&sluice->budget);
+    uint64_t when_ns = payable ? allowed_at(sluice, train_bytes(shape), now_ns) : TIME_NEVER;
     if (when_ns == TIME_NEVER) {
         if (!sluice->goal.continuous)
             sluice->phase = OVER;
@@ -248,6 +250,7 @@ static void note(struct sluice *sluice, const struct train_record *record)
     sluice->packets += record->sent;
     sluice->packets_lost += sluice->points.lost;
     sluice->packets_late += sluice->points.late;
+    sluice->stamp_kind = MIN(record->sender.stamp_kind, record->receiver.stamp_kind);
     sluice->batched = sluice->batched || sluice->points.batch > 1;
     sluice->noise_ns = fmax(sluice->noise_ns, sluice->points.noise_ns);
 }

@@ -9,8 +9,11 @@
 #define BATCH_DEVIATIONS 8
 /* One packet overtook another when it came earlier by more than so many deviations of their stamps. */
 #define LATE_DEVIATIONS 6
+#define NOISE_MOST_NS   NS_PER_S
 #define FALLS_SHARE     0.03
-#define NO_SAMPLE       UINT16_MAX
+/* A train and its report take less. */
+#define SPAN_NS   ((int64_t)(1000 * NS_PER_S))
+#define NO_SAMPLE UINT16_MAX
 
 static int64_t received(const struct train_record *record, uint32_t sample)
 {
@@ -26,11 +29,22 @@ static struct probe_point point_of(const struct train_record *record, uint32_t s
                                 .rank = rank};
 }
 
+/* Whether a report can mean that: times within reach of each other, packets that were sent. Others did not come. */
+static bool plausible(const struct train_record *record, uint32_t sample)
+{
+    const struct train_sample *this = &record->samples[sample];
+    int64_t sent_ns = (int64_t)(this->sent_ns - record->samples[0].sent_ns);
+    int64_t received_ns = received(record, sample);
+    return this->arrival < TRAIN_PACKETS_MAX && this->index < record->sent && sent_ns >= -SPAN_NS &&
+           sent_ns <= SPAN_NS && received_ns >= -SPAN_NS && received_ns <= SPAN_NS &&
+           (sample == 0 || this->index > record->samples[sample - 1].index);
+}
+
 static void sort_by_arrival(struct probe_points *points, const struct train_record *record)
 {
     memset(points->order, 0xff, sizeof(points->order));
     for (uint32_t i = 0; i < record->count; i++)
-        if (record->samples[i].arrival < TRAIN_PACKETS_MAX)
+        if (plausible(record, i))
             points->order[record->samples[i].arrival] = (uint16_t)i;
     points->order_count = 0;
     for (uint32_t i = 0; i < TRAIN_PACKETS_MAX; i++)
@@ -42,7 +56,7 @@ static void sort_by_arrival(struct probe_points *points, const struct train_reco
 static uint32_t batch_end(const struct probe_points *points, const struct train_record *record,
                           uint32_t first, uint32_t batch)
 {
-    int64_t room_ns = (int64_t)(BATCH_DEVIATIONS * record->receiver.noise_ns);
+    int64_t room_ns = (int64_t)(BATCH_DEVIATIONS * MIN(record->receiver.noise_ns, NOISE_MOST_NS));
     int64_t begin_ns = received(record, points->order[first]);
     uint32_t end = first + 1;
     while (end < points->order_count && end - first < batch &&
@@ -93,9 +107,14 @@ static void take_batches(struct probe_points *points, const struct train_record 
 
 static void take_each(struct probe_points *points, const struct train_record *record)
 {
+    for (uint32_t i = 0; i < record->count; i++)
+        points->point[i].rank = UINT32_MAX;
     for (uint32_t rank = 0; rank < points->order_count; rank++)
         points->point[points->order[rank]] = point_of(record, points->order[rank], rank);
-    points->count = points->candidates = record->count;
+    for (uint32_t i = 0; i < record->count; i++)
+        if (points->point[i].rank != UINT32_MAX)
+            points->point[points->count++] = points->point[i];
+    points->candidates = points->count;
 }
 
 /* Those that a later one overtook go; then those behind the last of whom the same could not have been seen. */
@@ -131,14 +150,23 @@ static double falls_ns(const struct probe_points *points, const struct train_rec
     double squares = 0;
     uint32_t falls = 0;
     for (uint32_t i = 1; i < points->order_count; i++) {
+        uint32_t later = points->order[i], before = points->order[i - 1];
+        if (sent && later <= before)
+            continue;
         double step_ns =
-            (double)(received(record, points->order[i]) - received(record, points->order[i - 1]));
-        if (sent)
-            step_ns = (double)(int64_t)(record->samples[i].sent_ns - record->samples[i - 1].sent_ns);
+            sent ? (double)(int64_t)(record->samples[later].sent_ns - record->samples[before].sent_ns)
+                 : (double)(received(record, later) - received(record, before));
         falls += step_ns < 0;
         squares += step_ns < 0 ? step_ns * step_ns : 0;
     }
     return falls > FALLS_SHARE * points->order_count ? sqrt(squares / falls) : 0;
+}
+
+static double noise_of(const struct probe_points *points, const struct train_record *record)
+{
+    double told_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
+    double seen_ns = hypot(falls_ns(points, record, true), falls_ns(points, record, false));
+    return fmin(fmax(told_ns, seen_ns), NOISE_MOST_NS);
 }
 
 void points_take(struct probe_points *points, const struct train_record *record)
@@ -147,10 +175,8 @@ void points_take(struct probe_points *points, const struct train_record *record)
     points->lost = record->sent > record->count ? record->sent - record->count : 0;
     points->packet_bits = (double)record->shape.wire_bytes * 8;
     points->sent_at_ns = record->count > 0 ? record->samples[0].sent_ns : record->start_ns;
-    points->noise_ns = hypot((double)record->sender.noise_ns, (double)record->receiver.noise_ns);
     sort_by_arrival(points, record);
-    points->noise_ns =
-        fmax(points->noise_ns, hypot(falls_ns(points, record, true), falls_ns(points, record, false)));
+    points->noise_ns = noise_of(points, record);
     points->batch = batch_size(points, record);
     if (points->batch > 1)
         take_batches(points, record);

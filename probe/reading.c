@@ -13,7 +13,10 @@
 #define STANDING_SHARE 0.15 /* of the range of delays, above the least */
 /* Where neither spacings nor slopes show a capacity better than this, it is not known. */
 #define CAPACITY_ERROR_MAX 0.05
-#define AGREE_DEVIATIONS   4
+/* Bit/ns: what links there are. */
+#define CAPACITY_LEAST   1e-6
+#define CAPACITY_MOST    1e4
+#define AGREE_DEVIATIONS 4
 
 /* From the greatest delay on, the last point before delays come near the least: a queue stands from the train's begin until then,
  * more or less. For the first look at a path, where the exact rule has nothing to go by. */
@@ -32,11 +35,16 @@ static uint32_t standing_until(const struct probe_points *points)
     return most;
 }
 
+static bool plausible(const struct fingerprint *print)
+{
+    return print->capacity >= CAPACITY_LEAST && print->capacity <= CAPACITY_MOST;
+}
+
 /* Spacings are too wide where cross traffic got between all packets, never too close: more than what was known counts,
  * less does not, and of what agrees the better one. */
 static void sharpen(struct reading_path *path, const struct fingerprint *print)
 {
-    if (print->capacity <= 0 || print->error > CAPACITY_ERROR_MAX * print->capacity)
+    if (!plausible(print) || print->error > CAPACITY_ERROR_MAX * print->capacity)
         return;
     double apart = print->capacity - path->capacity;
     double allowed = AGREE_DEVIATIONS * (print->error + path->capacity_error);
@@ -61,7 +69,7 @@ static void learn_capacity(struct reading *reading, const struct probe_points *p
     slopes_solve(&own, &reading->slope);
     struct fingerprint all;
     slopes_solve(&path->slopes, &all);
-    if (all.capacity <= 0)
+    if (!plausible(&all))
         return;
     path->capacity = all.capacity;
     path->capacity_error = all.error;
@@ -81,7 +89,7 @@ enum reading_verdict reading_take(struct reading *reading, struct probe_points *
         return READING_SPOILED;
     if (points->late > LATE_MOST * points->candidates)
         return READING_JITTER;
-    if (points->count < 4)
+    if (points->count < 4 || points->point[points->count - 1].sent_ns <= points->point[0].sent_ns)
         return READING_SPOILED;
     learn_capacity(reading, points, path);
     reading->rise_ns = fingerprint_rise_ns(points, 0, points->count - 1);

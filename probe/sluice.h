@@ -32,6 +32,7 @@ struct sluice {
     uint32_t sent, under_way, tries, lost, spoiled, jitter, idle, taken;
     uint64_t packets, packets_lost, packets_late;
     bool bursty, batched;
+    uint8_t stamp_kind; /* the worse of both ends, of the last record */
     struct reading_path path;
     double packet_bits, noise_ns, passed; /* the greatest rate that queued nowhere */
     struct tracker avail, capacity;

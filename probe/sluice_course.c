@@ -71,6 +71,11 @@ static uint32_t load_packets(const struct sluice *sluice, double capacity)
     return (uint32_t)fmin(fmax(bits / sluice->packet_bits, SPREAD_LEAST), TRAIN_PACKETS_MAX);
 }
 
+static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
+{
+    return (uint32_t)MIN((uint64_t)packets, budget_left(&sluice->budget) / sluice->goal.wire_bytes);
+}
+
 static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
 {
     uint64_t top_bps = sluice->goal.receiver_bps > 0 ? sluice->goal.receiver_bps : sluice->goal.port_bps;
@@ -78,17 +83,13 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
     uint32_t prime = batched ? CONTACT_BATCH_PRIME : CONTACT_PRIME + noise_packets(sluice);
     uint32_t packets = batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS;
     uint32_t most = load_packets(sluice, bits_ns(MIN(top_bps, sluice->goal.port_bps)));
+    most = affordable(sluice, most);
     if (prime + packets > most) {
         prime = prime * most / (prime + packets);
         packets = most - prime;
     }
     profile_contact(&sluice->profile, top_bps, prime, packets, batched ? CONTACT_BATCH_LEAST : CONTACT_LEAST,
                     shape);
-}
-
-static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
-{
-    return (uint32_t)MIN((uint64_t)packets, budget_left(&sluice->budget) / sluice->goal.wire_bytes);
 }
 
 static void refine_shape(const struct sluice *sluice, struct train_shape *shape)

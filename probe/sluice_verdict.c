@@ -45,7 +45,7 @@ static void refuse(const struct sluice *sluice, struct estimate *estimate)
 static void describe(const struct sluice *sluice, uint64_t now_ns, struct estimate *estimate)
 {
     *estimate = (struct estimate){
-        .stamp_kind = MIN(sluice->goal.sender.stamp_kind, sluice->goal.receiver.stamp_kind),
+        .stamp_kind = sluice->stamp_kind,
         .capacity_bps = bps_of(sluice->path.capacity),
         .bytes = sluice->budget.bytes,
         .trains = sluice->taken + sluice->idle,

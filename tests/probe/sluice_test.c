@@ -338,6 +338,60 @@ static void sluice__no_report_is_no_answer(void **state)
     free(memory);
 }
 
+/* What a receiver reports is its word alone: whatever it says, the estimator goes on, ends, and has an estimate. */
+static void make_nonsense(struct rng *rng, const struct train_shape *shape, uint64_t now_ns,
+                          struct train_record *record)
+{
+    static const uint64_t spans_ns[] = {1, 1000, 1000000, 1000000000, UINT64_MAX};
+    uint64_t span_ns = spans_ns[rng_below(rng, 5)], keep = rng_below(rng, 4);
+    *record = (struct train_record){.shape = *shape, .start_ns = now_ns, .sent = train_packets(shape)};
+    record->receiver = (struct train_floor){.batch = (uint32_t)rng_below(rng, 3) * 16,
+                                            .noise_ns = rng_below(rng, 2) * rng_below(rng, 1000000)};
+    for (uint32_t i = 0; i < record->sent; i++) {
+        if (keep > 0 && rng_below(rng, 4) < keep)
+            continue;
+        bool far = rng_below(rng, 50) == 0;
+        record->samples[record->count++] = (struct train_sample){
+            .index = i,
+            .sent_ns = now_ns + i * rng_below(rng, 3000),
+            .received_ns = far ? rng_next(rng) : i * 1230 * rng_below(rng, 2) + rng_below(rng, span_ns),
+            .arrival = rng_below(rng, 2) ? i : (uint32_t)rng_below(rng, 5000)};
+    }
+}
+
+static void sluice__survives_what_a_receiver_makes_up(void **state)
+{
+    (void)state;
+    static struct train_record record;
+    void *memory = malloc(estimator_sluice.bytes);
+    struct rng rng;
+    rng_init(&rng, 11);
+    for (unsigned run = 0; run < 60; run++) {
+        struct estimator_goal goal = run % 3 == 0 ? first_look : over_a_period;
+        goal.continuous = run % 3 == 2;
+        uint64_t now_ns = NS_PER_S, at_ns;
+        struct train_shape shape;
+        struct estimate estimate;
+        enum estimator_step step = ESTIMATOR_WAIT;
+        estimator_sluice.start(memory, &goal, now_ns);
+        for (unsigned turn = 0; turn < 400 && step != ESTIMATOR_DONE; turn++) {
+            step = estimator_sluice.next(memory, now_ns, &shape, &at_ns);
+            if (step == ESTIMATOR_WAIT)
+                now_ns = at_ns == TIME_NEVER ? now_ns + NS_PER_MS : MAX(now_ns + 1, at_ns);
+            if (step != ESTIMATOR_TRAIN)
+                continue;
+            assert_true(train_shape_valid(&shape));
+            make_nonsense(&rng, &shape, now_ns, &record);
+            now_ns += NS_PER_MS;
+            estimator_sluice.take(memory, &record, now_ns);
+            estimator_sluice.result(memory, now_ns, &estimate);
+            assert_true(estimate.kind <= ESTIMATE_REFUSED);
+        }
+        assert_true(step == ESTIMATOR_DONE || run % 3 == 2);
+    }
+    free(memory);
+}
+
 static void estimator_kind__by_name(void **state)
 {
     (void)state;
@@ -362,6 +416,7 @@ int main(void)
         cmocka_unit_test(sluice__token_bucket),
         cmocka_unit_test(sluice__sees_steps_within_a_second),
         cmocka_unit_test(sluice__no_report_is_no_answer),
+        cmocka_unit_test(sluice__survives_what_a_receiver_makes_up),
         cmocka_unit_test(estimator_kind__by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
