@@ -120,6 +120,7 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
 {
     struct block blocks[CONSERVE_BLOCKS] = {{0, 0}};
     double sent_ns = 0;
+    bool rank = fit->evidence > fit->evidence_weight / 2;
     for (uint32_t i = fit->first; i < fit->last; i++) {
         if ((busy[i / 8] >> i % 8 & 1) == 0)
             continue;
@@ -130,8 +131,9 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         double step_ns = (double)(until->sent_ns - from->sent_ns);
         sent_ns += step_ns;
         block->sent_ns += step_ns;
-        double cross_bits = path->capacity * (double)(until->received_ns - from->received_ns) -
-                            (until->index - from->index) * points->packet_bits;
+        double served = rank ? until->rank - from->rank : until->index - from->index;
+        double cross_bits =
+            path->capacity * (double)(until->received_ns - from->received_ns) - served * points->packet_bits;
         block->cross_bits += cross_bits;
         double most_bits = JUMP_CAPACITIES * path->capacity * step_ns + JUMP_PACKETS * path->packet_bits;
         if (cross_bits > most_bits + JUMP_DEVIATIONS * points->noise_ns * path->capacity)
@@ -155,8 +157,8 @@ void conserve_fit(struct conserve *fit, const struct probe_points *points, const
     }
     if (fit->steps == 0)
         return;
-    divide(fit, points, path, busy);
     weigh(fit, points, path, busy);
+    divide(fit, points, path, busy);
 }
 
 double conserve_cross_bits(const struct conserve_sums *sums, double capacity, bool rank)
