@@ -5,13 +5,15 @@
 
 #include "wire/header.h"
 
+#define WIRE_TRAIN_BACKGROUND 1u /* nobody waits for it: who has jobs takes little of such */
+
 #define WIRE_TRAIN_FIELDS(FIELD)                                                                             \
     FIELD(u32, train)   /* the sender's number of it */                                                      \
     FIELD(u16, index)   /* in the train */                                                                   \
     FIELD(u16, count)   /* packets of the train, WIRE_TRAIN_PACKETS_MAX at most */                           \
     FIELD(u32, rest_us) /* from this packet's departure to that of the last one, by the schedule */          \
     FIELD(u16, padding) /* zero bytes that follow */                                                         \
-    FIELD(u16, reserved)
+    FIELD(u16, flags)   /* WIRE_TRAIN_…; others: sent as 0, not looked at */
 
 WIRE_DECLARE(train, WIRE_TRAIN_FIELDS)
 #define WIRE_TRAIN_BYTES       (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_TRAIN_FIELDS))

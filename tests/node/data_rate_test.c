@@ -39,7 +39,8 @@ static void once_result(const void *state, uint64_t now_ns, struct estimate *est
 {
     (void)state;
     (void)now_ns;
-    *estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE};
+    *estimate =
+        (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE, .capacity_bps = 100 * MBPS};
 }
 
 static const struct estimator_kind once_kind = {"once",    sizeof(struct once), once_start,
@@ -60,6 +61,8 @@ static void start(bool background)
     }
     world.rate_bps[1][2] = 8 * MBPS;
     start_all();
+    /* Paths that nothing is known of are left alone while there are jobs. */
+    world_run_until(&world, 8 * NS_PER_S);
     struct job_spec spec = world_job(&world, "j");
     give_tree(&spec, chain, 2);
     spec.controls.rate_cap_bps = 30 * MBPS;

@@ -399,6 +399,43 @@ static void train__keeps_the_receivers_budget(void **state)
     world_end(&world);
 }
 
+/* Beside a job a train of the background counts ten times; one that somebody has asked for does not. */
+static void train__gives_way_to_a_job(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    script.trains = 20;
+    script.distance_ns = 10 * NS_PER_MS;
+    script.again = true;
+    for (uint16_t node = 0; node < 3; node++)
+        world.nodes[node].config.probe.receive_bytes = 4000000;
+    world.nodes[0].config.probe.background = true;
+    world.nodes[0].config.peers[1].probe_off = true; /* n0 measures n1 alone, and n1 gets a job from n2 */
+    world.source_bytes = 300000000;
+    start();
+    struct job_spec spec = world_job(&world, "j");
+    spec.to_all = false;
+    spec.receiver_count = 1;
+    snprintf(spec.receivers[0], NAME_BYTES, "n1");
+    snprintf(spec.source, NAME_BYTES, "n2");
+    spec.controls.rate_cap_bps = 100000000;
+    run_job_at(2, &spec);
+    assert_true(run_until_state(2, "j", JOB_RUNNING, 10 * NS_PER_S));
+    run(5 * NS_PER_S);
+    assert_int_equal(state_at(2, "j"), JOB_RUNNING);
+    uint64_t taken = world_counter(&world, 1, "rx_trains"),
+             refused = world_counter(&world, 1, "drop_train_budget");
+    assert_true(refused > 0);
+    run(5 * NS_PER_S);
+    /* … and it is left alone for a while. */
+    assert_int_equal(world_counter(&world, 1, "drop_train_budget"), refused);
+    assert_int_equal(world_counter(&world, 1, "rx_trains"), taken);
+    ask(0, "n1");
+    run(500 * NS_PER_MS);
+    assert_int_equal(world_counter(&world, 1, "rx_trains"), taken + 2000);
+    world_end(&world);
+}
+
 static void train__of_a_peer_that_may_send_none(void **state)
 {
     (void)state;
@@ -602,6 +639,7 @@ int main(void)
         cmocka_unit_test(train__what_waited_is_one_batch),
         cmocka_unit_test(train__one_comes_in_at_a_time),
         cmocka_unit_test(train__keeps_the_receivers_budget),
+        cmocka_unit_test(train__gives_way_to_a_job),
         cmocka_unit_test(train__of_a_peer_that_may_send_none),
         cmocka_unit_test(train__leaves_beside_a_job),
         cmocka_unit_test(probe_result__goes_to_planners),

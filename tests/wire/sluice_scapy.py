@@ -235,7 +235,7 @@ class SluiceTrain(SluiceLayer):
         ShortField("count", 1),
         IntField("rest_us", 0),
         FieldLenField("padding", None, length_of="zeros", fmt="!H"),
-        ShortField("reserved", 0),
+        ShortField("flags", 0),
         StrLenField("zeros", b"", length_from=lambda pkt: pkt.padding),
     ]
 

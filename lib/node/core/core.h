@@ -102,6 +102,12 @@ static inline void core_wake_jobs(struct node *node, uint64_t now_ns)
         node->jobs_tick_ns = now_ns;
 }
 
+/* Some job is known here that is not over. */
+static inline bool core_has_jobs(const struct node *node)
+{
+    return node->jobs_tick_ns != TIME_NEVER;
+}
+
 /* A job's or a site's new state, into the digest. */
 static inline void core_note_state(struct node *node, uint32_t job, unsigned state)
 {

@@ -4,8 +4,10 @@
 
 #include "node/peer/post.h"
 
-#define AGAIN_NS    (5 * NS_PER_MS) /* a report that found no room tries again … */
-#define TELL_NS_MAX NS_PER_S        /* … for so long */
+#define AGAIN_NS     (5 * NS_PER_MS) /* a report that found no room tries again … */
+#define JOBS_WAIT_NS (30 * NS_PER_S)
+#define JOBS_PART    10       /* while this node has jobs: a train of the background counts so many times */
+#define TELL_NS_MAX  NS_PER_S /* … for so long */
 
 uint64_t train_in_budget(const struct node_config *config)
 {
@@ -108,7 +110,7 @@ static bool budget_takes(struct node *node, uint64_t bytes, uint64_t now_ns, uin
         in->budget_bytes -= bytes;
         return true;
     }
-    *wait_ns = muldiv64(MIN(bytes, most) - in->budget_bytes, TRAIN_BUDGET_NS, most);
+    *wait_ns = bytes > most ? TRAIN_BUDGET_NS : muldiv64(bytes - in->budget_bytes, TRAIN_BUDGET_NS, most);
     return false;
 }
 
@@ -130,8 +132,12 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
         refuse(node, peer->index, train->train, TRAIN_BUSY, elapsed_ns(in->due_ns, now_ns));
         return false;
     }
-    if (!budget_takes(node, (uint64_t)train->count * wire_bytes, now_ns, &wait_ns)) {
+    bool beside_jobs = (train->flags & WIRE_TRAIN_BACKGROUND) != 0 && core_has_jobs(node);
+    uint64_t bytes = (uint64_t)train->count * wire_bytes * (beside_jobs ? JOBS_PART : 1);
+    if (!budget_takes(node, bytes, now_ns, &wait_ns)) {
         node->counters.drop_train_budget++;
+        wait_ns = beside_jobs ? MAX(wait_ns, JOBS_WAIT_NS)
+                              : wait_ns; /* what was refused has been in the way already */
         refuse(node, peer->index, train->train, TRAIN_OVER_BUDGET, wait_ns);
         return false;
     }

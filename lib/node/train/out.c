@@ -34,7 +34,7 @@ bool train_out_room(const struct node *node)
 }
 
 bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
-                     uint64_t start_ns, uint64_t now_ns)
+                     uint16_t flags, uint64_t start_ns, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
     if (!train_out_room(node))
@@ -51,6 +51,7 @@ bool train_out_begin(struct node *node, const struct peer *peer, const struct tr
     struct train_shape kept = train->shape;
     *train = (struct train_sent){.number = out->next_number++,
                                  .peer = peer->index,
+                                 .flags = flags,
                                  .stamp_kind = STAMP_VIRTUAL,
                                  .first = out->departure_tail,
                                  .packets = packets,
@@ -139,7 +140,8 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .index = (uint16_t)train->handed,
         .count = (uint16_t)train->packets,
         .rest_us = (uint32_t)((rest_ns + NS_PER_US - 1) / NS_PER_US),
-        .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES)};
+        .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
+        .flags = train->flags};
     struct wire_header header = {.version = WIRE_VERSION,
                                  .type = WIRE_TRAIN,
                                  .session = peer->session_out,

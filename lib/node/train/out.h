@@ -29,7 +29,7 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 /* One that is under way, or waits for its time. */
 struct train_sent {
     uint32_t number; /* on the wire */
-    uint16_t peer;
+    uint16_t peer, flags;
     bool over; /* told, or given up */
     bool cut;
     uint8_t stamp_kind;
@@ -57,7 +57,7 @@ struct train_out {
 /* A train is to begin at start_ns, or TRAIN_LEAD_NS from now if that is later. False: another one is leaving, too many
  * are under way, or the shape can't be sent. Packets that the path does not take are made smaller. */
 bool train_out_begin(struct node *node, const struct peer *peer, const struct train_shape *shape,
-                     uint64_t start_ns, uint64_t now_ns);
+                     uint16_t flags, uint64_t start_ns, uint64_t now_ns);
 /* The port's data has to keep clear of a train: latest departure of a packet of any size. TIME_NEVER: no train. */
 uint64_t train_out_clear_ns(struct node *node, uint16_t port, uint64_t now_ns);
 /* When data of the port may leave that could at at_ns, but for the train: in its gap, or behind its next packet. */

@@ -10,8 +10,10 @@
 #define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
+#define LONG_NS          NS_PER_S /* to wait for a receiver: others have their turn */
 #define JOBS_PART        10
 #define DATA_RESULT_NS   (10 * NS_PER_S)
+#define JOBS_LOAD_NS     (10 * NS_PER_S)
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
 
 static const struct estimator_kind *kind_of(const struct node *node)
@@ -53,9 +55,8 @@ void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
 /* What may be taken of a path: a tenth of it while this node has jobs. */
 static uint64_t load_ppb(const struct node *node)
 {
-    bool jobs = node->jobs_tick_ns != TIME_NEVER;
-    return jobs && !node->prober->asked ? node->config.probe.load_ppb / JOBS_PART
-                                        : node->config.probe.load_ppb;
+    return core_has_jobs(node) && !node->prober->asked ? node->config.probe.load_ppb / JOBS_PART
+                                                       : node->config.probe.load_ppb;
 }
 
 static void roll_load(struct node *node, uint64_t now_ns)
@@ -100,6 +101,8 @@ static void note_result(struct node *node, uint64_t now_ns)
     kind_of(node)->result(node->prober->state, now_ns, &estimate);
     if (estimate.kind == ESTIMATE_NONE)
         return;
+    if (estimate.capacity_bps != 0)
+        result->capacity_bps = estimate.capacity_bps;
     if (result->heard)
         estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
     result->estimate = estimate;
@@ -175,6 +178,18 @@ static bool goes_on(const struct node *node)
     return node->config.probe.background && !node->prober->asked && peers == 1;
 }
 
+/* While this node has jobs, and nobody has asked: what the load gives in a while, of a path that is known. First contacts
+ * are bursts of a path's whole rate, and wait. */
+static uint64_t bytes_for(const struct node *node, const struct peer *peer)
+{
+    uint64_t most = node->config.probe.bytes_max;
+    uint64_t capacity_bps = node->prober->results[peer->index].capacity_bps;
+    if (!core_has_jobs(node) || node->prober->asked || capacity_bps == 0)
+        return most;
+    uint64_t bytes = bytes_within(muldiv64(capacity_bps, load_ppb(node), 1000000000), JOBS_LOAD_NS);
+    return most != 0 ? MIN(most, bytes) : MAX(bytes, 1ULL);
+}
+
 static struct estimator_goal goal_for(const struct node *node, const struct peer *peer)
 {
     const struct node_probe_config *config = &node->config.probe;
@@ -186,7 +201,7 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .wire_bytes = MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
         .width_ppm = MAX(config->width_ppb / 1000, 1ULL),
         .duration_ns = config->period_ns,
-        .bytes_max = config->bytes_max,
+        .bytes_max = bytes_for(node, peer),
         .queue_bytes_max = QUEUE_BYTES_MAX,
         .sender = node->prober->results[peer->index].sender,
         .receiver = node->prober->results[peer->index].receiver,
@@ -234,7 +249,9 @@ static void choose(struct node *node, uint64_t now_ns)
     for (uint16_t step = 0; step < node->peer_count; step++) {
         uint16_t index = prober->turn;
         prober->turn = (uint16_t)((prober->turn + 1) % node->peer_count);
-        if (can_measure(&node->peers[index]) && !data_tells(node, index, now_ns)) {
+        bool quiet = !core_has_jobs(node) || prober->results[index].capacity_bps != 0;
+        bool held = now_ns < prober->results[index].hold_ns;
+        if (can_measure(&node->peers[index]) && quiet && !held && !data_tells(node, index, now_ns)) {
             begin(node, index, false, now_ns);
             return;
         }
@@ -247,7 +264,7 @@ static uint64_t paid_ns(const struct node *node)
 {
     const struct prober *prober = node->prober;
     const struct peer *peer = &node->peers[prober->peer];
-    uint64_t capacity_bps = prober->results[prober->peer].estimate.capacity_bps;
+    uint64_t capacity_bps = prober->results[prober->peer].capacity_bps;
     if (capacity_bps == 0)
         capacity_bps = node->config.ports[peer->port].rate_bps;
     uint64_t load_bps = MAX(muldiv64(capacity_bps, load_ppb(node), 1000000000), 1ULL);
@@ -282,9 +299,10 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
     struct prober *prober = node->prober;
     struct train_shape shape = {0};
     uint64_t at_ns = now_ns;
+    uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
     switch (kind_of(node)->next(node->prober->state, now_ns, &shape, &at_ns)) {
     case ESTIMATOR_TRAIN:
-        if (train_out_begin(node, &node->peers[prober->peer], &shape, at_ns, now_ns))
+        if (train_out_begin(node, &node->peers[prober->peer], &shape, flags, at_ns, now_ns))
             return;
         lose(node, now_ns);
         prober->step_ns = now_ns + RETRY_NS;
@@ -372,6 +390,10 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         if (train_out_withdraw(node)) /* it would be refused too */
             lose(node, now_ns);
         prober->hold_ns = now_ns + report->fixed.wait_ms * NS_PER_MS;
+        if (!prober->asked && prober->hold_ns - now_ns >= LONG_NS) {
+            prober->results[prober->peer].hold_ns = prober->hold_ns;
+            prober->ending = true;
+        }
         break;
     }
     core_schedule(node, now_ns);

@@ -4,8 +4,8 @@
  * the other in the background, from a random phase on and with random pauses; a single peer is measured without an end.
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
- * one before are paid for at that load. While this node has jobs it takes a tenth of that, and nothing of a path whose data
- * tells enough. Without the background nothing is drawn, sent or scheduled by itself. */
+ * one before are paid for at that load. While this node has jobs it takes a tenth of that, of
+ * paths that it knows and whose data does not tell enough; a receiver that has jobs takes a tenth of what it would of the background. Without the background nothing is drawn, sent or scheduled by itself. */
 #pragma once
 
 #include "base/arena.h"
@@ -15,9 +15,11 @@
 
 struct probe_result {
     struct estimate estimate;
-    uint64_t known_ns; /* when it was made; 0: never */
-    uint32_t count;    /* of measurements that have ended */
-    bool heard;        /* a record has come; what it told of the ends: */
+    uint64_t known_ns;     /* when it was made; 0: never */
+    uint32_t count;        /* of measurements that have ended */
+    uint64_t hold_ns;      /* not measured in the background before: its peer has said so */
+    uint64_t capacity_bps; /* of its tight hop, as trains told last; 0: never */
+    bool heard;            /* a record has come; what it told of the ends: */
     struct train_floor sender, receiver;
 };
 
