@@ -11,6 +11,11 @@
 /* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
 #define CONTACT_TRIES 4u
 #define RETRY_NS      NS_PER_S /* then one that goes on tries again */
+/* So many trains more, that far apart, while an end of the path spoils them: it was away, and will be there again. */
+#define AGAIN_TRIES 20u
+#define AGAIN_NS    (10 * NS_PER_MS)
+/* Of a train, packets with one stamp that say that the receiver was away. */
+#define SWALLOWED 0.25
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
 #define UNDER_WAY_MAX 12u
 /* Trains differ by more than so many times the law's variance: cross traffic changes too much to follow. */
@@ -97,7 +102,12 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
         when_ns = now_ns + RETRY_NS;
     }
     if (when_ns > now_ns) {
-        *at_ns = when_ns;
+        if (sluice->phase == FINGERPRINT &&
+            when_ns >= sluice->end_ns) { /* the period would pass without any */
+            sluice_begin_spread(sluice, now_ns);
+            when_ns = sluice->at_ns;
+        }
+        *at_ns = MAX(MIN(when_ns, sluice->end_ns), now_ns + 1);
         return ESTIMATOR_WAIT;
     }
     budget_spend(&sluice->budget, train_bytes(shape), now_ns);
@@ -279,6 +289,26 @@ static bool take_good(struct sluice *sluice, const struct train_record *record,
     return true;
 }
 
+/* A train that says nothing. Another one like it is sent where that is an end's doing, and there is time and money. */
+static bool again(struct sluice *sluice, const struct train_record *record, uint64_t now_ns)
+{
+    bool swallowed = record->marks == 0 && record->receiver.batch > SWALLOWED * record->count;
+    bool late = (record->marks & ~(uint32_t)TRAIN_STOOD_STILL) != 0;
+    sluice->spoiled++;
+    sluice->late += late;
+    sluice->swallowed += !late && (swallowed || record->marks != 0);
+    if ((sluice->phase != CONTACT && sluice->phase != REFINE) || sluice->goal.continuous)
+        return false;
+    bool affordable = budget_left(&sluice->budget) >= train_bytes(&record->shape);
+    if (!affordable)
+        sluice->tries = CONTACT_TRIES;
+    if (!affordable || (record->marks == 0 && !swallowed) || sluice->spoiled > AGAIN_TRIES ||
+        now_ns + AGAIN_NS >= sluice->end_ns)
+        return false;
+    sluice->at_ns = now_ns + AGAIN_NS;
+    return true;
+}
+
 static void take(void *state, const struct train_record *record, uint64_t now_ns)
 {
     struct sluice *sluice = state;
@@ -291,7 +321,9 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
     sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
     struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);
-    if (verdict != READING_SPOILED || sluice->points.count > 0)
+    bool swallowed =
+        record->receiver.batch > SWALLOWED * record->count; /* no batch that others will come in */
+    if (verdict != READING_SPOILED || (sluice->points.count > 0 && !swallowed))
         note(sluice, record);
     if (sluice->phase == FINGERPRINT && take_fingerprint(sluice, record)) {
         sluice->path = before;
@@ -309,7 +341,8 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         sluice->last_ns = record->start_ns + train_duration_ns(&record->shape);
         break;
     case READING_SPOILED:
-        sluice->spoiled++;
+        if (again(sluice, record, now_ns))
+            return;
         useful = false;
         break;
     case READING_JITTER:

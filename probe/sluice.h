@@ -25,11 +25,12 @@ struct sluice {
     enum sluice_phase phase;
     uint64_t begin_ns, end_ns;       /* TIME_NEVER: none is asked for */
     uint64_t slot_begin_ns, slot_ns; /* of spread: the running slot, its length */
-    uint64_t at_ns;                  /* when the next train leaves, of spread and fingerprint */
+    uint64_t at_ns;                  /* when the next train leaves, at the earliest */
     uint64_t sent_ns, round_ns;      /* the last train; from a train to its report */
     uint64_t changed_ns;             /* TIME_NEVER: never */
     uint64_t first_ns, last_ns;      /* of trains that found nothing queued */
     uint32_t sent, under_way, tries, lost, spoiled, jitter, idle, taken;
+    uint32_t late, swallowed; /* of those spoiled: by departures, by a receiver that was away */
     uint64_t packets, packets_lost, packets_late;
     bool bursty, batched;
     uint8_t stamp_kind; /* the worse of both ends, of the last record */

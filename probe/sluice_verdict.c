@@ -7,6 +7,8 @@
 #define HOPS_TRAINS     2u
 #define HOPS_TAIL_LEAST 0.1
 #define HOPS_BOUND      0.9
+/* No path has more left than it carries: what says so by more than this part was made by something else than a queue. */
+#define UNSTEADY_SHARE 0.1
 /* Sudden waits that queues hardly explain, of the time. */
 #define JUMPS_MOST 0.1
 /* Of a shaper's rate: half of its interval. */
@@ -38,6 +40,8 @@ static void refuse(const struct sluice *sluice, struct estimate *estimate)
     estimate->reason = ESTIMATE_NO_ANSWER;
     if (sluice->spoiled > sluice->lost)
         estimate->reason = sluice->packets_lost > 0 ? ESTIMATE_LOSS : ESTIMATE_DEPARTURES;
+    if (sluice->spoiled > sluice->lost && sluice->swallowed > sluice->late)
+        estimate->reason = ESTIMATE_BATCHES;
     if (sluice->jitter > sluice->spoiled)
         estimate->reason = ESTIMATE_JITTER;
 }
@@ -106,6 +110,11 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
     estimate->from_ns = view.from_ns;
     estimate->until_ns = view.until_ns;
     estimate->busy_ns = (uint64_t)view.sent_ns;
+    if (avail - half > (1 + UNSTEADY_SHARE) * capacity + 3 * sluice->path.capacity_error) {
+        estimate->kind = ESTIMATE_REFUSED;
+        estimate->reason = ESTIMATE_UNSTEADY;
+        return;
+    }
     if (avail >= PORT_SHARE * port) {
         at_least(sluice, avail - half, estimate);
         return;

@@ -392,6 +392,61 @@ static void sluice__survives_what_a_receiver_makes_up(void **state)
     free(memory);
 }
 
+/* Trains that an end has spoiled say nothing of the path: others are sent, not at once, while there is time and money; and
+ * the refusal says which end. */
+static void sluice__an_end_was_away(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t marks, batch;
+        uint64_t bytes_max, duration_ns;
+        unsigned least, most; /* trains */
+        uint8_t reason;
+    } rows[] = {
+        {TRAIN_REANCHORED, 1, 0, 0, 20, 24, ESTIMATE_DEPARTURES},
+        {TRAIN_CUT, 1, 0, 0, 20, 24, ESTIMATE_DEPARTURES},
+        {TRAIN_STOOD_STILL, 1, 0, 0, 20, 24, ESTIMATE_BATCHES},
+        {0, 100, 0, 0, 20, 24, ESTIMATE_BATCHES},
+        {TRAIN_REANCHORED, 1, 3000000, 0, 3, 14, ESTIMATE_DEPARTURES},
+        {TRAIN_REANCHORED, 1, 0, 100 * NS_PER_MS, 3, 14, ESTIMATE_DEPARTURES},
+    };
+    static struct train_record record;
+    void *memory = malloc(estimator_sluice.bytes);
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct estimator_goal goal = first_look;
+        goal.bytes_max = rows[row].bytes_max;
+        goal.duration_ns = rows[row].duration_ns;
+        estimator_sluice.start(memory, &goal, 1000);
+        uint64_t now_ns = 1000, at_ns, last_ns = 0;
+        unsigned trains = 0;
+        enum estimator_step step;
+        memset(&record, 0, sizeof(record));
+        record.marks = rows[row].marks;
+        record.receiver.batch = rows[row].batch;
+        while ((step = estimator_sluice.next(memory, now_ns, &record.shape, &at_ns)) != ESTIMATOR_DONE) {
+            if (step == ESTIMATOR_WAIT) {
+                assert_true(at_ns > now_ns && at_ns != TIME_NEVER);
+                now_ns = at_ns;
+                continue;
+            }
+            assert_true(trains++ == 0 || rows[row].least < 20 || trains > 20 ||
+                        now_ns - last_ns >= 10 * NS_PER_MS);
+            record.start_ns = last_ns = now_ns;
+            record.sent = record.count = train_packets(&record.shape) / 2;
+            for (uint32_t at = 0; at < record.count; at++)
+                record.samples[at] = (struct train_sample){now_ns + at * 1230, now_ns + NS_PER_MS, at, at};
+            estimator_sluice.take(memory, &record, now_ns += NS_PER_MS);
+        }
+        struct estimate estimate;
+        estimator_sluice.result(memory, now_ns, &estimate);
+        assert_int_equal(estimate.kind, ESTIMATE_REFUSED);
+        assert_int_equal(estimate.reason, rows[row].reason);
+        assert_in_range(trains, rows[row].least, rows[row].most);
+        assert_true(rows[row].bytes_max == 0 || estimate.bytes <= rows[row].bytes_max);
+    }
+    free(memory);
+}
+
 static void estimator_kind__by_name(void **state)
 {
     (void)state;
@@ -416,6 +471,7 @@ int main(void)
         cmocka_unit_test(sluice__token_bucket),
         cmocka_unit_test(sluice__sees_steps_within_a_second),
         cmocka_unit_test(sluice__no_report_is_no_answer),
+        cmocka_unit_test(sluice__an_end_was_away),
         cmocka_unit_test(sluice__survives_what_a_receiver_makes_up),
         cmocka_unit_test(estimator_kind__by_name),
     };
