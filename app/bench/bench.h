@@ -36,6 +36,11 @@ struct bench_options {
     bool hugepages;         /* for everything */
     bool stages;            /* relay: ns of each stage of a turn */
     bool first_pass;        /* relay: of a large buffer, by itself */
+    uint64_t capacity_bps;  /* probe: of the link between the two nodes … */
+    uint64_t cross_bps;     /* … and of the traffic that crosses it */
+    uint64_t delay_ns;      /* probe: of the link, each way */
+    uint32_t runs;          /* probe: measurements, one after the other */
+    const char *estimator;  /* probe: a name of estimator_kinds */
     bool durable;           /* all of it is on the disk before the receiver says that it has it */
 };
 
@@ -44,6 +49,8 @@ int bench_bare(const struct bench_options *options); /* alloc, send, receive, fr
 int bench_relay(const struct bench_options *options);
 int bench_bare_relay(const struct bench_options *options); /* the floor under it */
 int bench_pacer(const struct bench_options *options);
+int bench_probe(
+    const struct bench_options *options); /* available bandwidth of a modelled link, in real time */
 int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
 int bench_locks(const struct bench_options *options); /* counters that both of them write */
 

@@ -9,15 +9,21 @@
 #include "base/units.h"
 #include "conf/conf.h"
 #include "dpdk/idle.h"
+#include "probe/estimator.h"
 
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
-    "parts: goodput, bare, relay, bare-relay, pacer, cores, locks (app/bench/README.md)\n"
+    "parts: goodput, bare, relay, bare-relay, pacer, probe, cores, locks (app/bench/README.md)\n"
     "  --link ring|memif|vhost   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
     "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB); relay: more than 96MiB\n"
-    "  --rate RATE         of ports; pacer: the schedule's (100Gbps)\n"
-    "  --duration TIME     bare, pacer (1s)\n"
+    "  --rate RATE         of ports (100Gbps; probe: 10Gbps at most); pacer: the schedule's\n"
+    "  --duration TIME     bare, pacer; probe: of a measurement (1s)\n"
+    "  --capacity RATE     probe: of the link (1Gbps)\n"
+    "  --cross RATE        probe: evenly spaced traffic that crosses it (300Mbps)\n"
+    "  --delay TIME        probe: of the link, each way (500us)\n"
+    "  --runs NUMBER       probe: measurements, 1 to 200 (20)\n"
+    "  --estimator NAME    probe: probe/README.md (sluice)\n"
     "  --children NUMBER   relay, bare-relay: 1 to 8 (1)\n"
     "  --stripes NUMBER    relay: trees, all alike, that the blocks are spread over, 1 to 8 (1)\n"
     "  --jobs NUMBER       relay: at once, the object's bytes shared among them, 1 to 8 (1)\n"
@@ -36,29 +42,20 @@ static const char help[] =
     "  --idle poll|yield|sleep   (poll)\n";
 
 static const struct option option_table[] = {
-    {"link", required_argument, NULL, 'l'},
-    {"mtu", required_argument, NULL, 'm'},
-    {"sha256", no_argument, NULL, 's'},
-    {"directory", required_argument, NULL, 'd'},
-    {"source", required_argument, NULL, 'f'},
-    {"size", required_argument, NULL, 'z'},
-    {"duration", required_argument, NULL, 't'},
-    {"rate", required_argument, NULL, 'r'},
-    {"children", required_argument, NULL, 'c'},
-    {"lcores", required_argument, NULL, 'L'},
-    {"idle", required_argument, NULL, 'i'},
-    {"threads", required_argument, NULL, 'n'},
-    {"durable", no_argument, NULL, 'D'},
-    {"stripes", required_argument, NULL, 'S'},
-    {"jobs", required_argument, NULL, 'j'},
-    {"peers", required_argument, NULL, 'p'},
-    {"interval", required_argument, NULL, 'I'},
-    {"workers", required_argument, NULL, 'w'},
-    {"stages", no_argument, NULL, 'g'},
-    {"first-pass", no_argument, NULL, 'F'}, /* of relay */
-    {"hugepages", no_argument, NULL, 'H'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"link", required_argument, NULL, 'l'},     {"mtu", required_argument, NULL, 'm'},
+    {"sha256", no_argument, NULL, 's'},         {"directory", required_argument, NULL, 'd'},
+    {"source", required_argument, NULL, 'f'},   {"size", required_argument, NULL, 'z'},
+    {"duration", required_argument, NULL, 't'}, {"rate", required_argument, NULL, 'r'},
+    {"children", required_argument, NULL, 'c'}, {"lcores", required_argument, NULL, 'L'},
+    {"idle", required_argument, NULL, 'i'},     {"threads", required_argument, NULL, 'n'},
+    {"durable", no_argument, NULL, 'D'},        {"stripes", required_argument, NULL, 'S'},
+    {"jobs", required_argument, NULL, 'j'},     {"peers", required_argument, NULL, 'p'},
+    {"interval", required_argument, NULL, 'I'}, {"workers", required_argument, NULL, 'w'},
+    {"stages", no_argument, NULL, 'g'},         {"first-pass", no_argument, NULL, 'F'}, /* of relay */
+    {"hugepages", no_argument, NULL, 'H'},      {"capacity", required_argument, NULL, 'C'},
+    {"cross", required_argument, NULL, 'X'},    {"delay", required_argument, NULL, 'y'},
+    {"runs", required_argument, NULL, 'R'},     {"estimator", required_argument, NULL, 'E'}, /* of probe */
+    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0},
 };
 
 static bool parse_idle(const char *text, uint8_t *idle)
@@ -74,6 +71,25 @@ static bool parse_idle(const char *text, uint8_t *idle)
 static bool parse_few(const char *text, uint32_t *value, uint32_t most)
 {
     return sscanf(text, "%u", value) == 1 && *value >= 1 && *value <= most;
+}
+
+static bool parse_probe_option(struct bench_options *options, int option, const char *text)
+{
+    switch (option) {
+    case 'C':
+        return conf_parse_rate(text, &options->capacity_bps);
+    case 'X':
+        return conf_parse_rate(text, &options->cross_bps);
+    case 'y':
+        return conf_parse_time(text, &options->delay_ns);
+    case 'R':
+        return parse_few(text, &options->runs, 200);
+    case 'E':
+        options->estimator = text;
+        return estimator_kind(text) != NULL;
+    default:
+        return false;
+    }
 }
 
 static bool parse_option(struct bench_options *options, int option, const char *text)
@@ -133,7 +149,7 @@ static bool parse_option(struct bench_options *options, int option, const char *
         fputs(help, stdout);
         exit(EXIT_SUCCESS);
     default:
-        return false;
+        return parse_probe_option(options, option, text);
     }
 }
 
@@ -142,10 +158,9 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         int (*run)(const struct bench_options *options);
-    } parts[] = {{"goodput", bench_goodput}, {"bare", bench_bare},
-                 {"relay", bench_relay},     {"bare-relay", bench_bare_relay},
-                 {"pacer", bench_pacer},     {"cores", bench_cores},
-                 {"locks", bench_locks}};
+    } parts[] = {{"goodput", bench_goodput},       {"bare", bench_bare},   {"relay", bench_relay},
+                 {"bare-relay", bench_bare_relay}, {"pacer", bench_pacer}, {"probe", bench_probe},
+                 {"cores", bench_cores},           {"locks", bench_locks}};
     struct bench_options options = {.link = "ring",
                                     .mtu = MTU_DEFAULT,
                                     .object_bytes = 1ULL << 30,
@@ -156,6 +171,11 @@ int main(int count, char **arguments)
                                     .jobs = 1,
                                     .peers = 1,
                                     .workers = 1,
+                                    .capacity_bps = 1000000000,
+                                    .cross_bps = 300000000,
+                                    .delay_ns = 500 * NS_PER_US,
+                                    .runs = 20,
+                                    .estimator = "sluice",
                                     .lcores = {0, 1},
                                     .idle = IDLE_MODE_POLL,
                                     .disk_threads = 1};

@@ -39,6 +39,10 @@ static void node_config_make(struct node_config *node, const struct site_config 
     node->buffer_bytes = config->buffer_bytes;
     node->blocks_max = config->blocks_max;
     node->rtt_max_ns = 5 * NS_PER_MS;
+    if (config->estimator != NULL) {
+        node->probe.estimator = config->estimator;
+        node->probe.period_ns = config->probe_ns;
+    }
 }
 
 uint64_t site_bytes(const struct site_config *config)
@@ -82,6 +86,18 @@ bool site_run_job(struct site *site, const struct job_spec *spec, struct err *er
     struct ctl_reply reply = {.text = text, .room = sizeof(text)};
     msg = (struct ctl_msg){.type = CTL_JOB_RUN};
     msg.body.job_run = *spec;
+    node_ctl(site->node, &msg, &reply, site->now_ns);
+    *err = reply.err;
+    return reply.ok;
+}
+
+bool site_probe(struct site *site, uint16_t number, struct err *err)
+{
+    static struct ctl_msg msg;
+    char text[256];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    msg = (struct ctl_msg){.type = CTL_PROBE};
+    snprintf(msg.body.probe.peer, sizeof(msg.body.probe.peer), "n%u", number);
     node_ctl(site->node, &msg, &reply, site->now_ns);
     *err = reply.err;
     return reply.ok;

@@ -35,6 +35,8 @@ struct site_config {
     uint8_t idle;          /* enum idle_mode */
     uint8_t stripes;       /* a plan's tree becomes that many alike; 0 and 1: stays one */
     bool hugepages;
+    const struct estimator_kind *estimator; /* measures paths when it is asked to; NULL: it can't */
+    uint64_t probe_ns;                      /* that a measurement lasts; > 0 with an estimator */
 };
 
 struct site {
@@ -68,6 +70,8 @@ bool site_turn(struct site *site);
 /* What the idle policy asks for after the last turn. */
 void site_rest(struct site *site);
 bool site_run_job(struct site *site, const struct job_spec *spec, struct err *err);
+/* The path to site `number` is to be measured. */
+bool site_probe(struct site *site, uint16_t number, struct err *err);
 /* Index of the node's counter of that name; it is a bug to ask for one that is not there. */
 uint32_t site_counter_index(const struct site *site, const char *name);
 uint64_t site_counter(const struct site *site, const char *name);

@@ -52,6 +52,8 @@ APP_MORE = {
         "probe": "drives its estimators",
     },
     "app/bench": {
+        "netem": "the link between two nodes of a bench is the link model's",
+        "probe": "looks at the trains of its estimators",
         "edge": "part (c) measures the pacer itself, through the timed lane",
         "planner": "a bench is its own planner: it solves with the planner's code",
         "store": "answers disk requests itself where no disk is to be measured",
