@@ -8,6 +8,7 @@
 #define LOAD_STEP_NS     (5 * NS_PER_S)
 #define RETRY_NS         (1 * NS_PER_MS)   /* an estimator whose train could not be sent is asked again */
 #define IDLE_NS          (200 * NS_PER_MS) /* nobody is there to be measured: another look */
+#define SWALLOWED_PART   4                 /* of a train, packets with one stamp */
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define LONG_NS          NS_PER_S /* to wait for a receiver: others have their turn */
@@ -364,9 +365,12 @@ uint64_t prober_next_ns(const struct node *node)
 /* What the ends add to their stamps: for what is measured later, and for the word of how this was. */
 static void note_floors(struct probe_result *result, const struct train_record *record)
 {
+    struct train_floor receiver = record->receiver;
+    if (receiver.batch > record->count / SWALLOWED_PART) /* it was away: that is no batch of its own making */
+        receiver.batch = result->receiver.batch;
     result->heard = true;
     result->sender = record->sender;
-    result->receiver = record->receiver;
+    result->receiver = receiver;
 }
 
 void prober_on_message(struct node *node, const struct peer *peer, const struct control_train_report *report,
