@@ -24,6 +24,19 @@
 #define IDLE_COLOUR "#999999"
 #define FIT_COLOUR  "#cc2200"
 
+/* The least delay of points up to i is what the rule of the fit goes by. */
+static void find_busy(struct plot *plot)
+{
+    const struct probe_points *points = &plot->points;
+    struct conserve_path path = {plot->path.capacity, plot->cross, points->packet_bits};
+    int64_t least_ns = INT64_MAX;
+    for (uint32_t i = 0; i < points->count; i++) {
+        least_ns = MIN(least_ns, points_delay_ns(points, i));
+        plot->busy[i] =
+            plot->reading.fit.steps > 0 && i + 1 < points->count && conserve_busy(points, &path, i, least_ns);
+    }
+}
+
 void plot_read(struct plot *plot, const struct train_record *record)
 {
     plot->points.count = 0;
@@ -33,19 +46,7 @@ void plot_read(struct plot *plot, const struct train_record *record)
     plot->least_ns = INT64_MAX;
     for (uint32_t i = 0; i < plot->points.count; i++)
         plot->least_ns = MIN(plot->least_ns, points_delay_ns(&plot->points, i));
-}
-
-/* The least delay of points up to i is what the rule of the fit goes by. */
-static bool is_busy(const struct plot *plot, uint32_t i)
-{
-    const struct probe_points *points = &plot->points;
-    if (plot->reading.fit.steps == 0 || i + 1 >= points->count)
-        return false;
-    int64_t least_ns = INT64_MAX;
-    for (uint32_t k = 0; k <= i; k++)
-        least_ns = MIN(least_ns, points_delay_ns(points, k));
-    struct conserve_path path = {plot->path.capacity, plot->cross, points->packet_bits};
-    return conserve_busy(points, &path, i, least_ns);
+    find_busy(plot);
 }
 
 void plot_dot(const struct plot *plot, uint32_t i, struct plot_dot *dot)
@@ -54,7 +55,7 @@ void plot_dot(const struct plot *plot, uint32_t i, struct plot_dot *dot)
     const struct probe_point *first = &points->point[plot->reading.fit.first], *this = &points->point[i];
     *dot = (struct plot_dot){.sent_us = (double)this->sent_ns / 1e3,
                              .delay_us = (double)(points_delay_ns(points, i) - plot->least_ns) / 1e3,
-                             .busy = is_busy(plot, i)};
+                             .busy = plot->busy[i]};
     if (i + 1 < points->count && this[1].sent_ns > this->sent_ns)
         dot->rate_bps = points_rate(points, i, i + 1) * 1e9;
     if (!dot->busy)
@@ -131,6 +132,22 @@ static void put_panel(const struct pen *pen, const struct panel *panel, const ch
             panel->top + panel->height + 16, x);
 }
 
+/* Round ends of lines without a length: a quarter of the bytes of circles. */
+static void begin_dots(const struct pen *pen, const char *colour, double width)
+{
+    put(pen, "<path stroke=\"%s\" stroke-width=\"%g\" stroke-linecap=\"round\" d=\"", colour, width);
+}
+
+static void put_point(const struct pen *pen, double x, double y)
+{
+    put(pen, "M%.1f %.1fh0", x, y);
+}
+
+static void end_dots(const struct pen *pen)
+{
+    put(pen, "\"/>\n");
+}
+
 static struct axis sent_axis(const struct plot *plot)
 {
     uint32_t last = plot->points.count - 1;
@@ -147,10 +164,14 @@ static void put_delays(const struct pen *pen, const struct plot *plot)
     }
     struct panel panel = {DELAY_TOP, DELAY_HEIGHT, sent_axis(plot), axis_of(0, most)};
     put_panel(pen, &panel, "delay beyond the least, us, over departure, us", true);
-    for (uint32_t i = 0; i < plot->points.count; i++) {
-        plot_dot(plot, i, &dot);
-        put(pen, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.8\" fill=\"%s\"/>\n", x_of(&panel, dot.sent_us),
-            y_of(&panel, dot.delay_us), dot.busy ? BUSY_COLOUR : IDLE_COLOUR);
+    for (int busy = 0; busy < 2; busy++) {
+        begin_dots(pen, busy ? BUSY_COLOUR : IDLE_COLOUR, 3.6);
+        for (uint32_t i = 0; i < plot->points.count; i++) {
+            plot_dot(plot, i, &dot);
+            if (dot.busy == busy)
+                put_point(pen, x_of(&panel, dot.sent_us), y_of(&panel, dot.delay_us));
+        }
+        end_dots(pen);
     }
     put(pen, "<polyline fill=\"none\" stroke=\"" FIT_COLOUR "\" stroke-width=\"1.2\" points=\"");
     for (uint32_t i = 0; i < plot->points.count; i++) {
@@ -191,12 +212,13 @@ static void put_left_over(const struct pen *pen, const struct plot *plot)
     struct panel panel = {LEFT_TOP, LEFT_HEIGHT, sent_axis(plot), axis_of(-most, most)};
     panel.y.step = panel.y.high;
     put_panel(pen, &panel, "beside the line, in packets of cross traffic", true);
+    begin_dots(pen, BUSY_COLOUR, 3);
     for (uint32_t i = 0; i < plot->points.count; i++) {
         plot_dot(plot, i, &dot);
         if (dot.busy)
-            put(pen, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.5\" fill=\"" BUSY_COLOUR "\"/>\n",
-                x_of(&panel, dot.sent_us), y_of(&panel, dot.left_over));
+            put_point(pen, x_of(&panel, dot.sent_us), y_of(&panel, dot.left_over));
     }
+    end_dots(pen);
 }
 
 static void put_head(const struct pen *pen, const struct plot *plot)

@@ -15,7 +15,10 @@ struct plot {
     enum reading_verdict verdict;
     double cross;     /* bit/ns, of the line */
     int64_t least_ns; /* delay */
+    bool busy[TRAIN_PACKETS_MAX];
 };
+
+#define PLOT_BYTES_MAX (256u << 10) /* of the picture, its terminating zero included */
 
 /* One packet. */
 struct plot_dot {
@@ -32,5 +35,5 @@ typedef void plot_write(void *user, const char *text);
 void plot_read(struct plot *plot, const struct train_record *record);
 /* Of point i < plot->points.count. */
 void plot_dot(const struct plot *plot, uint32_t i, struct plot_dot *dot);
-/* An SVG document of what was read, handed to `write` piece by piece. Equal records give equal bytes. */
+/* An SVG document of what was read, handed to `write` piece by piece; PLOT_BYTES_MAX at most. Equal records give equal bytes. */
 void plot_svg(const struct plot *plot, plot_write *write, void *user);

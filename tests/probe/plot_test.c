@@ -32,7 +32,7 @@ static void send(const struct lab_path *path)
 
 struct text {
     size_t bytes;
-    char text[1 << 18];
+    char text[PLOT_BYTES_MAX];
 };
 
 static void append(void *user, const char *piece)
@@ -86,7 +86,7 @@ static void plot_svg__is_a_picture_of_it(void **state)
     assert_string_equal(text.text, again.text);
     assert_true(strncmp(text.text, "<svg ", 5) == 0);
     assert_string_equal(text.text + text.bytes - 7, "</svg>\n");
-    assert_int_equal(times(text.text, "<circle"), plot.points.count + plot.reading.fit.steps);
+    assert_int_equal(times(text.text, "h0"), plot.points.count + plot.reading.fit.steps);
     assert_int_equal(times(text.text, "<polyline"), 2);
     assert_int_equal(times(text.text, "<text"), times(text.text, "</text>"));
     assert_null(strstr(text.text, "nan"));
@@ -114,8 +114,26 @@ static void plot_svg__without_a_reading(void **state)
     plot_read(&plot, &record);
     text.bytes = 0;
     plot_svg(&plot, append, &text);
-    assert_int_equal(times(text.text, "<circle"), 0);
+    assert_int_equal(times(text.text, "h0"), 0);
     assert_non_null(strstr(text.text, "too little"));
+}
+
+/* The longest train fits, with all of its points in the fit. */
+static void plot_svg__of_the_longest_train(void **state)
+{
+    (void)state;
+    static struct text text;
+    struct lab_path path = {.hop_count = 1, .hops = {{.rate = 10, .cross = 5}}};
+    struct train_shape shape = {.wire_bytes = 1538};
+    assert_true(train_add(&shape, TRAIN_PACKETS_MAX, 9000000000));
+    lab_begin(&lab, &path, 1);
+    lab_send(&lab, &shape, 20000000, &record);
+    lab_end(&lab);
+    memset(&plot, 0, sizeof(plot));
+    plot_read(&plot, &record);
+    text.bytes = 0;
+    plot_svg(&plot, append, &text);
+    assert_in_range(times(text.text, "h0"), 2 * TRAIN_PACKETS_MAX - 200, 2 * TRAIN_PACKETS_MAX);
 }
 
 int main(void)
@@ -124,6 +142,7 @@ int main(void)
         cmocka_unit_test(plot_dot__constant_cross_traffic_lies_on_the_line),
         cmocka_unit_test(plot_svg__is_a_picture_of_it),
         cmocka_unit_test(plot_svg__without_a_reading),
+        cmocka_unit_test(plot_svg__of_the_longest_train),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
