@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 
@@ -35,6 +36,12 @@ static void find_busy(struct plot *plot)
         plot->busy[i] =
             plot->reading.fit.steps > 0 && i + 1 < points->count && conserve_busy(points, &path, i, least_ns);
     }
+}
+
+void plot_begin(struct plot *plot, uint64_t capacity_bps)
+{
+    memset(plot, 0, sizeof(*plot));
+    plot->path.capacity = (double)capacity_bps / NS_PER_S;
 }
 
 void plot_read(struct plot *plot, const struct train_record *record)

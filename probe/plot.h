@@ -7,9 +7,9 @@
 
 #include "probe/reading.h"
 
-/* A train read for drawing; large: for its owner's static or allocated memory. Starts zeroed. */
+/* A train read for drawing; large: for its owner's static or allocated memory. */
 struct plot {
-    struct reading_path path; /* may be set before: what is known of it from other trains */
+    struct reading_path path; /* with what is known of it from other trains */
     struct reading reading;
     struct probe_points points;
     enum reading_verdict verdict;
@@ -32,6 +32,8 @@ struct plot_dot {
 
 typedef void plot_write(void *user, const char *text);
 
+/* To be read with what other trains told of the capacity; 0: nothing. */
+void plot_begin(struct plot *plot, uint64_t capacity_bps);
 void plot_read(struct plot *plot, const struct train_record *record);
 /* Of point i < plot->points.count. */
 void plot_dot(const struct plot *plot, uint32_t i, struct plot_dot *dot);

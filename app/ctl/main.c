@@ -17,6 +17,7 @@
 #define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
 #define LINE_BYTES   (PATH_MAX + 256)
 #define HELP_BYTES   8192
+#define PLOT_OPTION  "--plot"
 
 struct options {
     const char *socket;
@@ -24,6 +25,7 @@ struct options {
     int count;
     char **words;       /* the command */
     const char *option; /* behind it, "--no-wait"; NULL: none */
+    const char *file;   /* behind that one; NULL: it takes none */
 };
 
 #define USAGE "usage: sluicectl [-s SOCKET] [--json] COMMAND"
@@ -41,7 +43,8 @@ static void print_usage(FILE *stream)
         "starts it. show plan --why explains the plan of the newest job, --dot and --svg draw it; so does "
         "job plan\n"
         "FILE, which sends nothing (--dry-run is the same). A job with object: "
-        "{stream: \"-\"} sends the standard input.\n\n"
+        "{stream: \"-\"} sends the standard input. probe PEER " PLOT_OPTION
+        " FILE draws the newest of its trains too, as SVG.\n\n"
         "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
         "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
         "4 the appliance refused, 130 detached\n",
@@ -226,7 +229,7 @@ static int probe(const struct options *options, const struct command_words *word
         return result;
     json_t *request =
         json_pack("{s:s, s:s}", "command", command_rows[words->kind].words, "peer", words->arguments[0]);
-    result = probe_and_print(&client, request, words->arguments[0], options->json);
+    result = probe_and_print(&client, request, words->arguments[0], options->json, options->file);
     client_close(&client);
     return result;
 }
@@ -273,6 +276,7 @@ static bool option_fits(const char *option, enum command_kind kind)
 {
     return option == NULL || (kind == COMMAND_SHOW && is_plan_option(option)) ||
            (kind == COMMAND_JOB_PLAN && (is_plan_option(option) || strcmp(option, "--dry-run") == 0)) ||
+           (kind == COMMAND_PROBE && strcmp(option, PLOT_OPTION) == 0) ||
            (kind == COMMAND_JOB_RUN && (strcmp(option, "--no-wait") == 0 || strcmp(option, "--wait") == 0));
 }
 
@@ -281,6 +285,8 @@ static int run(struct options *options)
     static char line[LINE_BYTES];
     struct command_words words;
     struct err err;
+    if (options->count > 1 && strcmp(options->words[options->count - 2], PLOT_OPTION) == 0)
+        options->file = options->words[--options->count];
     if (options->count > 0 && strncmp(options->words[options->count - 1], "--", 2) == 0)
         options->option = options->words[--options->count];
     if (options->count == 0)
@@ -291,6 +297,8 @@ static int run(struct options *options)
         return usage_error(err.text, NULL);
     if (!option_fits(options->option, words.kind))
         return usage_error("unknown option", options->option);
+    if (words.kind == COMMAND_PROBE && options->option != NULL && options->file == NULL)
+        return usage_error("what file is the picture to be written to", options->option);
     return (special[words.kind] != NULL ? special[words.kind] : pass_on)(options, &words);
 }
 

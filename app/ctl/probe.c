@@ -1,5 +1,6 @@
 #include "app/ctl/probe.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,34 @@ static void print_row(const json_t *row, const char *peer)
            word(row, "flags")[0] != '\0' ? "; " : "", word(row, "flags"));
 }
 
-int probe_and_print(struct client *client, json_t *request, const char *peer, bool json)
+static int write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "w");
+    bool whole = stream != NULL && fputs(text, stream) >= 0;
+    int error = errno;
+    if (stream != NULL && fclose(stream) != 0 && whole) {
+        error = errno;
+        whole = false;
+    }
+    if (whole)
+        return EXIT_OK;
+    fprintf(stderr, "sluicectl: the picture can't be written: %s: %s\n", path, strerror(error));
+    return EXIT_USAGE;
+}
+
+static int write_plot(struct client *client, const char *peer, const char *path)
+{
+    char *text = NULL;
+    json_t *request =
+        json_pack("{s:s, s:s}", "command", command_rows[COMMAND_SHOW_TRAIN].words, "peer", peer);
+    int result = client_ask(client, request, &text);
+    if (result == EXIT_OK)
+        result = write_file(path, text);
+    free(text);
+    return result;
+}
+
+int probe_and_print(struct client *client, json_t *request, const char *peer, bool json, const char *plot)
 {
     char *text = NULL;
     int result = client_ask(client, request, &text);
@@ -89,5 +117,6 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, bo
     }
     bool known = strcmp(word(row, "kind"), "value") == 0 || strcmp(word(row, "kind"), "at-least") == 0;
     json_decref(row);
-    return known ? EXIT_OK : EXIT_JOB_FAILED;
+    result = plot != NULL ? write_plot(client, peer, plot) : EXIT_OK;
+    return known || result != EXIT_OK ? result : EXIT_JOB_FAILED;
 }

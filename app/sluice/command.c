@@ -165,6 +165,13 @@ static void run_probe(struct app *app, const char *peer, struct command_reply *r
         snprintf(reply->text, sizeof(reply->text), "the path to %s is being measured: show probes", name);
 }
 
+static void run_train(struct app *app, const char *peer, struct command_reply *reply)
+{
+    reply->call.msg.type = CTL_TRAIN;
+    if (take_name(reply->call.msg.body.probe.peer, peer, reply))
+        run_call(app, reply);
+}
+
 static void run_set(struct app *app, const char *name, const struct job_controls *controls, uint8_t changed,
                     const char *done, struct command_reply *reply)
 {
@@ -207,6 +214,9 @@ void command_run(struct app *app, const struct command *command, struct command_
     case COMMAND_SHOW_HISTORY:
         reply->ok = question_ask_history(&app->question, arguments[0], arguments[1], command->form,
                                          reply->text, sizeof(reply->text));
+        return;
+    case COMMAND_SHOW_TRAIN:
+        run_train(app, arguments[0], reply);
         return;
     case COMMAND_JOB_LIST:
         run_show(app, command, CTL_SHOW_jobs, NULL, reply);

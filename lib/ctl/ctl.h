@@ -32,6 +32,8 @@ enum ctl_type {
     CTL_PLAN_REQUEST,
     CTL_HISTORY_ASK, /* the program's own, for an operator */
     CTL_ESTIMATE,    /* what is known of one direction of a pair: to be kept */
+    /* operator → node, again: the numbers of those above are the ring's */
+    CTL_TRAIN, /* the newest train that was measured because of a CTL_PROBE, as a picture */
     CTL_TYPE_COUNT
 };
 
@@ -102,7 +104,7 @@ struct ctl_msg {
         struct ctl_paths paths;
         struct {
             char peer[NAME_BYTES];
-        } probe;
+        } probe; /* and train */
         struct plan plan;
         struct plan_request plan_request;
         struct ctl_estimate estimate;

@@ -205,6 +205,9 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     case CTL_PROBE:
         reply->ok = prober_ask(node, msg->body.probe.peer, now_ns, &reply->err);
         break;
+    case CTL_TRAIN:
+        reply->ok = show_train(node, msg->body.probe.peer, reply);
+        break;
     case CTL_PLANNER_HELLO:
         node->planner_attached = true;
         for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)

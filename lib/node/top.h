@@ -28,3 +28,5 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
                  uint64_t now_ns);
 /* show_plan.c: the words about the plan of one job; false with reply->err. */
 bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply);
+/* show_train.c: the newest train that an operator had sent to that peer, as a picture; false with reply->err. */
+bool show_train(const struct node *node, const char *name, struct ctl_reply *reply);

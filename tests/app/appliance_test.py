@@ -191,6 +191,11 @@ class ApplianceTest(unittest.TestCase):
             shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]
             self.assertEqual(json.loads(shown), {"planner_attached": False, "jobs": []})
 
+    def test_there_is_no_picture_of_a_train_that_never_came(self):
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            for peer, said in (("n2", "no train to 'n2' is kept"), ("n3", "there is no peer 'n3'"), ("n" * 99, "too long")):
+                self.assertIn(said, ask(client, {"command": "show train", "peer": peer})["error"])
+
     def test_history_is_asked_of_the_planner(self):
         """Past the node: there is an answer with a planner, and at once one without."""
         request = {"command": "show history", "from": "n1", "to": "n2"}

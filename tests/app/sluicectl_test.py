@@ -143,6 +143,35 @@ class Sluicectl(unittest.TestCase):
         self.serve({"ok": False, "error": "there is no peer 'b'"})
         self.expect(4, "probe", "b")
 
+    def test_probe_as_a_picture(self):
+        def probes(kind):
+            return {"ok": True, "text": json.dumps({"probes": [{"to": "b", "kind": kind, "measuring": False}]})}
+        drawn = {"ok": True, "text": "<svg>\u00b5</svg>\n"}
+        file = os.path.join(self.folder.name, "out.svg")
+        nowhere = os.path.join(self.folder.name, "none", "out.svg")
+        for kind, picture, path, status, said in (
+                ("value", drawn, file, 0, ""), ("refused", drawn, file, 1, ""),
+                ("value", drawn, nowhere, 2, "none/out.svg: No such file"),
+                ("value", {"ok": False, "error": "no train to 'b' is kept"}, file, 4, "no train to 'b' is kept"),
+                ("value", drawn, "/dev/full", 2, "No space left")):
+            self.serve(ACCEPTED, probes(kind), picture)
+            result = self.expect(status, "probe", "b", "--plot", path)
+            self.assertIn("b: ", result.stdout)
+            self.assertIn(said, result.stderr)
+            self.assertEqual(self.appliance.requests[-1], {"command": "show train", "peer": "b"})
+            if status < 2:
+                with open(file, encoding="utf-8") as stream:
+                    self.assertEqual(stream.read(), drawn["text"])
+                os.unlink(file)
+            self.assertFalse(os.path.exists(file))
+            self.appliance.listener.close()
+            os.unlink(self.path)
+        for words in (["probe", "b", "--plot"], ["probe", "--plot", file], ["probe", "b", "--svg"],
+                      ["show", "peers", "--plot", file]):
+            self.assertIn("usage:", self.expect(2, *words).stderr)
+        self.serve(drawn)
+        self.assertEqual(self.expect(0, "show", "train", "b").stdout, drawn["text"])
+
     def test_job_file_from_a_pipe(self):
         self.serve(ACCEPTED)
         with open(self.file) as text:

@@ -579,6 +579,72 @@ static void show_probes__says_what_is_known(void **state)
     world_end(&world);
 }
 
+static const char *show_train(uint16_t node, const char *peer, struct err *err)
+{
+    static char picture[CTL_REPLY_BYTES];
+    struct ctl_msg msg = {.type = CTL_TRAIN};
+    struct ctl_reply reply = {.text = picture, .room = sizeof(picture)};
+    snprintf(msg.body.probe.peer, NAME_BYTES, "%s", peer);
+    int result = node_ctl(node_of(node), &msg, &reply, world.now_ns);
+    *err = reply.err;
+    assert_true(result != 0 || strlen(picture) == reply.length);
+    return result == 0 ? picture : NULL;
+}
+
+/* What an operator had measured last, the newest train that came as it was sent; nothing of what the background sends. */
+static void show_train__is_the_newest_good_one(void **state)
+{
+    (void)state;
+    struct err err;
+    begin(3, 100, 1000000000);
+    script.again = true;
+    start();
+    assert_null(show_train(0, "n0", &err));
+    assert_string_equal(err.text, "there is no peer 'n0'");
+    assert_null(show_train(0, "n1", &err));
+    assert_non_null(strstr(err.text, "no train to 'n1' is kept"));
+    ask(0, "n1");
+    assert_null(show_train(0, "n1", &err));
+    assert_non_null(strstr(err.text, "as yet"));
+    run(100 * NS_PER_MS);
+    assert_non_null(strstr(show_train(0, "n1", &err), "100 points of a train"));
+    assert_null(show_train(0, "n2", &err));
+    ask(0, "n1"); /* begins anew */
+    assert_null(show_train(0, "n1", &err));
+    run(100 * NS_PER_MS);
+    ask(0, "n2");
+    run(100 * NS_PER_MS);
+    assert_null(show_train(0, "n1", &err));
+    const char *picture = show_train(0, "n2", &err);
+    assert_true(picture != NULL && strncmp(picture, "<svg ", 5) == 0);
+    world_end(&world);
+}
+
+/* One that was cut takes the place of no whole one; where it is all there is, it says so. */
+static void show_train__of_one_that_was_cut(void **state)
+{
+    (void)state;
+    struct err err;
+    begin(2, 2000, 1000000000);
+    script.again = true;
+    script.trains = 2;
+    script.distance_ns = 50 * NS_PER_MS;
+    start();
+    for (unsigned trains = 2; trains > 0; trains--) {
+        script.trains = trains;
+        ask(0, "n1");
+        run((trains - 1) * script.distance_ns + 5 * NS_PER_MS);
+        world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
+        run(100 * NS_PER_MS);
+        assert_int_equal(script.records, trains);
+        assert_true((script.last.marks & TRAIN_CUT) != 0);
+        const char *said =
+            trains == 2 ? ">2000 points of a train; 0 lost" : "too little of it came as it was sent";
+        assert_non_null(strstr(show_train(0, "n1", &err), said));
+    }
+    world_end(&world);
+}
+
 /* In the background: one peer after the other, and no more than the load that is allowed. */
 static void prober__background(void **state)
 {
@@ -644,6 +710,8 @@ int main(void)
         cmocka_unit_test(train__leaves_beside_a_job),
         cmocka_unit_test(probe_result__goes_to_planners),
         cmocka_unit_test(show_probes__says_what_is_known),
+        cmocka_unit_test(show_train__is_the_newest_good_one),
+        cmocka_unit_test(show_train__of_one_that_was_cut),
         cmocka_unit_test(prober__background),
         cmocka_unit_test(prober__one_peer_in_the_background),
     };

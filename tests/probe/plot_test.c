@@ -26,7 +26,7 @@ static void send(const struct lab_path *path)
     lab_begin(&lab, path, 1);
     lab_send(&lab, &shape, 20000000, &record);
     lab_end(&lab);
-    memset(&plot, 0, sizeof(plot));
+    plot_begin(&plot, 0);
     plot_read(&plot, &record);
 }
 
@@ -129,7 +129,7 @@ static void plot_svg__of_the_longest_train(void **state)
     lab_begin(&lab, &path, 1);
     lab_send(&lab, &shape, 20000000, &record);
     lab_end(&lab);
-    memset(&plot, 0, sizeof(plot));
+    plot_begin(&plot, 0);
     plot_read(&plot, &record);
     text.bytes = 0;
     plot_svg(&plot, append, &text);

@@ -1,5 +1,6 @@
 #include "node/train/prober.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -42,7 +43,7 @@ void prober_init(struct node *node, struct arena *arena, uint64_t now_ns)
 {
     struct prober *prober = arena_alloc(arena, sizeof(*prober));
     node->prober = prober;
-    prober->peer = PEER_NONE;
+    prober->peer = prober->kept.peer = PEER_NONE;
     prober->state_bytes = state_bytes(&node->config);
     prober->state = arena_alloc(arena, prober->state_bytes);
     prober->background_ns = TIME_NEVER;
@@ -373,6 +374,16 @@ static void note_floors(struct probe_result *result, const struct train_record *
     result->receiver = receiver;
 }
 
+static void keep(struct prober *prober, const struct train_record *record)
+{
+    struct kept_train *kept = &prober->kept;
+    if (!prober->asked || (kept->peer == prober->peer && record->marks != 0 && kept->record.marks == 0))
+        return;
+    kept->peer = prober->peer;
+    memcpy(&kept->record, record,
+           offsetof(struct train_record, samples) + record->count * sizeof(record->samples[0]));
+}
+
 void prober_on_message(struct node *node, const struct peer *peer, const struct control_train_report *report,
                        uint64_t now_ns)
 {
@@ -384,6 +395,7 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         return;
     case TRAIN_RECORDED:
         note_floors(&prober->results[prober->peer], &node->train_out->record);
+        keep(prober, &node->train_out->record);
         kind_of(node)->take(node->prober->state, &node->train_out->record, now_ns);
         prober->step_ns = now_ns;
         note_result(node, now_ns);
@@ -416,6 +428,8 @@ bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err
     if (node->peers[index].state != PEER_UP)
         return err_set(err, "'%s' is down", name);
     node->prober->asked_mask |= 1ULL << index;
+    if (node->prober->kept.peer == index)
+        node->prober->kept.peer = PEER_NONE;
     core_schedule(node, now_ns);
     return true;
 }

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "node/train/out.h"
 #include "probe/known.h"
+#include "probe/plot.h"
 
 struct probe_result {
     struct estimate estimate;
@@ -21,6 +22,13 @@ struct probe_result {
     uint64_t capacity_bps; /* of its tight hop, as trains told last; 0: never */
     bool heard;            /* a record has come; what it told of the ends: */
     struct train_floor sender, receiver;
+};
+
+/* Of what an operator asked for: the newest train that came as it was sent, or the newest of all while there is none. */
+struct kept_train {
+    uint16_t peer; /* PEER_NONE: there is none */
+    struct train_record record;
+    struct plot plot; /* room to draw it */
 };
 
 struct prober {
@@ -39,7 +47,8 @@ struct prober {
     struct probe_result results[NODE_PEERS_MAX];
     struct known known[NODE_PEERS_MAX];    /* of trains and of data */
     uint64_t data_told_ns[NODE_PEERS_MAX]; /* when data last made a result */
-    void *state;                           /* of the measurement that runs */
+    struct kept_train kept;
+    void *state; /* of the measurement that runs */
     size_t state_bytes;
 };
 
