@@ -120,9 +120,14 @@ static void report_flags(struct report *report, uint32_t flags)
     report_text(report, "flags", text);
 }
 
+static const char *stamps_word(uint8_t kind)
+{
+    static const char *const words[] = {"software", "hardware", "virtual"};
+    return kind < sizeof(words) / sizeof(words[0]) ? words[kind] : "unknown";
+}
+
 static void report_probe(const struct node *node, struct report *report, uint16_t peer, uint64_t now_ns)
 {
-    static const char *const stamps[] = {"software", "hardware", "virtual"};
     const struct probe_result *result = prober_result(node, peer);
     const struct estimate *estimate = &result->estimate;
     report_text(report, "to", peer_name(node, peer));
@@ -135,7 +140,7 @@ static void report_probe(const struct node *node, struct report *report, uint16_
                  result->known_ns == 0 ? 0 : elapsed_ns(now_ns, result->known_ns) / NS_PER_MS, 3);
     report_fixed(report, "window_ms", elapsed_ns(estimate->until_ns, estimate->from_ns) / NS_PER_US, 3);
     report_fixed(report, "busy_ms", estimate->busy_ns / NS_PER_US, 3);
-    report_text(report, "stamps", result->known_ns == 0 ? "" : stamps[estimate->stamp_kind]);
+    report_text(report, "stamps", result->known_ns == 0 ? "" : stamps_word(estimate->stamp_kind));
     report_flags(report, estimate->flags);
     report_text(report, "reason", estimate_reason_word(estimate->reason));
     report_u64(report, "trains", estimate->trains);
@@ -147,6 +152,34 @@ static void report_probe(const struct node *node, struct report *report, uint16_
         report_u64(report, "measurements", result->count);
     }
     report_bool(report, "measuring", prober_is_busy(node, peer));
+}
+
+static void report_end_of_path(struct report *report, const char *to, const char *end,
+                               const struct train_floor *floor)
+{
+    report_row(report);
+    report_text(report, "to", to);
+    report_text(report, "end", end);
+    report_text(report, "stamps", stamps_word(floor->stamp_kind));
+    report_u64(report, "noise_ns", floor->noise_ns);
+    report_u64(report, "granularity_ns", floor->granularity_ns);
+    report_u64(report, "batch", floor->batch);
+    report_fixed(report, "gap_us", floor->gap_ns, 3);
+    report_row_end(report);
+}
+
+/* What the ends of a path add to its stamps, as its last train has shown. */
+static void report_ends(const struct node *node, struct report *report)
+{
+    report_table(report, "ends");
+    for (uint16_t peer = 0; peer < node->peer_count; peer++) {
+        const struct probe_result *result = prober_result(node, peer);
+        if (!result->heard)
+            continue;
+        report_end_of_path(report, peer_name(node, peer), "sender", &result->sender);
+        report_end_of_path(report, peer_name(node, peer), "receiver", &result->receiver);
+    }
+    report_table_end(report);
 }
 
 /* Rates on the wire. What trains of this node take now stands above the table. */
@@ -165,6 +198,7 @@ static void show_probes(const struct node *node, struct report *report, uint64_t
         report_row_end(report);
     }
     report_table_end(report);
+    report_ends(node, report);
 }
 
 /* 0 while one of the two has not happened. */

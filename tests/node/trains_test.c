@@ -571,6 +571,12 @@ static void show_probes__says_what_is_known(void **state)
     assert_non_null(strstr(
         text, "\"stamps\":\"software\",\"flags\":\"multi-hop lossy\",\"reason\":\"none\",\"trains\":7"));
     assert_null(strstr(text, "\"measuring\":true"));
+    const char *ends = strstr(text, "\"ends\":[{\"to\":\"n2\",\"end\":\"sender\",\"stamps\":\"software\"");
+    assert_non_null(ends);
+    assert_non_null(
+        strstr(ends, "{\"to\":\"n2\",\"end\":\"receiver\",\"stamps\":\"software\",\"noise_ns\":0,"));
+    assert_non_null(strstr(ends, "\"batch\":1,\"gap_us\":"));
+    assert_null(strstr(ends, "\"n1\""));
     assert_non_null(strstr(show_probes(0, REPORT_TEXT), "multi-hop lossy"));
     world.nodes[1].config.probe.estimator = NULL;
     world_start(&world, 1);
