@@ -234,6 +234,34 @@ static void refuse(struct node *node, uint16_t index, uint64_t now_ns)
     result->count++;
 }
 
+/* Whether the background may turn to it now. */
+static bool wants_turn(const struct node *node, uint16_t index, uint64_t now_ns)
+{
+    const struct probe_result *result = &node->prober->results[index];
+    bool quiet = !core_has_jobs(node) || result->capacity_bps != 0;
+    return can_measure(&node->peers[index]) && quiet && now_ns >= result->hold_ns &&
+           !data_tells(node, index, now_ns);
+}
+
+/* One of those whose turn has not been since all others' was. */
+static uint16_t background_turn(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    uint64_t ready_mask = 0;
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        ready_mask |= (uint64_t)wants_turn(node, index, now_ns) << index;
+    if (ready_mask == 0)
+        return PEER_NONE;
+    if ((prober->turn_mask & ready_mask) == 0)
+        prober->turn_mask = UINT64_MAX;
+    uint64_t left_mask = prober->turn_mask & ready_mask;
+    for (uint64_t skip = rng_below(&node->rng, (uint64_t)__builtin_popcountll(left_mask)); skip > 0; skip--)
+        left_mask &= left_mask - 1;
+    uint16_t index = (uint16_t)__builtin_ctzll(left_mask);
+    prober->turn_mask &= ~(1ULL << index);
+    return index;
+}
+
 static void choose(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
@@ -248,17 +276,11 @@ static void choose(struct node *node, uint64_t now_ns)
     }
     if (now_ns < prober->background_ns)
         return;
-    for (uint16_t step = 0; step < node->peer_count; step++) {
-        uint16_t index = prober->turn;
-        prober->turn = (uint16_t)((prober->turn + 1) % node->peer_count);
-        bool quiet = !core_has_jobs(node) || prober->results[index].capacity_bps != 0;
-        bool held = now_ns < prober->results[index].hold_ns;
-        if (can_measure(&node->peers[index]) && quiet && !held && !data_tells(node, index, now_ns)) {
-            begin(node, index, false, now_ns);
-            return;
-        }
-    }
-    prober->background_ns = now_ns + IDLE_NS;
+    uint16_t index = background_turn(node, now_ns);
+    if (index != PEER_NONE)
+        begin(node, index, false, now_ns);
+    else
+        prober->background_ns = now_ns + IDLE_NS;
 }
 
 /* What was sent is paid for at the load that the path may have. */

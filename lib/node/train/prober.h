@@ -1,7 +1,8 @@
 /* What drives estimators: which path is measured now, when its trains are asked for, and what is known of each path.
  *
  * One measurement at a time: those that operators have asked for, then, where the configuration says so, one peer after
- * the other in the background, from a random phase on and with random pauses; a single peer is measured without an end.
+ * the other in the background, from a random phase on, with random pauses and in a random order, so that nodes do not come to one
+ * receiver together; a single peer is measured without an end.
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
  * one before are paid for at that load. While this node has jobs it takes a tenth of that, of
@@ -41,7 +42,7 @@ struct prober {
     uint64_t asked_mask; /* bit per peer that an operator wants measured */
     uint64_t news_mask;  /* bit per peer whose newest measurement has ended, and the planner was not told */
     uint64_t background_ns;
-    uint16_t turn;
+    uint64_t turn_mask; /* bit per peer whose turn in the background is still to come */
     /* Of the load: two points in time, some seconds apart. */
     uint64_t load_ns[2], load_bytes[2];
     struct probe_result results[NODE_PEERS_MAX];
