@@ -354,7 +354,8 @@ static void train__what_waited_is_one_batch(void **state)
     world_end(&world);
 }
 
-/* One buffer: of two at once one is taken, the other's sender is told, and each packet is counted once. */
+/* One buffer: of two at once one is taken, the other's sender is told, and each packet is counted once. The one that is taken was
+ * crossed by the other, and is no measurement. */
 static void train__one_comes_in_at_a_time(void **state)
 {
     (void)state;
@@ -364,9 +365,8 @@ static void train__one_comes_in_at_a_time(void **state)
     ask(0, "n2");
     ask(1, "n2");
     run(NS_PER_S);
-    assert_int_equal(script.records, 1);
-    assert_int_equal(script.lost, 1);
-    assert_exact(&script.last);
+    assert_int_equal(script.records, 0);
+    assert_int_equal(script.lost, 2);
     uint64_t sent = world_counter(&world, 0, "tx_trains") + world_counter(&world, 1, "tx_trains");
     assert_int_equal(world_counter(&world, 2, "drop_train_busy"), 1);
     assert_int_equal(world_counter(&world, 2, "rx_trains"), 1000);
@@ -374,7 +374,7 @@ static void train__one_comes_in_at_a_time(void **state)
     /* … who stops when he hears of it. */
     assert_true(sent < 2000 || world.delay_ns > 10 * NS_PER_MS);
     assert_int_equal(world_counter(&world, 0, "trains_refused") + world_counter(&world, 1, "trains_refused"),
-                     1);
+                     2);
     world_end(&world);
 }
 
@@ -663,8 +663,11 @@ static void prober__background(void **state)
     script.distance_ns = 5 * NS_PER_MS;
     start();
     run(10 * NS_PER_S);
-    for (uint16_t peer = 0; peer < 3; peer++)
-        assert_true(prober_result(node_of(0), peer)->count > 10);
+    uint32_t turns = prober_result(node_of(0), 0)->count;
+    assert_true(turns > 10);
+    /* A random order, and nobody has his turn twice before all have had theirs. */
+    for (uint16_t peer = 1; peer < 3; peer++)
+        assert_in_range(prober_result(node_of(0), peer)->count, turns - 1, turns + 1);
     uint64_t bits = world_counter(&world, 0, "tx_trains") * 1538 * 8;
     uint64_t allowed = node_of(0)->config.ports[0].rate_bps / 100 * 13;
     assert_true(bits > allowed / 2 && bits < allowed + allowed / 10);

@@ -8,6 +8,8 @@
 #define JOBS_WAIT_NS (30 * NS_PER_S)
 #define JOBS_PART    10       /* while this node has jobs: a train of the background counts so many times */
 #define TELL_NS_MAX  NS_PER_S /* … for so long */
+/* Most of the random wait of one that was crossed: the other one waits as well. */
+#define CROSSED_NS (300 * NS_PER_MS)
 
 uint64_t train_in_budget(const struct node_config *config)
 {
@@ -71,17 +73,6 @@ static void is_over(struct train_in *in, uint16_t peer, uint32_t train)
     in->over[peer] = train;
 }
 
-static void finish(struct node *node, uint64_t now_ns)
-{
-    struct train_in *in = node->train_in;
-    if (!in->telling) {
-        is_over(in, in->peer, in->train);
-        in->tell_end_ns = now_ns + TELL_NS_MAX;
-        in->telling = true;
-    }
-    tell(node, now_ns);
-}
-
 static void refuse(struct node *node, uint16_t peer, uint32_t train, enum train_answer answer,
                    uint64_t wait_ns)
 {
@@ -90,6 +81,22 @@ static void refuse(struct node *node, uint16_t peer, uint32_t train, enum train_
         .fixed = {.train = train, .answer = (uint8_t)answer, .wait_ms = (uint32_t)wait_ms}};
     if (post_has_ample_room(node, peer) && post(node, peer, CONTROL_TRAIN_REPORT, &report))
         is_over(node->train_in, peer, train);
+}
+
+static void finish(struct node *node, uint64_t now_ns)
+{
+    struct train_in *in = node->train_in;
+    if (!in->telling) {
+        is_over(in, in->peer, in->train);
+        in->tell_end_ns = now_ns + TELL_NS_MAX;
+        in->telling = true;
+        if (in->crossed) {
+            refuse(node, in->peer, in->train, TRAIN_BUSY, rng_below(&node->rng, CROSSED_NS));
+            in->peer = PEER_NONE;
+            return;
+        }
+    }
+    tell(node, now_ns);
 }
 
 /* ---- coming in ---- */
@@ -144,7 +151,7 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
     in->peer = peer->index;
     in->train = train->train;
     in->count = train->count;
-    in->telling = false;
+    in->telling = in->crossed = false;
     in->told = in->arrived = in->twice = in->batch = in->run = 0;
     in->stamp_kind = STAMP_VIRTUAL;
     in->stamp_ns = in->gap_ns = in->newest_gap_ns = 0;
@@ -160,6 +167,14 @@ static void join_batch(struct train_in *in, uint64_t stamp_ns)
     for (uint16_t place = (uint16_t)(in->arrived - in->run); place < in->arrived; place++)
         in->arrivals[place].came_ns = stamp_ns;
     in->stamp_ns = stamp_ns;
+}
+
+/* A packet of a train that is not taken: where it came by the port of the one that is, it was in its way. */
+static void note_crossing(struct node *node, const struct peer *peer)
+{
+    struct train_in *in = node->train_in;
+    bool other = in->peer != PEER_NONE && in->peer != peer->index;
+    in->crossed |= other && node->peers[in->peer].port == peer->port;
 }
 
 static void take(struct node *node, const struct wire_train *train, const struct rx_packet *packet,
@@ -196,6 +211,7 @@ void train_in_on_packet(struct node *node, const struct peer *peer, const struct
     struct train_in *in = node->train_in;
     bool of_buffer = in->peer == peer->index && !in->telling && in->train == train->train;
     if (!of_buffer) {
+        note_crossing(node, peer);
         bool over =
             (in->over_mask >> peer->index & 1) != 0 && (int32_t)(train->train - in->over[peer->index]) <= 0;
         if (over) {

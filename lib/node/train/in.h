@@ -2,7 +2,8 @@
  *
  * Nobody asks beforehand: a train of a peer that is up is taken when the buffer is free and the budget has room for all
  * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
- * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. No packet is ever answered
+ * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's train came
+ * between is no measurement, whoever was first: its report says busy, too. No packet is ever answered
  * by itself, and all that trains can make a node send is about three bytes a packet that it took. */
 #pragma once
 
@@ -19,6 +20,7 @@
 struct train_in {
     uint16_t peer; /* whose is in the buffer; PEER_NONE: it is free */
     bool telling;  /* it is over; its report follows as the queue to the peer has room … */
+    bool crossed;  /* packets of another peer's train came by its port meanwhile */
     uint16_t told; /* … for arrivals */
     uint32_t train;
     uint16_t count; /* of its packets */
