@@ -37,7 +37,7 @@
  * moment only, all of it. */
 #define FINGERPRINT_MOST        500
 #define FINGERPRINT_QUEUE_BYTES 240000
-#define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, at most */
+#define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, and of what the load gives in 10 s, at most */
 
 /* Bit/ns that are available, as far as is known. */
 static double available(const struct sluice *sluice)
@@ -156,6 +156,9 @@ bool sluice_can_fingerprint(const struct sluice *sluice)
     uint64_t bytes = (uint64_t)fingerprint_packets(sluice) * sluice->goal.wire_bytes;
     bool paid = sluice->goal.bytes_max == 0 ||
                 (bytes < budget_left(&sluice->budget) && bytes <= FINGERPRINT_SHARE * sluice->goal.bytes_max);
+    if (sluice->goal.load_ppm > 0)
+        paid &=
+            fingerprint_packets(sluice) <= FINGERPRINT_SHARE * load_packets(sluice, sluice->path.capacity);
     return paid && sluice->path.capacity > 0 && !sluice->batched;
 }
 
