@@ -677,6 +677,28 @@ static void prober__background(void **state)
     world_end(&world);
 }
 
+/* The first train of another measurement that says "at least" does not take the place of what is known to be more. */
+static void prober__keeps_what_says_more(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    script.again = true;
+    script.estimate = (struct estimate){
+        .kind = ESTIMATE_VALUE, .avail_bps = 900000000, .low_bps = 890000000, .high_bps = 910000000};
+    world.nodes[0].config.probe.background = true;
+    start();
+    run(10 * NS_PER_S);
+    assert_int_equal(prober_result(node_of(0), 0)->estimate.avail_bps, 900000000);
+    script.estimate =
+        (struct estimate){.kind = ESTIMATE_AT_LEAST, .avail_bps = 280000000, .low_bps = 280000000};
+    run(10 * NS_PER_S);
+    assert_int_equal(prober_result(node_of(0), 0)->estimate.avail_bps, 900000000);
+    ask(0, "n1"); /* who asks is told what was found */
+    run(NS_PER_S);
+    assert_int_equal(prober_result(node_of(0), 0)->estimate.avail_bps, 280000000);
+    world_end(&world);
+}
+
 /* With one peer alone there is no turn to give: only an operator ends what goes on, and it begins again. */
 static void prober__one_peer_in_the_background(void **state)
 {
@@ -722,6 +744,7 @@ int main(void)
         cmocka_unit_test(show_train__is_the_newest_good_one),
         cmocka_unit_test(show_train__of_one_that_was_cut),
         cmocka_unit_test(prober__background),
+        cmocka_unit_test(prober__keeps_what_says_more),
         cmocka_unit_test(prober__one_peer_in_the_background),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,13 +95,21 @@ static void tell_table(struct node *node, uint16_t peer, const struct estimate *
                                  kbps(estimate->low_bps), kbps(high_bps), now_ns);
 }
 
+/* "At least" of less than what is known: the first train of a measurement that goes on, or whose others were lost. */
+static bool says_less(const struct node *node, const struct estimate *estimate, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    struct estimate known = known_at(&prober->known[prober->peer], now_ns);
+    return !prober->asked && estimate->kind == ESTIMATE_AT_LEAST && estimate->low_bps < known.low_bps;
+}
+
 /* An estimate that says nothing does not take the place of one that did. */
 static void note_result(struct node *node, uint64_t now_ns)
 {
     struct probe_result *result = &node->prober->results[node->prober->peer];
     struct estimate estimate = {0};
     kind_of(node)->result(node->prober->state, now_ns, &estimate);
-    if (estimate.kind == ESTIMATE_NONE)
+    if (estimate.kind == ESTIMATE_NONE || says_less(node, &estimate, now_ns))
         return;
     if (estimate.capacity_bps != 0)
         result->capacity_bps = estimate.capacity_bps;
