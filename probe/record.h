@@ -26,7 +26,7 @@ struct train_sample {
     uint32_t arrival;     /* position in the order of arrival, from 0 */
 };
 
-/* What an end of a path is known to add to its stamps (probe/floor.h measures it). All zero: exact stamps. */
+/* What an end of a path is known to add to its stamps. All zero: exact stamps. */
 struct train_floor {
     uint64_t noise_ns;       /* standard deviation of one stamp */
     uint64_t granularity_ns; /* stamps are multiples of this; 0 and 1: of a nanosecond */

@@ -51,7 +51,8 @@ void hop_begin(struct hop *hop, const struct hop_config *config, uint64_t seed, 
     netem_init(&hop->link, &config->link, seed, NULL, 0);
     for (unsigned i = 0; i < config->link.load_count; i++) {
         const struct netem_load *load = &config->link.loads[i];
-        netem_background_of(&hop->loads[i], load, seed,
+        /* Draws of its own, or two loads of a kind would be one of twice the size. */
+        netem_background_of(&hop->loads[i], load, seed ^ i * 0x9E3779B97F4A7C15ULL,
                             load->kind == NETEM_LOAD_ONOFF ? &hop->onoffs[i] : NULL);
         netem_join(&hop->link, &hop->loads[i]);
     }
