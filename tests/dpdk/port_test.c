@@ -1,96 +1,13 @@
 /* Two ports joined by rings inside this process: frames and datagrams cross, what is too long never does,
  * counters account for everything. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
-#include "dpdk/port.h"
+#include "port_pair.h"
 
 #include <rte_ethdev.h>
 
 #include "dpdk/tsc.h"
-#include "eal_fixture.h"
-#include "frames.h"
-#include "base/units.h"
 
-#define FRAME_MAX 1514
-#define T0        (10 * NS_PER_S)
-
-static struct port left, right;
 static struct tx_packet outgoing[64];
-static struct rx_packet incoming[PORT_RECEIVE_MAX];
 static uint8_t body[8192];
-
-static struct net_address address_of(const char *text)
-{
-    struct net_address address = {.udp_port = NODE_UDP_PORT};
-    assert_true(address_parse(text, &address));
-    return address;
-}
-
-static struct port_config config_of(const char *device, uint16_t index, const char *ip)
-{
-    return (struct port_config){
-        .device = device,
-        .index = index,
-        .frame_bytes_max = FRAME_MAX,
-        .address = address_of(ip),
-        .prefix_length = strchr(ip, ':') != NULL ? 64 : 24,
-    };
-}
-
-static void open_pair(const char *left_ip, const char *right_ip, bool chains)
-{
-    static unsigned serial;
-    static struct err err;
-    char names[4][32];
-    struct rte_ring *rings[2];
-    const char *stems[] = {"net_ring_left", "net_ring_right", "to_right", "to_left"};
-    serial++;
-    for (int index = 0; index < 4; index++)
-        snprintf(names[index], sizeof(names[index]), "%s%u", stems[index], serial);
-    for (int index = 0; index < 2; index++) {
-        rings[index] = rte_ring_create(names[2 + index], 1024, 0, RING_F_SP_ENQ | RING_F_SC_DEQ);
-        assert_non_null(rings[index]);
-    }
-    struct port_config configs[] = {config_of(names[0], 0, left_ip), config_of(names[1], 1, right_ip)};
-    configs[0].no_chains = configs[1].no_chains = !chains;
-    assert_true(port_open_rings(&left, &configs[0], rings[1], rings[0], &err));
-    assert_true(port_open_rings(&right, &configs[1], rings[0], rings[1], &err));
-    assert_true(port_start(&left, T0));
-    assert_true(port_start(&right, T0));
-    assert_true(port_add_peer(&left, 0, &configs[1].address, &err));
-    assert_true(port_add_peer(&right, 0, &configs[0].address, &err));
-    assert_true(port_link_up(&left) && port_link_up(&right));
-}
-
-static void close_pair(void)
-{
-    port_close(&left);
-    port_close(&right);
-}
-
-/* Lets both ports ask and answer until each knows the other. */
-static uint64_t settle(uint64_t now_ns)
-{
-    uint16_t frames;
-    for (int turn = 0; turn < 6; turn++) {
-        now_ns += PORT_LINK_POLL_NS;
-        port_service(&left, now_ns);
-        port_service(&right, now_ns);
-        for (int pass = 0; pass < 2; pass++) {
-            assert_int_equal(port_receive(&right, incoming, PORT_RECEIVE_MAX, &frames, now_ns), 0);
-            port_receive_done(&right);
-            assert_int_equal(port_receive(&left, incoming, PORT_RECEIVE_MAX, &frames, now_ns), 0);
-            port_receive_done(&left);
-        }
-    }
-    return now_ns;
-}
 
 static void fill(struct tx_packet *packet, uint64_t cookie, uint16_t body_bytes, uint64_t depart_ns)
 {
@@ -496,85 +413,6 @@ static void port__wrong_destinations_have_their_counters(void **state)
     close_pair();
 }
 
-static void give_frame(struct port *port, const uint8_t *frame, size_t length)
-{
-    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
-    assert_non_null(mbuf);
-    memcpy(rte_pktmbuf_append(mbuf, (uint16_t)length), frame, length);
-    assert_int_equal(port_tx_burst(port, &mbuf, 1), 1);
-}
-
-/* What `port` got is read, answered and gone. Returns how many questions it answered. */
-static uint64_t answered_by(struct port *port, uint64_t now_ns)
-{
-    uint64_t before = port->counters.rx_answered;
-    uint16_t frames;
-    do {
-        assert_int_equal(port_receive(port, incoming, PORT_RECEIVE_MAX, &frames, now_ns), 0);
-        port_receive_done(port);
-    } while (frames > 0);
-    return port->counters.rx_answered - before;
-}
-
-static const char *const families[][2] = {{"10.0.0.1", "10.0.0.2"}, {"fd00::1", "fd00::2"}};
-
-/* 20,000 pings a second, and a question for the MAC between them: it is answered. */
-static void port__ping_flood_leaves_neighbours_alone(void **state)
-{
-    (void)state;
-    for (int family = 0; family < 2; family++) {
-        open_pair(families[family][0], families[family][1], false);
-        uint64_t now_ns = settle(T0), pings = 0;
-        uint8_t frame[256];
-        size_t length = frame_echo(frame, &left.responder, &right.responder, 56);
-        for (int ping = 0; ping < 2000; ping++) {
-            give_frame(&left, frame, length);
-            pings += answered_by(&right, now_ns);
-            answered_by(&left, now_ns);
-        }
-        assert_true(pings > 0 && pings < 2000);
-        assert_int_equal(right.counters.rx_drop_echo_limit, 2000 - pings);
-        left.neighbours.entries[0].ask_ns = 0; /* asks again */
-        port_service(&left, now_ns + PORT_LINK_POLL_NS);
-        assert_int_equal(answered_by(&right, now_ns + PORT_LINK_POLL_NS), 1);
-        close_pair();
-    }
-}
-
-/* The left port's neighbour says, by an announcement of another MAC, that it has moved. */
-static void port__neighbour_moves_after_a_second(void **state)
-{
-    (void)state;
-    static const uint8_t other[MAC_BYTES] = {2, 0, 0, 0, 0, 99};
-    for (int family = 0; family < 2; family++)
-        for (int alive = 0; alive < 2; alive++) {
-            open_pair(families[family][0], families[family][1], false);
-            uint64_t now_ns = settle(T0);
-            uint8_t frame[256], holder[MAC_BYTES];
-            memcpy(holder, neighbour_mac(&left.neighbours, 0), MAC_BYTES);
-            assert_memory_equal(holder, right.mac, MAC_BYTES);
-            size_t length = family == 0 ? frame_announce(frame, other, &right.config.address, false)
-                                        : frame_advertise(frame, other, &right.config.address, true);
-            give_frame(&right, frame, length);
-            answered_by(&left, now_ns);
-            assert_memory_equal(neighbour_mac(&left.neighbours, 0), holder, MAC_BYTES);
-            for (int turn = 0; turn < 13; turn++) { /* 1.3 s */
-                now_ns += PORT_LINK_POLL_NS;
-                port_service(&left, now_ns);
-                struct rte_mbuf *unread[PORT_BURST];
-                if (alive)
-                    answered_by(&right, now_ns);
-                else
-                    rte_pktmbuf_free_bulk(unread, port_rx_burst(&right, unread, PORT_BURST));
-                answered_by(&left, now_ns);
-            }
-            assert_memory_equal(neighbour_mac(&left.neighbours, 0), alive ? holder : other, MAC_BYTES);
-            assert_int_equal(left.counters.neighbour_conflicts, alive);
-            assert_int_equal(left.counters.neighbour_moves, !alive);
-            close_pair();
-        }
-}
-
 /* Real time: printed, because what this machine does meanwhile decides it. */
 static void port__departure_error_is_measured(void **state)
 {
@@ -627,8 +465,6 @@ int main(void)
         cmocka_unit_test(port__full_device_pushes_back),
         cmocka_unit_test(port__unresolved_peer_is_counted),
         cmocka_unit_test(port__wrong_destinations_have_their_counters),
-        cmocka_unit_test(port__ping_flood_leaves_neighbours_alone),
-        cmocka_unit_test(port__neighbour_moves_after_a_second),
         cmocka_unit_test(port__departure_error_is_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
