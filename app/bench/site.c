@@ -1,9 +1,7 @@
 #include "app/bench/site.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/units.h"
 #include "dpdk/memory.h"
@@ -332,15 +330,7 @@ bool site_turn(struct site *site)
 void site_rest(struct site *site)
 {
     uint64_t next_ns = MIN(node_next_ns(site->node), port_next_ns(&site->port));
-    switch (idle_next(&site->idle, site->worked, tsc_now_ns(&site->clock), next_ns)) {
-    case IDLE_SPIN:
-        break;
-    case IDLE_YIELD:
-        sched_yield();
-        break;
-    case IDLE_SLEEP:
-        nanosleep(&(struct timespec){.tv_nsec = (long)site->idle.sleep_ns}, NULL);
-        site->slept = true;
-        break;
-    }
+    enum idle_action action = idle_next(&site->idle, site->worked, tsc_now_ns(&site->clock), next_ns);
+    idle_do(&site->idle, action);
+    site->slept |= action == IDLE_SLEEP;
 }

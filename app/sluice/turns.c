@@ -1,9 +1,6 @@
 /* The system calls of a worker: to idle, and once a second to count its page faults. */
 #include "turns.h"
 
-#include <sched.h>
-#include <time.h>
-
 #include "base/units.h"
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
@@ -41,21 +38,10 @@ void turns_begin(struct turns *turns, uint64_t now_ns)
 
 void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns)
 {
-    struct timespec wait = {0};
     turns->worked = worked;
-    turns->slept = false;
-    switch (idle_next(&turns->idle, worked, now_ns, next_ns)) {
-    case IDLE_SPIN:
-        break;
-    case IDLE_YIELD:
-        sched_yield();
-        break;
-    case IDLE_SLEEP:
-        wait.tv_nsec = (long)turns->idle.sleep_ns;
-        nanosleep(&wait, NULL);
-        turns->slept = true;
-        break;
-    }
+    enum idle_action action = idle_next(&turns->idle, worked, now_ns, next_ns);
+    idle_do(&turns->idle, action);
+    turns->slept = action == IDLE_SLEEP;
 }
 
 void turns_report(const struct turns *turns, struct report *report)

@@ -1,9 +1,7 @@
 #include "app/wanem/emulator.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -303,19 +301,11 @@ static bool turn(struct emulator *emulator, uint64_t now_ns)
 
 static void rest(struct emulator *emulator, bool worked, uint64_t now_ns)
 {
-    emulator->last_sleep_ns = 0;
-    switch (idle_next(&emulator->idle, worked, now_ns, wan_next_ns(&emulator->wan))) {
-    case IDLE_SPIN:
+    enum idle_action action = idle_next(&emulator->idle, worked, now_ns, wan_next_ns(&emulator->wan));
+    emulator->last_sleep_ns = action == IDLE_SLEEP ? emulator->idle.sleep_ns : 0;
+    if (action == IDLE_SPIN)
         rte_pause();
-        break;
-    case IDLE_YIELD:
-        sched_yield();
-        break;
-    case IDLE_SLEEP:
-        emulator->last_sleep_ns = emulator->idle.sleep_ns;
-        nanosleep(&(struct timespec){.tv_nsec = (long)emulator->idle.sleep_ns}, NULL);
-        break;
-    }
+    idle_do(&emulator->idle, action);
 }
 
 void emulator_print_sums(const struct emulator *emulator)

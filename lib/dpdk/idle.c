@@ -1,5 +1,8 @@
 #include "dpdk/idle.h"
 
+#include <sched.h>
+#include <time.h>
+
 #include "base/count.h"
 #include "base/units.h"
 
@@ -36,4 +39,12 @@ enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint
     idle->sleep_ns = MIN(MAX(idle->sleep_ns * 2, (uint64_t)IDLE_SLEEP_NS_MIN), (uint64_t)IDLE_SLEEP_NS_MAX);
     count_add(&idle->sleeps, 1);
     return IDLE_SLEEP;
+}
+
+void idle_do(const struct idle *idle, enum idle_action action)
+{
+    if (action == IDLE_YIELD)
+        sched_yield();
+    else if (action == IDLE_SLEEP)
+        nanosleep(&(struct timespec){.tv_nsec = (long)idle->sleep_ns}, NULL);
 }

@@ -1,4 +1,4 @@
-/* What a worker does when there is nothing to do. Pure: it only says what; the loop does it.
+/* What a worker does when there is nothing to do. idle_next is pure: it only says what; idle_do does it.
  *
  * poll:  spins for ever.
  * yield: gives the CPU away between empty turns.
@@ -33,3 +33,5 @@ void idle_init(struct idle *idle, uint8_t mode, uint64_t now_ns);
 /* After each turn; IDLE_SLEEP: sleep for idle->sleep_ns. `next_ns`: the earliest thing due; TIME_NEVER:
  * none. */
 enum idle_action idle_next(struct idle *idle, bool worked, uint64_t now_ns, uint64_t next_ns);
+/* Gives the CPU away, or sleeps; IDLE_SPIN: returns at once. */
+void idle_do(const struct idle *idle, enum idle_action action);
