@@ -7,8 +7,9 @@
 #define TURN_US 500
 
 /* IDLE → ASKED by the asker, → SENT → ANSWERED by the background thread, → IDLE by the asker: also when it has waited long
- * enough, so that an answer finds another state than SENT, or another number. */
-enum { IDLE = 0, ASKED, SENT, ANSWERED };
+ * enough, so that an answer finds another state than SENT, or another number. While the background thread reads the question or
+ * writes the answer it is HELD, and no asker lets go of it. */
+enum { IDLE = 0, ASKED, SENT, ANSWERED, HELD };
 
 static uint32_t state_of(const struct question *question)
 {
@@ -41,8 +42,11 @@ static bool wait_answer(struct question *question, char *text, size_t room)
             break;
         usleep(TURN_US);
     }
-    if (move(question, ASKED, IDLE) || move(question, SENT, IDLE))
-        return refuse("the planner does not answer", text, room);
+    while (state_of(question) != ANSWERED) {
+        if (move(question, ASKED, IDLE) || move(question, SENT, IDLE))
+            return refuse("the planner does not answer", text, room);
+        usleep(TURN_US);
+    }
     bool known = question->known;
     snprintf(text, room, "%s", question->text);
     move(question, ANSWERED, IDLE);
@@ -72,15 +76,18 @@ bool question_ask_history(struct question *question, const char *from, const cha
 void question_carry(struct question *question, const struct shm_control *control)
 {
     __atomic_store_n(&question->present, control->present, __ATOMIC_RELAXED);
-    if (state_of(question) == ASKED && control->present && shm_control_send(control->ring, &question->ask))
-        move(question, ASKED, SENT);
+    if (control->present && move(question, ASKED, HELD))
+        move(question, HELD, shm_control_send(control->ring, &question->ask) ? SENT : ASKED);
 }
 
 void question_answer(struct question *question, const struct ctl_msg *msg)
 {
-    if (state_of(question) != SENT || msg->correlation != question->ask.correlation)
+    if (!move(question, SENT, HELD))
         return;
-    question->known = msg->body.history.known;
-    memcpy(question->text, msg->body.history.text, sizeof(question->text));
-    move(question, SENT, ANSWERED);
+    bool ours = msg->correlation == question->ask.correlation;
+    if (ours) {
+        question->known = msg->body.history.known;
+        memcpy(question->text, msg->body.history.text, sizeof(question->text));
+    }
+    move(question, HELD, ours ? ANSWERED : SENT);
 }
