@@ -35,9 +35,8 @@
     ROW(ESTIMATE_MULTI_HOP, 4, "multi-hop") /* another hop queues too: avail_bps is a lower bound */         \
     ROW(ESTIMATE_LOSSY, 8, "lossy")         /* packets were lost besides those of a full queue */            \
     ROW(ESTIMATE_REORDERED, 16, "reordered")                                                                 \
-    ROW(ESTIMATE_BATCHED, 32, "batched") /* stamps of batches were repaired */                               \
-    ROW(ESTIMATE_CHANGED, 64,                                                                                \
-        "changed") /* the path has changed since the last one: older ones don't count */                     \
+    ROW(ESTIMATE_BATCHED, 32, "batched")  /* stamps of batches were repaired */                              \
+    ROW(ESTIMATE_CHANGED, 64, "changed")  /* so has the path: older estimates do not count */                \
     ROW(ESTIMATE_IN_BAND, 128, "in-band") /* from data that was sent anyway */
 
 enum estimate_kind { ESTIMATE_KINDS(WORD_CONSTANT) };

@@ -12,8 +12,8 @@
 #include "probe/train.h"
 
 enum train_mark {
-    TRAIN_REANCHORED =
-        1, /* a packet left later than scheduled by more than the sender's floor, the rest behind it */
+    /* A packet left later than scheduled, by more than a small part of the train's duration (its sender says which). */
+    TRAIN_REANCHORED = 1,
     TRAIN_MERGED = 2,     /* packets left as one, without the gap between them */
     TRAIN_CUT = 4,        /* not all of it was sent */
     TRAIN_STOOD_STILL = 8 /* the receiver was not called for longer than its floor while it came */
