@@ -1,6 +1,6 @@
 /* Two ports joined by rings inside this process: questions of the link are answered, and neighbours move. */
-#include "frames.h"
 #include "port_pair.h"
+#include "frames.h"
 
 static void give_frame(struct port *port, const uint8_t *frame, size_t length)
 {
