@@ -32,9 +32,14 @@ struct block {
     double cross_bits, sent_ns;
 };
 
-/* Twice the variance of the sum is what neighbours differ by. Whole packets make a part of it that does not add up:
- * from one part's end to the next one's begin. */
-static double variance_of(const struct block *blocks, double packet_bits)
+/* Variance of a part's ends that does not add up over the parts: three times it is in what neighbours differ by. */
+struct ends {
+    double noise_bits2, closing_bits2;
+};
+
+/* Twice the variance of the sum is what neighbours differ by. Whole packets, noise of stamps and batches that time closed make
+ * a part of it that does not add up: from one part's end to the next one's begin. The outermost ends' is added elsewhere. */
+static double variance_of(const struct block *blocks, double packet_bits, const struct ends *ends)
 {
     double total_ns = 0, total_bits = 0;
     unsigned used = 0;
@@ -59,8 +64,8 @@ static double variance_of(const struct block *blocks, double packet_bits)
     double whole = packet_bits * packet_bits;
     if (differences < 2)
         return rate * total_ns * packet_bits + whole;
-    double block = fmax(sum / differences - whole / 4, 0);
-    return block * used + whole / 4;
+    double block = sum / differences - whole / 4 - 3 * (ends->noise_bits2 + ends->closing_bits2);
+    return fmax(block, 0) * used + whole / 4;
 }
 
 static void add_to(struct conserve_sums *sums, const struct probe_points *points,
@@ -72,6 +77,11 @@ static void add_to(struct conserve_sums *sums, const struct probe_points *points
     sums->rank_bits += (until->rank - from->rank) * points->packet_bits;
 }
 
+static double closing_ns2(const struct probe_point *point)
+{
+    return (double)point->closing_ns * point->closing_ns;
+}
+
 static void add_step(struct conserve *fit, const struct probe_points *points, uint32_t i)
 {
     const struct probe_point *from = &points->point[i], *until = from + 1;
@@ -79,7 +89,9 @@ static void add_step(struct conserve *fit, const struct probe_points *points, ui
         fit->first = i;
         fit->from_ns = points->sent_at_ns + (uint64_t)from->sent_ns;
     }
-    fit->edges += fit->steps == 0 || fit->last != i;
+    bool new_stretch = fit->steps == 0 || fit->last != i;
+    fit->edges += new_stretch;
+    fit->closing_ns2 += closing_ns2(until) + (new_stretch ? closing_ns2(from) : -closing_ns2(from));
     fit->steps++;
     fit->last = i + 1;
     fit->until_ns = points->sent_at_ns + (uint64_t)until->sent_ns;
@@ -119,7 +131,7 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
                    const uint8_t *busy)
 {
     struct block blocks[CONSERVE_BLOCKS] = {{0, 0}};
-    double sent_ns = 0;
+    double sent_ns = 0, closing = 0;
     bool rank = fit->evidence > fit->evidence_weight / 2;
     for (uint32_t i = fit->first; i < fit->last; i++) {
         if ((busy[i / 8] >> i % 8 & 1) == 0)
@@ -131,6 +143,7 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         double step_ns = (double)(until->sent_ns - from->sent_ns);
         sent_ns += step_ns;
         block->sent_ns += step_ns;
+        closing += closing_ns2(until);
         double served = rank ? until->rank - from->rank : until->index - from->index;
         double cross_bits =
             path->capacity * (double)(until->received_ns - from->received_ns) - served * points->packet_bits;
@@ -139,7 +152,9 @@ static void divide(struct conserve *fit, const struct probe_points *points, cons
         if (cross_bits > most_bits + JUMP_DEVIATIONS * points->noise_ns * path->capacity)
             fit->jump_bits += cross_bits;
     }
-    fit->variance_bits2 = variance_of(blocks, path->packet_bits);
+    double squared = path->capacity * path->capacity;
+    struct ends ends = {squared * points->noise_ns * points->noise_ns, squared * closing / fit->steps};
+    fit->variance_bits2 = variance_of(blocks, path->packet_bits, &ends) + squared * fit->closing_ns2;
 }
 
 void conserve_fit(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path)

@@ -37,6 +37,7 @@ struct conserve {
     double evidence, evidence_weight; /* for rank rather than index: evidence / weight is 1 or 0 */
     double variance_bits2; /* of the cross bits in all steps, by what differs between parts of the train */
     double edges;          /* stretches of steps: each ends in two stamps */
+    double closing_ns2;    /* variance of those by batches that time closed */
     uint32_t steps, first, last; /* points; the first step's begin and the last one's end */
     uint64_t from_ns, until_ns;  /* their departures, sender's clock */
     double

@@ -14,6 +14,7 @@
 /* A train and its report take less. */
 #define SPAN_NS   ((int64_t)(1000 * NS_PER_S))
 #define NO_SAMPLE UINT16_MAX
+#define UNIFORM   3.464 /* deviations that are the width of a uniform distribution */
 
 static int64_t received(const struct train_record *record, uint32_t sample)
 {
@@ -101,6 +102,7 @@ static void take_batches(struct probe_points *points, const struct train_record 
             continue;
         /* One that was closed before it was full: anywhere between the last packet's arrival and the next one's. */
         last.received_ns = full ? seen_ns : seen_ns - spacing_ns / 2;
+        last.closing_ns = full ? 0 : (uint32_t)((double)MIN(MAX(spacing_ns, 0), SPAN_NS) / UNIFORM);
         points->point[points->count++] = last;
     }
 }

@@ -15,8 +15,9 @@
 
 struct probe_point {
     int64_t sent_ns, received_ns;
-    uint32_t index; /* in the train: packets that left before it */
-    uint32_t rank;  /* packets that came before it */
+    uint32_t index;      /* in the train: packets that left before it */
+    uint32_t rank;       /* packets that came before it */
+    uint32_t closing_ns; /* standard deviation of when it came, where time closed its batch; else 0 */
 };
 
 struct probe_points {

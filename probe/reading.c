@@ -55,6 +55,21 @@ static void sharpen(struct reading_path *path, const struct fingerprint *print)
     path->capacity_error = print->error;
 }
 
+/* Whether batches that time closed may move a train's slow part against its fast one, the same way all along, by more of the
+ * queue that it made than what is already known of the capacity allows. */
+static bool closing_hides(const struct probe_points *points, uint32_t last, const struct reading_path *path)
+{
+    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
+    double closing_ns = 0;
+    for (uint32_t i = 0; i <= last; i++) {
+        least_ns = MIN(least_ns, points_delay_ns(points, i));
+        most_ns = MAX(most_ns, points_delay_ns(points, i));
+        closing_ns = fmax(closing_ns, points->point[i].closing_ns);
+    }
+    return path->capacity > 0 &&
+           closing_ns * path->capacity > path->capacity_error * (double)(most_ns - least_ns);
+}
+
 static void learn_capacity(struct reading *reading, const struct probe_points *points,
                            struct reading_path *path)
 {
@@ -64,6 +79,8 @@ static void learn_capacity(struct reading *reading, const struct probe_points *p
         return;
     struct slopes own = {0};
     uint32_t last = standing_until(points);
+    if (closing_hides(points, last, path))
+        return;
     slopes_add(&own, points, 0, last);
     slopes_add(&path->slopes, points, 0, last);
     slopes_solve(&own, &reading->slope);

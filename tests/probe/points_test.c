@@ -35,7 +35,8 @@ static void points_take__overtaken_and_lost_ones_are_none(void **state)
     assert_int_equal(points.lost, 1);
     assert_int_equal(points.late, 1);
     static const struct probe_point expected[] = {
-        {0, 0, 0, 0}, {1000, 1000, 1, 1}, {4000, 4000, 4, 2}, {5000, 4800, 5, 3}, {6000, 6000, 6, 5},
+        {0, 0, 0, 0, 0},       {1000, 1000, 1, 1, 0}, {4000, 4000, 4, 2, 0},
+        {5000, 4800, 5, 3, 0}, {6000, 6000, 6, 5, 0},
     };
     assert_int_equal(points.count, 5); /* the last one might be late itself */
     for (unsigned i = 0; i < 5; i++) {
