@@ -21,6 +21,9 @@
 /* Trains differ by more than so many times the law's variance: cross traffic changes too much to follow. */
 #define BURSTY_TRAINS 6u
 #define BURSTY_SPREAD 4.0
+/* … of a measurement that can pay for few: none is to be thrown away, and unequal ones are weighed alike in time. */
+#define BURSTY_FEW_TRAINS 4u
+#define BURSTY_FEW_SPREAD 2.0
 /* A train's capacity, and its value, are no better than this part of it, for what is judged a change. */
 #define CHANGE_SHARE 0.003
 /* Random walk of what is available that is no change: of the capacity, over a second. */
@@ -245,13 +248,15 @@ static bool take_fingerprint(struct sluice *sluice, const struct train_record *r
 static void judge_bursty(struct sluice *sluice)
 {
     struct pool_view view;
-    if (sluice->bursty || sluice->phase != SPREAD || sluice->pool.count < BURSTY_TRAINS)
+    bool few = sluice_few_trains(sluice);
+    if (sluice->bursty || sluice->phase != SPREAD ||
+        sluice->pool.count < (few ? BURSTY_FEW_TRAINS : BURSTY_TRAINS))
         return;
     pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, false, &view);
-    if (view.spread < BURSTY_SPREAD)
+    if (view.spread < (few ? BURSTY_FEW_SPREAD : BURSTY_SPREAD))
         return;
     sluice->bursty = true;
-    if (!sluice->goal.continuous)
+    if (!sluice->goal.continuous && !few)
         pool_clear(&sluice->pool); /* its trains saw unlike parts of what differs so much */
 }
 

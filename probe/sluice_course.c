@@ -3,9 +3,12 @@
 #include <math.h>
 
 /* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
-#define CONTACT_PRIME         32u
-#define CONTACT_PACKETS       200u
-#define CONTACT_LEAST         0.1 /* last rate, of the first */
+#define CONTACT_PRIME   32u
+#define CONTACT_PACKETS 200u
+#define CONTACT_LEAST   0.1 /* last rate, of the first */
+/* A measurement with a period is of all of that: its first train takes so much of the bytes at most, or so many packets. */
+#define CONTACT_SHARE         0.25
+#define CONTACT_PERIOD_LEAST  80u
 #define CONTACT_BATCH_LEAST   0.15
 #define CONTACT_BATCH_PRIME   128u
 #define CONTACT_BATCH_PACKETS 384u
@@ -84,6 +87,9 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
     uint32_t packets = batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS;
     uint32_t most = load_packets(sluice, bits_ns(MIN(top_bps, sluice->goal.port_bps)));
     most = affordable(sluice, most);
+    if (sluice->goal.duration_ns > 0 && sluice->goal.bytes_max > 0)
+        most = MIN(most, MAX((uint32_t)(CONTACT_SHARE * sluice->goal.bytes_max / sluice->goal.wire_bytes),
+                             CONTACT_PERIOD_LEAST));
     if (prime + packets > most) {
         prime = prime * most / (prime + packets);
         packets = most - prime;
@@ -128,6 +134,12 @@ uint32_t sluice_spread_packets(const struct sluice *sluice)
     if (sluice->path.capacity > 0)
         packets = MIN(packets, MAX(load_packets(sluice, sluice->path.capacity) / LOAD_TRAINS, SPREAD_LEAST));
     return packets;
+}
+
+bool sluice_few_trains(const struct sluice *sluice)
+{
+    uint64_t train_bytes = (uint64_t)sluice_spread_packets(sluice) * sluice->goal.wire_bytes;
+    return sluice->goal.bytes_max > 0 && train_bytes > sluice->goal.bytes_max / SPREAD_TRAINS_LEAST;
 }
 
 static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
@@ -189,9 +201,9 @@ void sluice_shape(const struct sluice *sluice, struct train_shape *shape)
 void sluice_next_slot(struct sluice *sluice)
 {
     uint64_t train_ns = NS_PER_MS;
-    sluice->slot_begin_ns += sluice->slot_ns;
     uint64_t room_ns = sluice->slot_ns > 2 * train_ns ? sluice->slot_ns - train_ns : sluice->slot_ns / 2;
     sluice->at_ns = sluice->slot_begin_ns + rng_below(&sluice->rng, room_ns + 1);
+    sluice->slot_begin_ns += sluice->slot_ns;
 }
 
 /* Time from one train's begin to the next one's. */
@@ -215,6 +227,6 @@ void sluice_begin_spread(struct sluice *sluice, uint64_t now_ns)
 {
     sluice->phase = SPREAD;
     sluice->slot_ns = slot_length(sluice, now_ns);
-    sluice->slot_begin_ns = now_ns - MIN(now_ns, sluice->slot_ns);
+    sluice->slot_begin_ns = now_ns;
     sluice_next_slot(sluice);
 }

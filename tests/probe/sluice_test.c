@@ -108,26 +108,27 @@ static void sluice__poisson_over_a_period(void **state)
     }
 }
 
+static const struct lab_path heavy_tails = {.hop_count = 1,
+                                            .hops = {{.rate = 10,
+                                                      .cross = 5,
+                                                      .kind = LAB_ON_OFF,
+                                                      .sources = 20,
+                                                      .peak = 1,
+                                                      .on_ns = 5e6,
+                                                      .off_ns = 15e6,
+                                                      .queue_bits = 5e7}},
+                                            .rtt_ns = 1e7};
+
 static void sluice__heavy_tails_are_covered(void **state)
 {
     (void)state;
-    struct lab_path path = {.hop_count = 1,
-                            .hops = {{.rate = 10,
-                                      .cross = 5,
-                                      .kind = LAB_ON_OFF,
-                                      .sources = 20,
-                                      .peak = 1,
-                                      .on_ns = 5e6,
-                                      .off_ns = 15e6,
-                                      .queue_bits = 5e7}},
-                            .rtt_ns = 1e7};
     struct estimator_goal goal = first_look;
     goal.duration_ns = 2500 * NS_PER_MS;
     goal.bytes_max = 25000000;
     unsigned covered = 0;
     double half = 0;
     for (unsigned run = 0; run < 10; run++) {
-        struct lab_result result = measure(&path, &goal, run);
+        struct lab_result result = measure(&heavy_tails, &goal, run);
         assert_int_equal(result.estimate.kind, ESTIMATE_VALUE);
         covered +=
             gbit(result.estimate.low_bps) <= result.period && gbit(result.estimate.high_bps) >= result.period;
@@ -135,6 +136,25 @@ static void sluice__heavy_tails_are_covered(void **state)
     }
     assert_true(covered >= 8);
     assert_true(half < 0.8);
+}
+
+/* With bytes for a few trains they are spread over the period, and none of them is thrown away. */
+static void sluice__a_period_with_few_bytes(void **state)
+{
+    (void)state;
+    struct estimator_goal goal = first_look;
+    goal.duration_ns = 250 * NS_PER_MS;
+    goal.bytes_max = 440000;
+    double squares = 0;
+    for (unsigned run = 0; run < 40; run++) {
+        struct lab_result result = measure(&heavy_tails, &goal, run);
+        assert_int_equal(result.estimate.kind, ESTIMATE_VALUE);
+        assert_in_range(result.estimate.trains, 5, 7);
+        assert_true(result.estimate.until_ns - result.estimate.from_ns > goal.duration_ns / 2);
+        double error = gbit(result.estimate.avail_bps) - result.period;
+        squares += error * error / 40;
+    }
+    assert_true(sqrt(squares) < 1.1); /* the traffic's own deviation is 1.9 */
 }
 
 /* Loss, late packets, batches, a clock that is off and stamps that tremble, all at once. */
@@ -466,6 +486,7 @@ int main(void)
         cmocka_unit_test(sluice__nothing_queues),
         cmocka_unit_test(sluice__poisson_over_a_period),
         cmocka_unit_test(sluice__heavy_tails_are_covered),
+        cmocka_unit_test(sluice__a_period_with_few_bytes),
         cmocka_unit_test(sluice__rough_path),
         cmocka_unit_test(sluice__coarse_stamps_are_never_sure_and_wrong),
         cmocka_unit_test(sluice__jitter_is_refused),
