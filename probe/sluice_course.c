@@ -20,9 +20,12 @@
 #define REFINE_NS             (2500 * NS_PER_US)
 #define REFINE_BATCH_NS       (7700 * NS_PER_US)
 /* All of a spread train may stand in the queue when the cross traffic wants it so. */
-#define SPREAD_QUEUE_BYTES  249000u
-#define SPREAD_BATCHES      16u /* that a train has at least */
-#define SPREAD_LEAST        40u
+#define SPREAD_QUEUE_BYTES 249000u
+#define SPREAD_BATCHES     16u /* that a train has at least */
+#define SPREAD_LEAST       40u
+/* Of the queue that a spread train's prime makes, what it lets go: of a queue left behind nothing is learned. With more the hop
+ * runs dry in many trains, and what cross traffic did then is not seen either. */
+#define SPREAD_USED         0.3
 #define SPREAD_TRAINS_LEAST 25u
 #define SPREAD_TRAINS_MOST  400u
 /* One that goes on: what it looks back on, and between two trains. */
@@ -152,6 +155,7 @@ static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
     }
     double queue = spread_queue(sluice, rate, packets);
     uint32_t prime = prime_of(sluice, rate, queue, packets);
+    rate *= fmax(1 - SPREAD_USED * queue / (packets - prime), RATE_LEAST);
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }
 
