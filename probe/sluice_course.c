@@ -41,7 +41,8 @@
 #define SPREAD_TRAINS 100u /* where nothing says how many */
 /* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
  * moment only, all of it. */
-#define FINGERPRINT_MOST        500
+#define FINGERPRINT_LEAST       500
+#define FINGERPRINT_MOST        1000
 #define FINGERPRINT_QUEUE_BYTES 240000
 #define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, and of what the load gives in 10 s, at most */
 
@@ -159,14 +160,25 @@ static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }
 
-/* All of it that exceeds what is available may come to stand in a queue. */
+/* All of it that exceeds what is available, and what a known bucket holds, may come to stand in a queue. */
 static uint32_t fingerprint_packets(const struct sluice *sluice)
 {
-    double share = 1 - available(sluice) / fmax(sluice->path.capacity, 1e-9);
-    double bytes = FINGERPRINT_QUEUE_BYTES / fmax(share, 1e-3);
-    return (uint32_t)fmin(bytes / sluice->goal.wire_bytes, FINGERPRINT_MOST);
+    double rate = available(sluice), bytes = FINGERPRINT_QUEUE_BYTES;
+    if (sluice->shapers > 0) {
+        rate = fmin(rate, sluice->shaper.rate - sluice->shaper.cross);
+        bytes += sluice->shaper.depth_bits / 8;
+    }
+    double excess = 1 - rate / fmax(sluice->path.capacity, 1e-9);
+    double packets = bytes / fmax(excess, 1e-3) / sluice->goal.wire_bytes;
+    double paid = FINGERPRINT_MOST;
+    if (sluice->goal.bytes_max > 0)
+        paid = fmin(paid, FINGERPRINT_SHARE * sluice->goal.bytes_max / sluice->goal.wire_bytes);
+    if (sluice->goal.load_ppm > 0)
+        paid = fmin(paid, FINGERPRINT_SHARE * load_packets(sluice, sluice->path.capacity));
+    return (uint32_t)fmin(packets, fmax(paid, FINGERPRINT_LEAST));
 }
 
+/* A short one that is too dear is none; a long one is as long as may be. */
 bool sluice_can_fingerprint(const struct sluice *sluice)
 {
     uint64_t bytes = (uint64_t)fingerprint_packets(sluice) * sluice->goal.wire_bytes;

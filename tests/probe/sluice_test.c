@@ -287,8 +287,8 @@ static void sluice__one_hop_is_not_flagged(void **state)
 static void sluice__token_bucket(void **state)
 {
     (void)state;
-    static const double rates[] = {1, 5, 6};
-    for (unsigned row = 0; row < 3; row++) {
+    static const double rates[] = {1, 5, 6, 8};
+    for (unsigned row = 0; row < sizeof(rates) / sizeof(rates[0]); row++) {
         struct lab_path path = {.hop_count = 1,
                                 .hops = {{.rate = 10, .tokens = rates[row], .depth_bits = 1600000}},
                                 .rtt_ns = 1e6};
