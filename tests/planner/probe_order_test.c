@@ -281,7 +281,8 @@ static void order__a_quarter_of_the_bytes_is_enough(void **state)
         wide_sum += wide;
     }
     /* There each receiver takes of several paths at once, and what `auto` finds differs by some per cent between nets that
-     * hardly differ, to either side: measured in full these seeds give 0.94 to 1.05. */
+     * hardly differ, to either side: measured in full these seeds give 0.94 to 1.05, and the truth itself with 0.1 % of noise
+     * on each path 0.93 to 1.05 (0.98 on average, as with 1 %). */
     assert_true(wide_sum / SEEDS >= 0.94);
 }
 
