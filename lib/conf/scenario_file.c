@@ -14,6 +14,7 @@
 
 #define CLOCK_OFFSET_MAX_NS (int64_t)(3600 * NS_PER_S)
 #define CLOCK_SKEW_MAX_PPB  1000000
+#define RING_MAX            (1ULL << 31) /* bytes or packets */
 
 /* ---- nodes ---- */
 
@@ -44,6 +45,19 @@ static bool parse_node_queue(const struct conf_option *option, const char *text,
            scenario_queue_parse(option, text, &node->downlink);
 }
 
+static bool parse_ring(const struct conf_option *option, const char *text, void *field)
+{
+    struct scenario_node *node = field;
+    struct netem_config ring = {0};
+    if (!scenario_queue_parse(option, text, &ring) || ring.queue_unit == NETEM_QUEUE_NS)
+        return false;
+    if (ring.queue_unit != NETEM_QUEUE_NONE && (ring.queue_limit == 0 || ring.queue_limit > RING_MAX))
+        return false;
+    node->ring_bytes = ring.queue_unit == NETEM_QUEUE_BYTES ? ring.queue_limit : 0;
+    node->ring_packets = ring.queue_unit == NETEM_QUEUE_PACKETS ? (uint32_t)ring.queue_limit : 0;
+    return true;
+}
+
 static const struct word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
 static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 
@@ -63,6 +77,17 @@ static const struct conf_option stamps_options[] = {
      .help = "standard deviation of each stamp, of what comes and of what leaves"},
     {"granularity", OPTION_TIME, FIELD(struct scenario_node, stamping.granularity_ns), .max = NS_PER_S,
      .initial = "0s", .help = "stamps are multiples of this"},
+    {"device", OPTION_BOOL, FIELD(struct scenario_node, stamped_by_device), .initial = "false",
+     .help = "true: stamps are of when packets came, however late a stall or the node's turn has them taken"},
+    {.type = OPTION_END}};
+
+static const struct conf_option stall_options[] = {
+    {"every", OPTION_TIME, FIELD(struct scenario_node, stall.every_ns), .min = 1, .max = 3600 * NS_PER_S,
+     .required = true, .help = "from the beginning of one to that of the next, on average"},
+    {"for", OPTION_TIME, FIELD(struct scenario_node, stall.for_ns), .min = 1, .max = 3600 * NS_PER_S,
+     .required = true, .help = "how long it lasts"},
+    {"spread", OPTION_TIME, FIELD(struct scenario_node, stall.spread_ns), .max = 3600 * NS_PER_S,
+     .initial = "0s", .help = "`every` is longer or shorter by a uniform draw up to this"},
     {.type = OPTION_END}};
 
 static const struct conf_option disk_options[] = {
@@ -84,6 +109,17 @@ static const struct conf_option node_options[] = {
     {"clock", OPTION_MAP, .options = clock_options, .help = "the node's own clock"},
     {"stamps", OPTION_MAP, .options = stamps_options,
      .help = "how it tells when packets came and left (in the simulator); default: exactly"},
+    {"stall", OPTION_MAP, .options = stall_options,
+     .help = "the node stands still now and then (in the simulator): what comes waits in its ring, and is "
+             "stamped "
+             "when it is taken; default: never"},
+    {"turn", OPTION_TIME, FIELD(struct scenario_node, turn_ns), .min = NS_PER_US, .max = 100 * NS_PER_MS,
+     .help = "the node looks for packets so often, and stamps them then (in the simulator); default: 20us, "
+             "stamps "
+             "exact"},
+    {"ring", OPTION_SCALAR, .form = "a size, or a number of packets, like 64MB or 4096 packets",
+     .parse = parse_ring, .initial = "unlimited",
+     .help = "what comes between two looks of the node; the rest is dropped (net_ring_drops)"},
     {"uplink_cross", OPTION_LIST, LIST_FIELD(struct scenario_node, uplink.loads, uplink.load_count),
      .options = scenario_load_options,
      .help = "cross traffic in the queue of the uplink: sent by others beside it"},
@@ -390,6 +426,18 @@ static void check_asks(struct conf_reader *reader)
     }
 }
 
+static void check_stalls(struct conf_reader *reader)
+{
+    const struct scenario *scenario = reader->context;
+    for (uint16_t index = 0; index < scenario->node_count; index++) {
+        const struct sim_stall_config *stall = &scenario->nodes[index].stall;
+        if (stall->every_ns != 0 && stall->for_ns + stall->spread_ns >= stall->every_ns)
+            conf_fault(reader, "nodes",
+                       "%s: a stall (for + spread) must end before the next one (every) begins",
+                       scenario->nodes[index].name);
+    }
+}
+
 static void read_file(struct conf_reader *reader, struct scenario_file *file)
 {
     struct scenario *scenario = &file->scenario;
@@ -405,6 +453,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     scenario_check_crosses(reader);
     scenario_check_loads(reader);
     check_asks(reader);
+    check_stalls(reader);
     scenario_spread_cross(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);

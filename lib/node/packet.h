@@ -19,6 +19,8 @@ struct rx_packet {
     uint8_t stamp_kind; /* enum stamp_kind */
     bool waited; /* it may have come with those before it: more stood there than could be taken at once */
     uint64_t rx_ns;
+    /* It may have come so long before rx_ns: then the port was last known to be empty. 0: that is when it came. */
+    uint64_t wait_ns;
     struct net_address from; /* source IP and UDP port */
 };
 

@@ -204,6 +204,7 @@ static void gather_counters(struct sim *sim, struct sim_result *result)
     add_counter(result, "net_duplicated", net->duplicated);
     add_counter(result, "net_corrupt_drops", net->corrupt_drops);
     add_counter(result, "net_no_route", net->no_route);
+    add_counter(result, "net_ring_drops", net->ring_drops);
     add_counter(result, "net_refused", sim->counters.refused);
     add_counter(result, "net_dead_drops", sim->counters.dead_drops);
     add_counter(result, "sim_early_wakes", sim->counters.early_wakes);

@@ -218,7 +218,14 @@ static uint64_t host_stamp(struct sim_host *host, uint64_t virtual_ns)
 
 static uint8_t host_stamp_kind(const struct sim_host *host)
 {
-    return netem_stamping_exact(&host->stamping) ? STAMP_VIRTUAL : STAMP_SOFTWARE;
+    return netem_stamping_exact(&host->stamping) && !host->stamps_late ? STAMP_VIRTUAL : STAMP_SOFTWARE;
+}
+
+uint64_t host_awake_ns(struct sim *sim, uint16_t index)
+{
+    struct sim_host *host = &sim->hosts[index];
+    sim_stall_look(&host->stall, sim->now_ns);
+    return sim_stall_awake_ns(&host->stall, sim->now_ns);
 }
 
 /* ---- what comes out ---- */
@@ -232,6 +239,7 @@ static void send_burst(struct sim *sim, struct sim_host *host, const struct tx_p
         const struct tx_packet *packet = &packets[place];
         uint16_t to = host_find(sim, &packet->to);
         uint64_t depart_ns = MAX(clock_virtual(&host->clock, packet->depart_ns), sim->now_ns);
+        depart_ns = sim_stall_awake_ns(&host->stall, depart_ns);
         uint32_t ip_bytes =
             packet->head_bytes + packet->body_bytes + address_overhead_bytes(packet->to.family);
         struct tx_report report = {.cookie = packet->cookie,
@@ -305,7 +313,7 @@ void host_drain(struct sim *sim, uint16_t index)
     uint64_t now_ns = clock_local(&host->clock, sim->now_ns);
     uint32_t rounds = 0;
     bool more = true;
-    host->turn_ns = sim->now_ns + NET_TURN_NS;
+    host->turn_ns = sim->now_ns + host->turn_lasts_ns;
     node_tick(host->node, now_ns);
     while (more) {
         CHECK(rounds++ < DRAIN_ROUNDS_MAX); /* a node that never comes to rest */
@@ -327,6 +335,35 @@ static const uint8_t *datagram_of(struct sim_scratch *scratch, const struct sim_
     return start;
 }
 
+/* When the host sees that the packet is there. */
+static uint64_t seen_ns(const struct sim *sim, const struct sim_host *host, uint64_t came_ns)
+{
+    if (host->stamps_turns)
+        return sim->now_ns;
+    return host->stamps_late ? MAX(came_ns, host->stall.ended_ns) : came_ns;
+}
+
+/* The packet may have stood there for so long by then: since all that had come was taken. */
+static uint64_t waited_ns(const struct sim_host *host, uint64_t stamp_ns)
+{
+    if (host->stamps_turns)
+        return elapsed_ns(stamp_ns, host->taken_ns);
+    return host->stamps_late && stamp_ns == host->stall.ended_ns ? host->stall.config.for_ns : 0;
+}
+
+static struct rx_packet packet_in(struct sim *sim, struct sim_host *host, const struct sim_packet *packet,
+                                  struct sim_scratch *scratch)
+{
+    uint64_t stamp_ns = seen_ns(sim, host, packet->time_ns);
+    return (struct rx_packet){.data = datagram_of(scratch, packet),
+                              .length = packet->length,
+                              .ecn = packet->ecn,
+                              .stamp_kind = host_stamp_kind(host),
+                              .rx_ns = host_stamp(host, stamp_ns),
+                              .wait_ns = waited_ns(host, stamp_ns),
+                              .from = host_address(packet->from)};
+}
+
 void host_receive(struct sim *sim, uint16_t index)
 {
     struct sim_host *host = &sim->hosts[index];
@@ -341,14 +378,11 @@ void host_receive(struct sim *sim, uint16_t index)
             net_done(&sim->net, packet);
             continue;
         }
-        packets[count] = (struct rx_packet){.data = datagram_of(&sim->scratch[count], packet),
-                                            .length = packet->length,
-                                            .ecn = packet->ecn,
-                                            .stamp_kind = host_stamp_kind(host),
-                                            .rx_ns = host_stamp(host, packet->time_ns),
-                                            .from = host_address(packet->from)};
+        packets[count] = packet_in(sim, host, packet, &sim->scratch[count]);
         count++;
     }
+    if (count < SIM_BURST)
+        host->taken_ns = sim->now_ns;
     net_on_port(&sim->net, index, sim->now_ns);
     if (host->node != NULL && count != 0)
         node_rx(host->node, packets, count, now_ns);
@@ -378,7 +412,7 @@ void host_disk_done(struct sim *sim, uint16_t index)
 void host_wake(struct sim *sim, uint16_t index)
 {
     struct sim_host *host = &sim->hosts[index];
-    if (host->node == NULL || host->wake_ns != sim->now_ns)
+    if (host->node == NULL || host->wake_ns > sim->now_ns)
         return;
     host->wake_ns = TIME_NEVER;
     if (clock_virtual(&host->clock, node_next_ns(host->node)) > sim->now_ns)

@@ -91,6 +91,9 @@ void net_init(struct net *net, const struct scenario *scenario, uint64_t seed, s
         struct net_port *port = &net->ports[host];
         const struct scenario_node *node = &scenario->nodes[host];
         port->stamping = node->stamping;
+        port->turn_lasts_ns = node->turn_ns != 0 ? node->turn_ns : NET_TURN_NS;
+        port->ring_bytes_max = node->ring_bytes;
+        port->ring_packets_max = node->ring_packets;
         link_init(&port->uplink, &node->uplink, packets_limit(&node->uplink), &seeds);
         link_init(&port->downlink, &node->downlink, packets_limit(&node->downlink), &seeds);
         watch(port, node);
@@ -437,6 +440,34 @@ static bool batch_is_there(struct net_port *port, uint64_t now_ns)
     return port->batch_left > 0;
 }
 
+/* All that came since the turn before stands in the host's ring, the first as far as it had room. */
+static bool ring_overflows(struct net_port *port, const struct sim_packet *packet, uint64_t now_ns)
+{
+    if (port->ring_bytes_max == 0 && port->ring_packets_max == 0)
+        return false;
+    if (now_ns != port->ring_ns) {
+        port->ring_ns = now_ns;
+        port->ring_bytes = 0;
+        port->ring_packets = 0;
+    }
+    if ((port->ring_bytes_max != 0 && port->ring_bytes + packet->wire_bytes > port->ring_bytes_max) ||
+        (port->ring_packets_max != 0 && port->ring_packets == port->ring_packets_max))
+        return true;
+    port->ring_bytes += packet->wire_bytes;
+    port->ring_packets++;
+    return false;
+}
+
+/* The host never saw it. */
+static void drop_at_host(struct net *net, struct sim_packet *packet, uint64_t *counter)
+{
+    struct meter_packet seen = metered(packet);
+    (*counter)++;
+    if (packet->flow == 0)
+        meter_on_corrupted(&net->meters, &seen, packet->time_ns);
+    pool_give(&net->pool, packet);
+}
+
 struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
 {
     struct net_port *port = &net->ports[host];
@@ -451,19 +482,21 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
         queue_leave(&port->queue);
         digest_add(net->digest, packet->time_ns);
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
-        struct meter_packet seen = metered(packet);
-        if (!packet->corrupted) {
-            if (packet->flow == 0)
-                meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
-            port->down_bytes += packet->wire_bytes;
-            net->counters.delivered++;
-            packet->time_ns = batched ? port->batch_stamp_ns : packet->time_ns;
-            return packet;
+        if (ring_overflows(port, packet, now_ns)) {
+            drop_at_host(net, packet, &net->counters.ring_drops);
+            continue;
         }
-        net->counters.corrupt_drops++;
+        if (packet->corrupted) {
+            drop_at_host(net, packet, &net->counters.corrupt_drops);
+            continue;
+        }
+        struct meter_packet seen = metered(packet);
         if (packet->flow == 0)
-            meter_on_corrupted(&net->meters, &seen, packet->time_ns);
-        pool_give(&net->pool, packet);
+            meter_on_delivered(&net->meters, &seen, packet->queued_ns, packet->time_ns);
+        port->down_bytes += packet->wire_bytes;
+        net->counters.delivered++;
+        packet->time_ns = batched ? port->batch_stamp_ns : packet->time_ns;
+        return packet;
     }
 }
 
@@ -473,7 +506,7 @@ void net_on_port(struct net *net, uint16_t host, uint64_t now_ns)
     const struct sim_packet *first = queue_first(&port->queue);
     port->turn_ns = now_ns;
     if (first == NULL || first->time_ns > now_ns)
-        port->turn_ns += NET_TURN_NS;
+        port->turn_ns += port->turn_lasts_ns;
     port_schedule(net, port, host);
 }
 

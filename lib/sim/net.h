@@ -47,8 +47,14 @@ struct net_port {
     struct packet_queue queue;  /* on the downlink */
     struct packet_queue onward; /* on the uplink, to a shared link */
     uint64_t turn_ns;           /* no packets are taken before */
-    uint64_t sent_until_ns;     /* packets are handed to the uplink in order */
-    struct netem_truth truth;   /* of the downlink where the scenario asks for it */
+    uint64_t turn_lasts_ns;     /* NET_TURN_NS, or what the scenario says */
+    uint64_t ring_bytes_max;    /* what waits for a turn is no more than this; 0: no limit */
+    uint32_t ring_packets_max;  /* … nor than this */
+    uint64_t ring_ns;           /* the newest turn, and what was waiting at it */
+    uint64_t ring_bytes;
+    uint32_t ring_packets;
+    uint64_t sent_until_ns;   /* packets are handed to the uplink in order */
+    struct netem_truth truth; /* of the downlink where the scenario asks for it */
     struct netem_stamping stamping;
     uint32_t batch_left;     /* packets that the host takes with … */
     uint64_t batch_stamp_ns; /* … this stamp */
@@ -57,7 +63,7 @@ struct net_port {
 
 struct net_counters {
     uint64_t sent, delivered, lost, queue_drops, policer_drops, ecn_marked, too_long, down_drops, duplicated,
-        corrupt_drops, no_route;
+        corrupt_drops, no_route, ring_drops;
 };
 
 /* What became of a cross-traffic flow's packets, acks included. */

@@ -10,6 +10,7 @@
 
 /* Of the first job's file; the others follow by a second. */
 #define STAMP_SEED         0x7374616d702d7365ULL
+#define STALL_SEED         0x7374616c6c2d7365ULL
 #define SOURCE_MODIFIED_NS 1700000000000000000ULL
 
 /* ---- setting up ---- */
@@ -99,6 +100,10 @@ static bool set_up_hosts(struct sim *sim, struct err *err)
         host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb};
         host->stamping = node->stamping;
         rng_init(&host->stamp_noise, sim->options.seed ^ STAMP_SEED * (index + 1u));
+        sim_stall_init(&host->stall, &node->stall, sim->options.seed ^ STALL_SEED * (index + 1u));
+        host->turn_lasts_ns = node->turn_ns != 0 ? node->turn_ns : NET_TURN_NS;
+        host->stamps_turns = node->turn_ns != 0 && !node->stamped_by_device;
+        host->stamps_late = (node->turn_ns != 0 || node->stall.every_ns != 0) && !node->stamped_by_device;
         sim_disk_init(&host->disk, node->disk_rate_bps, node->disk_free_bytes, sim->sources,
                       scenario->job_count);
         host->disk.sink_rate_bps = node->sink_rate_bps;
@@ -243,8 +248,23 @@ static void watch(struct sim *sim)
     event_add(&sim->heap, sim->now_ns + SIM_WATCH_NS, EVENT_WATCH, 0, NULL);
 }
 
+/* Whose process it is that acts. */
+static bool is_of_host(const struct event *event)
+{
+    return event->kind == EVENT_PORT || event->kind == EVENT_DISK || event->kind == EVENT_WAKE ||
+           event->kind == EVENT_PLANNER;
+}
+
 static void handle(struct sim *sim, const struct event *event)
 {
+    if (is_of_host(event)) {
+        struct event later = *event;
+        later.time_ns = host_awake_ns(sim, (uint16_t)event->index);
+        if (later.time_ns > sim->now_ns) {
+            event_push(&sim->heap, &later);
+            return;
+        }
+    }
     switch ((enum event_kind)event->kind) {
     case EVENT_FAULT:
         fault_apply(sim, (uint16_t)event->index);

@@ -31,6 +31,11 @@ struct sim_host {
     struct sim_clock clock;
     struct netem_stamping stamping;
     struct rng stamp_noise;
+    struct sim_stall stall;
+    uint64_t turn_lasts_ns;
+    bool stamps_turns; /* what it takes is stamped when it is taken … */
+    bool stamps_late;  /* … and that may be late, because it stood still */
+    uint64_t taken_ns; /* it had taken all that had come by then */
     struct sim_disk disk;
     uint64_t turn_ns; /* it is not woken before, see NET_TURN_NS */
     uint64_t wake_ns; /* the wake event that counts; TIME_NEVER: none */
@@ -81,6 +86,8 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err);
 void host_start(struct sim *sim, uint16_t index);
 void host_kill(struct sim *sim, uint16_t index);
 struct net_address host_address(uint16_t index);
+/* When what falls due at the host now is done: now, or when it does not stand still any more. */
+uint64_t host_awake_ns(struct sim *sim, uint16_t index);
 void host_receive(struct sim *sim, uint16_t index);   /* packets have come through its downlink */
 void host_disk_done(struct sim *sim, uint16_t index); /* its disk may have answers */
 void host_wake(struct sim *sim, uint16_t index);

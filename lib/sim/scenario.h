@@ -11,6 +11,7 @@
 #include "netem/link.h"
 #include "netem/stamper.h"
 #include "node/node_config.h"
+#include "sim/stall.h"
 
 #define SCENARIO_NODES_MAX  64
 #define SCENARIO_JOBS_MAX   16
@@ -29,6 +30,11 @@ struct scenario_node {
     int64_t clock_skew_ppb;
     uint64_t watch_ns;              /* how far back its downlink's truth is known; 0: nobody watches */
     struct netem_stamping stamping; /* of what it receives, and but for batches of what it sends */
+    bool stamped_by_device;         /* however late packets are taken, their stamps are of when they came */
+    struct sim_stall_config stall;  /* when it stands still */
+    uint64_t turn_ns; /* it looks for packets so often, and stamps them then; 0: NET_TURN_NS, stamps exact */
+    uint64_t ring_bytes;   /* what came and was not taken yet, on the wire; 0: no limit */
+    uint32_t ring_packets; /* … in packets; 0: no limit */
     bool store_none;
     uint32_t mtu;
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */

@@ -171,6 +171,10 @@ static void dump_scenario_node(FILE *out, const struct scenario_node *node)
         fprintf(out, "  stamps batch=%u:%llu noise=%llu granularity=%llu\n", node->stamping.batch,
                 U64(node->stamping.batch_ns), U64(node->stamping.noise_ns),
                 U64(node->stamping.granularity_ns));
+    if (node->stall.every_ns != 0 || node->turn_ns != 0 || node->ring_bytes != 0 || node->ring_packets != 0)
+        fprintf(out, "  stall every=%llu for=%llu spread=%llu turn=%llu ring=%llu:%u device=%d\n",
+                U64(node->stall.every_ns), U64(node->stall.for_ns), U64(node->stall.spread_ns),
+                U64(node->turn_ns), U64(node->ring_bytes), node->ring_packets, node->stamped_by_device);
     fprintf(out, "  up  ");
     dump_link(out, &node->uplink);
     fprintf(out, "  down");

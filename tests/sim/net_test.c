@@ -122,6 +122,41 @@ static void net_take__batches(void **state)
     fixture_end(fixture);
 }
 
+/* What waits for a host that takes nothing: as much as its ring holds, the first to come. */
+static void net_take__ring_overflows(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ring_bytes;
+        uint32_t ring_packets, taken;
+    } rows[] = {{0, 0, 20}, {0, 4, 4}, {5000, 0, 5}, {4999, 0, 4}, {5000, 3, 3}, {20000, 20, 20}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct fixture *fixture = fixture_new();
+        fixture->scenario.nodes[2].ring_bytes = rows[row].ring_bytes;
+        fixture->scenario.nodes[2].ring_packets = rows[row].ring_packets;
+        fixture_start(fixture);
+        for (unsigned round = 0; round < 2; round++) {
+            uint64_t start_ns = round * 10 * NS_PER_MS;
+            struct event event;
+            for (uint8_t mark = 0; mark < 20; mark++)
+                send(fixture, 0, mark, 1000 - WIRE, start_ns + mark * 10000ULL);
+            while (event_pop(&fixture->heap, &event))
+                if (event.kind == EVENT_LINK)
+                    net_on_link(&fixture->net, event.index, event.time_ns);
+            uint32_t taken = 0;
+            struct sim_packet *packet;
+            while ((packet = net_take(&fixture->net, 2, start_ns + 5 * NS_PER_MS)) != NULL) {
+                assert_int_equal(packet->data[0], taken++);
+                net_done(&fixture->net, packet);
+            }
+            assert_int_equal(taken, rows[row].taken);
+            assert_int_equal(fixture->net.counters.ring_drops, (20 - taken) * (round + 1));
+            assert_int_equal(fixture->net.counters.delivered, taken * (round + 1));
+        }
+        fixture_end(fixture);
+    }
+}
+
 /* The truth of a watched downlink: as much as was asked for, to a packet, beside what was sent; a link
  * that is watched decides alike. */
 static void net_truth__of_a_downlink(void **state)
@@ -371,6 +406,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(net_send__three_shapers_in_a_row),
         cmocka_unit_test(net_take__batches),
+        cmocka_unit_test(net_take__ring_overflows),
         cmocka_unit_test(net_truth__of_a_downlink),
         cmocka_unit_test(net_send__uplink_keeps_order),
         cmocka_unit_test(net_send__senders_share_the_downlink),

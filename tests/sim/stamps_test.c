@@ -19,8 +19,12 @@ struct seen {
     const struct node *node;
     uint64_t packets, reports, batch, batch_longest, last_ns, software,
         odd;                             /* odd: no multiple of the granularity */
+    uint64_t waited, wait_ns_max;        /* packets that may have come before their stamp, and by how much */
     int64_t behind_ns_max, ahead_ns_max; /* of stamps, seen from the node's now */
 };
+
+/* How the second node runs. */
+static struct scenario_node second_node;
 
 static struct seen seen[2];
 static uint64_t granularity_ns;
@@ -57,6 +61,8 @@ void __wrap_node_rx(struct node *node, const struct rx_packet *packets, uint16_t
         entry->batch = packets[packet].rx_ns == entry->last_ns ? entry->batch + 1 : 1;
         entry->batch_longest = MAX(entry->batch_longest, entry->batch);
         entry->last_ns = packets[packet].rx_ns;
+        entry->waited += packets[packet].wait_ns != 0;
+        entry->wait_ns_max = MAX(entry->wait_ns_max, packets[packet].wait_ns);
         look(entry, packets[packet].rx_ns, packets[packet].stamp_kind, now_ns);
     }
     __real_node_rx(node, packets, count, now_ns);
@@ -96,6 +102,10 @@ static void run(const struct netem_stamping *first, const struct netem_stamping 
         scenario->links[node][1 - node] = (struct netem_config){.delay_ns = NS_PER_MS};
     }
     scenario->nodes[0].clock_skew_ppb = 1000000;
+    scenario->nodes[1].stall = second_node.stall;
+    scenario->nodes[1].turn_ns = second_node.turn_ns;
+    scenario->nodes[1].stamped_by_device = second_node.stamped_by_device;
+    second_node = (struct scenario_node){.turn_ns = 0};
     scenario->job_count = 1;
     struct scenario_job *job = &scenario->jobs[0];
     name_copy(job->spec.name, sizeof(job->spec.name), "j");
@@ -148,6 +158,41 @@ static void host__batches(void **state)
     assert_in_range(seen[1].ahead_ns_max, 0, 60000);
 }
 
+/* A node that stands still, or looks rarely, stamps late what came meanwhile, and says so; a device does not. */
+static void host__late_stamps(void **state)
+{
+    (void)state;
+    static const struct {
+        struct sim_stall_config stall;
+        uint64_t turn_ns;
+        bool device;
+        uint64_t wait_ns, behind_ns_max;
+    } rows[] = {
+        {.stall = {.every_ns = 20 * NS_PER_MS, .for_ns = 5 * NS_PER_MS},
+         .wait_ns = 5000000,
+         .behind_ns_max = 30000},
+        {.turn_ns = 200000, .wait_ns = 200000, .behind_ns_max = 0},
+        {.stall = {.every_ns = 20 * NS_PER_MS, .for_ns = 5 * NS_PER_MS},
+         .device = true,
+         .behind_ns_max = 5100000},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        granularity_ns = 0;
+        second_node = (struct scenario_node){
+            .stall = rows[row].stall, .turn_ns = rows[row].turn_ns, .stamped_by_device = rows[row].device};
+        run(&(struct netem_stamping){0}, &(struct netem_stamping){0});
+        assert_int_equal(seen[0].waited, 0);
+        assert_int_equal(seen[1].waited != 0, rows[row].wait_ns != 0);
+        assert_int_equal(seen[1].software != 0, !rows[row].device);
+        assert_true(seen[1].behind_ns_max <= (int64_t)rows[row].behind_ns_max);
+        assert_true(seen[1].behind_ns_max >= (int64_t)rows[row].behind_ns_max / 2);
+        if (rows[row].turn_ns == 0)
+            assert_int_equal(seen[1].wait_ns_max, rows[row].wait_ns);
+        else
+            assert_true(seen[1].wait_ns_max >= rows[row].wait_ns);
+    }
+}
+
 static void host__noise_and_granularity(void **state)
 {
     (void)state;
@@ -166,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(host__exact_stamps),
         cmocka_unit_test(host__batches),
+        cmocka_unit_test(host__late_stamps),
         cmocka_unit_test(host__noise_and_granularity),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
