@@ -37,6 +37,7 @@ struct congestion_sample {
     uint64_t in_flight_bytes;
     uint64_t sent_bytes;     /* by the edge so far */
     uint64_t newest_sent_ns; /* departure of the newest packet known to have come */
+    uint64_t oldest_sent_ns; /* … of the oldest whose fate was open before the ack */
     uint64_t after_bytes;    /* sent after that packet */
     uint32_t ce_count;       /* newly reported */
     uint64_t own_rate_bps;   /* the receiver's own edges into that port, this one included; 0: not told */

@@ -15,6 +15,7 @@ struct ack_turn {
     uint64_t now_ns;
     uint64_t largest;
     uint64_t largest_sent_ns;
+    uint64_t oldest_sent_ns; /* of what was open before */
     uint64_t acked_bytes, lost_bytes, spurious_bytes;
     uint64_t acked_packets, lost_packets;
     uint32_t marks;      /* new Congestion Experienced */
@@ -277,6 +278,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .in_flight_bytes = sender->in_flight_bytes,
         .sent_bytes = sender->counters.sent_bytes,
         .newest_sent_ns = sender->largest_sent_ns,
+        .oldest_sent_ns = turn->oldest_sent_ns,
         .after_bytes = after_bytes(sender),
         .ce_count = turn->marks,
         .own_rate_bps = ack->own_rate_kbps * 1000ULL,
@@ -311,6 +313,8 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
         return false;
     }
     sender->impossible_acks = 0;
+    turn.oldest_sent_ns =
+        sender->floor < sender->next_number ? sender_record(sender, sender->floor)->sent_ns : now_ns;
     uint64_t rtt_ns = 0;
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;

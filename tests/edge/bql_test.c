@@ -248,6 +248,36 @@ static void bql__starts_in_spite_of_lost_acks(void **state)
     }
 }
 
+/* The train's own acks are lost: the first that comes tells of the last few packets, or of a probe that left
+ * long after them, and neither is the path's rate. Seeds of which each flooded the path once. */
+static void bql__takes_no_later_packet_for_the_train(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_mbps, rtt_ms, seed;
+        uint32_t back_permille;
+    } starts[] = {{100, 20, 1, 750}, {100, 20, 5, 750}, {300, 40, 1, 750}, {300, 40, 5, 750},
+                  {20, 30, 4, 500},  {20, 30, 1, 750},  {20, 30, 5, 750}};
+    for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
+        uint64_t rtt_ms = starts[index].rtt_ms;
+        bool jittery = rtt_ms == 40;
+        const struct cell cell = {.name = "acks",
+                                  .rate_mbps = starts[index].rate_mbps,
+                                  .rtt_ms = rtt_ms,
+                                  .buffer_us = 500 * rtt_ms,
+                                  .jitter_ms = jittery ? 4 : 0,
+                                  .from_ms = 1500,
+                                  .to_ms = 6000};
+        struct lab_config config = config_of(&cell);
+        config.edges[0].loss_back_ppb = starts[index].back_permille * 1000000ULL;
+        config.seed = starts[index].seed;
+        lab_run(&config, &result);
+        print_message("acks lost: %llu of %llu dropped\n", (unsigned long long)result.queue_drops_all,
+                      (unsigned long long)result.offered_all);
+        assert_in_range(muldiv64(result.queue_drops_all, 1000, result.offered_all), 0, 20);
+    }
+}
+
 /* By 10 round trips after each step the share is that of the new rate. */
 static void bql__follows_steps_of_the_rate(void **state)
 {
@@ -320,6 +350,7 @@ int main(void)
         cmocka_unit_test(bql__is_back_at_once_after_a_blackout),
         cmocka_unit_test(bql__begins_with_a_train_after_a_silence),
         cmocka_unit_test(bql__starts_in_spite_of_lost_acks),
+        cmocka_unit_test(bql__takes_no_later_packet_for_the_train),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
         cmocka_unit_test(cubic__returns_to_its_old_window_after_k),

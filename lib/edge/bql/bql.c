@@ -166,6 +166,8 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     bql_rounds_start(&bql->rounds, &bql->path, now_ns);
     if (known)
         bql_calm_begin(&bql->calm, now_ns, false, 0);
+    else
+        bql->train.rtt_ns = rtt_ns;
     /* The plan's rate was measured with an error: rather a little less. */
     set_rate(bql, known ? muldiv64(initial_bps, KNOWN_PPM, BQL_PPM) : BQL_TRAIN_BPS);
     publish(congestion, rtt_ns);

@@ -5,6 +5,7 @@
 #define TRAINS_LOST_MAX   2
 #define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
+#define TRAIN_DEPARTS_NS  (25 * NS_PER_MS) /* tail probes leave later than that after it */
 
 void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
 {
@@ -12,15 +13,28 @@ void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
     train->first_bytes = delivered_bytes;
 }
 
-/* Between two acks on the receiver's clock, or in one ack, where all came between two looks of the receiver
- * at its port or an ack was lost, by how much longer the last packet was under way. Shorter than a look takes
- * it measures only that the path is fast. */
+/* How long the train took to come. Between two acks on the receiver's clock, or in one ack, where all came
+ * between two looks of the receiver at its port or an ack was lost, by how much longer the last packet was
+ * under way than the first ones that the ack tells of, or than a round trip takes: the first ones of all may
+ * have been told of by acks that were lost. Where the last one left long after the train, because none of the
+ * train's own acks came, the time between them counts, too. */
+static uint64_t came_within_ns(const struct bql_train *train, const struct congestion_sample *sample,
+                               uint64_t departs_ns)
+{
+    if (train->first_ns != 0)
+        return elapsed_ns(sample->delivered_ns, train->first_ns);
+    uint64_t spread_ns = MAX(sample->spread_ns, elapsed_ns(sample->rtt_ns, train->rtt_ns));
+    return spread_ns + (departs_ns > TRAIN_DEPARTS_NS ? departs_ns : 0);
+}
+
+/* Shorter than a look of the receiver at its port takes, the span measures only that the path is fast. */
 struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
                                              const struct congestion_sample *sample)
 {
     uint64_t bytes = sample->delivered_bytes - MIN(train->first_bytes, sample->delivered_bytes);
     bool first = train->first_ns == 0;
-    uint64_t span_ns = first ? sample->spread_ns : elapsed_ns(sample->delivered_ns, train->first_ns);
+    uint64_t departs_ns = elapsed_ns(sample->newest_sent_ns, sample->oldest_sent_ns);
+    uint64_t span_ns = came_within_ns(train, sample, departs_ns);
     if (bytes == 0)
         return (struct bql_train_verdict){.known = false};
     if (bytes < (first ? 8 : 3) * path->packet_bytes) {
@@ -28,9 +42,10 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
         train->first_bytes = first ? sample->delivered_bytes : train->first_bytes;
         return (struct bql_train_verdict){.known = false};
     }
-    /* The ack in between was lost: the next train may tell. */
+    /* The acks in between were lost: the next train may tell. */
     uint64_t told_ns = MAX(path->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
-    if (span_ns > told_ns && train->lost < TRAINS_LOST_MAX) {
+    bool told = span_ns <= told_ns && departs_ns <= TRAIN_DEPARTS_NS;
+    if (!told && train->lost < TRAINS_LOST_MAX) {
         train->lost++;
         bql_train_await(train, sample->delivered_bytes);
         return (struct bql_train_verdict){.known = false};
@@ -38,5 +53,5 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
-                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && span_ns <= told_ns};
+                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told};
 }

@@ -7,6 +7,7 @@
 #define BQL_TRAIN_PACKETS 20
 
 struct bql_train {
+    uint64_t rtt_ns;                /* as known before */
     uint64_t first_ns, first_bytes; /* receiver's time (0: none yet) and count at the train's first ack */
     uint32_t lost;                  /* trains that told nothing */
 };

@@ -1,0 +1,22 @@
+"""Rows of the transport table at the limits of what an edge meets."""
+from transport.cells import GBPS, Cell, data_edges, figure, job, limit_bps, link, own_loss, repair_excess, scenario
+
+
+def lostacks(options):
+    """1 GB whose acks get lost: so many of all, or in bursts of 50 messages on average, 2 % of all."""
+    rtt = 0.080
+    bursts = {"loss_model": {"gilbert_elliott": {"p": "0.0408%", "r": "2%"}}}
+    for name, back in (("20", {"loss": 0.2}), ("50", {"loss": 0.5}), ("bursts", bursts)):
+        links = {"default": link(GBPS, rtt, queue="0.5 BDP"),
+                 "list": [{"from": "b", "to": "a", **link(GBPS, rtt, queue="0.5 BDP", **back)}]}
+        values = scenario(name, (GBPS, rtt), ["a", "b"], links, [job("a", ["b"], 1e9, options.congestion)], 120)
+        limit = limit_bps(GBPS)
+
+        def read(report, limit=limit):
+            edge = data_edges(report)[0]
+            return [figure("steady / L", edge["steady_bps"] / limit, ">=", 0.95),
+                    figure("own loss with the start", own_loss(edge["data"]), "<=", 0.005),
+                    figure("tail RTT", edge["tail_rtts"], "<=", None),
+                    figure("repairs / allowed", repair_excess(edge), "<=", 1),
+                    figure("done", float(report["completed"]), ">=", 1)]
+        yield Cell(name, values, read)
