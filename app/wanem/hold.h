@@ -11,8 +11,9 @@ struct hold_item {
     uint64_t time_ns;
     uint64_t order; /* set by hold_put */
     void *packet;
-    uint32_t bytes : 24; /* on the wire */
-    uint32_t hop : 8;    /* where it comes to at time_ns: the caller's */
+    uint32_t bytes : 24;    /* on the wire */
+    uint32_t hop : 7;       /* where it comes to at time_ns: the caller's */
+    uint32_t congested : 1; /* at a link before: the caller's */
     uint16_t ip_bytes;
     uint8_t from, to;
 };

@@ -5,7 +5,7 @@
 #include "base/units.h"
 
 #define FRAME_BYTES_MIN    60   /* shorter ones are padded on the wire */
-#define HOP_DOWNLINK       0xff /* of a held packet: it has come out of its link; else: shared links passed */
+#define HOP_DOWNLINK       0x7f /* of a held packet: it has come out of its link; else: shared links passed */
 #define UNLIMITED_QUEUE_NS (100 * NS_PER_MS) /* what is provided for where a queue has no limit */
 
 /* How long packets may wait for this shaper. */
@@ -237,7 +237,7 @@ static struct wan_verdict cross_link(struct wan *wan, const struct hold_item *pa
     verdict.duplicated = across.duplicated;
     verdict.corrupted = across.corrupted;
     verdict.corrupt_bit = across.corrupt_bit;
-    verdict.congested = across.congested;
+    verdict.congested = across.congested || packet->congested;
     hold_until(wan, packet, across.arrive_ns, HOP_DOWNLINK);
     if (across.duplicated)
         hold_until(wan, packet, across.duplicate_ns, HOP_DOWNLINK);
@@ -253,13 +253,15 @@ static void cross_shared(struct wan *wan, const struct hold_item *packet)
     struct netem_decision decision = netem_send(shared, packet->bytes, packet->ip_bytes, packet->time_ns);
     struct wan_verdict verdict = {.verdict = decision.verdict, .place = WAN_AT_SHARED};
     uint8_t next = (uint8_t)(packet->hop + 1);
+    struct hold_item onward = *packet;
+    onward.congested |= decision.congested;
     if (decision.verdict == NETEM_PASS && next < way->count) {
-        hold_until(wan, packet, decision.arrive_ns, next);
+        hold_until(wan, &onward, decision.arrive_ns, next);
         return;
     }
     wan->undecided--;
     if (decision.verdict == NETEM_PASS)
-        verdict = cross_link(wan, packet, decision.arrive_ns);
+        verdict = cross_link(wan, &onward, decision.arrive_ns);
     wan->owner.settle(wan->owner.context, packet->from, packet->to, packet->packet, &verdict);
 }
 

@@ -35,6 +35,8 @@ const struct conf_option scenario_cross_options[] = {
      .initial = "1s", .help = "onoff: mean time that it pauses"},
     {"times", OPTION_WORD, FIELD(struct scenario_cross, fixed_times), .words = times_words,
      .initial = "exponential", .help = "onoff: how on and off are distributed"},
+    {"ecn", OPTION_BOOL, FIELD(struct scenario_cross, ecn), .initial = "false",
+     .help = "cubic: its packets are ECN-capable, and marks are answered as losses are (RFC 3168)"},
     {.type = OPTION_END}};
 
 static bool is_open(const struct scenario_cross *cross)
@@ -83,6 +85,8 @@ void scenario_check_crosses(struct conf_reader *reader)
             conf_fault(reader, where, "from and to are both \"%s\"", scenario->nodes[cross->from].name);
         if (cross->rate_bps == 0 && needs_rate(cross))
             conf_fault(reader, where, "\"rate\" is missing: this kind sends at a given rate");
+        if (cross->ecn && cross->kind != CROSS_CUBIC)
+            conf_fault(reader, where, "ecn: only cubic can be told to use it");
         if (cross->stop_ns <= cross->start_ns)
             conf_fault(reader, where, "stop is not after start");
         check_packet(reader, where, cross);

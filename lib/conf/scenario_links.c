@@ -172,6 +172,9 @@ static const struct conf_option delay_some_options[] = {
      .help = "how much longer; they may be overtaken"},
     {.type = OPTION_END}};
 
+static const struct word ecn_field_words[] = {
+    {"kept", NETEM_ECN_KEPT}, {"cleared", NETEM_ECN_CLEARED}, {"marked", NETEM_ECN_MARKED}, {NULL, 0}};
+
 const struct conf_option scenario_link_options[] = {
     {.type = OPTION_INCLUDE, .options = scenario_set_options},
     {"reorder", OPTION_BOOL, FIELD(struct netem_config, reorder), .initial = "false",
@@ -184,6 +187,12 @@ const struct conf_option scenario_link_options[] = {
     {"cross", OPTION_LIST, LIST_FIELD(struct netem_config, loads, load_count),
      .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
      .help = "cross traffic in the link's queue, besides that of matrices.cross_mbps"},
+    {"ecn_ramp", OPTION_TIME, FIELD(struct netem_config, ecn_ramp_ns), .max = DELAY_MAX_NS, .initial = "0ms",
+     .help = "packets that wait longer than ecn are marked by a chance that grows to 1 over so much; 0: all"},
+    {"ecn_field", OPTION_WORD, FIELD(struct netem_config, ecn_field), .words = ecn_field_words,
+     .initial = "kept",
+     .help =
+         "broken middleboxes: cleared, nothing is ECN-capable behind the link; marked, all of that is CE"},
     {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
      .help = "largest IP packet that passes; default: no limit"},
     {.type = OPTION_END}};

@@ -1,9 +1,11 @@
 /* shared of a scenario: links that several pairs cross. */
 #include <string.h>
 
+#include "base/units.h"
 #include "conf/scenario_file.h"
 
 #define MEMBERS_FORM "a list of [from, to], pairs of nodes"
+#define TIME_MAX_NS  (100 * NS_PER_S)
 
 static void read_member(struct conf_reader *reader, const yaml_node_t *node, struct scenario_shared *shared)
 {
@@ -42,6 +44,11 @@ const struct conf_option scenario_shared_options[] = {
      .help = "wire rate that all members have together"},
     {"queue", OPTION_SCALAR, FIELD(struct scenario_shared, link), .form = SCENARIO_QUEUE_FORM,
      .parse = scenario_queue_parse, .initial = "50ms", .help = "what the queue before it holds"},
+    {"ecn", OPTION_TIME, FIELD(struct scenario_shared, link.ecn_ns), .min = 1, .max = TIME_MAX_NS,
+     .zero_unlimited = true, .initial = "unlimited",
+     .help = "ECN-capable packets that wait longer for it are marked (CE)"},
+    {"ecn_ramp", OPTION_TIME, FIELD(struct scenario_shared, link.ecn_ramp_ns), .max = TIME_MAX_NS,
+     .initial = "0ms", .help = "as that of links.default"},
     {"cross", OPTION_LIST, LIST_FIELD(struct scenario_shared, link.loads, link.load_count),
      .options = scenario_load_options, .same_as = "node_defaults.uplink_cross[]",
      .help = "cross traffic in its queue"},

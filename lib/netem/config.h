@@ -38,12 +38,18 @@ struct netem_load {
     uint64_t seed;          /* besides the link's */
 };
 
+/* What becomes of the ECN field of every ECN-capable packet: nothing but marks of the queue; or what broken
+ * middleboxes make of it, Not-ECT or CE. */
+enum netem_ecn_field { NETEM_ECN_KEPT = 0, NETEM_ECN_CLEARED, NETEM_ECN_MARKED };
+
 struct netem_config {
     uint64_t rate_bps;  /* wire rate; 0: infinite */
     uint8_t queue_unit; /* enum netem_queue_unit */
     uint64_t queue_limit;
     uint32_t queue_min_packets; /* a limit in ns or bytes is never less than so many packets */
     uint64_t ecn_ns;            /* who waits longer is marked; 0: nobody */
+    uint64_t ecn_ramp_ns;       /* … by chance: none at ecn_ns, all when it is so much more; 0: all */
+    uint8_t ecn_field;          /* enum netem_ecn_field */
     uint64_t policer_bps;       /* token bucket in front of the queue; 0: none */
     uint64_t policer_depth_bytes;
     uint64_t shaper_bps; /* token bucket behind the queue, see shaper.h; 0: none */

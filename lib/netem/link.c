@@ -9,6 +9,8 @@
 /* What waits gets a time of departure behind this: room to count on. */
 #define HOLD_NS_MAX (1ULL << 60)
 
+#define PPB 1000000000ULL
+
 /* The ECN field, RFC 3168. */
 #define ECN_NOT_CAPABLE 0
 #define ECN_CE          3
@@ -309,6 +311,20 @@ static void note_own(const struct netem_link *link, uint64_t now_ns)
         truth->own_queue_bytes_max = MAX(truth->own_queue_bytes_max, bytes_within(rate_bps, own_ns));
 }
 
+/* The ramp's law is linear, from a chance of 0 at the threshold. */
+static bool is_congested(struct netem_link *link, uint64_t now_ns)
+{
+    const struct netem_config *config = &link->config;
+    if (config->ecn_field != NETEM_ECN_KEPT)
+        return true;
+    if (config->ecn_ns == 0)
+        return false;
+    uint64_t above_ns = elapsed_ns(backlog_ns(link, now_ns), config->ecn_ns);
+    if (above_ns == 0 || above_ns >= config->ecn_ramp_ns)
+        return above_ns > 0;
+    return rng_chance_ppb(&link->rng, muldiv64(above_ns, PPB, config->ecn_ramp_ns));
+}
+
 struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, uint32_t ip_bytes,
                                  uint64_t now_ns)
 {
@@ -322,7 +338,7 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
     if (decision.verdict != NETEM_PASS)
         return decision;
 
-    decision.congested = config->ecn_ns != 0 && backlog_ns(link, now_ns) > config->ecn_ns;
+    decision.congested = is_congested(link, now_ns);
     uint64_t share_remainder, share_ns = line_share(link, wire_bytes, &share_remainder);
     decision.depart_ns = occupy(link, wire_bytes, share_ns, share_remainder, now_ns);
     if (link->truth != NULL)
@@ -347,7 +363,11 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
 
 uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn)
 {
-    if (!decision->congested || ecn == ECN_NOT_CAPABLE || ecn == ECN_CE)
+    if (!decision->congested || ecn == ECN_NOT_CAPABLE)
+        return ecn;
+    if (link->config.ecn_field == NETEM_ECN_CLEARED)
+        return ECN_NOT_CAPABLE;
+    if (ecn == ECN_CE)
         return ecn;
     link->counters.marked++;
     return ECN_CE;

@@ -11,10 +11,11 @@
  * is one), or queue_limit packets besides the one being sent. So a packet that finds the link idle always
  * passes, and without a rate only limits in packets matter (while the link is down and holds). A limit in ns
  * or bytes gives way to queue_min_packets times the packet's own transmission time where that is more: a
- * shallow queue at a low rate still holds a few packets. A packet that waits longer than ecn_ns is congested:
- * if it is ECN-capable it is marked (RFC 3168), which netem_mark does for the caller, who knows the header;
- * the full queue still drops. A duplicate is made behind the shaper: it takes no link time, has its own
- * jitter and shares the original's corruption.
+ * shallow queue at a low rate still holds a few packets. A packet that waits longer than ecn_ns is congested
+ * (with a ramp: at first by a chance that grows with the wait, as by RED): if it is ECN-capable it is marked
+ * (RFC 3168), which netem_mark does for the caller, who knows the header; the full queue still drops. A
+ * duplicate is made behind the shaper: it takes no link time, has its own jitter and shares the original's
+ * corruption.
  *
  * The background (cross traffic at config.background_bps, and what was joined) joins at the queue, behind the
  * policer: its packets take the shaper's time, wait, and are refused by the full queue as others are; they
@@ -51,7 +52,7 @@ struct netem_decision {
     uint64_t duplicate_ns; /* when the copy comes out */
     bool corrupted;
     uint32_t corrupt_bit; /* of the IP packet: < 8 * ip_bytes */
-    bool congested;       /* it waited longer than ecn_ns: see netem_mark */
+    bool congested;       /* it waited longer than ecn_ns, or the link rewrites all fields: see netem_mark */
 };
 
 /* packets, bytes: all that were offered, bytes on the wire. Each packet that did not pass counts once more,
@@ -113,7 +114,7 @@ struct netem_decision netem_send(struct netem_link *link, uint32_t wire_bytes, u
  * netem_send. */
 uint64_t netem_queue_ns(struct netem_link *link, uint64_t now_ns);
 /* The ECN field (two bits) with which a packet that came with `ecn` goes on: CE when it is ECN-capable and
- * the decision says congested. */
+ * the decision says congested (Not-ECT where the link clears the field). */
 uint8_t netem_mark(struct netem_link *link, const struct netem_decision *decision, uint8_t ecn);
 /* What netem_catch_up does where some have come. */
 void netem_take_background(struct netem_link *link, uint64_t now_ns);

@@ -26,6 +26,7 @@ struct data_packet {
 struct ack_packet {
     uint64_t receipts[COMPETITOR_RECEIPTS]; /* the newest ones, in any order */
     uint64_t run_start, run_end;
+    uint64_t marked; /* packets that came with CE so far */
     uint32_t count;
 };
 
@@ -38,6 +39,7 @@ struct competitor *competitor_new(struct cross_flow *flow, const struct competit
     competitor->flow = flow;
     competitor->rate_max_bps = flow->config->rate_bps;
     flow->payload_bytes = flow->packet_bytes - COMPETITOR_HEADER_BYTES;
+    flow->ecn = flow->config->ecn ? CROSS_ECN_ABLE : CROSS_ECN_NONE;
     competitor->records = malloc(RECORDS_FIRST * sizeof(*competitor->records));
     CHECK(competitor->records != NULL);
     competitor->mask = RECORDS_FIRST - 1;
@@ -323,6 +325,7 @@ static void update_window(struct competitor *competitor, const struct competitor
     }
     /* What was sent before the last reduction belongs to it, also when the same ack ends that episode. */
     bool fresh = sample->lost != 0 && competitor->lost_end > competitor->recovery_end;
+    fresh |= sample->marked && competitor->highest > competitor->recovery_end;
     if (fresh && competitor->state == COMPETITOR_OPEN)
         begin_episode(competitor, COMPETITOR_RECOVERY, sample->in_flight_before, sample->now_ns);
     if (competitor->type->sets_window || competitor->state != COMPETITOR_RECOVERY)
@@ -339,6 +342,8 @@ void competitor_on_ack(struct competitor *competitor, const struct sim_packet *p
     memcpy(&ack, packet->data, sizeof(ack));
     read_ack(competitor, &ack, &sample, &newest);
     take_samples(competitor, &newest, &sample);
+    sample.marked = ack.marked > competitor->marked_told;
+    competitor->marked_told = MAX(competitor->marked_told, ack.marked);
     sample.lost = find_losses(competitor);
     sample.window_used = sample.in_flight_before + 1 >= competitor->window || competitor->pacing_bps != 0;
     if (sample.acked != 0) {
@@ -389,7 +394,8 @@ static void on_timer(struct competitor *competitor, bool stopped, uint64_t now_n
 
 static void send_ack(struct competitor *competitor, uint64_t now_ns)
 {
-    struct ack_packet ack = {.run_start = competitor->run_start, .run_end = competitor->run_end};
+    struct ack_packet ack = {
+        .run_start = competitor->run_start, .run_end = competitor->run_end, .marked = competitor->marked};
     ack.count = (uint32_t)MIN(competitor->received, (uint64_t)COMPETITOR_RECEIPTS);
     memcpy(ack.receipts, competitor->receipts, ack.count * sizeof(ack.receipts[0]));
     competitor->unacked = 0;
@@ -402,6 +408,7 @@ void competitor_on_data(struct competitor *competitor, const struct sim_packet *
     struct data_packet data;
     memcpy(&data, packet->data, sizeof(data));
     competitor->receipts[competitor->received++ % COMPETITOR_RECEIPTS] = data.number;
+    competitor->marked += packet->ecn == CROSS_ECN_CE;
     bool in_order = data.number == competitor->run_end;
     if (!in_order && data.number > competitor->run_end)
         competitor->run_start = data.number;

@@ -9,11 +9,13 @@
  * Loss: three later numbers acked (RFC 6675) as long as the path has kept order; from the first overtaking on
  * by time (RFC 8985): a packet sent a quarter of the least RTT later was acked, more after each mistake. One
  * reduction per round trip; the window then follows proportional rate reduction (RFC 6937) unless the
- * controller sets its own. A tail loss probe after two RTTs of silence, then timeouts (RFC 6298, at least
+ * controller sets its own. Where the scenario says so (ecn) its packets are ECN-capable, and a mark counts as
+ * a loss does, without one (RFC 3168; the receiver tells how many came, which is ECE and CWR without the
+ * chance of missing one). A tail loss probe after two RTTs of silence, then timeouts (RFC 6298, at least
  * 200 ms beyond the RTT as in Linux) that double and take everything in flight for lost.
  *
  * As in Linux without fq, a controller that sets no pacing rate is clocked by acks alone. Initial window 10.
- * Left out: SYN handshake, receive window, ECN, undo after a spurious loss. */
+ * Left out: SYN handshake, receive window, undo after a spurious loss. */
 #pragma once
 
 #include <stdbool.h>
@@ -43,6 +45,7 @@ struct competitor_sample {
     uint64_t rtt_ns; /* 0: none */
     uint32_t acked;
     uint32_t lost;
+    bool marked; /* packets came with CE that no ack told of before */
     uint64_t in_flight_before;
     uint64_t delivered;       /* within interval_ns */
     uint64_t interval_ns;     /* 0: no rate sample */
@@ -142,10 +145,12 @@ struct competitor {
     uint64_t delivered, delivered_ns, first_sent_ns;
     uint64_t app_limited_until; /* delivered; 0: not limited */
     uint64_t losses;            /* episodes */
+    uint64_t marked_told;       /* packets with CE, by the acks */
 
     /* Receiver. */
     uint64_t receipts[COMPETITOR_RECEIPTS];
     uint64_t received;
+    uint64_t marked;             /* of these, with CE */
     uint64_t run_start, run_end; /* numbers in unbroken order, up to the newest */
     uint32_t unacked;
     uint64_t ack_ns; /* delayed ack due; TIME_NEVER: none */

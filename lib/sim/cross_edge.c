@@ -110,6 +110,7 @@ struct cross_edge *cross_edge_new(struct cross_flow *flow, uint64_t now_ns)
     struct cross_edge *edge = calloc(1, sizeof(*edge));
     CHECK(edge != NULL);
     edge->flow = flow;
+    flow->ecn = CROSS_ECN_ABLE;
     flow->payload_bytes = flow->packet_bytes - UDP_OVERHEAD_BYTES - WIRE_DATA_BYTES - WIRE_TAG_BYTES;
     struct sender_config sender = {.window_packets =
                                        window_for(net, config->from, config->to, flow->wire_bytes),
@@ -169,7 +170,7 @@ static void on_data(struct cross_edge *edge, const struct sim_packet *packet, ui
     struct edge_data data;
     memcpy(&data, packet->data, sizeof(data));
     receiver_on_packet(&edge->receiver, data.number, data.floor, data.stamp, packet->wire_bytes,
-                       packet->ecn == 3, local_ns(now_ns));
+                       packet->ecn == CROSS_ECN_CE, local_ns(now_ns));
 }
 
 void cross_edge_on_packet(struct cross_edge *edge, const struct sim_packet *packet, bool back,

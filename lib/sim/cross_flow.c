@@ -23,6 +23,7 @@ void cross_send(struct cross_flow *flow, bool back, uint32_t ip_bytes, const voi
     packet->flow = (uint16_t)(flow->index + 1);
     memcpy(packet->data, data, bytes);
     if (!back) {
+        packet->ecn = flow->ecn;
         flow->total.sent_packets++;
         flow->total.sent_bytes += packet->wire_bytes;
     }

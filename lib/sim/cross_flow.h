@@ -10,6 +10,11 @@
 #include "sim/net.h"
 #include "sim/scenario.h"
 
+/* The ECN field, RFC 3168. */
+#define CROSS_ECN_NONE 0
+#define CROSS_ECN_ABLE 2 /* ECT(0) */
+#define CROSS_ECN_CE   3
+
 struct competitor;
 struct cross_edge;
 
@@ -31,6 +36,7 @@ struct cross_flow {
     uint32_t packet_bytes;  /* IP */
     uint32_t wire_bytes;    /* of a full-size packet */
     uint32_t payload_bytes; /* in it */
+    uint8_t ecn;            /* of packets in the flow's direction */
     uint64_t wake_ns;       /* the wake event that counts; TIME_NEVER: none */
     struct rng rng;
     uint64_t open_next_ns; /* open loops: the next packet */

@@ -270,14 +270,20 @@ static void refused(struct net *net, struct sim_packet *packet, enum netem_verdi
     pool_give(&net->pool, packet);
 }
 
+static void mark(struct net *net, struct netem_link *link, const struct netem_decision *decision,
+                 struct sim_packet *packet)
+{
+    uint64_t before = link->counters.marked;
+    packet->ecn = netem_mark(link, decision, packet->ecn);
+    net->counters.ecn_marked += link->counters.marked - before;
+}
+
 /* What the link of the pair made of it. */
 static void settle(struct net *net, struct sim_packet *packet, const struct netem_decision *way)
 {
     struct netem_link *link = &net_pair(net, packet->from, packet->to)->link;
     packet->corrupted = way->corrupted;
-    uint8_t ecn = netem_mark(link, way, packet->ecn);
-    net->counters.ecn_marked += ecn != packet->ecn;
-    packet->ecn = ecn;
+    mark(net, link, way, packet);
     if (way->duplicated)
         fly_duplicate(net, packet, way->duplicate_ns);
     fly(net, packet, way->arrive_ns);
@@ -346,8 +352,10 @@ static void enter_shared(struct net *net, struct sim_packet *packet, uint64_t no
     struct netem_decision decision = netem_send(&shared->link, packet->wire_bytes, packet->ip_bytes, now_ns);
     bool passed = decision.verdict == NETEM_PASS, last = packet->hop == pair->way_count;
     uint64_t leaves_ns = decision.arrive_ns;
-    if (passed)
+    if (passed) {
         shared->carried_bytes += packet->wire_bytes;
+        mark(net, &shared->link, &decision, packet);
+    }
     if (passed && !last) {
         head_for_shared(net, packet, &shared->queue, (uint32_t)net->count + index, leaves_ns);
         return;

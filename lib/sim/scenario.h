@@ -121,6 +121,7 @@ struct scenario_cross {
     uint64_t seed;          /* of its randomness, mixed with the run's */
     uint64_t on_ns, off_ns; /* onoff: means of the exponential times, on first */
     bool fixed_times;       /* onoff: on_ns and off_ns are exact */
+    bool ecn;               /* cubic: ECN-capable packets; edges' always are */
     uint16_t count;         /* so many such flows at once, each at rate_bps */
 };
 

@@ -127,6 +127,8 @@ static void dump_link(FILE *out, const struct netem_config *link)
                 link->queue_min_packets, U64(link->ecn_ns), U64(link->policer_bps),
                 U64(link->policer_depth_bytes), U64(link->burst.enter_ppb), U64(link->burst.leave_ppb),
                 U64(link->burst.loss_ppb), U64(link->burst.gap_loss_ppb));
+    if (link->ecn_ramp_ns != 0 || link->ecn_field != 0)
+        fprintf(out, "       ecn_ramp=%llu ecn_field=%u\n", U64(link->ecn_ramp_ns), link->ecn_field);
     if (link->background_bps != 0)
         fprintf(out, "       background=%llu\n", U64(link->background_bps));
     if (link->shaper_bps != 0)
@@ -146,7 +148,8 @@ static void dump_cross(FILE *out, const struct scenario_cross *cross)
     fprintf(out, "cross %u>%u kind=%u rate=%llu start=%llu stop=%llu packet=%u count=%u seed=%llu",
             cross->from, cross->to, cross->kind, U64(cross->rate_bps), U64(cross->start_ns),
             U64(cross->stop_ns), cross->packet_bytes, cross->count, U64(cross->seed));
-    fprintf(out, " on=%llu off=%llu fixed=%d\n", U64(cross->on_ns), U64(cross->off_ns), cross->fixed_times);
+    fprintf(out, " on=%llu off=%llu fixed=%d ecn=%d\n", U64(cross->on_ns), U64(cross->off_ns),
+            cross->fixed_times, cross->ecn);
 }
 
 static void dump_shared(FILE *out, const struct scenario *scenario, const struct scenario_shared *shared)

@@ -11,6 +11,8 @@
 #define CLOCK_OFFSET_NS 7777777777777ULL /* of the receivers */
 #define SAMPLE_NS       (100 * NS_PER_US)
 #define BUCKETS         2000 /* of 100 us: queues to 200 ms */
+#define ECT_0           2
+#define CE              3
 
 enum lab_kind { LAB_DATA, LAB_ACK, LAB_WAKE };
 
@@ -21,6 +23,7 @@ struct lab_event {
     uint8_t kind;
     uint64_t number, floor, content;
     uint32_t stamp;
+    bool marked;
     struct lab_ack *ack;
 };
 
@@ -223,6 +226,7 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
                                 .number = number,
                                 .floor = sender_floor(&flow->sender),
                                 .content = content,
+                                .marked = netem_mark(&lab->bottleneck, &gate, ECT_0) == CE,
                                 .stamp = wire_stamp(lab->now_ns)});
 }
 
@@ -277,7 +281,7 @@ static void take_data(struct lab *lab, struct lab_flow *flow, const struct lab_e
     enum receiver_verdict verdict = receiver_check(&flow->receiver, event->number, event->floor);
     CHECK(verdict != RECEIVER_BEYOND_WINDOW);
     receiver_on_packet(&flow->receiver, event->number, event->floor, event->stamp, flow->config.packet_bytes,
-                       false, lab->now_ns + CLOCK_OFFSET_NS);
+                       event->marked, lab->now_ns + CLOCK_OFFSET_NS);
     if (verdict == RECEIVER_DUPLICATE || test_bit(flow->have, flow->have_mask, event->content))
         return;
     flow->have[(event->content & flow->have_mask) / 64] |= 1ULL << (event->content & 63);

@@ -2,7 +2,7 @@
  * greedy sources without content. The harness of the congestion strategies: fast (about a million packets a
  * second), and with everything that has a say in a strategy's verdicts.
  *
- * A packet passes the bottleneck (rate, queue, policer), then its edge's own way (delay, jitter, loss). Acks
+ * A packet, ECN-capable, passes the bottleneck (rate, queue, policer, marks), then its edge's own way (delay, jitter, loss). Acks
  * take the edge's way back (delay, jitter, loss) and no queue. */
 #pragma once
 

@@ -2,7 +2,8 @@
  *
  *   lab_run KEY=VALUE… [edge KEY=VALUE…]…     keys after "edge" belong to that edge, before the first to all
  *   rate=1000 (Mbit/s) buffer=1.0 (BDP of rate and rtt) or buffer_ms= , time=30 (s), from=5, to=, series=100
- * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB ;
+ * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB,
+ * ecn=T (marks above so many ms) ecn_ramp=MS ecn_field=0 (1: cleared, 2: all marked) ;
  * per edge: type=bql rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%)
  * packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N
  * stagger=S rtt_to=MS (spread over the edges) */
@@ -87,6 +88,12 @@ static bool set_all(const char *key, const char *value)
         rtt_to_ms = number;
     else if (strcmp(key, "policer") == 0)
         config.bottleneck.policer_bps = (uint64_t)(number * 1e6);
+    else if (strcmp(key, "ecn") == 0)
+        config.bottleneck.ecn_ns = (uint64_t)(number * 1e6);
+    else if (strcmp(key, "ecn_ramp") == 0)
+        config.bottleneck.ecn_ramp_ns = (uint64_t)(number * 1e6);
+    else if (strcmp(key, "ecn_field") == 0)
+        config.bottleneck.ecn_field = (uint8_t)number;
     else if (strcmp(key, "depth") == 0)
         config.bottleneck.policer_depth_bytes = (uint64_t)(number * 1e3);
     else if (strcmp(key, "step") == 0) {

@@ -202,6 +202,41 @@ static void netem_mark__only_who_waits_and_can(void **state)
     assert_false(netem_send(&plain, 1250, 1212, 0).congested);
 }
 
+/* Packets that wait for 1 to 9 ms, a thousand times each: the threshold is 2 ms, from 6 ms on all are marked. */
+static void netem_send__marks_by_chance_on_a_ramp(void **state)
+{
+    (void)state;
+    struct netem_link link = link_of(
+        &(struct netem_config){.rate_bps = 10 * MBPS, .ecn_ns = 2 * NS_PER_MS, .ecn_ramp_ns = 4 * NS_PER_MS});
+    unsigned marked[10] = {0};
+    for (uint64_t burst = 0; burst < 1000; burst++)
+        for (unsigned packet = 0; packet < 10; packet++)
+            marked[packet] += netem_send(&link, 1250, 1212, burst * NS_PER_S).congested;
+    for (unsigned packet = 0; packet < 10; packet++) {
+        unsigned hoped = packet <= 2 ? 0 : packet >= 6 ? 1000 : (packet - 2) * 250;
+        assert_in_range(marked[packet], hoped - MIN(hoped, 60u) * (hoped < 1000), hoped + 60 * (hoped > 0));
+    }
+}
+
+/* What broken middleboxes do, whatever waits. */
+static void netem_mark__fields_rewritten(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t field;
+        uint8_t becomes[4];
+    } cases[] = {
+        {NETEM_ECN_KEPT, {0, 1, 2, 3}}, {NETEM_ECN_CLEARED, {0, 0, 0, 0}}, {NETEM_ECN_MARKED, {0, 3, 3, 3}}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct netem_link link =
+            link_of(&(struct netem_config){.rate_bps = 10 * MBPS, .ecn_field = cases[index].field});
+        struct netem_decision decision = netem_send(&link, 1250, 1212, 0);
+        for (uint8_t ecn = 0; ecn < 4; ecn++)
+            assert_int_equal(netem_mark(&link, &decision, ecn), cases[index].becomes[ecn]);
+        assert_int_equal(link.counters.marked, cases[index].field == NETEM_ECN_MARKED ? 2 : 0);
+    }
+}
+
 /* A burst at time 0 into a queue whose limit alone would hold less: N packets wait besides the one sent. */
 static void netem_send__queue_min(void **state)
 {
@@ -276,6 +311,8 @@ int main(void)
         cmocka_unit_test(netem_send__loss_of_both_states),
         cmocka_unit_test(netem_send__both_models_are_counted_apart),
         cmocka_unit_test(netem_mark__only_who_waits_and_can),
+        cmocka_unit_test(netem_send__marks_by_chance_on_a_ramp),
+        cmocka_unit_test(netem_mark__fields_rewritten),
         cmocka_unit_test(netem_send__queue_min),
         cmocka_unit_test(netem_config_change__takes_what_the_mask_names),
     };

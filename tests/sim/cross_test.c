@@ -202,6 +202,36 @@ static void cross__random_loss_holds_cubic_down(void **state)
     free(scenario);
 }
 
+/* Marks instead of losses, at the pair's own link and at a shared one; who is not ECN-capable is dropped. A tooth
+ * for each mark: a window that fell twice in a round trip would leave the path half empty. */
+static void cross__cubic_answers_marks(void **state)
+{
+    (void)state;
+    static const struct {
+        bool ecn, shared;
+    } cases[] = {{true, false}, {true, true}, {false, false}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct scenario *scenario = scenario_new(100 * MBPS, 20, 40);
+        scenario->links[0][1].ecn_ns = 10 * NS_PER_MS;
+        if (cases[index].shared) {
+            scenario->shared_count = 1;
+            scenario->shared[0].link = scenario->links[0][1];
+            scenario->shared[0].link.delay_ns = 0;
+            scenario->shared[0].members[0] = 1u << 1;
+            scenario->links[0][1] = (struct netem_config){.delay_ns = 10 * NS_PER_MS};
+        }
+        flow_add(scenario, CROSS_CUBIC, 0, 0, 40)->ecn = cases[index].ecn;
+        struct sim_result result = run(scenario, 1);
+        const struct result_flow *flow = &result.flows[0];
+        assert_between(rate_of(&result, "0.10-40"), 92 * MBPS, 100 * MBPS);
+        assert_between(flow->loss_episodes, 4, 60);
+        assert_int_equal(flow->total.lost_packets == 0, cases[index].ecn);
+        assert_int_equal(flow->wait_p99_ns <= 13 * NS_PER_MS, cases[index].ecn);
+        result_free(&result);
+        free(scenario);
+    }
+}
+
 static void cross__two_of_a_kind_share(void **state)
 {
     (void)state;
@@ -339,6 +369,7 @@ int main(void)
         cmocka_unit_test(cross__bbr1_leaves_the_buffer_empty),
         cmocka_unit_test(cross__cubic_teeth_are_as_long_as_the_rfc_says),
         cmocka_unit_test(cross__random_loss_holds_cubic_down),
+        cmocka_unit_test(cross__cubic_answers_marks),
         cmocka_unit_test(cross__two_of_a_kind_share),
         cmocka_unit_test(cross__reordering_is_learnt),
         cmocka_unit_test(cross__a_blackout_ends),

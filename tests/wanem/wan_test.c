@@ -437,6 +437,22 @@ static void wan_mark__as_the_link_says(void **state)
     assert_int_equal(wan_link(&wan, 0, 1)->counters.marked, 1);
 }
 
+/* The second packet waits for the shared link; both pass, and the mark is made where the pair's link is left. */
+static void wan_mark__as_a_shared_link_says(void **state)
+{
+    (void)state;
+    share_to_2(10 * NS_PER_MS);
+    scenario.shared[0].link.ecn_ns = NS_PER_US;
+    wan_create(&wan, &scenario, CAPACITY, &owner);
+    for (uintptr_t number = 1; number <= 2; number++)
+        wan_rx(&wan, 0, 2, (void *)number, FRAME, FRAME - 14, 0);
+    wan_run(&wan, NS_PER_MS);
+    assert_int_equal(settled_count, 2);
+    assert_int_equal(wan_mark(&wan, 0, 2, &settled[0], 2), 2);
+    assert_int_equal(wan_mark(&wan, 0, 2, &settled[1], 2), 3);
+    scenario.shared_count = 0;
+}
+
 /* Every field into every other, both families: the frame must parse with its new class. */
 static void ecn_write__keeps_the_frame_valid(void **state)
 {
@@ -486,6 +502,7 @@ int main(void)
         CASE(wan_play_faults__from_the_first_packet),
         CASE(wan_packets_needed__with_faults),
         CASE(wan_mark__as_the_link_says),
+        CASE(wan_mark__as_a_shared_link_says),
         CASE(ecn_write__keeps_the_frame_valid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
