@@ -39,6 +39,8 @@ enum estimator_step { ESTIMATOR_WAIT, ESTIMATOR_TRAIN, ESTIMATOR_DONE };
 struct estimator_kind {
     const char *name;
     size_t bytes; /* of its state */
+    bool
+        floors; /* it reckons with goal.sender and goal.receiver: they are to be known before its first train */
     void (*start)(void *state, const struct estimator_goal *goal, uint64_t now_ns);
     enum estimator_step (*next)(void *state, uint64_t now_ns, struct train_shape *shape, uint64_t *at_ns);
     void (*take)(void *state, const struct train_record *record, uint64_t now_ns);

@@ -364,4 +364,10 @@ static void result(const void *state, uint64_t now_ns, struct estimate *estimate
     sluice_tell(state, now_ns, estimate);
 }
 
-const struct estimator_kind estimator_sluice = {"sluice", sizeof(struct sluice), start, next, take, result};
+const struct estimator_kind estimator_sluice = {.name = "sluice",
+                                                .bytes = sizeof(struct sluice),
+                                                .floors = true,
+                                                .start = start,
+                                                .next = next,
+                                                .take = take,
+                                                .result = result};

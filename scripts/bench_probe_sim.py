@@ -10,11 +10,15 @@ RUN_S = 600
 SCENARIO = """
 name: bench-probe
 nodes:
-  sender: {{uplink: 40Gbps}}
-  receiver: {{downlink: 10Gbps{queue}{cross}, watch: 10s}}
-links: {{default: {{owd: {owd}}}}}
-probe: {{until: {until}, period: {period}, bytes: {bytes}, width: {width}, ask: [{{from: sender, to: receiver, at: {at}s}}]}}
+  sender: {{uplink: 40Gbps{sender}}}
+  receiver: {{downlink: 10Gbps{queue}{cross}, watch: 10s{receiver}}}
+links: {{default: {{owd: {owd}{link}}}}}
+probe: {{self_test: early, until: {until}, period: {period}, bytes: {bytes}, width: {width}, ask: [{{from: sender, to: receiver, at: {at}s}}]}}
 """
+# What ends and paths of T4 add: to each stamp, to each packet.
+SENDER_ENDS = ", stamps: {noise: 100ns}"
+RECEIVER_ENDS = ", clock: {skew: 100ppm}, stamps: {batch: 32, batch_timeout: 50us, noise: 100ns}"
+LOSSY = ", loss: 1%, delay_some: {p: 5%, by: 50us}"
 # Four hosts, one object to all, with background measurements of all pairs and without.
 JOB = """
 name: bench-probe-job
@@ -27,8 +31,9 @@ limit: 120s
 BACKGROUND = "probe: {background: on}\n"
 
 
-def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None):
-    return SCENARIO.format(owd=owd, period=period, bytes=size, width=width, at=ASK_S, until="2500ms" if period == "0s" else "4500ms",
+def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None, ends=False):
+    sender, receiver, link = (SENDER_ENDS, RECEIVER_ENDS, LOSSY) if ends else ("", "", "")
+    return SCENARIO.format(owd=owd, sender=sender, receiver=receiver, link=link, period=period, bytes=size, width=width, at=ASK_S, until="2500ms" if period == "0s" else "4500ms",
                            queue=f", queue: {queue}" if queue else "",
                            cross=f", downlink_cross: [{cross}]" if cross else "")
 

@@ -82,7 +82,7 @@ const struct estimator_kind *seen_around(const struct estimator_kind *inner, str
     memset(seen, 0, sizeof(*seen));
     inner_kind = inner;
     watcher = seen;
-    kind = (struct estimator_kind){inner->name, inner->bytes, start, next, take, result};
+    kind = (struct estimator_kind){inner->name, inner->bytes, inner->floors, start, next, take, result};
     return &kind;
 }
 

@@ -13,6 +13,7 @@ static bool parse_estimator(const struct conf_option *option, const char *text, 
 }
 
 static const struct word switch_words[] = {{"off", false}, {"on", true}, {NULL, 0}};
+static const struct word test_words[] = {{"late", false}, {"early", true}, {NULL, 0}};
 const struct word conf_off_words[] = {{"on", false}, {"off", true}, {NULL, 0}};
 
 const struct conf_option conf_probe_options[] = {
@@ -24,6 +25,10 @@ const struct conf_option conf_probe_options[] = {
     {"background", OPTION_WORD, FIELD(struct node_probe_config, background), .words = switch_words,
      .initial = "off",
      .help = "on: paths are measured all the time, one after the other; off: when asked for"},
+    {"self_test", OPTION_WORD, FIELD(struct node_probe_config, test_early), .words = test_words,
+     .initial = "late",
+     .help =
+         "of a path's ends, one round trip; early: once its peer is up; late: before the first train to it"},
     {"load", OPTION_SHARE, FIELD(struct node_probe_config, load_ppb), .min = 1000, .max = PROBE_LOAD_PPB_MAX,
      .initial = "1%", .help = "of a path's capacity that its trains may take, over any 10 s"},
     {"width", OPTION_SHARE, FIELD(struct node_probe_config, width_ppb), .min = 1000, .max = 999999999,

@@ -41,6 +41,7 @@ struct node_probe_config {
     bool off;                               /* no trains at all: none is sent, none taken */
     const struct estimator_kind *estimator; /* NULL: this node measures nothing */
     bool background;                        /* measures its paths all the time, one after the other */
+    bool test_early;        /* the ends of a path: as soon as its peer is up, not when it is first measured */
     uint64_t load_ppb;      /* of a path's capacity that trains may take, over any 10 s; > 0 */
     uint64_t width_ppb;     /* half-width of the intervals that are asked for, of capacity; > 0 */
     uint64_t period_ns;     /* that a measurement lasts and stands for; 0: until the width is reached */

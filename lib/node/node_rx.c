@@ -9,6 +9,7 @@
 #include "node/role/role.h"
 #include "node/top.h"
 #include "node/train/in.h"
+#include "node/train/prober.h"
 #include "wire/train.h"
 
 /* The peer has forgotten everything: so does this node of what was between them. */
@@ -16,6 +17,7 @@ static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     flow_on_reset(node, peer);
     train_in_forget(node, peer->index);
+    prober_forget(node, peer->index);
     role_on_peer_lost(node, peer->index, true, now_ns);
 }
 

@@ -86,13 +86,14 @@ static void result(const void *state, uint64_t now_ns, struct estimate *estimate
 static void seen__ends_with_the_last_train(void **state)
 {
     (void)state;
-    static const struct estimator_kind inner = {"inner", 8, start, next, take, result};
+    static const struct estimator_kind inner = {"inner", 8, true, start, next, take, result};
     const struct estimator_kind *kind = seen_around(&inner, &seen);
     struct estimate estimate;
     uint64_t at_ns;
     make_record(10, 0, 0);
     assert_string_equal(kind->name, "inner");
     assert_int_equal(kind->bytes, 8);
+    assert_true(kind->floors);
     for (int run = 0; run < 2; run++) {
         seen_next(&seen);
         kind->start(NULL, NULL, 0);

@@ -43,8 +43,12 @@ static void once_result(const void *state, uint64_t now_ns, struct estimate *est
         (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE, .capacity_bps = 100 * MBPS};
 }
 
-static const struct estimator_kind once_kind = {"once",    sizeof(struct once), once_start,
-                                                once_next, once_take,           once_result};
+static const struct estimator_kind once_kind = {.name = "once",
+                                                .bytes = sizeof(struct once),
+                                                .start = once_start,
+                                                .next = once_next,
+                                                .take = once_take,
+                                                .result = once_result};
 
 /* A chain of three, the first edge held by a cap, the second one by what its path carries. */
 static void start(bool background)

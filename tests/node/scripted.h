@@ -62,8 +62,12 @@ static inline void script_result(const void *state, uint64_t now_ns, struct esti
     *estimate = script.estimate;
 }
 
-static const struct estimator_kind scripted = {"scripted",  sizeof(uint64_t), script_start,
-                                               script_next, script_take,      script_result};
+static const struct estimator_kind scripted = {.name = "scripted",
+                                               .bytes = sizeof(uint64_t),
+                                               .start = script_start,
+                                               .next = script_next,
+                                               .take = script_take,
+                                               .result = script_result};
 
 static inline void begin(uint16_t count, uint32_t packets, uint64_t rate_bps)
 {

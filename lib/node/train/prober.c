@@ -169,7 +169,7 @@ uint16_t prober_take_news(struct node *node)
 bool prober_is_busy(const struct node *node, uint16_t peer)
 {
     const struct prober *prober = node->prober;
-    return (prober->asked_mask >> peer & 1) != 0 || prober->peer == peer;
+    return (prober->asked_mask >> peer & 1) != 0 || (prober->peer == peer && !prober->alone);
 }
 
 /* ---- whose turn it is ---- */
@@ -220,17 +220,53 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
     };
 }
 
+static void begin_estimator(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    struct estimator_goal goal = goal_for(node, &node->peers[prober->peer]);
+    memset(prober->state, 0, prober->state_bytes);
+    prober->testing = false;
+    prober->step_ns = now_ns;
+    kind_of(node)->start(node->prober->state, &goal, now_ns);
+}
+
+static bool wants_test(const struct node *node, uint16_t index, bool again, uint64_t now_ns)
+{
+    return kind_of(node)->floors && ends_wanted(&node->prober->results[index].ends, again, now_ns);
+}
+
 static void begin(struct node *node, uint16_t index, bool asked, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     prober->peer = index;
     prober->asked = asked;
-    prober->ending = false;
+    prober->ending = prober->alone = false;
     prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
     prober->begun_bytes = node->train_out->sent_bytes;
-    struct estimator_goal goal = goal_for(node, &node->peers[index]);
-    memset(prober->state, 0, prober->state_bytes);
-    kind_of(node)->start(node->prober->state, &goal, now_ns);
+    prober->testing = wants_test(node, index, !asked, now_ns);
+    if (!prober->testing)
+        begin_estimator(node, now_ns);
+}
+
+/* When the ends of that peer's path are to be tested though nobody measures it; TIME_NEVER: not. */
+static uint64_t early_test_ns(const struct node *node, uint16_t index, uint64_t now_ns)
+{
+    const struct ends *ends = &node->prober->results[index].ends;
+    bool wanted = node->config.probe.test_early && !node->config.probe.off && !core_has_jobs(node) &&
+                  ends->tries < ENDS_TRIES && can_measure(&node->peers[index]) &&
+                  wants_test(node, index, false, now_ns);
+    return wanted ? MAX(ends->hold_ns, now_ns) : TIME_NEVER;
+}
+
+static bool begin_early_test(struct node *node, uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < node->peer_count; index++)
+        if (early_test_ns(node, index, now_ns) <= now_ns) {
+            begin(node, index, false, now_ns);
+            node->prober->alone = true;
+            return true;
+        }
+    return false;
 }
 
 /* Asked for and there is nobody: that is the answer. */
@@ -282,7 +318,7 @@ static void choose(struct node *node, uint64_t now_ns)
         }
         refuse(node, index, now_ns);
     }
-    if (now_ns < prober->background_ns)
+    if (begin_early_test(node, now_ns) || now_ns < prober->background_ns)
         return;
     uint16_t index = background_turn(node, now_ns);
     if (index != PEER_NONE)
@@ -322,6 +358,10 @@ static void finish(struct node *node, uint64_t now_ns)
 
 static void lose(struct node *node, uint64_t now_ns)
 {
+    if (node->prober->testing) {
+        ends_miss(node, &node->prober->results[node->prober->peer].ends, 0, now_ns);
+        return;
+    }
     kind_of(node)->take(node->prober->state, NULL, now_ns);
     node->prober->step_ns = MIN(node->prober->step_ns, now_ns);
 }
@@ -347,17 +387,44 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
     }
 }
 
+/* Nobody waits for a test alone: those who are to be measured come first. */
+static void test_ends(struct node *node, uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    struct ends *ends = &prober->results[prober->peer].ends;
+    uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
+    if (!train_out_idle(node))
+        return;
+    bool wanted = wants_test(node, prober->peer, !prober->asked && !prober->alone, now_ns);
+    if (prober->alone && (!wanted || now_ns < ends->hold_ns || prober->asked_mask != 0)) {
+        prober->peer = PEER_NONE;
+        core_schedule(node, now_ns);
+    } else if (!wanted) {
+        begin_estimator(node, now_ns);
+    } else if (now_ns < ends->hold_ns) {
+        prober->step_ns = ends->hold_ns;
+    } else if (!ends_send(node, &node->peers[prober->peer], ends, flags, now_ns)) {
+        ends_miss(node, ends, 0, now_ns);
+        prober->step_ns = ends->hold_ns;
+    }
+}
+
 static void measure(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     while (train_out_give_up(node, now_ns))
         lose(node, now_ns);
     if (!can_measure(&node->peers[prober->peer])) {
-        refuse(node, prober->peer, now_ns);
+        if (!prober->alone)
+            refuse(node, prober->peer, now_ns);
         train_out_stop(node);
         prober->peer = PEER_NONE;
         return;
     }
+    if (prober->testing)
+        test_ends(node, now_ns);
+    if (prober->testing || prober->peer == PEER_NONE)
+        return;
     if (goes_on(node) && prober->asked_mask != 0 && !node->train_out->leaving)
         prober->ending = true;
     if (!prober->ending && now_ns >= MAX(prober->step_ns, prober->hold_ns) && train_out_room(node))
@@ -383,12 +450,16 @@ uint64_t prober_next_ns(const struct node *node)
     const struct prober *prober = node->prober;
     if (kind_of(node) == NULL || node->shutting_down)
         return TIME_NEVER;
-    if (prober->peer == PEER_NONE)
-        return prober->asked_mask != 0 ? node->now_ns : prober->background_ns;
+    if (prober->peer == PEER_NONE) {
+        uint64_t at_ns = prober->asked_mask != 0 ? node->now_ns : prober->background_ns;
+        for (uint16_t index = 0; node->config.probe.test_early && index < node->peer_count; index++)
+            at_ns = MIN(at_ns, early_test_ns(node, index, node->now_ns));
+        return at_ns;
+    }
     uint64_t next_ns = train_out_give_up_ns(node);
     if (prober->ending)
         return train_out_idle(node) ? node->now_ns : next_ns;
-    if (train_out_room(node))
+    if (prober->testing ? train_out_idle(node) : train_out_room(node))
         next_ns = MIN(next_ns, MAX(prober->step_ns, prober->hold_ns));
     return next_ns;
 }
@@ -402,6 +473,25 @@ static void note_floors(struct probe_result *result, const struct train_record *
     result->heard = true;
     result->sender = record->sender;
     result->receiver = receiver;
+}
+
+/* A self-test has come, or was not taken. */
+static void on_test(struct node *node, const struct peer *peer, enum train_news news, uint64_t wait_ns,
+                    uint64_t now_ns)
+{
+    struct prober *prober = node->prober;
+    struct probe_result *result = &prober->results[peer->index];
+    if (news == TRAIN_REFUSED) {
+        node->counters.trains_refused++;
+        ends_miss(node, &result->ends, wait_ns, now_ns);
+    } else {
+        ends_take(node, peer, &result->ends, &node->train_out->record, now_ns);
+        result->heard |= result->ends.seen;
+        result->sender = result->ends.test.sender;
+        result->receiver = result->ends.test.receiver;
+    }
+    prober->step_ns = now_ns;
+    core_schedule(node, now_ns);
 }
 
 static void keep(struct prober *prober, const struct train_record *record)
@@ -420,10 +510,16 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
     struct prober *prober = node->prober;
     if (prober->peer != peer->index)
         return;
-    switch (train_out_on_message(node, peer, report)) {
+    enum train_news news = train_out_on_message(node, peer, report);
+    if (news != TRAIN_NONE && prober->testing) {
+        on_test(node, peer, news, report->fixed.wait_ms * NS_PER_MS, now_ns);
+        return;
+    }
+    switch (news) {
     case TRAIN_NONE:
         return;
     case TRAIN_RECORDED:
+        self_test_apply(&prober->results[prober->peer].ends.test, &node->train_out->record);
         note_floors(&prober->results[prober->peer], &node->train_out->record);
         keep(prober, &node->train_out->record);
         kind_of(node)->take(node->prober->state, &node->train_out->record, now_ns);
@@ -443,6 +539,11 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         break;
     }
     core_schedule(node, now_ns);
+}
+
+void prober_forget(struct node *node, uint16_t peer)
+{
+    ends_forget(&node->prober->results[peer].ends);
 }
 
 bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err *err)

@@ -4,6 +4,8 @@
  * the other in the background, from a random phase on, with random pauses and in a random order, so that nodes do not come to one
  * receiver together; a single peer is measured without an end.
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
+ * Before the first train of a peer both ends are tested (ends.h): when it is measured, or, where the configuration says so, as soon
+ * as it is up.
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
  * one before are paid for at that load. While this node has jobs it takes a tenth of that, of
  * paths that it knows and whose data does not tell enough; a receiver that has jobs takes a tenth of what it would of the background. Without the background nothing is drawn, sent or scheduled by itself. */
@@ -11,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "node/train/ends.h"
 #include "node/train/out.h"
 #include "probe/known.h"
 #include "probe/plot.h"
@@ -21,8 +24,9 @@ struct probe_result {
     uint32_t count;        /* of measurements that have ended */
     uint64_t hold_ns;      /* not measured in the background before: its peer has said so */
     uint64_t capacity_bps; /* of its tight hop, as trains told last; 0: never */
-    bool heard;            /* a record has come; what it told of the ends: */
+    bool heard;            /* a record has come, or a self-test; what it told of the ends: */
     struct train_floor sender, receiver;
+    struct ends ends; /* as tested before that */
 };
 
 /* Of what an operator asked for: the newest train that came as it was sent, or the newest of all while there is none. */
@@ -35,6 +39,8 @@ struct kept_train {
 struct prober {
     uint16_t peer; /* whose path is measured; PEER_NONE: none */
     bool asked;    /* by an operator */
+    bool testing;  /* the path's ends are tested before its estimator begins … */
+    bool alone;    /* … and that is all: nobody waits for it */
     bool ending;   /* no more trains: those under way are waited for */
     uint64_t begun_ns, begun_bytes;
     uint64_t step_ns;    /* when the estimator is asked again */
@@ -71,4 +77,6 @@ uint64_t prober_load_bps(const struct node *node, uint64_t now_ns);
 uint16_t prober_take_news(struct node *node);
 /* What is known of the path, and whether that is being changed or going to be. */
 const struct probe_result *prober_result(const struct node *node, uint16_t peer);
+/* The peer has lost its state. */
+void prober_forget(struct node *node, uint16_t peer);
 bool prober_is_busy(const struct node *node, uint16_t peer);
