@@ -23,9 +23,9 @@
 #define SPREAD_QUEUE_BYTES 249000u
 #define SPREAD_BATCHES     16u /* that a train has at least */
 #define SPREAD_LEAST       40u
-/* Of the queue that a spread train's prime makes, what it lets go: of a queue left behind nothing is learned. With more the hop
- * runs dry in many trains, and what cross traffic did then is not seen either. */
-#define SPREAD_USED         0.3
+/* Of the queue that a spread train's prime makes for cross traffic's sake, what it lets go: of a queue left behind nothing is
+ * learned. With more the hop runs dry in many trains, and what cross traffic did then is not seen either. */
+#define SPREAD_USED         0.35
 #define SPREAD_TRAINS_LEAST 25u
 #define SPREAD_TRAINS_MOST  400u
 /* One that goes on: what it looks back on, and between two trains. */
@@ -113,10 +113,10 @@ static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }
 
-/* Packets of the queue that outlasts two deviations of the cross traffic over a train. */
-static double spread_queue(const struct sluice *sluice, double rate, uint32_t packets)
+/* Packets of a queue: two deviations of the cross traffic over a train. */
+static double spread_walk(const struct sluice *sluice, double rate, uint32_t packets)
 {
-    return 2 * sqrt(fmax(sluice->path.cross, 0) * packets / rate) + 4 + noise_packets(sluice);
+    return 2 * sqrt(fmax(sluice->path.cross, 0) * packets / rate);
 }
 
 /* Those that make it, at the port's rate. */
@@ -154,9 +154,9 @@ static void spread_shape(const struct sluice *sluice, struct train_shape *shape)
         profile_flat(&sluice->profile, bps_of(sluice->path.capacity), packets, shape);
         return;
     }
-    double queue = spread_queue(sluice, rate, packets);
-    uint32_t prime = prime_of(sluice, rate, queue, packets);
-    rate *= fmax(1 - SPREAD_USED * queue / (packets - prime), RATE_LEAST);
+    double walk = spread_walk(sluice, rate, packets);
+    uint32_t prime = prime_of(sluice, rate, walk + 4 + noise_packets(sluice), packets);
+    rate *= fmax(1 - SPREAD_USED * walk / (packets - prime), RATE_LEAST);
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }
 
