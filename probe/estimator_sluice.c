@@ -51,6 +51,9 @@ static void start(void *state, const struct estimator_goal *goal, uint64_t now_n
         .batched = goal->receiver.batch > 1};
     rng_init(&sluice->rng, now_ns ^ goal->port_bps);
     budget_init(&sluice->budget, goal->bytes_max, goal->load_ppm);
+    sluice->hopeless = sluice_hopeless(sluice);
+    if (sluice->hopeless != ESTIMATE_SURE)
+        sluice->phase = OVER;
 }
 
 static bool may_send(struct sluice *sluice, uint64_t now_ns)

@@ -23,6 +23,7 @@ struct sluice {
     struct rng rng;
     struct budget budget;
     enum sluice_phase phase;
+    enum estimate_reason hopeless;   /* before the first train; ESTIMATE_SURE: it is not */
     uint64_t begin_ns, end_ns;       /* TIME_NEVER: none is asked for */
     uint64_t slot_begin_ns, slot_ns; /* of spread: the running slot, its length */
     uint64_t at_ns;                  /* when the next train leaves, at the earliest */

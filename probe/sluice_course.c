@@ -41,7 +41,12 @@
 #define SPREAD_TRAINS 100u /* where nothing says how many */
 /* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
  * moment only, all of it. */
-#define FINGERPRINT_LEAST       500
+#define FINGERPRINT_LEAST 500
+/* Two ends of a train at 95 %: 1.96 times the root of 2. Its stamps are to err by a third of what is asked for. */
+#define STAMPS_DEVIATIONS 2.77
+#define FLOOR_PART        3
+/* Batches that a train has, or it says nothing. */
+#define BATCHES_LEAST           4u
 #define FINGERPRINT_MOST        1000
 #define FINGERPRINT_QUEUE_BYTES 240000
 #define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, and of what the load gives in 10 s, at most */
@@ -78,9 +83,28 @@ static uint32_t load_packets(const struct sluice *sluice, double capacity)
     return (uint32_t)fmin(fmax(bits / sluice->packet_bits, SPREAD_LEAST), TRAIN_PACKETS_MAX);
 }
 
+/* Time on a train's clock over which the stamps of its two ends err by as much as is asked for, at 95 %. */
+static double floor_ns(const struct sluice *sluice)
+{
+    double width = (double)sluice->goal.width_ppm / 1e6;
+    return width > 0 ? STAMPS_DEVIATIONS * sluice->noise_ns / width : 0;
+}
+
 static uint32_t affordable(const struct sluice *sluice, uint32_t packets)
 {
     return (uint32_t)MIN((uint64_t)packets, budget_left(&sluice->budget) / sluice->goal.wire_bytes);
+}
+
+enum estimate_reason sluice_hopeless(const struct sluice *sluice)
+{
+    const struct estimator_goal *goal = &sluice->goal;
+    uint64_t top_bps = goal->receiver_bps > 0 ? MIN(goal->receiver_bps, goal->port_bps) : goal->port_bps;
+    uint32_t packets = affordable(sluice, TRAIN_PACKETS_MAX);
+    double longest_ns = packets * sluice->packet_bits / (RATE_LEAST * bits_ns(top_bps));
+    if (floor_ns(sluice) > longest_ns)
+        return ESTIMATE_NOISE;
+    return goal->receiver.batch > 1 && goal->receiver.batch * BATCHES_LEAST > packets ? ESTIMATE_BATCHES
+                                                                                      : ESTIMATE_SURE;
 }
 
 static void contact_shape(const struct sluice *sluice, struct train_shape *shape)
@@ -104,11 +128,14 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
 
 static void refine_shape(const struct sluice *sluice, struct train_shape *shape)
 {
-    double rate = available(sluice), most_ns = sluice->batched ? REFINE_BATCH_NS : REFINE_NS;
+    double rate = available(sluice), least_ns = FLOOR_PART * floor_ns(sluice);
+    double most_ns = fmax(sluice->batched ? REFINE_BATCH_NS : REFINE_NS, least_ns);
     uint32_t prime = sluice->batched ? REFINE_BATCH_PRIME : REFINE_PRIME + noise_packets(sluice);
     double fitting = most_ns * rate / sluice->packet_bits;
-    double most = sluice->batched ? REFINE_BATCH_MOST : REFINE_MOST;
-    uint32_t packets = affordable(sluice, prime + (uint32_t)fmin(fmax(fitting, REFINE_LEAST), most));
+    double most =
+        fmax(sluice->batched ? REFINE_BATCH_MOST : REFINE_MOST, least_ns * rate / sluice->packet_bits);
+    uint32_t wanted = prime + (uint32_t)fmin(fmax(fitting, REFINE_LEAST), most);
+    uint32_t packets = affordable(sluice, MIN(wanted, TRAIN_PACKETS_MAX));
     prime = MIN(prime, packets / 4);
     profile_around(&sluice->profile, bps_of(rate), prime, packets - prime, shape);
 }

@@ -3,6 +3,8 @@
 
 #include "probe/sluice.h"
 
+/* By what is known of the ends, no train that may be sent can tell what is asked for: why; ESTIMATE_SURE: one may. */
+enum estimate_reason sluice_hopeless(const struct sluice *sluice);
 void sluice_shape(const struct sluice *sluice, struct train_shape *shape);
 /* Packets of a train of the phase SPREAD. */
 uint32_t sluice_spread_packets(const struct sluice *sluice);

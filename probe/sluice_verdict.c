@@ -165,6 +165,11 @@ void sluice_tell(const struct sluice *sluice, uint64_t now_ns, struct estimate *
 {
     describe(sluice, now_ns, estimate);
     uint32_t useless = sluice->spoiled + sluice->jitter + sluice->lost;
+    if (sluice->hopeless != ESTIMATE_SURE) {
+        estimate->kind = ESTIMATE_REFUSED;
+        estimate->reason = (uint8_t)sluice->hopeless;
+        return;
+    }
     if (sluice->shapers >= 2)
         from_shaper(sluice, estimate);
     else if (sluice->pool.count > 0 && sluice->jitter <= sluice->taken)

@@ -234,6 +234,41 @@ static void prober__one_peer_in_the_background(void **state)
     world_end(&world);
 }
 
+/* One train that the receiver slept through, and took with one stamp, is no word of the batches that others come in. */
+static void goal__a_receiver_that_was_away_has_no_batches(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t batch; /* of the 100 packets, so many come with one stamp */
+        uint32_t known; /* to the next measurement */
+    } rows[] = {{1, 1}, {8, 8}, {25, 25}, {26, 25}, {100, 25}, {2, 2}};
+    begin(2, 100, 1000000000);
+    script.again = true;
+    start();
+    world_cut(&world, 0, 1, world.now_ns + 10 * NS_PER_S);
+    struct node *node = node_of(0);
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        ask(0, "n1");
+        run(10 * NS_PER_MS);
+        struct control_train_report report = {
+            .fixed = {.train = row + 1, .answer = TRAIN_TAKEN, .batch = rows[row].batch, .total = 100}};
+        struct control_arrival last;
+        for (uint16_t index = 0; index < 100; index++) {
+            struct control_arrival arrival = {.index = index,
+                                              .came_ns = 1000 + index / rows[row].batch * 1000};
+            assert_true(control_arrival_add(&report, &last, &arrival));
+        }
+        prober_on_message(node, &node->peers[0], &report, world.now_ns);
+        run(10 * NS_PER_MS);
+        assert_int_equal(script.last.receiver.batch, rows[row].batch);
+        assert_int_equal(prober_result(node, 0)->receiver.batch, rows[row].known);
+    }
+    ask(0, "n1");
+    run(10 * NS_PER_MS);
+    assert_int_equal(script.goal.receiver.batch, 2);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +279,7 @@ int main(void)
         cmocka_unit_test(prober__background),
         cmocka_unit_test(prober__keeps_what_says_more),
         cmocka_unit_test(prober__one_peer_in_the_background),
+        cmocka_unit_test(goal__a_receiver_that_was_away_has_no_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,36 @@ static void train__leaves_late(void **state)
     }
 }
 
+/* A report that contradicts itself spoils its record, also that of a train whose number is 0; one that begins anew
+ * is another one. */
+static void train__a_spoiled_report_stays_so(void **state)
+{
+    (void)state;
+    begin(2, 4, 1000000000);
+    start();
+    world_cut(&world, 0, 1, world.now_ns + 10 * NS_PER_S);
+    struct node *node = node_of(0);
+    node->train_out->next_number = 0; /* as after 2^32 trains */
+    ask(0, "n1");
+    run(10 * NS_PER_MS);
+    static const struct {
+        uint16_t index, first; /* of an arrival, its place */
+        enum train_news news;
+        uint64_t refused;
+    } rows[] = {{0, 0, TRAIN_NONE, 0}, {9, 1, TRAIN_NONE, 1}, {1, 1, TRAIN_NONE, 2},
+                {2, 2, TRAIN_NONE, 3}, {3, 3, TRAIN_NONE, 4}, {0, 0, TRAIN_NONE, 4},
+                {1, 1, TRAIN_NONE, 4}, {2, 2, TRAIN_NONE, 4}, {3, 3, TRAIN_RECORDED, 4}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct control_train_report report = {
+            .fixed = {.answer = TRAIN_TAKEN, .total = 4, .first = rows[row].first}};
+        struct control_arrival last, arrival = {.index = rows[row].index, .came_ns = 1000 + row};
+        assert_true(control_arrival_add(&report, &last, &arrival));
+        assert_int_equal(train_out_on_message(node, &node->peers[0], &report), rows[row].news);
+        assert_int_equal(node->counters.messages_refused, rows[row].refused);
+    }
+    world_end(&world);
+}
+
 /* What the port took when more stood there is of one batch with what it took next. */
 static void train__what_waited_is_one_batch(void **state)
 {
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(train__is_cut_by_a_standstill),
         cmocka_unit_test(train__what_a_port_refuses_is_cut),
         cmocka_unit_test(train__leaves_late),
+        cmocka_unit_test(train__a_spoiled_report_stays_so),
         cmocka_unit_test(train__what_waited_is_one_batch),
         cmocka_unit_test(train__one_comes_in_at_a_time),
         cmocka_unit_test(train__keeps_the_receivers_budget),

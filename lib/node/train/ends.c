@@ -3,9 +3,10 @@
 #include "node/peer/path_table.h"
 #include "node/train/out.h"
 
-#define AGAIN_NS    (20 * NS_PER_MS) /* behind one that failed; up to twice as long, by chance */
-#define GIVE_UP_NS  NS_PER_S         /* who does not take one for so long is not waited for */
-#define TRY_ANEW_NS (10 * NS_PER_S)  /* behind the last one of all tries */
+#define AGAIN_NS    (20 * NS_PER_MS)  /* behind one that failed; up to twice as long, by chance */
+#define AWAY_NS     (500 * NS_PER_US) /* without a turn of the receiver */
+#define GIVE_UP_NS  NS_PER_S          /* who does not take one for so long is not waited for */
+#define TRY_ANEW_NS (10 * NS_PER_S)   /* behind the last one of all tries */
 
 bool ends_wanted(const struct ends *ends, bool again, uint64_t now_ns)
 {
@@ -48,6 +49,8 @@ void ends_take(struct node *node, const struct peer *peer, struct ends *ends,
         again(node, ends, 0, now_ns);
         return;
     }
+    if (test.swallowed && test.receiver.gap_ns > AWAY_NS && ends->tries >= ENDS_TRIES)
+        test.receiver.batch = 1; /* away at each try: no batch of its own making */
     if (!ends->seen || !test.swallowed || test.receiver.batch < ends->test.receiver.batch)
         ends->test = test;
     ends->seen = true;

@@ -338,11 +338,13 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
         close_train(node, train);
         return TRAIN_REFUSED;
     }
-    if (report->fixed.first == 0)
+    if (report->fixed.first == 0) {
         begin_record(&out->record, train);
-    if (out->record.id != train->number || !take_arrivals(&out->record, train, report)) {
+        out->record_spoiled = false;
+    }
+    out->record_spoiled |= out->record.id != train->number || !take_arrivals(&out->record, train, report);
+    if (out->record_spoiled) {
         node->counters.messages_refused++;
-        out->record.id = 0;
         return TRAIN_NONE;
     }
     if (out->record.count < report->fixed.total)

@@ -52,6 +52,8 @@ struct train_out {
     struct train_sent trains[TRAIN_OUT_MAX];
     uint64_t departures[TRAIN_OUT_PACKETS]; /* 0: not told as yet, or refused */
     struct train_record record;             /* while its report comes, samples stand at their indexes */
+    bool
+        record_spoiled; /* what was told of it contradicts itself: the rest of its report counts for nothing */
 };
 
 /* A train is to begin at start_ns, or TRAIN_LEAD_NS from now if that is later. False: another one is leaving, too many
