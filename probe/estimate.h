@@ -43,18 +43,34 @@ enum estimate_kind { ESTIMATE_KINDS(WORD_CONSTANT) };
 enum estimate_reason { ESTIMATE_REASONS(WORD_CONSTANT) };
 enum estimate_flag { ESTIMATE_FLAGS(WORD_CONSTANT) };
 
+/* FIELD(type, name): what is found, and what it took. The struct, the record that travels (ctl/estimate.h) and the columns of the
+ * planner's history are these lists. */
+#define ESTIMATE_FOUND(FIELD)                                                                                \
+    FIELD(u8, kind)       /* enum estimate_kind */                                                           \
+    FIELD(u8, reason)     /* enum estimate_reason */                                                         \
+    FIELD(u8, stamp_kind) /* enum stamp_kind: the worse of both ends */                                      \
+    FIELD(u32, flags)     /* of enum estimate_flag */                                                        \
+    FIELD(u64, avail_bps)                                                                                    \
+    FIELD(u64, low_bps)                                                                                      \
+    FIELD(u64, high_bps)                                                                                     \
+    FIELD(u64, capacity_bps) /* of the tight hop; 0: not known */                                            \
+    FIELD(u64, depth_bytes)  /* of a shaper or policer; 0: none, or not known */                             \
+    FIELD(u64, loss_ppm)     /* of the trains' packets, besides full queues */
+#define ESTIMATE_SPENT(FIELD)                                                                                \
+    FIELD(u64, busy_ns)   /* in which the trains kept the tight hop busy, within the window */               \
+    FIELD(u64, bytes)     /* on the wire */                                                                  \
+    FIELD(u32, trains)    /* that went in … */                                                             \
+    FIELD(u32, discarded) /* … and that did not */
+
+#define ESTIMATE_TYPE_u8             uint8_t
+#define ESTIMATE_TYPE_u32            uint32_t
+#define ESTIMATE_TYPE_u64            uint64_t
+#define ESTIMATE_DECLARE(type, name) ESTIMATE_TYPE_##type name;
+
 struct estimate {
-    uint8_t kind, reason; /* enum estimate_kind, enum estimate_reason */
-    uint8_t stamp_kind;   /* enum stamp_kind: the worse of both ends */
-    uint32_t flags;       /* of enum estimate_flag */
-    uint64_t avail_bps, low_bps, high_bps;
-    uint64_t capacity_bps;      /* of the tight hop; 0: not known */
-    uint64_t depth_bytes;       /* of a shaper or policer; 0: none, or not known */
-    uint64_t loss_ppm;          /* of the trains' packets, besides full queues */
+    ESTIMATE_FOUND(ESTIMATE_DECLARE)
     uint64_t from_ns, until_ns; /* the window, sender's clock: first and last departure that went in */
-    uint64_t busy_ns;           /* time in which the trains kept the tight hop busy, within the window */
-    uint64_t bytes;             /* on the wire, spent on it */
-    uint32_t trains, discarded; /* that went in; that did not */
+    ESTIMATE_SPENT(ESTIMATE_DECLARE)
 };
 
 const char *estimate_kind_word(unsigned kind);

@@ -45,8 +45,10 @@ size_t ctl_estimate_encode(const struct ctl_estimate *estimate, uint8_t *out, si
     struct record_writer writer = {.out = out, .room = room};
     record_put_bytes(&writer, estimate->from, NAME_BYTES);
     record_put_bytes(&writer, estimate->to, NAME_BYTES);
-#define PUT(type, name) record_put_##type(&writer, estimate->name);
-    CTL_ESTIMATE_FIELDS(PUT)
+#define PUT(type, name)    record_put_##type(&writer, estimate->name);
+#define PUT_OF(type, name) PUT(type, estimate.name)
+    CTL_ESTIMATE_FIELDS(PUT, PUT_OF)
+#undef PUT_OF
 #undef PUT
     return writer.failed ? 0 : writer.length;
 }
@@ -67,8 +69,10 @@ bool ctl_estimate_decode(struct ctl_estimate *estimate, const uint8_t *in, size_
     memset(estimate, 0, sizeof(*estimate));
     if (!get_name(&reader, estimate->from) || !get_name(&reader, estimate->to))
         return err_set(err, "not the name of a node");
-#define GET(type, name) estimate->name = record_get_##type(&reader);
-    CTL_ESTIMATE_FIELDS(GET)
+#define GET(type, name)    estimate->name = record_get_##type(&reader);
+#define GET_OF(type, name) GET(type, estimate.name)
+    CTL_ESTIMATE_FIELDS(GET, GET_OF)
+#undef GET_OF
 #undef GET
     if (reader.failed || reader.offset != length)
         return err_set(err, "%zu bytes, which is not the length of an estimate", length);

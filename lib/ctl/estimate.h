@@ -15,26 +15,15 @@ struct ctl_estimate {
     struct estimate estimate;
 };
 
-/* FIELD(type, name), in the order of the record, behind the two names; flags and kinds are judged when it is read. */
-#define CTL_ESTIMATE_FIELDS(FIELD)                                                                           \
+/* In the order of the record, behind the two names: FIELD(type, name) of it, OF(type, name) of its estimate; flags and kinds are
+ * judged when it is read. */
+#define CTL_ESTIMATE_FIELDS(FIELD, OF)                                                                       \
     FIELD(u64, age_ns)                                                                                       \
     FIELD(u64, rtt_ns)                                                                                       \
-    FIELD(u8, estimate.kind)                                                                                 \
-    FIELD(u8, estimate.reason)                                                                               \
-    FIELD(u8, estimate.stamp_kind)                                                                           \
-    FIELD(u32, estimate.flags)                                                                               \
-    FIELD(u64, estimate.avail_bps)                                                                           \
-    FIELD(u64, estimate.low_bps)                                                                             \
-    FIELD(u64, estimate.high_bps)                                                                            \
-    FIELD(u64, estimate.capacity_bps)                                                                        \
-    FIELD(u64, estimate.depth_bytes)                                                                         \
-    FIELD(u64, estimate.loss_ppm)                                                                            \
-    FIELD(u64, estimate.from_ns)                                                                             \
-    FIELD(u64, estimate.until_ns)                                                                            \
-    FIELD(u64, estimate.busy_ns)                                                                             \
-    FIELD(u64, estimate.bytes)                                                                               \
-    FIELD(u32, estimate.trains)                                                                              \
-    FIELD(u32, estimate.discarded)
+    ESTIMATE_FOUND(OF)                                                                                       \
+    OF(u64, from_ns)                                                                                         \
+    OF(u64, until_ns)                                                                                        \
+    ESTIMATE_SPENT(OF)
 
 /* Names valid and distinct; kind, reason and stamp of those that there are; a value in its interval, "at least" with no
  * upper end; a window that does not end before it begins. */

@@ -11,28 +11,19 @@
 /* A plan may wait for it: what is locked for longer is given up for now. */
 #define LOCK_MS 50
 
-/* COLUMN(name, field of struct store_row), all of them integers. */
-#define COLUMNS(COLUMN)                                                                                      \
+/* COLUMN(name, field of struct store_row), all of them integers; OF(type, name): of its estimate. */
+#define COLUMNS(COLUMN, OF)                                                                                  \
     COLUMN(at_ms, at_ms)                                                                                     \
     COLUMN(rtt_ns, rtt_ns)                                                                                   \
-    COLUMN(kind, estimate.kind)                                                                              \
-    COLUMN(reason, estimate.reason)                                                                          \
-    COLUMN(stamp_kind, estimate.stamp_kind)                                                                  \
-    COLUMN(flags, estimate.flags)                                                                            \
-    COLUMN(avail_bps, estimate.avail_bps)                                                                    \
-    COLUMN(low_bps, estimate.low_bps)                                                                        \
-    COLUMN(high_bps, estimate.high_bps)                                                                      \
-    COLUMN(capacity_bps, estimate.capacity_bps)                                                              \
-    COLUMN(depth_bytes, estimate.depth_bytes)                                                                \
-    COLUMN(loss_ppm, estimate.loss_ppm)                                                                      \
+    ESTIMATE_FOUND(OF)                                                                                       \
     COLUMN(window_ns, estimate.until_ns)                                                                     \
-    COLUMN(busy_ns, estimate.busy_ns)                                                                        \
-    COLUMN(bytes, estimate.bytes)                                                                            \
-    COLUMN(trains, estimate.trains)                                                                          \
-    COLUMN(discarded, estimate.discarded)
-#define NAME(name, field)    ", " #name
-#define PLACE(name, field)   ", ?"
-#define DECLARE(name, field) #name " INTEGER NOT NULL, "
+    ESTIMATE_SPENT(OF)
+#define NAME(name, field)      ", " #name
+#define NAME_OF(type, name)    NAME(name, )
+#define PLACE(name, field)     ", ?"
+#define PLACE_OF(type, name)   PLACE(name, )
+#define DECLARE(name, field)   #name " INTEGER NOT NULL, "
+#define DECLARE_OF(type, name) DECLARE(name, )
 
 #define EDGE "(SELECT id FROM edges WHERE from_name = ?1 AND to_name = ?2)"
 
@@ -42,18 +33,20 @@ static const char tables[] =
     "CREATE TABLE IF NOT EXISTS edges(id INTEGER PRIMARY KEY, from_name TEXT NOT NULL, to_name TEXT NOT NULL,"
     " UNIQUE(from_name, to_name));"
     "CREATE TABLE IF NOT EXISTS estimates(edge INTEGER NOT NULL, " COLUMNS(
-        DECLARE) "PRIMARY KEY(edge, at_ms)) WITHOUT ROWID;"
-                 "PRAGMA user_version = 1;"
-                 "COMMIT";
+        DECLARE, DECLARE_OF) "PRIMARY KEY(edge, at_ms)) WITHOUT ROWID;"
+                             "PRAGMA user_version = 1;"
+                             "COMMIT";
 
 enum statement { ADD_EDGE, ADD, EDGES, READ, READ_VALUES, TRIM_OLD, TRIM_THIN, TRIM_ROWS, STATEMENTS };
 static const char *const texts[STATEMENTS] = {
     [ADD_EDGE] = "INSERT OR IGNORE INTO edges(from_name, to_name) VALUES(?1, ?2)",
-    [ADD] = "INSERT OR REPLACE INTO estimates(edge" COLUMNS(NAME) ") VALUES(" EDGE COLUMNS(PLACE) ")",
+    [ADD] = "INSERT OR REPLACE INTO estimates(edge" COLUMNS(NAME, NAME_OF) ") VALUES(" EDGE COLUMNS(
+        PLACE, PLACE_OF) ")",
     [EDGES] = "SELECT from_name, to_name FROM edges",
-    [READ] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE " ORDER BY at_ms DESC LIMIT ?3",
-    [READ_VALUES] = "SELECT edge" COLUMNS(NAME) " FROM estimates WHERE edge = " EDGE
-                                                " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
+    [READ] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
+                                                  " ORDER BY at_ms DESC LIMIT ?3",
+    [READ_VALUES] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
+                                                         " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
     [TRIM_OLD] = "DELETE FROM estimates WHERE at_ms < ?1",
     /* ?3 to ?4: when; ?5: span. What is older than ?3 was thinned before, when it was as old as that. */
     [TRIM_THIN] =
@@ -188,7 +181,9 @@ enum store_result store_add(struct store *store, const struct ctl_estimate *reco
     int place = 3;
 #define BIND(name, field)                                                                                    \
     sqlite3_bind_int64(statement, place++, (int64_t)MIN((uint64_t)row.field, (uint64_t)INT64_MAX));
-    COLUMNS(BIND)
+#define BIND_OF(type, name) BIND(name, estimate.name)
+    COLUMNS(BIND, BIND_OF)
+#undef BIND_OF
 #undef BIND
     return run(store, statement, err);
 }
@@ -196,8 +191,10 @@ enum store_result store_add(struct store *store, const struct ctl_estimate *reco
 static void read_row(sqlite3_stmt *statement, struct store_row *row)
 {
     int place = 1;
-#define FETCH(name, field) row->field = (__typeof__(row->field))sqlite3_column_int64(statement, place++);
-    COLUMNS(FETCH)
+#define FETCH(name, field)   row->field = (__typeof__(row->field))sqlite3_column_int64(statement, place++);
+#define FETCH_OF(type, name) FETCH(name, estimate.name)
+    COLUMNS(FETCH, FETCH_OF)
+#undef FETCH_OF
 #undef FETCH
     row->estimate.from_ns = 0;
 }
