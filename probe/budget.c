@@ -20,6 +20,16 @@ void budget_spend(struct budget *budget, uint64_t bytes, uint64_t now_ns)
     budget->bytes += bytes;
 }
 
+void budget_return(struct budget *budget, uint64_t bytes, uint64_t spent_ns)
+{
+    uint64_t slice = spent_ns / SLICE_NS;
+    budget->bytes -= MIN(budget->bytes, bytes);
+    if (slice > budget->slice || slice + BUDGET_SLICES < budget->slice)
+        return;
+    uint64_t *spent = &budget->slices[slice % (BUDGET_SLICES + 1)];
+    *spent -= MIN(*spent, bytes);
+}
+
 uint64_t budget_left(const struct budget *budget)
 {
     return budget->bytes_max == 0 ? UINT64_MAX : elapsed_ns(budget->bytes_max, budget->bytes);

@@ -20,6 +20,8 @@ struct budget {
 
 void budget_init(struct budget *budget, uint64_t bytes_max, uint32_t load_ppm);
 void budget_spend(struct budget *budget, uint64_t bytes, uint64_t now_ns);
+/* Of what was spent at spent_ns so much was not sent after all. */
+void budget_return(struct budget *budget, uint64_t bytes, uint64_t spent_ns);
 /* Of all trains together so many bytes are left. */
 uint64_t budget_left(const struct budget *budget);
 /* The least time >= now_ns at which `bytes` keep to the share of a path of that capacity; TIME_NEVER: never. */

@@ -60,6 +60,23 @@ static void budget_when__keeps_to_the_share_over_any_10_s(void **state)
     }
 }
 
+/* What a cut train did not send is there again, in all and within the window. */
+static void budget_return__gives_back_what_was_not_sent(void **state)
+{
+    (void)state;
+    struct budget budget;
+    budget_init(&budget, 30000, 10000);
+    budget_spend(&budget, 12500, 0);
+    assert_true(budget_when(&budget, 12500, 1e6, 5) > NS_PER_S);
+    budget_return(&budget, 12500, 0);
+    assert_true(budget_when(&budget, 12500, 1e6, 5) == 5);
+    assert_int_equal(budget_left(&budget), 30000);
+    budget_spend(&budget, 10000, 20 * NS_PER_S);
+    budget_return(&budget, 99999, NS_PER_S); /* long forgotten */
+    assert_int_equal(budget_left(&budget), 30000);
+    assert_true(budget_when(&budget, 12500, 1e6, 20 * NS_PER_S) > 21 * NS_PER_S);
+}
+
 static void budget_when__more_than_the_share_never_goes(void **state)
 {
     (void)state;
@@ -74,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(budget_left__is_what_was_given_less_what_was_spent),
         cmocka_unit_test(budget_when__keeps_to_the_share_over_any_10_s),
+        cmocka_unit_test(budget_return__gives_back_what_was_not_sent),
         cmocka_unit_test(budget_when__more_than_the_share_never_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

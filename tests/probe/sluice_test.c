@@ -427,10 +427,10 @@ static void sluice__an_end_was_away(void **state)
         unsigned least, most; /* trains */
         uint8_t reason;
     } rows[] = {
-        {TRAIN_REANCHORED, 1, 0, 0, 20, 24, ESTIMATE_DEPARTURES},
-        {TRAIN_CUT, 1, 0, 0, 20, 24, ESTIMATE_DEPARTURES},
-        {TRAIN_STOOD_STILL, 1, 0, 0, 20, 24, ESTIMATE_BATCHES},
-        {0, 100, 0, 0, 20, 24, ESTIMATE_BATCHES},
+        {TRAIN_REANCHORED, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES},
+        {TRAIN_CUT, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES},
+        {TRAIN_STOOD_STILL, 1, 0, 0, 80, 84, ESTIMATE_BATCHES},
+        {0, 100, 0, 0, 80, 84, ESTIMATE_BATCHES},
         {TRAIN_REANCHORED, 1, 3000000, 0, 3, 14, ESTIMATE_DEPARTURES},
         {TRAIN_REANCHORED, 1, 0, 100 * NS_PER_MS, 3, 14, ESTIMATE_DEPARTURES},
     };
@@ -453,7 +453,7 @@ static void sluice__an_end_was_away(void **state)
                 now_ns = at_ns;
                 continue;
             }
-            assert_true(trains++ == 0 || rows[row].least < 20 || trains > 20 ||
+            assert_true(trains++ == 0 || rows[row].least < 20 || trains > 80 ||
                         now_ns - last_ns >= 10 * NS_PER_MS);
             record.start_ns = last_ns = now_ns;
             record.sent = record.count = train_packets(&record.shape) / 2;
