@@ -3,6 +3,7 @@
  *
  * Who sends what:
  *   prober -> peer    TRAIN packets, answered by TRAIN_REPORT     site -> source  AVAILABLE
+ *   any -> prober     PROBE_ASK, answered by PROBE_ANSWER
  *   source -> site   MEASURE, PART, TREE, START, ADJUST, CLOSE_JOB
  *   site -> source   MEASUREMENT, CONFIRM, STATUS
  *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
@@ -33,7 +34,9 @@
     ROW(CONTROL_STREAM_END, 13, "stream_end")     /* a stream: its end, or the child's */                    \
     ROW(CONTROL_TREE, 14, "tree")                 /* one tree of a part: weight, parent, children */         \
     ROW(CONTROL_TRAIN_REPORT, 15, "train_report") /* when the packets of a train came */                     \
-    ROW(CONTROL_AVAILABLE, 16, "available")       /* bandwidth that paths to peers have left, as measured */
+    ROW(CONTROL_AVAILABLE, 16, "available")       /* bandwidth that paths to peers have left, as measured */ \
+    ROW(CONTROL_PROBE_ASK, 17, "probe_ask")       /* measure your path to another node */                    \
+    ROW(CONTROL_PROBE_ANSWER, 18, "probe_answer") /* what came of it, or why not */
 enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
@@ -109,7 +112,7 @@ enum part_slow { PART_SLOWS(WORD_CONSTANT) };
 
 extern const struct word part_hash_words[], part_durable_words[], part_exists_words[], part_object_words[],
     part_congestion_words[], part_slow_words[], site_state_words[], confirm_answer_words[],
-    close_outcome_words[], stream_end_words[], train_answer_words[];
+    close_outcome_words[], stream_end_words[], train_answer_words[], probe_answer_words[];
 
 /* What of a directory tree travels besides names, kinds, modes, times and content. */
 #define PART_TREE_OWNER     0x01 /* user and group ids */
@@ -348,6 +351,54 @@ struct control_available {
     struct wire_available_peer peers[CONTROL_AVAILABLES_MAX];
 };
 
+/* Somebody who is neither may want to know of a path: its sender measures it, by its own rules and within its own budget. */
+#define CONTROL_PROBE_ASK_FIELDS(FIELD)                                                                      \
+    FIELD(u32, ask)      /* of who asks: it comes back */                                                    \
+    FIELD(name, to)      /* the path's other end */                                                          \
+    FIELD(u32, wait_us)  /* to begin so long after this has come */                                          \
+    FIELD(u32, lasts_ms) /* what is known so long after that is the answer; 0: as long as it takes */        \
+    FIELD(u32, bytes)    /* at most, on the wire; 0: what the sender has for others */                       \
+    FIELD(u16, trains)   /* at most; 0: any number */
+WIRE_DECLARE(probe_ask, CONTROL_PROBE_ASK_FIELDS)
+
+/* The last ones are no answers of a node, but what is known for lack of one. */
+#define PROBE_ANSWERS(ROW)                                                                                   \
+    ROW(PROBE_MEASURED, 0, "measured")       /* the estimate says what came of it */                         \
+    ROW(PROBE_OFF, 1, "off")                 /* it measures nothing, or not this path */                     \
+    ROW(PROBE_UNKNOWN, 2, "unknown")         /* it has no peer of that name */                               \
+    ROW(PROBE_DOWN, 3, "down")               /* that one is down, as far as it knows */                      \
+    ROW(PROBE_BUSY, 4, "busy")               /* it measured something else all the time */                   \
+    ROW(PROBE_JOBS, 5, "jobs")               /* it has jobs, which trains would be in the way of */          \
+    ROW(PROBE_OVER_BUDGET, 6, "over-budget") /* it has sent for others what it may */                        \
+    ROW(PROBE_NO_REPLY, 7, "no-reply")       /* it has not answered */                                       \
+    ROW(PROBE_LOST, 8, "lost")               /* it is down */
+enum probe_answer { PROBE_ANSWERS(WORD_CONSTANT) };
+#define CONTROL_PROBE_ANSWER_FIELDS(FIELD)                                                                   \
+    FIELD(u32, ask)                                                                                          \
+    FIELD(u8, answer) /* enum probe_answer */                                                                \
+    FIELD(u8, kind)   /* this and what follows: struct estimate (probe/estimate.h); … */                   \
+    FIELD(u8, reason)                                                                                        \
+    FIELD(u8, stamp_kind)                                                                                    \
+    FIELD(u32, flags)                                                                                        \
+    FIELD(u64, avail_bps)                                                                                    \
+    FIELD(u64, low_bps)                                                                                      \
+    FIELD(u64, high_bps)                                                                                     \
+    FIELD(u64, capacity_bps)                                                                                 \
+    FIELD(u64, depth_bytes)                                                                                  \
+    FIELD(u64, loss_ppm)                                                                                     \
+    FIELD(u64, age_ns)    /* … of the end of its window, as the answer leaves, … */                      \
+    FIELD(u64, window_ns) /* … and how long that is */                                                     \
+    FIELD(u64, busy_ns)                                                                                      \
+    FIELD(u64, bytes)                                                                                        \
+    FIELD(u32, trains)                                                                                       \
+    FIELD(u32, discarded)                                                                                    \
+    FIELD(u64, rtt_ns) /* least known of the path; 0: not known */
+WIRE_DECLARE(probe_answer, CONTROL_PROBE_ANSWER_FIELDS)
+struct control_probe_answer {
+    struct wire_probe_answer fixed;
+    char text[CONTROL_TEXT_BYTES]; /* why, where nothing came of it */
+};
+
 /* Encoders: `out` has WIRE_MESSAGE_BODY_MAX bytes. */
 size_t control_measure_encode(uint8_t *out, const struct wire_measure *message);
 size_t control_measurement_encode(uint8_t *out, const struct control_measurement *message);
@@ -365,6 +416,8 @@ size_t control_stream_room_encode(uint8_t *out, const struct wire_stream_room *m
 size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message);
 size_t control_train_report_encode(uint8_t *out, const struct control_train_report *message);
 size_t control_available_encode(uint8_t *out, const struct control_available *message);
+size_t control_probe_ask_encode(uint8_t *out, const struct wire_probe_ask *message);
+size_t control_probe_answer_encode(uint8_t *out, const struct control_probe_answer *message);
 
 enum wire_error control_measure_decode(const uint8_t *body, size_t length, struct wire_measure *message);
 enum wire_error control_measurement_decode(const uint8_t *body, size_t length,
@@ -388,3 +441,6 @@ enum wire_error control_train_report_decode(const uint8_t *body, size_t length,
                                             struct control_train_report *message);
 enum wire_error control_available_decode(const uint8_t *body, size_t length,
                                          struct control_available *message);
+enum wire_error control_probe_ask_decode(const uint8_t *body, size_t length, struct wire_probe_ask *message);
+enum wire_error control_probe_answer_decode(const uint8_t *body, size_t length,
+                                            struct control_probe_answer *message);

@@ -367,6 +367,49 @@ static size_t build_available(uint8_t *out)
     return datagram_message(out, 20, CONTROL_AVAILABLE, body, control_available_encode(body, &available));
 }
 
+static size_t build_probe_ask(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct wire_probe_ask ask = {.ask = 0xdecade07,
+                                 .to = {"oregon"},
+                                 .wait_us = 150000,
+                                 .lasts_ms = 250,
+                                 .bytes = 1500000,
+                                 .trains = 4};
+    return datagram_message(out, 21, CONTROL_PROBE_ASK, body, control_probe_ask_encode(body, &ask));
+}
+
+static size_t build_probe_answer(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_probe_answer answer = {.fixed = {.ask = 0xdecade07,
+                                                    .kind = 1,
+                                                    .stamp_kind = 2,
+                                                    .flags = 5,
+                                                    .avail_bps = 4100000000,
+                                                    .low_bps = 4000000000,
+                                                    .high_bps = 4200000000,
+                                                    .capacity_bps = 10000000000,
+                                                    .depth_bytes = 200000,
+                                                    .loss_ppm = 7,
+                                                    .age_ns = 150000000,
+                                                    .window_ns = 2500000000,
+                                                    .busy_ns = 1000000,
+                                                    .bytes = 1424188,
+                                                    .trains = 2,
+                                                    .discarded = 1,
+                                                    .rtt_ns = 136000000}};
+    return datagram_message(out, 22, CONTROL_PROBE_ANSWER, body, control_probe_answer_encode(body, &answer));
+}
+
+static size_t build_probe_declined(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_probe_answer answer = {.fixed = {.ask = 0xdecade07, .answer = PROBE_DOWN},
+                                          .text = "'oregon' is down"};
+    return datagram_message(out, 23, CONTROL_PROBE_ANSWER, body, control_probe_answer_encode(body, &answer));
+}
+
 const struct datagram datagrams[] = {
     {"hello", build_hello},
     {"data", build_data},
@@ -395,5 +438,8 @@ const struct datagram datagrams[] = {
     {"train-report", build_train_report},
     {"train-busy", build_train_busy},
     {"available", build_available},
+    {"probe-ask", build_probe_ask},
+    {"probe-answer", build_probe_answer},
+    {"probe-declined", build_probe_declined},
     {NULL, NULL},
 };

@@ -114,6 +114,11 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
         BODY(same, control_train_report_decode, control_train_report_encode, control_train_report)
     case CONTROL_AVAILABLE:
         BODY(same, control_available_decode, control_available_encode, control_available)
+    case CONTROL_PROBE_ASK:
+        BODY(same, control_probe_ask_decode, control_probe_ask_encode, wire_probe_ask)
+    case CONTROL_PROBE_ANSWER:
+        BODY(same_but_unprintable, control_probe_answer_decode, control_probe_answer_encode,
+             control_probe_answer)
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -115,6 +115,13 @@ def vectors():
     yield "available", message(20, 21, sluice.Available(peers=[
         sluice.AvailablePeer(peer="oregon", avail_kbps=4100000, low_kbps=4000000, high_kbps=4200000, age_ms=1500),
         sluice.AvailablePeer(peer="canada", avail_kbps=9900000, low_kbps=9900000, high_kbps=0xffffffff)]))
+    yield "probe-ask", message(21, 22, sluice.ProbeAsk(
+        ask=0xdecade07, to="oregon", wait_us=150000, lasts_ms=250, bytes=1500000, trains=4))
+    yield "probe-answer", message(22, 23, sluice.ProbeAnswer(
+        ask=0xdecade07, kind=1, stamp_kind=2, flags=5, avail_bps=4100000000, low_bps=4000000000, high_bps=4200000000,
+        capacity_bps=10000000000, depth_bytes=200000, loss_ppm=7, age_ns=150000000, window_ns=2500000000, busy_ns=1000000,
+        bytes=1424188, trains=2, discarded=1, rtt_ns=136000000))
+    yield "probe-declined", message(23, 24, sluice.ProbeAnswer(ask=0xdecade07, answer="down", text="'oregon' is down"))
     yield "frame-ipv4", Ether(**MACS) / ipv4 / PORTS / data
     yield "frame-ipv4-vlan", Ether(**MACS) / Dot1Q(vlan=0xabc) / ipv4 / PORTS / close
     yield "frame-ipv4-unchecked", Ether(**MACS) / ipv4 / UDP(sport=7840, dport=7841, chksum=0) / close

@@ -470,12 +470,29 @@ class Available(SluiceLayer):
     ]
 
 
+class ProbeAnswer(SluiceLayer):
+    name = "probe_answer"
+    fields_desc = [
+        XIntField("ask", 0),
+        ByteEnumField("answer", 0, LISTS["PROBE_ANSWERS"]),
+        ByteField("kind", 0),
+        ByteField("reason", 0),
+        ByteField("stamp_kind", 0),
+        IntField("flags", 0),
+        *[LongField(name, 0) for name in ("avail_bps", "low_bps", "high_bps", "capacity_bps", "depth_bytes", "loss_ppm",
+                                          "age_ns", "window_ns", "busy_ns", "bytes")],
+        IntField("trains", 0),
+        IntField("discarded", 0),
+        LongField("rtt_ns", 0),
+    ] + text_fields()
+
+
 LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
           "probe_reply": SluiceProbe, "close": SluiceClose, "train": SluiceTrain}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
 BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
           "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd,
-          "train_report": TrainReport, "available": Available}
+          "train_report": TrainReport, "available": Available, "probe_answer": ProbeAnswer}
 for word in KINDS.values():
     if word not in BODIES:  # by its name in CamelCase: stream_room is StreamRoom
         BODIES[word] = fixed(word, f"CONTROL_{word.upper()}_FIELDS")

@@ -230,6 +230,10 @@ static const struct {
     {"available", 40, 3, WIRE_BAD_LENGTH},
     {"available", 41, '/', WIRE_BAD_VALUE},
     {"available", 77, 1, WIRE_BAD_VALUE}, /* low is above */
+    {"probe-ask", 44, '/', WIRE_BAD_VALUE},
+    {"probe-answer", 44, 9, WIRE_BAD_VALUE}, /* there is no such answer */
+    {"probe-answer", 47, 3, WIRE_BAD_VALUE}, /* who stamps so? */
+    {"probe-answer", 149, 1, WIRE_BAD_LENGTH},
     {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
     {"close", 40, 0, WIRE_BAD_VALUE},
     {"close", 40, 2, WIRE_BAD_VALUE},

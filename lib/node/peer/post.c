@@ -36,6 +36,10 @@ static size_t encode(enum control_kind kind, const void *message, uint8_t *body)
         return control_train_report_encode(body, message);
     case CONTROL_AVAILABLE:
         return control_available_encode(body, message);
+    case CONTROL_PROBE_ASK:
+        return control_probe_ask_encode(body, message);
+    case CONTROL_PROBE_ANSWER:
+        return control_probe_answer_encode(body, message);
     case CONTROL_KIND_COUNT:
         break;
     }
