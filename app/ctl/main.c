@@ -12,6 +12,7 @@
 #include "app/ctl/follow.h"
 #include "app/ctl/job_plan.h"
 #include "app/ctl/probe.h"
+#include "app/ctl/probe_all.h"
 #include "app/ctl/input.h"
 
 #define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
@@ -26,6 +27,7 @@ struct options {
     char **words;       /* the command */
     const char *option; /* behind it, "--no-wait"; NULL: none */
     const char *file;   /* behind that one; NULL: it takes none */
+    bool order, yes;    /* of probe all */
 };
 
 #define USAGE "usage: sluicectl [-s SOCKET] [--json] COMMAND"
@@ -44,7 +46,12 @@ static void print_usage(FILE *stream)
         "job plan\n"
         "FILE, which sends nothing (--dry-run is the same). A job with object: "
         "{stream: \"-\"} sends the standard input. probe PEER " PLOT_OPTION
-        " FILE draws the newest of its trains too, as SVG.\n\n"
+        " FILE draws the newest of its trains too, as SVG.\n"
+        "probe all says what it costs to measure all pairs, asks whether to start (unless --yes stands "
+        "behind it, or the\n"
+        "standard input is no terminal), and follows it; Ctrl-C ends it, what is known stays. --order behind "
+        "it: fewer\n"
+        "trains, only what a plan may need to know.\n\n"
         "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
         "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
         "4 the appliance refused, 130 detached\n",
@@ -229,7 +236,24 @@ static int probe(const struct options *options, const struct command_words *word
         return result;
     json_t *request =
         json_pack("{s:s, s:s}", "command", command_rows[words->kind].words, "peer", words->arguments[0]);
-    result = probe_and_print(&client, request, words->arguments[0], options->json, options->file);
+    if (words->arguments[1][0] != '\0')
+        json_object_set_new(request, "to", json_string(words->arguments[1]));
+    result = probe_and_print(&client, request, words->arguments[0], words->arguments[1], options->json,
+                             options->file);
+    client_close(&client);
+    return result;
+}
+
+static int probe_all(const struct options *options, const struct command_words *words)
+{
+    struct client client;
+    int result = client_open(&client, options->socket);
+    if (result != EXIT_OK)
+        return result;
+    const struct probe_all_options what = {.order = options->order || words->kind == COMMAND_PROBE_ORDER,
+                                           .yes = options->yes,
+                                           .json = options->json};
+    result = probe_all_follow(&client, &what);
     client_close(&client);
     return result;
 }
@@ -256,9 +280,9 @@ static int help(const struct options *options, const struct command_words *words
 
 /* Those that are more than a request. */
 static int (*const special[COMMAND_COUNT])(const struct options *, const struct command_words *) = {
-    [COMMAND_SHOW] = show,           [COMMAND_JOB_RUN] = job_run, [COMMAND_JOB_PLAN] = job_plan,
-    [COMMAND_JOB_WATCH] = job_watch, [COMMAND_HELP] = help,       [COMMAND_HELP_JOB] = help,
-    [COMMAND_PROBE] = probe,
+    [COMMAND_SHOW] = show,           [COMMAND_JOB_RUN] = job_run,     [COMMAND_JOB_PLAN] = job_plan,
+    [COMMAND_JOB_WATCH] = job_watch, [COMMAND_HELP] = help,           [COMMAND_HELP_JOB] = help,
+    [COMMAND_PROBE] = probe,         [COMMAND_PROBE_ALL] = probe_all, [COMMAND_PROBE_ORDER] = probe_all,
 };
 
 /* The command as one line; false: too long. */
@@ -280,6 +304,26 @@ static bool option_fits(const char *option, enum command_kind kind)
            (kind == COMMAND_JOB_RUN && (strcmp(option, "--no-wait") == 0 || strcmp(option, "--wait") == 0));
 }
 
+/* Of probe all, in any order. */
+static void take_round_options(struct options *options)
+{
+    for (; options->count > 0; options->count--) {
+        const char *last = options->words[options->count - 1];
+        if (strcmp(last, "--order") == 0)
+            options->order = true;
+        else if (strcmp(last, "--yes") == 0)
+            options->yes = true;
+        else
+            return;
+    }
+}
+
+static bool round_options_fit(const struct options *options, enum command_kind kind)
+{
+    bool round = kind == COMMAND_PROBE_ALL || kind == COMMAND_PROBE_ORDER;
+    return round || (!options->order && !options->yes);
+}
+
 static int run(struct options *options)
 {
     static char line[LINE_BYTES];
@@ -287,6 +331,7 @@ static int run(struct options *options)
     struct err err;
     if (options->count > 1 && strcmp(options->words[options->count - 2], PLOT_OPTION) == 0)
         options->file = options->words[--options->count];
+    take_round_options(options);
     if (options->count > 0 && strncmp(options->words[options->count - 1], "--", 2) == 0)
         options->option = options->words[--options->count];
     if (options->count == 0)
@@ -297,6 +342,10 @@ static int run(struct options *options)
         return usage_error(err.text, NULL);
     if (!option_fits(options->option, words.kind))
         return usage_error("unknown option", options->option);
+    if (!round_options_fit(options, words.kind))
+        return usage_error("--order and --yes are options of probe all", NULL);
+    if (words.kind == COMMAND_PROBE && options->option != NULL && words.arguments[1][0] != '\0')
+        return usage_error("of a path that another node measures no train is kept here", options->option);
     if (words.kind == COMMAND_PROBE && options->option != NULL && options->file == NULL)
         return usage_error("what file is the picture to be written to", options->option);
     return (special[words.kind] != NULL ? special[words.kind] : pass_on)(options, &words);

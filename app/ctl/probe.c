@@ -6,14 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/name.h"
 #include "base/units.h"
 #include "ctl/command.h"
 #include "ctl/ctl.h"
 
 #define POLL_NS (100 * NS_PER_MS)
 
-/* The peer's row of show probes, to be released. NULL with an exit status. */
-static json_t *ask_row(struct client *client, const char *peer, int *result)
+json_t *probe_ask_all(struct client *client, int *result)
 {
     json_t *request = json_pack("{s:s, s:s, s:b}", "command", command_rows[COMMAND_SHOW].words, "what",
                                 ctl_show_name(CTL_SHOW_probes), "json", true);
@@ -21,20 +21,11 @@ static json_t *ask_row(struct client *client, const char *peer, int *result)
     *result = client_ask(client, request, &text);
     if (*result != EXIT_OK)
         return NULL;
-    json_t *all = json_loads(text, 0, NULL), *found = NULL, *row;
-    size_t index;
+    json_t *all = json_loads(text, 0, NULL);
     free(text);
-    json_array_foreach(json_object_get(all, "probes"), index, row)
-    {
-        const char *to = json_string_value(json_object_get(row, "to"));
-        if (to != NULL && strcmp(to, peer) == 0)
-            found = json_incref(row);
-    }
-    json_decref(all);
-    *result = found != NULL ? EXIT_OK : EXIT_JOB_FAILED;
-    if (found == NULL)
-        fprintf(stderr, "sluicectl: the appliance tells nothing of the path to %s\n", peer);
-    return found;
+    if (all == NULL)
+        *result = EXIT_UNREACHABLE;
+    return all;
 }
 
 static const char *word(const json_t *row, const char *key)
@@ -43,21 +34,60 @@ static const char *word(const json_t *row, const char *key)
     return value != NULL ? value : "";
 }
 
+static bool is(const json_t *row, const char *key, const char *value)
+{
+    return strcmp(word(row, key), value) == 0;
+}
+
+/* The path's row, to be released. NULL with an exit status. */
+static json_t *ask_row(struct client *client, const char *peer, const char *to, int *result)
+{
+    json_t *all = probe_ask_all(client, result), *found = NULL, *row;
+    bool own = to[0] == '\0' || is(all, "node", peer);
+    const char *end = to[0] == '\0' ? peer : to;
+    size_t index;
+    if (all == NULL)
+        return NULL;
+    json_array_foreach(json_object_get(all, own ? "probes" : "pairs"), index, row)
+    {
+        if (is(row, "to", end) && (own || is(row, "from", peer)))
+            found = json_incref(row);
+    }
+    json_decref(all);
+    *result = found != NULL ? EXIT_OK : EXIT_JOB_FAILED;
+    if (found == NULL)
+        fprintf(stderr, "sluicectl: the appliance tells nothing of the path to %s\n", end);
+    return found;
+}
+
 static double gbps(const json_t *row, const char *key)
 {
     return (double)json_integer_value(json_object_get(row, key)) / 1e9;
 }
 
-static void print_row(const json_t *row, const char *peer)
+/* Of a path that another node measures the newest may have come to nothing while older ones are known. */
+bool probe_row_is_known(const json_t *row)
 {
-    const char *kind = word(row, "kind");
-    if (strcmp(kind, "value") == 0)
-        printf("%s: %.3f Gbit/s available, %.3f to %.3f", peer, gbps(row, "avail_bps"), gbps(row, "low_bps"),
+    const char *kind = word(row, json_object_get(row, "newest") != NULL ? "newest" : "kind");
+    return strcmp(kind, "value") == 0 || strcmp(kind, "at-least") == 0;
+}
+
+static void print_refusal(const json_t *row, const char *name)
+{
+    const char *why = word(row, "why");
+    printf("%s: %s: %s", name, is(row, "kind", "none") ? "none" : "refused",
+           why[0] != '\0' ? why : word(row, "reason"));
+}
+
+void probe_print_row(const json_t *row, const char *name)
+{
+    if (!probe_row_is_known(row))
+        print_refusal(row, name);
+    else if (is(row, "kind", "value"))
+        printf("%s: %.3f Gbit/s available, %.3f to %.3f", name, gbps(row, "avail_bps"), gbps(row, "low_bps"),
                gbps(row, "high_bps"));
-    else if (strcmp(kind, "at-least") == 0)
-        printf("%s: at least %.3f Gbit/s available", peer, gbps(row, "avail_bps"));
     else
-        printf("%s: %s: %s", peer, kind, word(row, "reason"));
+        printf("%s: at least %.3f Gbit/s available", name, gbps(row, "avail_bps"));
     if (json_integer_value(json_object_get(row, "capacity_bps")) != 0)
         printf(", of %.3f", gbps(row, "capacity_bps"));
     printf(" (on the wire; %lld trains, %.3f MB, stamps: %s%s%s)\n",
@@ -93,15 +123,16 @@ static int write_plot(struct client *client, const char *peer, const char *path)
     return result;
 }
 
-int probe_and_print(struct client *client, json_t *request, const char *peer, bool json, const char *plot)
+int probe_and_print(struct client *client, json_t *request, const char *peer, const char *to, bool json,
+                    const char *plot)
 {
-    char *text = NULL;
+    char *text = NULL, name[2 * NAME_BYTES + 4];
     int result = client_ask(client, request, &text);
     json_t *row = NULL;
     free(text);
     while (result == EXIT_OK) {
         json_decref(row);
-        row = ask_row(client, peer, &result);
+        row = ask_row(client, peer, to, &result);
         if (row == NULL || !json_is_true(json_object_get(row, "measuring")))
             break;
         struct timespec pause = {.tv_nsec = (long)POLL_NS};
@@ -109,13 +140,14 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, bo
     }
     if (row == NULL)
         return result;
+    snprintf(name, sizeof(name), "%s%s%s", peer, to[0] != '\0' ? " > " : "", to);
     if (json) {
         json_dumpf(row, stdout, JSON_COMPACT);
         putchar('\n');
     } else {
-        print_row(row, peer);
+        probe_print_row(row, name);
     }
-    bool known = strcmp(word(row, "kind"), "value") == 0 || strcmp(word(row, "kind"), "at-least") == 0;
+    bool known = probe_row_is_known(row);
     json_decref(row);
     result = plot != NULL ? write_plot(client, peer, plot) : EXIT_OK;
     return known || result != EXIT_OK ? result : EXIT_JOB_FAILED;

@@ -3,7 +3,15 @@
 
 #include "app/ctl/client.h"
 
-/* `request`: the command; released. Returns an exit status: EXIT_JOB_FAILED where nothing is known of the path after it.
- * With `json` the peer's row of `show probes` is all that is printed. `plot`: the newest train goes into that file as a
- * picture, whatever was found out, EXIT_USAGE if it can't be written; NULL: it does not. */
-int probe_and_print(struct client *client, json_t *request, const char *peer, bool json, const char *plot);
+/* `request`: the command; released. `to`: from the peer to that node; empty: from the appliance to the peer. Returns an exit
+ * status: EXIT_JOB_FAILED where nothing is known of the path after it. With `json` the path's row of `show probes` is all that is
+ * printed. `plot`: the newest train goes into that file as a picture, whatever was found out, EXIT_USAGE if it can't be
+ * written; NULL: it does not. */
+int probe_and_print(struct client *client, json_t *request, const char *peer, const char *to, bool json,
+                    const char *plot);
+/* All of `show probes`; NULL with an exit status. To be released. */
+json_t *probe_ask_all(struct client *client, int *result);
+/* A row of it as a line: what is known of the path, or why nothing is. */
+void probe_print_row(const json_t *row, const char *name);
+/* It says something of the path. */
+bool probe_row_is_known(const json_t *row);

@@ -153,16 +153,32 @@ static void run_cancel(struct app *app, const char *name, struct command_reply *
         snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", name);
 }
 
-static void run_probe(struct app *app, const char *peer, struct command_reply *reply)
+/* `to` empty: from here to the peer. */
+static void run_probe(struct app *app, const char *peer, const char *to, struct command_reply *reply)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES], other[NAME_BYTES] = "";
     reply->call.msg.type = CTL_PROBE;
-    if (!take_name(name, peer, reply))
+    if (!take_name(name, peer, reply) || (to[0] != '\0' && !take_name(other, to, reply)))
         return;
     memcpy(reply->call.msg.body.probe.peer, name, sizeof(name));
+    memcpy(reply->call.msg.body.probe.to, other, sizeof(other));
+    run_call(app, reply);
+    if (reply->ok && other[0] != '\0')
+        snprintf(reply->text, sizeof(reply->text), "the path from %s to %s is being measured: show probes",
+                 name, other);
+    else if (reply->ok)
+        snprintf(reply->text, sizeof(reply->text), "the path to %s is being measured: show probes", name);
+}
+
+static void run_all(struct app *app, enum ctl_all what, bool order, const char *done,
+                    struct command_reply *reply)
+{
+    reply->call.msg.type = CTL_PROBE_ALL;
+    reply->call.msg.body.probe_all.what = (uint8_t)what;
+    reply->call.msg.body.probe_all.order = order;
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "the path to %s is being measured: show probes", name);
+        snprintf(reply->text, sizeof(reply->text), "%s", done);
 }
 
 static void run_train(struct app *app, const char *peer, struct command_reply *reply)
@@ -242,7 +258,18 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_change(app, arguments, reply);
         return;
     case COMMAND_PROBE:
-        run_probe(app, arguments[0], reply);
+        run_probe(app, arguments[0], arguments[1], reply);
+        return;
+    case COMMAND_PROBE_ALL:
+    case COMMAND_PROBE_ORDER:
+        run_all(app, CTL_ALL_RECKON, command->words.kind == COMMAND_PROBE_ORDER,
+                "what it costs is being reckoned: show probes; probe start", reply);
+        return;
+    case COMMAND_PROBE_START:
+        run_all(app, CTL_ALL_START, false, "all pairs are being measured: show probes; probe stop", reply);
+        return;
+    case COMMAND_PROBE_STOP:
+        run_all(app, CTL_ALL_STOP, false, "no more pairs are measured", reply);
         return;
     case COMMAND_HELP:
         command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,

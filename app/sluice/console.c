@@ -103,12 +103,24 @@ static void console_tokens(struct console_entry *entry, int kind)
         token_add(entry, count++, offsetof(struct console_words, argument), TOKEN_STRING_MULTI);
 }
 
+/* Another command of its first word takes arguments: that one's entry takes this line too, and two would be ambiguous. */
+static bool is_covered(int kind)
+{
+    size_t first = strcspn(command_rows[kind].words, " ");
+    for (int other = 0; other < COMMAND_COUNT; other++)
+        if (other != kind && other != COMMAND_SHOW && command_rows[other].arguments[0] != '\0' &&
+            strlen(command_rows[other].words) == first &&
+            strncmp(command_rows[other].words, command_rows[kind].words, first) == 0)
+            return true;
+    return false;
+}
+
 static void console_build(struct app *app)
 {
     unsigned count = 0;
     for (int kind = 0; kind < COMMAND_COUNT; kind++) {
         struct console_entry *entry = &entries[kind];
-        if ((command_rows[kind].where & COMMAND_AT_CONSOLE) == 0)
+        if ((command_rows[kind].where & COMMAND_AT_CONSOLE) == 0 || is_covered(kind))
             continue;
         entry->app = app;
         entry->instance = calloc(1, sizeof(*entry->instance) + (TOKENS_MAX + 1) * sizeof(void *));

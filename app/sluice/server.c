@@ -71,6 +71,9 @@ static bool request_parse(const json_t *object, struct command *command)
         return request_fail("unknown command");
     for (unsigned index = 0; command_argument(command->words.kind, index, name); index++) {
         command->words.arguments[index] = member_text(object, name);
+        if (command->words.arguments[index] == NULL &&
+            command_argument_is_optional(command->words.kind, index))
+            command->words.arguments[index] = "";
         if (command->words.arguments[index] == NULL) {
             snprintf(reply.text, sizeof(reply.text), "%s: \"%s\" is missing", words, name);
             return reply.ok = false;

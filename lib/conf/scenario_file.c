@@ -134,6 +134,8 @@ static const struct conf_option node_options[] = {
      .help = "symbol buffer; default: the node's own"},
     {"relay", OPTION_WORD, FIELD(struct scenario_node, leaf), .words = relay_words, .initial = "yes",
      .help = "no: jobs of other nodes end here, none goes through"},
+    {"probe", OPTION_WORD, FIELD(struct scenario_node, probe_off), .words = conf_off_words, .initial = "on",
+     .help = "off: it measures nothing, and takes no trains"},
     {"packets_ps", OPTION_UINT, FIELD(struct scenario_node, packets_ps), .initial = "0",
      .help = "packets a second that planners count on; 0: no limit (the simulator has none)"},
     {"disk", OPTION_MAP, .options = disk_options, .help = "the simulated disk"},
@@ -351,18 +353,42 @@ static const struct conf_option plan_options[] = {
      .help = "distances of pairs in any unit, for metric: distance; searched as matrices are"},
     {.type = OPTION_END}};
 
+/* A node that need not be told: 0 is none. */
+static void read_by(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                    void *field)
+{
+    uint16_t *by = field;
+    scenario_read_node(reader, option, node, field);
+    (*by)++;
+}
+
 static const struct conf_option ask_options[] = {
     {"from", OPTION_CUSTOM, FIELD(struct scenario_ask, from), .form = "name of a node",
      .read = scenario_read_node, .required = true, .help = "the node that measures"},
     {"to", OPTION_CUSTOM, FIELD(struct scenario_ask, to), .form = "name of a node",
      .read = scenario_read_node, .required = true, .help = "the path to this one"},
+    {"by", OPTION_CUSTOM, FIELD(struct scenario_ask, by), .form = "name of a node", .read = read_by,
+     .help = "the node where the operator is; default: from"},
     {"at", OPTION_TIME, FIELD(struct scenario_ask, at_ns), .initial = "3s", .help = "when it is asked to"},
+    {.type = OPTION_END}};
+
+static const struct conf_option all_options[] = {
+    {"by", OPTION_CUSTOM, FIELD(struct scenario_all, by), .form = "name of a node",
+     .read = scenario_read_node, .required = true,
+     .help = "the node where the operator is, which says who measures when"},
+    {"order", OPTION_BOOL, FIELD(struct scenario_all, order), .initial = "false",
+     .help = "only what a plan may need to know"},
+    {"at", OPTION_TIME, FIELD(struct scenario_all, at_ns), .initial = "3s", .help = "when it is asked to"},
+    {"stop", OPTION_TIME, FIELD(struct scenario_all, stop_ns), .initial = "0s",
+     .help = "the operator ends it then; 0s: it comes to its end"},
     {.type = OPTION_END}};
 
 static const struct conf_option probe_options[] = {
     {.type = OPTION_INCLUDE, .options = conf_probe_options, .offset = offsetof(struct scenario_probe, node)},
     {"ask", OPTION_LIST, LIST_FIELD(struct scenario_probe, asks, ask_count), .options = ask_options,
      .help = "paths that operators want measured"},
+    {"all", OPTION_LIST, LIST_FIELD(struct scenario_probe, all, all_count), .options = all_options,
+     .help = "an operator who wants all pairs measured"},
     {"until", OPTION_TIME, FIELD(struct scenario_probe, until_ns), .initial = "0s",
      .help = "the run does not end before"},
     {.type = OPTION_END}};

@@ -23,14 +23,31 @@ enum command_kind command_find(enum command_place place, const char *words)
     return (enum command_kind)kind;
 }
 
+/* Where its name stands in the row, and how long it is, brackets included; 0: there is none. */
+static size_t argument_at(enum command_kind kind, unsigned index, const char **at)
+{
+    *at = command_rows[kind].arguments;
+    for (; index > 0 && **at != '\0'; index--) {
+        *at += strcspn(*at, " ");
+        *at += strspn(*at, " ");
+    }
+    return strcspn(*at, " ");
+}
+
+bool command_argument_is_optional(enum command_kind kind, unsigned index)
+{
+    const char *at;
+    return argument_at(kind, index, &at) > 0 && at[0] == '[';
+}
+
 bool command_argument(enum command_kind kind, unsigned index, char name[COMMAND_NAME_BYTES])
 {
-    const char *at = command_rows[kind].arguments;
-    for (; index > 0 && *at != '\0'; index--) {
-        at += strcspn(at, " ");
-        at += strspn(at, " ");
+    const char *at;
+    size_t length = argument_at(kind, index, &at);
+    if (length > 0 && at[0] == '[') {
+        at++;
+        length -= 2;
     }
-    size_t length = strcspn(at, " ");
     CHECK(length < COMMAND_NAME_BYTES);
     memcpy(name, at, length);
     name[length] = '\0';
@@ -67,7 +84,7 @@ static char *next_argument(char **rest, bool all)
 {
     char *argument = *rest + strspn(*rest, " ");
     char *end = argument + (all ? strlen(argument) : strcspn(argument, " "));
-    *rest = end + (*end != '\0');
+    *rest = *end != '\0' ? end + 1 : end;
     *end = '\0';
     return argument;
 }
@@ -83,7 +100,7 @@ bool command_parse(struct command_words *words, enum command_place place, char *
     for (; enough && command_argument(words->kind, count, name); count++) {
         CHECK(count < COMMAND_ARGUMENTS_MAX);
         words->arguments[count] = next_argument(&rest, strcmp(name, REST_OF_LINE) == 0);
-        enough = words->arguments[count][0] != '\0';
+        enough = words->arguments[count][0] != '\0' || command_argument_is_optional(words->kind, count);
     }
     if (enough && rest[strspn(rest, " ")] == '\0')
         return true;

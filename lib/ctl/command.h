@@ -32,13 +32,16 @@ extern const struct command_row command_rows[COMMAND_COUNT];
 
 struct command_words {
     enum command_kind kind;
-    const char *arguments[COMMAND_ARGUMENTS_MAX]; /* as many as its row has, the others NULL */
+    const char
+        *arguments[COMMAND_ARGUMENTS_MAX]; /* as many as its row has, "" of those left out; the others NULL */
 };
 
 /* The command of exactly these words; COMMAND_COUNT: none in this place. */
 enum command_kind command_find(enum command_place place, const char *words);
 /* False: the command has no argument of that number. */
 bool command_argument(enum command_kind kind, unsigned index, char name[COMMAND_NAME_BYTES]);
+/* It may be left out, and is the empty text then. */
+bool command_argument_is_optional(enum command_kind kind, unsigned index);
 /* Cuts the line up: `words` leads into it. False: err says what is wrong. */
 bool command_parse(struct command_words *words, enum command_place place, char *line, struct err *err);
 /* A line for each command of the place; what does not fit is left out. */

@@ -21,7 +21,7 @@ enum ctl_type {
     CTL_JOB_CANCEL,
     CTL_JOB_SET,
     CTL_PATHS, /* what is known of paths; the program's own, before it runs a job */
-    CTL_PROBE, /* measure the path from this node to a peer */
+    CTL_PROBE, /* measure the path from this node to a peer, or from a peer to another node */
     /* planner → node */
     CTL_PLANNER_HELLO, /* a planner attached (again): open requests are to be repeated */
     CTL_PLAN,
@@ -33,7 +33,8 @@ enum ctl_type {
     CTL_HISTORY_ASK, /* the program's own, for an operator */
     CTL_ESTIMATE,    /* what is known of one direction of a pair: to be kept */
     /* operator → node, again: the numbers of those above are the ring's */
-    CTL_TRAIN, /* the newest train that was measured because of a CTL_PROBE, as a picture */
+    CTL_TRAIN,     /* the newest train that was measured because of a CTL_PROBE, as a picture */
+    CTL_PROBE_ALL, /* measure the paths between all nodes: what it costs, begin, end */
     CTL_TYPE_COUNT
 };
 
@@ -82,6 +83,8 @@ enum ctl_show ctl_show_find_option(const char *option);
 /* An edge's past as a report, terminating zero included. */
 #define CTL_HISTORY_BYTES 65536
 
+enum ctl_all { CTL_ALL_RECKON, CTL_ALL_START, CTL_ALL_STOP };
+
 struct ctl_msg {
     enum ctl_type type;
     uint64_t correlation;
@@ -104,7 +107,12 @@ struct ctl_msg {
         struct ctl_paths paths;
         struct {
             char peer[NAME_BYTES];
-        } probe; /* and train */
+            char to[NAME_BYTES]; /* probe: from the peer to this one; empty: from here to the peer */
+        } probe;                 /* and train */
+        struct {
+            uint8_t what; /* enum ctl_all */
+            bool order;   /* RECKON: only what a plan may need to know */
+        } probe_all;
         struct plan plan;
         struct plan_request plan_request;
         struct ctl_estimate estimate;

@@ -9,6 +9,7 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/all.h"
 #include "node/train/prober.h"
 
 static struct job *job_from_source(struct node *node, const struct peer *peer, uint32_t id)
@@ -227,6 +228,28 @@ static bool on_available(struct node *node, struct peer *peer, const uint8_t *bo
     return true;
 }
 
+static bool on_probe_ask(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                         uint64_t now_ns)
+{
+    struct wire_probe_ask ask;
+    if (control_probe_ask_decode(body, length, &ask) != WIRE_OK)
+        return false;
+    asked_take(node, peer->index, &ask, now_ns);
+    return true;
+}
+
+static bool on_probe_answer(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                            uint64_t now_ns)
+{
+    struct control_probe_answer answer;
+    struct pair_end end;
+    if (control_probe_answer_decode(body, length, &answer) != WIRE_OK ||
+        !pairs_on_answer(node, peer->index, &answer, now_ns, &end))
+        return false;
+    all_on_end(node, &end, now_ns);
+    return true;
+}
+
 static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const uint8_t *body, size_t length,
                      uint64_t now_ns)
 {
@@ -262,6 +285,10 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
         return on_train_report(node, peer, body, length, now_ns);
     case CONTROL_AVAILABLE:
         return on_available(node, peer, body, length, now_ns);
+    case CONTROL_PROBE_ASK:
+        return on_probe_ask(node, peer, body, length, now_ns);
+    case CONTROL_PROBE_ANSWER:
+        return on_probe_answer(node, peer, body, length, now_ns);
     case CONTROL_KIND_COUNT:
         break;
     }

@@ -13,6 +13,7 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/all.h"
 #include "node/train/in.h"
 #include "node/train/prober.h"
 #include "wire/ethernet.h"
@@ -42,6 +43,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
     bytes += arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) +
              prober_bytes(config) + data_rate_bytes(config);
+    bytes += arena_need(sizeof(struct asked)) + pairs_bytes(config) + all_bytes(config);
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct job_stream));
     bytes += arena_need(NODE_JOBS_MAX * sizeof(struct source));
@@ -106,7 +108,11 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     init_ports(node, now_ns);
     node->train_out->next_number = 1;
     train_in_init(node, now_ns);
+    node->asked = arena_alloc(&arena, sizeof(struct asked));
+    asked_init(node, now_ns);
     prober_init(node, &arena, now_ns);
+    pairs_init(node, &arena);
+    all_init(node, &arena);
     data_rate_init(node, &arena);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);

@@ -13,6 +13,7 @@
 #include "node/role/role.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "node/train/all.h"
 #include "node/train/in.h"
 #include "node/train/prober.h"
 
@@ -62,8 +63,10 @@ static bool jobs_alive(const struct node *node)
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer_note_answers(node, peer);
-    if (session_fell_silent(node, peer, now_ns))
+    if (session_fell_silent(node, peer, now_ns)) {
         role_on_peer_lost(node, peer->index, false, now_ns);
+        pairs_forget(node, peer->index, now_ns);
+    }
     measure_tick_peer(node, peer, now_ns);
     if (peer->state == PEER_UP)
         feedback_tick(node, peer, now_ns);
@@ -78,6 +81,28 @@ static void tick_measurements(struct node *node, uint64_t now_ns)
         if (job != NULL)
             source_on_own_measurement(node, job, now_ns);
     }
+}
+
+/* Trains, and who measures what. */
+static void tick_trains(struct node *node, uint64_t now_ns)
+{
+    struct control_probe_answer answer;
+    struct pair_end end;
+    train_in_tick(node, now_ns);
+    prober_tick(node, now_ns);
+    while (asked_take_own(node, &answer))
+        if (pairs_on_answer(node, PEER_SELF, &answer, now_ns, &end))
+            all_on_end(node, &end, now_ns);
+    while (pairs_give_up(node, now_ns, &end))
+        all_on_end(node, &end, now_ns);
+    all_tick(node, now_ns);
+}
+
+static uint64_t trains_next_ns(const struct node *node)
+{
+    uint64_t trains_ns = MIN(train_in_next_ns(node), prober_next_ns(node));
+    uint64_t pairs_ns = MIN(pairs_next_ns(node), all_next_ns(node));
+    return node->asked->own_count > 0 ? node->now_ns : MIN(trains_ns, pairs_ns);
 }
 
 static void tick_jobs(struct node *node, uint64_t now_ns)
@@ -102,10 +127,8 @@ void node_tick(struct node *node, uint64_t now_ns)
     tick_measurements(node, now_ns);
     if (now_ns >= node->jobs_tick_ns)
         tick_jobs(node, now_ns);
-    train_in_tick(node, now_ns);
-    prober_tick(node, now_ns);
-    uint64_t trains_ns = MIN(train_in_next_ns(node), prober_next_ns(node));
-    node->tick_ns = MIN(node->jobs_tick_ns, trains_ns);
+    tick_trains(node, now_ns);
+    node->tick_ns = MIN(node->jobs_tick_ns, trains_next_ns(node));
     peers |= deadlines_take(&node->due, now_ns) | node->changed_mask;
     node->changed_mask = 0;
     for (uint64_t left = peers; left != 0; left &= left - 1) {
@@ -127,7 +150,7 @@ static uint64_t next_ns(const struct node *node)
     for (uint16_t port = 0; port < node->config.port_count; port++)
         if (node->ports[port].control_mask != 0)
             return node->now_ns;
-    bool news = node->planner_attached && node->prober->news_mask != 0;
+    bool news = node->planner_attached && (node->prober->news_mask != 0 || node->pairs->news_count != 0);
     if (disk_queue_ready(&node->disk_queue) || plan_request_due(node) || news)
         return node->now_ns;
     uint64_t data_ns = node->shutting_down ? TIME_NEVER : MIN(depart_next_ns(node), train_out_next_ns(node));
@@ -180,6 +203,30 @@ void node_disk_done(struct node *node, const struct disk_reply *replies, uint16_
     }
 }
 
+/* From here it is this node's own measurement; from elsewhere its sender's. */
+static bool probe(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err)
+{
+    const char *from = msg->body.probe.peer, *to = msg->body.probe.to;
+    if (to[0] == '\0')
+        return prober_ask(node, from, now_ns, err);
+    if (peer_find(node, from) == PEER_SELF)
+        return prober_ask(node, to, now_ns, err);
+    return pairs_ask_by_name(node, from, to, now_ns, err);
+}
+
+static bool probe_all(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err)
+{
+    switch ((enum ctl_all)msg->body.probe_all.what) {
+    case CTL_ALL_RECKON:
+        return all_reckon(node, msg->body.probe_all.order, now_ns, err);
+    case CTL_ALL_START:
+        return all_start(node, now_ns, err);
+    case CTL_ALL_STOP:
+        return all_stop(node, now_ns, err);
+    }
+    return err_set(err, "no such request about all pairs");
+}
+
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     now_ns = node_enter(node, now_ns);
@@ -203,7 +250,10 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
         source_take_told(node, &msg->body.paths, now_ns);
         break;
     case CTL_PROBE:
-        reply->ok = prober_ask(node, msg->body.probe.peer, now_ns, &reply->err);
+        reply->ok = probe(node, msg, now_ns, &reply->err);
+        break;
+    case CTL_PROBE_ALL:
+        reply->ok = probe_all(node, msg, now_ns, &reply->err);
         break;
     case CTL_TRAIN:
         reply->ok = show_train(node, msg->body.probe.peer, reply);
@@ -241,12 +291,30 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     return reply->ok ? 0 : -1;
 }
 
+/* The same of a path that another node has measured. */
+static bool pair_next(struct node *node, struct ctl_msg *msg)
+{
+    uint16_t from, to;
+    const struct pair_result *result = pairs_take_news(node, &from, &to);
+    if (result == NULL)
+        return false;
+    struct ctl_estimate *record = &msg->body.estimate;
+    msg->type = CTL_ESTIMATE;
+    msg->correlation = 0;
+    *record = (struct ctl_estimate){.age_ns = elapsed_ns(node->now_ns, result->estimate.until_ns),
+                                    .rtt_ns = result->rtt_ns,
+                                    .estimate = result->estimate};
+    name_copy(record->from, sizeof(record->from), pairs_site_name(node, from));
+    name_copy(record->to, sizeof(record->to), pairs_site_name(node, to));
+    return true;
+}
+
 /* What was measured is kept by the planner, if there is one when the measurement ends. */
 static bool estimate_next(struct node *node, struct ctl_msg *msg)
 {
     uint16_t peer = node->planner_attached ? prober_take_news(node) : PEER_NONE;
     if (peer == PEER_NONE)
-        return false;
+        return node->planner_attached && pair_next(node, msg);
     const struct probe_result *result = prober_result(node, peer);
     struct ctl_estimate *record = &msg->body.estimate;
     msg->type = CTL_ESTIMATE;

@@ -109,12 +109,22 @@ struct node_probe_view {
     bool measuring;
 };
 
+/* Of the newest round of all pairs. */
+struct node_all_view {
+    bool running, stopped;
+    uint32_t pairs, known, refused; /* pairs of those that take part */
+    uint32_t asked, trains;
+    uint64_t bytes, took_ns;
+};
+
 uint32_t node_job_count(const struct node *node);
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view);
 /* Edge `index`, one per peer; false: there are not so many. */
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
 /* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */
 bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view);
+/* False: there was none. */
+bool node_all_view(const struct node *node, struct node_all_view *view);
 /* Counter `index`: its name, or NULL beyond the last; *value is its count. */
 const char *node_counter(const struct node *node, uint32_t index, uint64_t *value);
 /* Running digest over everything the node did: equal for equal inputs. */

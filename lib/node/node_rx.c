@@ -9,6 +9,7 @@
 #include "node/role/role.h"
 #include "node/top.h"
 #include "node/train/in.h"
+#include "node/train/pairs.h"
 #include "node/train/prober.h"
 #include "wire/train.h"
 
@@ -18,6 +19,8 @@ static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
     flow_on_reset(node, peer);
     train_in_forget(node, peer->index);
     prober_forget(node, peer->index);
+    asked_forget(node, peer->index);
+    pairs_forget(node, peer->index, now_ns);
     role_on_peer_lost(node, peer->index, true, now_ns);
 }
 

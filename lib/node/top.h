@@ -26,6 +26,8 @@ void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
 /* show.c: answers a `show`; false with reply->err. */
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
                  uint64_t now_ns);
+/* show_probes.c: the word probes. */
+void show_probes(const struct node *node, struct report *report, uint64_t now_ns);
 /* show_plan.c: the words about the plan of one job; false with reply->err. */
 bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply);
 /* show_train.c: the newest train that an operator had sent to that peer, as a picture; false with reply->err. */

@@ -6,6 +6,7 @@
 #include "node/job/object_kind.h"
 #include "node/node.h"
 #include "node/role/source.h"
+#include "node/train/all.h"
 #include "node/train/prober.h"
 
 #define COUNTER(name, help)       {#name, offsetof(struct node, counters.name)},
@@ -127,6 +128,24 @@ bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_
                                      .count = result->count,
                                      .measuring = prober_is_busy(node, (uint16_t)index)};
     name_copy(view->peer, sizeof(view->peer), node->config.peers[index].name);
+    return true;
+}
+
+bool node_all_view(const struct node *node, struct node_all_view *view)
+{
+    const struct all *all = node->all;
+    if (all->state < ALL_RUNNING)
+        return false;
+    struct survey_progress progress = survey_progress(&all->survey, node->now_ns);
+    *view = (struct node_all_view){.running = all->state == ALL_RUNNING,
+                                   .stopped = all->stopped,
+                                   .pairs = progress.pairs,
+                                   .known = progress.known,
+                                   .refused = progress.refused,
+                                   .asked = progress.rotation.sent,
+                                   .trains = progress.trains,
+                                   .bytes = progress.bytes,
+                                   .took_ns = progress.took_ns};
     return true;
 }
 

@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 enum event_kind {
-    EVENT_FAULT,   /* index: fault of the scenario */
-    EVENT_JOB,     /* index: job to start */
-    EVENT_LINK,    /* index: pair whose first packet reaches its receiver's downlink */
-    EVENT_SHARED,  /* index: host, behind them shared link, whose first packet comes to a shared link */
-    EVENT_STRAY,   /* object: a packet that overtakes or was overtaken does the same */
-    EVENT_PORT,    /* index: host whose first packet leaves its downlink */
-    EVENT_DISK,    /* index: host whose disk's first request is done */
-    EVENT_WAKE,    /* index: host whose node wanted to be called */
-    EVENT_CROSS,   /* index: flow of cross traffic that wanted to be called */
-    EVENT_PLANNER, /* index: host whose planner acts */
-    EVENT_WATCH,   /* look whether all jobs have ended */
-    EVENT_PROBE,   /* index: ask of the scenario */
-    EVENT_TRACE,   /* a step of the trace is over */
+    EVENT_FAULT,     /* index: fault of the scenario */
+    EVENT_JOB,       /* index: job to start */
+    EVENT_LINK,      /* index: pair whose first packet reaches its receiver's downlink */
+    EVENT_SHARED,    /* index: host, behind them shared link, whose first packet comes to a shared link */
+    EVENT_STRAY,     /* object: a packet that overtakes or was overtaken does the same */
+    EVENT_PORT,      /* index: host whose first packet leaves its downlink */
+    EVENT_DISK,      /* index: host whose disk's first request is done */
+    EVENT_WAKE,      /* index: host whose node wanted to be called */
+    EVENT_CROSS,     /* index: flow of cross traffic that wanted to be called */
+    EVENT_PLANNER,   /* index: host whose planner acts */
+    EVENT_WATCH,     /* look whether all jobs have ended */
+    EVENT_PROBE,     /* index: ask of the scenario */
+    EVENT_PROBE_ALL, /* index: enum ctl_all */
+    EVENT_TRACE,     /* a step of the trace is over */
 };
 
 struct event {

@@ -356,6 +356,9 @@ void gather(struct sim *sim, struct sim_result *result)
         for (uint16_t to = 0; to < count; to++)
             if (from != to)
                 gather_probe(sim, from, to, result);
+    const struct scenario_all *all = &scenario->probe.all[0];
+    if (scenario->probe.all_count != 0 && sim->hosts[all->by].node != NULL)
+        node_all_view(sim->hosts[all->by].node, &result->all);
     gather_flows(sim, result);
     gather_backgrounds(sim, result);
     gather_shared(sim, result);

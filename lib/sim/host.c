@@ -148,6 +148,7 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     config->buffer_bytes = node->buffer_bytes != 0 ? node->buffer_bytes : buffer_for(sim->scenario, index);
     if (sim->scenario->probe.node.load_ppb != 0) /* else made without a file */
         config->probe = sim->scenario->probe.node;
+    config->probe.off |= node->probe_off;
     config->leaf = node->leaf;
     config->packets_ps = node->packets_ps;
     config->bodies_shared = scenario_is_sparse(sim->scenario);

@@ -129,6 +129,7 @@ struct sim_result {
     struct result_background background;
     uint32_t probe_count;
     struct result_probe *probes; /* of paths that were measured */
+    struct node_all_view all;    /* of the round of all pairs; zero: there was none */
     uint16_t shared_count;
     struct result_shared shared[SCENARIO_SHARED_MAX];
     uint32_t flow_seconds; /* of each series */

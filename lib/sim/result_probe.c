@@ -76,4 +76,16 @@ void result_probe_report(const struct sim_result *result, const struct scenario 
         report_row_end(report);
     }
     report_table_end(report);
+    if (result->all.pairs == 0)
+        return;
+    report_object(report, "all");
+    report_u64(report, "pairs", result->all.pairs);
+    report_u64(report, "known", result->all.known);
+    report_u64(report, "refused", result->all.refused);
+    report_u64(report, "asked", result->all.asked);
+    report_u64(report, "trains", result->all.trains);
+    report_u64(report, "sent_bytes", result->all.bytes);
+    report_fixed(report, "took_s", result->all.took_ns / NS_PER_MS, 3);
+    report_bool(report, "running", result->all.running);
+    report_object_end(report);
 }

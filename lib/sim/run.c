@@ -13,6 +13,9 @@
 #define STALL_SEED         0x7374616c6c2d7365ULL
 #define SOURCE_MODIFIED_NS 1700000000000000000ULL
 
+/* An operator tries so long to start what he has asked the cost of. */
+#define ALL_PATIENCE_NS (10 * NS_PER_S)
+
 /* ---- setting up ---- */
 
 static uint16_t find_node(const struct scenario *scenario, const char *name)
@@ -133,6 +136,11 @@ struct sim *sim_create(const struct scenario *scenario, const struct sim_options
         event_add(&sim->heap, scenario->faults[fault].at_ns, EVENT_FAULT, fault, NULL);
     for (uint16_t ask = 0; ask < scenario->probe.ask_count; ask++)
         event_add(&sim->heap, scenario->probe.asks[ask].at_ns, EVENT_PROBE, ask, NULL);
+    if (scenario->probe.all_count != 0) {
+        event_add(&sim->heap, scenario->probe.all[0].at_ns, EVENT_PROBE_ALL, CTL_ALL_RECKON, NULL);
+        if (scenario->probe.all[0].stop_ns != 0)
+            event_add(&sim->heap, scenario->probe.all[0].stop_ns, EVENT_PROBE_ALL, CTL_ALL_STOP, NULL);
+    }
     for (uint16_t job = 0; job < scenario->job_count; job++)
         set_up_job(sim, job);
     if (!set_up_hosts(sim, err) ||
@@ -223,10 +231,27 @@ static void start_job(struct sim *sim, uint16_t index)
 static void ask_for_probe(struct sim *sim, const struct scenario_ask *ask)
 {
     struct err err;
+    uint16_t by = ask->by == 0 ? ask->from : (uint16_t)(ask->by - 1);
     sim->message = (struct ctl_msg){.type = CTL_PROBE};
-    name_copy(sim->message.body.probe.peer, NAME_BYTES, sim->scenario->nodes[ask->to].name);
-    if (sim->hosts[ask->from].node != NULL)
-        host_ctl(sim, ask->from, &sim->message, &err);
+    name_copy(sim->message.body.probe.peer, NAME_BYTES, sim->scenario->nodes[ask->from].name);
+    name_copy(sim->message.body.probe.to, NAME_BYTES, sim->scenario->nodes[ask->to].name);
+    if (sim->hosts[by].node != NULL)
+        host_ctl(sim, by, &sim->message, &err);
+}
+
+/* What it costs is asked for first; it starts as soon as that is known. */
+static void on_all(struct sim *sim, enum ctl_all what)
+{
+    struct err err;
+    const struct scenario_all *all = &sim->scenario->probe.all[0];
+    sim->message = (struct ctl_msg){.type = CTL_PROBE_ALL,
+                                    .body.probe_all = {.what = (uint8_t)what, .order = all->order}};
+    if (sim->hosts[all->by].node == NULL)
+        return;
+    bool done = host_ctl(sim, all->by, &sim->message, &err);
+    if (what == CTL_ALL_RECKON ||
+        (what == CTL_ALL_START && !done && sim->now_ns < all->at_ns + ALL_PATIENCE_NS))
+        event_add(&sim->heap, sim->now_ns + SIM_WATCH_NS, EVENT_PROBE_ALL, CTL_ALL_START, NULL);
 }
 
 /* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
@@ -302,6 +327,9 @@ static void handle(struct sim *sim, const struct event *event)
         break;
     case EVENT_PROBE:
         ask_for_probe(sim, &sim->scenario->probe.asks[event->index]);
+        break;
+    case EVENT_PROBE_ALL:
+        on_all(sim, (enum ctl_all)event->index);
         break;
     case EVENT_TRACE:
         trace_on_step(sim);

@@ -39,6 +39,7 @@ struct scenario_node {
     uint32_t mtu;
     uint64_t buffer_bytes;    /* symbol buffer; 0: default */
     bool leaf;                /* relays nothing */
+    bool probe_off;           /* no trains at all */
     uint64_t packets_ps;      /* what its node file says; 0: no limit */
     uint64_t disk_rate_bps;   /* simulated disk; 0: 8 Gbit/s */
     uint64_t sink_rate_bps;   /* of whoever reads its streams; 0: as fast as they come */
@@ -175,7 +176,15 @@ struct scenario_measure {
 /* An operator who wants a path measured. */
 struct scenario_ask {
     uint16_t from, to; /* indexes of nodes */
+    uint16_t by;       /* 1 and the index of the node where he is; 0: `from` */
     uint64_t at_ns;
+};
+
+/* One who wants all pairs measured. */
+struct scenario_all {
+    uint16_t by;
+    bool order;
+    uint64_t at_ns, stop_ns; /* stop 0: it comes to its end */
 };
 
 /* Of all nodes. */
@@ -184,6 +193,8 @@ struct scenario_probe {
     uint64_t until_ns; /* the run does not end before */
     uint16_t ask_count;
     struct scenario_ask asks[SCENARIO_ASKS_MAX];
+    uint16_t all_count;
+    struct scenario_all all[1];
 };
 
 struct scenario {

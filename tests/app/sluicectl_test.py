@@ -143,6 +143,52 @@ class Sluicectl(unittest.TestCase):
         self.serve({"ok": False, "error": "there is no peer 'b'"})
         self.expect(4, "probe", "b")
 
+    def test_probe_from_elsewhere(self):
+        def pairs(**fields):
+            row = {"from": "b", "to": "c", "kind": "none", "newest": "none", "avail_bps": 0, "reason": "none", "trains": 0,
+                   "bytes": 0, "measuring": False, "why": "", **fields}
+            other = {"from": "c", "to": "b", "measuring": True}
+            return {"ok": True, "text": json.dumps({"node": "a", "probes": [{"to": "c"}], "pairs": [other, row]})}
+        value = dict(kind="value", newest="value", avail_bps=4100000000, low_bps=4000000000, high_bps=4200000000, trains=2)
+        for reply, status, said in (
+                (pairs(**value), 0, "b > c: 4.100 Gbit/s available, 4.000 to 4.200 (on the wire; 2 trains"),
+                (pairs(kind="none", newest="refused", why="'c' is down, as b sees it"), 1, "b > c: none: 'c' is down, as b"),
+                (pairs(**{**value, "newest": "refused", "why": "b has not answered"}), 1, "b > c: refused: b has not")):
+            self.serve(ACCEPTED, pairs(measuring=True), reply)
+            self.assertIn(said, self.expect(status, "probe", "b", "c").stdout)
+            self.assertEqual(self.appliance.requests[0], {"command": "probe", "peer": "b", "to": "c"})
+            self.appliance.listener.close()
+            os.unlink(self.path)
+        for words in (["probe", "b", "c", "d"], ["probe", "b", "c", "--plot", "x"], ["probe", "b", "--yes"]):
+            self.assertIn("usage:", self.expect(2, *words).stderr)
+
+    def test_probe_all(self):
+        def probes(state, known=0, refused=0, **fields):
+            cost = dict(nodes=3, cost_pairs=6, cost_trains=96, cost_bytes=36000000, cost_node_bytes=12000000, cost_s=2.5)
+            row = {"from": "a", "to": "b", "kind": "at-least", "newest": "at-least", "avail_bps": 9900000000, "trains": 2,
+                   "bytes": 1}
+            done = dict(known=known, refused=refused, trains=12, sent_bytes=9000000, took_s=0.7, left_s=1.0, silent="")
+            return {"ok": True, "text": json.dumps({"all": {"state": state, **cost, **done, **fields}, "pairs": [row]})}
+        for known, refused, status, silent in ((6, 0, 0, ""), (4, 2, 0, ""), (4, 0, 1, "c")):
+            self.serve(ACCEPTED, probes("meeting"), probes("ready"), ACCEPTED, probes("running", 2),
+                       probes("over", known, refused, silent=silent))
+            result = self.expect(status, "probe", "all", "--order", "--yes")
+            self.assertIn("3 nodes, 6 pairs: at most 96 trains, 36.0 MB in all, 12.0 MB sent by each node", result.stderr)
+            self.assertIn("a > b: at least 9.900 Gbit/s available", result.stdout)
+            self.assertIn(f"{known} of 6 pairs known, {refused} refused; 12 trains, 9.0 MB, 0.7 s", result.stdout)
+            self.assertEqual("no answer: c" in result.stdout, silent == "c")
+            commands = [request["command"] for request in self.appliance.requests]
+            self.assertEqual(commands, ["probe order", "show", "show", "probe start", "show", "show"])
+            self.appliance.listener.close()
+            os.unlink(self.path)
+        self.serve(ACCEPTED, probes("ready"), ACCEPTED, probes("over", 6))
+        self.assertEqual(json.loads(self.expect(0, "--json", "probe", "all").stdout)["all"]["known"], 6)
+        self.assertEqual(self.appliance.requests[0]["command"], "probe all")
+        self.appliance.listener.close()
+        os.unlink(self.path)
+        self.serve({"ok": False, "error": "no peer is up"})
+        self.expect(4, "probe", "all")
+
     def test_probe_as_a_picture(self):
         def probes(kind):
             return {"ok": True, "text": json.dumps({"probes": [{"to": "b", "kind": kind, "measuring": False}]})}

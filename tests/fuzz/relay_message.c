@@ -249,6 +249,35 @@ static size_t available_body(const struct bench *bench, const uint8_t *arguments
     return control_available_encode(body, &available);
 }
 
+static size_t ask_body(const struct bench *bench, const uint8_t *arguments, uint8_t *body)
+{
+    struct wire_probe_ask ask = {.ask = arguments[1],
+                                 .to = name_of(peer_name(bench, arguments[2])),
+                                 .wait_us = (uint32_t)wide(arguments[3]),
+                                 .lasts_ms = (uint32_t)wide(arguments[4]),
+                                 .bytes = (uint32_t)wide(arguments[5]),
+                                 .trains = arguments[6]};
+    return control_probe_ask_encode(body, &ask);
+}
+
+/* Asks are numbered from 1: it may be one that the node waits for. */
+static size_t answer_body(const uint8_t *arguments, uint8_t *body)
+{
+    struct control_probe_answer answer = {.fixed = {.ask = arguments[1],
+                                                    .answer = arguments[2],
+                                                    .kind = arguments[3],
+                                                    .reason = arguments[4],
+                                                    .avail_bps = wide(arguments[5]),
+                                                    .low_bps = wide(arguments[6]),
+                                                    .high_bps = wide(arguments[7]),
+                                                    .capacity_bps = wide(arguments[8]),
+                                                    .age_ns = wide(arguments[9]),
+                                                    .window_ns = wide(arguments[10]),
+                                                    .trains = arguments[11],
+                                                    .rtt_ns = wide(arguments[12])}};
+    return control_probe_answer_encode(body, &answer);
+}
+
 size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *arguments, uint8_t *body)
 {
     uint32_t job = bench_job(bench, arguments[1]);
@@ -289,6 +318,10 @@ size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *argu
         return train_report_body(arguments, body);
     case CONTROL_AVAILABLE:
         return available_body(bench, arguments, body);
+    case CONTROL_PROBE_ASK:
+        return ask_body(bench, arguments, body);
+    case CONTROL_PROBE_ANSWER:
+        return answer_body(arguments, body);
     case CONTROL_KIND_COUNT: /* of no kind that there is */
         return 4;
     }

@@ -323,6 +323,8 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         struct control_stream_end end;
         struct control_train_report train;
         struct control_available available;
+        struct wire_probe_ask ask;
+        struct control_probe_answer answer;
     } any;
     switch ((enum control_kind)kind) {
     case CONTROL_MEASUREMENT:
@@ -352,6 +354,10 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         return control_train_report_decode(body, length, &any.train) == WIRE_OK;
     case CONTROL_AVAILABLE:
         return control_available_decode(body, length, &any.available) == WIRE_OK;
+    case CONTROL_PROBE_ASK:
+        return control_probe_ask_decode(body, length, &any.ask) == WIRE_OK;
+    case CONTROL_PROBE_ANSWER:
+        return control_probe_answer_decode(body, length, &any.answer) == WIRE_OK;
     case CONTROL_MEASURE:
     case CONTROL_PART:
     case CONTROL_KIND_COUNT:

@@ -491,11 +491,38 @@ static void seed_trains(struct seeds *seeds)
     script_end(seeds, "trains", script, 0);
 }
 
+/* Others ask for paths; this node asks others, and has all pairs measured: answers come, of all kinds and of none. */
+static void seed_asks(struct seeds *seeds)
+{
+    struct script *script = script_begin(0);
+    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_PROBE_ASK, 1, PEER_RIGHT, 100, 60, POWER(20), 2);
+    STEP(STEP_MESSAGE, PEER_RIGHT, 10, CONTROL_PROBE_ASK, 2, PEER_LEFT, 0, 0, 0, 0);
+    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_PROBE_ASK, 3, 200, 0, 0, 0, 0);
+    STEP(STEP_TIME, 0, 60, 3);
+    STEP(STEP_CONTROL, 0, 10, 8, PEER_LEFT, PEER_RIGHT);
+    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_PROBE_ANSWER, 1, 0, 1, 0, POWER(30), POWER(29), POWER(31),
+         POWER(32), POWER(20), POWER(22), 2, POWER(20));
+    STEP(STEP_CONTROL, 0, 10, 9, 0, 0);
+    STEP(STEP_TIME, 0, 60, 3);
+    STEP(STEP_CONTROL, 0, 10, 9, 1, 0);
+    STEP(STEP_TIME, 0, 60, 0);
+    STEP(STEP_MESSAGE, PEER_LEFT, 10, CONTROL_PROBE_ANSWER, 2, 0, 2, 0, POWER(30), POWER(30), 0, 0, 0, 0, 2,
+         0);
+    STEP(STEP_MESSAGE, PEER_RIGHT, 10, CONTROL_PROBE_ANSWER, 3, 3, 0, 0);
+    STEP(STEP_MESSAGE, PEER_RIGHT, 10, CONTROL_PROBE_ANSWER, 4, 0, 1, 0, POWER(30), POWER(31), POWER(29));
+    STEP(STEP_TIME, 0, 60, 3);
+    STEP(STEP_CONTROL, 0, 10, 9, 2, 0);
+    STEP(STEP_CONTROL, 0, 10, 10, PEER_LEFT);
+    STEP(STEP_TIME, 0, 60, 3);
+    script_end(seeds, "asks", script, 0);
+}
+
 void fuzz_seeds(struct seeds *seeds)
 {
     seeds->changes = 85;
     seed_file(seeds);
     seed_trains(seeds);
+    seed_asks(seeds);
     seed_relay_only(seeds);
     seed_directory(seeds);
     seed_resend(seeds);

@@ -28,6 +28,9 @@ enum control_act {
     ACT_LEAVE,
     ACT_PLAN,
     ACT_PROBE,
+    ACT_PROBE_FROM,
+    ACT_ALL,
+    ACT_TRAIN,
     ACT_COUNT
 };
 
@@ -189,6 +192,14 @@ static void run_show(struct bench *bench, const uint8_t *arguments)
         CHECK(node_edge_view(bench->node, index, &edge));
 }
 
+/* A peer, the node itself, or nobody. */
+static const char *end_of_path(const struct bench *bench, uint8_t code)
+{
+    if (code % 8 == 7)
+        return "nobody";
+    return code % 8 == 6 ? bench->config.name : bench->config.peers[code % PEERS].name;
+}
+
 void control_attach(struct bench *bench)
 {
     control(bench, &(struct ctl_msg){.type = CTL_PLANNER_HELLO});
@@ -226,6 +237,23 @@ void control_step(struct bench *bench, const uint8_t *arguments)
         break;
     case ACT_PROBE:
         msg.type = CTL_PROBE;
+        name_copy(msg.body.probe.peer, NAME_BYTES, bench->config.peers[arguments[1] % PEERS].name);
+        control(bench, &msg);
+        break;
+    case ACT_PROBE_FROM:
+        msg.type = CTL_PROBE;
+        name_copy(msg.body.probe.peer, NAME_BYTES, bench->config.peers[arguments[1] % PEERS].name);
+        name_copy(msg.body.probe.to, NAME_BYTES, end_of_path(bench, arguments[2]));
+        control(bench, &msg);
+        break;
+    case ACT_ALL:
+        msg.type = CTL_PROBE_ALL;
+        msg.body.probe_all.what = arguments[1] % (CTL_ALL_STOP + 2);
+        msg.body.probe_all.order = arguments[2] & 1;
+        control(bench, &msg);
+        break;
+    case ACT_TRAIN:
+        msg.type = CTL_TRAIN;
         name_copy(msg.body.probe.peer, NAME_BYTES, bench->config.peers[arguments[1] % PEERS].name);
         control(bench, &msg);
         break;

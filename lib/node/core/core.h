@@ -56,7 +56,10 @@ struct node {
     /* room train */
     struct train_out *train_out;
     struct train_in *train_in;
+    struct asked *asked;
     struct prober *prober;
+    struct pairs *pairs;
+    struct all *all;
     /* room job: NODE_JOBS_MAX slots; the ids once more, side by side, for the way of a data packet */
     struct job *jobs;
     uint32_t job_ids[NODE_JOBS_MAX];

@@ -5,6 +5,8 @@
 
 #include "base/check.h"
 #include "node/peer/path_table.h"
+#include "node/train/in.h"
+#include "node/train/prober_results.h"
 
 #define LOAD_STEP_NS     (5 * NS_PER_S)
 #define RETRY_NS         (1 * NS_PER_MS)   /* an estimator whose train could not be sent is asked again */
@@ -14,14 +16,8 @@
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define LONG_NS          NS_PER_S /* to wait for a receiver: others have their turn */
 #define JOBS_PART        10
-#define DATA_RESULT_NS   (10 * NS_PER_S)
 #define JOBS_LOAD_NS     (10 * NS_PER_S)
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
-
-static const struct estimator_kind *kind_of(const struct node *node)
-{
-    return node->config.probe.estimator;
-}
 
 /* Of one peer in the background. */
 static uint64_t slice_of(const struct node *node)
@@ -80,98 +76,6 @@ uint64_t prober_load_bps(const struct node *node, uint64_t now_ns)
     return muldiv64(bytes, 8 * NS_PER_S, passed_ns);
 }
 
-/* ---- results ---- */
-
-static uint32_t kbps(uint64_t bps)
-{
-    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
-}
-
-static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
-{
-    uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
-    if (estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST)
-        path_table_set_available(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), kbps(estimate->avail_bps),
-                                 kbps(estimate->low_bps), kbps(high_bps), now_ns);
-}
-
-/* "At least" of less than what is known: the first train of a measurement that goes on, or whose others were lost. */
-static bool says_less(const struct node *node, const struct estimate *estimate, uint64_t now_ns)
-{
-    const struct prober *prober = node->prober;
-    struct estimate known = known_at(&prober->known[prober->peer], now_ns);
-    return !prober->asked && estimate->kind == ESTIMATE_AT_LEAST && estimate->low_bps < known.low_bps;
-}
-
-/* An estimate that says nothing does not take the place of one that did. */
-static void note_result(struct node *node, uint64_t now_ns)
-{
-    struct probe_result *result = &node->prober->results[node->prober->peer];
-    struct estimate estimate = {0};
-    kind_of(node)->result(node->prober->state, now_ns, &estimate);
-    if (estimate.kind == ESTIMATE_NONE || says_less(node, &estimate, now_ns))
-        return;
-    if (estimate.capacity_bps != 0)
-        result->capacity_bps = estimate.capacity_bps;
-    if (result->heard)
-        estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
-    result->estimate = estimate;
-    result->known_ns = now_ns;
-    known_take(&node->prober->known[node->prober->peer], &estimate, now_ns);
-    tell_table(node, node->prober->peer, &estimate, now_ns);
-    digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)estimate.kind << 56);
-}
-
-void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
-{
-    struct known *known = &node->prober->known[peer];
-    if (!known_take(known, estimate, now_ns))
-        return;
-    struct estimate now = known_at(known, now_ns);
-    struct prober *prober = node->prober;
-    tell_table(node, peer, &now, now_ns);
-    digest_add(&node->digest, now.avail_bps ^ (uint64_t)now.kind << 56);
-    if (prober->data_told_ns[peer] != 0 && elapsed_ns(now_ns, prober->data_told_ns[peer]) < DATA_RESULT_NS)
-        return;
-    prober->data_told_ns[peer] = now_ns;
-    prober->results[peer].estimate = now;
-    prober->results[peer].known_ns = now_ns;
-    prober->news_mask |= UINT64_C(1) << peer;
-}
-
-/* A job's data says of late what a train could find out. */
-static bool data_tells(const struct node *node, uint16_t peer, uint64_t now_ns)
-{
-    const struct known *known = &node->prober->known[peer];
-    uint64_t port_bps = node->config.ports[node->peers[peer].port].rate_bps;
-    struct estimate now = known_at(known, now_ns);
-    uint64_t whole_bps = now.capacity_bps != 0 ? now.capacity_bps : now.avail_bps;
-    uint64_t half_bps = muldiv64(whole_bps, node->config.probe.width_ppb, 1000000000);
-    return known_data_tells(known, half_bps, port_bps, now_ns);
-}
-
-const struct probe_result *prober_result(const struct node *node, uint16_t peer)
-{
-    CHECK(peer < node->peer_count);
-    return &node->prober->results[peer];
-}
-
-uint16_t prober_take_news(struct node *node)
-{
-    struct prober *prober = node->prober;
-    if (prober->news_mask == 0)
-        return PEER_NONE;
-    uint16_t peer = (uint16_t)__builtin_ctzll(prober->news_mask);
-    prober->news_mask &= prober->news_mask - 1;
-    return peer;
-}
-
-bool prober_is_busy(const struct node *node, uint16_t peer)
-{
-    const struct prober *prober = node->prober;
-    return (prober->asked_mask >> peer & 1) != 0 || (prober->peer == peer && !prober->alone);
-}
-
 /* ---- whose turn it is ---- */
 
 static bool can_measure(const struct peer *peer)
@@ -193,6 +97,8 @@ static bool goes_on(const struct node *node)
 static uint64_t bytes_for(const struct node *node, const struct peer *peer)
 {
     uint64_t most = node->config.probe.bytes_max;
+    if (node->prober->for_other)
+        return most != 0 ? MIN(most, node->prober->ask.bytes) : node->prober->ask.bytes;
     uint64_t capacity_bps = node->prober->results[peer->index].capacity_bps;
     if (!core_has_jobs(node) || node->prober->asked || capacity_bps == 0)
         return most;
@@ -210,7 +116,7 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .rtt_ns = peer->rtt_min_ns,
         .wire_bytes = MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
         .width_ppm = MAX(config->width_ppb / 1000, 1ULL),
-        .duration_ns = config->period_ns,
+        .duration_ns = node->prober->ask.quick ? 0 : config->period_ns,
         .bytes_max = bytes_for(node, peer),
         .queue_bytes_max = QUEUE_BYTES_MAX,
         .sender = node->prober->results[peer->index].sender,
@@ -235,11 +141,17 @@ static bool wants_test(const struct node *node, uint16_t index, bool again, uint
     return kind_of(node)->floors && ends_wanted(&node->prober->results[index].ends, again, now_ns);
 }
 
-static void begin(struct node *node, uint16_t index, bool asked, uint64_t now_ns)
+/* `ask`: of another node, for which it is; NULL: it is this node's own affair. */
+static void begin(struct node *node, uint16_t index, bool asked, const struct asked_path *ask,
+                  uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     prober->peer = index;
     prober->asked = asked;
+    prober->for_other = ask != NULL;
+    prober->ask = ask != NULL ? *ask : (struct asked_path){.end_ns = TIME_NEVER};
+    prober->trains = 0;
+    prober->turned_down = TRAIN_TAKEN;
     prober->ending = prober->alone = false;
     prober->begun_ns = prober->step_ns = prober->hold_ns = now_ns;
     prober->begun_bytes = node->train_out->sent_bytes;
@@ -262,7 +174,7 @@ static bool begin_early_test(struct node *node, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < node->peer_count; index++)
         if (early_test_ns(node, index, now_ns) <= now_ns) {
-            begin(node, index, false, now_ns);
+            begin(node, index, false, NULL, now_ns);
             node->prober->alone = true;
             return true;
         }
@@ -284,7 +196,7 @@ static bool wants_turn(const struct node *node, uint16_t index, uint64_t now_ns)
     const struct probe_result *result = &node->prober->results[index];
     bool quiet = !core_has_jobs(node) || result->capacity_bps != 0;
     return can_measure(&node->peers[index]) && quiet && now_ns >= result->hold_ns &&
-           !data_tells(node, index, now_ns);
+           !prober_data_tells(node, index, now_ns);
 }
 
 /* One of those whose turn has not been since all others' was. */
@@ -306,6 +218,12 @@ static uint16_t background_turn(struct node *node, uint64_t now_ns)
     return index;
 }
 
+/* The background would be in the way of what is to begin soon. */
+static bool hold_for_others(const struct node *node)
+{
+    return asked_next_ns(node) != TIME_NEVER;
+}
+
 static void choose(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
@@ -313,16 +231,25 @@ static void choose(struct node *node, uint64_t now_ns)
         uint16_t index = (uint16_t)__builtin_ctzll(prober->asked_mask);
         prober->asked_mask &= prober->asked_mask - 1;
         if (can_measure(&node->peers[index])) {
-            begin(node, index, true, now_ns);
+            begin(node, index, true, NULL, now_ns);
             return;
         }
         refuse(node, index, now_ns);
     }
+    struct asked_path ask;
+    if (asked_due(node, now_ns, &ask)) {
+        begin(node, ask.to, true, &ask, now_ns);
+        return;
+    }
     if (begin_early_test(node, now_ns) || now_ns < prober->background_ns)
         return;
+    if (hold_for_others(node)) {
+        prober->background_ns = asked_last_ns(node);
+        return;
+    }
     uint16_t index = background_turn(node, now_ns);
     if (index != PEER_NONE)
-        begin(node, index, false, now_ns);
+        begin(node, index, false, NULL, now_ns);
     else
         prober->background_ns = now_ns + IDLE_NS;
 }
@@ -340,10 +267,27 @@ static uint64_t paid_ns(const struct node *node)
            muldiv64(node->train_out->sent_bytes - prober->begun_bytes, 8 * NS_PER_S, load_bps);
 }
 
+/* For another node: what the estimator says, or why it can say nothing. */
+static void answer(struct node *node, enum probe_answer word, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    const struct probe_result *result = &prober->results[prober->peer];
+    struct asked_end end = {.answer = word,
+                            .turned_down = prober->turned_down,
+                            .spent_bytes = node->train_out->sent_bytes - prober->begun_bytes};
+    if (word == PROBE_MEASURED)
+        kind_of(node)->result(prober->state, now_ns, &end.estimate);
+    if (result->heard)
+        end.estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
+    asked_end(node, &prober->ask, &end, now_ns);
+}
+
 static void finish(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    note_result(node, now_ns);
+    prober_note_result(node, now_ns);
+    if (prober->for_other)
+        answer(node, PROBE_MEASURED, now_ns);
     prober->results[prober->peer].count++;
     prober->news_mask |= (uint64_t)(prober->results[prober->peer].known_ns != 0) << prober->peer;
     train_out_stop(node);
@@ -374,8 +318,10 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
     uint16_t flags = prober->asked ? 0 : WIRE_TRAIN_BACKGROUND;
     switch (kind_of(node)->next(node->prober->state, now_ns, &shape, &at_ns)) {
     case ESTIMATOR_TRAIN:
-        if (train_out_begin(node, &node->peers[prober->peer], &shape, flags, at_ns, now_ns))
+        if (train_out_begin(node, &node->peers[prober->peer], &shape, flags, at_ns, now_ns)) {
+            prober->trains++;
             return;
+        }
         lose(node, now_ns);
         prober->step_ns = now_ns + RETRY_NS;
         return;
@@ -396,7 +342,8 @@ static void test_ends(struct node *node, uint64_t now_ns)
     if (!train_out_idle(node))
         return;
     bool wanted = wants_test(node, prober->peer, !prober->asked && !prober->alone, now_ns);
-    if (prober->alone && (!wanted || now_ns < ends->hold_ns || prober->asked_mask != 0)) {
+    bool yields = !prober->asked && asked_next_ns(node) <= now_ns;
+    if (yields || (prober->alone && (!wanted || now_ns < ends->hold_ns || prober->asked_mask != 0))) {
         prober->peer = PEER_NONE;
         core_schedule(node, now_ns);
     } else if (!wanted) {
@@ -409,27 +356,49 @@ static void test_ends(struct node *node, uint64_t now_ns)
     }
 }
 
+/* No train goes whose report would come too late for who asked, nor one more than he wants. */
+static uint64_t last_train_ns(const struct node *node)
+{
+    const struct prober *prober = node->prober;
+    bool enough = prober->ask.trains != 0 && prober->trains >= prober->ask.trains;
+    if (!prober->for_other)
+        return TIME_NEVER;
+    return enough ? 0 : elapsed_ns(prober->ask.end_ns, node->peers[prober->peer].rtt_min_ns + TRAIN_GRACE_NS);
+}
+
+/* Something else is to be measured, which does not wait for the background. */
+static bool gives_way(const struct node *node, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    bool asked = prober->asked_mask != 0 && goes_on(node);
+    return !prober->asked && (asked || asked_next_ns(node) <= now_ns) && !node->train_out->leaving;
+}
+
 static void measure(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     while (train_out_give_up(node, now_ns))
         lose(node, now_ns);
     if (!can_measure(&node->peers[prober->peer])) {
+        if (prober->for_other)
+            answer(node, PROBE_DOWN, now_ns);
         if (!prober->alone)
             refuse(node, prober->peer, now_ns);
         train_out_stop(node);
         prober->peer = PEER_NONE;
         return;
     }
+    if (prober->testing && now_ns >= prober->ask.end_ns)
+        begin_estimator(node, now_ns); /* which will say that it knows nothing */
     if (prober->testing)
         test_ends(node, now_ns);
     if (prober->testing || prober->peer == PEER_NONE)
         return;
-    if (goes_on(node) && prober->asked_mask != 0 && !node->train_out->leaving)
+    if (gives_way(node, now_ns) || now_ns >= last_train_ns(node))
         prober->ending = true;
     if (!prober->ending && now_ns >= MAX(prober->step_ns, prober->hold_ns) && train_out_room(node))
         ask_estimator(node, now_ns);
-    if (prober->ending && train_out_idle(node))
+    if ((prober->ending && train_out_idle(node)) || now_ns >= prober->ask.end_ns)
         finish(node, now_ns);
 }
 
@@ -454,11 +423,14 @@ uint64_t prober_next_ns(const struct node *node)
         uint64_t at_ns = prober->asked_mask != 0 ? node->now_ns : prober->background_ns;
         for (uint16_t index = 0; node->config.probe.test_early && index < node->peer_count; index++)
             at_ns = MIN(at_ns, early_test_ns(node, index, node->now_ns));
-        return at_ns;
+        return MIN(at_ns, asked_next_ns(node));
     }
-    uint64_t next_ns = train_out_give_up_ns(node);
+    uint64_t next_ns = MIN(train_out_give_up_ns(node), prober->ask.end_ns);
     if (prober->ending)
         return train_out_idle(node) ? node->now_ns : next_ns;
+    next_ns = MIN(next_ns, prober->testing ? TIME_NEVER : last_train_ns(node));
+    if (!prober->asked && (prober->testing ? train_out_idle(node) : !node->train_out->leaving))
+        next_ns = MIN(next_ns, asked_next_ns(node));
     if (prober->testing ? train_out_idle(node) : train_out_room(node))
         next_ns = MIN(next_ns, MAX(prober->step_ns, prober->hold_ns));
     return next_ns;
@@ -497,7 +469,8 @@ static void on_test(struct node *node, const struct peer *peer, enum train_news 
 static void keep(struct prober *prober, const struct train_record *record)
 {
     struct kept_train *kept = &prober->kept;
-    if (!prober->asked || (kept->peer == prober->peer && record->marks != 0 && kept->record.marks == 0))
+    if (!prober->asked || prober->for_other ||
+        (kept->peer == prober->peer && record->marks != 0 && kept->record.marks == 0))
         return;
     kept->peer = prober->peer;
     memcpy(&kept->record, record,
@@ -511,8 +484,14 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
     if (prober->peer != peer->index)
         return;
     enum train_news news = train_out_on_message(node, peer, report);
+    bool off = news == TRAIN_REFUSED && report->fixed.answer == TRAIN_OFF && prober->for_other;
+    if (news == TRAIN_REFUSED)
+        prober->turned_down = report->fixed.answer;
     if (news != TRAIN_NONE && prober->testing) {
         on_test(node, peer, news, report->fixed.wait_ms * NS_PER_MS, now_ns);
+        if (off)
+            begin_estimator(node, now_ns);
+        prober->ending |= off;
         return;
     }
     switch (news) {
@@ -524,7 +503,7 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         keep(prober, &node->train_out->record);
         kind_of(node)->take(node->prober->state, &node->train_out->record, now_ns);
         prober->step_ns = now_ns;
-        note_result(node, now_ns);
+        prober_note_result(node, now_ns);
         break;
     case TRAIN_REFUSED:
         node->counters.trains_refused++;
@@ -532,6 +511,7 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         if (train_out_withdraw(node)) /* it would be refused too */
             lose(node, now_ns);
         prober->hold_ns = now_ns + report->fixed.wait_ms * NS_PER_MS;
+        prober->ending |= off;
         if (!prober->asked && prober->hold_ns - now_ns >= LONG_NS) {
             prober->results[prober->peer].hold_ns = prober->hold_ns;
             prober->ending = true;

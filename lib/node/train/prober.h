@@ -1,8 +1,9 @@
 /* What drives estimators: which path is measured now, when its trains are asked for, and what is known of each path.
  *
- * One measurement at a time: those that operators have asked for, then, where the configuration says so, one peer after
- * the other in the background, from a random phase on, with random pauses and in a random order, so that nodes do not come to one
- * receiver together; a single peer is measured without an end.
+ * One measurement at a time: those that operators have asked for, those that other nodes have (asked.h: within a budget for
+ * others, by a time that they name), then, where the configuration says so, one peer after the other in the background, from a
+ * random phase on, with random pauses and in a random order, so that nodes do not come to one receiver together; a single peer is
+ * measured without an end. The background gives way to the others.
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
  * Before the first train of a peer both ends are tested (ends.h): when it is measured, or, where the configuration says so, as soon
  * as it is up.
@@ -13,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "node/train/asked.h"
 #include "node/train/ends.h"
 #include "node/train/out.h"
 #include "probe/known.h"
@@ -38,10 +40,14 @@ struct kept_train {
 
 struct prober {
     uint16_t peer; /* whose path is measured; PEER_NONE: none */
-    bool asked;    /* by an operator */
-    bool testing;  /* the path's ends are tested before its estimator begins … */
-    bool alone;    /* … and that is all: nobody waits for it */
-    bool ending;   /* no more trains: those under way are waited for */
+    bool asked;    /* by an operator, or for another node: */
+    bool for_other;
+    struct asked_path ask;
+    uint32_t trains;     /* of this measurement */
+    uint8_t turned_down; /* enum train_answer: the receiver's newest word on why it takes none */
+    bool testing;        /* the path's ends are tested before its estimator begins … */
+    bool alone;          /* … and that is all: nobody waits for it */
+    bool ending;         /* no more trains: those under way are waited for */
     uint64_t begun_ns, begun_bytes;
     uint64_t step_ns;    /* when the estimator is asked again */
     uint64_t hold_ns;    /* the receiver takes none before */

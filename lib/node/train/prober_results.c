@@ -1,0 +1,97 @@
+/* The prober's results: what estimators and data say, for the table of paths, the planner and show. */
+#include "node/train/prober_results.h"
+
+#include "base/check.h"
+#include "node/peer/path_table.h"
+
+#define DATA_RESULT_NS (10 * NS_PER_S)
+
+static uint32_t kbps(uint64_t bps)
+{
+    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
+}
+
+static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
+{
+    uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
+    if (estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST)
+        path_table_set_available(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), kbps(estimate->avail_bps),
+                                 kbps(estimate->low_bps), kbps(high_bps), now_ns);
+}
+
+/* "At least" of less than what is known: the first train of a measurement that goes on, or whose others were lost. */
+static bool says_less(const struct node *node, const struct estimate *estimate, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    struct estimate known = known_at(&prober->known[prober->peer], now_ns);
+    return !prober->asked && estimate->kind == ESTIMATE_AT_LEAST && estimate->low_bps < known.low_bps;
+}
+
+/* An estimate that says nothing does not take the place of one that did. */
+void prober_note_result(struct node *node, uint64_t now_ns)
+{
+    struct probe_result *result = &node->prober->results[node->prober->peer];
+    struct estimate estimate = {0};
+    kind_of(node)->result(node->prober->state, now_ns, &estimate);
+    if (estimate.kind == ESTIMATE_NONE || says_less(node, &estimate, now_ns))
+        return;
+    if (estimate.capacity_bps != 0)
+        result->capacity_bps = estimate.capacity_bps;
+    if (result->heard)
+        estimate.stamp_kind = MIN(result->sender.stamp_kind, result->receiver.stamp_kind);
+    result->estimate = estimate;
+    result->known_ns = now_ns;
+    known_take(&node->prober->known[node->prober->peer], &estimate, now_ns);
+    tell_table(node, node->prober->peer, &estimate, now_ns);
+    digest_add(&node->digest, estimate.avail_bps ^ (uint64_t)estimate.kind << 56);
+}
+
+void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
+{
+    struct known *known = &node->prober->known[peer];
+    if (!known_take(known, estimate, now_ns))
+        return;
+    struct estimate now = known_at(known, now_ns);
+    struct prober *prober = node->prober;
+    tell_table(node, peer, &now, now_ns);
+    digest_add(&node->digest, now.avail_bps ^ (uint64_t)now.kind << 56);
+    if (prober->data_told_ns[peer] != 0 && elapsed_ns(now_ns, prober->data_told_ns[peer]) < DATA_RESULT_NS)
+        return;
+    prober->data_told_ns[peer] = now_ns;
+    prober->results[peer].estimate = now;
+    prober->results[peer].known_ns = now_ns;
+    prober->news_mask |= UINT64_C(1) << peer;
+}
+
+/* A job's data says of late what a train could find out. */
+bool prober_data_tells(const struct node *node, uint16_t peer, uint64_t now_ns)
+{
+    const struct known *known = &node->prober->known[peer];
+    uint64_t port_bps = node->config.ports[node->peers[peer].port].rate_bps;
+    struct estimate now = known_at(known, now_ns);
+    uint64_t whole_bps = now.capacity_bps != 0 ? now.capacity_bps : now.avail_bps;
+    uint64_t half_bps = muldiv64(whole_bps, node->config.probe.width_ppb, 1000000000);
+    return known_data_tells(known, half_bps, port_bps, now_ns);
+}
+
+const struct probe_result *prober_result(const struct node *node, uint16_t peer)
+{
+    CHECK(peer < node->peer_count);
+    return &node->prober->results[peer];
+}
+
+uint16_t prober_take_news(struct node *node)
+{
+    struct prober *prober = node->prober;
+    if (prober->news_mask == 0)
+        return PEER_NONE;
+    uint16_t peer = (uint16_t)__builtin_ctzll(prober->news_mask);
+    prober->news_mask &= prober->news_mask - 1;
+    return peer;
+}
+
+bool prober_is_busy(const struct node *node, uint16_t peer)
+{
+    const struct prober *prober = node->prober;
+    return (prober->asked_mask >> peer & 1) != 0 || (prober->peer == peer && !prober->alone);
+}
