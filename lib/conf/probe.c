@@ -39,5 +39,7 @@ const struct conf_option conf_probe_options[] = {
     {"bytes", OPTION_SIZE, FIELD(struct node_probe_config, bytes_max), .initial = "0",
      .help = "of the trains of one measurement, on the wire; 0: what the load permits"},
     {"receive", OPTION_SIZE, FIELD(struct node_probe_config, receive_bytes), .initial = "0",
-     .help = "of others' trains that are taken in any 10 s; 0: 4 % of what may come in, at least 4 MB"},
+     .help =
+         "of others' trains that are taken in any 10 s, and of own ones that others ask for; 0: 4 % of what "
+         "may come in, at least 4 MB"},
     {.type = OPTION_END}};

@@ -85,6 +85,7 @@ static void probe_from_elsewhere__is_told(void **state)
     assert_false(node_ctl_next(node_of(0), &msg));
     /* From here it is this node's own affair; to here another's. */
     assert_true(probe(0, "n0", "n2", &err));
+    run(200 * NS_PER_MS);
     assert_true(probe(0, "n1", "n0", &err));
     run(200 * NS_PER_MS);
     assert_int_equal(prober_result(node_of(0), 1)->estimate.avail_bps, 4000000000);
