@@ -77,8 +77,10 @@ struct port_peer {
 /* Frames taken from the device and not yet handed up. */
 struct backlog {
     uint16_t at, count;
-    bool waited;    /* the device had more than was taken before them */
-    uint64_t rx_ns; /* when they were taken */
+    bool waited;       /* the device had more than was taken before them */
+    uint64_t rx_ns;    /* when they were taken */
+    uint64_t wait_ns;  /* they may have come so long before … */
+    uint64_t empty_ns; /* … because it was then that nothing was left at the device; 0: never yet */
     struct rte_mbuf *frames[PORT_RECEIVE_MAX];
 };
 

@@ -193,6 +193,7 @@ static bool receive_frame(struct port *port, const struct rte_mbuf *mbuf, struct
         .stamp_kind = stamp_kind,
         .waited = port->backlog.waited && stamp_kind == STAMP_SOFTWARE,
         .rx_ns = arrived_ns,
+        .wait_ns = stamp_kind == STAMP_SOFTWARE ? port->backlog.wait_ns : 0,
         .from = view.source,
     };
     count_add(&counters->rx_datagrams, 1);
@@ -210,6 +211,9 @@ static void backlog_fill(struct port *port, uint64_t now_ns)
     backlog->waited = backlog->count == PORT_RECEIVE_MAX;
     backlog->count = take_burst(port, backlog->frames, PORT_RECEIVE_MAX);
     backlog->rx_ns = now_ns;
+    backlog->wait_ns = backlog->empty_ns == 0 ? 0 : elapsed_ns(now_ns, backlog->empty_ns);
+    if (backlog->count < PORT_RECEIVE_MAX)
+        backlog->empty_ns = now_ns;
     for (uint16_t index = 0; index < MIN(backlog->count, (uint16_t)PREFETCH_AHEAD); index++)
         prefetch_frame(backlog->frames[index]);
 }

@@ -27,6 +27,10 @@ struct congestion_sample {
     uint64_t late_ns; /* how late packets overtaken by newer ones came, decaying peak; 0: order is kept */
     /* How much longer the newest packet was under way than the quickest since the last ack. */
     uint64_t spread_ns;
+    uint64_t wait_ns; /* the receiver stood still: what came may have waited so long before it was stamped */
+    /* This host stood still: not long before the newest packet known to have come nothing left for so long. Told once;
+     * 0: nothing of the kind. */
+    uint64_t hole_ns;
     uint64_t delivered_bytes; /* receiver's count so far */
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t acked_bytes;  /* newly acked by this ack */

@@ -123,7 +123,7 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);
     path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
-    path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns,
+    path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
                            scavenger->rtt_ns);
     path_delay_on_late(&scavenger->delay, sample->late_ns);
     scavenger->acked += sample->acked_packets;

@@ -22,6 +22,7 @@ struct jump_entry {
     uint32_t number; /* low half */
     uint32_t stamp;  /* the sender's */
     uint32_t owd;
+    uint32_t wait; /* by so much it may be less: the packet stood before it was taken */
 };
 
 struct jump {
@@ -51,21 +52,29 @@ static inline void jump_compare(struct jump *jump, const struct jump_entry *entr
     int32_t owd_change = serial_distance32(entry->owd, other->owd);
     int32_t gap = serial_distance32(entry->stamp, other->stamp);
     int64_t beyond = (owd_change < 0 ? -(int64_t)owd_change : owd_change) - (gap < 0 ? -(int64_t)gap : gap);
+    beyond -= owd_change < 0 ? other->wait : entry->wait;
     if (beyond > (int64_t)jump->peak)
         jump->peak = (uint32_t)beyond;
 }
 
-/* A packet came, for the first time. */
-static inline void jump_on_packet(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd)
+/* A packet came, for the first time; the OWD is what it says, or less by up to `wait`. */
+static inline void jump_on_waiting(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd,
+                                   uint32_t wait)
 {
     if ((number & ((1u << jump->shift) - 1)) > 1)
         return;
     struct jump_entry *entry = jump_slot(jump, number);
-    *entry = (struct jump_entry){.number = number, .stamp = stamp, .owd = owd};
+    *entry = (struct jump_entry){.number = number, .stamp = stamp, .owd = owd, .wait = wait};
     if (jump->shift != 0) {
         jump_compare(jump, entry, number ^ 1);
         return;
     }
     jump_compare(jump, entry, number - 1);
     jump_compare(jump, entry, number + 1);
+}
+
+/* … and was taken at once. */
+static inline void jump_on_packet(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd)
+{
+    jump_on_waiting(jump, number, stamp, owd, 0);
 }

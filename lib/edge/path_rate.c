@@ -4,10 +4,20 @@
 #include "base/units.h"
 
 #define POINTS_PER_RTT 32
+#define SURE_NS        (200 * NS_PER_US) /* hosts that sleep between their turns look that often */
 
 void path_rate_init(struct path_rate *rate)
 {
     *rate = (struct path_rate){.count = 0};
+}
+
+void path_rate_skip(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t hole_ns,
+                    uint64_t usual_bps)
+{
+    uint64_t took_ns = elapsed_ns(elapsed_ns(time_ns, rate->skipped_ns), rate->time_ns);
+    uint64_t needs_ns = usual_bps == 0 ? 0 : transmit_ns(bytes - MIN(bytes, rate->bytes), usual_bps);
+    if (rate->count > 0)
+        rate->skipped_ns += MIN(elapsed_ns(took_ns, needs_ns), hole_ns);
 }
 
 void path_rate_restart(struct path_rate *rate)
@@ -15,18 +25,24 @@ void path_rate_restart(struct path_rate *rate)
     rate->count = 0;
 }
 
-void path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t rtt_ns)
+bool path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t wait_ns,
+                            uint64_t rtt_ns)
 {
+    time_ns = elapsed_ns(time_ns, rate->skipped_ns);
     if (rate->count > 0 && (time_ns <= rate->time_ns || bytes < rate->bytes))
-        return;
+        return false;
+    if (rate->count > 0 && wait_ns > MAX(rtt_ns / POINTS_PER_RTT, SURE_NS) &&
+        time_ns - rate->time_ns < rtt_ns / 2)
+        return false;
     rate->time_ns = time_ns;
     rate->bytes = bytes;
     if (rate->count > 0 &&
         time_ns - rate->points[(rate->count - 1) % PATH_RATE_POINTS].time_ns < rtt_ns / POINTS_PER_RTT)
-        return;
+        return true;
     rate->points[rate->count % PATH_RATE_POINTS].time_ns = time_ns;
     rate->points[rate->count % PATH_RATE_POINTS].bytes = bytes;
     rate->count++;
+    return true;
 }
 
 uint64_t path_rate_over(const struct path_rate *rate, uint64_t span_ns, uint64_t bytes_min)

@@ -84,6 +84,13 @@ static void advance_floor(struct receiver *receiver, uint64_t floor)
     receiver->floor = floor;
 }
 
+/* In stamp units, rounded up. */
+static uint32_t wait_stamp(uint64_t wait_ns)
+{
+    uint64_t units = (wait_ns + WIRE_STAMP_UNIT_NS - 1) / WIRE_STAMP_UNIT_NS;
+    return (uint32_t)MIN(units, (uint64_t)INT32_MAX);
+}
+
 static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp, uint32_t wire_bytes,
                      uint64_t now_ns)
 {
@@ -94,10 +101,13 @@ static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp,
     receiver->counters.bytes += wire_bytes;
     receiver->delivered_ns = now_ns;
     uint32_t owd = wire_stamp(now_ns) - stamp;
-    if (!receiver->owd_known || serial_distance32(owd, receiver->owd_min) < 0)
+    if (!receiver->owd_known || serial_distance32(owd, receiver->owd_min) < 0) {
         receiver->owd_min = owd;
+        receiver->owd_wait_ns = receiver->wait_ns;
+    }
     receiver->owd_known = true;
-    jump_on_packet(&receiver->jump, (uint32_t)number, stamp, owd);
+    receiver->newest_wait_ns = receiver->wait_ns;
+    jump_on_waiting(&receiver->jump, (uint32_t)number, stamp, owd, wait_stamp(receiver->wait_ns));
     if (number >= receiver->end) {
         receiver->end = number + 1;
         receiver->largest_ns = now_ns;
@@ -182,6 +192,11 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
     receiver->last_ns = now_ns;
     set_reminders(receiver, receiver->end <= RECEIVER_BEGINNING ? RECEIVER_REPETITIONS : 0);
     schedule_ack(receiver, idle, now_ns);
+}
+
+void receiver_set_wait(struct receiver *receiver, uint64_t wait_ns)
+{
+    receiver->wait_ns = wait_ns;
 }
 
 void receiver_hurry(struct receiver *receiver)
@@ -364,6 +379,7 @@ bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs
         .owd_min = receiver->owd_min,
         .jump = receiver->jump_peak,
         .late_us = receiver->late_peak_us,
+        .wait = wait_stamp(MAX(receiver->newest_wait_ns, receiver->owd_wait_ns)),
         .ce_count = receiver->ce_count,
     };
     uint64_t reached = put_runs(receiver, receiver->slice, slice_stop(receiver), runs, &ack->run_bytes);

@@ -81,6 +81,8 @@ struct receiver {
     uint32_t unacked_packets;
     uint32_t owd_min;
     bool owd_known;
+    uint64_t wait_ns;                     /* of packets that are told now: receiver_set_wait */
+    uint64_t newest_wait_ns, owd_wait_ns; /* of what came last, and of the one behind owd_min */
     struct jump jump;
     uint32_t jump_peak;    /* what the newest group tells */
     uint32_t late_peak_us; /* decays by 1/64 per ack group */
@@ -126,6 +128,9 @@ void receiver_on_beyond(struct receiver *receiver, uint64_t number, uint64_t now
  * window is noted only. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
+/* Packets that are told from now on may have come so long before the time that is told: this host looked for them as
+ * long ago. The ack says so, and jumps that this explains are none. */
+void receiver_set_wait(struct receiver *receiver, uint64_t wait_ns);
 /* The packet just taken says that its sender is at the tail: the ack is due RTT/64 after the first packet
  * that waits for it. */
 void receiver_hurry(struct receiver *receiver);

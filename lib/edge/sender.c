@@ -24,6 +24,7 @@ void sender_init(struct sender *sender, const struct sender_config *config, stru
     rtt_init(&sender->rtt, 0);
     sender->window = config->window_packets;
     reorder_init(&sender->reorder);
+    holes_init(&sender->holes);
     pacer_init(&sender->pacer, START_RATE_BPS, SENDER_BURST_PACKETS * config->packet_bytes_max, 0);
     sender_set_congestion(sender, &congestion_fixed_type, START_RATE_BPS, true, 0);
 }
@@ -40,6 +41,7 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->largest_acked = 0;
     sender->any_acked = false;
     sender->rtt_from = 0;
+    holes_forget(&sender->holes);
     sender->quiet_from_ns = now_ns;
     pacer_release(&sender->pacer, now_ns);
     sender->impossible_acks = 0;
@@ -154,6 +156,25 @@ void sender_on_limited(struct sender *sender, enum edge_limit limit)
     sender->limited = limit;
     sender->idle |= limit == EDGE_LIMIT_application;
     sender->drained |= limit == EDGE_LIMIT_application;
+}
+
+void sender_on_lag(struct sender *sender, uint64_t lag_ns, uint64_t depart_ns)
+{
+    uint64_t lost_ns = elapsed_ns(lag_ns, sender->pacer.burst_ns);
+    if (holes_on_lag(&sender->holes, lost_ns, depart_ns, sender->rtt.smoothed_ns))
+        sender_on_limited(sender, EDGE_LIMIT_cpu);
+    if (lost_ns < HOLES_MIN_NS)
+        return;
+    uint64_t from_ns = elapsed_ns(depart_ns, lag_ns);
+    uint64_t first = sender->next_number;
+    while (first > sender->floor && sender_record(sender, first - 1)->sent_ns + HOLES_AHEAD_NS >= from_ns)
+        first--;
+    holes_add(&sender->holes, &(struct hole){sender->next_number, first, lag_ns});
+}
+
+void sender_set_wait(struct sender *sender, uint64_t wait_ns)
+{
+    sender->ack_wait_ns = wait_ns;
 }
 
 void sender_on_refused(struct sender *sender, uint64_t number, const struct sender_events *events)

@@ -38,6 +38,7 @@
 
 #include "base/arena.h"
 #include "edge/congestion.h"
+#include "edge/holes.h"
 #include "edge/number_bits.h"
 #include "edge/pacer.h"
 #include "edge/repeat_budget.h"
@@ -146,6 +147,9 @@ struct sender {
     uint64_t delivered_told_ns; /* when this host heard of it */
     int64_t owd_ns;             /* newest told by the receiver, on a constant origin */
     uint32_t owd_raw;
+    int64_t owd_sure_ns;  /* … and what of it is no wait at the receiver, as far as that can be told */
+    uint64_t ack_wait_ns; /* the next ack may have come so long before: sender_set_wait */
+    struct holes holes;
     bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
     uint64_t delivery_rate_bps;      /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t rate_window_bytes;
@@ -193,6 +197,11 @@ void sender_on_refused(struct sender *sender, uint64_t number, const struct send
 /* The owner had nothing to send (EDGE_LIMIT_application: that is what starts the tail), or something else
  * held it, while the pacer allowed a packet. */
 void sender_on_limited(struct sender *sender, enum edge_limit limit);
+/* The next packet leaves so much later than it could have: this host was not there (edge/holes.h). To be told right
+ * before sender_on_sent. */
+void sender_on_lag(struct sender *sender, uint64_t lag_ns, uint64_t depart_ns);
+/* Acks that are told from now on may have come so long before: this host looked for them as long ago. */
+void sender_set_wait(struct sender *sender, uint64_t wait_ns);
 /* False: the ack speaks of numbers never sent (a bad peer, or a forger), nothing was changed but a count. */
 bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint64_t now_ns,
                    const struct sender_events *events);

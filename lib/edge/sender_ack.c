@@ -20,6 +20,8 @@ struct ack_turn {
     uint64_t acked_packets, lost_packets;
     uint32_t marks;      /* new Congestion Experienced */
     bool more_delivered; /* the ack is the first to tell of some receipt */
+    bool spoilt;         /* … of packets that a hole may have held back */
+    uint64_t hole_ns;    /* of holes that it is the first to pass */
     uint32_t lost_room;  /* declarations left within SENDER_LOST_PER_ACK_MAX */
     bool news;
 };
@@ -140,6 +142,20 @@ static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ac
     }
 }
 
+static uint64_t wait_ns(const struct wire_ack *ack)
+{
+    return (uint64_t)ack->wait * WIRE_STAMP_UNIT_NS;
+}
+
+/* Where packet and ack may have stood at the two hosts for so long, a longer sample than what is known says as much
+ * as is not explained by that. */
+static uint64_t sure_rtt_ns(const struct rtt *rtt, uint64_t sample_ns, uint64_t wait_ns)
+{
+    if (!rtt->sampled || sample_ns <= rtt->smoothed_ns)
+        return sample_ns;
+    return MAX(rtt->smoothed_ns, elapsed_ns(sample_ns, wait_ns));
+}
+
 /* The newest packet is settled first: its RTT counts only when it is newly acked, for its delay is known from
  * its own receipt on. */
 static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
@@ -150,6 +166,7 @@ static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ac
         ack->fixed.largest_delay != UINT32_MAX) {
         uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
         uint64_t sample_ns = elapsed_ns(age_ns, ack->fixed.largest_delay);
+        sample_ns = sure_rtt_ns(&sender->rtt, sample_ns, sender->ack_wait_ns + wait_ns(&ack->fixed));
         *rtt_ns = MAX(sample_ns, (uint64_t)1);
         rtt_on_sample(&sender->rtt, *rtt_ns, turn->now_ns);
     }
@@ -190,6 +207,13 @@ static void note_delivered_time(struct sender *sender, uint32_t stamp, uint64_t 
     sender->delivered_told_ns = now_ns;
 }
 
+/* The delay lies between what is told and that less the wait: nearest to the one before. */
+static void note_sure_owd(struct sender *sender, uint64_t wait_ns)
+{
+    int64_t least_ns = sender->owd_ns - (int64_t)wait_ns;
+    sender->owd_sure_ns = MIN(MAX(sender->owd_sure_ns, least_ns), sender->owd_ns);
+}
+
 static void note_owd(struct sender *sender, uint32_t owd)
 {
     if (sender->owd_known)
@@ -198,6 +222,16 @@ static void note_owd(struct sender *sender, uint32_t owd)
     sender->owd_ns = MAX(MIN(sender->owd_ns, OWD_NS_MAX), -OWD_NS_MAX);
     sender->owd_known = true;
     sender->owd_raw = owd;
+}
+
+/* What the ack is the first to tell lies behind the newest number known before. */
+static void note_holes(struct ack_turn *turn)
+{
+    struct sender *sender = turn->sender;
+    struct hole hole;
+    turn->spoilt = holes_spoil(&sender->holes, sender->any_acked ? sender->largest_acked : 0, turn->largest);
+    while (holes_pass(&sender->holes, turn->largest, &hole))
+        turn->hole_ns += hole.lasted_ns;
 }
 
 /* Acks overtake each other: counts, credit and cause are taken from the newest only. */
@@ -212,8 +246,11 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack *ack)
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
     if (turn->more_delivered || !sender->delivered_known)
         note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
-    if (turn->more_delivered)
+    if (turn->more_delivered) {
         note_owd(sender, ack->owd_min);
+        note_sure_owd(sender, wait_ns(ack));
+        note_holes(turn);
+    }
     sender->delivered_bytes = ack->delivered_bytes;
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
@@ -240,7 +277,7 @@ static uint64_t spread_ns(const struct sender *sender, const struct wire_ack *ac
 {
     uint32_t owd = ack->delivered_stamp - wire_stamp(sender->largest_sent_ns);
     int32_t spread = serial_distance32(owd, ack->owd_min);
-    return spread > 0 ? (uint64_t)spread * WIRE_STAMP_UNIT_NS : 0;
+    return spread > 0 ? elapsed_ns((uint64_t)spread * WIRE_STAMP_UNIT_NS, wait_ns(ack)) : 0;
 }
 
 static enum edge_limit limited_by(const struct sender *sender)
@@ -263,11 +300,13 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .rtt_ns = rtt_ns,
         .rtt_min_ns = rtt_min_ns(&sender->rtt),
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
-        .owd_ns = sender->owd_ns,
+        .owd_ns = sender->owd_sure_ns,
         .owd_known = turn->more_delivered,
-        .jump_ns = (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
+        .jump_ns = turn->spoilt ? 0 : (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
-        .spread_ns = spread_ns(sender, ack),
+        .spread_ns = turn->spoilt ? 0 : spread_ns(sender, ack),
+        .wait_ns = wait_ns(ack),
+        .hole_ns = turn->hole_ns,
         .delivered_bytes = sender->delivered_bytes,
         .delivered_ns = sender->delivered_ns,
         .acked_bytes = turn->acked_bytes,

@@ -141,13 +141,17 @@ static void port__received_by_fours(void **state)
     close_pair();
 }
 
-/* More stood there than was taken at once: what came next may have come with it, for as long as that is so. */
+/* More stood there than was taken at once: what came next may have come with it, for as long as that is so. And since the
+ * device was last seen empty any of them may have come. */
 static void port__says_what_waited(void **state)
 {
     (void)state;
     open_pair("10.0.0.1", "10.0.0.2", false);
     uint64_t now_ns = settle(T0);
     uint16_t frames;
+    assert_int_equal(port_receive(&right, incoming, 32, &frames, now_ns), 0);
+    const uint64_t seen_empty_ns = now_ns;
+    now_ns += 5 * NS_PER_MS;
     for (int half = 0; half < 2; half++) {
         for (uint16_t index = 0; index < 35; index++)
             fill(&outgoing[index], index + 1u, 600u, now_ns);
@@ -158,15 +162,19 @@ static void port__says_what_waited(void **state)
     for (uint16_t taken = 0; taken < 70; taken += frames) {
         uint16_t count = port_receive(&right, incoming, 32, &frames, now_ns + taken);
         assert_true(count > 0);
-        for (uint16_t index = 0; index < count; index++)
+        for (uint16_t index = 0; index < count; index++) {
             assert_int_equal(incoming[index].waited, taken + index >= PORT_RECEIVE_MAX);
+            assert_int_equal(incoming[index].wait_ns, incoming[index].rx_ns - seen_empty_ns);
+        }
         port_receive_done(&right);
     }
+    now_ns += 100;
     fill(&outgoing[0], 1, 600, now_ns);
     port_send(&left, outgoing, 1, now_ns);
     port_flush(&left, now_ns);
     assert_int_equal(port_receive(&right, incoming, 32, &frames, now_ns), 1);
     assert_false(incoming[0].waited);
+    assert_in_range(incoming[0].wait_ns, 1, 200);
     port_receive_done(&right);
     close_pair();
 }

@@ -36,6 +36,32 @@ static void jump__pairs(void **state)
     }
 }
 
+/* A packet that stood at the receiver before it was taken was under way for less than its OWD says. */
+static void jump__waits_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t owd, wait, next_owd, next_wait, peak;
+    } cases[] = {
+        {5000, 0, 5300, 0, 290},   /* 300 later, 10 after */
+        {5000, 0, 5300, 300, 0},   /* … which it may have stood there */
+        {5000, 0, 5300, 100, 190}, /* … or a part of it */
+        {5000, 300, 5300, 0, 290}, /* the sooner one waited: by even more */
+        {5300, 300, 5000, 0, 0},   /* the later one came first */
+        {5300, 0, 5000, 300, 290}, {5000, UINT32_MAX, 9000, UINT32_MAX, 0},
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++)
+        for (unsigned turned = 0; turned < 2; turned++) {
+            jump_init(&jump);
+            if (turned != 0)
+                jump_on_waiting(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
+            jump_on_waiting(&jump, 10, 100, cases[index].owd, cases[index].wait);
+            if (turned == 0)
+                jump_on_waiting(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
+            assert_int_equal(jump_read_peak(&jump), cases[index].peak);
+        }
+}
+
 static void jump__fresh_ring_matches_nothing(void **state)
 {
     (void)state;
@@ -83,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jump__pairs),
+        cmocka_unit_test(jump__waits_are_none),
         cmocka_unit_test(jump__fresh_ring_matches_nothing),
         cmocka_unit_test(jump__spans_what_was_asked_for),
         cmocka_unit_test(jump__uniform_jitter_is_measured),

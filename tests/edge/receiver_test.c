@@ -192,6 +192,27 @@ static void receiver__reports_lateness_and_lets_it_decay(void **state)
     assert_int_equal(fixture.ack.base, 990);
 }
 
+/* This host stood still for 20 ms: what came meanwhile is told late, and the ack says so; jitter it is not. */
+static void receiver__tells_that_it_was_away(void **state)
+{
+    (void)state;
+    open_receiver(4096);
+    struct receiver *receiver = &fixture.receiver;
+    for (uint64_t number = 0; number < 50; number++) {
+        uint64_t sent_ns = number * NS_PER_MS, came_ns = sent_ns + 30 * NS_PER_MS;
+        bool away = number >= 20 && number < 40;
+        receiver_set_wait(receiver, away ? 20 * NS_PER_MS : 0);
+        receiver_on_packet(receiver, number, 0, wire_stamp(sent_ns), 1000, false,
+                           away ? 70 * NS_PER_MS : came_ns);
+        if (number == 19 || number == 39 || number == 49) {
+            assert_true(
+                receiver_ack(receiver, &fixture.ack, fixture.runs, 200 * NS_PER_MS + number * NS_PER_S));
+            assert_int_equal(fixture.ack.wait, number == 39 ? 20 * NS_PER_MS / WIRE_STAMP_UNIT_NS : 0);
+            assert_int_equal(fixture.ack.jump, 0);
+        }
+    }
+}
+
 static void receiver__one_ack_describes_every_gap_that_fits(void **state)
 {
     (void)state;
@@ -327,6 +348,7 @@ int main(void)
         RECEIVER_TEST(receiver__expand_follows_the_wrap),
         RECEIVER_TEST(receiver__acks_when_they_are_due),
         RECEIVER_TEST(receiver__reports_lateness_and_lets_it_decay),
+        RECEIVER_TEST(receiver__tells_that_it_was_away),
         RECEIVER_TEST(receiver__one_ack_describes_every_gap_that_fits),
         RECEIVER_TEST(receiver__reports_each_gap_often_and_soon),
         RECEIVER_TEST(receiver__reminds_until_a_packet_comes),

@@ -235,6 +235,7 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
                            .largest_delay = (uint32_t)wide(arguments[10]),
                            .jump = (uint32_t)wide(arguments[10]),
                            .late_us = (uint32_t)wide(arguments[11]),
+                           .wait = (uint32_t)wide(arguments[12]),
                            .ce_count = arguments[11],
                            .own_rate_kbps = (uint32_t)wide(arguments[12]),
                            .limited_by = arguments[12]};

@@ -74,6 +74,7 @@ static size_t build_ack(uint8_t *out)
                            .owd_min = 0xfffffffe,
                            .jump = 0x00030d40,
                            .late_us = 1500,
+                           .wait = 312500,
                            .ce_count = 3,
                            .credit = 65536,
                            .own_rate_kbps = 10000000,

@@ -184,6 +184,7 @@ class SluiceAck(SluiceLayer):
         IntField("owd_min", 0),
         IntField("jump", 0),
         IntField("late_us", 0),
+        IntField("wait", 0),
         IntField("ce_count", 0),
         IntField("credit", 0),
         IntField("own_rate_kbps", 0),

@@ -62,7 +62,7 @@ bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps)
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
-    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->rate.bytes);
+    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->told_bytes);
     if (sample->owd_known)
         path_delay_on_sample(&path->delay, sample->owd_ns, bytes / path->packet_bytes, path->rtt_ns,
                              bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
@@ -70,6 +70,19 @@ static void note_delays(struct bql_path *path, const struct congestion_sample *s
     if (path->newest_sent_ns > path->train_end_ns)
         path_delay_on_jump(&path->delay, sample->jump_ns, sample->now_ns);
     path_delay_on_late(&path->delay, sample->late_ns);
+    path->told_bytes = sample->delivered_bytes;
+}
+
+static void note_deliveries(struct bql_path *path, const struct congestion_sample *sample)
+{
+    if (sample->hole_ns > 0)
+        path_rate_skip(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->hole_ns,
+                       path->delivered_bps);
+    path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
+                           path->rtt_ns);
+    path->delivered_ns = path->rate.time_ns;
+    path->delivered_bps =
+        path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
 }
 
 /* What limits the edge, and how long that has its after-effects. */
@@ -101,10 +114,7 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     note_delays(path, sample, rate_bps);
     path->newest_sent_ns = sample->newest_sent_ns;
-    path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, path->rtt_ns);
-    path->delivered_ns = sample->delivered_ns;
-    path->delivered_bps =
-        path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+    note_deliveries(path, sample);
     note_limit(path, sample);
     try_more_buffer(path);
 }

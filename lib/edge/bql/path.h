@@ -25,7 +25,8 @@ struct bql_path {
     uint64_t rtt_ns;            /* least */
     uint64_t packet_bytes;      /* on the wire */
     uint64_t newest_sent_ns;    /* departure of the newest packet known to have come */
-    uint64_t delivered_ns;      /* the receiver's clock at the newest sample */
+    uint64_t delivered_ns;      /* the receiver's clock at the newest count, less the sender's holes */
+    uint64_t told_bytes;        /* delivered by then, as told */
     uint64_t delivered_bps;     /* over about one RTT */
     uint64_t capacity_bps;      /* C; 0: unknown */
     uint64_t standing_ns;  /* receiver's time since when there is a queue all the time; 0: there is none */

@@ -5,11 +5,13 @@
 #define TRAINS_LOST_MAX   2
 #define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
-#define TRAIN_DEPARTS_NS  (25 * NS_PER_MS) /* tail probes leave later than that after it */
+#define TRAIN_DEPARTS_NS  (25 * NS_PER_MS)  /* tail probes leave later than that after it */
+#define UNSURE_NS         (200 * NS_PER_US) /* what hosts that sleep between their turns look apart */
 
 void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
 {
     train->first_ns = 0;
+    train->wait_ns = 0;
     train->first_bytes = delivered_bytes;
 }
 
@@ -40,16 +42,20 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     if (bytes < (first ? 8 : 3) * path->packet_bytes) {
         train->first_ns = first ? sample->delivered_ns : train->first_ns;
         train->first_bytes = first ? sample->delivered_bytes : train->first_bytes;
+        train->wait_ns = MAX(train->wait_ns, sample->wait_ns);
         return (struct bql_train_verdict){.known = false};
     }
-    /* The acks in between were lost: the next train may tell. */
+    /* The acks in between were lost, or a host stood still: the next train may tell. */
     uint64_t told_ns = MAX(path->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
+    uint64_t unsure_ns = MAX(train->wait_ns, sample->wait_ns) + sample->hole_ns;
     bool told = span_ns <= told_ns && departs_ns <= TRAIN_DEPARTS_NS;
-    if (!told && train->lost < TRAINS_LOST_MAX) {
+    bool sure = unsure_ns <= MAX(span_ns / 4, UNSURE_NS);
+    if (!(told && sure) && train->lost < TRAINS_LOST_MAX) {
         train->lost++;
         bql_train_await(train, sample->delivered_bytes);
         return (struct bql_train_verdict){.known = false};
     }
+    span_ns += unsure_ns > UNSURE_NS ? unsure_ns : 0;
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),

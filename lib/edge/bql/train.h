@@ -8,6 +8,7 @@
 
 struct bql_train {
     uint64_t rtt_ns;                /* as known before */
+    uint64_t wait_ns;               /* of what came so far: it may have stood at the receiver for so long */
     uint64_t first_ns, first_bytes; /* receiver's time (0: none yet) and count at the train's first ack */
     uint32_t lost;                  /* trains that told nothing */
 };

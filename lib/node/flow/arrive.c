@@ -120,6 +120,7 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
             return false;
     }
     uint32_t wire_bytes = packet->length + peer->frame_overhead;
+    receiver_set_wait(&peer->receiver, packet->wait_ns);
     receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
                        packet->rx_ns);
     if (header->flags & WIRE_FLAG_TAIL)

@@ -133,8 +133,8 @@ static bool choose_item(struct node *node, struct peer *peer, uint64_t horizon_n
 /* What held a packet that leaves lag_ns behind its edge's pacer. One behind by more than the catch-up has
  * lost that time for good: the port was busy with others, or this node was not called in time. That ends when
  * it has caught up by a quarter: packets of several edges do not come at even distances. */
-static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_ns, bool port_busy,
-                       enum edge_limit limit)
+static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_ns, uint64_t depart_ns,
+                       bool port_busy, enum edge_limit limit)
 {
     struct flow *flow = flow_of(node, peer);
     bool behind = flow->causes.holds == EDGE_LIMIT_uplink || flow->causes.holds == EDGE_LIMIT_cpu;
@@ -146,7 +146,13 @@ static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_
     enum edge_limit cause = port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu;
     if (!behind)
         causes_lost(&flow->causes, cause, elapsed_ns(lag_ns, burst_ns), node->now_ns);
-    edge_waits(node, peer, cause);
+    if (port_busy) {
+        edge_waits(node, peer, cause);
+        return;
+    }
+    if (lag_ns > burst_ns)
+        sender_on_lag(&peer->sender, lag_ns, depart_ns);
+    causes_set(&flow->causes, cause, node->now_ns);
 }
 
 /* Tries one edge: true when its packet was filled. Else ready_ns says when to try again; it is later than
@@ -172,7 +178,7 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     CHECK(depart_ns <= horizon_ns);
     /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
     uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(next.at_ns, before_ns));
-    note_limit(node, peer, lag_ns, port_ns >= now_ns, next.limit);
+    note_limit(node, peer, lag_ns, depart_ns, port_ns >= now_ns, next.limit);
     fill_data(node, peer, &next, depart_ns, packet);
     fair_on_sent(&port->share, &flow->port_share, fair_rate_cost(next.wire_bytes, peer->sender.rate_cap_bps));
     flow->ready_ns = sender_send_ns(&peer->sender, next.wire_bytes, true, &next.limit);

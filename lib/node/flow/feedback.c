@@ -88,6 +88,7 @@ bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packe
     struct event_scope scope = {.node = node, .peer = peer->index};
     struct sender_events events = events_for(&scope);
     uint64_t stale = peer->sender.counters.stale_acks;
+    sender_set_wait(&peer->sender, packet->wait_ns);
     if (!sender_on_ack(&peer->sender, &view, packet->rx_ns, &events)) {
         node->counters.drop_ack++;
         return sender_lost_sync(&peer->sender);
