@@ -18,7 +18,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from transport import edges, marks, rows, shares
+from transport import edges, hosts, marks, rows, shares
 from transport.cells import reached, yaml_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -40,6 +40,7 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "burst": (rows.burst, None, "Gilbert-Elliott, bursts of 50, 1 %"),
     "late": (rows.late, None, "25 % of packets 5 ms late"),
     "lostacks": (edges.lostacks, None, "lost acks, 1 GB, 80 ms, 0.5 BDP"),
+    "stall": (hosts.stall, None, "hosts that stand still"),
     "slowchild": (rows.slowchild, rows.slowchild_pairs, "ten receivers, one slow"),
     "tensources": (shares.tensources, None, "ten sources, one downlink"),
     "compete": (shares.compete, None, "one edge against CUBIC and BBRv1"),

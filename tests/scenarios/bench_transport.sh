@@ -20,7 +20,7 @@ transport() {
 
 transport 0 '^transport: [0-9]+ cells' --write-only
 rows=$(find "$work/cells" -mindepth 1 -maxdepth 1 -type d | wc -l)
-[ "$rows" = 18 ] || fail "$rows rows of cells instead of 18 (the random neighbours have no files)"
+[ "$rows" = 21 ] || fail "$rows rows of cells instead of 21 (the random neighbours have no files)"
 cells=$(find "$work/cells/jitter" -name '*.yaml' | wc -l)
 [ "$cells" = 120 ] || fail "$cells cells in the jitter grid instead of 120"
 find "$work/cells" -name '*.yaml' -print0 >"$work/list"
