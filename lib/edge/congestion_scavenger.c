@@ -4,15 +4,17 @@
  * loss of the round:
  *
  *     others present (see below)            rate = D (0.97 - min(q/2 RTT, 0.3)), then half
- *     q > q*                                rate = 0.97 D
+ *     q > q*, or marks after the rate grew  rate = 0.97 D
  *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
  *                                           queue came up last
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter
  *
  * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
- * the same port carry more than a tenth of its rate; and where loss is twice what was usual, plus 1 %. 0.75
- * ms is less than a third of what bql keeps, so the queue of one bql edge is enough to yield to.
+ * the same port carry more than a tenth of its rate; where loss is twice what was usual, plus 1 %; and where
+ * any packet is marked (CE) although the rate has not grown of late, unless most still are when next to
+ * nothing is sent (path_marks.h). 0.75 ms is less than a third of what bql keeps, so the queue of one bql edge
+ * is enough to yield to.
  *
  * A queue that stood when the edge began is not seen until it falls, so every 10 s (20 RTT) without a sight
  * of the base the edge keeps still for a round trip, as LEDBAT++ does (draft-irtf-iccrg-ledbat-plus-plus);
@@ -22,6 +24,7 @@
 
 #include "base/units.h"
 #include "edge/path_delay.h"
+#include "edge/path_marks.h"
 #include "edge/path_rate.h"
 
 #define PPM           1000000ULL
@@ -39,23 +42,29 @@
 #define LOSS_PPM      10000
 #define STILL_NS      (10 * NS_PER_S)
 #define STILL_RTTS    20
+#define TRIAL_RTTS    3
+#define STEADY_ROUNDS 2 /* until what a higher rate did is known */
 
 struct scavenger {
     struct path_delay delay;
     struct path_rate rate;
+    struct path_marks marks;
     uint64_t rate_bps;
     uint64_t rtt_ns;
-    uint64_t packet_bytes; /* on the wire: of a full packet, then the mean of late */
-    uint64_t changed_ns;   /* beginning of the round */
-    uint64_t acked, lost;  /* packets of the round */
-    uint32_t loss_ppm;     /* usual */
-    uint64_t full_bps;     /* deliveries when a queue came up last */
-    uint64_t most_bps;     /* the most of these of late */
-    bool others;           /* were present in the round before */
-    uint32_t calm_rounds;  /* in a row */
-    uint64_t still_end_ns; /* until then it keeps still to see the base */
-    uint64_t stilled_bps;  /* rate to go back to; 0: it does not */
-    bool limited;          /* the round was limited by something else */
+    uint64_t packet_bytes;  /* on the wire: of a full packet, then the mean of late */
+    uint64_t changed_ns;    /* beginning of the round */
+    uint64_t acked, lost;   /* packets of the round */
+    uint32_t loss_ppm;      /* usual */
+    uint64_t full_bps;      /* deliveries when a queue came up last */
+    uint64_t most_bps;      /* the most of these of late */
+    bool marked;            /* packets were, of late */
+    bool others;            /* were present in the round before */
+    uint32_t calm_rounds;   /* in a row */
+    uint32_t steady_rounds; /* since the rate grew */
+    uint64_t still_end_ns;  /* until then it keeps still to see the base */
+    uint64_t stilled_bps;   /* rate to go back to; 0: it does not */
+    bool least;             /* the rate is as low as it gets */
+    bool limited;           /* the round was limited by something else */
 };
 _Static_assert(sizeof(struct scavenger) <= CONGESTION_STATE_BYTES, "the state fits its room");
 
@@ -71,6 +80,7 @@ static void set_rate(struct scavenger *scavenger, uint64_t rate_bps)
     floor_bps = MAX(floor_bps, RATE_MIN_BPS);
     rate_bps = MAX(rate_bps, floor_bps);
     scavenger->rate_bps = MIN(rate_bps, RATE_MAX_BPS);
+    scavenger->least = scavenger->rate_bps == floor_bps;
 }
 
 static void publish_rate(struct congestion *congestion)
@@ -96,6 +106,7 @@ static void scavenger_init(struct congestion *congestion, uint64_t initial_bps, 
         .rtt_ns = rtt_ns, .packet_bytes = congestion->packet_bytes, .still_end_ns = now_ns};
     path_delay_init(&scavenger->delay, now_ns);
     path_rate_init(&scavenger->rate);
+    path_marks_init(&scavenger->marks, now_ns);
     start_round(scavenger, now_ns);
     set_rate(scavenger, known ? initial_bps / 16 : 0);
     publish_rate(congestion);
@@ -123,6 +134,7 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);
     path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
+    path_marks_on_sample(&scavenger->marks, packets, sample->ce_count, sample->newest_sent_ns);
     path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
                            scavenger->rtt_ns);
     path_delay_on_late(&scavenger->delay, sample->late_ns);
@@ -142,12 +154,26 @@ static bool lossy(struct scavenger *scavenger)
     return above;
 }
 
-static bool others_present(struct scavenger *scavenger, uint64_t delivered_bps, uint64_t own_bps,
-                           uint64_t queue_ns)
+/* Packets are marked of late. When the rate is as low as it gets, marks are put on trial. */
+static bool marked(struct scavenger *scavenger, uint64_t now_ns)
+{
+    struct path_marks *marks = &scavenger->marks;
+    struct path_marks_round round;
+    if (path_marks_round(marks, scavenger->rtt_ns, now_ns, &round))
+        scavenger->marked = round.share_ppm > 0;
+    if (scavenger->marked && scavenger->least && marks->trial_until_ns == 0)
+        path_marks_try(marks, now_ns, now_ns + TRIAL_RTTS * MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
+    return scavenger->marked;
+}
+
+static bool others_present(struct scavenger *scavenger, const struct congestion_sample *sample,
+                           uint64_t delivered_bps, uint64_t queue_ns)
 {
     bool loses = lossy(scavenger);
+    bool meets = marked(scavenger, sample->now_ns) && scavenger->steady_rounds > STEADY_ROUNDS;
+    uint64_t own_bps = sample->own_rate_bps;
     bool beside = own_bps > delivered_bps + delivered_bps / 10 + scavenger->rate_bps / 10;
-    return loses || beside || queue_ns > 2 * target_ns(scavenger);
+    return loses || meets || beside || queue_ns > 2 * target_ns(scavenger);
 }
 
 /* What the path gave when a queue came up last; beside others it says nothing. */
@@ -172,7 +198,7 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
 {
     uint64_t queue_ns = path_delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
     uint64_t delivered_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
-    bool others = others_present(scavenger, delivered_bps, sample->own_rate_bps, queue_ns);
+    bool others = others_present(scavenger, sample, delivered_bps, queue_ns);
     bool sudden = others && !scavenger->others;
     uint64_t rate_bps = scavenger->rate_bps;
     if (sudden && delivered_bps > 0) {
@@ -182,13 +208,15 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
         rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM - fall_ppm, PPM));
     } else if (others) {
         rate_bps /= 2;
-    } else if (queue_ns > target) {
+    } else if (queue_ns > target || scavenger->marked) {
         learn_full(scavenger, delivered_bps);
         rate_bps = MIN(rate_bps, muldiv64(delivered_bps, FALL_PPM, PPM));
     } else if (queue_ns < target / 2 && scavenger->calm_rounds >= 2 && !scavenger->limited) {
         rate_bps = risen_bps(scavenger);
     }
-    scavenger->calm_rounds = queue_ns < target / 2 ? scavenger->calm_rounds + 1 : 0;
+    bool calm = queue_ns < target / 2 && !scavenger->marked;
+    scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
+    scavenger->steady_rounds = rate_bps > scavenger->rate_bps ? 0 : scavenger->steady_rounds + 1;
     scavenger->others = others;
     set_rate(scavenger, rate_bps);
 }

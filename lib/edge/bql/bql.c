@@ -1,7 +1,7 @@
 /* bql: a small standing queue at the bottleneck, whatever the round trip, loss and jitter.
  *
- * What it measures, per ack (path.h, chance.h, round.h): queue q and the one to come q', jitter J, loss by
- * chance p0, what the path takes C; and from these the queue that it wants, q*.
+ * What it measures, per ack (path.h, chance.h, round.h, heed.h): queue q and the one to come q', jitter J, loss
+ * by chance p0, marks, what the path takes C; and from these the queue that it wants, q*.
  *
  * What it does: one phase at a time. Each is a file, a struct and a step that looks at a sample and returns a
  * move (move.h); their headers say what they do and why. This file carries the moves out, and it alone writes
@@ -126,7 +126,7 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
         enter_park(bql, &move->loss);
         break;
     case BQL_REFRESH:
-        set_rate(bql, bql_refresh_begin(&bql->refresh, path, bql->rate_bps));
+        set_rate(bql, bql_refresh_begin(&bql->refresh, &bql->path, bql->rate_bps));
         break;
     case BQL_COMPETE:
         bql_compete_begin(&bql->compete, &bql->contest, path, view, bql->rate_bps);
@@ -210,7 +210,7 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return bql_stay();
     if (bql->phase == BQL_COMPETE) {
-        bql_compete_on_round(&bql->compete, view, round->unlikely);
+        bql_compete_on_round(&bql->compete, view, round->unlikely || bql->path.heed.marked);
         return bql_stay();
     }
     /* What was sent before the phase began has no say in it. */

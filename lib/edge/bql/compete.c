@@ -29,7 +29,8 @@ void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *p
 bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view)
 {
     /* A rate that has given way already has a long target. */
-    uint64_t long_ns = MAX(bql_path_target_ns(path, contest->own_most_bps) * 5 / 2, view->target_ns * 5 / 2);
+    uint64_t long_ns =
+        MAX(bql_path_usual_target_ns(path, contest->own_most_bps) * 5 / 2, view->usual_target_ns * 5 / 2);
     long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
     bool stays =
         view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;

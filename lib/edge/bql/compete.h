@@ -36,5 +36,5 @@ void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *co
 /* Ends in TRACK when the others are gone. */
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
                                  const struct bql_view *view, const struct congestion_sample *sample);
-/* A round; lossy: it lost more than chance takes. */
+/* A round; lossy: it lost more than chance takes, or had packets marked. */
 void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *view, bool lossy);

@@ -22,6 +22,7 @@ void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns
                               .queue_max_ns = TIME_NEVER};
     path_delay_init(&path->delay, now_ns);
     path_rate_init(&path->rate);
+    bql_heed_init(&path->heed, now_ns);
 }
 
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
@@ -42,7 +43,7 @@ bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns)
     return queue_ns <= WAIT_JITTERS * bql_path_kept_jitter_ns(path);
 }
 
-uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps)
+uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps)
 {
     uint64_t jitter_ns = muldiv64(path_delay_jitter_ns(&path->delay), TARGET_JITTER_PPM, BQL_PPM);
     if (!path_delay_keeps_order(&path->delay))
@@ -51,6 +52,20 @@ uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps)
     uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
     uint64_t target_ns = MIN(root_ns, TARGET_ROOT_NS) + jitter_ns;
     return MIN(target_ns, path->queue_max_ns);
+}
+
+/* The least of a queue that jitter lets be told from none. */
+static struct bql_heed_span heed_span(const struct bql_path *path, uint64_t rate_bps)
+{
+    uint64_t usual_ns = bql_path_usual_target_ns(path, rate_bps);
+    return (struct bql_heed_span){.least_ns = usual_ns / 128 + path_delay_jitter_ns(&path->delay) / 32,
+                                  .most_ns = usual_ns};
+}
+
+uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps)
+{
+    struct bql_heed_span span = heed_span(path, rate_bps);
+    return bql_heed_target_ns(&path->heed, rate_bps, &span);
 }
 
 bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps)
@@ -85,6 +100,20 @@ static void note_deliveries(struct bql_path *path, const struct congestion_sampl
         path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
 }
 
+static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+{
+    struct path_marks_round round;
+    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->rate.bytes);
+    path_marks_on_sample(&path->heed.marks, bytes / path->packet_bytes, sample->ce_count,
+                         sample->newest_sent_ns);
+    uint64_t least_ns = MAX(path->rtt_ns, BQL_HEED_ROUND_NS);
+    if (!path_marks_round(&path->heed.marks, least_ns, sample->now_ns, &round))
+        return;
+    uint64_t at_bps = path->capacity_bps > 0 ? path->capacity_bps : rate_bps;
+    struct bql_heed_span span = heed_span(path, at_bps);
+    bql_heed_on_round(&path->heed, &round, at_bps, &span, sample->now_ns);
+}
+
 /* What limits the edge, and how long that has its after-effects. */
 static void note_limit(struct bql_path *path, const struct congestion_sample *sample)
 {
@@ -114,6 +143,7 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     note_delays(path, sample, rate_bps);
     path->newest_sent_ns = sample->newest_sent_ns;
+    note_marks(path, sample, rate_bps);
     note_deliveries(path, sample);
     note_limit(path, sample);
     try_more_buffer(path);
@@ -152,7 +182,9 @@ void bql_path_view(const struct bql_path *path, const struct congestion_sample *
                               .queue_ns = queue_ns,
                               .predicted_ns = queue_ns,
                               .newest_sent_ns = path->newest_sent_ns};
-    view->target_ns = bql_path_target_ns(path, view->capacity_bps > 0 ? view->capacity_bps : rate_bps);
+    uint64_t at_bps = view->capacity_bps > 0 ? view->capacity_bps : rate_bps;
+    view->target_ns = bql_path_target_ns(path, at_bps);
+    view->usual_target_ns = bql_path_usual_target_ns(path, at_bps);
     view->newest_ns = queue_ns + elapsed_ns(sample->spread_ns, 2 * path_delay_jitter_ns(&path->delay));
     if (predicts && view->capacity_bps > 0) {
         uint64_t coming_ns = queue_ns + transmit_ns(sample->after_bytes, view->capacity_bps);

@@ -7,12 +7,13 @@
  *          while a queue stands, or over as long as it has stood, at least RTT/4; a lower bound without one
  *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)) + 0.8 J', at most half of what the buffer
  *          holds; J' = J where packets keep their order, J/8 where they overtake (the least delay then is
- *          that of the queue)
+ *          that of the queue). Where packets are marked, less (heed.h)
  *
  * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
 #pragma once
 
 #include "edge/bql/chance.h"
+#include "edge/bql/heed.h"
 #include "edge/congestion.h"
 #include "edge/path_delay.h"
 #include "edge/path_rate.h"
@@ -21,6 +22,7 @@ struct bql_path {
     struct path_delay delay;
     struct path_rate rate;
     struct bql_chance chance;
+    struct bql_heed heed;
     uint64_t now_ns, before_ns; /* of this sample and the one before */
     uint64_t rtt_ns;            /* least */
     uint64_t packet_bytes;      /* on the wire */
@@ -43,11 +45,12 @@ struct bql_path {
 struct bql_view {
     uint64_t now_ns;
     uint64_t rtt_ns;
-    uint64_t capacity_bps; /* C */
-    uint64_t queue_ns;     /* q */
-    uint64_t newest_ns;    /* q as the newest packet tells, beyond jitter */
-    uint64_t predicted_ns; /* q when what is under way will have arrived */
-    uint64_t target_ns;    /* q* */
+    uint64_t capacity_bps;    /* C */
+    uint64_t queue_ns;        /* q */
+    uint64_t newest_ns;       /* q as the newest packet tells, beyond jitter */
+    uint64_t predicted_ns;    /* q when what is under way will have arrived */
+    uint64_t target_ns;       /* q* */
+    uint64_t usual_target_ns; /* … but for marks */
     uint64_t newest_sent_ns;
 };
 
@@ -66,7 +69,10 @@ void bql_path_end_train(struct bql_path *path);
 /* Deliveries before now_ns say nothing of those after it. */
 void bql_path_interrupt(struct bql_path *path, uint64_t now_ns);
 
-/* q* at this rate. Falls with it, so that among edges that share a queue the only balance is the fair one. */
+/* q* at this rate, but for marks. */
+uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps);
+/* q* at this rate, marks heeded. Falls with it, so that among edges that share a queue the only balance is the
+ * fair one. */
 uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps);
 /* Jo: jitter that the least delay shows, because packets wait for their predecessors. */
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path);

@@ -19,22 +19,26 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
         view->queue_ns + view->target_ns / 4 + bql_path_waiting_ns(path) < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
-    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5;
+    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5 ||
+           bql_heed_doubts(&path->heed, view->now_ns);
 }
 
-uint64_t bql_refresh_begin(struct bql_refresh *refresh, const struct bql_path *path, uint64_t rate_bps)
+uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, uint64_t rate_bps)
 {
     refresh->start_ns = path->now_ns;
     refresh->end_ns = path->now_ns + MAX(path->rtt_ns, REFRESH_LASTS_NS);
     refresh->least_owd_ns = INT64_MAX;
     refresh->before_bps = rate_bps;
+    refresh->whole = bql_heed_doubts(&path->heed, path->now_ns);
+    if (refresh->whole)
+        bql_heed_try(&path->heed, path->now_ns, refresh->end_ns);
     return rate_bps / 2;
 }
 
 struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_path *path,
                                  const struct bql_view *view)
 {
-    if (view->now_ns < refresh->end_ns && path->delay.base_seen_ns == view->now_ns)
+    if (!refresh->whole && view->now_ns < refresh->end_ns && path->delay.base_seen_ns == view->now_ns)
         refresh->end_ns = view->now_ns;
     return view->now_ns < refresh->end_ns ? bql_stay() : bql_to_phase_at(BQL_TRACK, refresh->before_bps);
 }
