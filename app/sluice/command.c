@@ -181,6 +181,21 @@ static void run_all(struct app *app, enum ctl_all what, bool order, const char *
         snprintf(reply->text, sizeof(reply->text), "%s", done);
 }
 
+static void run_measurement(struct app *app, const struct command *command, struct command_reply *reply)
+{
+    const char *const *arguments = command->words.arguments;
+    bool order = command->words.kind == COMMAND_PROBE_ORDER;
+    if (command->words.kind == COMMAND_PROBE)
+        run_probe(app, arguments[0], arguments[1], reply);
+    else if (command->words.kind == COMMAND_PROBE_START)
+        run_all(app, CTL_ALL_START, false, "all pairs are being measured: show probes; probe stop", reply);
+    else if (command->words.kind == COMMAND_PROBE_STOP)
+        run_all(app, CTL_ALL_STOP, false, "no more pairs are measured", reply);
+    else
+        run_all(app, CTL_ALL_RECKON, order, "what it costs is being reckoned: show probes; probe start",
+                reply);
+}
+
 static void run_train(struct app *app, const char *peer, struct command_reply *reply)
 {
     reply->call.msg.type = CTL_TRAIN;
@@ -258,18 +273,11 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_change(app, arguments, reply);
         return;
     case COMMAND_PROBE:
-        run_probe(app, arguments[0], arguments[1], reply);
-        return;
     case COMMAND_PROBE_ALL:
     case COMMAND_PROBE_ORDER:
-        run_all(app, CTL_ALL_RECKON, command->words.kind == COMMAND_PROBE_ORDER,
-                "what it costs is being reckoned: show probes; probe start", reply);
-        return;
     case COMMAND_PROBE_START:
-        run_all(app, CTL_ALL_START, false, "all pairs are being measured: show probes; probe stop", reply);
-        return;
     case COMMAND_PROBE_STOP:
-        run_all(app, CTL_ALL_STOP, false, "no more pairs are measured", reply);
+        run_measurement(app, command, reply);
         return;
     case COMMAND_HELP:
         command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,
