@@ -5,6 +5,8 @@
  * beside it, in packets of cross traffic, is the traffic's own unevenness, or something that is no queue. */
 #pragma once
 
+#include <stddef.h>
+
 #include "probe/reading.h"
 
 /* A train read for drawing; large: for its owner's static or allocated memory. */
@@ -31,6 +33,18 @@ struct plot_dot {
 };
 
 typedef void plot_write(void *user, const char *text);
+
+/* A train to be drawn, as it travels from who kept it to who has the time: only its first record.count samples are there. */
+struct plot_train {
+    uint64_t capacity_bps; /* as other trains told; 0: nothing */
+    struct train_record record;
+};
+
+/* Bytes of it that say something. */
+static inline size_t plot_train_bytes(const struct plot_train *train)
+{
+    return offsetof(struct plot_train, record.samples) + train->record.count * sizeof(struct train_sample);
+}
 
 /* To be read with what other trains told of the capacity; 0: nothing. */
 void plot_begin(struct plot *plot, uint64_t capacity_bps);

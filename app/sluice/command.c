@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conf/conf.h"
+#include "picture.h"
 
 static void reply_error(struct command_reply *reply, const char *text)
 {
@@ -199,8 +200,11 @@ static void run_measurement(struct app *app, const struct command *command, stru
 static void run_train(struct app *app, const char *peer, struct command_reply *reply)
 {
     reply->call.msg.type = CTL_TRAIN;
-    if (take_name(reply->call.msg.body.probe.peer, peer, reply))
-        run_call(app, reply);
+    if (!take_name(reply->call.msg.body.probe.peer, peer, reply))
+        return;
+    run_call(app, reply);
+    if (reply->ok)
+        reply->ok = picture_of_train(reply->text, reply->call.reply.length, sizeof(reply->text));
 }
 
 static void run_set(struct app *app, const char *name, const struct job_controls *controls, uint8_t changed,

@@ -33,7 +33,7 @@ enum ctl_type {
     CTL_HISTORY_ASK, /* the program's own, for an operator */
     CTL_ESTIMATE,    /* what is known of one direction of a pair: to be kept */
     /* operator → node, again: the numbers of those above are the ring's */
-    CTL_TRAIN,     /* the newest train that was measured because of a CTL_PROBE, as a picture */
+    CTL_TRAIN,     /* the newest train that was measured because of a CTL_PROBE */
     CTL_PROBE_ALL, /* measure the paths between all nodes: what it costs, begin, end */
     CTL_TYPE_COUNT
 };
@@ -137,7 +137,7 @@ struct ctl_msg {
 struct ctl_reply {
     bool ok;
     struct err err; /* !ok: why */
-    char *text;     /* the caller's buffer of `room` bytes: the report, zero terminated */
+    char *text;     /* the caller's buffer of `room` bytes: the report, zero terminated; CTL_TRAIN: a struct plot_train */
     size_t room;
     size_t length;
 };

@@ -470,10 +470,10 @@ static void keep(struct prober *prober, const struct train_record *record)
 {
     struct kept_train *kept = &prober->kept;
     if (!prober->asked || prober->for_other ||
-        (kept->peer == prober->peer && record->marks != 0 && kept->record.marks == 0))
+        (kept->peer == prober->peer && record->marks != 0 && kept->train.record.marks == 0))
         return;
     kept->peer = prober->peer;
-    memcpy(&kept->record, record,
+    memcpy(&kept->train.record, record,
            offsetof(struct train_record, samples) + record->count * sizeof(record->samples[0]));
 }
 

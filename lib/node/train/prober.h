@@ -34,8 +34,7 @@ struct probe_result {
 /* Of what an operator asked for: the newest train that came as it was sent, or the newest of all while there is none. */
 struct kept_train {
     uint16_t peer; /* PEER_NONE: there is none */
-    struct train_record record;
-    struct plot plot; /* room to draw it */
+    struct plot_train train;
 };
 
 struct prober {
