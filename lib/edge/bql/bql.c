@@ -210,7 +210,9 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
         return bql_stay();
     if (bql->phase == BQL_COMPETE) {
-        bql_compete_on_round(&bql->compete, view, round->unlikely || bql->path.heed.marked);
+        /* Others who keep most packets marked don't mind marks. */
+        bool marked = bql->path.heed.marked && !bql_heed_doubts(&bql->path.heed, view->now_ns);
+        bql_compete_on_round(&bql->compete, view, round->unlikely || marked);
         return bql_stay();
     }
     /* What was sent before the phase began has no say in it. */
