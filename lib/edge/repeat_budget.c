@@ -4,31 +4,43 @@
 
 static uint64_t earned(const struct repeat_budget *budget)
 {
-    return MAX(budget->fast, budget->even);
+    uint64_t least = MAX(budget->fast, budget->trip);
+    return MAX(least, budget->even);
 }
 
-static void earn(struct repeat_budget *budget, uint32_t share)
+static void earn(struct repeat_budget *budget, uint32_t share, uint32_t trip_share)
 {
     uint64_t before = earned(budget);
     uint64_t fast = budget->fast + MAX(share, REPEAT_SHARE_FAST);
     budget->fast = MIN(fast, (uint64_t)SENDER_REPEATS_SMALL * REPEAT_PACKET);
+    budget->trip += trip_share;
     budget->even += share;
     budget->left += (int64_t)(earned(budget) - before);
 }
 
+void repeat_budget_set_trip(struct repeat_budget *budget, uint64_t packets)
+{
+    budget->trip_packets = packets;
+}
+
 void repeat_budget_on_new(struct repeat_budget *budget, bool lossy)
 {
-    earn(budget, lossy ? REPEAT_SHARE_LOSSY : REPEAT_SHARE);
+    bool counts = budget->trip_new < budget->trip_packets;
+    budget->trip_new += counts;
+    earn(budget, lossy ? REPEAT_SHARE_LOSSY : REPEAT_SHARE, counts ? REPEAT_SHARE_TRIP : 0);
 }
 
 void repeat_budget_on_lost(struct repeat_budget *budget, bool lossy)
 {
-    earn(budget, lossy ? REPEAT_SHARE_LOSSY_LOST : REPEAT_SHARE_LOST);
+    bool counts = (budget->trip_lost + 1) * REPEAT_TRIP_LOSSY <= budget->trip_new;
+    budget->trip_lost += counts;
+    earn(budget, lossy ? REPEAT_SHARE_LOSSY_LOST : REPEAT_SHARE_LOST, counts ? REPEAT_SHARE_TRIP_LOST : 0);
 }
 
 void repeat_budget_on_idle(struct repeat_budget *budget)
 {
-    budget->fast = budget->even = 0;
+    budget->fast = budget->trip = budget->even = 0;
+    budget->trip_new = budget->trip_lost = 0;
     budget->left = MIN(budget->left, 0);
 }
 

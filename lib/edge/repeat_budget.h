@@ -3,8 +3,17 @@
  * for each copy that turns out to be lost.
  *
  * Guarantee: from one beginning of a job, or of live input after a pause, to the next no more is earned than
- * SENDER_REPEATS_SMALL packets, or REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones where that is more.
- * That a job waits, for memory or for its parent, earns nothing. */
+ * the most of these three:
+ *   SENDER_REPEATS_SMALL packets;
+ *   of the packets of one round trip REPEAT_SHARE_TRIP, and REPEAT_SHARE_TRIP_LOST for each lost one up to one
+ *   of REPEAT_TRIP_LOSSY: 0.5 % and 1.1 × lost, at most 5 %;
+ *   REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones.
+ * That a job waits, for memory or for its parent, earns nothing.
+ *
+ * Why of one round trip: N packets that leave within the last round trip lose pN, and what of that is repaired
+ * in time for a second repair loses another p²N. Whatever is open when no repair of a repair would be in time
+ * any more, RTT/2 and an ack's delay before the end, has to go out in copies; that is 2 % of N, about, for p
+ * up to 5 %, and it takes log(1/pN)/log(p) copies of each, whatever the size of the object. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,12 +30,20 @@
 #define REPEAT_LOSSY            12u
 #define REPEAT_SHARE_LOSSY      2u  /* 0.05 % */
 #define REPEAT_SHARE_LOSSY_LOST 97u /* 2.37 % */
+#define REPEAT_SHARE_TRIP       20u
+#define REPEAT_SHARE_TRIP_LOST  4505u
+#define REPEAT_TRIP_LOSSY       24u
 
 struct repeat_budget {
-    int64_t left;        /* below zero: more copies came than chance lets expect */
-    uint64_t fast, even; /* earned since the last such beginning: the greater counts */
+    int64_t left; /* below zero: more copies came than chance lets expect */
+    /* Earned since the last such beginning: the most counts. */
+    uint64_t fast, trip, even;
+    uint64_t trip_new, trip_lost; /* packets that earned for trip */
+    uint64_t trip_packets;        /* of a round trip */
 };
 
+/* So many packets leave in a round trip. */
+void repeat_budget_set_trip(struct repeat_budget *budget, uint64_t packets);
 /* A new packet left, on a path that loses many (lossy) or few. */
 void repeat_budget_on_new(struct repeat_budget *budget, bool lossy);
 /* A packet was lost. */

@@ -5,7 +5,10 @@
 
 void sender_apply_rate(struct sender *sender)
 {
-    pacer_set_rate(&sender->pacer, MIN(sender->congestion.rate_bps, sender->rate_cap_bps));
+    uint64_t rate_bps = MIN(sender->congestion.rate_bps, sender->rate_cap_bps);
+    uint64_t trip_bytes = bytes_within(rate_bps, sender->rtt.smoothed_ns);
+    pacer_set_rate(&sender->pacer, rate_bps);
+    repeat_budget_set_trip(&sender->repeat_budget, trip_bytes / sender->config.packet_bytes_max);
 }
 
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,

@@ -9,7 +9,7 @@
 #define PPM                1000000ULL
 #define LOST_PPM_MIN       10000ULL
 #define LOST_PPM_MAX       500000ULL
-#define SURELY             16
+#define SURELY             64
 #define COVER_TRIES        16
 
 bool sender_hand_out(struct sender *sender, struct sender_record *record, const struct sender_events *events)

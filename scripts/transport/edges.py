@@ -20,3 +20,20 @@ def lostacks(options):
                     figure("repairs / allowed", repair_excess(edge), "<=", 1),
                     figure("done", float(report["completed"]), ">=", 1)]
         yield Cell(name, values, read)
+
+
+def objects(options):
+    """Objects of few round trips, the rate known. Repairs: up to 2.2 x what got lost and 0.5 % of the packets."""
+    for rtt in (0.100, 1.0):
+        for trips in (1, 2, 5, 12, 25):
+            for lost in (0.0, 0.01, 0.05):
+                def read(report):
+                    edges = data_edges(report)
+                    return [figure("tail RTT", max(edge["tail_rtts"] for edge in edges), "<=", 2.5),
+                            figure("repairs / allowed", max(repair_excess(edge, 2.2, 0.005) for edge in edges), "<=", 1),
+                            figure("done", float(report["completed"]), ">=", 1)]
+                name = f"rtt{round(rtt * 1000)}-{trips}rtt-loss{lost * 100:g}"
+                values = scenario(name, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt, lost)},
+                                  [job("a", ["b"], trips * rtt * limit_bps(GBPS, lost) / 8, options.congestion,
+                                       start=f"{round(0.98 * GBPS / 1e6)}Mbps")], 90)
+                yield Cell(name, values, read)

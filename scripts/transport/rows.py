@@ -86,17 +86,17 @@ def late(options):
 
 def tail(options):
     """Objects as long as the least steady window, max(5 s, 25 RTT); those of 1 s are printed: what repairs may exceed
-    the losses by is a share of the packets, so a short object has few to spend on its tail. The long cells have this
-    figure too."""
+    the losses by is a share of the packets, so a short object has few to spend on its tail, and those shorter than 25 RTT
+    may repair as in the row objects. The long cells have this figure too."""
     for rtt, seconds in ((0.010, 5), (0.100, 5), (1.0, 25), (0.010, 1), (0.100, 1), (1.0, 1)):
         for lost in (0.0, 0.01, 0.05, 0.30):
-            def read(report, lost=lost, short=seconds == 1):
+            def read(report, lost=lost, short=seconds == 1, allowed=(2.2, 0.005) if seconds < 25 * rtt else (1.02, 0.002)):
                 edges = data_edges(report)
                 tail_rtts = max(edge["tail_rtts"] for edge in edges)
                 tail_figure = (figure("tail RTT, 1 s object", tail_rtts, "<=", None) if short else
                                figure("tail RTT", tail_rtts, "<=", tail_limit(lost)))
                 return [tail_figure,
-                        figure("repairs / allowed", max(repair_excess(edge) for edge in edges), "<=", 1),
+                        figure("repairs / allowed", max(repair_excess(edge, *allowed) for edge in edges), "<=", 1),
                         figure("done", float(report["completed"]), ">=", 1)]
             name = f"rtt{round(rtt * 1000)}-{seconds}s-loss{lost * 100:g}"
             size = seconds * limit_bps(GBPS, lost) / 8
