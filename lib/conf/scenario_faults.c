@@ -9,7 +9,7 @@
 /* One row of the file; which of the kinds it is follows from the keys it has. */
 struct fault_item {
     struct scenario_fault fault;
-    uint16_t kill, restart, planner, disk_full;
+    uint16_t kill, restart, planner, disk_full, clock;
     uint64_t restart_after_ns, down_ns;
     char job[NAME_BYTES], cancel[NAME_BYTES], source_changed[NAME_BYTES];
 };
@@ -127,6 +127,13 @@ const struct conf_option scenario_fault_options[] = {
      .read = read_job, .help = "the source file of this job changes"},
     {"disk_full", OPTION_CUSTOM, FIELD(struct fault_item, disk_full), .form = "name of a node",
      .read = scenario_read_node, .help = "the disk of this node has no space left from now on"},
+    {"clock", OPTION_CUSTOM, FIELD(struct fault_item, clock), .form = "name of a node",
+     .read = scenario_read_node, .help = "the clock of this node changes, by step, skew or both"},
+    {"step", OPTION_SCALAR, FIELD(struct fault_item, fault.step_ns), .form = "a time like 2s or -40ms",
+     .parse = scenario_parse_offset, .initial = "0s", .help = "clock: it jumps ahead by so much, or back"},
+    {"skew", OPTION_SCALAR, FIELD(struct fault_item, fault.skew_ppb), .form = "a skew like 20ppm or -5ppm",
+     .parse = scenario_parse_skew, .initial = "0ppm",
+     .help = "clock: so much faster than true time it runs from now on; default: as before"},
     {.type = OPTION_END}};
 
 /* The keys that say what happens, and those that go with each of them. */
@@ -137,6 +144,7 @@ static const struct fault_kind {
     {"kill", {"restart_after"}}, {"restart", {NULL}}, {"link", {"set", "down", "mode", "symmetric"}},
     {"planner", {"down"}},       {"cancel", {NULL}},  {"source_changed", {NULL}},
     {"disk_full", {NULL}},       {"job", {"set"}},    {"shared", {"set", "down", "mode"}},
+    {"clock", {"step", "skew"}},
 };
 #define FAULT_KINDS (sizeof(fault_kinds) / sizeof(fault_kinds[0]))
 
@@ -167,7 +175,7 @@ static const struct fault_kind *find_kind(struct conf_reader *reader, yaml_node_
     if (kind == NULL) {
         conf_error(reader, map,
                    "expected one of kill, restart, link, planner, cancel, source_changed, "
-                   "disk_full, job, shared");
+                   "disk_full, job, shared, clock");
         return NULL;
     }
     for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++)
@@ -187,6 +195,16 @@ static void fill_link(struct conf_reader *reader, yaml_node_t *map, const char *
         conf_error(reader, map, "mode goes with down");
     fault->kind = down ? FAULT_LINK_DOWN : FAULT_LINK_SET;
     fault->duration_ns = item->down_ns;
+}
+
+static void fill_clock(struct conf_reader *reader, yaml_node_t *map, const struct fault_item *item,
+                       struct scenario_fault *fault)
+{
+    fault->kind = FAULT_CLOCK;
+    fault->node = item->clock;
+    fault->skewed = conf_find(reader, map, "skew") != NULL;
+    if (!fault->skewed && conf_find(reader, map, "step") == NULL)
+        conf_error(reader, map, "clock: expected step, skew or both");
 }
 
 /* Kind, node, job and duration from what stands in the row's own fields. */
@@ -217,6 +235,8 @@ static void fill_fault(struct conf_reader *reader, yaml_node_t *map, const char 
             conf_error(reader, map, "job: expected set");
         fault->kind = FAULT_JOB_SET;
         name_copy(fault->job, sizeof(fault->job), item->job);
+    } else if (strcmp(key, "clock") == 0) {
+        fill_clock(reader, map, item, fault);
     } else {
         fault->kind = FAULT_DISK_FULL;
         fault->node = item->disk_full;

@@ -18,7 +18,7 @@
 
 /* ---- nodes ---- */
 
-static bool parse_offset(const struct conf_option *option, const char *text, void *field)
+bool scenario_parse_offset(const struct conf_option *option, const char *text, void *field)
 {
     int64_t value;
     (void)option;
@@ -28,7 +28,7 @@ static bool parse_offset(const struct conf_option *option, const char *text, voi
     return true;
 }
 
-static bool parse_skew(const struct conf_option *option, const char *text, void *field)
+bool scenario_parse_skew(const struct conf_option *option, const char *text, void *field)
 {
     int64_t value;
     (void)option;
@@ -63,9 +63,10 @@ static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0
 
 static const struct conf_option clock_options[] = {
     {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = "a time like 2s or -40ms",
-     .parse = parse_offset, .initial = "0s", .help = "how far the node's clock is ahead of true time"},
+     .parse = scenario_parse_offset, .initial = "0s",
+     .help = "how far the node's clock is ahead of true time"},
     {"skew", OPTION_SCALAR, FIELD(struct scenario_node, clock_skew_ppb), .form = "a skew like 20ppm or -5ppm",
-     .parse = parse_skew, .initial = "0ppm", .help = "how much faster than true time it runs"},
+     .parse = scenario_parse_skew, .initial = "0ppm", .help = "how much faster than true time it runs"},
     {.type = OPTION_END}};
 
 static const struct conf_option stamps_options[] = {

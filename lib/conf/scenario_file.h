@@ -32,6 +32,9 @@ extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */
 void scenario_read_link_list(struct conf_reader *reader);
 bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field);
+/* Of a node's clock. */
+bool scenario_parse_offset(const struct conf_option *option, const char *text, void *field);
+bool scenario_parse_skew(const struct conf_option *option, const char *text, void *field);
 #define SCENARIO_QUEUE_FORM                                                                                  \
     "a queue as time (10ms), size (256KB), packets (\"100 packets\"), \"1 BDP@100ms\" or unlimited"
 

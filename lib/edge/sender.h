@@ -37,6 +37,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/two_clocks.h"
 #include "edge/congestion.h"
 #include "edge/holes.h"
 #include "edge/number_bits.h"
@@ -150,6 +151,7 @@ struct sender {
     int64_t owd_sure_ns;  /* … and what of it is no wait at the receiver, as far as that can be told */
     uint64_t ack_wait_ns; /* the next ack may have come so long before: sender_set_wait */
     struct holes holes;
+    struct two_clocks clocks; /* … and what of it is the receiver's clock that gains on this host's */
     bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
     uint64_t delivery_rate_bps;      /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t rate_window_bytes;

@@ -157,13 +157,13 @@ static uint64_t sure_rtt_ns(const struct rtt *rtt, uint64_t sample_ns, uint64_t 
 }
 
 /* The newest packet is settled first: its RTT counts only when it is newly acked, for its delay is known from
- * its own receipt on. */
+ * its own receipt on, by a clock that did not jump meanwhile. */
 static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
 {
     struct sender *sender = turn->sender;
     turn->largest_sent_ns = sender_record(sender, turn->largest)->sent_ns;
     if (number_bits_test(&sender->in_flight, turn->largest) && turn->largest >= sender->rtt_from &&
-        ack->fixed.largest_delay != UINT32_MAX) {
+        ack->fixed.largest_delay != UINT32_MAX && !two_clocks_stepped(&sender->clocks)) {
         uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
         uint64_t sample_ns = elapsed_ns(age_ns, ack->fixed.largest_delay);
         sample_ns = sure_rtt_ns(&sender->rtt, sample_ns, sender->ack_wait_ns + wait_ns(&ack->fixed));
@@ -200,7 +200,7 @@ static void note_delivered_time(struct sender *sender, uint32_t stamp, uint64_t 
     } else {
         uint64_t passed = elapsed_ns(now_ns, sender->delivered_told_ns) / WIRE_STAMP_UNIT_NS;
         int64_t off = serial_distance32(stamp, sender->delivered_stamp + (uint32_t)passed);
-        int64_t ticks = (int64_t)passed + off;
+        int64_t ticks = (int64_t)passed + (two_clocks_stepped(&sender->clocks) ? 0 : off);
         sender->delivered_ns += ticks > 0 ? (uint64_t)ticks * WIRE_STAMP_UNIT_NS : 0;
     }
     sender->delivered_stamp = stamp;
@@ -234,23 +234,42 @@ static void note_holes(struct ack_turn *turn)
         turn->hole_ns += hole.lasted_ns;
 }
 
-/* Acks overtake each other: counts, credit and cause are taken from the newest only. */
-static void note_counts(struct ack_turn *turn, const struct wire_ack *ack)
+/* What the ack's own way says of the two clocks, after the packets' (note_owd). Both differences of stamps wrap,
+ * their sum is a true time. */
+static void note_clocks(const struct ack_turn *turn, const struct wire_ack_view *ack)
 {
     struct sender *sender = turn->sender;
+    uint32_t back = wire_stamp(turn->now_ns) - ack->stamp;
+    int64_t trip_ns = (int64_t)(int32_t)(ack->fixed.owd_min + back) * WIRE_STAMP_UNIT_NS;
+    const struct clock_exchange exchange = {.out_ns = sender->owd_ns,
+                                            .back_ns = trip_ns - sender->owd_ns,
+                                            .jump_ns = (uint64_t)ack->fixed.jump * WIRE_STAMP_UNIT_NS,
+                                            .rtt_ns = rtt_min_ns(&sender->rtt),
+                                            .now_ns = turn->now_ns};
+    two_clocks_on_exchange(&sender->clocks, &exchange);
+}
+
+/* Acks overtake each other: counts, credit and cause are taken from the newest only. */
+static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
+{
+    struct sender *sender = turn->sender;
+    const struct wire_ack *ack = &view->fixed;
     if (ack->delivered_bytes < sender->delivered_bytes ||
         (sender->any_acked && turn->largest < sender->largest_acked)) {
         sender->counters.stale_acks++;
         return;
     }
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
-    if (turn->more_delivered || !sender->delivered_known)
-        note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
+    if (!sender->owd_known)
+        two_clocks_forget(&sender->clocks);
     if (turn->more_delivered) {
         note_owd(sender, ack->owd_min);
+        note_clocks(turn, view);
         note_sure_owd(sender, wait_ns(ack));
         note_holes(turn);
     }
+    if (turn->more_delivered || !sender->delivered_known)
+        note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
     sender->delivered_bytes = ack->delivered_bytes;
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
@@ -295,16 +314,18 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         sender->rate_window_open = false;
         return;
     }
+    /* What differs from packet to packet because the receiver's clock jumped is not the path's. */
+    bool torn = turn->spoilt || two_clocks_stepped(&sender->clocks);
     const struct congestion_sample sample = {
         .now_ns = turn->now_ns,
         .rtt_ns = rtt_ns,
         .rtt_min_ns = rtt_min_ns(&sender->rtt),
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
-        .owd_ns = sender->owd_sure_ns,
+        .owd_ns = sender->owd_sure_ns - two_clocks_gained_ns(&sender->clocks),
         .owd_known = turn->more_delivered,
-        .jump_ns = turn->spoilt ? 0 : (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
+        .jump_ns = torn ? 0 : (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
-        .spread_ns = turn->spoilt ? 0 : spread_ns(sender, ack),
+        .spread_ns = torn ? 0 : spread_ns(sender, ack),
         .wait_ns = wait_ns(ack),
         .hole_ns = turn->hole_ns,
         .delivered_bytes = sender->delivered_bytes,
@@ -357,7 +378,7 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
     uint64_t rtt_ns = 0;
     bool newest_open = number_bits_test(&sender->in_flight, sender->next_number - 1);
     sender->counters.acks++;
-    note_counts(&turn, &ack->fixed);
+    note_counts(&turn, ack);
     sender_end_silence(sender, now_ns);
     sender->quiet_from_ns = now_ns;
     /* Below the floor everything is settled: such an ack has nothing to say about packets. */

@@ -37,6 +37,7 @@ struct edge_data {
 };
 
 struct edge_ack {
+    uint32_t stamp;
     struct wire_ack fixed;
     uint8_t runs[WIRE_ACK_RUNS_MAX];
 };
@@ -160,7 +161,7 @@ static void on_ack(struct cross_edge *edge, const struct sim_packet *packet, uin
 {
     struct edge_ack ack;
     memcpy(&ack, packet->data, packet->stored);
-    struct wire_ack_view view = {.fixed = ack.fixed, .runs = ack.runs};
+    struct wire_ack_view view = {.fixed = ack.fixed, .stamp = ack.stamp, .runs = ack.runs};
     CHECK(sender_on_ack(&edge->sender, &view, local_ns(now_ns), &edge->events));
     take_counts(edge, now_ns);
 }
@@ -204,8 +205,9 @@ static void send_acks(struct cross_edge *edge, uint64_t now_ns)
         ack.fixed.credit = CREDIT_PACKETS;
         ack.fixed.own_rate_kbps = (uint32_t)(own_rate_bps(edge, now_ns) / 1000);
         ack.fixed.limited_by = EDGE_LIMIT_none;
+        ack.stamp = wire_stamp(local_ns(now_ns));
         cross_send(edge->flow, true, UDP_OVERHEAD_BYTES + WIRE_ACK_BYTES + ack.fixed.run_bytes, &ack,
-                   (uint32_t)sizeof(ack.fixed) + ack.fixed.run_bytes, now_ns);
+                   (uint32_t)offsetof(struct edge_ack, runs) + ack.fixed.run_bytes, now_ns);
     }
 }
 

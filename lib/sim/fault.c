@@ -80,6 +80,17 @@ static void kill_node(struct sim *sim, uint16_t index, const struct scenario_fau
                   (uint32_t)sim->scenario->fault_count + number, NULL);
 }
 
+/* What is due by the clock as it is now has another time of its own: the node is asked anew. */
+static void change_clock(struct sim *sim, const struct scenario_fault *fault)
+{
+    struct sim_host *host = &sim->hosts[fault->node];
+    int64_t skew_ppb = fault->skewed ? fault->skew_ppb : host->clock.skew_ppb;
+    clock_change(&host->clock, fault->step_ns, skew_ppb, sim->now_ns);
+    host->wake_ns = TIME_NEVER;
+    if (host->node != NULL)
+        host_drain(sim, fault->node);
+}
+
 /* Fault `index` of the scenario; beyond its faults: the restart that belongs to fault index - count. */
 void fault_apply(struct sim *sim, uint16_t index)
 {
@@ -114,6 +125,9 @@ void fault_apply(struct sim *sim, uint16_t index)
         break;
     case FAULT_JOB_SET:
         set_job(sim, fault);
+        break;
+    case FAULT_CLOCK:
+        change_clock(sim, fault);
         break;
     }
 }

@@ -49,6 +49,8 @@ const char *result_fault_name(unsigned kind)
         return "disk_full";
     case FAULT_JOB_SET:
         return "job_set";
+    case FAULT_CLOCK:
+        return "clock";
     }
     return "unknown";
 }

@@ -100,7 +100,7 @@ static bool set_up_hosts(struct sim *sim, struct err *err)
         const struct scenario_node *node = &scenario->nodes[index];
         struct sim_host *host = &sim->hosts[index];
         host->index = index;
-        host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb};
+        host->clock = (struct sim_clock){node->clock_offset_ns, node->clock_skew_ppb, 0};
         host->stamping = node->stamping;
         rng_init(&host->stamp_noise, sim->options.seed ^ STAMP_SEED * (index + 1u));
         sim_stall_init(&host->stall, &node->stall, sim->options.seed ^ STALL_SEED * (index + 1u));

@@ -67,6 +67,7 @@ enum scenario_fault_kind {
     FAULT_SOURCE_CHANGED, /* job: its source file changes */
     FAULT_DISK_FULL,      /* node */
     FAULT_JOB_SET,        /* job: the operator changes what may be changed while it runs */
+    FAULT_CLOCK,          /* node: its clock jumps, or runs faster or slower from then on */
 };
 
 struct scenario_fault {
@@ -83,6 +84,9 @@ struct scenario_fault {
     char job[NAME_BYTES];
     uint8_t changed; /* JOB_SET: which of `controls` count, bits of enum job_control */
     struct job_controls controls;
+    int64_t step_ns;  /* CLOCK: ahead, or back */
+    bool skewed;      /* … skew_ppb counts, else it stays */
+    int64_t skew_ppb; /* … from now on */
 };
 
 #define SCENARIO_FLOWS_MAX      1024 /* of cross traffic, `count` of each included */

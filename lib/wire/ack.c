@@ -21,7 +21,10 @@ enum wire_error wire_ack_decode(const uint8_t *data, size_t length, struct wire_
 {
     if (length < WIRE_ACK_BYTES)
         return WIRE_TOO_SHORT;
+    struct wire_header header;
+    wire_header_get(data, &header);
     wire_ack_get(data + WIRE_HEADER_BYTES, &view->fixed);
+    view->stamp = header.stamp;
     size_t run_bytes = view->fixed.run_bytes;
     size_t place_bytes = view->fixed.place_count * WIRE_PLACE_BYTES;
     if (run_bytes > WIRE_ACK_RUNS_MAX || view->fixed.place_count > WIRE_ACK_PLACES_MAX ||

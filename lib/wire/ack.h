@@ -47,6 +47,7 @@ WIRE_DECLARE(place, WIRE_PLACE_FIELDS)
 
 struct wire_ack_view {
     struct wire_ack fixed;
+    uint32_t stamp; /* the common header's: the receiver's clock when the ack departed */
     const uint8_t *runs;
     const uint8_t *places;
 };

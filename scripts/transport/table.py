@@ -18,7 +18,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from transport import edges, hosts, marks, rows, shares
+from transport import clocks, edges, hosts, marks, rows, shares
 from transport.cells import reached, yaml_text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -47,6 +47,8 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "compete": (shares.compete, None, "one edge against CUBIC and BBRv1"),
     "scavenger": (shares.scavenger, None, "scavenger against all others"),
     "ecn": (marks.ecn, None, "a link that marks"),
+    "clocksteps": (clocks.clocksteps, None, "a clock jumps ahead or back"),
+    "drift": (clocks.drift, None, "clocks that drift apart"),
     "tenG": (rows.tengig, None, "10 Gbit/s x RTT x loss"),
     "random": (rows.random, rows.random_share, "random neighbours"),
     "wholefile": (rows.wholefile, None, "whole-file goodput, 60 s, plan rate known"),

@@ -191,6 +191,9 @@ static void dump_fault(FILE *out, const struct scenario_fault *fault)
             fault->holds, U64(fault->duration_ns), fault->job);
     if (fault->shared != 0)
         fprintf(out, "  shared %u\n", fault->shared);
+    if (fault->kind == FAULT_CLOCK)
+        fprintf(out, "  clock step=%lld skewed=%d skew=%lld\n", (long long)fault->step_ns, fault->skewed,
+                (long long)fault->skew_ppb);
     if (fault->changed != 0)
         fprintf(out, "  set changed=%u cap=%llu priority=%u dscp=%u paused=%d\n", fault->changed,
                 U64(fault->controls.rate_cap_bps), fault->controls.priority, fault->controls.dscp,

@@ -99,7 +99,7 @@ static void exchange_acks(struct cost *cost, struct kept_ack *kept, uint64_t *he
     uint64_t written_ns = clock_ns();
     for (; *head < *tail && kept[*head % KEPT].at_ns <= now_ns; (*head)++) {
         struct kept_ack *ack = &kept[*head % KEPT];
-        struct wire_ack_view view = {.fixed = ack->fixed, .runs = ack->runs};
+        struct wire_ack_view view = {.fixed = ack->fixed, .stamp = wire_stamp(ack->at_ns), .runs = ack->runs};
         CHECK(sender_on_ack(&cost->sender, &view, now_ns, &events));
     }
     cost->ack_write_ns += written_ns - start_ns;

@@ -28,6 +28,7 @@ struct lab_event {
 };
 
 struct lab_ack {
+    uint32_t stamp;
     struct wire_ack fixed;
     struct lab_ack *next; /* in the pool */
     uint8_t runs[WIRE_ACK_RUNS_MAX];
@@ -162,6 +163,25 @@ static void ack_give(struct lab *lab, struct lab_ack *ack)
     lab->free_acks = ack;
 }
 
+/* ---- clocks ---- */
+
+static uint64_t far_ns(const struct lab *lab, const struct lab_flow *flow)
+{
+    const struct lab_edge *edge = &flow->config;
+    int64_t gained_ns = (int64_t)lab->now_ns / 1000000 * edge->skew_ppm;
+    gained_ns += (int64_t)lab->now_ns % 1000000 * edge->skew_ppm / 1000000;
+    if (edge->ahead_ns > 0 && lab->now_ns >= edge->ahead_at_ns)
+        gained_ns += (int64_t)edge->ahead_ns;
+    return lab->now_ns + CLOCK_OFFSET_NS + (uint64_t)gained_ns;
+}
+
+/* When the receiver's clock will show that, or a little later. */
+static uint64_t when_far_ns(const struct lab *lab, const struct lab_flow *flow, uint64_t clock_ns)
+{
+    uint64_t wait_ns = elapsed_ns(clock_ns, far_ns(lab, flow));
+    return lab->now_ns + wait_ns + (flow->config.skew_ppm != 0 ? wait_ns / 1000 + 1 : 0);
+}
+
 /* ---- the owner of a sender ---- */
 
 static bool test_bit(const uint64_t *bits, uint64_t mask, uint64_t n)
@@ -261,14 +281,17 @@ static uint64_t send_all(struct lab *lab, struct lab_flow *flow, uint16_t index)
 static void send_acks(struct lab *lab, struct lab_flow *flow, uint16_t index)
 {
     struct lab_ack *ack = ack_new(lab);
-    while (receiver_ack(&flow->receiver, &ack->fixed, ack->runs, lab->now_ns + CLOCK_OFFSET_NS)) {
+    while (receiver_ack(&flow->receiver, &ack->fixed, ack->runs, far_ns(lab, flow))) {
         uint32_t ip_bytes = (uint32_t)WIRE_ACK_BYTES + ack->fixed.run_bytes + 28;
         uint32_t wire_bytes = ip_bytes + 38;
         ack->fixed.credit = flow->receiver.window_packets;
         lab->result->edges[index].feedback_bytes += wire_bytes;
+        ack->stamp = wire_stamp(far_ns(lab, flow));
         struct netem_decision back = netem_send(&flow->back, wire_bytes, ip_bytes, lab->now_ns);
         if (back.verdict == NETEM_PASS && !lab->down) {
-            add(lab, (struct lab_event){.at_ns = back.arrive_ns, .edge = index, .kind = LAB_ACK, .ack = ack});
+            bool longer = flow->config.longer_ns != 0 && lab->now_ns >= flow->config.longer_at_ns;
+            uint64_t at_ns = back.arrive_ns + (uint64_t)(longer ? flow->config.longer_ns : 0);
+            add(lab, (struct lab_event){.at_ns = at_ns, .edge = index, .kind = LAB_ACK, .ack = ack});
             ack = ack_new(lab);
         }
     }
@@ -281,7 +304,7 @@ static void take_data(struct lab *lab, struct lab_flow *flow, const struct lab_e
     enum receiver_verdict verdict = receiver_check(&flow->receiver, event->number, event->floor);
     CHECK(verdict != RECEIVER_BEYOND_WINDOW);
     receiver_on_packet(&flow->receiver, event->number, event->floor, event->stamp, flow->config.packet_bytes,
-                       event->marked, lab->now_ns + CLOCK_OFFSET_NS);
+                       event->marked, far_ns(lab, flow));
     if (verdict == RECEIVER_DUPLICATE || test_bit(flow->have, flow->have_mask, event->content))
         return;
     flow->have[(event->content & flow->have_mask) / 64] |= 1ULL << (event->content & 63);
@@ -313,7 +336,7 @@ static void turn(struct lab *lab, uint16_t index)
     next_ns = MIN(next_ns, sender_next_ns(&flow->sender));
     uint64_t receiver_ns = receiver_next_ns(&flow->receiver);
     if (receiver_ns != TIME_NEVER)
-        next_ns = MIN(next_ns, receiver_ns - CLOCK_OFFSET_NS);
+        next_ns = MIN(next_ns, when_far_ns(lab, flow, receiver_ns));
     struct lab_edge_result *result = &lab->result->edges[index];
     result->in_flight_max_packets = MAX(result->in_flight_max_packets, flow->sender.in_flight_packets);
     if (flow->acked_count == flow->content_end && result->complete_ns == 0)
@@ -485,13 +508,14 @@ static void handle(struct lab *lab, const struct lab_event *event)
     case LAB_DATA:
         data_popped(lab, flow, event);
         take_data(lab, flow, event);
-        if (receiver_next_ns(&flow->receiver) > lab->now_ns + CLOCK_OFFSET_NS) {
-            wake_at(lab, flow, event->edge, receiver_next_ns(&flow->receiver) - CLOCK_OFFSET_NS);
+        if (receiver_next_ns(&flow->receiver) > far_ns(lab, flow)) {
+            wake_at(lab, flow, event->edge, when_far_ns(lab, flow, receiver_next_ns(&flow->receiver)));
             return;
         }
         break;
     case LAB_ACK: {
-        struct wire_ack_view view = {.fixed = event->ack->fixed, .runs = event->ack->runs};
+        struct wire_ack_view view = {
+            .fixed = event->ack->fixed, .stamp = event->ack->stamp, .runs = event->ack->runs};
         CHECK(sender_on_ack(&flow->sender, &view, lab->now_ns, &events));
         ack_give(lab, event->ack);
         break;

@@ -6,7 +6,8 @@
  * ecn=T (marks above so many ms) ecn_ramp=MS ecn_field=0 (1: cleared, 2: all marked) ;
  * per edge: type=bql rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%)
  * packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N
- * stagger=S rtt_to=MS (spread over the edges) */
+ * stagger=S rtt_to=MS (spread over the edges) skew=PPM (of the receiver's clock) ahead=S:MS (it jumps then)
+ * longer=S:MS (the way back, from then on) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,14 @@ static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
     else if (strcmp(key, "some") == 0) {
         edge->delay_some_ppb = (uint64_t)(number * 1e7);
         edge->delay_some_ns = (uint64_t)(atof(strchr(value, ':') + 1) * 1e6);
+    } else if (strcmp(key, "skew") == 0) {
+        edge->skew_ppm = (int64_t)number;
+    } else if (strcmp(key, "ahead") == 0) {
+        edge->ahead_at_ns = (uint64_t)(number * 1e9);
+        edge->ahead_ns = (uint64_t)(atof(strchr(value, ':') + 1) * 1e6);
+    } else if (strcmp(key, "longer") == 0) {
+        edge->longer_at_ns = (uint64_t)(number * 1e9);
+        edge->longer_ns = (int64_t)(atof(strchr(value, ':') + 1) * 1e6);
     } else
         return false;
     return edge->type != NULL;

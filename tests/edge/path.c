@@ -19,6 +19,7 @@ struct arrival {
 };
 
 struct ack_slot {
+    uint32_t stamp;
     struct wire_ack fixed;
     uint8_t runs[WIRE_ACK_RUNS_MAX];
 };
@@ -193,6 +194,7 @@ static void send_acks(struct path *path)
     struct ack_slot *slot = &path->acks[path->ack_next % ACK_SLOTS];
     while (receiver_ack(&path->receiver, &slot->fixed, slot->runs, clock_ns)) {
         slot->fixed.credit = path->receiver.window_packets;
+        slot->stamp = wire_stamp(clock_ns);
         path->result->feedback_bytes += WIRE_ACK_BYTES + slot->fixed.run_bytes + 66;
         if (!black(path, path->now_ns) && !rng_chance_ppb(&path->rng, path->config.loss_back_ppb)) {
             struct arrival arrival = {.at_ns = jittered_ns(path, path->now_ns),
@@ -205,7 +207,7 @@ static void send_acks(struct path *path)
 
 static void take_ack(struct path *path, const struct ack_slot *slot, const struct sender_events *events)
 {
-    struct wire_ack_view view = {.fixed = slot->fixed, .runs = slot->runs};
+    struct wire_ack_view view = {.fixed = slot->fixed, .stamp = slot->stamp, .runs = slot->runs};
     CHECK(sender_on_ack(&path->sender, &view, path->now_ns, events));
     /* The books must balance whatever the ack said. */
     struct sender *sender = &path->sender;

@@ -117,6 +117,7 @@ static inline bool ack(const struct told *told, uint64_t now_ns)
                                            .owd_min = wire_stamp(told->owd_ns + told->clock_offset_ns),
                                            .jump = wire_stamp(told->jump_ns),
                                            .delivered_stamp = wire_stamp(now_ns + told->clock_offset_ns)},
+                                 .stamp = wire_stamp(now_ns + told->clock_offset_ns),
                                  .runs = runs};
     for (int index = 0; told->runs[index] != 0 || told->runs[index + 1] != 0; index++)
         view.fixed.run_bytes =

@@ -109,7 +109,9 @@ static void clock_virtual__is_the_first_moment(void **state)
 {
     (void)state;
     static const struct sim_clock clocks[] = {
-        {0, 0}, {-3600000000000, 0}, {17, 100000}, {-17, -100000}, {123456789, 1}, {0, -1}, {5, 99999999}};
+        {0, 0, 0},         {-3600000000000, 0, 0},   {17, 100000, 0},
+        {-17, -100000, 0}, {123456789, 1, 0},        {0, -1, 0},
+        {5, 99999999, 0},  {5, -200000, 1000000000}, {0, 500000, 600000000001}};
     static const uint64_t times[] = {0, 1, 2, 999, 1000000007, 600000000000, 86400000000001};
     for (size_t index = 0; index < sizeof(clocks) / sizeof(clocks[0]); index++)
         for (size_t time = 0; time < sizeof(times) / sizeof(times[0]); time++) {
@@ -121,6 +123,28 @@ static void clock_virtual__is_the_first_moment(void **state)
             assert_true(clock_local(&clocks[index], times[time] + 1) >= local_ns);
         }
     assert_int_equal(clock_virtual(&clocks[2], TIME_NEVER), TIME_NEVER);
+}
+
+static void clock_change__goes_on_from_there(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t step_ns, skew_ppb;
+        uint64_t at_ns, later_ns, gained_ns; /* since the beginning, modulo 2^64 */
+    } rows[] = {
+        {0, 0, NS_PER_S, NS_PER_S, 100000},
+        {10000000, 100000, 2 * NS_PER_S, 3 * NS_PER_S, 10300000},
+        {-10 * (int64_t)NS_PER_S, 0, 4 * NS_PER_S, 9 * NS_PER_S, (uint64_t)-10 * NS_PER_S + 400000},
+        {0, -200000, 5 * NS_PER_S, 10 * NS_PER_S, (uint64_t)-500000},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct sim_clock clock = {7, 100000, 0};
+        uint64_t start_ns = clock_local(&clock, 0);
+        clock_change(&clock, rows[row].step_ns, rows[row].skew_ppb, rows[row].at_ns);
+        uint64_t local_ns = clock_local(&clock, rows[row].later_ns);
+        assert_true(local_ns - start_ns - rows[row].later_ns == rows[row].gained_ns);
+        assert_int_equal(clock_local(&clock, clock_virtual(&clock, local_ns)), local_ns);
+    }
 }
 
 /* Against a bitmap of the same bytes. */
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(pool_take__reuses_and_holds_what_fits),
         cmocka_unit_test(queue__is_first_in_first_out),
         cmocka_unit_test(clock_virtual__is_the_first_moment),
+        cmocka_unit_test(clock_change__goes_on_from_there),
         cmocka_unit_test(extent__agrees_with_a_bitmap),
         cmocka_unit_test(content__any_piece_is_the_same),
         cmocka_unit_test(wait_percentile__close_above),

@@ -1,0 +1,72 @@
+/* What packets to and fro say of the clocks of two hosts, which nobody sets alike.
+ *
+ *     out    far clock at receipt - own clock at departure  =  way there + the far clock's lead
+ *     back   own clock at receipt - far clock at departure  =  way back - the far clock's lead
+ *     trip   out + back, taken one soon after the other     =  both ways, whatever the clocks show
+ *
+ * T is the least trip: the empty path. B is the least back of late (a window of TWO_CLOCKS_HALF_NS or two RTTs, at
+ * most twice that): the way back less the lead of now. Then T - B is what `out` would be now without a queue on
+ * the way there, or less, where there was one on the way back all the time. By so much as it exceeds the least
+ * `out` seen so far the far clock has gained:
+ *
+ *     gained  grows until  gained + floor >= min(T - B - margin, out)
+ *     floor   = least of (out - gained)
+ *
+ * so `out - gained` is a delay that clocks which drift apart, or jump ahead, do not lengthen: what it is longer
+ * than the floor is a queue. There is no gain and no slope, hence nothing to settle. A far clock that loses
+ * lowers the floor as soon as the way there is empty for a moment. T counts when it has stood for half a window.
+ *
+ * When a way's length changes for good:
+ *     back longer   all of B's new half window lies above the half before by more than a clock drifts: T rises too
+ *     any shorter   trips fall below T by much: T is what leaves gained + floor as they were
+ *     there longer  T - B - margin is merely too careful, by that much
+ *
+ * All in ns; out and back on any constant origin, the same for both (trip is a true time). Thread: one. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TWO_CLOCKS_HALF_NS        500000000ULL
+#define TWO_CLOCKS_DRIFT_PPM_MAX  1000 /* crystals: 100 each; a clock that is being set right: 500 more */
+#define TWO_CLOCKS_COARSE_NS      1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
+#define TWO_CLOCKS_JITTER_HOLD_NS 30000000000ULL
+
+struct two_clocks {
+    bool known; /* there was an exchange */
+    int64_t gained_ns;
+    int64_t floor_ns;
+    int64_t trip_ns;        /* T */
+    int64_t trip_before_ns; /* of the newest exchange */
+    uint64_t trip_fell_ns;  /* when T last became less by more than the margin: it may fall on */
+    int64_t back_ns[2];     /* least of this half window, and of the one before */
+    uint64_t half_start_ns;
+    uint64_t jitter_ns[2]; /* peaks of this hold time and the one before */
+    uint64_t jitter_start_ns;
+    int64_t step_ns;     /* so far the far clock has just jumped ahead; 0: it has not */
+    uint32_t step_turns; /* so many more exchanges may still show both sides of it */
+};
+
+/* An ack: it tells how long the packets before it took, and took that long itself. */
+struct clock_exchange {
+    int64_t out_ns, back_ns;
+    uint64_t jump_ns; /* what neighbours on the way there differed by */
+    uint64_t rtt_ns;
+    uint64_t now_ns; /* own clock */
+};
+
+/* Nothing is known of the far clock. What was gained so far is kept: delays go on from there. */
+void two_clocks_forget(struct two_clocks *clocks);
+void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchange *exchange);
+
+/* What the far clock has gained since the first exchange, as far as it shows. */
+static inline int64_t two_clocks_gained_ns(const struct two_clocks *clocks)
+{
+    return clocks->gained_ns;
+}
+
+/* The far clock has just jumped ahead: what of late was told by differences of its times tells of that. */
+static inline bool two_clocks_stepped(const struct two_clocks *clocks)
+{
+    return clocks->step_ns != 0;
+}

@@ -1,0 +1,163 @@
+/* two_clocks: what drift, steps and changes of the path do to it. Acks come every 5 ms; `queue` is what the way
+ * there has in a row's time, and it was empty in the beginning. */
+#include "include.h"
+
+#include "base/two_clocks.h"
+#include "base/units.h"
+
+#define EVERY_NS (5 * NS_PER_MS)
+#define THERE_NS (30 * (int64_t)NS_PER_MS)
+#define BACK_NS  (30 * (int64_t)NS_PER_MS)
+#define QUEUE_NS (5 * (int64_t)NS_PER_MS / 2)
+
+/* What happens, from at_ns on. */
+struct happening {
+    uint64_t at_ns;
+    int64_t far_ahead_ns; /* the far clock jumps by so much */
+    int64_t own_ahead_ns;
+    int64_t longer_ns; /* the way back */
+    int64_t back_queue_ns;
+};
+
+struct row {
+    const char *name;
+    int64_t drift_ppm; /* of the far clock */
+    struct happening happening;
+    uint64_t end_ns;
+    int64_t off_ns_max;        /* of the queue that shows from the one there is, at the end … */
+    int64_t on_the_way_ns_max; /* … and half a second after the happening */
+};
+
+/* Long enough ago that acks on their way did not leave before. */
+static int64_t happened(const struct row *row, uint64_t since_ns, int64_t value_ns)
+{
+    return since_ns >= row->happening.at_ns && row->happening.at_ns > 0 ? value_ns : 0;
+}
+
+static struct clock_exchange exchange_at(const struct row *row, uint64_t true_ns)
+{
+    int64_t queue_ns = true_ns < NS_PER_S / 10 ? 0 : QUEUE_NS;
+    int64_t lead_ns = (int64_t)true_ns / 1000000 * row->drift_ppm;
+    /* The packets of which the ack tells came a little before it left: a jump between is seen an ack later. */
+    uint64_t came_ns = elapsed_ns(true_ns, 30 * NS_PER_MS + EVERY_NS),
+             sent_ns = elapsed_ns(true_ns, 65 * NS_PER_MS);
+    uint64_t left_ns = elapsed_ns(true_ns, 30 * NS_PER_MS);
+    bool torn = came_ns < row->happening.at_ns && came_ns + EVERY_NS >= row->happening.at_ns &&
+                row->happening.far_ahead_ns != 0;
+    int64_t out_ns = THERE_NS + queue_ns + lead_ns + happened(row, came_ns, row->happening.far_ahead_ns) -
+                     happened(row, sent_ns, row->happening.own_ahead_ns);
+    int64_t back_ns = BACK_NS - lead_ns - happened(row, left_ns, row->happening.far_ahead_ns) +
+                      happened(row, true_ns, row->happening.own_ahead_ns) +
+                      happened(row, left_ns, row->happening.longer_ns) +
+                      (elapsed_ns(true_ns, row->happening.at_ns) < 5 * NS_PER_S
+                           ? happened(row, true_ns, row->happening.back_queue_ns)
+                           : 0);
+    int64_t now_ns = (int64_t)true_ns + happened(row, true_ns, row->happening.own_ahead_ns);
+    return (struct clock_exchange){.out_ns = out_ns,
+                                   .back_ns = back_ns,
+                                   .jump_ns = torn ? (uint64_t)row->happening.far_ahead_ns : 0,
+                                   .rtt_ns = 60 * NS_PER_MS,
+                                   .now_ns = (uint64_t)now_ns};
+}
+
+static int64_t off_ns(const struct two_clocks *clocks, const struct clock_exchange *exchange)
+{
+    int64_t shows_ns = exchange->out_ns - two_clocks_gained_ns(clocks) - clocks->floor_ns;
+    return shows_ns > QUEUE_NS ? shows_ns - QUEUE_NS : QUEUE_NS - shows_ns;
+}
+
+static void two_clocks__the_queue_shows(void **state)
+{
+    static const struct row rows[] = {
+        {"nothing", 0, {.at_ns = 0}, 60 * NS_PER_S, 0, 0},
+        {"crystals", 100, {.at_ns = 0}, 60 * NS_PER_S, 100000, 0},
+        {"set right", 600, {.at_ns = 0}, 60 * NS_PER_S, 100000, 0},
+        {"long", 200, {.at_ns = 0}, 3600 * NS_PER_S, 100000, 0},
+        {"ahead 1 ms: as good as jitter", 0, {5 * NS_PER_S, 1000000, 0, 0, 0}, 20 * NS_PER_S, 300000, 300000},
+        {"ahead 10 ms", 200, {5 * NS_PER_S, 10000000, 0, 0, 0}, 20 * NS_PER_S, 100000, 100000},
+        {"ahead 1 s", -100, {5 * NS_PER_S, 1000000000, 0, 0, 0}, 6 * NS_PER_S, 700000, 600000},
+        {"ahead 10 s", 200, {5 * NS_PER_S, 10000000000, 0, 0, 0}, 20 * NS_PER_S, 100000, 100000},
+        {"back longer", 200, {5 * NS_PER_S, 0, 0, 20000000, 0}, 60 * NS_PER_S, 400000, 400000},
+        {"back shorter", 200, {5 * NS_PER_S, 0, 0, -20000000, 0}, 60 * NS_PER_S, 150000, 150000},
+        {"queue back", 200, {5 * NS_PER_S, 0, 0, 0, 20000000}, 60 * NS_PER_S, 400000, 400000},
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        const struct row *row = &rows[index];
+        struct two_clocks clocks = {.known = false};
+        for (uint64_t true_ns = 0; true_ns < row->end_ns; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(row, true_ns);
+            two_clocks_on_exchange(&clocks, &exchange);
+            bool after = row->happening.at_ns > 0 && true_ns == row->happening.at_ns + NS_PER_S / 2;
+            if (after && off_ns(&clocks, &exchange) > row->on_the_way_ns_max)
+                fail_msg("%s: off by %ld ns at once", row->name, (long)off_ns(&clocks, &exchange));
+            if (true_ns + EVERY_NS >= row->end_ns && off_ns(&clocks, &exchange) > row->off_ns_max)
+                fail_msg("%s: off by %ld ns", row->name, (long)off_ns(&clocks, &exchange));
+        }
+    }
+}
+
+/* The own clock jumps: what was out is shorter at once, and the floor with it; the queue is the same again soon. */
+static void two_clocks__own_step(void **state)
+{
+    static const int64_t steps_ns[] = {10000000, 1000000000, 10000000000};
+    (void)state;
+    for (unsigned index = 0; index < ROWS(steps_ns); index++) {
+        const struct row row = {"own", 100, {5 * NS_PER_S, 0, steps_ns[index], 0, 0}, 0, 0, 0};
+        struct two_clocks clocks = {.known = false};
+        int64_t gained_ns = 0;
+        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(&row, true_ns);
+            two_clocks_on_exchange(&clocks, &exchange);
+            if (true_ns == 5 * NS_PER_S)
+                gained_ns = two_clocks_gained_ns(&clocks);
+        }
+        int64_t since_ns = two_clocks_gained_ns(&clocks) - gained_ns;
+        assert_true(since_ns >= 0 && since_ns < 5 * 100000 + 100000);
+    }
+}
+
+/* What neighbours differ by because the far clock jumped is no jitter; an ack on its way tells of the jump. */
+static void two_clocks__a_step_is_no_jitter(void **state)
+{
+    const struct row row = {"step", 0, {5 * NS_PER_S, 100000000, 0, 0, 0}, 0, 0, 0};
+    struct two_clocks clocks = {.known = false};
+    unsigned stepped = 0;
+    (void)state;
+    for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+        struct clock_exchange exchange = exchange_at(&row, true_ns);
+        two_clocks_on_exchange(&clocks, &exchange);
+        stepped += two_clocks_stepped(&clocks);
+        assert_true(exchange.jump_ns == 0 || two_clocks_stepped(&clocks));
+    }
+    assert_in_range(stepped, 2, 4);
+    assert_int_equal(clocks.jitter_ns[0], 0);
+}
+
+/* Another far host: what was gained stays, so that delays go on. */
+static void two_clocks__forgets(void **state)
+{
+    const struct row row = {"drift", 500, {.at_ns = 0}, 0, 0, 0};
+    struct two_clocks clocks = {.known = false};
+    (void)state;
+    for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+        struct clock_exchange exchange = exchange_at(&row, true_ns);
+        two_clocks_on_exchange(&clocks, &exchange);
+    }
+    int64_t gained_ns = two_clocks_gained_ns(&clocks);
+    assert_in_range(gained_ns, 4800000, 5000000);
+    two_clocks_forget(&clocks);
+    assert_false(clocks.known);
+    assert_int_equal(two_clocks_gained_ns(&clocks), gained_ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_clocks__the_queue_shows),
+        cmocka_unit_test(two_clocks__own_step),
+        cmocka_unit_test(two_clocks__a_step_is_no_jitter),
+        cmocka_unit_test(two_clocks__forgets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
