@@ -5,6 +5,7 @@
 
 #define MARGIN_NS       50000LL /* what hosts take now and then */
 #define STEP_TURNS      3
+#define SEEN_HOLD_NS    (25 * NS_PER_S) /* what is to be confirmed by then */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))
 
@@ -18,24 +19,42 @@ static int64_t jitter_of(const struct two_clocks *clocks)
     return (int64_t)MAX(clocks->jitter_ns[0], clocks->jitter_ns[1]);
 }
 
+static const struct clock_sight *least_back(const struct two_clocks *clocks)
+{
+    return clocks->back[0].ns < clocks->back[1].ns ? &clocks->back[0] : &clocks->back[1];
+}
+
 /* What hosts and jitter may still add to the least of a window. */
 static int64_t margin_of(const struct two_clocks *clocks)
 {
     return MARGIN_NS + jitter_of(clocks) / 16;
 }
 
+static void measure_from(struct two_clocks *clocks)
+{
+    clocks->since.floor = clocks->floor;
+    clocks->since.back = *least_back(clocks);
+    clocks->since.lifted_ns = 0;
+    clocks->since.known = true;
+}
+
 static void begin(struct two_clocks *clocks, const struct clock_exchange *exchange)
 {
+    uint64_t now_ns = exchange->now_ns;
     *clocks = (struct two_clocks){.known = true,
                                   .gained_ns = clocks->gained_ns,
-                                  .floor_ns = exchange->out_ns - clocks->gained_ns,
+                                  .floor = {exchange->out_ns - clocks->gained_ns, now_ns},
                                   .trip_ns = exchange->out_ns + exchange->back_ns,
                                   .trip_before_ns = exchange->out_ns + exchange->back_ns,
-                                  .trip_fell_ns = exchange->now_ns,
-                                  .back_ns = {exchange->back_ns, NEVER_SEEN},
-                                  .half_start_ns = exchange->now_ns,
+                                  .trip_fell_ns = now_ns,
+                                  .back = {{exchange->back_ns, now_ns}, {NEVER_SEEN, now_ns}},
+                                  .newest_ns = {exchange->back_ns, exchange->back_ns},
+                                  .half_start_ns = now_ns,
                                   .jitter_ns = {exchange->jump_ns, 0},
-                                  .jitter_start_ns = exchange->now_ns};
+                                  .jitter_start_ns = now_ns,
+                                  .slid_ns = now_ns,
+                                  .seen_ns = now_ns};
+    measure_from(clocks);
 }
 
 /* A clock that jumps ahead shortens the way back at once, and tears packets on the way there that left next to each
@@ -69,15 +88,61 @@ static void note_trip(struct two_clocks *clocks, const struct clock_exchange *ex
 {
     int64_t newest_ns = exchange->out_ns + exchange->back_ns;
     int64_t longer_ns = MAX(newest_ns, clocks->trip_before_ns);
+    int64_t shorter_ns = MIN(newest_ns, clocks->trip_before_ns);
     int64_t far_ns = TWO_CLOCKS_COARSE_NS + jitter_of(clocks);
     int64_t before_ns = clocks->trip_ns;
     clocks->trip_before_ns = newest_ns;
     if (newest_ns >= before_ns - far_ns)
         clocks->trip_ns = MIN(before_ns, newest_ns);
     else if (longer_ns < before_ns - far_ns)
-        clocks->trip_ns = MIN(longer_ns, clocks->gained_ns + clocks->floor_ns + back_ns);
+        clocks->trip_ns = MIN(shorter_ns, clocks->gained_ns + clocks->floor.ns + back_ns);
     if (clocks->trip_ns < before_ns - margin_of(clocks))
         clocks->trip_fell_ns = exchange->now_ns;
+}
+
+static int64_t slope_ppb(int64_t by_ns, uint64_t from_ns, uint64_t to_ns)
+{
+    int64_t span_us = (int64_t)MAX(elapsed_ns(to_ns, from_ns) / NS_PER_US, 1ULL);
+    by_ns = MIN(by_ns, (int64_t)(10 * NS_PER_S));
+    return MAX(by_ns, 0) * 1000000 / span_us;
+}
+
+/* What the slope is off by: the lesser of what the floor fell and what B rose by, both beyond the slope. */
+static void measure_slope(struct two_clocks *clocks, uint64_t now_ns)
+{
+    const struct clock_sight *back = least_back(clocks), *floor = &clocks->floor;
+    int64_t fell_ns = clocks->since.floor.ns - floor->ns, rose_ns = back->ns - clocks->since.back.ns;
+    if (!clocks->since.known) {
+        measure_from(clocks);
+        return;
+    }
+    if (clocks->since.lifted_ns > margin_of(clocks)) {
+        clocks->losing_ppb -= slope_ppb(clocks->since.lifted_ns, clocks->since.floor.at_ns, now_ns);
+    } else if (fell_ns > margin_of(clocks)) {
+        int64_t of_floor = slope_ppb(fell_ns, clocks->since.floor.at_ns, floor->at_ns);
+        int64_t of_back = slope_ppb(rose_ns, clocks->since.back.at_ns, back->at_ns);
+        clocks->losing_ppb += MIN(of_floor, of_back);
+    } else {
+        return;
+    }
+    clocks->losing_ppb = MAX(clocks->losing_ppb, 0);
+    clocks->losing_ppb = MIN(clocks->losing_ppb, TWO_CLOCKS_DRIFT_PPM_MAX * 1000);
+    measure_from(clocks);
+}
+
+static void slide(struct two_clocks *clocks, uint64_t half_ns, uint64_t now_ns)
+{
+    uint64_t passed_ns = MIN(elapsed_ns(now_ns, clocks->slid_ns), half_ns);
+    clocks->slid_ns = now_ns;
+    if (clocks->losing_ppb == 0 || elapsed_ns(now_ns, clocks->seen_ns) > SEEN_HOLD_NS)
+        return;
+    clocks->slid_rest += clocks->losing_ppb * (int64_t)passed_ns;
+    int64_t slid_ns = clocks->slid_rest / (int64_t)NS_PER_S;
+    clocks->slid_rest %= (int64_t)NS_PER_S;
+    clocks->gained_ns -= slid_ns;
+    clocks->back[0].ns += clocks->back[0].ns == NEVER_SEEN ? 0 : slid_ns;
+    clocks->back[1].ns += clocks->back[1].ns == NEVER_SEEN ? 0 : slid_ns;
+    clocks->since.back.ns += slid_ns;
 }
 
 /* The end of a half window: a way back that has become longer all at once. */
@@ -85,30 +150,49 @@ static void end_half(struct two_clocks *clocks, uint64_t half_ns, uint64_t now_n
 {
     if (elapsed_ns(now_ns, clocks->half_start_ns) < half_ns)
         return;
-    int64_t rise_ns = clocks->back_ns[1] == NEVER_SEEN ? 0 : clocks->back_ns[0] - clocks->back_ns[1];
+    int64_t rise_ns = clocks->back[1].ns == NEVER_SEEN ? 0 : clocks->back[0].ns - clocks->back[1].ns;
     int64_t drifted_ns = DRIFTED_MAX(half_ns + elapsed_ns(now_ns, clocks->half_start_ns));
-    if (rise_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks) + drifted_ns)
+    if (rise_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks) + drifted_ns) {
         clocks->trip_ns += rise_ns;
-    clocks->back_ns[1] = clocks->back_ns[0];
-    clocks->back_ns[0] = NEVER_SEEN;
+        clocks->since.back.ns += rise_ns;
+    }
+    measure_slope(clocks, now_ns);
+    clocks->back[1] = clocks->back[0];
+    clocks->back[0].ns = NEVER_SEEN;
     clocks->half_start_ns = now_ns;
 }
 
-/* out that lies below the least possible: the own clock has jumped ahead since, or a way is shorter. */
+/* out that lies below the least possible: B is of a time before the far clock lost. Or before the own one jumped
+ * ahead, which made the way back that much longer, and no slope does that. */
+static void renew_back(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t below_ns,
+                       bool settled)
+{
+    int64_t newest_ns = MIN(clocks->newest_ns[0], clocks->newest_ns[1]);
+    int64_t rise_ns = MIN(exchange->back_ns, newest_ns) - least_back(clocks)->ns;
+    clocks->back[0] = (struct clock_sight){exchange->back_ns, exchange->now_ns};
+    clocks->back[1].ns = NEVER_SEEN;
+    clocks->half_start_ns = exchange->now_ns;
+    if (below_ns <= TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
+        return;
+    clocks->since.known = false;
+    if (rise_ns > TWO_CLOCKS_COARSE_NS + 2 * jitter_of(clocks) && settled)
+        clocks->gained_ns -= rise_ns;
+}
+
 static void lift(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t back_ns,
                  uint64_t half_ns)
 {
-    int64_t least_ns = clocks->trip_ns - back_ns;
-    if (exchange->out_ns < least_ns - jitter_of(clocks) - TWO_CLOCKS_COARSE_NS) {
-        clocks->back_ns[0] = exchange->back_ns;
-        clocks->back_ns[1] = NEVER_SEEN;
-        clocks->half_start_ns = exchange->now_ns;
+    int64_t least_ns = clocks->trip_ns - back_ns - margin_of(clocks);
+    bool settled = elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) >= half_ns;
+    if (exchange->out_ns < least_ns) {
+        renew_back(clocks, exchange, least_ns - exchange->out_ns, settled);
         return;
     }
-    if (elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) < half_ns)
+    if (!settled)
         return;
-    least_ns = MIN(least_ns - margin_of(clocks), exchange->out_ns);
-    clocks->gained_ns = MAX(clocks->gained_ns, least_ns - clocks->floor_ns);
+    int64_t lift_ns = MAX(least_ns - clocks->floor.ns - clocks->gained_ns, 0);
+    clocks->gained_ns += lift_ns;
+    clocks->since.lifted_ns += clocks->losing_ppb > 0 ? lift_ns : 0;
 }
 
 void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchange *exchange)
@@ -117,13 +201,29 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
         begin(clocks, exchange);
         return;
     }
-    int64_t back_ns = MIN(clocks->back_ns[0], clocks->back_ns[1]);
-    uint64_t half_ns = MAX(TWO_CLOCKS_HALF_NS, 2 * exchange->rtt_ns);
+    uint64_t half_ns = MAX(TWO_CLOCKS_HALF_NS, 2 * exchange->rtt_ns), now_ns = exchange->now_ns;
+    slide(clocks, half_ns, now_ns);
+    int64_t back_ns = least_back(clocks)->ns;
     look_for_step(clocks, exchange, back_ns);
     note_jitter(clocks, exchange);
     note_trip(clocks, exchange, back_ns);
     lift(clocks, exchange, back_ns, half_ns);
-    clocks->floor_ns = MIN(clocks->floor_ns, exchange->out_ns - clocks->gained_ns);
-    clocks->back_ns[0] = MIN(clocks->back_ns[0], exchange->back_ns);
-    end_half(clocks, half_ns, exchange->now_ns);
+    int64_t out_ns = exchange->out_ns - clocks->gained_ns;
+    if (out_ns < clocks->floor.ns)
+        clocks->floor = (struct clock_sight){out_ns, now_ns};
+    if (out_ns <= clocks->floor.ns + margin_of(clocks))
+        clocks->seen_ns = now_ns;
+    if (exchange->back_ns < clocks->back[0].ns)
+        clocks->back[0] = (struct clock_sight){exchange->back_ns, now_ns};
+    clocks->newest_ns[1] = clocks->newest_ns[0];
+    clocks->newest_ns[0] = exchange->back_ns;
+    end_half(clocks, half_ns, now_ns);
+}
+
+uint64_t two_clocks_doubt_ns(const struct two_clocks *clocks)
+{
+    if (!clocks->known)
+        return 0;
+    int64_t least_ns = clocks->trip_ns - least_back(clocks)->ns;
+    return (uint64_t)MAX(clocks->gained_ns + clocks->floor.ns - least_ns, 0);
 }

@@ -13,8 +13,13 @@
  *     floor   = least of (out - gained)
  *
  * so `out - gained` is a delay that clocks which drift apart, or jump ahead, do not lengthen: what it is longer
- * than the floor is a queue. There is no gain and no slope, hence nothing to settle. A far clock that loses
- * lowers the floor as soon as the way there is empty for a moment. T counts when it has stood for half a window.
+ * than the floor is a queue. There is no gain and no slope, hence nothing to settle. T counts when it has stood
+ * for half a window.
+ *
+ * A far clock that loses hides as much of a queue, until the way there is empty for a moment and the floor falls;
+ * B has risen meanwhile, but so it does where a queue grows on the way back. What both have moved by is a slope, by
+ * which `gained` falls from then on, as long as the floor is seen now and then; what it lifts again takes it back.
+ * two_clocks_doubt_ns says how much may be hidden: whoever can empty the way there should do so.
  *
  * When a way's length changes for good:
  *     back longer   all of B's new half window lies above the half before by more than a clock drifts: T rises too
@@ -32,19 +37,35 @@
 #define TWO_CLOCKS_COARSE_NS      1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
 #define TWO_CLOCKS_JITTER_HOLD_NS 30000000000ULL
 
+/* A least value and when it was seen. */
+struct clock_sight {
+    int64_t ns;
+    uint64_t at_ns;
+};
+
 struct two_clocks {
     bool known; /* there was an exchange */
     int64_t gained_ns;
-    int64_t floor_ns;
-    int64_t trip_ns;        /* T */
-    int64_t trip_before_ns; /* of the newest exchange */
-    uint64_t trip_fell_ns;  /* when T last became less by more than the margin: it may fall on */
-    int64_t back_ns[2];     /* least of this half window, and of the one before */
+    struct clock_sight floor;
+    int64_t trip_ns;            /* T */
+    int64_t trip_before_ns;     /* of the newest exchange */
+    uint64_t trip_fell_ns;      /* when T last became less by more than the margin: it may fall on */
+    struct clock_sight back[2]; /* least of this half window, and of the one before */
+    int64_t newest_ns[2];       /* back, of the newest exchanges */
     uint64_t half_start_ns;
     uint64_t jitter_ns[2]; /* peaks of this hold time and the one before */
     uint64_t jitter_start_ns;
-    int64_t step_ns;     /* so far the far clock has just jumped ahead; 0: it has not */
-    uint32_t step_turns; /* so many more exchanges may still show both sides of it */
+    int64_t losing_ppb; /* the far clock, by what it was seen to lose … */
+    int64_t slid_rest;  /* … ppb x ns not yet in gained_ns */
+    uint64_t slid_ns;   /* own time of the newest exchange */
+    uint64_t seen_ns;   /* when `out` was last at the floor, nearly */
+    struct {
+        bool known;
+        struct clock_sight floor, back; /* as they would be now, if the slope were right */
+        int64_t lifted_ns;              /* … in spite of it */
+    } since;                            /* what the slope is measured from */
+    int64_t step_ns;                    /* so far the far clock has just jumped ahead; 0: it has not */
+    uint32_t step_turns;                /* so many more exchanges may still show both sides of it */
 };
 
 /* An ack: it tells how long the packets before it took, and took that long itself. */
@@ -64,6 +85,9 @@ static inline int64_t two_clocks_gained_ns(const struct two_clocks *clocks)
 {
     return clocks->gained_ns;
 }
+
+/* A queue may be so much longer than it looks, because the far clock loses; or the way back has that queue. */
+uint64_t two_clocks_doubt_ns(const struct two_clocks *clocks);
 
 /* The far clock has just jumped ahead: what of late was told by differences of its times tells of that. */
 static inline bool two_clocks_stepped(const struct two_clocks *clocks)

@@ -323,6 +323,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
         .owd_ns = sender->owd_sure_ns - two_clocks_gained_ns(&sender->clocks),
         .owd_known = turn->more_delivered,
+        .doubt_ns = two_clocks_doubt_ns(&sender->clocks),
         .jump_ns = torn ? 0 : (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
         .spread_ns = torn ? 0 : spread_ns(sender, ack),

@@ -62,7 +62,7 @@ static struct clock_exchange exchange_at(const struct row *row, uint64_t true_ns
 
 static int64_t off_ns(const struct two_clocks *clocks, const struct clock_exchange *exchange)
 {
-    int64_t shows_ns = exchange->out_ns - two_clocks_gained_ns(clocks) - clocks->floor_ns;
+    int64_t shows_ns = exchange->out_ns - two_clocks_gained_ns(clocks) - clocks->floor.ns;
     return shows_ns > QUEUE_NS ? shows_ns - QUEUE_NS : QUEUE_NS - shows_ns;
 }
 
@@ -77,6 +77,8 @@ static void two_clocks__the_queue_shows(void **state)
         {"ahead 10 ms", 200, {5 * NS_PER_S, 10000000, 0, 0, 0}, 20 * NS_PER_S, 100000, 100000},
         {"ahead 1 s", -100, {5 * NS_PER_S, 1000000000, 0, 0, 0}, 6 * NS_PER_S, 700000, 600000},
         {"ahead 10 s", 200, {5 * NS_PER_S, 10000000000, 0, 0, 0}, 20 * NS_PER_S, 100000, 100000},
+        {"own clock ahead 10 ms", 100, {5 * NS_PER_S, 0, 10000000, 0, 0}, 20 * NS_PER_S, 150000, 150000},
+        {"own clock ahead 10 s", -100, {5 * NS_PER_S, 0, 10000000000, 0, 0}, 8 * NS_PER_S, 800000, 600000},
         {"back longer", 200, {5 * NS_PER_S, 0, 0, 20000000, 0}, 60 * NS_PER_S, 400000, 400000},
         {"back shorter", 200, {5 * NS_PER_S, 0, 0, -20000000, 0}, 60 * NS_PER_S, 150000, 150000},
         {"queue back", 200, {5 * NS_PER_S, 0, 0, 0, 20000000}, 60 * NS_PER_S, 400000, 400000},
@@ -97,23 +99,37 @@ static void two_clocks__the_queue_shows(void **state)
     }
 }
 
-/* The own clock jumps: what was out is shorter at once, and the floor with it; the queue is the same again soon. */
-static void two_clocks__own_step(void **state)
+/* The far clock loses, and the way there is empty for a moment every two seconds: after the second of them the slope
+ * is known and the queue shows; before, and where it is the way back that gets a queue, there is doubt. */
+static void two_clocks__losing(void **state)
 {
-    static const int64_t steps_ns[] = {10000000, 1000000000, 10000000000};
+    static const struct {
+        int64_t losing_ppm, back_queue_ppm;
+        int64_t off_ns_max, doubt_ns_min, doubt_ns_max; /* at the end */
+    } rows[] = {
+        {20, 0, 50000, 0, 50000},
+        {100, 0, 100000, 0, 100000},
+        {500, 0, 150000, 0, 150000},
+        {900, 0, 300000, 0, 300000},
+        {0, 0, 0, 0, 0},
+        {0, 400, 50000, 7000000, 8000000},
+    };
     (void)state;
-    for (unsigned index = 0; index < ROWS(steps_ns); index++) {
-        const struct row row = {"own", 100, {5 * NS_PER_S, 0, steps_ns[index], 0, 0}, 0, 0, 0};
+    for (unsigned index = 0; index < ROWS(rows); index++) {
         struct two_clocks clocks = {.known = false};
-        int64_t gained_ns = 0;
-        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
-            struct clock_exchange exchange = exchange_at(&row, true_ns);
+        struct clock_exchange exchange = {.rtt_ns = 60 * NS_PER_MS};
+        for (uint64_t true_ns = 0; true_ns < 19900 * NS_PER_MS; true_ns += EVERY_NS) {
+            int64_t lead_ns = -(int64_t)true_ns / 1000000 * rows[index].losing_ppm;
+            bool empty = true_ns % (2 * NS_PER_S) < 100 * NS_PER_MS;
+            exchange.now_ns = true_ns;
+            exchange.out_ns = THERE_NS + lead_ns + (empty ? 0 : QUEUE_NS);
+            exchange.back_ns = BACK_NS - lead_ns + (int64_t)true_ns / 1000000 * rows[index].back_queue_ppm;
             two_clocks_on_exchange(&clocks, &exchange);
-            if (true_ns == 5 * NS_PER_S)
-                gained_ns = two_clocks_gained_ns(&clocks);
+            if (true_ns == 1900 * NS_PER_MS && rows[index].losing_ppm == 500)
+                assert_in_range(two_clocks_doubt_ns(&clocks), 300000, 1000000);
         }
-        int64_t since_ns = two_clocks_gained_ns(&clocks) - gained_ns;
-        assert_true(since_ns >= 0 && since_ns < 5 * 100000 + 100000);
+        assert_in_range(off_ns(&clocks, &exchange), 0, rows[index].off_ns_max);
+        assert_in_range(two_clocks_doubt_ns(&clocks), rows[index].doubt_ns_min, rows[index].doubt_ns_max);
     }
 }
 
@@ -155,7 +171,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_clocks__the_queue_shows),
-        cmocka_unit_test(two_clocks__own_step),
+        cmocka_unit_test(two_clocks__losing),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
         cmocka_unit_test(two_clocks__forgets),
     };

@@ -150,6 +150,42 @@ static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
     }
 }
 
+/* The receiver's clock gains or loses, jumps, and the way back changes under that: all that is no queue, and hides
+ * none from a small buffer. */
+static void bql__clocks_are_no_queue(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, buffer_us;
+        int64_t skew_ppm;
+        uint64_t ahead_ms;
+        int64_t longer_ms;
+    } rows[] = {{2, 4000, -500, 0, 0},  {20, 40000, 500, 0, 0},     {20, 40000, -500, 0, 0},
+                {20, 40000, 0, 10, 0},  {20, 40000, -200, 5000, 0}, {20, 40000, 500, 0, 20},
+                {20, 40000, 500, 0, -5}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        const struct cell cell = {.name = "clocks",
+                                  .rate_mbps = 400,
+                                  .rtt_ms = rows[index].rtt_ms,
+                                  .buffer_us = 2 * rows[index].buffer_us,
+                                  .from_ms = 2000,
+                                  .to_ms = 12000};
+        struct lab_config config = config_of(&cell);
+        config.edges[0].skew_ppm = rows[index].skew_ppm;
+        config.edges[0].ahead_at_ns = 3 * NS_PER_S;
+        config.edges[0].ahead_ns = MS(rows[index].ahead_ms);
+        config.edges[0].longer_at_ns = 3 * NS_PER_S;
+        config.edges[0].longer_ns = rows[index].longer_ms * 1000000;
+        lab_run(&config, &result);
+        print_message("clocks, row %zu: share %llu per mille, queue %llu us\n", index,
+                      (unsigned long long)share_permille(&config, 0),
+                      (unsigned long long)(result.queue_p50_ns / 1000));
+        assert_in_range(share_permille(&config, 0), 975, 1010);
+        assert_in_range(result.queue_p50_ns, 0, MS(5));
+        assert_int_equal(result.queue_drops, 0);
+    }
+}
+
 /* Full of packets all the time a small buffer loses ever more of them; once that was taken for chance,
  * without end. */
 static void bql__takes_loss_that_grows_with_the_rate_for_its_own(void **state)
@@ -344,6 +380,7 @@ int main(void)
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
         cmocka_unit_test(bql__bursts_of_loss_are_no_full_buffer),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
+        cmocka_unit_test(bql__clocks_are_no_queue),
         cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),
         cmocka_unit_test(bql__settles_below_a_policer),
         cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),

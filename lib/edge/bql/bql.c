@@ -126,7 +126,7 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
         enter_park(bql, &move->loss);
         break;
     case BQL_REFRESH:
-        set_rate(bql, bql_refresh_begin(&bql->refresh, &bql->path, bql->rate_bps));
+        set_rate(bql, bql_refresh_begin(&bql->refresh, &bql->path, view, bql->rate_bps));
         break;
     case BQL_COMPETE:
         bql_compete_begin(&bql->compete, &bql->contest, path, view, bql->rate_bps);

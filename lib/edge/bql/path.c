@@ -137,6 +137,7 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
 {
     path->before_ns = path->now_ns;
     path->now_ns = sample->now_ns;
+    path->doubt_ns = sample->doubt_ns;
     if (sample->rtt_min_ns > 0)
         path->rtt_ns = sample->rtt_min_ns;
     if (sample->acked_packets > 0)

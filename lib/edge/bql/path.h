@@ -25,6 +25,7 @@ struct bql_path {
     struct bql_heed heed;
     uint64_t now_ns, before_ns; /* of this sample and the one before */
     uint64_t rtt_ns;            /* least */
+    uint64_t doubt_ns;          /* q may be so much longer than it looks */
     uint64_t packet_bytes;      /* on the wire */
     uint64_t newest_sent_ns;    /* departure of the newest packet known to have come */
     uint64_t delivered_ns;      /* the receiver's clock at the newest count, less the sender's holes */

@@ -19,12 +19,15 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
         view->queue_ns + view->target_ns / 4 + bql_path_waiting_ns(path) < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
-    return since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5 ||
+    bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
+    return doubtful || since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5 ||
            bql_heed_doubts(&path->heed, view->now_ns);
 }
 
-uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, uint64_t rate_bps)
+uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
+                           uint64_t rate_bps)
 {
+    bql_doubt_begin(&refresh->doubt, path, view);
     refresh->start_ns = path->now_ns;
     refresh->end_ns = path->now_ns + MAX(path->rtt_ns, REFRESH_LASTS_NS);
     refresh->least_owd_ns = INT64_MAX;
@@ -38,7 +41,9 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, u
 struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_path *path,
                                  const struct bql_view *view)
 {
-    if (!refresh->whole && view->now_ns < refresh->end_ns && path->delay.base_seen_ns == view->now_ns)
+    bool seen = path->delay.base_seen_ns == view->now_ns;
+    if (!refresh->whole && view->now_ns < refresh->end_ns && seen &&
+        bql_doubt_allows_end(&refresh->doubt, path))
         refresh->end_ns = view->now_ns;
     return view->now_ns < refresh->end_ns ? bql_stay() : bql_to_phase_at(BQL_TRACK, refresh->before_bps);
 }
@@ -53,6 +58,7 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
         refresh->least_owd_ns = MIN(refresh->least_owd_ns, sample->owd_ns);
     if (lasts || view->newest_sent_ns < refresh->end_ns)
         return;
+    bql_doubt_end(&refresh->doubt, path);
     bool seen = refresh->least_owd_ns != INT64_MAX;
     bool above = seen && refresh->least_owd_ns - path->delay.base_ns > (int64_t)view->target_ns;
     refresh->above = above ? refresh->above + 1 : 0;

@@ -1,9 +1,11 @@
-/* REFRESH: the base was not seen for max(10 s, 20 RTT): half the rate for max(RTT, 200 ms) or until it is.
- * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up, so
- * that together they run it dry. What two refreshes in a row see above the target replaces the base. Where most
- * packets are marked whatever the edge does (heed.h) one comes early, and takes all its time. */
+/* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h): half the rate for
+ * max(RTT, 200 ms) or until it is. Edges that share a queue see it fall when one of them refreshes, and join
+ * when half of their time is up, so that together they run it dry. What two refreshes in a row see above the
+ * target replaces the base. Where most packets are marked whatever the edge does (heed.h) one comes early, and
+ * takes all its time. */
 #pragma once
 
+#include "edge/bql/doubt.h"
 #include "edge/bql/move.h"
 #include "edge/bql/path.h"
 #include "edge/bql/round.h"
@@ -17,14 +19,16 @@ struct bql_refresh {
     uint64_t fed_ns;      /* when the rate was last no less than half of the next, or the queue small */
     uint64_t seen_bps;    /* rate when the base was last seen */
     bool whole;           /* it does not end where the base is seen: marks are on trial */
-    uint32_t above;       /* successive ones that never saw the queue below the target */
+    struct bql_doubt doubt;
+    uint32_t above; /* successive ones that never saw the queue below the target */
 };
 
 /* Whether it is time. To be asked at each sample. */
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps);
 /* Begins, at the rate returned. */
-uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, uint64_t rate_bps);
+uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
+                           uint64_t rate_bps);
 /* Ends when the base was seen, or time is up. */
 struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_path *path,
                                  const struct bql_view *view);
