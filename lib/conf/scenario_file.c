@@ -2,7 +2,6 @@
  * their own. */
 #include "conf/scenario_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -12,31 +11,9 @@
 #include "conf/job_file.h"
 #include "conf/value.h"
 
-#define CLOCK_OFFSET_MAX_NS (int64_t)(3600 * NS_PER_S)
-#define CLOCK_SKEW_MAX_PPB  1000000
-#define RING_MAX            (1ULL << 31) /* bytes or packets */
+#define RING_MAX (1ULL << 31) /* bytes or packets */
 
 /* ---- nodes ---- */
-
-bool scenario_parse_offset(const struct conf_option *option, const char *text, void *field)
-{
-    int64_t value;
-    (void)option;
-    if (!value_parse_signed(VALUE_TIME, text, &value) || llabs(value) > CLOCK_OFFSET_MAX_NS)
-        return false;
-    memcpy(field, &value, sizeof(value));
-    return true;
-}
-
-bool scenario_parse_skew(const struct conf_option *option, const char *text, void *field)
-{
-    int64_t value;
-    (void)option;
-    if (!value_parse_signed(VALUE_SKEW, text, &value) || llabs(value) > CLOCK_SKEW_MAX_PPB)
-        return false;
-    memcpy(field, &value, sizeof(value));
-    return true;
-}
 
 static bool parse_node_queue(const struct conf_option *option, const char *text, void *field)
 {

@@ -32,7 +32,7 @@ extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */
 void scenario_read_link_list(struct conf_reader *reader);
 bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field);
-/* Of a node's clock. */
+/* scenario_clock.c: of a node's clock. */
 bool scenario_parse_offset(const struct conf_option *option, const char *text, void *field);
 bool scenario_parse_skew(const struct conf_option *option, const char *text, void *field);
 #define SCENARIO_QUEUE_FORM                                                                                  \

@@ -137,7 +137,7 @@ struct ctl_msg {
 struct ctl_reply {
     bool ok;
     struct err err; /* !ok: why */
-    char *text;     /* the caller's buffer of `room` bytes: the report, zero terminated; CTL_TRAIN: a struct plot_train */
+    char *text;     /* the caller's, of `room` bytes: the report, zero terminated; CTL_TRAIN's: plot_train */
     size_t room;
     size_t length;
 };

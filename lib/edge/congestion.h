@@ -20,7 +20,7 @@ struct congestion_sample {
     uint64_t rtt_smoothed_ns;
     /* Least one-way delay of the packets this ack is the first to cover, on a constant origin. */
     int64_t owd_ns;
-    bool owd_known; /* false: owd_ns says nothing */
+    bool owd_known;    /* false: owd_ns says nothing */
     uint64_t doubt_ns; /* so much longer than it looks the queue may be (base/two_clocks.h) */
     /* Largest change of the one-way delay between packets sent next to each other, beyond the time between
      * their departures: no queue does that, so it is jitter. */

@@ -36,7 +36,10 @@ UPPER = {
 # Programs see node and ctl, the IO layers, and nothing below; the exceptions say why.
 APP = ["base", "node", "ctl", "conf", "dpdk", "disk", "shm", "sim"]
 APP_MORE = {
-    "app/sluice": {"store": "disk requests cross the seam as store/disk.h declares them"},
+    "app/sluice": {
+        "store": "disk requests cross the seam as store/disk.h declares them",
+        "probe": "draws trains for operators, which a node has no time for",
+    },
     "app/sim": {
         "plan": "the summary draws a job's plan",
         "planner": "the simulated planner solves with the planner's own code",
