@@ -255,29 +255,40 @@ static struct sim_result run_beside(uint64_t port_bps, uint64_t link_bps, uint64
     return result;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
 /* Cross traffic that only the links feel, and on the interfaces: runs take as long as with the same flows in
- * packets. Not each by itself: at one seed the transport meets another packet than at the other. */
+ * packets. Not each by itself: at one seed the transport meets another packet than at the other, and a run in five
+ * takes a tenth longer for it, of either kind; so medians. */
 static void sim_run__background_acts_as_flows(void **state)
 {
     (void)state;
+    enum { SEEDS_MAX = 5 };
     const struct {
         uint64_t port_bps, link_bps, cross_bps;
         unsigned seeds;
-    } rows[] = {{1000 * MBPS, 100 * MBPS, 40 * MBPS, 1}, {100 * MBPS, 0, 25 * MBPS, 4}};
+    } rows[] = {{1000 * MBPS, 100 * MBPS, 40 * MBPS, 1}, {100 * MBPS, 0, 25 * MBPS, SEEDS_MAX}};
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-        uint64_t background_ns = 0, packets_ns = 0;
-        for (uint64_t seed = 1; seed <= rows[row].seeds; seed++) {
+        uint64_t background_ns[SEEDS_MAX], packets_ns[SEEDS_MAX];
+        for (unsigned index = 0; index < rows[row].seeds; index++) {
             struct sim_result background =
-                run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, false, seed);
+                run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, false, index + 1);
             struct sim_result packets =
-                run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, true, seed);
+                run_beside(rows[row].port_bps, rows[row].link_bps, rows[row].cross_bps, true, index + 1);
             assert_true(background.events < packets.events);
-            background_ns += background.time_ns;
-            packets_ns += packets.time_ns;
+            background_ns[index] = background.time_ns;
+            packets_ns[index] = packets.time_ns;
             result_free(&background);
             result_free(&packets);
         }
-        assert_in_range(background_ns, packets_ns * 98 / 100, packets_ns * 102 / 100);
+        qsort(background_ns, rows[row].seeds, sizeof(background_ns[0]), by_size);
+        qsort(packets_ns, rows[row].seeds, sizeof(packets_ns[0]), by_size);
+        uint64_t usual_ns = packets_ns[rows[row].seeds / 2];
+        assert_in_range(background_ns[rows[row].seeds / 2], usual_ns * 98 / 100, usual_ns * 102 / 100);
     }
 }
 
