@@ -208,6 +208,8 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
     note_jitter(clocks, exchange);
     note_trip(clocks, exchange, back_ns);
     lift(clocks, exchange, back_ns, half_ns);
+    clocks->gained_ns = MIN(clocks->gained_ns, TWO_CLOCKS_GAINED_NS_MAX);
+    clocks->gained_ns = MAX(clocks->gained_ns, -TWO_CLOCKS_GAINED_NS_MAX);
     int64_t out_ns = exchange->out_ns - clocks->gained_ns;
     if (out_ns < clocks->floor.ns)
         clocks->floor = (struct clock_sight){out_ns, now_ns};

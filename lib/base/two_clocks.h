@@ -13,7 +13,7 @@
  *     floor   = least of (out - gained)
  *
  * so `out - gained` is a delay that clocks which drift apart, or jump ahead, do not lengthen: what it is longer
- * than the floor is a queue. There is no gain and no slope, hence nothing to settle. T counts when it has stood
+ * than the floor is a queue. A clock that gains takes no slope, hence nothing to settle. T counts when it has stood
  * for half a window.
  *
  * A far clock that loses hides as much of a queue, until the way there is empty for a moment and the floor falls;
@@ -36,6 +36,7 @@
 #define TWO_CLOCKS_DRIFT_PPM_MAX  1000 /* crystals: 100 each; a clock that is being set right: 500 more */
 #define TWO_CLOCKS_COARSE_NS      1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
 #define TWO_CLOCKS_JITTER_HOLD_NS 30000000000ULL
+#define TWO_CLOCKS_GAINED_NS_MAX  (INT64_MAX / 8)
 
 /* A least value and when it was seen. */
 struct clock_sight {
@@ -68,7 +69,8 @@ struct two_clocks {
     uint32_t step_turns;                /* so many more exchanges may still show both sides of it */
 };
 
-/* An ack: it tells how long the packets before it took, and took that long itself. */
+/* An ack: it tells how long the packets before it took, and took that long itself. |out|, |back| and their sum are
+ * below INT64_MAX / 2. */
 struct clock_exchange {
     int64_t out_ns, back_ns;
     uint64_t jump_ns; /* what neighbours on the way there differed by */
@@ -78,6 +80,7 @@ struct clock_exchange {
 
 /* Nothing is known of the far clock. What was gained so far is kept: delays go on from there. */
 void two_clocks_forget(struct two_clocks *clocks);
+/* An ack came that tells of new packets. Whatever a peer makes up, |gained| stays within TWO_CLOCKS_GAINED_NS_MAX. */
 void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchange *exchange);
 
 /* What the far clock has gained since the first exchange, as far as it shows. */

@@ -2,6 +2,7 @@
  * there has in a row's time, and it was empty in the beginning. */
 #include "include.h"
 
+#include "base/rng.h"
 #include "base/two_clocks.h"
 #include "base/units.h"
 
@@ -150,6 +151,28 @@ static void two_clocks__a_step_is_no_jitter(void **state)
     assert_int_equal(clocks.jitter_ns[0], 0);
 }
 
+/* A peer may make up its times: nothing overflows, and what was gained stays within its bound. */
+static void two_clocks__made_up_times(void **state)
+{
+    struct rng rng;
+    struct two_clocks clocks = {.known = false};
+    (void)state;
+    rng_init(&rng, 7);
+    for (uint64_t turn = 0; turn < 100000; turn++) {
+        const struct clock_exchange exchange = {
+            .out_ns = (int64_t)(rng_next(&rng) >> 2) - INT64_MAX / 4,
+            .back_ns = (int64_t)(rng_next(&rng) >> 2) - INT64_MAX / 4,
+            .jump_ns = rng_next(&rng) >> 28,
+            .rtt_ns = rng_below(&rng, 10 * NS_PER_S),
+            .now_ns = turn * NS_PER_MS,
+        };
+        two_clocks_on_exchange(&clocks, &exchange);
+        assert_true(two_clocks_gained_ns(&clocks) <= TWO_CLOCKS_GAINED_NS_MAX);
+        assert_true(two_clocks_gained_ns(&clocks) >= -TWO_CLOCKS_GAINED_NS_MAX);
+        (void)two_clocks_doubt_ns(&clocks);
+    }
+}
+
 /* Another far host: what was gained stays, so that delays go on. */
 static void two_clocks__forgets(void **state)
 {
@@ -173,6 +196,7 @@ int main(void)
         cmocka_unit_test(two_clocks__the_queue_shows),
         cmocka_unit_test(two_clocks__losing),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
+        cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
