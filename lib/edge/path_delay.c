@@ -10,6 +10,7 @@ void path_delay_init(struct path_delay *delay, uint64_t now_ns)
     *delay = (struct path_delay){.base_ns = DELAY_NONE,
                                  .floor_ns = DELAY_NONE,
                                  .base_seen_ns = now_ns,
+                                 .packets_min = PATH_DELAY_PACKETS_MIN,
                                  .bucket_start_ns = now_ns,
                                  .jump_start_ns = now_ns};
     for (unsigned bucket = 0; bucket < PATH_DELAY_BUCKETS; bucket++)
@@ -20,7 +21,7 @@ static int64_t least_now(const struct path_delay *delay)
 {
     int64_t least_ns = DELAY_NONE;
     uint32_t packets = 0;
-    for (uint32_t back = 0; back < PATH_DELAY_BUCKETS && packets < PATH_DELAY_PACKETS_MIN; back++) {
+    for (uint32_t back = 0; back < PATH_DELAY_BUCKETS && packets < delay->packets_min; back++) {
         uint32_t index = (delay->bucket - back) % PATH_DELAY_BUCKETS;
         least_ns = MIN(least_ns, delay->buckets[index].least_ns);
         packets += delay->buckets[index].packets;
@@ -80,7 +81,7 @@ void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t n
 uint64_t path_delay_queue_ns(const struct path_delay *delay)
 {
     int64_t least_ns = least_now(delay);
-    return least_ns == DELAY_NONE ? 0 : (uint64_t)(least_ns - delay->base_ns);
+    return least_ns == DELAY_NONE || least_ns < delay->base_ns ? 0 : (uint64_t)(least_ns - delay->base_ns);
 }
 
 uint64_t path_delay_jitter_ns(const struct path_delay *delay)

@@ -32,6 +32,7 @@ struct path_delay {
         int64_t least_ns;
         uint32_t packets;
     } buckets[PATH_DELAY_BUCKETS]; /* per RTT/8 */
+    uint32_t packets_min;          /* so many are looked at, at least */
     uint64_t bucket_start_ns;
     uint32_t bucket;                  /* the newest is at bucket % PATH_DELAY_BUCKETS */
     uint64_t jump_ns, jump_before_ns; /* peaks of this and the previous hold time */

@@ -1,5 +1,6 @@
 """Rows of the transport table at the limits of what an edge meets."""
-from transport.cells import GBPS, Cell, data_edges, figure, job, limit_bps, link, own_loss, repair_excess, scenario
+from transport.cells import (GBPS, Cell, data_edges, figure, job, limit_bps, link, ms, own_loss, repair_excess,
+                             scenario, steady_scenario)
 
 
 def lostacks(options):
@@ -36,4 +37,23 @@ def objects(options):
                 values = scenario(name, (GBPS, rtt), ["a", "b"], {"default": link(GBPS, rtt, lost)},
                                   [job("a", ["b"], trips * rtt * limit_bps(GBPS, lost) / 8, options.congestion,
                                        start=f"{round(0.98 * GBPS / 1e6)}Mbps")], 90)
+                yield Cell(name, values, read)
+
+
+def smallpaths(options):
+    """Narrow, long and lossy; a buffer of 400 ms, or of 10 packets where that is more. Own loss: from 20 RTT after the
+    first data on, which leaves after about 10."""
+    for rate in (64e3, 256e3, 2e6):
+        for rtt in (0.300, 0.700, 1.200):
+            for lost in (0.0, 0.03, 0.10):
+                def read(report, limit=limit_bps(rate, lost)):
+                    edge = data_edges(report)[0]
+                    return [figure("steady / L", edge["steady_bps"] / limit, ">=", 0.9),
+                            figure("own loss", own_loss(edge["window"]), "<=", 0.01),
+                            figure("own loss with the start", own_loss(edge["data"]), "<=", None),
+                            figure("repairs / allowed", repair_excess(edge), "<=", None),
+                            figure("done", float(report["completed"]), ">=", 1)]
+                name = f"{rate / 1e3:g}k-rtt{round(rtt * 1000)}-loss{lost * 100:g}"
+                values = steady_scenario(name, rate, rtt, options, lost, extra=60.0,
+                                         queue=ms(max(0.4, 10 * 1538 * 8 / rate)), measure={"from": ms(30 * rtt + 1)})
                 yield Cell(name, values, read)

@@ -42,6 +42,7 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "lostacks": (edges.lostacks, None, "lost acks, 1 GB, 80 ms, 0.5 BDP"),
     "stall": (hosts.stall, None, "hosts that stand still"),
     "objects": (edges.objects, None, "objects of 1 to 25 RTT"),
+    "smallpaths": (edges.smallpaths, None, "64 kbit/s to 2 Mbit/s"),
     "slowchild": (rows.slowchild, rows.slowchild_pairs, "ten receivers, one slow"),
     "tensources": (shares.tensources, None, "ten sources, one downlink"),
     "compete": (shares.compete, None, "one edge against CUBIC and BBRv1"),

@@ -314,6 +314,36 @@ static void bql__takes_no_later_packet_for_the_train(void **state)
     }
 }
 
+/* Paths of a few packets a second, with a buffer of 400 ms or 10 packets: once a full buffer was taken for the
+ * empty path, or its own queue for somebody else's, and more was dropped than came. */
+static void bql__keeps_a_slow_path_from_dropping(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_kbps, rtt_ms;
+        uint32_t loss_permille, share_permille;
+    } paths[] = {{64, 300, 0, 930},  {64, 1200, 0, 900},  {256, 300, 0, 950},   {256, 300, 100, 850},
+                 {256, 700, 0, 950}, {500, 200, 30, 900}, {2000, 300, 100, 920}};
+    for (size_t index = 0; index < sizeof(paths) / sizeof(paths[0]); index++) {
+        const struct cell cell = {.name = "slow",
+                                  .rate_mbps = 1,
+                                  .rtt_ms = paths[index].rtt_ms,
+                                  .loss_permille = paths[index].loss_permille,
+                                  .from_ms = 30000,
+                                  .to_ms = 150000};
+        struct lab_config config = config_of(&cell);
+        config.bottleneck.rate_bps = paths[index].rate_kbps * 1000;
+        config.bottleneck.queue_limit =
+            MAX(bytes_within(config.bottleneck.rate_bps, MS(400)), (uint64_t)10 * LAB_PACKET_BYTES);
+        lab_run(&config, &result);
+        uint64_t dropped = muldiv64(result.queue_drops, 1000, result.offered);
+        print_message("slow path %zu: share %llu per mille, own loss %llu per mille\n", index,
+                      (unsigned long long)share_permille(&config, 0), (unsigned long long)dropped);
+        assert_in_range(share_permille(&config, 0), paths[index].share_permille, 1010);
+        assert_in_range(dropped, 0, 10);
+    }
+}
+
 /* By 10 round trips after each step the share is that of the new rate. */
 static void bql__follows_steps_of_the_rate(void **state)
 {
@@ -388,6 +418,7 @@ int main(void)
         cmocka_unit_test(bql__begins_with_a_train_after_a_silence),
         cmocka_unit_test(bql__starts_in_spite_of_lost_acks),
         cmocka_unit_test(bql__takes_no_later_packet_for_the_train),
+        cmocka_unit_test(bql__keeps_a_slow_path_from_dropping),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
         cmocka_unit_test(cubic__returns_to_its_old_window_after_k),

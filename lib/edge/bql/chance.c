@@ -4,10 +4,16 @@
 #include "edge/bql/move.h"
 #include "edge/roots.h"
 
+#define FEW_PACKETS 200
+
+static uint32_t sigma_ppm(uint64_t usual_ppm, uint64_t packets)
+{
+    return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+}
+
 uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
 {
-    uint64_t usual_ppm = MAX(chance->base_ppm, (uint32_t)(BQL_PPM / packets));
-    return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
+    return sigma_ppm(MAX(chance->base_ppm, (uint32_t)(BQL_PPM / packets)), packets);
 }
 
 uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets)
@@ -25,8 +31,10 @@ void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_
         chance->base_ppm = (uint32_t)((int32_t)chance->base_ppm + off_ppm / 4);
 }
 
-void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm)
+void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets)
 {
+    if (packets < FEW_PACKETS)
+        loss_ppm -= MIN(loss_ppm, sigma_ppm(loss_ppm, MAX(packets, 1ULL)));
     uint32_t swing_ppm = (uint32_t)elapsed_ns(loss_ppm, chance->base_ppm) / 2;
     chance->swing_ppm = MAX(chance->swing_ppm, swing_ppm);
     chance->base_ppm = loss_ppm;

@@ -19,7 +19,8 @@ uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets
 /* A round in which nothing but chance lost so much. p0 falls at once where less is lost; it rises only where
  * the path is not full (`may_rise`). */
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise);
-/* All of so much was lost by chance, as a lower rate has shown. */
-void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm);
+/* All of so much was lost by chance, as a lower rate has shown: of few packets that many less than chance
+ * adds now and then, for it was a round with much loss that was looked at. */
+void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets);
 /* The rate of which so much is delivered, where chance takes what is usual. */
 uint64_t bql_chance_sent_bps(const struct bql_chance *chance, uint64_t delivered_bps);

@@ -13,10 +13,18 @@
 #define DRAIN_RTTS       50
 #define DRAIN_PPM        300000ULL
 
+/* Where few packets come the receiver's count of a tenth of a second says nothing, and four of them little. */
+static uint64_t own_rate_bps(const struct bql_path *path, const struct congestion_sample *sample)
+{
+    if (bql_path_telling_packets(path) >= PATH_DELAY_PACKETS_MIN)
+        return MAX(sample->own_rate_bps, path->delivered_bps);
+    return path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+}
+
 void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *path,
                            const struct congestion_sample *sample)
 {
-    contest->own_bps = MAX(sample->own_rate_bps, path->delivered_bps);
+    contest->own_bps = own_rate_bps(path, sample);
     if (elapsed_ns(sample->now_ns, contest->own_most_from_ns) > OWN_HOLD_NS) {
         contest->own_most_before_bps = contest->own_most_now_bps;
         contest->own_most_now_bps = 0;
@@ -31,7 +39,8 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
     /* A rate that has given way already has a long target. */
     uint64_t long_ns =
         MAX(bql_path_usual_target_ns(path, contest->own_most_bps) * 5 / 2, view->usual_target_ns * 5 / 2);
-    long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
+    uint64_t slow_ns = view->target_ns * 3 / 2; /* of a slow path even the target is long */
+    long_ns = MIN(long_ns, MAX(CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay), slow_ns));
     bool stays =
         view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
     if (!stays) {

@@ -7,7 +7,7 @@
 #include "base/units.h"
 
 #define BQL_PPM            1000000ULL
-#define BQL_RATE_MIN_BPS   50000ULL
+#define BQL_RATE_MIN_BPS   16000ULL
 #define BQL_RATE_MAX_BPS   1000000000000ULL
 #define BQL_PARK_PPM       985000ULL
 #define BQL_PLAIN_LOSS_PPM 100000 /* above what chance takes: few packets tell */
@@ -19,6 +19,7 @@ enum bql_phase { BQL_TRAIN, BQL_START, BQL_TRACK, BQL_CALM, BQL_PARK, BQL_REFRES
 struct bql_loss {
     uint32_t loss_ppm;
     uint64_t delivered_bps;
+    uint64_t packets; /* that tell; 0: many */
 };
 
 struct bql_move {

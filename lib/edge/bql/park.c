@@ -142,7 +142,7 @@ struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceil
         lower.loss = *loss;
         return lower;
     }
-    bql_chance_on_proof(&path->chance, loss->loss_ppm);
+    bql_chance_on_proof(&path->chance, loss->loss_ppm, loss->packets);
     ceiling->bps = 0;
     path_delay_shift_base(&path->delay, bql_path_waiting_ns(path));
     /* Not all of what had been lost before was. */

@@ -4,13 +4,16 @@
 #include "edge/bql/move.h"
 #include "edge/roots.h"
 
-#define TARGET_BASE_NS    (5 * NS_PER_MS / 2)
-#define TARGET_JITTER_PPM 800000ULL
-#define TARGET_ROOT_NS    (40 * NS_PER_MS)
-#define SHIFT_JITTERS     6
-#define SHIFT_NS          (4 * NS_PER_MS)
-#define WAIT_JITTERS      32
-#define BUFFER_HOLD_NS    (2 * NS_PER_S)
+#define TARGET_BASE_NS      (5 * NS_PER_MS / 2)
+#define TARGET_JITTER_PPM   800000ULL
+#define TARGET_ROOT_NS      (40 * NS_PER_MS)
+#define TARGET_PACKETS      2 /* finer than that a slow path has no queue */
+#define SHIFT_JITTERS       6
+#define SHIFT_NS            (4 * NS_PER_MS)
+#define WAIT_JITTERS        32
+#define TELLING_NS          (NS_PER_S / 4)
+#define TELLING_PACKETS_MIN 4
+#define BUFFER_HOLD_NS      (2 * NS_PER_S)
 
 void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns, bool trained,
                    uint64_t now_ns)
@@ -50,7 +53,9 @@ uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps
         jitter_ns /= 8;
     uint64_t root_millis = square_root(muldiv64(NS_PER_S, BQL_PPM, MAX(rate_bps, BQL_RATE_MIN_BPS)));
     uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
-    uint64_t target_ns = MIN(root_ns, TARGET_ROOT_NS) + jitter_ns;
+    uint64_t packets_ns = transmit_ns(TARGET_PACKETS * path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
+    uint64_t least_ns = MIN(root_ns, TARGET_ROOT_NS);
+    uint64_t target_ns = MAX(least_ns, packets_ns) + jitter_ns;
     return MIN(target_ns, path->queue_max_ns);
 }
 
@@ -72,6 +77,14 @@ bool bql_path_says_nothing(const struct bql_path *path, uint64_t rate_bps)
 {
     return path->now_ns < path->limited_until_ns && !path->window_limited &&
            bql_chance_sent_bps(&path->chance, path->delivered_bps) < rate_bps / 10 * 8;
+}
+
+uint32_t bql_path_telling_packets(const struct bql_path *path)
+{
+    if (path->delivered_bps == 0)
+        return PATH_DELAY_PACKETS_MIN;
+    uint64_t packets = bytes_within(path->delivered_bps, TELLING_NS) / path->packet_bytes;
+    return (uint32_t)MAX(MIN(packets, (uint64_t)PATH_DELAY_PACKETS_MIN), (uint64_t)TELLING_PACKETS_MIN);
 }
 
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
@@ -97,7 +110,7 @@ static void note_deliveries(struct bql_path *path, const struct congestion_sampl
                            path->rtt_ns);
     path->delivered_ns = path->rate.time_ns;
     path->delivered_bps =
-        path_rate_over(&path->rate, path->rtt_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+        path_rate_over(&path->rate, path->rtt_ns, bql_path_telling_packets(path) * path->packet_bytes);
 }
 
 static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
@@ -142,6 +155,7 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
         path->rtt_ns = sample->rtt_min_ns;
     if (sample->acked_packets > 0)
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
+    path->delay.packets_min = bql_path_telling_packets(path);
     note_delays(path, sample, rate_bps);
     path->newest_sent_ns = sample->newest_sent_ns;
     note_marks(path, sample, rate_bps);
@@ -169,7 +183,8 @@ void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps)
         return;
     uint64_t delivered_bps = path->delivered_bps;
     if (stood_ns < path->rtt_ns)
-        delivered_bps = path_rate_over(&path->rate, stood_ns, PATH_DELAY_PACKETS_MIN * path->packet_bytes);
+        delivered_bps =
+            path_rate_over(&path->rate, stood_ns, bql_path_telling_packets(path) * path->packet_bytes);
     path->capacity_bps = bql_chance_sent_bps(&path->chance, delivered_bps);
 }
 

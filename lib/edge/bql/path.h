@@ -1,13 +1,15 @@
 /* The path as the samples show it: delays, deliveries, and the most that it takes. Knows neither phase nor
  * rate; what depends on the rate gets it as an argument.
  *
- *     q    least one-way delay over the newest RTT/8 (at least 32 packets) above the base, the least ever
+ *     q    least one-way delay over the newest RTT/8 (at least 32 packets, or where these take longer than
+ *          250 ms as many as come in that time, but 4) above the base, the least ever
  *     J    peak of delay jumps between neighbouring packets; Jo = J where packets keep their order, else 0
- *     C    what the path takes from this edge: deliveries over one RTT on the receiver's clock / (1 - p0)
- *          while a queue stands, or over as long as it has stood, at least RTT/4; a lower bound without one
- *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)) + 0.8 J', at most half of what the buffer
- *          holds; J' = J where packets keep their order, J/8 where they overtake (the least delay then is
- *          that of the queue). Where packets are marked, less (heed.h)
+ *     C    what the path takes from this edge: deliveries over one RTT, and so many packets, on the receiver's
+ *          clock / (1 - p0) while a queue stands, or over as long as it has stood, at least RTT/4; a lower
+ *          bound without one
+ *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)), at least two packets, + 0.8 J', at most half
+ *          of what the buffer holds; J' = J where packets keep their order, J/8 where they overtake (the least
+ *          delay then is that of the queue). Where packets are marked, less (heed.h)
  *
  * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
 #pragma once
@@ -79,6 +81,8 @@ uint64_t bql_path_target_ns(const struct bql_path *path, uint64_t rate_bps);
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path);
 /* How long packets wait for their predecessors on an idle path, at most. */
 uint64_t bql_path_waiting_ns(const struct bql_path *path);
+/* So many packets tell delay and rate: where few come, fewer, so that it does not take seconds. */
+uint32_t bql_path_telling_packets(const struct bql_path *path);
 /* Whether what looks like a queue may as well be packets that wait for their predecessors. */
 bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns);
 /* Limited by something else the rate says nothing of the path, nor do deliveries; but what is limited by a

@@ -1,5 +1,5 @@
 /* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h): half the rate for
- * max(RTT, 200 ms) or until it is. Edges that share a queue see it fall when one of them refreshes, and join
+ * max(RTT, 200 ms, 8 packets) or until it is. Edges that share a queue see it fall when one of them refreshes, and join
  * when half of their time is up, so that together they run it dry. What two refreshes in a row see above the
  * target replaces the base. Where most packets are marked whatever the edge does (heed.h) one comes early, and
  * takes all its time. */
@@ -14,11 +14,12 @@
 struct bql_refresh {
     uint64_t start_ns; /* of the newest one, 0: it has its verdict */
     uint64_t end_ns;
-    int64_t least_owd_ns; /* seen meanwhile */
-    uint64_t before_bps;  /* rate to go back to */
-    uint64_t fed_ns;      /* when the rate was last no less than half of the next, or the queue small */
-    uint64_t seen_bps;    /* rate when the base was last seen */
-    bool whole;           /* it does not end where the base is seen: marks are on trial */
+    int64_t before_owd_ns; /* least of late when it began */
+    int64_t least_owd_ns;  /* seen meanwhile */
+    uint64_t before_bps;   /* rate to go back to */
+    uint64_t fed_ns;       /* when the rate was last no less than half of the next, or the queue small */
+    uint64_t seen_bps;     /* rate when the base was last seen */
+    bool whole;            /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
     uint32_t above; /* successive ones that never saw the queue below the target */
 };

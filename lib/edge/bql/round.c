@@ -37,7 +37,7 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
     uint32_t likely_ppm = bql_chance_likely_ppm(&path->chance, packets);
     *round = (struct bql_round){.start_ns = rounds->start_ns,
                                 .packets = packets,
-                                .loss.loss_ppm = loss_ppm,
+                                .loss = {.loss_ppm = loss_ppm, .packets = packets},
                                 .limited = rounds->limited,
                                 .few = packets<ROUND_PACKETS_MIN, .unlikely = loss_ppm> likely_ppm,
                                 .excess = loss_ppm > likely_ppm + EXCESS_PPM,

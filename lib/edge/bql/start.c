@@ -33,8 +33,8 @@ static uint64_t telling_ns(const struct bql_start *start, const struct bql_path 
     uint64_t jitter_ns = MIN(4 * path_delay_jitter_ns(&path->delay), path->rtt_ns / 2);
     if (creeping(start, path))
         return path->rtt_ns / 4 + jitter_ns;
-    uint64_t packets_ns =
-        transmit_ns(PATH_DELAY_PACKETS_MIN * path->packet_bytes, MAX(start->tried_bps, BQL_RATE_MIN_BPS));
+    uint64_t packets_ns = transmit_ns(bql_path_telling_packets(path) * path->packet_bytes,
+                                      MAX(start->tried_bps, BQL_RATE_MIN_BPS));
     return MAX(path->rtt_ns / 6 + jitter_ns, packets_ns);
 }
 
@@ -67,8 +67,10 @@ static struct bql_move raise_rate(struct bql_start *start, const struct bql_path
 struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *path,
                                 struct bql_train_verdict verdict)
 {
-    /* As much as other transports start with does no harm. */
+    /* As much as other transports start with does no harm, but to a path that is known to be slower. */
     uint64_t least_bps = muldiv64(10 * path->packet_bytes, 8 * NS_PER_S, MAX(path->rtt_ns, START_RTT_MIN_NS));
+    if (verdict.tells && verdict.slow)
+        least_bps = MIN(least_bps, verdict.spread_bps);
     *start = (struct bql_start){.train_bps = verdict.tells ? verdict.spread_bps : BQL_TRAIN_BPS,
                                 .tried_bps = MAX(verdict.spread_bps / 2, least_bps)};
     return raise_rate(start, path, BQL_PPM, 0);
@@ -94,11 +96,12 @@ void bql_start_on_sample(struct bql_start *start, const struct bql_path *path,
 }
 
 /* Either the rate is too high or the path loses many packets by chance: a lower rate will tell. */
-static struct bql_move park(struct bql_move move, const struct bql_path *path, uint32_t loss_ppm)
+static struct bql_move park(struct bql_move move, const struct bql_path *path, uint32_t loss_ppm,
+                            uint64_t packets)
 {
     move.enters = true;
     move.phase = BQL_PARK;
-    move.loss = (struct bql_loss){loss_ppm, path_rate_over(&path->rate, path->rtt_ns / 2, 0)};
+    move.loss = (struct bql_loss){loss_ppm, path_rate_over(&path->rate, path->rtt_ns / 2, 0), packets};
     return move;
 }
 
@@ -168,7 +171,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     if (queue && !(start->grown && may_wait))
         return end_start(move, BQL_TRACK);
     if (start->before_bps == 0 && plain_loss)
-        return over ? park(move, path, loss_ppm) : move;
+        return over ? park(move, path, loss_ppm, packets) : move;
     if (start->grown) {
         learn_chance(start, &path->chance, packets, loss_ppm);
         move = raise_rate(start, path, gain_ppm(start, path), start->delivered_bps);
@@ -179,7 +182,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     if (!over)
         return move;
     if (plain_loss)
-        return park(move, path, loss_ppm);
+        return park(move, path, loss_ppm, packets);
     if (trial_ns(start, path) > start->tried_ns + start->tried_ns / 4)
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
@@ -199,7 +202,7 @@ struct bql_move bql_start_step(struct bql_start *start, struct bql_path *path, c
         return end_start(move, BQL_TRACK);
     if (long_enough && creeping(start, path) && start->acked > 0)
         return raise_rate(start, path, gain_ppm(start, path), 0);
-    if (!long_enough || start->acked < PATH_DELAY_PACKETS_MIN)
+    if (!long_enough || start->acked < bql_path_telling_packets(path))
         return move;
     return conclude_trial(start, path, view, move);
 }

@@ -13,6 +13,7 @@ void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
     train->first_ns = 0;
     train->wait_ns = 0;
     train->first_bytes = delivered_bytes;
+    train->newest_bytes = delivered_bytes;
 }
 
 /* How long the train took to come. Between two acks on the receiver's clock, or in one ack, where all came
@@ -39,16 +40,20 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     uint64_t span_ns = came_within_ns(train, sample, departs_ns);
     if (bytes == 0)
         return (struct bql_train_verdict){.known = false};
+    uint64_t newly = sample->delivered_bytes - train->newest_bytes;
+    train->singly = (first || train->singly) && newly < 2 * path->packet_bytes;
+    train->newest_bytes = sample->delivered_bytes;
     if (bytes < (first ? 8 : 3) * path->packet_bytes) {
         train->first_ns = first ? sample->delivered_ns : train->first_ns;
         train->first_bytes = first ? sample->delivered_bytes : train->first_bytes;
         train->wait_ns = MAX(train->wait_ns, sample->wait_ns);
         return (struct bql_train_verdict){.known = false};
     }
-    /* The acks in between were lost, or a host stood still: the next train may tell. */
+    /* The acks in between were lost, or a host stood still: the next train may tell. But where each packet had
+     * an ack of its own, none was lost: the path is slow. */
     uint64_t told_ns = MAX(path->rtt_ns / 2, TRAIN_SPAN_MAX_NS);
     uint64_t unsure_ns = MAX(train->wait_ns, sample->wait_ns) + sample->hole_ns;
-    bool told = span_ns <= told_ns && departs_ns <= TRAIN_DEPARTS_NS;
+    bool told = (span_ns <= told_ns || train->singly) && departs_ns <= TRAIN_DEPARTS_NS;
     bool sure = unsure_ns <= MAX(span_ns / 4, UNSURE_NS);
     if (!(told && sure) && train->lost < TRAINS_LOST_MAX) {
         train->lost++;
@@ -59,5 +64,6 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
-                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told};
+                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told,
+                                      .slow = train->singly};
 }

@@ -10,6 +10,8 @@ struct bql_train {
     uint64_t rtt_ns;                /* as known before */
     uint64_t wait_ns;               /* of what came so far: it may have stood at the receiver for so long */
     uint64_t first_ns, first_bytes; /* receiver's time (0: none yet) and count at the train's first ack */
+    uint64_t newest_bytes;          /* count at the newest */
+    bool singly;                    /* each of its acks so far told of one packet */
     uint32_t lost;                  /* trains that told nothing */
 };
 
@@ -18,6 +20,7 @@ struct bql_train_verdict {
     bool known;
     uint64_t spread_bps; /* at most BQL_TRAIN_BPS */
     bool tells;          /* false: only that the path is fast, or that acks were lost */
+    bool slow;           /* each packet had an ack of its own */
 };
 
 /* The next packets are the train: what was delivered before has no part in it. */
