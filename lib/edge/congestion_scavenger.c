@@ -8,7 +8,8 @@
  *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
  *                                           queue came up last
  *
- *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter
+ *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter; 0.2 ms instead of 0.75 within
+ *          10 s of a mark, because bql keeps that much less of a queue there
  *
  * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
  * the same port carry more than a tenth of its rate; where loss is twice what was usual, plus 1 %; and where
@@ -27,23 +28,25 @@
 #include "edge/path_marks.h"
 #include "edge/path_rate.h"
 
-#define PPM           1000000ULL
-#define RATE_MIN_BPS  50000ULL
-#define RATE_MAX_BPS  1000000000000ULL
-#define FLOOR_PACKETS 8 /* a round trip */
-#define TARGET_NS     (750 * NS_PER_US)
-#define JITTER_PPM    800000ULL
-#define RISE_PPM      250000ULL
-#define RISE_FAST_PPM 500000ULL
-#define FALL_PPM      970000ULL
-#define SUDDEN_PPM    300000ULL
-#define RISE_NEAR_PPM 20000ULL
-#define NEAR_PERCENT  93
-#define LOSS_PPM      10000
-#define STILL_NS      (10 * NS_PER_S)
-#define STILL_RTTS    20
-#define TRIAL_RTTS    3
-#define STEADY_ROUNDS 2 /* until what a higher rate did is known */
+#define PPM              1000000ULL
+#define RATE_MIN_BPS     50000ULL
+#define RATE_MAX_BPS     1000000000000ULL
+#define FLOOR_PACKETS    8 /* a round trip */
+#define TARGET_NS        (750 * NS_PER_US)
+#define TARGET_MARKED_NS (200 * NS_PER_US)
+#define MARKS_NS         (10 * NS_PER_S)
+#define JITTER_PPM       800000ULL
+#define RISE_PPM         250000ULL
+#define RISE_FAST_PPM    500000ULL
+#define FALL_PPM         970000ULL
+#define SUDDEN_PPM       300000ULL
+#define RISE_NEAR_PPM    20000ULL
+#define NEAR_PERCENT     93
+#define LOSS_PPM         10000
+#define STILL_NS         (10 * NS_PER_S)
+#define STILL_RTTS       20
+#define TRIAL_RTTS       3
+#define STEADY_ROUNDS    2 /* until what a higher rate did is known */
 
 struct scavenger {
     struct path_delay delay;
@@ -57,6 +60,7 @@ struct scavenger {
     uint32_t loss_ppm;      /* usual */
     uint64_t full_bps;      /* deliveries when a queue came up last */
     uint64_t most_bps;      /* the most of these of late */
+    uint64_t marked_ns;     /* when packets were marked last; 0: never */
     bool marked;            /* packets were, of late */
     bool others;            /* were present in the round before */
     uint32_t calm_rounds;   /* in a row */
@@ -112,13 +116,20 @@ static void scavenger_init(struct congestion *congestion, uint64_t initial_bps, 
     publish_rate(congestion);
 }
 
+/* Packets were marked not long ago. */
+static bool minds_marks(const struct scavenger *scavenger)
+{
+    return scavenger->marked_ns > 0 && elapsed_ns(scavenger->changed_ns, scavenger->marked_ns) < MARKS_NS;
+}
+
 static uint64_t target_ns(const struct scavenger *scavenger)
 {
     uint64_t jitter_ns = path_delay_jitter_ns(&scavenger->delay);
     if (!path_delay_keeps_order(&scavenger->delay))
         jitter_ns /= 8; /* packets overtake: the least delay is that of the queue */
+    uint64_t least_ns = minds_marks(scavenger) ? TARGET_MARKED_NS : TARGET_NS;
     uint64_t packets_ns = transmit_ns(5 * scavenger->packet_bytes / 2, scavenger->rate_bps);
-    return MAX(TARGET_NS, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
+    return MAX(least_ns, packets_ns) + muldiv64(jitter_ns, JITTER_PPM, PPM);
 }
 
 static void note_sample(struct scavenger *scavenger, const struct congestion_sample *sample)
@@ -161,6 +172,10 @@ static bool marked(struct scavenger *scavenger, uint64_t now_ns)
     struct path_marks_round round;
     if (path_marks_round(marks, scavenger->rtt_ns, now_ns, &round))
         scavenger->marked = round.share_ppm > 0;
+    if (scavenger->marked)
+        scavenger->marked_ns = now_ns;
+    if (path_marks_idle(marks))
+        scavenger->marked_ns = 0;
     if (scavenger->marked && scavenger->least && marks->trial_until_ns == 0)
         path_marks_try(marks, now_ns, now_ns + TRIAL_RTTS * MAX(scavenger->rtt_ns, 10 * NS_PER_MS));
     return scavenger->marked;
@@ -187,7 +202,8 @@ static void learn_full(struct scavenger *scavenger, uint64_t delivered_bps)
 static uint64_t risen_bps(struct scavenger *scavenger)
 {
     uint64_t rate_bps = scavenger->rate_bps, full_bps = scavenger->full_bps;
-    if (rate_bps > full_bps / 100 * NEAR_PERCENT && rate_bps < full_bps + full_bps / 20)
+    bool beyond = rate_bps >= full_bps + full_bps / 20 && !minds_marks(scavenger);
+    if (rate_bps > full_bps / 100 * NEAR_PERCENT && !beyond)
         return rate_bps + muldiv64(rate_bps, RISE_NEAR_PPM, PPM);
     uint64_t rise_ppm = scavenger->calm_rounds > 6 ? RISE_FAST_PPM : RISE_PPM;
     uint64_t next_bps = rate_bps + muldiv64(rate_bps, rise_ppm, PPM);

@@ -25,19 +25,21 @@ struct cell {
     uint64_t share_permille_min;
     uint64_t queue_p99_us_max; /* 0: any */
     uint64_t jain_permille_min;
+    uint32_t loss_permille;
 };
 
 static const struct cell cells[] = {
-    {"1 ms", 500, 50, 1000, 0, 0, 0, false, 1, 2000, 8000, 975, 2000, 0},
-    {"3 ms, slow", 20, 50, 3000, 0, 0, 0, false, 1, 5000, 30000, 970, 6000, 0},
-    {"1 ms, long", 200, 200, 1000, 0, 0, 0, false, 1, 6000, 30000, 970, 2000, 0},
-    {"2 ms, ramp", 200, 50, 2000, 4000, 0, 0, false, 1, 4000, 16000, 975, 6000, 0},
-    {"1 ms, jitter in order", 200, 50, 1000, 0, 0, 3, false, 1, 4000, 16000, 960, 2500, 0},
-    {"1 ms, jitter that overtakes", 200, 50, 1000, 0, 0, 9, true, 1, 4000, 16000, 960, 2500, 0},
-    {"2 ms, five edges", 200, 20, 2000, 0, 0, 0, false, 5, 30000, 40000, 980, 4000, 950},
-    {"all marked", 200, 50, 0, 0, NETEM_ECN_MARKED, 0, false, 1, 1000, 12000, 970, 0, 0},
-    {"all marked, jitter", 200, 60, 0, 0, NETEM_ECN_MARKED, 9, true, 1, 5000, 13000, 970, 0, 0},
-    {"all cleared", 200, 50, 1000, 0, NETEM_ECN_CLEARED, 0, false, 1, 1000, 6000, 970, 0, 0},
+    {"1 ms", 500, 50, 1000, 0, 0, 0, false, 1, 2000, 8000, 975, 2000, 0, 0},
+    {"3 ms, slow", 20, 50, 3000, 0, 0, 0, false, 1, 5000, 30000, 970, 6000, 0, 0},
+    {"1 ms, long", 200, 200, 1000, 0, 0, 0, false, 1, 6000, 30000, 970, 2000, 0, 0},
+    {"2 ms, ramp", 200, 50, 2000, 4000, 0, 0, false, 1, 4000, 16000, 975, 6000, 0, 0},
+    {"1 ms, jitter in order", 200, 50, 1000, 0, 0, 3, false, 1, 4000, 16000, 960, 2500, 0, 0},
+    {"1 ms, jitter that overtakes", 200, 50, 1000, 0, 0, 9, true, 1, 4000, 16000, 960, 2500, 0, 0},
+    {"1 ms, loss", 500, 100, 1000, 0, 0, 0, false, 1, 3000, 13000, 960, 1700, 0, 10},
+    {"2 ms, five edges", 200, 20, 2000, 0, 0, 0, false, 5, 30000, 40000, 980, 4000, 950, 0},
+    {"all marked", 200, 50, 0, 0, NETEM_ECN_MARKED, 0, false, 1, 1000, 12000, 970, 0, 0, 0},
+    {"all marked, jitter", 200, 60, 0, 0, NETEM_ECN_MARKED, 9, true, 1, 5000, 13000, 970, 0, 0, 0},
+    {"all cleared", 200, 50, 1000, 0, NETEM_ECN_CLEARED, 0, false, 1, 1000, 6000, 970, 0, 0, 0},
 };
 
 static struct lab_result result;
@@ -60,6 +62,7 @@ static struct lab_config config_of(const struct cell *cell)
                                                .rtt_ns = MS(cell->rtt_ms),
                                                .jitter_ns = MS(cell->jitter_ms),
                                                .reorder = cell->reorder,
+                                               .loss_ppb = cell->loss_permille * 1000000ULL,
                                                .start_ns = edge * NS_PER_S,
                                                .initial_bps = MBPS(10)};
     return config;

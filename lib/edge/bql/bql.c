@@ -120,7 +120,8 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
         bql_track_begin(&bql->track, !move->unsure, path->now_ns);
         break;
     case BQL_CALM:
-        bql_calm_begin(&bql->calm, move->waits ? path->now_ns : 0, move->unsure, path->rtt_ns);
+        bql_calm_begin(&bql->calm, move->waits ? path->now_ns : 0, move->unsure, path->rtt_ns,
+                       path->heed.level_ns > 0 ? bql_path_target_ns(path, bql->rate_bps) : TIME_NEVER);
         break;
     case BQL_PARK:
         enter_park(bql, &move->loss);
@@ -165,7 +166,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     bql_ceiling_init(&bql->ceiling);
     bql_rounds_start(&bql->rounds, &bql->path, now_ns);
     if (known)
-        bql_calm_begin(&bql->calm, now_ns, false, 0);
+        bql_calm_begin(&bql->calm, now_ns, false, 0, TIME_NEVER);
     else
         bql->train.rtt_ns = rtt_ns;
     /* The plan's rate was measured with an error: rather a little less. */

@@ -6,10 +6,14 @@
 #define GROWTH_MAX_PPM    500000ULL
 #define GROWTH_UNSURE_PPM 200000
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
+#define PROBE_TARGETS     2
 
-void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns)
+void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns,
+                    uint64_t target_ns)
 {
-    uint64_t growth_ppm = MIN(GROWTH_MIN_PPM, muldiv64(PROBE_QUEUE_NS, BQL_PPM, MAX(rtt_ns, 1ULL)));
+    uint64_t queue_ns =
+        target_ns < PROBE_QUEUE_NS / PROBE_TARGETS ? PROBE_TARGETS * target_ns : PROBE_QUEUE_NS;
+    uint64_t growth_ppm = MIN(GROWTH_MIN_PPM, muldiv64(queue_ns, BQL_PPM, MAX(rtt_ns, 1ULL)));
     *calm = (struct bql_calm){.raised_ns = raised_ns,
                               .growth_ppm = unsure ? GROWTH_UNSURE_PPM : (uint32_t)growth_ppm};
 }

@@ -1,5 +1,6 @@
 /* CALM: there is hardly a queue, so the path may take more than is known: the rate grows by 2.5 % (at most 10
- * ms of queue), then 2.5 times as much each 1.125 RTT, at most 50 %. Ends where a queue shows. */
+ * ms of queue, or 2 q* where packets were marked), then 2.5 times as much each 1.125 RTT, at most 50 %. Ends
+ * where a queue shows. */
 #pragma once
 
 #include "edge/bql/move.h"
@@ -14,8 +15,10 @@ struct bql_calm {
     uint32_t growth_ppm; /* of the next step */
 };
 
-/* raised_ns: the rate does not grow before what left then is acked. unsure: it grows in larger steps. */
-void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns);
+/* raised_ns: the rate does not grow before what left then is acked. unsure: it grows in larger steps. target_ns:
+ * q* where marks say how long a queue may be, TIME_NEVER where nothing does. */
+void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint64_t rtt_ns,
+                    uint64_t target_ns);
 /* Raises the rate, now and then. */
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
                               struct bql_rounds *rounds, const struct bql_path *path,
