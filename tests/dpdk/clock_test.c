@@ -74,6 +74,33 @@ static void idle__actions(void **state)
     }
 }
 
+/* Where the CPU stays away for long it is not given away with work due sooner than it would be back. */
+static void idle__dear_yields(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cost_ns, due_in_ns;
+        enum idle_action action;
+    } rows[] = {
+        {1000, 60000, IDLE_YIELD},       {50000, 60000, IDLE_YIELD},    {70000, 60000, IDLE_SPIN},
+        {10000000, 60000, IDLE_SPIN},    {10000000, 200000, IDLE_SPIN}, {10000000, 200001, IDLE_SLEEP},
+        {10000000, 2000000, IDLE_SLEEP},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct idle idle;
+        uint64_t now_ns = NS_PER_S;
+        idle_init(&idle, IDLE_MODE_SLEEP, 0);
+        assert_int_equal(idle_next(&idle, false, now_ns, now_ns + 100000), IDLE_YIELD);
+        now_ns += rows[row].cost_ns;
+        assert_int_equal(idle_next(&idle, false, now_ns, now_ns + rows[row].due_in_ns), rows[row].action);
+        /* It is forgotten where yields cost little again. */
+        idle.mode = IDLE_MODE_YIELD;
+        for (unsigned turn = 0; turn < 1000; turn++, now_ns += 1000)
+            assert_int_equal(idle_next(&idle, false, now_ns, TIME_NEVER), IDLE_YIELD);
+        assert_int_equal(idle_next(&idle, false, now_ns, now_ns + 60000), IDLE_YIELD);
+    }
+}
+
 static void idle__sleep_doubles_and_starts_over(void **state)
 {
     (void)state;
@@ -96,6 +123,7 @@ int main(void)
         cmocka_unit_test(tsc__wrong_frequency_is_found_without_a_step),
         cmocka_unit_test(tsc__old_readings_change_nothing),
         cmocka_unit_test(idle__actions),
+        cmocka_unit_test(idle__dear_yields),
         cmocka_unit_test(idle__sleep_doubles_and_starts_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
