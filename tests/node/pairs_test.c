@@ -186,6 +186,31 @@ static void probe_from_elsewhere__of_a_node_that_dies(void **state)
     world_end(&world);
 }
 
+/* Who asked dies, and is back before it is over: his numbers begin anew, and the old answer is none to what he asks now. */
+static void probe_from_elsewhere__of_an_asker_that_comes_back(void **state)
+{
+    (void)state;
+    struct err err;
+    begin_pairs(4);
+    script.trains = 20;
+    script.distance_ns = NS_PER_S;
+    start();
+    assert_true(probe(0, "n1", "n2", &err));
+    run(100 * NS_PER_MS);
+    world_kill(&world, 0);
+    world_start(&world, 0);
+    run(5 * NS_PER_S);
+    assert_int_equal(node_of(1)->prober->peer, PEER_NONE);
+    script.trains = 1;
+    script.estimate.avail_bps = 3950000000;
+    assert_true(probe(0, "n1", "n3", &err));
+    run(NS_PER_S);
+    assert_int_equal(result_at_n0(1, 3)->answer, PROBE_MEASURED);
+    assert_int_equal(result_at_n0(1, 3)->estimate.avail_bps, 3950000000);
+    assert_int_equal(prober_result(node_of(1), 2)->estimate.avail_bps, 3950000000);
+    world_end(&world);
+}
+
 static void start_round(uint16_t node, bool order)
 {
     struct err err;
@@ -315,6 +340,7 @@ int main(void)
         cmocka_unit_test(probe_from_elsewhere__is_refused),
         cmocka_unit_test(probe_from_elsewhere__keeps_to_a_budget),
         cmocka_unit_test(probe_from_elsewhere__of_a_node_that_dies),
+        cmocka_unit_test(probe_from_elsewhere__of_an_asker_that_comes_back),
         cmocka_unit_test(all_pairs__are_measured),
         cmocka_unit_test(all_pairs__one_dies),
         cmocka_unit_test(all_pairs__the_one_that_asks_dies),

@@ -32,6 +32,8 @@ static void answer(struct node *node, uint16_t asker, const struct wire_probe_an
 {
     struct asked *asked = node->asked;
     struct control_probe_answer message = {.fixed = *fixed};
+    if (asker == PEER_NONE)
+        return;
     snprintf(message.text, sizeof(message.text), "%s", why);
     if (asker != PEER_SELF) {
         post(node, asker, CONTROL_PROBE_ANSWER, &message); /* without room it is what a lost answer is */

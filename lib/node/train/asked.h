@@ -18,7 +18,7 @@
 #define ASKED_BYTES_LEAST 100000u         /* with less than that left nothing is begun */
 
 struct asked_path {
-    uint16_t asker; /* PEER_SELF: this node's own round of all pairs */
+    uint16_t asker; /* PEER_SELF: this node's own round of all pairs; PEER_NONE: who has forgotten it */
     uint16_t to;
     uint16_t trains; /* at most; 0: any number */
     /* The asker has said how long it may last: as soon as can be, whatever this node's own period. */

@@ -523,7 +523,14 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
 
 void prober_forget(struct node *node, uint16_t peer)
 {
-    ends_forget(&node->prober->results[peer].ends);
+    struct prober *prober = node->prober;
+    ends_forget(&prober->results[peer].ends);
+    /* Its next asks may bear the same numbers: an answer to this one would be taken for one to those. */
+    if (prober->peer != PEER_NONE && prober->for_other && prober->ask.asker == peer) {
+        prober->ask.asker = PEER_NONE;
+        prober->ask.end_ns = node->now_ns;
+        core_schedule(node, node->now_ns);
+    }
 }
 
 bool prober_ask(struct node *node, const char *name, uint64_t now_ns, struct err *err)
