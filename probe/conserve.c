@@ -172,6 +172,7 @@ void conserve_fit(struct conserve *fit, const struct probe_points *points, const
     }
     if (fit->steps == 0)
         return;
+    fit->span_ns = (double)(points->point[points->count - 1].sent_ns - points->point[0].sent_ns);
     weigh(fit, points, path, busy);
     divide(fit, points, path, busy);
 }

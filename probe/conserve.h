@@ -43,6 +43,7 @@ struct conserve {
     double
         jump_bits; /* of the cross bits, those in steps with more than lines a few times as fast could bring: or a delay */
     double wait_ns; /* the greatest, at least */
+    double span_ns; /* from the first point to the last, busy or not */
 };
 
 void conserve_fit(struct conserve *fit, const struct probe_points *points, const struct conserve_path *path);

@@ -257,7 +257,7 @@ static void judge_bursty(struct sluice *sluice)
         sluice->pool.count < (few ? BURSTY_FEW_TRAINS : BURSTY_TRAINS))
         return;
     pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, false, &view);
-    if (view.spread < (few ? BURSTY_FEW_SPREAD : BURSTY_SPREAD))
+    if (view.spread < (few ? BURSTY_FEW_SPREAD : BURSTY_SPREAD) && !pool_divided(&sluice->pool))
         return;
     sluice->bursty = true;
     if (!sluice->goal.continuous && !few)

@@ -6,6 +6,11 @@
 
 /* Fewer trains say little of what differs between them. */
 #define BETWEEN_LEAST 4u
+/* Of a train's time, while the hop was busy; and trains of either kind. */
+#define DRY_SHARE      0.25
+#define FULL_SHARE     0.75
+#define DIVIDED_LEAST  3u
+#define DIVIDED_PART   8u
 
 void pool_clear(struct pool *pool)
 {
@@ -34,6 +39,17 @@ void pool_forget(struct pool *pool, uint64_t before_ns)
 {
     while (pool->count > 0 && train(pool, 0)->fit.from_ns < before_ns)
         drop_oldest(pool);
+}
+
+bool pool_divided(const struct pool *pool)
+{
+    uint32_t dry = 0, full = 0, least = MAX(DIVIDED_LEAST, pool->count / DIVIDED_PART);
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct conserve *fit = &train(pool, i)->fit;
+        dry += fit->all.sent_ns < DRY_SHARE * fit->span_ns;
+        full += fit->all.sent_ns > FULL_SHARE * fit->span_ns;
+    }
+    return dry >= least && full >= least;
 }
 
 double pool_quantile(double freedom)

@@ -43,5 +43,7 @@ void pool_add(struct pool *pool, const struct conserve *fit, uint32_t bytes);
 void pool_forget(struct pool *pool, uint64_t before_ns);
 void pool_view(const struct pool *pool, double capacity, double packet_bits, bool equal,
                struct pool_view *view);
+/* A good part of the trains found the hop idle for most of their time, another one busy: `busy` would go by these alone. */
+bool pool_divided(const struct pool *pool);
 /* Of Student's distribution, 97.5 %. */
 double pool_quantile(double freedom);

@@ -139,6 +139,31 @@ static void sluice__heavy_tails_are_covered(void **state)
     assert_true(half < 0.8);
 }
 
+/* One source that sends for a second or more, and is still for as long: trains that found the path idle count like the others. */
+static void sluice__full_and_idle_in_turn(void **state)
+{
+    (void)state;
+    struct lab_path path = heavy_tails;
+    struct estimator_goal goal = first_look;
+    path.hops[0] = (struct lab_hop){.rate = 10,
+                                    .cross = 4.5,
+                                    .kind = LAB_ON_OFF,
+                                    .sources = 1,
+                                    .peak = 9,
+                                    .on_ns = 1e9,
+                                    .off_ns = 1e9};
+    goal.duration_ns = 2500 * NS_PER_MS;
+    goal.bytes_max = 25000000;
+    goal.load_ppm = goal.width_ppm = 10000;
+    unsigned missed = 0;
+    for (unsigned run = 0; run < 12; run++) {
+        struct lab_result result = measure(&path, &goal, run);
+        missed +=
+            gbit(result.estimate.low_bps) > result.period || gbit(result.estimate.high_bps) < result.period;
+    }
+    assert_true(missed <= 1);
+}
+
 /* With bytes for a few trains they are spread over the period, and none of them is thrown away. */
 static void sluice__a_period_with_few_bytes(void **state)
 {
@@ -583,6 +608,7 @@ int main(void)
         cmocka_unit_test(sluice__nothing_queues),
         cmocka_unit_test(sluice__poisson_over_a_period),
         cmocka_unit_test(sluice__heavy_tails_are_covered),
+        cmocka_unit_test(sluice__full_and_idle_in_turn),
         cmocka_unit_test(sluice__a_period_with_few_bytes),
         cmocka_unit_test(sluice__rough_path),
         cmocka_unit_test(sluice__coarse_stamps_are_never_sure_and_wrong),
