@@ -97,7 +97,6 @@ def prepare(options, directory, identity):
         os.makedirs(os.path.join(directory, site, "incoming"))
         content = lab.node_file(site, number, names, own, directory, identity, site == "a")
         content["memory"] = {"hugepages": False}
-        content["idle"] = "yield"
         write_yaml(os.path.join(directory, site, "node.yaml"), content)
     payload = os.path.join(directory, "payload")
     with open(payload, "wb") as file:
@@ -109,7 +108,7 @@ def prepare(options, directory, identity):
 def start_all(options, directory, identity, processes):
     log = os.path.join(directory, "wanem.log")
     wanem = start(processes, log, os.path.join(options.build, "app/wanem/sluice-wanem"), "-c",
-                  os.path.join(directory, "scenario.yaml"), "--socket-prefix", identity, "--idle", "yield", "--json",
+                  os.path.join(directory, "scenario.yaml"), "--socket-prefix", identity, "--json",
                   os.path.join(directory, "wanem.json"))
     wait_for_line(wanem, log, "sluice-wanem: ready")
     for site in SCENARIO["nodes"]:
