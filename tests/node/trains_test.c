@@ -368,6 +368,49 @@ static void train__gives_way_to_a_job(void **state)
     world_end(&world);
 }
 
+/* A packet a second of a train that says that it goes on: the buffer is free for others before long. */
+static void train__that_never_ends(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    start();
+    struct node *node = node_of(2);
+    for (uint16_t index = 0; index < 4; index++) {
+        struct wire_train train = {.train = 7, .index = index, .count = 4096, .rest_us = UINT32_MAX};
+        struct rx_packet packet = {.length = 100, .rx_ns = world.now_ns};
+        train_in_on_packet(node, &node->peers[0], &train, &packet, world.now_ns);
+        run(990 * NS_PER_MS);
+    }
+    assert_int_equal(node->train_in->peer, PEER_NONE);
+    ask(1, "n2");
+    run(NS_PER_S);
+    assert_int_equal(script.records, 1);
+    world_end(&world);
+}
+
+/* A receiver that wants to be left alone for weeks holds up neither an operator nor the background for as long. */
+static void train__refused_for_weeks(void **state)
+{
+    (void)state;
+    begin(2, 100, 1000000000);
+    script.trains = 3;
+    script.distance_ns = 10 * NS_PER_MS;
+    start();
+    world_cut(&world, 0, 1, world.now_ns + NS_PER_S);
+    ask(0, "n1");
+    run(3 * NS_PER_MS);
+    struct node *node = node_of(0);
+    struct control_train_report report = {.fixed = {.train = node->train_out->next_number - 2,
+                                                    .answer = TRAIN_OVER_BUDGET,
+                                                    .wait_ms = UINT32_MAX}};
+    prober_on_message(node, &node->peers[0], &report, world.now_ns);
+    assert_int_equal(script.lost, 2); /* and the one that waited behind it */
+    run(70 * NS_PER_S);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(node->prober->peer, PEER_NONE);
+    world_end(&world);
+}
+
 static void train__of_a_peer_that_may_send_none(void **state)
 {
     (void)state;
@@ -438,6 +481,8 @@ int main(void)
         cmocka_unit_test(train__one_comes_in_at_a_time),
         cmocka_unit_test(train__keeps_the_receivers_budget),
         cmocka_unit_test(train__gives_way_to_a_job),
+        cmocka_unit_test(train__that_never_ends),
+        cmocka_unit_test(train__refused_for_weeks),
         cmocka_unit_test(train__of_a_peer_that_may_send_none),
         cmocka_unit_test(train__leaves_beside_a_job),
     };

@@ -155,7 +155,7 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
     in->told = in->arrived = in->twice = in->batch = in->run = 0;
     in->stamp_kind = STAMP_VIRTUAL;
     in->stamp_ns = in->gap_ns = in->newest_gap_ns = 0;
-    in->turn_ns = now_ns;
+    in->begun_ns = in->turn_ns = now_ns;
     memset(in->seen, 0, sizeof(in->seen));
     return true;
 }
@@ -199,6 +199,7 @@ static void take(struct node *node, const struct wire_train *train, const struct
     in->stamp_kind = MIN(in->stamp_kind, packet->stamp_kind);
     uint64_t rest_ns = MIN(train->rest_us * NS_PER_US, TRAIN_REST_NS_MAX);
     in->due_ns = MAX(in->arrived == 1 ? 0 : in->due_ns, now_ns + rest_ns + TRAIN_GRACE_NS);
+    in->due_ns = MIN(in->due_ns, in->begun_ns + TRAIN_KEEP_NS_MAX);
     if (in->arrived == 1)
         core_schedule(node, in->due_ns);
     if (in->arrived == in->count)

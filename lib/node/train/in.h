@@ -12,7 +12,8 @@
 #include "wire/control.h"
 
 #define TRAIN_GRACE_NS    (5 * NS_PER_MS) /* packets may be late by so much */
-#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says */
+#define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says … */
+#define TRAIN_KEEP_NS_MAX (3 * NS_PER_S) /* … nor after a train's first one */
 #define TRAIN_BUDGET_NS   (10 * NS_PER_S)
 #define TRAIN_BUDGET_MIN  4000000ULL /* bytes in that time */
 #define TRAIN_BUDGET_PART 25 /* else such a part of what may come in: several peers have their 1 % at once */
@@ -27,6 +28,7 @@ struct train_in {
     uint16_t arrived, twice;
     uint16_t batch, run;              /* the most that had one stamp; of late */
     uint8_t stamp_kind;               /* the worst of all */
+    uint64_t begun_ns;                /* its first packet came */
     uint64_t due_ns;                  /* what has not come by then won't */
     uint64_t tell_end_ns;             /* its report is given up then: the peer takes no messages */
     uint64_t stamp_ns;                /* of the one that came last */

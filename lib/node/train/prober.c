@@ -15,6 +15,7 @@
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define LONG_NS          NS_PER_S /* to wait for a receiver: others have their turn */
+#define HOLD_NS_MAX      (60 * NS_PER_S) /* whatever a receiver says */
 #define JOBS_PART        10
 #define JOBS_LOAD_NS     (10 * NS_PER_S)
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
@@ -483,12 +484,13 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
     struct prober *prober = node->prober;
     if (prober->peer != peer->index)
         return;
+    uint64_t wait_ns = MIN(report->fixed.wait_ms * NS_PER_MS, HOLD_NS_MAX);
     enum train_news news = train_out_on_message(node, peer, report);
     bool off = news == TRAIN_REFUSED && report->fixed.answer == TRAIN_OFF && prober->for_other;
     if (news == TRAIN_REFUSED)
         prober->turned_down = report->fixed.answer;
     if (news != TRAIN_NONE && prober->testing) {
-        on_test(node, peer, news, report->fixed.wait_ms * NS_PER_MS, now_ns);
+        on_test(node, peer, news, wait_ns, now_ns);
         if (off)
             begin_estimator(node, now_ns);
         prober->ending |= off;
@@ -510,9 +512,9 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         lose(node, now_ns);
         if (train_out_withdraw(node)) /* it would be refused too */
             lose(node, now_ns);
-        prober->hold_ns = now_ns + report->fixed.wait_ms * NS_PER_MS;
+        prober->hold_ns = now_ns + wait_ns;
         prober->ending |= off;
-        if (!prober->asked && prober->hold_ns - now_ns >= LONG_NS) {
+        if (!prober->asked && wait_ns >= LONG_NS) {
             prober->results[prober->peer].hold_ns = prober->hold_ns;
             prober->ending = true;
         }
