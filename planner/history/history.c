@@ -181,7 +181,7 @@ static bool complete_edge(struct history *history, struct plan_request *request,
     if (told && request->avb_of == PLAN_AVB_ANY)
         return true;
     enum store_result result = store_read(history->store, request->nodes[from].name, request->nodes[to].name,
-                                          true, rows, &count, &err);
+                                          true, now_ms, rows, &count, &err);
     if (!judge(history, result, &err, now_ms))
         return false;
     if (count > 0 && elapsed_ns(now_ms, rows[0].at_ms) <= HISTORY_PLAN_MS)
@@ -257,8 +257,8 @@ bool history_show(struct history *history, const char *from, const char *to, enu
     struct report report;
     struct err err = {"it can't be opened for now"};
     if (!ready(history, now_ms) ||
-        !judge(history, store_read(history->store, from, to, false, rows, &count, &err), &err, now_ms) ||
-        !judge(history, store_read(history->store, from, to, true, values, &value_count, &err), &err,
+        !judge(history, store_read(history->store, from, to, false, now_ms, rows, &count, &err), &err, now_ms) ||
+        !judge(history, store_read(history->store, from, to, true, now_ms, values, &value_count, &err), &err,
                now_ms)) {
         snprintf(text, room, "history %s: %s", name_of(history), err.text);
         return false;

@@ -44,9 +44,9 @@ static const char *const texts[STATEMENTS] = {
         PLACE, PLACE_OF) ")",
     [EDGES] = "SELECT from_name, to_name FROM edges",
     [READ] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
-                                                  " ORDER BY at_ms DESC LIMIT ?3",
+                                                  " AND at_ms <= ?4 ORDER BY at_ms DESC LIMIT ?3",
     [READ_VALUES] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
-                                                         " AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
+                                                         " AND at_ms <= ?4 AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
     [TRIM_OLD] = "DELETE FROM estimates WHERE at_ms < ?1",
     /* ?3 to ?4: when; ?5: span. What is older than ?3 was thinned before, when it was as old as that. */
     [TRIM_THIN] =
@@ -210,12 +210,13 @@ static bool makes_sense(const char *from, const char *to, const struct store_row
 }
 
 enum store_result store_read(struct store *store, const char *from, const char *to, bool values,
-                             struct store_row *rows, unsigned *count, struct err *err)
+                             uint64_t until_ms, struct store_row *rows, unsigned *count, struct err *err)
 {
     unsigned room = *count;
     sqlite3_stmt *statement = of_edge(store, values ? READ_VALUES : READ, from, to);
     int code;
     sqlite3_bind_int64(statement, 3, room);
+    sqlite3_bind_int64(statement, 4, (int64_t)MIN(until_ms, (uint64_t)INT64_MAX));
     for (*count = 0; (code = sqlite3_step(statement)) == SQLITE_ROW && *count < room;) {
         memset(&rows[*count], 0, sizeof(rows[*count]));
         read_row(statement, &rows[*count]);

@@ -29,10 +29,11 @@ void store_close(struct store *store);
 /* One of the same edge and millisecond takes the place of the other. */
 enum store_result store_add(struct store *store, const struct ctl_estimate *estimate, uint64_t now_ms,
                             struct err *err);
-/* The newest rows of the edge, newest first; *count: in the room that there is, out how many. With `values` only those that
- * tell a rate. NONE: nothing was ever known of the edge. */
+/* The newest rows of the edge by then, newest first; *count: in the room that there is, out how many. With `values` only those
+ * that tell a rate. Later ones are of a calendar that was wrong, and say nothing of how old they are. NONE: nothing is known of the
+ * edge. */
 enum store_result store_read(struct store *store, const char *from, const char *to, bool values,
-                             struct store_row *rows, unsigned *count, struct err *err);
+                             uint64_t until_ms, struct store_row *rows, unsigned *count, struct err *err);
 
 /* Every edge of which there ever was a row; false from `each` ends it. */
 enum store_result store_edges(struct store *store, bool (*each)(void *user, const char *from, const char *to),

@@ -86,7 +86,7 @@ static unsigned count_rows(struct history *history, const char *from, const char
     static struct store_row rows[2000];
     struct err err;
     unsigned count = 2000;
-    store_read(history->store, from, to, false, rows, &count, &err);
+    store_read(history->store, from, to, false, UINT64_MAX, rows, &count, &err);
     if (newest != NULL)
         *newest = rows[0];
     return count;
@@ -282,6 +282,26 @@ static void history_show__an_edge(void **state)
     history_close(&history);
 }
 
+/* A calendar that was a year ahead for a while: what was written then is not the newest, nor fresh, for a year. */
+static void history__calendar_was_wrong(void **state)
+{
+    (void)state;
+    static char text[65536];
+    struct history history = opened(NULL);
+    struct plan_request request = example_request(3);
+    struct ctl_estimate record = estimate_of("n0", "n1", 900 * MEGABIT, MEGABIT);
+    history_take(&history, &record, NOW_MS + 365 * 86400000ULL);
+    history_complete(&history, &request, NOW_MS);
+    assert_int_equal(request.paths[0][1].avb_kbps, 0);
+    record = estimate_of("n0", "n1", 100 * MEGABIT, MEGABIT);
+    history_take(&history, &record, NOW_MS);
+    history_complete(&history, &request, NOW_MS + 1000);
+    assert_int_equal(request.paths[0][1].avb_kbps, 100000);
+    assert_true(history_show(&history, "n0", "n1", REPORT_JSON, NOW_MS + 1000, text, sizeof(text)));
+    assert_null(strstr(text, "\"avail_bps\":900000000"));
+    history_close(&history);
+}
+
 /* ---- what may happen to a file ---- */
 
 static void history__a_damaged_file(void **state)
@@ -447,6 +467,7 @@ int main(void)
         cmocka_unit_test(model__finds_the_drift),
         cmocka_unit_test(history__completes_requests),
         cmocka_unit_test(history_show__an_edge),
+        cmocka_unit_test(history__calendar_was_wrong),
         cmocka_unit_test(history__a_damaged_file),
         cmocka_unit_test(history__damaged_while_it_is_open),
         cmocka_unit_test(history__a_locked_file),
