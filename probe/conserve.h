@@ -31,17 +31,16 @@ struct conserve_sums {
 };
 
 struct conserve {
-    struct conserve_sums all; /* of the steps that went in */
-    struct conserve_sums
-        tail; /* of those in the second half of the train's time, when what its prime did is over */
+    struct conserve_sums all;  /* of the steps that went in */
+    struct conserve_sums tail; /* … in the second half of the train's time: what its prime did is over */
     double evidence, evidence_weight; /* for rank rather than index: evidence / weight is 1 or 0 */
     double variance_bits2; /* of the cross bits in all steps, by what differs between parts of the train */
     double edges;          /* stretches of steps: each ends in two stamps */
     double closing_ns2;    /* variance of those by batches that time closed */
     uint32_t steps, first, last; /* points; the first step's begin and the last one's end */
     uint64_t from_ns, until_ns;  /* their departures, sender's clock */
-    double
-        jump_bits; /* of the cross bits, those in steps with more than lines a few times as fast could bring: or a delay */
+    /* Of the cross bits, those in steps with more of them than a line a few times as fast could bring: or a delay. */
+    double jump_bits;
     double wait_ns; /* the greatest, at least */
     double span_ns; /* from the first point to the last, busy or not */
 };

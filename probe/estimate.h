@@ -39,6 +39,8 @@
     ROW(ESTIMATE_CHANGED, 64, "changed")  /* so has the path: older estimates do not count */                \
     ROW(ESTIMATE_IN_BAND, 128, "in-band") /* from data that was sent anyway */
 
+#define ESTIMATE_FLAGS_BYTES 128 /* of text, its end included */
+
 enum estimate_kind { ESTIMATE_KINDS(WORD_CONSTANT) };
 enum estimate_reason { ESTIMATE_REASONS(WORD_CONSTANT) };
 enum estimate_flag { ESTIMATE_FLAGS(WORD_CONSTANT) };
@@ -73,7 +75,14 @@ struct estimate {
     ESTIMATE_SPENT(ESTIMATE_DECLARE)
 };
 
+/* It is a value, or a lower end. */
+static inline bool estimate_says(const struct estimate *estimate)
+{
+    return estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST;
+}
 const char *estimate_kind_word(unsigned kind);
 const char *estimate_reason_word(unsigned reason);
 /* Bit `index` of the flags as a word; NULL beyond the last. */
 const char *estimate_flag_word(unsigned index);
+/* Words of all flags, with blanks between them. */
+void estimate_flags_text(uint32_t flags, char text[ESTIMATE_FLAGS_BYTES]);

@@ -20,13 +20,12 @@
 
 /* What is asked for, and what may be spent on it. */
 struct estimator_goal {
-    uint64_t port_bps;     /* the sender's interface: no train is faster; > 0 */
-    uint64_t receiver_bps; /* the receiver's, as it tells; 0: not known */
-    uint64_t rtt_ns;       /* least one known; 0: not known */
-    uint32_t wire_bytes;   /* of the largest packet that the path takes, on the wire */
-    uint64_t width_ppm;    /* half-width of the interval that is asked for, of capacity */
-    uint64_t
-        duration_ns; /* a measurement is to be over after this, and its period is that long; 0: as soon as can be */
+    uint64_t port_bps;        /* the sender's interface: no train is faster; > 0 */
+    uint64_t receiver_bps;    /* the receiver's, as it tells; 0: not known */
+    uint64_t rtt_ns;          /* least one known; 0: not known */
+    uint32_t wire_bytes;      /* of the largest packet that the path takes, on the wire */
+    uint64_t width_ppm;       /* half-width of the interval that is asked for, of capacity */
+    uint64_t duration_ns;     /* of the measurement, and of the period it stands for; 0: as soon as can be */
     uint64_t bytes_max;       /* for all of its trains; 0: no limit */
     uint64_t queue_bytes_max; /* that a train of its own may add to a queue, once the path is known */
     uint32_t load_ppm;        /* of the path's capacity, over any 10 s, that trains may take; 0: no limit */
@@ -39,8 +38,7 @@ enum estimator_step { ESTIMATOR_WAIT, ESTIMATOR_TRAIN, ESTIMATOR_DONE };
 struct estimator_kind {
     const char *name;
     size_t bytes; /* of its state */
-    bool
-        floors; /* it reckons with goal.sender and goal.receiver: they are to be known before its first train */
+    bool floors;  /* goal.sender and goal.receiver are to be known before its first train */
     void (*start)(void *state, const struct estimator_goal *goal, uint64_t now_ns);
     enum estimator_step (*next)(void *state, uint64_t now_ns, struct train_shape *shape, uint64_t *at_ns);
     void (*take)(void *state, const struct train_record *record, uint64_t now_ns);

@@ -8,7 +8,7 @@
 #include "probe/sluice_course.h"
 #include "probe/sluice_verdict.h"
 
-/* Trains of the first look; where packets come in batches, longer by as much as it takes to see a rate. */
+/* Trains of a first look, and of the one that refines it, until one of them is of use. */
 #define CONTACT_TRIES 4u
 #define RETRY_NS      NS_PER_S /* then one that goes on tries again */
 /* So many trains more, that far apart, while an end of the path spoils them: it was away, and will be there again. */
@@ -17,7 +17,7 @@
 #define AGAIN_NS    (10 * NS_PER_MS)
 /* Of a train, packets with one stamp that say that the receiver was away. */
 #define SWALLOWED 0.25
-/* All of a spread train may stand in the queue when the cross traffic wants it so. */
+/* Trains of the spread phase without a report yet. */
 #define UNDER_WAY_MAX 12u
 /* Trains differ by more than so many times the law's variance: cross traffic changes too much to follow. */
 #define BURSTY_TRAINS 6u
@@ -31,9 +31,9 @@
 #define WALK_SHARE 0.02
 /* Between trains that look for a bucket: it is full again. */
 #define FULL_BUCKET_NS (20 * NS_PER_MS)
-#define SHAPERS_SURE   2u
-#define SHAPER_MISSES  2u
-#define SHAPER_AGREE   0.1
+/* A bucket that was found is gone after so many trains without it; it is the same one within such a part of its rate. */
+#define SHAPER_MISSES 2u
+#define SHAPER_AGREE  0.1
 /* Trains of one that has no period and is not sure yet. */
 #define TRAINS_MOST 100u
 
@@ -109,8 +109,8 @@ static enum estimator_step next(void *state, uint64_t now_ns, struct train_shape
         when_ns = now_ns + RETRY_NS;
     }
     if (when_ns > now_ns) {
-        if (sluice->phase == FINGERPRINT &&
-            when_ns >= sluice->end_ns) { /* the period would pass without any */
+        /* The period would pass without any. */
+        if (sluice->phase == FINGERPRINT && when_ns >= sluice->end_ns) {
             sluice_begin_spread(sluice, now_ns);
             when_ns = sluice->at_ns;
         }
@@ -139,7 +139,7 @@ static void after_fingerprint(struct sluice *sluice, uint64_t now_ns)
     sluice->at_ns = now_ns + FULL_BUCKET_NS;
     if (sluice->shapers == 0 || !sluice_can_fingerprint(sluice)) {
         sluice_begin_spread(sluice, now_ns);
-    } else if (sluice->shapers >= SHAPERS_SURE && sluice->shaper_misses < SHAPER_MISSES) {
+    } else if (sluice->shapers >= SLUICE_SHAPERS_SURE && sluice->shaper_misses < SHAPER_MISSES) {
         sluice->at_ns = now_ns + NS_PER_S;
         if (!sluice->goal.continuous)
             sluice->phase = OVER;
@@ -155,14 +155,15 @@ static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
         if (!useful && sluice->goal.continuous) {
             sluice->tries = 0;
             sluice->at_ns = now_ns + RETRY_NS;
-        } else if (!useful)
+        } else if (!useful) {
             sluice->phase = OVER;
-        else if (useful && sluice->end_ns == TIME_NEVER && !sluice->goal.continuous)
+        } else if (sluice->end_ns == TIME_NEVER && !sluice->goal.continuous) {
             sluice->phase = REFINE;
-        else if (useful && sluice_can_fingerprint(sluice))
+        } else if (sluice_can_fingerprint(sluice)) {
             begin_fingerprint(sluice, now_ns);
-        else
+        } else {
             sluice_begin_spread(sluice, now_ns);
+        }
         return;
     case FINGERPRINT:
         after_fingerprint(sluice, now_ns);
@@ -238,7 +239,7 @@ static bool take_fingerprint(struct sluice *sluice, const struct train_record *r
     if (same) {
         sluice->shapers++;
         sluice->shaper_misses = 0;
-    } else if (sluice->shapers >= SHAPERS_SURE && ++sluice->shaper_misses < SHAPER_MISSES) {
+    } else if (sluice->shapers >= SLUICE_SHAPERS_SURE && ++sluice->shaper_misses < SHAPER_MISSES) {
         return true;
     } else {
         sluice->shapers = found.found;
@@ -308,10 +309,16 @@ static bool load_permits(const struct sluice *sluice, uint64_t bytes, uint64_t n
            budget_when(&sluice->budget, bytes, (double)top_bps, now_ns) <= now_ns + AGAIN_NS;
 }
 
+/* So much came with one stamp that the receiver was away: no batch that others will come in. */
+static bool was_swallowed(const struct train_record *record)
+{
+    return record->receiver.batch > SWALLOWED * record->count;
+}
+
 /* A train that says nothing. Another one like it is sent where that is an end's doing, and there is time and money. */
 static bool again(struct sluice *sluice, const struct train_record *record, uint64_t now_ns)
 {
-    bool swallowed = record->marks == 0 && record->receiver.batch > SWALLOWED * record->count;
+    bool swallowed = record->marks == 0 && was_swallowed(record);
     bool late = (record->marks & ~(uint32_t)TRAIN_STOOD_STILL) != 0;
     sluice->spoiled++;
     sluice->late += late;
@@ -346,9 +353,7 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
                       record->start_ns);
     struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);
-    bool swallowed =
-        record->receiver.batch > SWALLOWED * record->count; /* no batch that others will come in */
-    if (verdict != READING_SPOILED || (sluice->points.count > 0 && !swallowed))
+    if (verdict != READING_SPOILED || (sluice->points.count > 0 && !was_swallowed(record)))
         note(sluice, record);
     if (sluice->phase == FINGERPRINT && take_fingerprint(sluice, record)) {
         sluice->path = before;

@@ -24,8 +24,7 @@
 
 struct order_goal {
     uint16_t node_count; /* to ROTATION_NODES_MAX */
-    uint16_t
-        keep; /* paths into each receiver that a plan may choose among: the number of trees, one at least */
+    uint16_t keep;       /* paths into each receiver that a plan may choose among: as many as trees; > 0 */
     uint64_t coarse_bps, fine_bps; /* half of an interval */
     uint64_t port_bps;             /* more than that no path has use for */
     double drift_bps;              /* per square root of a second (known.h); 0: known.h's own */

@@ -27,8 +27,8 @@ struct probe_points {
     uint32_t lost;       /* that did not come */
     uint32_t batch;      /* packets that come with one stamp; 1: each has its own */
     double packet_bits;  /* of each packet, on the wire */
-    double
-        noise_ns; /* standard deviation of the time that a packet was under way: by the floors of both ends, or as seen */
+    /* Standard deviation of the time that a packet was under way: by the floors of both ends, or as seen. */
+    double noise_ns;
     uint64_t sent_at_ns; /* what sent_ns counts from, sender's clock */
     struct probe_point point[TRAIN_PACKETS_MAX];
     /* room to sort in */

@@ -14,6 +14,8 @@
 
 /* One that goes on: what it looks back on. */
 #define SLUICE_WINDOW_NS (10 * NS_PER_S)
+/* Trains in a row that show the same token bucket: a finding. */
+#define SLUICE_SHAPERS_SURE 2u
 
 enum sluice_phase { CONTACT, FINGERPRINT, REFINE, SPREAD, OVER };
 
@@ -39,7 +41,7 @@ struct sluice {
     double packet_bits, noise_ns, passed; /* the greatest rate that queued nowhere */
     struct tracker avail, capacity;
     struct shaper shaper;     /* as the last train of that phase showed it */
-    uint32_t shapers;         /* trains in a row that showed the same one: two are a finding */
+    uint32_t shapers;         /* trains in a row that showed the same one */
     uint32_t shaper_misses;   /* in a row, after that */
     struct conserve overload; /* of a fingerprint that showed no bucket: sent faster than what is available */
     struct pool pool;

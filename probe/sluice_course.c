@@ -28,7 +28,7 @@
 #define SPREAD_USED         0.35
 #define SPREAD_TRAINS_LEAST 25u
 #define SPREAD_TRAINS_MOST  400u
-/* One that goes on: what it looks back on, and between two trains. */
+/* One that goes on: from one train to the next. */
 #define INTERVAL_NS     (100 * NS_PER_MS)
 #define INTERVAL_MAX_NS NS_PER_S
 #define LOAD_TRAINS     5   /* over 10 s at least, where that allows few packets */
@@ -39,14 +39,14 @@
 /* Least rate around which a train is sent, of the capacity: it comes to an end. */
 #define RATE_LEAST    0.08
 #define SPREAD_TRAINS 100u /* where nothing says how many */
-/* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
- * moment only, all of it. */
-#define FINGERPRINT_LEAST 500
 /* Two ends of a train at 95 %: 1.96 times the root of 2. Its stamps are to err by a third of what is asked for. */
 #define STAMPS_DEVIATIONS 2.77
 #define FLOOR_PART        3
 /* Batches that a train has, or it says nothing. */
-#define BATCHES_LEAST           4u
+#define BATCHES_LEAST 4u
+/* Of a token bucket to be seen, more must pass than it holds. What exceeds the rest may queue; if that was there for a
+ * moment only, all of it. */
+#define FINGERPRINT_LEAST       500
 #define FINGERPRINT_MOST        1000
 #define FINGERPRINT_QUEUE_BYTES 240000
 #define FINGERPRINT_SHARE       0.2 /* of a measurement's bytes, and of what the load gives in 10 s, at most */

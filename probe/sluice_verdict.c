@@ -120,10 +120,10 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
         return;
     }
     estimate->kind = ESTIMATE_VALUE;
-    estimate->avail_bps =
-        bps_of(avail); /* less of it depends on the capacity than is known of that: it may be more */
+    estimate->avail_bps = bps_of(avail);
     estimate->low_bps = bps_of(avail - half);
     estimate->high_bps = bps_of(avail + half + view.jumps);
+    /* What is available is known better than the capacity, and may come out as more. */
     estimate->capacity_bps = MAX(estimate->capacity_bps, estimate->avail_bps);
     if (several_hops(sluice, &view)) {
         double tail_bits = conserve_cross_bits(&view.tail, capacity, view.rank);
@@ -170,7 +170,7 @@ void sluice_tell(const struct sluice *sluice, uint64_t now_ns, struct estimate *
         estimate->reason = (uint8_t)sluice->hopeless;
         return;
     }
-    if (sluice->shapers >= 2)
+    if (sluice->shapers >= SLUICE_SHAPERS_SURE)
         from_shaper(sluice, estimate);
     else if (sluice->pool.count > 0 && sluice->jitter <= sluice->taken)
         from_pool(sluice, estimate);

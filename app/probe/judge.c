@@ -96,7 +96,7 @@ static double bound_holds(const struct run_look *look)
     double value = (double)estimate->avail_bps, truth = (double)look->period_bps;
     if (estimate->kind == ESTIMATE_VALUE && fabs(value - truth) <= 0.03 * (double)look->capacity_bps)
         return 1;
-    bool said = estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST;
+    bool said = estimate_says(estimate);
     return said && (estimate->flags & ESTIMATE_MULTI_HOP) && value >= 0.8 * truth && value <= 1.03 * truth;
 }
 

@@ -18,8 +18,8 @@ struct pairs_config {
 };
 
 struct pairs_figures {
-    double tau,
-        tau_truth; /* Kendall, pairs further than 5 % of the link apart: against a measurement in full, the truth */
+    /* Kendall's, of pairs further than 5 % of the link apart: against a measurement in full, and the truth. */
+    double tau, tau_truth;
     double bytes, bytes_full;
     double took_s;
     double error_sd, error_full_sd; /* root of the mean square against the truth, of the link */

@@ -19,8 +19,7 @@ struct run_config {
 struct run_look {
     uint64_t at_ns; /* since the begin */
     struct estimate estimate;
-    uint64_t
-        period_bps; /* P: the least that any hop had left over the estimate's window; 0: not to be told */
+    uint64_t period_bps;   /* P: the least that any hop had left over the estimate's window; 0: untold */
     uint64_t capacity_bps; /* of the tight hop, at that time */
 };
 

@@ -15,6 +15,7 @@ struct worth_net {
     const uint64_t *avail_bps; /* [from * nodes + to], truly */
 };
 
-/* By those estimates, [from * nodes + to], `auto` plans one object from the first host to all others; rates then grow in the proportions that were
- * planned until something of the true net is full. Over the same for a plan by the truth. 0: there is no plan. */
+/* By those estimates, [from * nodes + to], `auto` plans one object from the first host to all others; rates then grow in the
+ * proportions that were planned until something of the true net is full. That over the same for a plan by the truth. 0: there
+ * is no plan. */
 double worth(const struct worth_net *net, const struct estimate *measured, struct arena *solver);

@@ -15,13 +15,8 @@
 
 static void report_flags(struct report *report, uint32_t flags)
 {
-    char text[128] = "";
-    size_t length = 0;
-    const char *word;
-    for (unsigned index = 0; (word = estimate_flag_word(index)) != NULL; index++)
-        if ((flags >> index & 1) != 0)
-            length +=
-                (size_t)snprintf(text + length, sizeof(text) - length, "%s%s", length > 0 ? " " : "", word);
+    char text[ESTIMATE_FLAGS_BYTES];
+    estimate_flags_text(flags, text);
     report_text(report, "flags", text);
 }
 
@@ -116,7 +111,7 @@ static const char *why_of(const struct pair_result *result)
         return result->why;
     if (result->answer != PROBE_MEASURED)
         return word_of(probe_answer_words, result->answer);
-    return pairs_says(&result->estimate) ? "" : estimate_reason_word(result->estimate.reason);
+    return estimate_says(&result->estimate) ? "" : estimate_reason_word(result->estimate.reason);
 }
 
 static void report_pair(const struct node *node, struct report *report, uint16_t from, uint16_t to,
@@ -155,7 +150,7 @@ static void cell_of(const struct pair_result *result, uint64_t now_ns, char cell
 {
     struct estimate now = estimate_now(result, now_ns);
     uint64_t mbps = now.avail_bps / 1000000;
-    if (pairs_says(&now))
+    if (estimate_says(&now))
         snprintf(cell, CELL_BYTES, "%s%" PRIu64 ".%03u", now.kind == ESTIMATE_AT_LEAST ? ">=" : "",
                  mbps / 1000, (unsigned)(mbps % 1000));
     else if (result->known_ns == 0)

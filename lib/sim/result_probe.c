@@ -18,7 +18,7 @@ static const struct result_probe *find(const struct sim_result *result, const st
 static uint64_t error_ppb(const struct result_probe *probe)
 {
     const struct estimate *estimate = &probe->view.estimate;
-    if ((estimate->kind != ESTIMATE_VALUE && estimate->kind != ESTIMATE_AT_LEAST) || probe->tight_bps == 0)
+    if (!estimate_says(estimate) || probe->tight_bps == 0)
         return UINT64_MAX;
     uint64_t most_bps = MAX(estimate->avail_bps, probe->truth_bps);
     return muldiv64(most_bps - MIN(estimate->avail_bps, probe->truth_bps), NS_PER_S, probe->tight_bps);

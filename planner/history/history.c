@@ -7,8 +7,8 @@
 #include "planner/age.h"
 #include "planner/history/model.h"
 
-#define DAY_MS     UINT64_C(86400000)
-#define FLAG_BYTES 128
+#define DAY_MS         UINT64_C(86400000)
+#define SQRT_OF_MINUTE 7.745967 /* seconds^(1/2): a random walk's deviation over 60 s */
 
 /* ---- what fails ---- */
 
@@ -206,11 +206,8 @@ void history_complete(struct history *history, struct plan_request *request, uin
 
 static void report_flags(struct report *report, uint32_t flags)
 {
-    char text[FLAG_BYTES] = "";
-    for (unsigned index = 0; estimate_flag_word(index) != NULL; index++)
-        if ((flags >> index & 1) != 0)
-            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", text[0] == '\0' ? "" : " ",
-                     estimate_flag_word(index));
+    char text[ESTIMATE_FLAGS_BYTES];
+    estimate_flags_text(flags, text);
     report_text(report, "flags", text);
 }
 
@@ -243,8 +240,7 @@ static void report_model(struct report *report, const struct model *model, const
     report_u64(report, "avail_bps", newest->estimate.avail_bps);
     report_u64(report, "low_bps", (uint64_t)low_bps);
     report_u64(report, "high_bps", (uint64_t)high_bps);
-    report_u64(report, "drift_a_minute_bps",
-               (uint64_t)(model->drift_bps * 7.745967)); /* square root of 60 s */
+    report_u64(report, "drift_a_minute_bps", (uint64_t)(model->drift_bps * SQRT_OF_MINUTE));
     report_u64(report, "drift_at_most_bps", (uint64_t)model->most_bps);
     report_object_end(report);
 }

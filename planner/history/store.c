@@ -7,7 +7,10 @@
 #include "base/check.h"
 #include "base/units.h"
 
-#define VERSION 1
+/* Of the columns below: a change of them needs a way from the files of before. */
+#define VERSION       1
+#define TEXT(number)  #number
+#define TEXT_OF(name) TEXT(name)
 /* A plan may wait for it: what is locked for longer is given up for now. */
 #define LOCK_MS 50
 
@@ -34,8 +37,8 @@ static const char tables[] =
     " UNIQUE(from_name, to_name));"
     "CREATE TABLE IF NOT EXISTS estimates(edge INTEGER NOT NULL, " COLUMNS(
         DECLARE, DECLARE_OF) "PRIMARY KEY(edge, at_ms)) WITHOUT ROWID;"
-                             "PRAGMA user_version = 1;"
-                             "COMMIT";
+                             "PRAGMA user_version = " TEXT_OF(VERSION) ";"
+                                                                       "COMMIT";
 
 enum statement { ADD_EDGE, ADD, EDGES, READ, READ_VALUES, TRIM_OLD, TRIM_THIN, TRIM_ROWS, STATEMENTS };
 static const char *const texts[STATEMENTS] = {

@@ -8,10 +8,10 @@
 
 #define LOOK_NS    (20 * NS_PER_MS) /* while it runs: who is down; while nodes meet: who has told */
 #define MEASURE_MS 500u             /* others' round trips, where they are not fresh */
-#define COARSE_SHARES                                                                                        \
-    20u /* of the width that is asked for: one measurement or two; whose paths are far apart is known */
-#define PPB 1000000000u
-#define PPM 1000000u
+/* Of the width that is asked for: one measurement or two; whose paths are far apart is known then. */
+#define COARSE_SHARES 20u
+#define PPB           1000000000u
+#define PPM           1000000u
 
 _Static_assert(ROTATION_NODES_MAX > NODE_PEERS_MAX, "a place for each peer and the node");
 
@@ -253,7 +253,7 @@ static enum survey_answer verdict_of(const struct pair_result *result)
 {
     switch ((enum probe_answer)result->answer) {
     case PROBE_MEASURED:
-        return pairs_says(&result->estimate) ? SURVEY_ESTIMATE : SURVEY_NOTHING;
+        return estimate_says(&result->estimate) ? SURVEY_ESTIMATE : SURVEY_NOTHING;
     case PROBE_OFF:
     case PROBE_UNKNOWN:
     case PROBE_JOBS:

@@ -17,9 +17,9 @@
 #define ALL_TEST_BYTES 40000u   /* … behind a test of its ends (ends.h), which takes one */
 #define ALL_TRAINS     4u
 #define ALL_PASSES     4u
-#define ALL_LOAD_PPM                                                                                         \
-    30000u /* of the slowest port, that a node sends and receives: within what others take (in.h) */
-#define ALL_KEEP     4u
+/* Of the slowest port, that a node sends and receives: within what others take (in.h). */
+#define ALL_LOAD_PPM 30000u
+#define ALL_KEEP     4u               /* paths into each node that a plan may choose among */
 #define ALL_FRESH_NS (60 * NS_PER_S)  /* what was told of ports and distances counts for so long */
 #define ALL_MEET_NS  (2 * NS_PER_S)   /* whoever has told nothing by then is taken to be like this node */
 #define ALL_GUARD_NS (10 * NS_PER_MS) /* messages that come late, clocks that drift */

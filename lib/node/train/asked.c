@@ -203,7 +203,7 @@ static void tell_estimate(struct wire_probe_answer *fixed, const struct estimate
 
 void asked_end(struct node *node, const struct asked_path *path, const struct asked_end *end, uint64_t now_ns)
 {
-    bool says = end->estimate.kind == ESTIMATE_VALUE || end->estimate.kind == ESTIMATE_AT_LEAST;
+    bool says = estimate_says(&end->estimate);
     bool declined = end->answer != PROBE_MEASURED || (!says && end->turned_down == TRAIN_OFF);
     struct wire_probe_answer fixed = {.ask = path->id, .answer = (uint8_t)end->answer};
     char why[CONTROL_TEXT_BYTES] = "";

@@ -1,8 +1,8 @@
 /* What is known of the ends of a path before the first train measures it: the self-test (probe/self_test.h) of each peer.
  *
- * It costs a round trip and 34 KB, once for as long as a peer keeps its state; in the background once every ENDS_AGE_NS. One that did not come
- * through is tried again ENDS_TRIES times, some 20 ms apart; then measurements go on without. Of one that an end may have slept
- * through so too, and the shortest batch seen counts. */
+ * It costs a round trip and 31 KB, once for as long as a peer keeps its state; in the background once every ENDS_AGE_NS.
+ * One that did not come through is tried ENDS_TRIES times, some 20 ms apart; then measurements go on without. So is one that
+ * an end may have slept through, and the shortest batch seen counts. */
 #pragma once
 
 #include "node/peer/peer.h"

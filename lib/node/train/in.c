@@ -4,10 +4,12 @@
 
 #include "node/peer/post.h"
 
-#define AGAIN_NS     (5 * NS_PER_MS) /* a report that found no room tries again … */
+#define AGAIN_NS    (5 * NS_PER_MS) /* a report that found no room tries again … */
+#define TELL_NS_MAX NS_PER_S        /* … for so long */
+/* While this node has jobs a train of the background counts so many times, and one that is refused is in the way already:
+ * the next one waits so long at least. */
+#define JOBS_PART    10
 #define JOBS_WAIT_NS (30 * NS_PER_S)
-#define JOBS_PART    10       /* while this node has jobs: a train of the background counts so many times */
-#define TELL_NS_MAX  NS_PER_S /* … for so long */
 /* Most of the random wait of one that was crossed: the other one waits as well. */
 #define CROSSED_NS (300 * NS_PER_MS)
 
@@ -143,9 +145,8 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
     uint64_t bytes = (uint64_t)train->count * wire_bytes * (beside_jobs ? JOBS_PART : 1);
     if (!budget_takes(node, bytes, now_ns, &wait_ns)) {
         node->counters.drop_train_budget++;
-        wait_ns = beside_jobs ? MAX(wait_ns, JOBS_WAIT_NS)
-                              : wait_ns; /* what was refused has been in the way already */
-        refuse(node, peer->index, train->train, TRAIN_OVER_BUDGET, wait_ns);
+        refuse(node, peer->index, train->train, TRAIN_OVER_BUDGET,
+               beside_jobs ? MAX(wait_ns, JOBS_WAIT_NS) : wait_ns);
         return false;
     }
     in->peer = peer->index;

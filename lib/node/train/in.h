@@ -2,9 +2,9 @@
  *
  * Nobody asks beforehand: a train of a peer that is up is taken when the buffer is free and the budget has room for all
  * of it; else its sender is told why, once, and its packets are dropped. A report follows when every packet came, or
- * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's train came
- * between is no measurement, whoever was first: its report says busy, too. No packet is ever answered
- * by itself, and all that trains can make a node send is about three bytes a packet that it took. */
+ * when the last one is overdue by TRAIN_GRACE_NS, or the next train of the same peer begins. One that another peer's
+ * train came between is no measurement, whoever was first: its report says busy, too. No packet is ever answered by
+ * itself, and all that trains can make a node send is about three bytes a packet that it took. */
 #pragma once
 
 #include "node/packet.h"

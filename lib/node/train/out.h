@@ -43,7 +43,7 @@ struct train_out {
     bool leaving; /* the newest one; its schedule: */
     bool held;    /* its port's data keeps clear of it */
     struct train_schedule schedule;
-    uint16_t exact_port;                 /* of the last train: its uplink\'s queue was empty … */
+    uint16_t exact_port;                 /* of the last train: its uplink's queue was empty … */
     uint64_t exact_ns;                   /* … then */
     uint64_t end_ns;                     /* the departure of its last packet */
     uint32_t head, tail, departure_tail; /* free-running */
@@ -52,8 +52,8 @@ struct train_out {
     struct train_sent trains[TRAIN_OUT_MAX];
     uint64_t departures[TRAIN_OUT_PACKETS]; /* 0: not told as yet, or refused */
     struct train_record record;             /* while its report comes, samples stand at their indexes */
-    bool
-        record_spoiled; /* what was told of it contradicts itself: the rest of its report counts for nothing */
+    /* What was told of it contradicts itself: the rest of its report counts for nothing. */
+    bool record_spoiled;
 };
 
 /* A train is to begin at start_ns, or TRAIN_LEAD_NS from now if that is later. False: another one is leaving, too many

@@ -147,7 +147,7 @@ static void tell_table(struct node *node, const struct pair_end *end, uint64_t n
 {
     struct estimate now = known_at(&end->result->known, now_ns);
     uint64_t high_bps = now.kind == ESTIMATE_VALUE ? now.high_bps : 0;
-    if (end->from != PATH_SITE_SELF && pairs_says(&now) && now.avail_bps >= 1000)
+    if (end->from != PATH_SITE_SELF && estimate_says(&now) && now.avail_bps >= 1000)
         path_table_set_available(node->paths, end->from, end->to, kbps(now.avail_bps), kbps(now.low_bps),
                                  kbps(high_bps), now_ns);
 }

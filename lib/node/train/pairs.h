@@ -66,9 +66,4 @@ const struct pair_result *pairs_result(const struct node *node, uint16_t from, u
 const struct pair_result *pairs_take_news(struct node *node, uint16_t *from, uint16_t *to);
 /* The peer has lost its state: it answers nothing that it was asked. */
 void pairs_forget(struct node *node, uint16_t peer, uint64_t now_ns);
-/* It is a value, or a lower end. */
-static inline bool pairs_says(const struct estimate *estimate)
-{
-    return estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST;
-}
 const char *pairs_site_name(const struct node *node, uint16_t site);

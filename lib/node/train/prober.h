@@ -2,14 +2,17 @@
  *
  * One measurement at a time: those that operators have asked for, those that other nodes have (asked.h: within a budget for
  * others, by a time that they name), then, where the configuration says so, one peer after the other in the background, from a
- * random phase on, with random pauses and in a random order, so that nodes do not come to one receiver together; a single peer is
- * measured without an end. The background gives way to the others.
+ * random phase on, with random pauses and in a random order, so that nodes do not come to one receiver together; a single
+ * peer is measured without an end. The background gives way to the others.
+ *
  * Each measurement begins anew: an estimator has no say in what happens between two, and would find its time table passed.
- * Before the first train of a peer both ends are tested (ends.h): when it is measured, or, where the configuration says so, as soon
- * as it is up.
+ * Before the first train of a peer both ends are tested (ends.h): when it is measured, or, where the configuration says so,
+ * as soon as it is up.
+ *
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
- * one before are paid for at that load. While this node has jobs it takes a tenth of that, of
- * paths that it knows and whose data does not tell enough; a receiver that has jobs takes a tenth of what it would of the background. Without the background nothing is drawn, sent or scheduled by itself. */
+ * one before are paid for at that load. While this node has jobs it takes a tenth of that, of paths that it knows and whose
+ * data does not tell enough; a receiver that has jobs takes a tenth of what it would of the background. Without the
+ * background nothing is drawn, sent or scheduled by itself. */
 #pragma once
 
 #include "base/arena.h"

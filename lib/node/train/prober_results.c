@@ -14,7 +14,7 @@ static uint32_t kbps(uint64_t bps)
 static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
 {
     uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
-    if (estimate->kind == ESTIMATE_VALUE || estimate->kind == ESTIMATE_AT_LEAST)
+    if (estimate_says(estimate))
         path_table_set_available(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), kbps(estimate->avail_bps),
                                  kbps(estimate->low_bps), kbps(high_bps), now_ns);
 }
