@@ -127,8 +127,8 @@ static void report_pair(const struct node *node, struct report *report, uint16_t
     report_u64(report, "low_bps", now.low_bps);
     report_u64(report, "high_bps", now.high_bps);
     report_u64(report, "capacity_bps", now.capacity_bps);
-    report_fixed(report, "age_s",
-                 elapsed_ns(now_ns, now.until_ns != 0 ? now.until_ns : result->known_ns) / NS_PER_MS, 3);
+    uint64_t since_ns = now.until_ns != 0 ? now.until_ns : result->known_ns;
+    report_fixed(report, "age_s", since_ns == 0 ? 0 : elapsed_ns(now_ns, since_ns) / NS_PER_MS, 3);
     if (report->form == REPORT_JSON) {
         report_text(report, "stamps", result->known_ns == 0 ? "" : stamps_word(now.stamp_kind));
         report_flags(report, now.flags);
@@ -182,7 +182,7 @@ static void report_matrix(const struct node *node, struct report *report, uint64
 static void report_pairs(const struct node *node, struct report *report, uint64_t now_ns)
 {
     uint32_t told = pairs_told(node);
-    uint32_t fitting = (uint32_t)(elapsed_ns(report->room, ROOM_FOR_OTHERS) / ROW_BYTES);
+    uint32_t room = (uint32_t)(elapsed_ns(report->room, ROOM_FOR_OTHERS) / ROW_BYTES), fitting = room;
     if (told > 0 && node->peer_count < MATRIX_MOST && report->form == REPORT_TEXT)
         report_matrix(node, report, now_ns);
     report_table(report, "pairs");
@@ -193,7 +193,7 @@ static void report_pairs(const struct node *node, struct report *report, uint64_
                 fitting--;
             }
     report_table_end(report);
-    if (told > fitting && fitting == 0)
+    if (told > room)
         report_bool(report, "pairs_left_out", true);
 }
 

@@ -47,6 +47,36 @@ static const struct pair_result *result_at_n0(uint16_t from, uint16_t to)
     return pairs_result(node_of(0), from, to);
 }
 
+static const char *show_probes(size_t room)
+{
+    static char text[131072];
+    struct ctl_msg msg = {.type = CTL_SHOW, .body.show = {.what = CTL_SHOW_probes, .form = REPORT_JSON}};
+    struct ctl_reply reply = {.text = text, .room = MIN(room, sizeof(text))};
+    assert_int_equal(node_ctl(node_of(0), &msg, &reply, world.now_ns), 0);
+    return strstr(text, "\"pairs\"");
+}
+
+/* What nothing is known of as yet has no age; what there is just room for is not left out. */
+static void show_probes__tells_pairs_of_others(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t room; /* rows of 700 bytes beside all else */
+        bool told, left_out;
+    } rows[] = {{131072, true, false}, {65536 + 700, true, false}, {65536 + 699, false, true}};
+    struct err err;
+    begin_pairs(3);
+    start();
+    assert_true(probe(0, "n1", "n2", &err));
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        const char *pairs = show_probes(rows[row].room);
+        assert_int_equal(strstr(pairs, "\"from\":\"n1\",\"to\":\"n2\"") != NULL, rows[row].told);
+        assert_int_equal(strstr(pairs, "\"pairs_left_out\":true") != NULL, rows[row].left_out);
+        assert_true(!rows[row].told || strstr(pairs, "\"age_s\":0.000") != NULL);
+    }
+    world_end(&world);
+}
+
 static void probe_from_elsewhere__is_told(void **state)
 {
     (void)state;
@@ -336,6 +366,7 @@ static void all_pairs__share_a_way_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(show_probes__tells_pairs_of_others),
         cmocka_unit_test(probe_from_elsewhere__is_told),
         cmocka_unit_test(probe_from_elsewhere__is_refused),
         cmocka_unit_test(probe_from_elsewhere__keeps_to_a_budget),
