@@ -346,7 +346,8 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         advance(sluice, false, now_ns);
         return;
     }
-    sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
+    if (record->sent > 0)
+        sluice->round_ns = elapsed_ns(now_ns, record->start_ns);
     uint32_t packets = train_packets(&record->shape);
     if ((record->marks & TRAIN_CUT) != 0 && record->sent < packets)
         budget_return(&sluice->budget, (uint64_t)(packets - record->sent) * record->shape.wire_bytes,

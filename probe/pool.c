@@ -7,10 +7,10 @@
 /* Fewer trains say little of what differs between them. */
 #define BETWEEN_LEAST 4u
 /* Of a train's time, while the hop was busy; and trains of either kind. */
-#define DRY_SHARE      0.25
-#define FULL_SHARE     0.75
-#define DIVIDED_LEAST  3u
-#define DIVIDED_PART   8u
+#define DRY_SHARE     0.25
+#define FULL_SHARE    0.75
+#define DIVIDED_LEAST 3u
+#define DIVIDED_PART  8u
 
 void pool_clear(struct pool *pool)
 {

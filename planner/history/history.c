@@ -253,7 +253,8 @@ bool history_show(struct history *history, const char *from, const char *to, enu
     struct report report;
     struct err err = {"it can't be opened for now"};
     if (!ready(history, now_ms) ||
-        !judge(history, store_read(history->store, from, to, false, now_ms, rows, &count, &err), &err, now_ms) ||
+        !judge(history, store_read(history->store, from, to, false, now_ms, rows, &count, &err), &err,
+               now_ms) ||
         !judge(history, store_read(history->store, from, to, true, now_ms, values, &value_count, &err), &err,
                now_ms)) {
         snprintf(text, room, "history %s: %s", name_of(history), err.text);

@@ -48,8 +48,9 @@ static const char *const texts[STATEMENTS] = {
     [EDGES] = "SELECT from_name, to_name FROM edges",
     [READ] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
                                                   " AND at_ms <= ?4 ORDER BY at_ms DESC LIMIT ?3",
-    [READ_VALUES] = "SELECT edge" COLUMNS(NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
-                                                         " AND at_ms <= ?4 AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
+    [READ_VALUES] = "SELECT edge" COLUMNS(
+        NAME, NAME_OF) " FROM estimates WHERE edge = " EDGE
+                       " AND at_ms <= ?4 AND kind IN (1, 2) ORDER BY at_ms DESC LIMIT ?3",
     [TRIM_OLD] = "DELETE FROM estimates WHERE at_ms < ?1",
     /* ?3 to ?4: when; ?5: span. What is older than ?3 was thinned before, when it was as old as that. */
     [TRIM_THIN] =

@@ -162,6 +162,26 @@ static void train__is_cut_by_a_standstill(void **state)
     world_end(&world);
 }
 
+/* Of one that never left nobody will tell: that is known at once, and is no silence of the receiver. */
+static void train__of_which_nothing_left_is_told_at_once(void **state)
+{
+    (void)state;
+    begin(2, 2000, 1000000000);
+    start();
+    ask(0, "n1");
+    run(TX_HORIZON_NS / 4);
+    assert_int_equal(script.asked, 1);
+    world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
+    run(5 * NS_PER_MS);
+    assert_int_equal(world_counter(&world, 0, "tx_trains"), 0);
+    assert_int_equal(script.lost, 0);
+    assert_int_equal(script.records, 1);
+    assert_int_equal(script.last.marks, TRAIN_CUT);
+    assert_int_equal(script.last.sent, 0);
+    assert_int_equal(script.last.count, 0);
+    world_end(&world);
+}
+
 static void train__what_a_port_refuses_is_cut(void **state)
 {
     (void)state;
@@ -474,6 +494,7 @@ int main(void)
         cmocka_unit_test(train__several_are_under_way),
         cmocka_unit_test(train__nobody_tells),
         cmocka_unit_test(train__is_cut_by_a_standstill),
+        cmocka_unit_test(train__of_which_nothing_left_is_told_at_once),
         cmocka_unit_test(train__what_a_port_refuses_is_cut),
         cmocka_unit_test(train__leaves_late),
         cmocka_unit_test(train__a_spoiled_report_stays_so),

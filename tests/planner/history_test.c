@@ -462,18 +462,12 @@ int main(void)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/history", folder);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(history__keeps_what_it_is_told),
-        cmocka_unit_test(history__rows_days_and_thinning),
-        cmocka_unit_test(model__finds_the_drift),
-        cmocka_unit_test(history__completes_requests),
-        cmocka_unit_test(history_show__an_edge),
-        cmocka_unit_test(history__calendar_was_wrong),
-        cmocka_unit_test(history__a_damaged_file),
-        cmocka_unit_test(history__damaged_while_it_is_open),
-        cmocka_unit_test(history__a_locked_file),
-        cmocka_unit_test(history__a_full_disk),
-        cmocka_unit_test(history__no_such_folder),
-        cmocka_unit_test(history__writer_killed),
+        cmocka_unit_test(history__keeps_what_it_is_told), cmocka_unit_test(history__rows_days_and_thinning),
+        cmocka_unit_test(model__finds_the_drift),         cmocka_unit_test(history__completes_requests),
+        cmocka_unit_test(history_show__an_edge),          cmocka_unit_test(history__calendar_was_wrong),
+        cmocka_unit_test(history__a_damaged_file),        cmocka_unit_test(history__damaged_while_it_is_open),
+        cmocka_unit_test(history__a_locked_file),         cmocka_unit_test(history__a_full_disk),
+        cmocka_unit_test(history__no_such_folder),        cmocka_unit_test(history__writer_killed),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_file();

@@ -145,13 +145,8 @@ static void sluice__full_and_idle_in_turn(void **state)
     (void)state;
     struct lab_path path = heavy_tails;
     struct estimator_goal goal = first_look;
-    path.hops[0] = (struct lab_hop){.rate = 10,
-                                    .cross = 4.5,
-                                    .kind = LAB_ON_OFF,
-                                    .sources = 1,
-                                    .peak = 9,
-                                    .on_ns = 1e9,
-                                    .off_ns = 1e9};
+    path.hops[0] = (struct lab_hop){
+        .rate = 10, .cross = 4.5, .kind = LAB_ON_OFF, .sources = 1, .peak = 9, .on_ns = 1e9, .off_ns = 1e9};
     goal.duration_ns = 2500 * NS_PER_MS;
     goal.bytes_max = 25000000;
     goal.load_ppm = goal.width_ppm = 10000;

@@ -125,6 +125,8 @@ static void end_train(struct node *node, bool cut, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
     leaving(out)->cut |= cut;
+    if (leaving(out)->handed == 0)
+        leaving(out)->give_up_ns = now_ns; /* nothing will be told of it */
     out->leaving = false;
     out->exact_ns = pacer_next_ns(&node->ports[leaving_peer(node)->port].pacer);
     out->exact_port = leaving_peer(node)->port;
@@ -354,13 +356,25 @@ enum train_news train_out_on_message(struct node *node, const struct peer *peer,
     return TRAIN_RECORDED;
 }
 
-bool train_out_give_up(struct node *node, uint64_t now_ns)
+/* Of a train that never left. NULL: another one's report is coming into the record. */
+static const struct train_record *unsent(struct train_out *out, const struct train_sent *train)
+{
+    struct train_record *record = &out->record;
+    if (record->count > 0 && find(out, record->id, UINT32_MAX) != NULL)
+        return NULL;
+    *record = (struct train_record){
+        .id = train->number, .marks = TRAIN_CUT, .shape = train->shape, .start_ns = train->start_ns};
+    return record;
+}
+
+bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_record **record)
 {
     struct train_out *out = node->train_out;
     for (uint32_t place = out->head; place != out->tail; place++) {
         struct train_sent *train = train_at(out, place);
         if (train->over || now_ns < train->give_up_ns)
             continue;
+        *record = train->handed == 0 ? unsent(out, train) : NULL;
         close_train(node, train);
         return true;
     }

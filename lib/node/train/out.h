@@ -77,8 +77,9 @@ enum train_news {
 };
 enum train_news train_out_on_message(struct node *node, const struct peer *peer,
                                      const struct control_train_report *report);
-/* One whose report did not come; false: there is none. */
-bool train_out_give_up(struct node *node, uint64_t now_ns);
+/* One whose report did not come (record: NULL), or, at once, of which no packet has left (record: says so, and is valid until
+ * the next message); false: there is none. */
+bool train_out_give_up(struct node *node, uint64_t now_ns, const struct train_record **record);
 /* One that waits for its time is given up; false: there is none. */
 bool train_out_withdraw(struct node *node);
 /* When the first of those under way is given up; TIME_NEVER: none is. */

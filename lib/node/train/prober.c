@@ -14,7 +14,7 @@
 #define SWALLOWED_PART   4                 /* of a train, packets with one stamp */
 #define QUEUE_BYTES_MAX  250000u
 #define SLICE_NS         (2500 * NS_PER_MS)
-#define LONG_NS          NS_PER_S /* to wait for a receiver: others have their turn */
+#define LONG_NS          NS_PER_S        /* to wait for a receiver: others have their turn */
 #define HOLD_NS_MAX      (60 * NS_PER_S) /* whatever a receiver says */
 #define JOBS_PART        10
 #define JOBS_LOAD_NS     (10 * NS_PER_S)
@@ -301,13 +301,14 @@ static void finish(struct node *node, uint64_t now_ns)
 
 /* ---- one measurement ---- */
 
-static void lose(struct node *node, uint64_t now_ns)
+/* `record`: of a train that never left; NULL: no report of it came. */
+static void lose(struct node *node, const struct train_record *record, uint64_t now_ns)
 {
     if (node->prober->testing) {
         ends_miss(node, &node->prober->results[node->prober->peer].ends, 0, now_ns);
         return;
     }
-    kind_of(node)->take(node->prober->state, NULL, now_ns);
+    kind_of(node)->take(node->prober->state, record, now_ns);
     node->prober->step_ns = MIN(node->prober->step_ns, now_ns);
 }
 
@@ -323,7 +324,7 @@ static void ask_estimator(struct node *node, uint64_t now_ns)
             prober->trains++;
             return;
         }
-        lose(node, now_ns);
+        lose(node, NULL, now_ns);
         prober->step_ns = now_ns + RETRY_NS;
         return;
     case ESTIMATOR_WAIT:
@@ -378,8 +379,9 @@ static bool gives_way(const struct node *node, uint64_t now_ns)
 static void measure(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
-    while (train_out_give_up(node, now_ns))
-        lose(node, now_ns);
+    const struct train_record *record;
+    while (train_out_give_up(node, now_ns, &record))
+        lose(node, record, now_ns);
     if (!can_measure(&node->peers[prober->peer])) {
         if (prober->for_other)
             answer(node, PROBE_DOWN, now_ns);
@@ -509,9 +511,9 @@ void prober_on_message(struct node *node, const struct peer *peer, const struct 
         break;
     case TRAIN_REFUSED:
         node->counters.trains_refused++;
-        lose(node, now_ns);
+        lose(node, NULL, now_ns);
         if (train_out_withdraw(node)) /* it would be refused too */
-            lose(node, now_ns);
+            lose(node, NULL, now_ns);
         prober->hold_ns = now_ns + wait_ns;
         prober->ending |= off;
         if (!prober->asked && wait_ns >= LONG_NS) {
