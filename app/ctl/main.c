@@ -53,8 +53,8 @@ static void print_usage(FILE *stream)
         "it: fewer\n"
         "trains, only what a plan may need to know.\n\n"
         "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
-        "exit status: 0 done, 1 the job failed, 2 usage or a faulty job file, 3 no appliance there,\n"
-        "4 the appliance refused, 130 detached\n",
+        "exit status: 0 done, 1 the job failed, or a probe found nothing, 2 usage or a faulty job file,\n"
+        "3 no appliance there, 4 the appliance refused, 130 detached\n",
         commands);
 }
 

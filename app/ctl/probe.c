@@ -90,10 +90,12 @@ void probe_print_row(const json_t *row, const char *name)
         printf("%s: at least %.3f Gbit/s available", name, gbps(row, "avail_bps"));
     if (json_integer_value(json_object_get(row, "capacity_bps")) != 0)
         printf(", of %.3f", gbps(row, "capacity_bps"));
-    printf(" (on the wire; %lld trains, %.3f MB, stamps: %s%s%s)\n",
-           (long long)json_integer_value(json_object_get(row, "trains")),
-           (double)json_integer_value(json_object_get(row, "bytes")) / 1e6, word(row, "stamps"),
-           word(row, "flags")[0] != '\0' ? "; " : "", word(row, "flags"));
+    long long discarded = (long long)json_integer_value(json_object_get(row, "discarded"));
+    printf(" (on the wire; %lld trains, ", (long long)json_integer_value(json_object_get(row, "trains")));
+    if (discarded > 0)
+        printf("%lld discarded, ", discarded);
+    printf("%.3f MB, stamps: %s%s%s)\n", (double)json_integer_value(json_object_get(row, "bytes")) / 1e6,
+           word(row, "stamps"), word(row, "flags")[0] != '\0' ? "; " : "", word(row, "flags"));
 }
 
 static int write_file(const char *path, const char *text)

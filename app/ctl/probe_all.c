@@ -57,8 +57,7 @@ static void print_cost(const json_t *probes)
 {
     fprintf(stderr,
             "%lld nodes, %lld pairs: at most %lld trains, %.1f MB in all, %.1f MB sent by each node and as "
-            "much received, "
-            "%.1f s\n",
+            "much received, %.1f s\n",
             number(probes, "nodes"), number(probes, "cost_pairs"), number(probes, "cost_trains"),
             (double)number(probes, "cost_bytes") / 1e6, (double)number(probes, "cost_node_bytes") / 1e6,
             real(probes, "cost_s"));
@@ -105,7 +104,7 @@ static void print_progress(const json_t *probes)
                 (double)number(probes, "sent_bytes") / 1e6, real(probes, "left_s"));
 }
 
-static int print_pairs(const json_t *probes)
+static void print_pairs(const json_t *probes)
 {
     const json_t *row;
     size_t index;
@@ -121,7 +120,6 @@ static int print_pairs(const json_t *probes)
            number(probes, "known"), number(probes, "cost_pairs"), number(probes, "refused"),
            number(probes, "trains"), (double)number(probes, "sent_bytes") / 1e6, real(probes, "took_s"),
            silent != NULL && silent[0] != '\0' ? "; no answer: " : "", silent != NULL ? silent : "");
-    return EXIT_OK;
 }
 
 static int finish(const json_t *probes, const struct probe_all_options *options)

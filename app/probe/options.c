@@ -274,7 +274,7 @@ void options_help(FILE *out)
     fprintf(out, "estimators:");
     for (unsigned i = 0; estimator_kinds[i] != NULL; i++)
         fprintf(out, " %s", estimator_kinds[i]->name);
-    fprintf(out, "\nexit status: 0 it was measured, 2 usage\n");
+    fprintf(out, "\nexit status: 0 it was measured, 1 no memory, or no plan of --pairs, 2 usage\n");
 }
 
 static const struct option_row *row_of(const char *argument)
