@@ -10,7 +10,8 @@
 
 /* Trains of a first look, and of the one that refines it, until one of them is of use. */
 #define CONTACT_TRIES 4u
-#define RETRY_NS      NS_PER_S /* then one that goes on tries again */
+#define RETRY_NS      NS_PER_S /* then one that goes on tries again; each time later, up to … */
+#define RETRY_DOUBLES 3u       /* … 8 s: what its trains are of a path of which nothing is known may be much */
 /* So many trains more, that far apart, while an end of the path spoils them: it was away, and will be there again. */
 #define AGAIN_TRIES 20u
 #define AGAIN_MOST  80u /* … and so many where the load permits it */
@@ -150,11 +151,13 @@ static void advance(struct sluice *sluice, bool useful, uint64_t now_ns)
 {
     switch (sluice->phase) {
     case CONTACT:
+        if (useful)
+            sluice->failures = 0;
         if (!useful && ++sluice->tries < CONTACT_TRIES)
             return;
         if (!useful && sluice->goal.continuous) {
             sluice->tries = 0;
-            sluice->at_ns = now_ns + RETRY_NS;
+            sluice->at_ns = now_ns + (RETRY_NS << MIN(sluice->failures++, RETRY_DOUBLES));
         } else if (!useful) {
             sluice->phase = OVER;
         } else if (sluice->end_ns == TIME_NEVER && !sluice->goal.continuous) {

@@ -32,7 +32,7 @@ struct sluice {
     uint64_t sent_ns, round_ns;      /* the last train; from a train to its report */
     uint64_t changed_ns;             /* TIME_NEVER: never */
     uint64_t first_ns, last_ns;      /* of trains that found nothing queued */
-    uint32_t sent, under_way, tries, lost, spoiled, jitter, idle, taken;
+    uint32_t sent, under_way, tries, failures, lost, spoiled, jitter, idle, taken;
     uint32_t late, swallowed; /* of those spoiled: by departures, by a receiver that was away */
     uint64_t packets, packets_lost, packets_late;
     bool bursty, batched;

@@ -273,6 +273,25 @@ static void goal__a_receiver_that_was_away_has_no_batches(void **state)
     world_end(&world);
 }
 
+/* Trains of a path that is too slow for them tell nothing: how much of it they take is not known, so that they become rare. */
+static void background__of_a_path_that_tells_nothing(void **state)
+{
+    (void)state;
+    begin(3, 100, 1000000000);
+    script.again = true;
+    script.estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_LOSS};
+    world.nodes[0].config.probe.background = true;
+    start();
+    run(90 * NS_PER_S);
+    assert_in_range(prober_result(node_of(0), 0)->count, 2, 4);
+    assert_in_range(prober_result(node_of(0), 1)->count, 2, 4);
+    script.estimate =
+        (struct estimate){.kind = ESTIMATE_AT_LEAST, .avail_bps = 1000000000, .low_bps = 1000000000};
+    run(180 * NS_PER_S);
+    assert_true(prober_result(node_of(0), 0)->count > 20);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +302,7 @@ int main(void)
         cmocka_unit_test(prober__background),
         cmocka_unit_test(prober__keeps_what_says_more),
         cmocka_unit_test(prober__one_peer_in_the_background),
+        cmocka_unit_test(background__of_a_path_that_tells_nothing),
         cmocka_unit_test(goal__a_receiver_that_was_away_has_no_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -159,6 +159,24 @@ static void sluice__full_and_idle_in_turn(void **state)
     assert_true(missed <= 1);
 }
 
+/* A path that is too slow for first trains, of which it loses most: what it carries is not known, and they become rare. */
+static void sluice__goes_on_where_trains_tell_nothing(void **state)
+{
+    (void)state;
+    struct lab_path path = {.hop_count = 1, .hops = {{.rate = 0.1, .queue_bits = 4e5}}, .rtt_ns = 1e6};
+    struct estimator_goal goal = first_look;
+    struct lab_result result;
+    goal.port_bps = 10000000000;
+    goal.bytes_max = 0;
+    goal.load_ppm = 10000;
+    goal.continuous = true;
+    lab_begin(&lab, &path, 1);
+    lab_measure(&lab, &estimator_sluice, &goal, 40e9, NULL, &result);
+    lab_end(&lab);
+    assert_int_equal(result.estimate.kind, ESTIMATE_REFUSED);
+    assert_true(result.bytes <= 12e6);
+}
+
 /* With bytes for a few trains they are spread over the period, and none of them is thrown away. */
 static void sluice__a_period_with_few_bytes(void **state)
 {
@@ -604,6 +622,7 @@ int main(void)
         cmocka_unit_test(sluice__poisson_over_a_period),
         cmocka_unit_test(sluice__heavy_tails_are_covered),
         cmocka_unit_test(sluice__full_and_idle_in_turn),
+        cmocka_unit_test(sluice__goes_on_where_trains_tell_nothing),
         cmocka_unit_test(sluice__a_period_with_few_bytes),
         cmocka_unit_test(sluice__rough_path),
         cmocka_unit_test(sluice__coarse_stamps_are_never_sure_and_wrong),

@@ -16,6 +16,8 @@
 #define SLICE_NS         (2500 * NS_PER_MS)
 #define LONG_NS          NS_PER_S        /* to wait for a receiver: others have their turn */
 #define HOLD_NS_MAX      (60 * NS_PER_S) /* whatever a receiver says */
+#define BLIND_NS         (10 * NS_PER_S) /* behind one that told nothing; doubles … */
+#define BLIND_DOUBLES    6u              /* … so often */
 #define JOBS_PART        10
 #define JOBS_LOAD_NS     (10 * NS_PER_S)
 #define BACKGROUND_PARTS 8 /* of a slice: most of the random pause between two measurements */
@@ -283,10 +285,25 @@ static void answer(struct node *node, enum probe_answer word, uint64_t now_ns)
     asked_end(node, &prober->ask, &end, now_ns);
 }
 
+/* The background: trains went, nobody turned them down, and nothing is known. What they were of the path is not known either. */
+static void hold_blind(struct node *node, uint64_t now_ns)
+{
+    const struct prober *prober = node->prober;
+    struct probe_result *result = &node->prober->results[prober->peer];
+    struct estimate estimate = {0};
+    kind_of(node)->result(prober->state, now_ns, &estimate);
+    bool sent = node->train_out->sent_bytes != prober->begun_bytes;
+    if (estimate.kind != ESTIMATE_REFUSED || result->capacity_bps != 0)
+        result->blind = 0;
+    else if (sent && !prober->asked && prober->turned_down == TRAIN_TAKEN)
+        result->hold_ns = now_ns + (BLIND_NS << MIN(result->blind++, BLIND_DOUBLES));
+}
+
 static void finish(struct node *node, uint64_t now_ns)
 {
     struct prober *prober = node->prober;
     prober_note_result(node, now_ns);
+    hold_blind(node, now_ns);
     if (prober->for_other)
         answer(node, PROBE_MEASURED, now_ns);
     prober->results[prober->peer].count++;

@@ -10,7 +10,8 @@
  * as soon as it is up.
  *
  * It keeps to the load that its goal permits; whatever it does, nothing begins in the background before the trains of the
- * one before are paid for at that load. While this node has jobs it takes a tenth of that, of paths that it knows and whose
+ * one before are paid for at that load; where nothing came of it, and the path may be much slower than the port, some
+ * time later, and later each time. While this node has jobs it takes a tenth of that, of paths that it knows and whose
  * data does not tell enough; a receiver that has jobs takes a tenth of what it would of the background. Without the
  * background nothing is drawn, sent or scheduled by itself. */
 #pragma once
@@ -27,7 +28,8 @@ struct probe_result {
     struct estimate estimate;
     uint64_t known_ns;     /* when it was made; 0: never */
     uint32_t count;        /* of measurements that have ended */
-    uint64_t hold_ns;      /* not measured in the background before: its peer has said so */
+    uint64_t hold_ns;      /* not measured in the background before: its peer has said so, or: */
+    uint32_t blind;        /* measurements in a row that told nothing of a path that nothing is known of */
     uint64_t capacity_bps; /* of its tight hop, as trains told last; 0: never */
     bool heard;            /* a record has come, or a self-test; what it told of the ends: */
     struct train_floor sender, receiver;
