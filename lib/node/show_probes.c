@@ -105,13 +105,19 @@ static struct estimate estimate_now(const struct pair_result *result, uint64_t n
     return now.kind == ESTIMATE_NONE ? result->estimate : now;
 }
 
+/* Why an answer tells no rate. */
+static const char *reason_of(const struct estimate *estimate)
+{
+    return estimate->kind == ESTIMATE_NONE ? "not-in-time" : estimate_reason_word(estimate->reason);
+}
+
 static const char *why_of(const struct pair_result *result)
 {
     if (result->why[0] != '\0' || result->known_ns == 0)
         return result->why;
     if (result->answer != PROBE_MEASURED)
         return word_of(probe_answer_words, result->answer);
-    return estimate_says(&result->estimate) ? "" : estimate_reason_word(result->estimate.reason);
+    return estimate_says(&result->estimate) ? "" : reason_of(&result->estimate);
 }
 
 static void report_pair(const struct node *node, struct report *report, uint16_t from, uint16_t to,
@@ -157,7 +163,7 @@ static void cell_of(const struct pair_result *result, uint64_t now_ns, char cell
         snprintf(cell, CELL_BYTES, "-");
     else
         snprintf(cell, CELL_BYTES, "%s",
-                 result->answer == PROBE_MEASURED ? estimate_reason_word(result->estimate.reason)
+                 result->answer == PROBE_MEASURED ? reason_of(&result->estimate)
                                                   : word_of(probe_answer_words, result->answer));
 }
 

@@ -74,6 +74,9 @@ static void show_probes__tells_pairs_of_others(void **state)
         assert_int_equal(strstr(pairs, "\"pairs_left_out\":true") != NULL, rows[row].left_out);
         assert_true(!rows[row].told || strstr(pairs, "\"age_s\":0.000") != NULL);
     }
+    script.estimate = (struct estimate){.kind = ESTIMATE_NONE};
+    run(200 * NS_PER_MS);
+    assert_non_null(strstr(show_probes(131072), "\"why\":\"not-in-time\""));
     world_end(&world);
 }
 
