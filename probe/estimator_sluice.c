@@ -11,7 +11,7 @@
 /* Trains of a first look, and of the one that refines it, until one of them is of use. */
 #define CONTACT_TRIES 4u
 #define RETRY_NS      NS_PER_S /* then one that goes on tries again; each time later, up to … */
-#define RETRY_DOUBLES 3u       /* … 8 s: what its trains are of a path of which nothing is known may be much */
+#define RETRY_DOUBLES 3u /* … 8 s: what its trains are of a path of which nothing is known may be much */
 /* So many trains more, that far apart, while an end of the path spoils them: it was away, and will be there again. */
 #define AGAIN_TRIES 20u
 #define AGAIN_MOST  80u /* … and so many where the load permits it */
