@@ -217,7 +217,8 @@ static enum tracker_verdict same_path(struct sluice *sluice, uint64_t now_ns)
             return verdict;
     }
     struct pool_view view;
-    pool_view(&sluice->pool, capacity, sluice->packet_bits, sluice->bursty, &view);
+    pool_view(&sluice->pool, capacity, sluice->path.capacity_error, sluice->packet_bits, sluice->bursty,
+              &view);
     if (view.trains < BURSTY_TRAINS || fit->all.sent_ns <= 0)
         return TRACKER_TAKEN;
     double cross = conserve_cross_bits(&fit->all, capacity, view.rank) / fit->all.sent_ns;
@@ -260,7 +261,8 @@ static void judge_bursty(struct sluice *sluice)
     if (sluice->bursty || sluice->phase != SPREAD ||
         sluice->pool.count < (few ? BURSTY_FEW_TRAINS : BURSTY_TRAINS))
         return;
-    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, false, &view);
+    pool_view(&sluice->pool, sluice->path.capacity, sluice->path.capacity_error, sluice->packet_bits, false,
+              &view);
     if (view.spread < (few ? BURSTY_FEW_SPREAD : BURSTY_SPREAD) && !pool_divided(&sluice->pool))
         return;
     sluice->bursty = true;

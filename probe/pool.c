@@ -70,29 +70,61 @@ static bool by_rank(const struct pool *pool)
     return evidence > weight / 2;
 }
 
-static void sum_up(const struct pool *pool, double capacity, struct pool_view *view)
+/* A train whose queue did not end as it began tells C as much as cross traffic: of C's error it carries the share
+ * 1 - received / sent. Weights by time less so much of those shares make the least variance of both together, that of the
+ * trains within them taken as in proportion to time. */
+static double share_of(const struct conserve *fit)
 {
-    double received_ns = 0;
+    return 1 - fit->all.received_ns / fit->all.sent_ns;
+}
+
+static double turned_down(const struct pool *pool, double capacity_error)
+{
+    double share_ns = 0, squares_ns = 0, sent_ns = 0, bits2 = 0, variance = capacity_error * capacity_error;
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct conserve *fit = &train(pool, i)->fit;
+        double share = share_of(fit);
+        sent_ns += fit->all.sent_ns;
+        share_ns += share * fit->all.sent_ns;
+        squares_ns += share * share * fit->all.sent_ns;
+        bits2 += fit->variance_bits2;
+    }
+    double all = bits2 / sent_ns + variance * squares_ns;
+    return all > 0 ? variance * share_ns / all : 0;
+}
+
+static double weight_of(const struct conserve *fit, const struct pool_view *view)
+{
+    return 1 - view->turned_down * share_of(fit);
+}
+
+static void sum_up(const struct pool *pool, double capacity, double capacity_error, struct pool_view *view)
+{
+    double weight_ns = 0, share_ns = 0;
+    view->turned_down = turned_down(pool, capacity_error);
     view->trains = pool->count;
     view->from_ns = train(pool, 0)->fit.from_ns;
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
+        double weight = weight_of(fit, view);
         view->sent_ns += fit->all.sent_ns;
-        view->cross += conserve_cross_bits(&fit->all, capacity, view->rank);
+        weight_ns += weight * fit->all.sent_ns;
+        share_ns += weight * share_of(fit) * fit->all.sent_ns;
+        view->cross += weight * conserve_cross_bits(&fit->all, capacity, view->rank);
         view->edges += fit->edges;
         view->jumps += fit->jump_bits;
         view->bytes += train(pool, i)->bytes;
         view->until_ns = MAX(view->until_ns, fit->until_ns);
         view->from_ns = MIN(view->from_ns, fit->from_ns);
-        received_ns += fit->all.received_ns;
         view->tail.sent_ns += fit->tail.sent_ns;
         view->tail.received_ns += fit->tail.received_ns;
         view->tail.index_bits += fit->tail.index_bits;
         view->tail.rank_bits += fit->tail.rank_bits;
     }
-    view->cross /= view->sent_ns;
+    view->cross /= weight_ns;
     view->jumps /= view->sent_ns;
-    view->balance = fabs(1 - received_ns / view->sent_ns);
+    view->balance = fabs(share_ns / weight_ns);
+    view->weight_ns = weight_ns;
 }
 
 static void view_busy(const struct pool *pool, double capacity, double packet_bits, struct pool_view *view)
@@ -101,16 +133,17 @@ static void view_busy(const struct pool *pool, double capacity, double packet_bi
     for (uint32_t i = 0; i < pool->count; i++) {
         const struct conserve *fit = &train(pool, i)->fit;
         double off = conserve_cross_bits(&fit->all, capacity, view->rank) - view->cross * fit->all.sent_ns;
-        within += fit->variance_bits2;
-        between += off * off;
+        double weight = weight_of(fit, view);
+        within += weight * weight * fit->variance_bits2;
+        between += weight * weight * off * off;
         ratio +=
             off * off / (fmax(view->cross, 0) * packet_bits * fit->all.sent_ns + packet_bits * packet_bits);
     }
-    view->error = pool_quantile((CONSERVE_BLOCKS - 1) * n) * sqrt(within) / view->sent_ns;
+    view->error = pool_quantile((CONSERVE_BLOCKS - 1) * n) * sqrt(within) / view->weight_ns;
     if (n < BETWEEN_LEAST)
         return;
     view->spread = ratio / (n - 1);
-    view->error = fmax(view->error, pool_quantile(n - 1) * sqrt(between * n / (n - 1)) / view->sent_ns);
+    view->error = fmax(view->error, pool_quantile(n - 1) * sqrt(between * n / (n - 1)) / view->weight_ns);
 }
 
 static void view_equal(const struct pool *pool, double capacity, struct pool_view *view)
@@ -133,14 +166,14 @@ static void view_equal(const struct pool *pool, double capacity, struct pool_vie
     view->error = pool_quantile((n - 1) / 3) * sqrt(variance / n);
 }
 
-void pool_view(const struct pool *pool, double capacity, double packet_bits, bool equal,
-               struct pool_view *view)
+void pool_view(const struct pool *pool, double capacity, double capacity_error, double packet_bits,
+               bool equal, struct pool_view *view)
 {
     *view = (struct pool_view){0};
     if (pool->count == 0)
         return;
     view->rank = by_rank(pool);
-    sum_up(pool, capacity, view);
+    sum_up(pool, capacity, capacity_error, view);
     view->law = sqrt(fmax(view->cross, 0) * packet_bits / view->sent_ns);
     view_busy(pool, capacity, packet_bits, view);
     if (equal)

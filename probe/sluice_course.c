@@ -61,7 +61,8 @@ static double available(const struct sluice *sluice)
     if (sluice->pool.count == 0)
         return fmin(port,
                     fmax(sluice->path.capacity - sluice->path.cross, RATE_LEAST * sluice->path.capacity));
-    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, sluice->bursty, &view);
+    pool_view(&sluice->pool, sluice->path.capacity, sluice->path.capacity_error, sluice->packet_bits,
+              sluice->bursty, &view);
     return fmin(port, fmax(sluice->path.capacity - view.cross, RATE_LEAST * sluice->path.capacity));
 }
 

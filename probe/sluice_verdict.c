@@ -29,7 +29,8 @@ bool sluice_sure(const struct sluice *sluice)
 {
     struct pool_view view;
     double stamps;
-    pool_view(&sluice->pool, sluice->path.capacity, sluice->packet_bits, sluice->bursty, &view);
+    pool_view(&sluice->pool, sluice->path.capacity, sluice->path.capacity_error, sluice->packet_bits,
+              sluice->bursty, &view);
     return view.trains > 0 &&
            half_width(sluice, &view, &stamps) * 1e6 <= (double)sluice->goal.width_ppm * sluice->path.capacity;
 }
@@ -105,7 +106,8 @@ static void from_pool(const struct sluice *sluice, struct estimate *estimate)
 {
     struct pool_view view;
     double capacity = sluice->path.capacity, port = bits_ns(sluice->goal.port_bps), stamps;
-    pool_view(&sluice->pool, capacity, sluice->packet_bits, sluice->bursty, &view);
+    pool_view(&sluice->pool, capacity, sluice->path.capacity_error, sluice->packet_bits, sluice->bursty,
+              &view);
     double avail = capacity - view.cross, half = half_width(sluice, &view, &stamps);
     estimate->from_ns = view.from_ns;
     estimate->until_ns = view.until_ns;

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "probe/conserve.h"
 #include "probe/fingerprint.h"
+#include "probe/pool.h"
 #include "probe/profile.h"
 #include "queue_lab.h"
 
@@ -141,6 +142,33 @@ static void conserve_fit__closed_batches_do_not_add_up(void **state)
     assert_true(deviations / 20 < 0.012);
 }
 
+static struct conserve made_fit(double sent_ns, double received_ns, double capacity, double cross)
+{
+    struct conserve_sums all = {.sent_ns = sent_ns, .received_ns = received_ns};
+    all.index_bits = all.rank_bits = capacity * received_ns - cross * sent_ns;
+    return (struct conserve){.all = all, .variance_bits2 = 1e-4 * sent_ns * PACKET_BITS};
+}
+
+/* A first train that was all overload, one whose queue ended nearly as it began, and a capacity that is 3 % off. */
+static void pool_view__weighs_by_what_is_known_of_the_capacity(void **state)
+{
+    (void)state;
+    static struct pool pool;
+    struct conserve first = made_fit(360000, 855000, 10, 8), second = made_fit(2000000, 2030000, 10, 8);
+    pool_clear(&pool);
+    pool_add(&pool, &first, 0);
+    pool_add(&pool, &second, 0);
+    struct pool_view view;
+    pool_view(&pool, 10.3, 0, PACKET_BITS, false, &view);
+    assert_true(fabs(10.3 - view.cross - 2) > 0.05);
+    assert_true(view.weight_ns == view.sent_ns);
+    pool_view(&pool, 10.3, 0.3, PACKET_BITS, false, &view);
+    assert_true(fabs(10.3 - view.cross - 2) < 0.01);
+    assert_true(view.balance < 0.02);
+    pool_view(&pool, 10, 1e-4, PACKET_BITS, false, &view);
+    assert_true(fabs(10 - view.cross - 2) < 1e-9);
+}
+
 static void fingerprint_spacing__finds_the_capacity(void **state)
 {
     (void)state;
@@ -216,6 +244,7 @@ int main(void)
         cmocka_unit_test(conserve_fit__finds_where_packets_were_lost),
         cmocka_unit_test(conserve_fit__variance_is_that_of_the_traffic),
         cmocka_unit_test(conserve_fit__closed_batches_do_not_add_up),
+        cmocka_unit_test(pool_view__weighs_by_what_is_known_of_the_capacity),
         cmocka_unit_test(fingerprint_spacing__finds_the_capacity),
         cmocka_unit_test(fingerprint_spacing__noise_that_hides_it_finds_none),
         cmocka_unit_test(slopes_solve__finds_capacity_and_cross_traffic),
