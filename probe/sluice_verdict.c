@@ -76,7 +76,7 @@ static void at_least(const struct sluice *sluice, double rate, struct estimate *
 /* Cross traffic that some part of what was sent found, against that of the pool: farther apart than the law, the part's two
  * ends, and what is not known of the capacity explain. */
 static bool contradicts(const struct sluice *sluice, const struct pool_view *view,
-                        const struct conserve_sums *sums, double trains, double balance)
+                        const struct conserve_sums *sums, bool rank, double trains, double balance)
 {
     double capacity = sluice->path.capacity, ns = sums->sent_ns;
     double law = view->cross * sluice->packet_bits / ns * fmax(view->spread, 1);
@@ -84,7 +84,7 @@ static bool contradicts(const struct sluice *sluice, const struct pool_view *vie
     double stamps = sluice->noise_ns * sqrt(2 * trains) * capacity / ns;
     double known = sluice->path.capacity_error * balance;
     double deviation = sqrt(fmax(law, 0) + ends * ends + stamps * stamps + known * known);
-    double cross = conserve_cross_bits(sums, capacity, view->rank) / ns;
+    double cross = conserve_cross_bits(sums, capacity, rank) / ns;
     return fabs(cross - view->cross) > HOPS_DEVIATIONS * deviation;
 }
 
@@ -95,11 +95,12 @@ static bool several_hops(const struct sluice *sluice, const struct pool_view *vi
     if (sluice->bursty || sluice->batched || view->trains < HOPS_TRAINS)
         return false;
     const struct conserve_sums *overload = &sluice->overload.all;
+    bool rank = sluice->overload.evidence > sluice->overload.evidence_weight / 2; /* its own losses */
     if (sluice->overload.steps > 0 &&
-        contradicts(sluice, view, overload, 1, fabs(1 - overload->received_ns / overload->sent_ns)))
+        contradicts(sluice, view, overload, rank, 1, fabs(1 - overload->received_ns / overload->sent_ns)))
         return true;
     return view->tail.sent_ns > HOPS_TAIL_LEAST * view->sent_ns &&
-           contradicts(sluice, view, &view->tail, view->trains, view->balance);
+           contradicts(sluice, view, &view->tail, view->rank, view->trains, view->balance);
 }
 
 static void from_pool(const struct sluice *sluice, struct estimate *estimate)

@@ -321,6 +321,12 @@ static void sluice__one_hop_is_not_flagged(void **state)
         flagged += result.estimate.flags != 0;
     }
     assert_int_equal(flagged, 0);
+    struct lab_path lossy = {.hop_count = 1, .hops = {{.rate = 10}}, .rtt_ns = 1e6, .loss = 0.01};
+    for (unsigned run = 0; run < 10; run++) {
+        struct lab_result result = measure(&lossy, &over_a_period, run);
+        flagged += (result.estimate.flags & ESTIMATE_MULTI_HOP) != 0;
+    }
+    assert_int_equal(flagged, 0);
 }
 
 static void sluice__token_bucket(void **state)
