@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-ASK_S = 1
+ASK_S = 3 # beyond a hello or two that are lost: a peer that is not up has no path to be measured
 RUN_S = 600
 SCENARIO = """
 name: bench-probe
@@ -33,7 +33,7 @@ BACKGROUND = "probe: {background: on}\n"
 
 def scenario(owd, cross, period="0s", size="1500KB", width="0.5%", queue=None, ends=False):
     sender, receiver, link = (SENDER_ENDS, RECEIVER_ENDS, LOSSY) if ends else ("", "", "")
-    return SCENARIO.format(owd=owd, sender=sender, receiver=receiver, link=link, period=period, bytes=size, width=width, at=ASK_S, until="2500ms" if period == "0s" else "4500ms",
+    return SCENARIO.format(owd=owd, sender=sender, receiver=receiver, link=link, period=period, bytes=size, width=width, at=ASK_S, until="4500ms" if period == "0s" else "6500ms",
                            queue=f", queue: {queue}" if queue else "",
                            cross=f", downlink_cross: [{cross}]" if cross else "")
 
