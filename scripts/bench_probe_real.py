@@ -112,6 +112,20 @@ def start(processes, log, *command):
     return process
 
 
+def start_sites(options, directory, identity, processes, sites, *of_wanem):
+    """The emulator of scenario.yaml, and a node for each site by its node.yaml; all are ready then."""
+    log = os.path.join(directory, "wanem.log")
+    wanem = start(processes, log, os.path.join(options.build, "app/wanem/sluice-wanem"), "-c",
+                  os.path.join(directory, "scenario.yaml"), "--socket-prefix", identity, *of_wanem, "--json",
+                  os.path.join(directory, "wanem.json"))
+    wait_for_line(wanem, log, "sluice-wanem: ready")
+    for site in sites:
+        log = os.path.join(directory, site + ".log")
+        node = start(processes, log, os.path.join(options.build, "app/sluice/sluice"), "-c",
+                     os.path.join(directory, site, "node.yaml"))
+        wait_for_line(node, log, f"sluice: {site} ready")
+
+
 def stop(processes):
     """The emulator, which was first, last: it is the server of every memif."""
     for process in reversed(processes):
@@ -151,15 +165,7 @@ def measure_memif(options, directory, processes):
     with open(scenario, "w", encoding="utf-8") as file:
         yaml.safe_dump(SCENARIO, file, sort_keys=False)
     node_files(directory, identity)
-    log = os.path.join(directory, "wanem.log")
-    wanem = start(processes, log, os.path.join(options.build, "app/wanem/sluice-wanem"), "-c", scenario,
-                  "--socket-prefix", identity, "--idle", "yield", "--json", os.path.join(directory, "wanem.json"))
-    wait_for_line(wanem, log, "sluice-wanem: ready")
-    for site in SCENARIO["nodes"]:
-        log = os.path.join(directory, site + ".log")
-        node = start(processes, log, os.path.join(options.build, "app/sluice/sluice"), "-c",
-                     os.path.join(directory, site, "node.yaml"))
-        wait_for_line(node, log, f"sluice: {site} ready")
+    start_sites(options, directory, identity, processes, SCENARIO["nodes"], "--idle", "yield")
     time.sleep(3)  # they find each other, and know their round trip
     left_bps = CAPACITY_BPS - CROSS_BPS
     runs = []

@@ -25,7 +25,7 @@ import time
 import yaml
 
 import lab
-from bench_probe_real import start, stop, wait_for_line
+from bench_probe_real import start, start_sites, stop
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECEIVERS = ["r0", "r1", "r2"]
@@ -106,16 +106,7 @@ def prepare(options, directory, identity):
 
 
 def start_all(options, directory, identity, processes):
-    log = os.path.join(directory, "wanem.log")
-    wanem = start(processes, log, os.path.join(options.build, "app/wanem/sluice-wanem"), "-c",
-                  os.path.join(directory, "scenario.yaml"), "--socket-prefix", identity, "--json",
-                  os.path.join(directory, "wanem.json"))
-    wait_for_line(wanem, log, "sluice-wanem: ready")
-    for site in SCENARIO["nodes"]:
-        log = os.path.join(directory, site + ".log")
-        node = start(processes, log, os.path.join(options.build, "app/sluice/sluice"), "-c",
-                     os.path.join(directory, site, "node.yaml"))
-        wait_for_line(node, log, f"sluice: {site} ready")
+    start_sites(options, directory, identity, processes, SCENARIO["nodes"])
     start(processes, os.path.join(directory, "planner.log"), os.path.join(options.build, "planner/sluice-planner"), "--ring",
           os.path.join(directory, "a", "sluice.ring"))
     time.sleep(2)  # they find each other

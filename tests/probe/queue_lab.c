@@ -7,6 +7,12 @@
 #include "base/check.h"
 #include "base/units.h"
 
+const struct estimator_goal first_look = {.port_bps = 40000000000,
+                                          .receiver_bps = 10000000000,
+                                          .wire_bytes = FULL_PACKET_WIRE_BYTES,
+                                          .width_ppm = 5000,
+                                          .bytes_max = 1500000};
+
 #define CROSS_BITS (FULL_PACKET_WIRE_BYTES * 8.0)
 #define LATE_NS    50000.0
 #define UNDER_WAY  16

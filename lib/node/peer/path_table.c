@@ -53,6 +53,20 @@ void path_table_set_available(struct path_table *table, uint16_t from, uint16_t 
     record->available_ns = measured_ns;
 }
 
+static uint32_t kbps(uint64_t bps)
+{
+    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
+}
+
+void path_table_set_estimate(struct path_table *table, uint16_t from, uint16_t to,
+                             const struct estimate *estimate, uint64_t measured_ns)
+{
+    uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
+    if (estimate_says(estimate))
+        path_table_set_available(table, from, to, kbps(estimate->avail_bps), kbps(estimate->low_bps),
+                                 kbps(high_bps), measured_ns);
+}
+
 bool path_table_available(const struct path_table *table, uint16_t from, uint16_t to, uint64_t now_ns,
                           struct wire_available_peer *measured)
 {

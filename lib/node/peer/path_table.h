@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "node/node_config.h"
 #include "plan/plan.h"
+#include "probe/estimate.h"
 #include "wire/control.h"
 
 #define PATH_SITE_SELF 0
@@ -58,6 +59,10 @@ void path_table_set_measured(struct path_table *table, uint16_t from, uint16_t t
 /* `from` says what it has measured of available bandwidth, at measured_ns by this node's clock. high 0: no upper end. */
 void path_table_set_available(struct path_table *table, uint16_t from, uint16_t to, uint32_t available_kbps,
                               uint32_t low_kbps, uint32_t high_kbps, uint64_t measured_ns);
+
+/* The same of an estimate; one that tells no rate changes nothing. */
+void path_table_set_estimate(struct path_table *table, uint16_t from, uint16_t to,
+                             const struct estimate *estimate, uint64_t measured_ns);
 
 /* False: none was measured. high_kbps 0: no upper end. */
 bool path_table_available(const struct path_table *table, uint16_t from, uint16_t to, uint64_t now_ns,

@@ -10,20 +10,12 @@
 
 static void refill(struct node *node, uint64_t now_ns)
 {
-    struct asked *asked = node->asked;
-    uint64_t most = train_in_budget(&node->config);
-    uint64_t passed_ns = MIN(elapsed_ns(now_ns, asked->filled_ns), TRAIN_BUDGET_NS);
-    uint64_t bytes = muldiv64(most, passed_ns, TRAIN_BUDGET_NS);
-    if (bytes == 0)
-        return;
-    asked->budget_bytes = MIN(asked->budget_bytes + bytes, most);
-    asked->filled_ns = now_ns;
+    train_budget_refill(&node->asked->budget, train_in_budget(&node->config), now_ns);
 }
 
 void asked_init(struct node *node, uint64_t now_ns)
 {
-    node->asked->filled_ns = now_ns;
-    node->asked->budget_bytes = train_in_budget(&node->config);
+    train_budget_init(&node->asked->budget, train_in_budget(&node->config), now_ns);
 }
 
 /* ---- answers ---- */
@@ -138,7 +130,7 @@ static bool admit(struct node *node, struct asked_path *path, uint64_t now_ns)
     } else if (word == PROBE_MEASURED && now_ns >= path->end_ns) {
         word = PROBE_BUSY;
         err_set(&err, "%s has measured something else all the time", node->config.name);
-    } else if (word == PROBE_MEASURED && asked->budget_bytes < MIN(path->bytes, ASKED_BYTES_LEAST)) {
+    } else if (word == PROBE_MEASURED && asked->budget.bytes < MIN(path->bytes, ASKED_BYTES_LEAST)) {
         word = PROBE_OVER_BUDGET;
         err_set(&err, "%s has sent for others what it may", node->config.name);
     }
@@ -146,8 +138,8 @@ static bool admit(struct node *node, struct asked_path *path, uint64_t now_ns)
         decline(node, path, word, err.text);
         return false;
     }
-    path->bytes = MIN(path->bytes, asked->budget_bytes);
-    asked->budget_bytes -= path->bytes;
+    path->bytes = MIN(path->bytes, asked->budget.bytes);
+    asked->budget.bytes -= path->bytes;
     return true;
 }
 
@@ -207,7 +199,7 @@ void asked_end(struct node *node, const struct asked_path *path, const struct as
     bool declined = end->answer != PROBE_MEASURED || (!says && end->turned_down == TRAIN_OFF);
     struct wire_probe_answer fixed = {.ask = path->id, .answer = (uint8_t)end->answer};
     char why[CONTROL_TEXT_BYTES] = "";
-    node->asked->budget_bytes += elapsed_ns(path->bytes, end->spent_bytes);
+    node->asked->budget.bytes += elapsed_ns(path->bytes, end->spent_bytes);
     node->counters.asks_served += !declined;
     node->counters.asks_declined += declined;
     if (end->answer != PROBE_MEASURED) {

@@ -8,6 +8,7 @@
 
 #include "node/packet.h"
 #include "node/peer/peer.h"
+#include "node/train/budget.h"
 #include "probe/estimate.h"
 #include "wire/control.h"
 
@@ -31,8 +32,8 @@ struct asked_path {
 struct asked {
     uint16_t count;
     struct asked_path paths[ASKED_MAX];
-    uint64_t budget_bytes, filled_ns; /* what may be sent, as of then */
-    uint16_t own_count;               /* answers to PEER_SELF, until they are taken */
+    struct train_budget budget; /* what may be sent */
+    uint16_t own_count;         /* answers to PEER_SELF, until they are taken */
     struct control_probe_answer own[ASKED_MAX];
 };
 

@@ -30,8 +30,7 @@ void train_in_init(struct node *node, uint64_t now_ns)
 {
     struct train_in *in = node->train_in;
     in->peer = PEER_NONE;
-    in->filled_ns = now_ns;
-    in->budget_bytes = train_in_budget(&node->config);
+    train_budget_init(&in->budget, train_in_budget(&node->config), now_ns);
 }
 
 /* ---- reports ---- */
@@ -108,18 +107,13 @@ static bool budget_takes(struct node *node, uint64_t bytes, uint64_t now_ns, uin
 {
     struct train_in *in = node->train_in;
     uint64_t most = train_in_budget(&node->config);
-    uint64_t passed_ns = MIN(elapsed_ns(now_ns, in->filled_ns), TRAIN_BUDGET_NS);
-    uint64_t bytes_new = muldiv64(most, passed_ns, TRAIN_BUDGET_NS);
-    if (bytes_new > 0) {
-        in->budget_bytes = MIN(in->budget_bytes + bytes_new, most);
-        in->filled_ns = now_ns;
-    }
+    train_budget_refill(&in->budget, most, now_ns);
     *wait_ns = 0;
-    if (bytes <= in->budget_bytes) {
-        in->budget_bytes -= bytes;
+    if (bytes <= in->budget.bytes) {
+        in->budget.bytes -= bytes;
         return true;
     }
-    *wait_ns = bytes > most ? TRAIN_BUDGET_NS : muldiv64(bytes - in->budget_bytes, TRAIN_BUDGET_NS, most);
+    *wait_ns = bytes > most ? TRAIN_BUDGET_NS : muldiv64(bytes - in->budget.bytes, TRAIN_BUDGET_NS, most);
     return false;
 }
 

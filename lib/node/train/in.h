@@ -9,13 +9,13 @@
 
 #include "node/packet.h"
 #include "node/peer/peer.h"
+#include "node/train/budget.h"
 #include "wire/control.h"
 
 #define TRAIN_GRACE_NS    (5 * NS_PER_MS) /* packets may be late by so much */
 #define TRAIN_REST_NS_MAX NS_PER_S /* nobody keeps the buffer for longer after a packet, whatever he says … */
 #define TRAIN_KEEP_NS_MAX (3 * NS_PER_S) /* … nor after a train's first one */
-#define TRAIN_BUDGET_NS   (10 * NS_PER_S)
-#define TRAIN_BUDGET_MIN  4000000ULL /* bytes in that time */
+#define TRAIN_BUDGET_MIN  4000000ULL     /* bytes in that time */
 #define TRAIN_BUDGET_PART 25 /* else such a part of what may come in: several peers have their 1 % at once */
 
 struct train_in {
@@ -26,17 +26,17 @@ struct train_in {
     uint32_t train;
     uint16_t count; /* of its packets */
     uint16_t arrived, twice;
-    uint16_t batch, run;              /* the most that had one stamp; of late */
-    uint8_t stamp_kind;               /* the worst of all */
-    uint64_t begun_ns;                /* its first packet came */
-    uint64_t due_ns;                  /* what has not come by then won't */
-    uint64_t tell_end_ns;             /* its report is given up then: the peer takes no messages */
-    uint64_t stamp_ns;                /* of the one that came last */
-    uint64_t turn_ns;                 /* when the node was called last */
-    uint64_t gap_ns;                  /* the longest time that it was not, between two packets … */
-    uint64_t newest_gap_ns;           /* … and since the last one */
-    uint64_t budget_bytes, filled_ns; /* what may come, as of then */
-    uint64_t over_mask;               /* bit per peer: trains up to over[] are over */
+    uint16_t batch, run;        /* the most that had one stamp; of late */
+    uint8_t stamp_kind;         /* the worst of all */
+    uint64_t begun_ns;          /* its first packet came */
+    uint64_t due_ns;            /* what has not come by then won't */
+    uint64_t tell_end_ns;       /* its report is given up then: the peer takes no messages */
+    uint64_t stamp_ns;          /* of the one that came last */
+    uint64_t turn_ns;           /* when the node was called last */
+    uint64_t gap_ns;            /* the longest time that it was not, between two packets … */
+    uint64_t newest_gap_ns;     /* … and since the last one */
+    struct train_budget budget; /* what may come */
+    uint64_t over_mask;         /* bit per peer: trains up to over[] are over */
     uint32_t over[NODE_PEERS_MAX];
     uint64_t seen[WIRE_TRAIN_PACKETS_MAX / 64];
     struct control_arrival arrivals[WIRE_TRAIN_PACKETS_MAX];

@@ -137,19 +137,12 @@ static struct estimate estimate_of(const struct wire_probe_answer *fixed, uint64
                              .discarded = fixed->discarded};
 }
 
-static uint32_t kbps(uint64_t bps)
-{
-    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
-}
-
 /* This node's own paths are in the table already. */
 static void tell_table(struct node *node, const struct pair_end *end, uint64_t now_ns)
 {
     struct estimate now = known_at(&end->result->known, now_ns);
-    uint64_t high_bps = now.kind == ESTIMATE_VALUE ? now.high_bps : 0;
-    if (end->from != PATH_SITE_SELF && estimate_says(&now) && now.avail_bps >= 1000)
-        path_table_set_available(node->paths, end->from, end->to, kbps(now.avail_bps), kbps(now.low_bps),
-                                 kbps(high_bps), now_ns);
+    if (end->from != PATH_SITE_SELF && now.avail_bps >= 1000)
+        path_table_set_estimate(node->paths, end->from, end->to, &now, now_ns);
 }
 
 /* What another node says is judged as what its planner would be told. */

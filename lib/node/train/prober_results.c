@@ -6,17 +6,9 @@
 
 #define DATA_RESULT_NS (10 * NS_PER_S)
 
-static uint32_t kbps(uint64_t bps)
-{
-    return (uint32_t)MIN(bps / 1000, (uint64_t)UINT32_MAX);
-}
-
 static void tell_table(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
 {
-    uint64_t high_bps = estimate->kind == ESTIMATE_VALUE ? estimate->high_bps : 0;
-    if (estimate_says(estimate))
-        path_table_set_available(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), kbps(estimate->avail_bps),
-                                 kbps(estimate->low_bps), kbps(high_bps), now_ns);
+    path_table_set_estimate(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), estimate, now_ns);
 }
 
 /* "At least" of less than what is known: the first train of a measurement that goes on, or whose others were lost. */
