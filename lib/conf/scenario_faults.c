@@ -129,9 +129,9 @@ const struct conf_option scenario_fault_options[] = {
      .read = scenario_read_node, .help = "the disk of this node has no space left from now on"},
     {"clock", OPTION_CUSTOM, FIELD(struct fault_item, clock), .form = "name of a node",
      .read = scenario_read_node, .help = "the clock of this node changes, by step, skew or both"},
-    {"step", OPTION_SCALAR, FIELD(struct fault_item, fault.step_ns), .form = "a time like 2s or -40ms",
+    {"step", OPTION_SCALAR, FIELD(struct fault_item, fault.step_ns), .form = SCENARIO_OFFSET_FORM,
      .parse = scenario_parse_offset, .initial = "0s", .help = "clock: it jumps ahead by so much, or back"},
-    {"skew", OPTION_SCALAR, FIELD(struct fault_item, fault.skew_ppb), .form = "a skew like 20ppm or -5ppm",
+    {"skew", OPTION_SCALAR, FIELD(struct fault_item, fault.skew_ppb), .form = SCENARIO_SKEW_FORM,
      .parse = scenario_parse_skew, .initial = "0ppm",
      .help = "clock: so much faster than true time it runs from now on; default: as before"},
     {.type = OPTION_END}};

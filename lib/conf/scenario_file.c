@@ -39,10 +39,10 @@ static const struct word store_words[] = {{"disk", 0}, {"none", 1}, {NULL, 0}};
 static const struct word relay_words[] = {{"yes", false}, {"no", true}, {NULL, 0}};
 
 static const struct conf_option clock_options[] = {
-    {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = "a time like 2s or -40ms",
+    {"offset", OPTION_SCALAR, FIELD(struct scenario_node, clock_offset_ns), .form = SCENARIO_OFFSET_FORM,
      .parse = scenario_parse_offset, .initial = "0s",
      .help = "how far the node's clock is ahead of true time"},
-    {"skew", OPTION_SCALAR, FIELD(struct scenario_node, clock_skew_ppb), .form = "a skew like 20ppm or -5ppm",
+    {"skew", OPTION_SCALAR, FIELD(struct scenario_node, clock_skew_ppb), .form = SCENARIO_SKEW_FORM,
      .parse = scenario_parse_skew, .initial = "0ppm", .help = "how much faster than true time it runs"},
     {.type = OPTION_END}};
 
@@ -89,12 +89,10 @@ static const struct conf_option node_options[] = {
      .help = "how it tells when packets came and left (in the simulator); default: exactly"},
     {"stall", OPTION_MAP, .options = stall_options,
      .help = "the node stands still now and then (in the simulator): what comes waits in its ring, and is "
-             "stamped "
-             "when it is taken; default: never"},
+             "stamped when it is taken; default: never"},
     {"turn", OPTION_TIME, FIELD(struct scenario_node, turn_ns), .min = NS_PER_US, .max = 100 * NS_PER_MS,
      .help = "the node looks for packets so often, and stamps them then (in the simulator); default: 20us, "
-             "stamps "
-             "exact"},
+             "stamps exact"},
     {"ring", OPTION_SCALAR, .form = "a size, or a number of packets, like 64MB or 4096 packets",
      .parse = parse_ring, .initial = "unlimited",
      .help = "what comes between two looks of the node; the rest is dropped (net_ring_drops)"},
@@ -435,10 +433,10 @@ static void check_stalls(struct conf_reader *reader)
     const struct scenario *scenario = reader->context;
     for (uint16_t index = 0; index < scenario->node_count; index++) {
         const struct sim_stall_config *stall = &scenario->nodes[index].stall;
+        char where[sizeof("nodes..stall") + NAME_BYTES];
+        snprintf(where, sizeof(where), "nodes.%s.stall", scenario->nodes[index].name);
         if (stall->every_ns != 0 && stall->for_ns + stall->spread_ns >= stall->every_ns)
-            conf_fault(reader, "nodes",
-                       "%s: a stall (for + spread) must end before the next one (every) begins",
-                       scenario->nodes[index].name);
+            conf_fault(reader, where, "must end (for + spread) before the next one (every) begins");
     }
 }
 

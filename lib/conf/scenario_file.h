@@ -32,7 +32,9 @@ extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */
 void scenario_read_link_list(struct conf_reader *reader);
 bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field);
-/* scenario_clock.c: of a node's clock. */
+/* scenario_clock.c: of a node's clock; the bounds stand there. */
+#define SCENARIO_OFFSET_FORM "a time like 2s or -40ms, -1h to 1h"
+#define SCENARIO_SKEW_FORM   "a skew like 20ppm or -5ppm, -1000ppm to 1000ppm"
 bool scenario_parse_offset(const struct conf_option *option, const char *text, void *field);
 bool scenario_parse_skew(const struct conf_option *option, const char *text, void *field);
 #define SCENARIO_QUEUE_FORM                                                                                  \
