@@ -47,7 +47,7 @@ enum ctl_type {
     SHOW(disk, PROGRAM,                                                                                      \
          "the disk's threads: rates read, written and hashed, queues, CPU, the slowest request")             \
     SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
-    SHOW(edges, NODE, "edges: rate, RTT, losses, repairs, what limits them")                                 \
+    SHOW(edges, NODE, "edges: rate, RTT, losses, queues, marks, pauses of hosts, what limits them")          \
     SHOW(probes, NODE, "bandwidth that paths have left, as trains measured it: interval, age, how, why not") \
     SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
     SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \

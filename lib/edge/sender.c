@@ -165,6 +165,8 @@ void sender_on_lag(struct sender *sender, uint64_t lag_ns, uint64_t depart_ns)
         sender_on_limited(sender, EDGE_LIMIT_cpu);
     if (lost_ns < HOLES_MIN_NS)
         return;
+    sender->counters.pauses++;
+    sender->counters.paused_ns += lost_ns;
     uint64_t from_ns = elapsed_ns(depart_ns, lag_ns);
     uint64_t first = sender->next_number;
     while (first > sender->floor && sender_record(sender, first - 1)->sent_ns + HOLES_AHEAD_NS >= from_ns)

@@ -99,6 +99,10 @@ struct sender_counters {
     uint64_t tail_probes;
     uint64_t early_repeats; /* handed out again at the tail before a verdict */
     uint64_t silences;
+    uint64_t marked_packets;    /* came with Congestion Experienced, by the receiver's count */
+    uint64_t pauses, paused_ns; /* of this host, HOLES_MIN_NS or longer, while it had something to send */
+    uint64_t peer_pauses;       /* acks that say: what came had waited as long before the receiver took it */
+    uint64_t clock_steps;       /* the receiver's clock jumped ahead by > TWO_CLOCKS_COARSE_NS, or this one */
 };
 
 struct sender {
@@ -148,10 +152,10 @@ struct sender {
     uint64_t delivered_told_ns; /* when this host heard of it */
     int64_t owd_ns;             /* newest told by the receiver, on a constant origin */
     uint32_t owd_raw;
-    int64_t owd_sure_ns;  /* … and what of it is no wait at the receiver, as far as that can be told */
-    uint64_t ack_wait_ns; /* the next ack may have come so long before: sender_set_wait */
-    struct holes holes;
+    int64_t owd_sure_ns; /* … and what of owd_ns is no wait at the receiver, as far as that can be told */
     struct two_clocks clocks; /* … and what of it is the receiver's clock that gains on this host's */
+    uint64_t ack_wait_ns;     /* the next ack may have come so long before: sender_set_wait */
+    struct holes holes;
     bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
     uint64_t delivery_rate_bps;      /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t rate_window_bytes;

@@ -246,7 +246,10 @@ static void note_clocks(const struct ack_turn *turn, const struct wire_ack_view 
                                             .jump_ns = (uint64_t)ack->fixed.jump * WIRE_STAMP_UNIT_NS,
                                             .rtt_ns = rtt_min_ns(&sender->rtt),
                                             .now_ns = turn->now_ns};
+    int64_t before_ns = two_clocks_gained_ns(&sender->clocks);
     two_clocks_on_exchange(&sender->clocks, &exchange);
+    int64_t gained_ns = two_clocks_gained_ns(&sender->clocks) - before_ns;
+    sender->counters.clock_steps += MAX(gained_ns, -gained_ns) > TWO_CLOCKS_COARSE_NS;
 }
 
 /* Acks overtake each other: counts, credit and cause are taken from the newest only. */
@@ -267,6 +270,7 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
         note_clocks(turn, view);
         note_sure_owd(sender, wait_ns(ack));
         note_holes(turn);
+        sender->counters.peer_pauses += wait_ns(ack) >= HOLES_MIN_NS;
     }
     if (turn->more_delivered || !sender->delivered_known)
         note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
@@ -280,6 +284,8 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     measure_delivery(sender, ack);
     turn->marks = ack->ce_count - sender->ce_count;
     sender->ce_count = ack->ce_count;
+    /* A peer may say anything; no ack is the first to tell of more than a window. */
+    sender->counters.marked_packets += MIN(turn->marks, sender->window);
 }
 
 /* What left after the newest packet known to have come is in flight, and packets are of about one size. */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/report.h"
 #include "ctl/ctl.h"
+#include "edge/congestion.h"
 #include "edge/limit.h"
 #include "node/job_state.h"
 #include "node/node_config.h"
@@ -97,7 +98,11 @@ struct node_edge_view {
      */
     uint8_t limited_by, limited_now;
     uint32_t limited_ppm[EDGE_LIMIT_COUNT]; /* share of each cause in the time with something left to send */
-    uint64_t competitive_ns; /* the strategy held its own against senders that fill the buffer */
+    const char *congestion;                 /* the strategy's name … */
+    struct congestion_view path;            /* … and what it makes of the path; all 0: nothing */
+    /* Of what was sent: struct sender_counters (edge/sender.h). */
+    uint64_t marked_packets, pauses, paused_ns, peer_pauses, clock_steps;
+    uint64_t clock_doubt_ns; /* so much longer than it looks the queue may be (base/two_clocks.h) */
     bool up;
 };
 

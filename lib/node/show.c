@@ -72,6 +72,37 @@ static void show_limits(const struct node *node, struct report *report)
     report_table_end(report);
 }
 
+/* What edges make of their paths, and what of the hosts at both ends they saw. */
+static void show_paths(const struct node *node, struct report *report)
+{
+    struct node_edge_view view;
+    report_table(report, "paths");
+    for (uint32_t index = 0; node_edge_view(node, index, &view); index++) {
+        if (view.sent_packets == 0)
+            continue;
+        report_row(report);
+        report_text(report, "to", view.peer);
+        report_text(report, "strategy", view.congestion);
+        report_text(report, "phase", view.path.phase);
+        report_u64(report, "capacity_bps", view.path.capacity_bps);
+        report_fixed(report, "queue_ms", view.path.queue_ns / NS_PER_US, 3);
+        report_fixed(report, "target_ms", view.path.target_ns / NS_PER_US, 3);
+        report_fixed(report, "jitter_ms", view.path.jitter_ns / NS_PER_US, 3);
+        report_u64(report, "marked", view.marked_packets);
+        report_u64(report, "pauses", view.pauses);
+        report_fixed(report, "paused_ms", view.paused_ns / NS_PER_US, 3);
+        report_u64(report, "peer_pauses", view.peer_pauses);
+        report_u64(report, "clock_steps", view.clock_steps);
+        report_fixed(report, "doubt_ms", view.clock_doubt_ns / NS_PER_US, 3);
+        if (wants_all(report))
+            report_fixed(report, "competitive_s", view.path.competitive_ns / NS_PER_US, 6);
+        if (wants_all(report))
+            report_fixed(report, "chance_loss", view.path.base_loss_ppm, 6);
+        report_row_end(report);
+    }
+    report_table_end(report);
+}
+
 static void show_edges(const struct node *node, struct report *report)
 {
     report_table(report, "edges");
@@ -105,6 +136,7 @@ static void show_edges(const struct node *node, struct report *report)
         report_row_end(report);
     }
     report_table_end(report);
+    show_paths(node, report);
     show_limits(node, report);
 }
 

@@ -110,12 +110,12 @@ static uint64_t running_ns_of_edge(const struct node *node, const struct peer *p
     return last_ns > first_ns ? last_ns - first_ns : 0;
 }
 
-static uint64_t competitive_ns(const struct congestion *congestion)
+static struct congestion_view path_of(const struct congestion *congestion)
 {
-    struct congestion_view view = {0};
-    if (congestion->type != NULL && congestion->type->view != NULL)
+    struct congestion_view view = {.phase = ""};
+    if (congestion->type->view != NULL)
         congestion->type->view(congestion, &view);
-    return view.competitive_ns;
+    return view;
 }
 
 bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view)
@@ -175,7 +175,14 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .in_flight_packets = peer->sender.in_flight_packets,
         .limited_by = (uint8_t)causes_dominant(&flow->causes, node->now_ns),
         .limited_now = (uint8_t)causes_recent(&flow->causes, node->now_ns),
-        .competitive_ns = competitive_ns(&peer->sender.congestion),
+        .congestion = peer->sender.congestion.type->name,
+        .path = path_of(&peer->sender.congestion),
+        .marked_packets = sent->marked_packets,
+        .pauses = sent->pauses,
+        .paused_ns = sent->paused_ns,
+        .peer_pauses = sent->peer_pauses,
+        .clock_steps = sent->clock_steps,
+        .clock_doubt_ns = two_clocks_doubt_ns(&peer->sender.clocks),
         .up = peer->state == PEER_UP,
     };
     name_copy(view->peer, sizeof(view->peer), peer->config->name);

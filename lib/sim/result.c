@@ -246,6 +246,11 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_u64(report, "ecn_marked", edge->ecn_marked);
     report_u64(report, "reordered", edge->reordered);
     report_u64(report, "feedback_bytes", edge->feedback_bytes);
+    report_u64(report, "marked_packets", edge->view.marked_packets);
+    report_u64(report, "pauses", edge->view.pauses);
+    report_fixed(report, "paused_ms", edge->view.paused_ns, 6);
+    report_u64(report, "peer_pauses", edge->view.peer_pauses);
+    report_u64(report, "clock_steps", edge->view.clock_steps);
     report_fixed(report, "srtt_ms", edge->view.rtt_smoothed_ns, 6);
     report_text(report, "limited_by", edge->limited_by);
     report_object(report, "limited_share");
@@ -253,7 +258,7 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
         if (edge->view.limited_ppm[cause] != 0)
             report_fixed(report, edge_limit_name(cause), edge->view.limited_ppm[cause], 6);
     report_object_end(report);
-    report_fixed(report, "competitive_s", edge->view.competitive_ns, 9);
+    report_fixed(report, "competitive_s", edge->view.path.competitive_ns, 9);
     if (edge->meter != NULL)
         result_meter_report(edge, &scenario->measure, report);
     report_row_end(report);

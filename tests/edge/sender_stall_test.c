@@ -53,6 +53,7 @@ static void sender__waits_are_no_path(void **state)
         assert_int_equal(sampled.rtt_ns, (uint64_t)(60 * (int64_t)MS + rows[row].rtt_ns));
         assert_int_equal(sampled.owd_ns - owd_ns, rows[row].owd_ns);
         assert_int_equal(sampled.wait_ns, rows[row].receiver_ns);
+        assert_int_equal(fixture.sender.counters.peer_pauses, rows[row].receiver_ns > 0);
     }
 }
 
@@ -79,6 +80,30 @@ static void sender__holes_are_told(void **state)
         assert_int_equal(sampled.hole_ns, rows[row].hole_ns);
         assert_int_equal(sampled.limited, EDGE_LIMIT_congestion);
     }
+    assert_int_equal(fixture.sender.counters.pauses, 1);
+    assert_int_equal(fixture.sender.counters.paused_ns, 20 * MS - fixture.sender.pacer.burst_ns);
+}
+
+/* What operators are told of marks, which a peer may make up, and of a clock that jumps, here by 100 ms after the third
+ * ack. */
+static void sender__counts_marks_and_steps(void **state)
+{
+    (void)state;
+    static const uint32_t marks[] = {0, 1, 1, 4, 5, 5 + 2 * WINDOW};
+    static const uint64_t counted[] = {0, 1, 1, 4, 5, 5 + WINDOW};
+    for (uint32_t turn = 0; turn < 6; turn++) {
+        send(1, turn * 600 * MS, 1000);
+        struct told told = {.base = turn,
+                            .largest = turn,
+                            .delivered_bytes = turn * 1000 + 1000,
+                            .owd_ns = 30 * MS,
+                            .clock_offset_ns = turn < 3 ? 0 : 100 * MS,
+                            .marks = marks[turn],
+                            .runs = {1}};
+        assert_true(ack(&told, turn * 600 * MS + 60 * MS));
+        assert_int_equal(fixture.sender.counters.marked_packets, counted[turn]);
+        assert_int_equal(fixture.sender.counters.clock_steps, turn >= 4); /* when both ways have shown it */
+    }
 }
 
 /* A host that is late by a little, all the time, limits the edge. */
@@ -103,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SENDER_TEST(sender__waits_are_no_path),
         SENDER_TEST(sender__holes_are_told),
+        SENDER_TEST(sender__counts_marks_and_steps),
         SENDER_TEST(sender__short_of_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,7 @@ static void node_show__sites_with_their_edges(void **state)
         const char *wanted = "\"limited_from\":\"n1\",\"limited_to\":\"n2\",\"limited_by\":\"congestion\"";
         if (strstr(row, wanted) == NULL)
             fail_msg("%s", row);
+        assert_non_null(strstr(text, "\"paths\":[{\"to\":\"n1\",\"strategy\":\"bql\",\"phase\":\""));
     }
     world_end(&world);
 }
@@ -106,6 +107,8 @@ static void causes__slow_processor(void **state)
     assert_true(node_edge_view(world.nodes[0].node, 0, &view));
     assert_int_equal(view.limited_by, EDGE_LIMIT_cpu);
     assert_int_equal(view.limited_now, EDGE_LIMIT_cpu);
+    assert_in_range(view.pauses, 400, 500);
+    assert_in_range(view.paused_ns, 400 * 15 * NS_PER_MS, 500 * 19 * NS_PER_MS);
     assert_limit("n1", "n0", "n1", EDGE_LIMIT_cpu);
     world_run_until(&world, world.now_ns + 3 * NS_PER_S);
     assert_true(node_edge_view(world.nodes[0].node, 0, &view));
