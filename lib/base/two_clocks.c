@@ -3,9 +3,9 @@
 
 #include "base/units.h"
 
-#define MARGIN_NS       50000LL /* what hosts take now and then */
-#define STEP_TURNS      3
-#define SEEN_HOLD_NS    (25 * NS_PER_S) /* what is to be confirmed by then */
+#define MARGIN_NS       50000LL         /* what hosts take now and then */
+#define STEP_TURNS      3               /* exchanges: acks under way at the step tell of packets before it */
+#define SEEN_HOLD_NS    (25 * NS_PER_S) /* a slope is believed for so long after the floor was seen last */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))
 

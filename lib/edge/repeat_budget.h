@@ -21,8 +21,8 @@
 
 #define REPEAT_PACKET 4096
 #define REPEAT_SHARE  8u /* 0.195 % of new packets … */
-#define REPEAT_SHARE_FAST                                                                                    \
-    168u /* … 4 % for the first SENDER_REPEATS_SMALL of a job: small objects need it most */
+/* … 4 % for the first SENDER_REPEATS_SMALL of a job: small objects need it most */
+#define REPEAT_SHARE_FAST    168u
 #define REPEAT_SHARE_LOST    80u /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL 32u
 /* Where more than one packet of REPEAT_LOSSY is lost the losses pay for more, the others for less: together

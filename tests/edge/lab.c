@@ -170,8 +170,8 @@ static uint64_t far_ns(const struct lab *lab, const struct lab_flow *flow)
     const struct lab_edge *edge = &flow->config;
     int64_t gained_ns = (int64_t)lab->now_ns / 1000000 * edge->skew_ppm;
     gained_ns += (int64_t)lab->now_ns % 1000000 * edge->skew_ppm / 1000000;
-    if (edge->ahead_ns > 0 && lab->now_ns >= edge->ahead_at_ns)
-        gained_ns += (int64_t)edge->ahead_ns;
+    if (edge->ahead_ns != 0 && lab->now_ns >= edge->ahead_at_ns)
+        gained_ns += edge->ahead_ns;
     return lab->now_ns + CLOCK_OFFSET_NS + (uint64_t)gained_ns;
 }
 

@@ -2,8 +2,8 @@
  * greedy sources without content. The harness of the congestion strategies: fast (about a million packets a
  * second), and with everything that has a say in a strategy's verdicts.
  *
- * A packet, ECN-capable, passes the bottleneck (rate, queue, policer, marks), then its edge's own way (delay, jitter, loss). Acks
- * take the edge's way back (delay, jitter, loss) and no queue. */
+ * A packet, ECN-capable, passes the bottleneck (rate, queue, policer, marks), then its edge's own way (delay, jitter,
+ * loss). Acks take the edge's way back (delay, jitter, loss) and no queue. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,7 +32,7 @@ struct lab_edge {
     uint32_t packet_bytes; /* on the wire; 0: LAB_PACKET_BYTES */
     int64_t skew_ppm;      /* the receiver's clock is so much faster than the sender's … */
     uint64_t ahead_at_ns;  /* … and jumps ahead at this time … */
-    uint64_t ahead_ns;     /* … by so much */
+    int64_t ahead_ns;      /* … by so much; below 0: back */
     uint64_t longer_at_ns; /* the way back becomes longer (or shorter) at this time … */
     int64_t longer_ns;     /* … by so much */
 };
@@ -68,9 +68,9 @@ struct lab_edge_result {
 
 struct lab_result {
     struct lab_edge_result edges[LAB_EDGES_MAX];
-    uint64_t offered, lost, queue_drops,
-        policer_drops;                     /* in the measured time, at the bottleneck (lost: anywhere) */
-    uint64_t offered_all, queue_drops_all; /* in all the time */
+    /* In the measured time, at the bottleneck (lost: anywhere); and in all the time. */
+    uint64_t offered, lost, queue_drops, policer_drops;
+    uint64_t offered_all, queue_drops_all;
     uint64_t queue_p50_ns, queue_p99_ns, queue_max_ns; /* sampled every 100 us of the measured time */
     uint32_t queue_series_us[LAB_SERIES_MAX];          /* at the end of each grain */
     uint64_t events;

@@ -1,13 +1,5 @@
-/* lab: runs edges over a shared bottleneck from a command line, for tuning and for looking.
- *
- *   lab_run KEY=VALUE… [edge KEY=VALUE…]…     keys after "edge" belong to that edge, before the first to all
- *   rate=1000 (Mbit/s) buffer=1.0 (BDP of rate and rtt) or buffer_ms= , time=30 (s), from=5, to=, series=100
- * (ms), seed=1, trace=1, step=AT:RATE (s, Mbit/s; rate 0: down; repeated), policer=RATE (Mbit/s), depth=KB,
- * ecn=T (marks above so many ms) ecn_ramp=MS ecn_field=0 (1: cleared, 2: all marked) ;
- * per edge: type=bql rtt=100 (ms) jitter=0 (ms) order=1 (jitter keeps the order) loss=0 (%) back=0 (%)
- * packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 (Mbit/s) cap=0 some=P:MS size=0 (MB) edges=N
- * stagger=S rtt_to=MS (spread over the edges) skew=PPM (of the receiver's clock) ahead=S:MS (it jumps then)
- * longer=S:MS (the way back, from then on) */
+/* lab_run: edges over a shared bottleneck from a command line, for tuning and for looking; without arguments it is one
+ * edge over 1 Gbit/s, 100 ms. --help prints the keys. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +15,28 @@ static uint64_t seed = 1;
 static bool trace;
 static struct lab_config config;
 static struct lab_result result;
+
+static const char usage[] =
+    "lab_run KEY=VALUE... [edge KEY=VALUE...]...   keys behind `edge` belong to that edge, those before the "
+    "first to all\n"
+    "  the bottleneck: rate=1000 (Mbit/s) buffer=1.0 (BDP of rate and rtt) or buffer_ms=MS, policer=MBPS "
+    "depth=KB,\n"
+    "      step=S:MBPS (from then on; 0: down; repeated), ecn=MS (marks what waits longer) ecn_ramp=MS\n"
+    "      ecn_field=0 (1: cleared, 2: all marked)\n"
+    "  the run: time=30 (s) from=5 to=TIME (s: what is measured) series=100 (ms) seed=1 trace=1\n"
+    "  several edges: edges=N stagger=S rtt_to=MS (spread over them)\n"
+    "  an edge: type=bql rtt=100 (ms) jitter=0 (ms) order=0 (1: jitter keeps the order) loss=0 back=0 (%)\n"
+    "      some=PERCENT:MS packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 cap=0 (Mbit/s) size=0 "
+    "(MB)\n"
+    "      skew=PPM (of the receiver's clock) ahead=S:MS (it jumps then) longer=S:MS (the way back, from "
+    "then on)\n";
+
+/* What follows the colon of a value; 0 where there is none. */
+static double after_colon(const char *value)
+{
+    const char *colon = strchr(value, ':');
+    return colon == NULL ? 0 : atof(colon + 1);
+}
 
 static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
 {
@@ -54,15 +68,15 @@ static bool set_edge(struct lab_edge *edge, const char *key, const char *value)
         edge->packet_bytes = (uint32_t)number;
     else if (strcmp(key, "some") == 0) {
         edge->delay_some_ppb = (uint64_t)(number * 1e7);
-        edge->delay_some_ns = (uint64_t)(atof(strchr(value, ':') + 1) * 1e6);
+        edge->delay_some_ns = (uint64_t)(after_colon(value) * 1e6);
     } else if (strcmp(key, "skew") == 0) {
         edge->skew_ppm = (int64_t)number;
     } else if (strcmp(key, "ahead") == 0) {
         edge->ahead_at_ns = (uint64_t)(number * 1e9);
-        edge->ahead_ns = (uint64_t)(atof(strchr(value, ':') + 1) * 1e6);
+        edge->ahead_ns = (int64_t)(after_colon(value) * 1e6);
     } else if (strcmp(key, "longer") == 0) {
         edge->longer_at_ns = (uint64_t)(number * 1e9);
-        edge->longer_ns = (int64_t)(atof(strchr(value, ':') + 1) * 1e6);
+        edge->longer_ns = (int64_t)(after_colon(value) * 1e6);
     } else
         return false;
     return edge->type != NULL;
@@ -105,8 +119,8 @@ static bool set_all(const char *key, const char *value)
         config.bottleneck.ecn_field = (uint8_t)number;
     else if (strcmp(key, "depth") == 0)
         config.bottleneck.policer_depth_bytes = (uint64_t)(number * 1e3);
-    else if (strcmp(key, "step") == 0) {
-        double to = atof(strchr(value, ':') + 1);
+    else if (strcmp(key, "step") == 0 && config.step_count < LAB_STEPS_MAX) {
+        double to = after_colon(value);
         config.steps[config.step_count++] = (struct lab_step){
             .at_ns = (uint64_t)(number * 1e9), .rate_bps = (uint64_t)(to * 1e6), .down = to == 0};
     } else
@@ -148,6 +162,36 @@ static void prepare(void)
     config.trace = trace;
 }
 
+/* False: what it says is not understood, or more than fits. */
+static bool read_argument(const char *argument, struct lab_edge *all, struct lab_edge **edge)
+{
+    char key[32] = "";
+    const char *value = strchr(argument, '=');
+    if (strcmp(argument, "edge") == 0) {
+        if (config.edge_count == LAB_EDGES_MAX)
+            return false;
+        *edge = &config.edges[config.edge_count++];
+        **edge = *all;
+        return true;
+    }
+    if (value == NULL)
+        return false;
+    snprintf(key, sizeof(key), "%.*s", (int)(value - argument), argument);
+    return (set_edge(*edge, key, value + 1) || set_all(key, value + 1)) && edges_n <= LAB_EDGES_MAX;
+}
+
+static void add_edges(const struct lab_edge *all)
+{
+    for (; config.edge_count < edges_n; config.edge_count++) {
+        struct lab_edge *edge = &config.edges[config.edge_count];
+        *edge = *all;
+        edge->start_ns += (uint64_t)(stagger_s * 1e9) * config.edge_count;
+        if (rtt_to_ms > 0)
+            edge->rtt_ns += (uint64_t)((rtt_to_ms * 1e6 - (double)all->rtt_ns) * config.edge_count /
+                                       (MAX(edges_n, 2U) - 1));
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct lab_edge all = {.type = &congestion_bql_type,
@@ -157,28 +201,16 @@ int main(int argc, char **argv)
                            .packet_bytes = LAB_PACKET_BYTES};
     struct lab_edge *edge = &all;
     for (int arg = 1; arg < argc; arg++) {
-        char key[32] = "";
-        const char *value = strchr(argv[arg], '=');
-        if (strcmp(argv[arg], "edge") == 0) {
-            config.edges[config.edge_count] = all;
-            edge = &config.edges[config.edge_count++];
-            continue;
+        if (strcmp(argv[arg], "--help") == 0) {
+            fputs(usage, stdout);
+            return 0;
         }
-        if (value != NULL)
-            snprintf(key, sizeof(key), "%.*s", (int)(value - argv[arg]), argv[arg]);
-        if (value == NULL || (!set_edge(edge, key, value + 1) && !set_all(key, value + 1))) {
-            fprintf(stderr, "lab_run: %s: expected KEY=VALUE\n", argv[arg]);
+        if (!read_argument(argv[arg], &all, &edge)) {
+            fprintf(stderr, "lab_run: %s: expected one of these:\n%s", argv[arg], usage);
             return 2;
         }
     }
-    for (; config.edge_count < edges_n; config.edge_count++) {
-        edge = &config.edges[config.edge_count];
-        *edge = all;
-        edge->start_ns += (uint64_t)(stagger_s * 1e9) * config.edge_count;
-        if (rtt_to_ms > 0)
-            edge->rtt_ns +=
-                (uint64_t)((rtt_to_ms * 1e6 - (double)all.rtt_ns) * config.edge_count / (edges_n - 1));
-    }
+    add_edges(&all);
     prepare();
     lab_run(&config, &result);
     double seconds = (double)(config.measure_to_ns - config.measure_from_ns) / 1e9, sum = 0, squares = 0;

@@ -29,9 +29,9 @@ struct bql_heed {
     struct path_marks marks;
     uint64_t level_ns, level_bps; /* X = level_ns level_bps^2; level_ns 0: nothing was marked */
     bool marked;                  /* the newest round was */
-    uint64_t
-        stuck_from_ns; /* since when most packets are marked at the least cap; TIME_NEVER: they are not */
-    uint32_t doubts;   /* how often a refresh was asked for since then */
+    /* Since when most packets are marked at the least cap; TIME_NEVER: they are not. */
+    uint64_t stuck_from_ns;
+    uint32_t doubts; /* how often a refresh was asked for since then */
 };
 
 /* What the cap lies between: q* without marks, and what noise takes. */
