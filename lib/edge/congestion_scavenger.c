@@ -55,6 +55,7 @@ struct scavenger {
     uint64_t rate_bps;
     uint64_t rtt_ns;
     uint64_t packet_bytes;  /* on the wire: of a full packet, then the mean of late */
+    uint64_t told_bytes;    /* delivered, as told last */
     uint64_t changed_ns;    /* beginning of the round */
     uint64_t acked, lost;   /* packets of the round */
     uint32_t loss_ppm;      /* usual */
@@ -139,8 +140,10 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     if (sample->acked_packets > 0)
         scavenger->packet_bytes =
             (7 * scavenger->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
-    uint64_t packets = (sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->rate.bytes)) /
-                       scavenger->packet_bytes;
+    /* Not since the newest point of the rate: unsure ones are not taken there. */
+    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, scavenger->told_bytes);
+    uint64_t packets = bytes / scavenger->packet_bytes;
+    scavenger->told_bytes = sample->delivered_bytes;
     if (sample->owd_known)
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);
