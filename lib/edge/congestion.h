@@ -44,7 +44,7 @@ struct congestion_sample {
     uint64_t newest_sent_ns; /* departure of the newest packet known to have come */
     uint64_t oldest_sent_ns; /* … of the oldest whose fate was open before the ack */
     uint64_t after_bytes;    /* sent after that packet */
-    uint32_t ce_count;       /* newly reported */
+    uint32_t ce_count;       /* packets with Congestion Experienced, newly reported */
     uint64_t own_rate_bps;   /* the receiver's own edges into that port, this one included; 0: not told */
     /* What limited the edge since the last sample; EDGE_LIMIT_congestion: the strategy. */
     enum edge_limit limited;

@@ -58,8 +58,8 @@ static inline void jump_compare(struct jump *jump, const struct jump_entry *entr
 }
 
 /* A packet came, for the first time; the OWD is what it says, or less by up to `wait`. */
-static inline void jump_on_waiting(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd,
-                                   uint32_t wait)
+static inline void jump_on_packet(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd,
+                                  uint32_t wait)
 {
     if ((number & ((1u << jump->shift) - 1)) > 1)
         return;
@@ -71,10 +71,4 @@ static inline void jump_on_waiting(struct jump *jump, uint32_t number, uint32_t 
     }
     jump_compare(jump, entry, number - 1);
     jump_compare(jump, entry, number + 1);
-}
-
-/* … and was taken at once. */
-static inline void jump_on_packet(struct jump *jump, uint32_t number, uint32_t stamp, uint32_t owd)
-{
-    jump_on_waiting(jump, number, stamp, owd, 0);
 }

@@ -107,7 +107,7 @@ static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp,
     }
     receiver->owd_known = true;
     receiver->newest_wait_ns = receiver->wait_ns;
-    jump_on_waiting(&receiver->jump, (uint32_t)number, stamp, owd, wait_stamp(receiver->wait_ns));
+    jump_on_packet(&receiver->jump, (uint32_t)number, stamp, owd, wait_stamp(receiver->wait_ns));
     if (number >= receiver->end) {
         receiver->end = number + 1;
         receiver->largest_ns = now_ns;

@@ -22,7 +22,7 @@
     FIELD(u32, owd_min)         /* least (receive stamp - send stamp) since the last ack, 16 ns, mod 2^32 */ \
     FIELD(u32, jump) /* peak change of OWD between neighbours beyond their send gap since the last group */  \
     FIELD(u32, late_us)  /* how late packets overtaken by newer ones came, in send time: decaying peak */    \
-    FIELD(u32, wait)     /* so much earlier what this ack tells times of may have come, 16 ns units */       \
+    FIELD(u32, wait)     /* what this ack tells times of may have come so much earlier, 16 ns units */       \
     FIELD(u32, ce_count) /* packets received with Congestion Experienced so far */                           \
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \
     FIELD(u32, own_rate_kbps) /* sum of the rates of the receiver's edges into this port */                  \

@@ -11,6 +11,11 @@
 
 static struct jump jump;
 
+static void on_packet(struct jump *of, uint32_t number, uint32_t stamp, uint32_t owd)
+{
+    jump_on_packet(of, number, stamp, owd, 0);
+}
+
 static void jump__pairs(void **state)
 {
     (void)state;
@@ -29,8 +34,8 @@ static void jump__pairs(void **state)
     };
     for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
         jump_init(&jump);
-        jump_on_packet(&jump, cases[index].number, cases[index].stamp, cases[index].owd);
-        jump_on_packet(&jump, cases[index].next_number, cases[index].next_stamp, cases[index].next_owd);
+        on_packet(&jump, cases[index].number, cases[index].stamp, cases[index].owd);
+        on_packet(&jump, cases[index].next_number, cases[index].next_stamp, cases[index].next_owd);
         assert_int_equal(jump_read_peak(&jump), cases[index].peak);
         assert_int_equal(jump_read_peak(&jump), 0);
     }
@@ -54,10 +59,10 @@ static void jump__waits_are_none(void **state)
         for (unsigned turned = 0; turned < 2; turned++) {
             jump_init(&jump);
             if (turned != 0)
-                jump_on_waiting(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
-            jump_on_waiting(&jump, 10, 100, cases[index].owd, cases[index].wait);
+                jump_on_packet(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
+            jump_on_packet(&jump, 10, 100, cases[index].owd, cases[index].wait);
             if (turned == 0)
-                jump_on_waiting(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
+                jump_on_packet(&jump, 11, 110, cases[index].next_owd, cases[index].next_wait);
             assert_int_equal(jump_read_peak(&jump), cases[index].peak);
         }
 }
@@ -70,7 +75,7 @@ static void jump__fresh_ring_matches_nothing(void **state)
         jump_set_span(&jump, span);
         for (uint32_t turn = 0; turn < 4; turn++)
             for (uint32_t number = turn << 30; number < (turn << 30) + 4 * JUMP_RING; number += 2)
-                jump_on_packet(&jump, number << jump.shift, 0, 1000000000);
+                on_packet(&jump, number << jump.shift, 0, 1000000000);
         assert_int_equal(jump_read_peak(&jump), 0);
     }
 }
@@ -85,9 +90,9 @@ static void jump__spans_what_was_asked_for(void **state)
         uint32_t late = span - span / 8;
         for (uint32_t number = 0; number < 8 * span; number++) {
             if (number % 2 == 0)
-                jump_on_packet(&jump, number, number, 7000);
+                on_packet(&jump, number, number, 7000);
             if (number >= late && (number - late) % 2 == 1)
-                jump_on_packet(&jump, number - late, number - late, 7501);
+                on_packet(&jump, number - late, number - late, 7501);
         }
         assert_int_equal(jump_read_peak(&jump), 500);
     }
@@ -101,7 +106,7 @@ static void jump__uniform_jitter_is_measured(void **state)
     jump_init(&jump);
     jump_set_span(&jump, 100000);
     for (uint32_t number = 0; number < 1000000; number++)
-        jump_on_packet(&jump, number, number * 77, 40000000 + (uint32_t)rng_below(&rng, 625001));
+        on_packet(&jump, number, number * 77, 40000000 + (uint32_t)rng_below(&rng, 625001));
     assert_in_range(jump_read_peak(&jump), 590000, 625000);
 }
 
