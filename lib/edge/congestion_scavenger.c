@@ -12,7 +12,8 @@
  *          10 s of a mark, because bql keeps that much less of a queue there
  *
  * Others are present where q > 2 q*: a scavenger alone keeps it below; where the receiver's other edges into
- * the same port carry more than a tenth of its rate; where loss is twice what was usual, plus 1 %; and where
+ * the same port carry more than a tenth of its rate (what it tells is up to 200 ms old: where that alone speaks
+ * for others so soon after a fall, the rate stays); where loss is twice what was usual, plus 1 %; and where
  * any packet is marked (CE) although the rate has not grown of late, unless most still are when next to
  * nothing is sent (path_marks.h). 0.75 ms is less than a third of what bql keeps, so the queue of one bql edge
  * is enough to yield to.
@@ -46,7 +47,8 @@
 #define STILL_NS         (10 * NS_PER_S)
 #define STILL_RTTS       20
 #define TRIAL_RTTS       3
-#define STEADY_ROUNDS    2 /* until what a higher rate did is known */
+#define STEADY_ROUNDS    2                 /* until what a higher rate did is known */
+#define OWN_RATE_NS      (200 * NS_PER_MS) /* so old the receiver's own rate may be: node/peer/port.c */
 
 struct scavenger {
     struct path_delay delay;
@@ -70,6 +72,7 @@ struct scavenger {
     uint64_t stilled_bps;   /* rate to go back to; 0: it does not */
     bool least;             /* the rate is as low as it gets */
     bool limited;           /* the round was limited by something else */
+    uint64_t fell_ns;       /* when the rate fell last */
 };
 _Static_assert(sizeof(struct scavenger) <= CONGESTION_STATE_BYTES, "the state fits its room");
 
@@ -185,13 +188,18 @@ static bool marked(struct scavenger *scavenger, uint64_t now_ns)
 }
 
 static bool others_present(struct scavenger *scavenger, const struct congestion_sample *sample,
-                           uint64_t delivered_bps, uint64_t queue_ns)
+                           uint64_t queue_ns)
 {
     bool loses = lossy(scavenger);
     bool meets = marked(scavenger, sample->now_ns) && scavenger->steady_rounds > STEADY_ROUNDS;
-    uint64_t own_bps = sample->own_rate_bps;
-    bool beside = own_bps > delivered_bps + delivered_bps / 10 + scavenger->rate_bps / 10;
-    return loses || meets || beside || queue_ns > 2 * target_ns(scavenger);
+    return loses || meets || queue_ns > 2 * target_ns(scavenger);
+}
+
+/* The receiver's other edges into the same port carry something. */
+static bool is_beside_own(const struct scavenger *scavenger, const struct congestion_sample *sample,
+                          uint64_t delivered_bps)
+{
+    return sample->own_rate_bps > delivered_bps + delivered_bps / 10 + scavenger->rate_bps / 10;
 }
 
 /* What the path gave when a queue came up last; beside others it says nothing. */
@@ -217,7 +225,13 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
 {
     uint64_t queue_ns = path_delay_queue_ns(&scavenger->delay), target = target_ns(scavenger);
     uint64_t delivered_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
-    bool others = others_present(scavenger, sample, delivered_bps, queue_ns);
+    bool others = others_present(scavenger, sample, queue_ns);
+    bool beside = is_beside_own(scavenger, sample, delivered_bps);
+    /* What the receiver told last may be of before the rate fell, and thus the edge's own. */
+    bool fell = scavenger->fell_ns > 0 && elapsed_ns(sample->now_ns, scavenger->fell_ns) < OWN_RATE_NS;
+    if (!others && beside && fell)
+        return;
+    others |= beside;
     bool sudden = others && !scavenger->others;
     uint64_t rate_bps = scavenger->rate_bps;
     if (sudden && delivered_bps > 0) {
@@ -237,6 +251,7 @@ static void choose_rate(struct scavenger *scavenger, const struct congestion_sam
     scavenger->calm_rounds = calm ? scavenger->calm_rounds + 1 : 0;
     scavenger->steady_rounds = rate_bps > scavenger->rate_bps ? 0 : scavenger->steady_rounds + 1;
     scavenger->others = others;
+    scavenger->fell_ns = rate_bps < scavenger->rate_bps ? sample->now_ns : scavenger->fell_ns;
     set_rate(scavenger, rate_bps);
 }
 
