@@ -57,6 +57,29 @@ static void begin(struct two_clocks *clocks, const struct clock_exchange *exchan
     measure_from(clocks);
 }
 
+static void note_step(struct two_clocks *clocks, int64_t step_ns)
+{
+    clocks->step_ns = step_ns;
+    clocks->step_turns = STEP_TURNS;
+}
+
+/* Where the own clock jumped just before, or the far one back, the way back was longer for a moment only and falls to
+ * what it is known to be. So do queues there; but they tear no packets on the way there by as much. */
+static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_exchange *exchange)
+{
+    int64_t noise_ns = TWO_CLOCKS_COARSE_NS + jitter_of(clocks);
+    int64_t fall_ns = clocks->newest_ns[0] - exchange->back_ns;
+    int64_t jump_ns = (int64_t)exchange->jump_ns;
+    if (clocks->fell_turns > 0 && --clocks->fell_turns == 0)
+        clocks->fell_ns = 0;
+    if (fall_ns > noise_ns) {
+        clocks->fell_ns = fall_ns;
+        clocks->fell_turns = STEP_TURNS;
+    }
+    if (clocks->fell_ns != 0 && jump_ns > clocks->fell_ns / 2 && jump_ns <= clocks->fell_ns + noise_ns)
+        note_step(clocks, clocks->fell_ns);
+}
+
 /* A clock that jumps ahead shortens the way back at once, and tears packets on the way there that left next to each
  * other. */
 static void look_for_step(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t back_ns)
@@ -64,10 +87,9 @@ static void look_for_step(struct two_clocks *clocks, const struct clock_exchange
     if (clocks->step_turns > 0 && --clocks->step_turns == 0)
         clocks->step_ns = 0;
     int64_t fall_ns = back_ns - exchange->back_ns;
-    if (fall_ns <= TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
-        return;
-    clocks->step_ns = fall_ns;
-    clocks->step_turns = STEP_TURNS;
+    look_for_hidden_step(clocks, exchange);
+    if (fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
+        note_step(clocks, fall_ns);
 }
 
 static void note_jitter(struct two_clocks *clocks, const struct clock_exchange *exchange)

@@ -67,6 +67,8 @@ struct two_clocks {
     } since;                            /* what the slope is measured from */
     int64_t step_ns;                    /* so far the far clock has just jumped ahead; 0: it has not */
     uint32_t step_turns;                /* so many more exchanges may still show both sides of it */
+    int64_t fell_ns;                    /* so far the way back has just become shorter; 0: it has not */
+    uint32_t fell_turns;                /* … within so many more exchanges */
 };
 
 /* An ack: it tells how long the packets before it took, and took that long itself. |out|, |back| and their sum are

@@ -134,21 +134,45 @@ static void two_clocks__losing(void **state)
     }
 }
 
-/* What neighbours differ by because the far clock jumped is no jitter; an ack on its way tells of the jump. */
+/* What neighbours differ by because the far clock jumped is no jitter, be the own one ahead of it already or not; an ack
+ * on its way tells of the jump. */
 static void two_clocks__a_step_is_no_jitter(void **state)
 {
-    const struct row row = {"step", 0, {5 * NS_PER_S, 100000000, 0, 0, 0}, 0, 0, 0};
-    struct two_clocks clocks = {.known = false};
-    unsigned stepped = 0;
+    static const struct row rows[] = {
+        {"far clock", 0, {5 * NS_PER_S, 100000000, 0, 0, 0}, 0, 0, 0},
+        {"both", 0, {5 * NS_PER_S, 100000000, 100000000, 0, 0}, 0, 0, 0},
+        {"the own one more", 0, {5 * NS_PER_S, 40000000, 100000000, 0, 0}, 0, 0, 0},
+    };
     (void)state;
-    for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
-        struct clock_exchange exchange = exchange_at(&row, true_ns);
-        two_clocks_on_exchange(&clocks, &exchange);
-        stepped += two_clocks_stepped(&clocks);
-        assert_true(exchange.jump_ns == 0 || two_clocks_stepped(&clocks));
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        struct two_clocks clocks = {.known = false};
+        unsigned stepped = 0;
+        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(&rows[index], true_ns);
+            two_clocks_on_exchange(&clocks, &exchange);
+            stepped += two_clocks_stepped(&clocks);
+            if (exchange.jump_ns != 0 && !two_clocks_stepped(&clocks))
+                fail_msg("%s: not seen", rows[index].name);
+        }
+        assert_in_range(stepped, 2, 4);
+        assert_int_equal(clocks.jitter_ns[0], 0);
     }
-    assert_in_range(stepped, 2, 4);
-    assert_int_equal(clocks.jitter_ns[0], 0);
+}
+
+/* A queue that was on the way back for a moment has drained; the way there has jitter of its own. */
+static void two_clocks__a_drained_queue_is_no_step(void **state)
+{
+    const struct row row = {"queue back", 0, {.at_ns = 0}, 0, 0, 0};
+    struct two_clocks clocks = {.known = false};
+    (void)state;
+    for (uint64_t true_ns = 0; true_ns < 15 * NS_PER_S; true_ns += EVERY_NS) {
+        struct clock_exchange exchange = exchange_at(&row, true_ns);
+        exchange.jump_ns = true_ns % (70 * NS_PER_MS) == 0 ? 8 * NS_PER_MS : 0;
+        exchange.back_ns += true_ns % NS_PER_S > 700 * NS_PER_MS ? 20 * (int64_t)NS_PER_MS : 0;
+        two_clocks_on_exchange(&clocks, &exchange);
+        assert_false(two_clocks_stepped(&clocks));
+    }
+    assert_int_equal(clocks.jitter_ns[0], 8 * NS_PER_MS);
 }
 
 /* A peer may make up its times: nothing overflows, and what was gained stays within its bound. */
@@ -196,6 +220,7 @@ int main(void)
         cmocka_unit_test(two_clocks__the_queue_shows),
         cmocka_unit_test(two_clocks__losing),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
+        cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
         cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
     };
