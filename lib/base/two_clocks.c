@@ -14,6 +14,12 @@ void two_clocks_forget(struct two_clocks *clocks)
     *clocks = (struct two_clocks){.gained_ns = clocks->gained_ns};
 }
 
+/* Sums that a peer's times could let grow without end. */
+static int64_t bounded(int64_t ns)
+{
+    return MAX(MIN(ns, TWO_CLOCKS_GAINED_NS_MAX), -TWO_CLOCKS_GAINED_NS_MAX);
+}
+
 static int64_t jitter_of(const struct two_clocks *clocks)
 {
     return (int64_t)MAX(clocks->jitter_ns[0], clocks->jitter_ns[1]);
@@ -117,7 +123,7 @@ static void note_trip(struct two_clocks *clocks, const struct clock_exchange *ex
     if (newest_ns >= before_ns - far_ns)
         clocks->trip_ns = MIN(before_ns, newest_ns);
     else if (longer_ns < before_ns - far_ns)
-        clocks->trip_ns = MIN(shorter_ns, clocks->gained_ns + clocks->floor.ns + back_ns);
+        clocks->trip_ns = MIN(shorter_ns, bounded(clocks->gained_ns + clocks->floor.ns + back_ns));
     if (clocks->trip_ns < before_ns - margin_of(clocks))
         clocks->trip_fell_ns = exchange->now_ns;
 }
@@ -175,8 +181,8 @@ static void end_half(struct two_clocks *clocks, uint64_t half_ns, uint64_t now_n
     int64_t rise_ns = clocks->back[1].ns == NEVER_SEEN ? 0 : clocks->back[0].ns - clocks->back[1].ns;
     int64_t drifted_ns = DRIFTED_MAX(half_ns + elapsed_ns(now_ns, clocks->half_start_ns));
     if (rise_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks) + drifted_ns) {
-        clocks->trip_ns += rise_ns;
-        clocks->since.back.ns += rise_ns;
+        clocks->trip_ns = bounded(clocks->trip_ns + rise_ns);
+        clocks->since.back.ns = bounded(clocks->since.back.ns + rise_ns);
     }
     measure_slope(clocks, now_ns);
     clocks->back[1] = clocks->back[0];
@@ -214,7 +220,7 @@ static void lift(struct two_clocks *clocks, const struct clock_exchange *exchang
         return;
     int64_t lift_ns = MAX(least_ns - clocks->floor.ns - clocks->gained_ns, 0);
     clocks->gained_ns += lift_ns;
-    clocks->since.lifted_ns += clocks->losing_ppb > 0 ? lift_ns : 0;
+    clocks->since.lifted_ns = bounded(clocks->since.lifted_ns + (clocks->losing_ppb > 0 ? lift_ns : 0));
 }
 
 void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchange *exchange)
@@ -230,8 +236,7 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
     note_jitter(clocks, exchange);
     note_trip(clocks, exchange, back_ns);
     lift(clocks, exchange, back_ns, half_ns);
-    clocks->gained_ns = MIN(clocks->gained_ns, TWO_CLOCKS_GAINED_NS_MAX);
-    clocks->gained_ns = MAX(clocks->gained_ns, -TWO_CLOCKS_GAINED_NS_MAX);
+    clocks->gained_ns = bounded(clocks->gained_ns);
     int64_t out_ns = exchange->out_ns - clocks->gained_ns;
     if (out_ns < clocks->floor.ns)
         clocks->floor = (struct clock_sight){out_ns, now_ns};

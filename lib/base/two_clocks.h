@@ -36,6 +36,7 @@
 #define TWO_CLOCKS_DRIFT_PPM_MAX  1000 /* crystals: 100 each; a clock that is being set right: 500 more */
 #define TWO_CLOCKS_COARSE_NS      1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
 #define TWO_CLOCKS_JITTER_HOLD_NS 30000000000ULL
+#define TWO_CLOCKS_TIME_NS_MAX    (INT64_MAX / 16)
 #define TWO_CLOCKS_GAINED_NS_MAX  (INT64_MAX / 8)
 
 /* A least value and when it was seen. */
@@ -71,8 +72,8 @@ struct two_clocks {
     uint32_t fell_turns;                /* … within so many more exchanges */
 };
 
-/* An ack: it tells how long the packets before it took, and took that long itself. |out|, |back| and their sum are
- * below INT64_MAX / 2. */
+/* An ack: it tells how long the packets before it took, and took that long itself. |out| and |back| are at most
+ * TWO_CLOCKS_TIME_NS_MAX. */
 struct clock_exchange {
     int64_t out_ns, back_ns;
     uint64_t jump_ns; /* what neighbours on the way there differed by */

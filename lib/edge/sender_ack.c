@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "edge/sender_internal.h"
 
-#define OWD_NS_MAX             (INT64_MAX / 4)
+#define OWD_NS_MAX             (TWO_CLOCKS_TIME_NS_MAX / 2)
 #define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
 
 struct ack_turn {
