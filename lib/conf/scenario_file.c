@@ -60,8 +60,9 @@ static const struct conf_option stamps_options[] = {
     {.type = OPTION_END}};
 
 static const struct conf_option stall_options[] = {
-    {"every", OPTION_TIME, FIELD(struct scenario_node, stall.every_ns), .min = 1, .max = 3600 * NS_PER_S,
-     .required = true, .help = "from the beginning of one to that of the next, on average"},
+    {"every", OPTION_TIME, FIELD(struct scenario_node, stall.every_ns), .min = NS_PER_US,
+     .max = 3600 * NS_PER_S, .required = true,
+     .help = "from the beginning of one to that of the next, on average"},
     {"for", OPTION_TIME, FIELD(struct scenario_node, stall.for_ns), .min = 1, .max = 3600 * NS_PER_S,
      .required = true, .help = "how long it lasts"},
     {"spread", OPTION_TIME, FIELD(struct scenario_node, stall.spread_ns), .max = 3600 * NS_PER_S,
