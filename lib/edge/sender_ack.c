@@ -156,6 +156,14 @@ static uint64_t sure_rtt_ns(const struct rtt *rtt, uint64_t sample_ns, uint64_t 
     return MAX(rtt->smoothed_ns, elapsed_ns(sample_ns, wait_ns));
 }
 
+/* What neighbours differ by, one of which the ack is the first to tell of: it was under way for no longer than what was
+ * open before is old. What a peer says beyond that is made up, and would be a queue that the edge allows itself. */
+static uint64_t jump_ns(const struct ack_turn *turn, const struct wire_ack *ack)
+{
+    uint64_t age_ns = elapsed_ns(turn->now_ns, turn->oldest_sent_ns);
+    return MIN((uint64_t)ack->jump * WIRE_STAMP_UNIT_NS, age_ns);
+}
+
 /* The newest packet is settled first: its RTT counts only when it is newly acked, for its delay is known from
  * its own receipt on, by a clock that did not jump meanwhile. */
 static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ack, uint64_t *rtt_ns)
@@ -243,7 +251,7 @@ static void note_clocks(const struct ack_turn *turn, const struct wire_ack_view 
     int64_t trip_ns = (int64_t)(int32_t)(ack->fixed.owd_min + back) * WIRE_STAMP_UNIT_NS;
     const struct clock_exchange exchange = {.out_ns = sender->owd_ns,
                                             .back_ns = trip_ns - sender->owd_ns,
-                                            .jump_ns = (uint64_t)ack->fixed.jump * WIRE_STAMP_UNIT_NS,
+                                            .jump_ns = jump_ns(turn, &ack->fixed),
                                             .rtt_ns = rtt_min_ns(&sender->rtt),
                                             .now_ns = turn->now_ns};
     int64_t before_ns = two_clocks_gained_ns(&sender->clocks);
@@ -330,7 +338,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .owd_ns = sender->owd_sure_ns - two_clocks_gained_ns(&sender->clocks),
         .owd_known = turn->more_delivered,
         .doubt_ns = two_clocks_doubt_ns(&sender->clocks),
-        .jump_ns = torn ? 0 : (uint64_t)ack->jump * WIRE_STAMP_UNIT_NS,
+        .jump_ns = torn ? 0 : jump_ns(turn, ack),
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
         .spread_ns = torn ? 0 : spread_ns(sender, ack),
         .wait_ns = wait_ns(ack),

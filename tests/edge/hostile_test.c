@@ -197,6 +197,29 @@ static void strategies__bear_absurd_delays(void **state)
         }
 }
 
+/* Jitter is what an edge allows itself a queue for. A peer that makes it up gets no more of it than a packet can have been
+ * under way. */
+static void bql__bears_absurd_jitter(void **state)
+{
+    (void)state;
+    struct sender *sender = &fixture.sender;
+    struct told told = {.jump_ns = 60 * NS_PER_S, .runs = {1}};
+    struct congestion_view view;
+    sender_set_congestion(sender, congestion_find("bql"), 100000000, true, 0);
+    for (uint64_t number = 0; number < 200; number++) {
+        uint64_t now_ns = NS_PER_S + number * 100 * MS;
+        send(1, now_ns, 0);
+        told.largest = number;
+        told.base = number;
+        told.delivered_bytes += PACKET_BYTES;
+        fixture.acked_count = 0;
+        assert_true(ack(&told, now_ns + 50 * MS));
+    }
+    sender->congestion.type->view(&sender->congestion, &view);
+    assert_in_range(view.jitter_ns, 1, 50 * MS);
+    assert_in_range(view.target_ns, 1, 100 * MS);
+}
+
 static void scavenger__counts_packets_by_their_size(void **state)
 {
     (void)state;
@@ -243,6 +266,7 @@ int main(void)
         HOSTILE_TEST(sender__low_cap_ends_with_its_job),
         HOSTILE_TEST(sender__cap_has_a_floor),
         HOSTILE_TEST(strategies__bear_absurd_delays),
+        HOSTILE_TEST(bql__bears_absurd_jitter),
         HOSTILE_TEST(scavenger__counts_packets_by_their_size),
         HOSTILE_TEST(cubic__counts_packets_by_their_size),
     };
