@@ -5,6 +5,7 @@
 
 #define MARGIN_NS       50000LL         /* what hosts take now and then */
 #define STEP_TURNS      3               /* exchanges: acks under way at the step tell of packets before it */
+#define HALF_SEEN_MIN   8               /* that the least of a half says something of the way, beside jitter */
 #define SEEN_HOLD_NS    (25 * NS_PER_S) /* a slope is believed for so long after the floor was seen last */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))
@@ -70,7 +71,7 @@ static void note_step(struct two_clocks *clocks, int64_t step_ns)
 }
 
 /* Where the own clock jumped just before, or the far one back, the way back was longer for a moment only and falls to
- * what it is known to be. So do queues there; but they tear no packets on the way there by as much. */
+ * what it is known to be. So do queues there; but they tear no packets on the way there by about as much. */
 static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_exchange *exchange)
 {
     int64_t noise_ns = TWO_CLOCKS_COARSE_NS + jitter_of(clocks);
@@ -82,7 +83,8 @@ static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_e
         clocks->fell_ns = fall_ns;
         clocks->fell_turns = STEP_TURNS;
     }
-    if (clocks->fell_ns != 0 && jump_ns > clocks->fell_ns / 2 && jump_ns <= clocks->fell_ns + noise_ns)
+    bool alike = jump_ns > clocks->fell_ns / 2 && jump_ns <= clocks->fell_ns + clocks->fell_ns / 2;
+    if (clocks->fell_ns != 0 && jump_ns > noise_ns && alike)
         note_step(clocks, clocks->fell_ns);
 }
 
@@ -180,7 +182,8 @@ static void end_half(struct two_clocks *clocks, uint64_t half_ns, uint64_t now_n
         return;
     int64_t rise_ns = clocks->back[1].ns == NEVER_SEEN ? 0 : clocks->back[0].ns - clocks->back[1].ns;
     int64_t drifted_ns = DRIFTED_MAX(half_ns + elapsed_ns(now_ns, clocks->half_start_ns));
-    if (rise_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks) + drifted_ns) {
+    if (clocks->half_seen >= HALF_SEEN_MIN &&
+        rise_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks) + drifted_ns) {
         clocks->trip_ns = bounded(clocks->trip_ns + rise_ns);
         clocks->since.back.ns = bounded(clocks->since.back.ns + rise_ns);
     }
@@ -188,6 +191,7 @@ static void end_half(struct two_clocks *clocks, uint64_t half_ns, uint64_t now_n
     clocks->back[1] = clocks->back[0];
     clocks->back[0].ns = NEVER_SEEN;
     clocks->half_start_ns = now_ns;
+    clocks->half_seen = 0;
 }
 
 /* out that lies below the least possible: B is of a time before the far clock lost. Or before the own one jumped
@@ -200,6 +204,7 @@ static void renew_back(struct two_clocks *clocks, const struct clock_exchange *e
     clocks->back[0] = (struct clock_sight){exchange->back_ns, exchange->now_ns};
     clocks->back[1].ns = NEVER_SEEN;
     clocks->half_start_ns = exchange->now_ns;
+    clocks->half_seen = 0;
     if (below_ns <= TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
         return;
     clocks->since.known = false;
@@ -246,6 +251,7 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
         clocks->back[0] = (struct clock_sight){exchange->back_ns, now_ns};
     clocks->newest_ns[1] = clocks->newest_ns[0];
     clocks->newest_ns[0] = exchange->back_ns;
+    clocks->half_seen++;
     end_half(clocks, half_ns, now_ns);
 }
 

@@ -22,7 +22,8 @@
  * two_clocks_doubt_ns says how much may be hidden: whoever can empty the way there should do so.
  *
  * When a way's length changes for good:
- *     back longer   all of B's new half window lies above the half before by more than a clock drifts: T rises too
+ *     back longer   all of B's new half window, and no few exchanges, lie above the half before by more than a clock
+ *                   drifts: T rises too
  *     any shorter   trips fall below T by much: T is what leaves gained + floor as they were
  *     there longer  T - B - margin is merely too careful, by that much
  *
@@ -55,6 +56,7 @@ struct two_clocks {
     struct clock_sight back[2]; /* least of this half window, and of the one before */
     int64_t newest_ns[2];       /* back, of the newest exchanges */
     uint64_t half_start_ns;
+    uint32_t half_seen;    /* exchanges of this half */
     uint64_t jitter_ns[2]; /* peaks of this hold time and the one before */
     uint64_t jitter_start_ns;
     int64_t losing_ppb; /* the far clock, by what it was seen to lose … */

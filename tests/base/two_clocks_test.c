@@ -134,6 +134,30 @@ static void two_clocks__losing(void **state)
     }
 }
 
+/* Where few acks come, or the own clock jumps ahead, a half window is one ack or two, which jitter has made late: the way
+ * back is no longer for that. */
+static void two_clocks__few_late_acks_are_no_longer_way(void **state)
+{
+    static const uint64_t every_ns[] = {20 * NS_PER_MS, 300 * NS_PER_MS, 700 * NS_PER_MS};
+    (void)state;
+    for (unsigned index = 0; index < ROWS(every_ns); index++) {
+        struct two_clocks clocks = {.known = false};
+        struct rng rng;
+        rng_init(&rng, 1);
+        for (uint64_t turn = 0; turn < 300; turn++) {
+            int64_t late_ns = turn == 0 ? 0 : (int64_t)rng_below(&rng, 10 * NS_PER_MS);
+            bool jumped = every_ns[index] < 100 * NS_PER_MS && turn >= 200;
+            const struct clock_exchange exchange = {.out_ns = THERE_NS + QUEUE_NS,
+                                                    .back_ns = BACK_NS + late_ns,
+                                                    .jump_ns = turn % 10 == 0 ? 4 * NS_PER_MS : 0,
+                                                    .rtt_ns = 60 * NS_PER_MS,
+                                                    .now_ns = turn * every_ns[index] + jumped * NS_PER_S};
+            two_clocks_on_exchange(&clocks, &exchange);
+            assert_int_equal(clocks.trip_ns, THERE_NS + QUEUE_NS + BACK_NS);
+        }
+    }
+}
+
 /* What neighbours differ by because the far clock jumped is no jitter, be the own one ahead of it already or not; an ack
  * on its way tells of the jump. */
 static void two_clocks__a_step_is_no_jitter(void **state)
@@ -156,6 +180,26 @@ static void two_clocks__a_step_is_no_jitter(void **state)
         }
         assert_in_range(stepped, 2, 4);
         assert_int_equal(clocks.jitter_ns[0], 0);
+    }
+}
+
+/* The same where packets and acks wait for their predecessors. */
+static void two_clocks__a_step_is_no_jitter_beside_jitter(void **state)
+{
+    const struct row row = {"both", 0, {5 * NS_PER_S, 500000000, 500000000, 0, 0}, 0, 0, 0};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct two_clocks clocks = {.known = false};
+        struct rng rng;
+        rng_init(&rng, seed);
+        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(&row, true_ns);
+            exchange.out_ns += (int64_t)rng_below(&rng, 20 * NS_PER_MS);
+            exchange.back_ns += (int64_t)rng_below(&rng, 20 * NS_PER_MS);
+            exchange.jump_ns += rng_below(&rng, 4 * NS_PER_MS);
+            two_clocks_on_exchange(&clocks, &exchange);
+        }
+        assert_in_range(clocks.jitter_ns[0], 3 * NS_PER_MS, 4 * NS_PER_MS);
     }
 }
 
@@ -231,7 +275,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_clocks__the_queue_shows),
         cmocka_unit_test(two_clocks__losing),
+        cmocka_unit_test(two_clocks__few_late_acks_are_no_longer_way),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
+        cmocka_unit_test(two_clocks__a_step_is_no_jitter_beside_jitter),
         cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
         cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
