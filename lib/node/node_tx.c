@@ -69,7 +69,7 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
 {
     fill_hello_of(node, peer, peer->session_in, peer->session_out, packet, now_ns);
     /* A little irregular, so that hellos of many nodes do not stay in step. */
-    uint64_t interval_ns = session_hello_interval_ns(node, peer);
+    uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
 }
 
@@ -179,7 +179,7 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         return true;
     struct wire_probe probe;
     if ((peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) ||
-        rtt_watch_next(&peer->watch, node->config.hello_interval_ns, now_ns, &probe)) {
+        rtt_watch_next(&peer->watch, peer->sparing.interval_ns, now_ns, &probe)) {
         fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
         node->counters.tx_control++;
         return true;

@@ -78,6 +78,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->path_mtu = node->config.ports[config->port].mtu;
     /* Spread over the interval, so that many nodes started together do not beat in step. */
     peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    sparing_init(&peer->sparing, node->config.hello_interval_ns, now_ns);
     sender_init(&peer->sender, &sender, arena);
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);

@@ -12,6 +12,7 @@
 #include "edge/sender.h"
 #include "node/core/core.h"
 #include "node/peer/port.h"
+#include "node/peer/sparing.h"
 #include "probe/rtt_probe.h"
 #include "probe/rtt_watch.h"
 #include "wire/close.h"
@@ -51,6 +52,7 @@ struct peer {
     uint64_t heard_ns, answered_ns, down_since_ns;
     uint64_t answered_messages; /* acked by answered_ns */
     uint64_t hello_due_ns;
+    struct sparing sparing; /* what the path can afford of hellos and the watch's probes */
     bool close_due;
     uint8_t close_reason;
     uint16_t jobs_out;   /* bit per job slot in which this peer is a child; written by the flow */
@@ -133,6 +135,7 @@ void session_offer_sent(struct peer *peer, uint64_t now_ns);
 bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
 /* True: the peer fell silent now. */
 bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
-uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer);
+/* To the next hello, and between probes of the watch; to be asked when a hello leaves. */
+uint64_t session_hello_interval_ns(const struct node *node, struct peer *peer, uint64_t now_ns);
 /* Says farewell at the next node_tx. */
 void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_reason reason);

@@ -6,6 +6,7 @@
  *   silence     SILENT_HELLOS of its own intervals + 1 s without a packet: down, until it is heard again
  *   probe       while a measurement runs; a first one starts when the peer comes up
  *   watch       one bare probe every hello interval while the peer is up
+ *               both less often while data is slow: sparing.h
  *   their own   mail, receiver (acks), sender (tail probes, silence)
  *
  *   offer       of a session to whoever says to be a new start of the peer: at once, and OFFERS - 1 times more,
@@ -166,9 +167,10 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
 }
 
 /* A path that was dark comes back any time; its edges wait for the first hello. */
-uint64_t session_hello_interval_ns(const struct node *node, const struct peer *peer)
+uint64_t session_hello_interval_ns(const struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    uint64_t interval_ns = node->config.hello_interval_ns;
+    uint64_t data_bytes = peer->sender.counters.sent_bytes + peer->receiver.counters.bytes;
+    uint64_t interval_ns = sparing_look(&peer->sparing, data_bytes, node->config.hello_interval_ns, now_ns);
     if (peer->state == PEER_UP || !peer->known)
         return interval_ns;
     uint64_t lost_ns = MAX(elapsed_ns(core_lived_ns(node), peer->down_since_ns) / 8, HELLO_LOST_NS);

@@ -5,7 +5,11 @@
 #include "node/peer/post.h"
 #include "node/role/close.h"
 
+/* Progress is told at this interval; where data is slow, when there is so much of it that STATUS and its ack are
+ * about 1 % of that, but no later than STATUS_LATEST_NS. */
 #define STATUS_INTERVAL_NS (100 * NS_PER_MS)
+#define STATUS_WORTH_BYTES 32000
+#define STATUS_LATEST_NS   (3 * NS_PER_S)
 
 /* The file is there, whatever becomes of the others. */
 static bool is_whole(const struct job *job)
@@ -142,8 +146,9 @@ static bool has_news(const struct node *node, const struct job *job, uint64_t no
 {
     uint64_t bytes = job->object == NULL ? 0 : job->object->received_bytes + job->object->verified_bytes;
     bool changes = job->phase == PHASE_RUNNING || job->phase == PHASE_FINISHING;
+    bool much = bytes - job->news.status_bytes >= STATUS_WORTH_BYTES;
     bool progress = changes && bytes != job->news.status_bytes &&
-                    now_ns >= later_ns(job->news.status_ns, STATUS_INTERVAL_NS);
+                    now_ns >= later_ns(job->news.status_ns, much ? STATUS_INTERVAL_NS : STATUS_LATEST_NS);
     /* It has everything, but the source does not know from others what its children wait for. */
     for (uint8_t child = 0; child < job->children.count && job->phase == PHASE_SERVING; child++)
         progress = progress || (now_ns >= later_ns(job->news.status_ns, NS_PER_S) && flow_owes(job, child));

@@ -1,0 +1,19 @@
+#include "node/peer/sparing.h"
+
+#include "base/units.h"
+
+void sparing_init(struct sparing *sparing, uint64_t wanted_ns, uint64_t now_ns)
+{
+    *sparing = (struct sparing){.interval_ns = wanted_ns, .looked_ns = now_ns};
+}
+
+uint64_t sparing_look(struct sparing *sparing, uint64_t data_bytes, uint64_t wanted_ns, uint64_t now_ns)
+{
+    uint64_t came_bytes = data_bytes - MIN(sparing->data_bytes, data_bytes);
+    uint64_t took_ns = elapsed_ns(now_ns, sparing->looked_ns);
+    uint64_t pays_ns = came_bytes == 0 ? 0 : muldiv64(took_ns, SPARING_SHARE * SPARING_BYTES, came_bytes);
+    sparing->interval_ns = MIN(MAX(wanted_ns, pays_ns), SPARING_MOST * wanted_ns);
+    sparing->looked_ns = now_ns;
+    sparing->data_bytes = data_bytes;
+    return sparing->interval_ns;
+}
