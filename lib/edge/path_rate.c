@@ -58,6 +58,12 @@ uint64_t path_rate_over(const struct path_rate *rate, uint64_t span_ns, uint64_t
     return span == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, span);
 }
 
+bool path_rate_holds(const struct path_rate *rate, uint64_t bytes)
+{
+    uint32_t oldest = rate->count > PATH_RATE_POINTS ? rate->count - PATH_RATE_POINTS : 0;
+    return rate->count > 0 && rate->bytes - rate->points[oldest % PATH_RATE_POINTS].bytes >= bytes;
+}
+
 uint64_t path_rate_within(const struct path_rate *rate, uint64_t span_ns)
 {
     uint64_t span = 0, bytes = 0;

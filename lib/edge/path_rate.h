@@ -37,5 +37,7 @@ void path_rate_skip(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, ui
 /* Mean rate over the newest span of at least `span_ns` that also holds `bytes_min`; over what there is when
  * that is less. 0: not even two points. */
 uint64_t path_rate_over(const struct path_rate *rate, uint64_t span_ns, uint64_t bytes_min);
+/* Whether so much was delivered within the points that are kept. */
+bool path_rate_holds(const struct path_rate *rate, uint64_t bytes);
 /* Mean rate over the longest span that is no longer than `span_ns`. 0: none. */
 uint64_t path_rate_within(const struct path_rate *rate, uint64_t span_ns);

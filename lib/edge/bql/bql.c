@@ -36,6 +36,7 @@
 #include "edge/bql/compete.h"
 #include "edge/bql/park.h"
 #include "edge/bql/refresh.h"
+#include "edge/bql/room.h"
 #include "edge/bql/start.h"
 #include "edge/bql/track.h"
 #include "edge/bql/train.h"
@@ -48,6 +49,7 @@ struct bql {
     /* What samples say. */
     struct bql_path path;
     struct bql_rounds rounds;
+    struct bql_room room;
     /* What outlives the phases. */
     struct bql_track track;
     struct bql_ceiling ceiling;
@@ -109,6 +111,8 @@ static void resume_start(struct bql *bql)
 static void enter_phase(struct bql *bql, const struct bql_move *move, const struct bql_view *view)
 {
     const struct bql_path *path = &bql->path;
+    if (bql->phase == BQL_START && move->phase != BQL_PARK)
+        bql_chance_on_start(&bql->path.chance, bql->start.chance_packets);
     switch (move->phase) {
     case BQL_TRAIN:
         break;
@@ -165,6 +169,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     bql_path_init(&bql->path, congestion->packet_bytes, rtt_ns, known, now_ns);
     bql_ceiling_init(&bql->ceiling);
     bql_rounds_start(&bql->rounds, &bql->path, now_ns);
+    bql_room_init(&bql->room, now_ns);
     if (known)
         bql_calm_begin(&bql->calm, now_ns, false, 0, TIME_NEVER);
     else
@@ -187,7 +192,8 @@ static struct bql_move on_quiet_round(struct bql *bql, const struct bql_view *vi
     if (parked)
         move = bql_park_on_quiet_round(&bql->park, &bql->ceiling, &bql->path, view, bql->rate_bps);
     bool more = round->loss.loss_ppm > chance->base_ppm;
-    if (!(calm && more && bql_ceiling_reached(&bql->ceiling, bql->rate_bps)))
+    bool told = bql_chance_told(chance); /* in another way */
+    if (!told && !(calm && more && bql_ceiling_reached(&bql->ceiling, bql->rate_bps)))
         bql_chance_on_round(chance, round->loss.loss_ppm, (parked || calm) && !round->few);
     if (parked)
         bql_park_forgive(&bql->park, &bql->ceiling, chance, round->packets);
@@ -239,6 +245,8 @@ static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
+    if (bql->phase != BQL_TRAIN && bql->phase != BQL_START && bql->phase != BQL_COMPETE)
+        bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps);
     bql_contest_on_sample(&bql->contest, &bql->path, sample);
     if (bql->phase == BQL_START)
         bql_start_on_sample(&bql->start, &bql->path, sample);

@@ -4,7 +4,8 @@
 #include "edge/bql/move.h"
 #include "edge/roots.h"
 
-#define FEW_PACKETS 200
+#define FEW_PACKETS    200
+#define UNSURE_PACKETS 16 /* as if so many more had come, all of them */
 
 static uint32_t sigma_ppm(uint64_t usual_ppm, uint64_t packets)
 {
@@ -29,6 +30,31 @@ void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_
     chance->swing_ppm += ((int32_t)swing_ppm - (int32_t)chance->swing_ppm) / 8;
     if (!more || may_rise)
         chance->base_ppm = (uint32_t)((int32_t)chance->base_ppm + off_ppm / 4);
+}
+
+void bql_chance_on_start(struct bql_chance *chance, uint64_t packets)
+{
+    if (packets < FEW_PACKETS)
+        chance->base_ppm = (uint32_t)(chance->base_ppm * packets / (packets + UNSURE_PACKETS));
+    chance->known = (uint32_t)MIN(packets, (uint64_t)BQL_CHANCE_MEMORY);
+}
+
+void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packets)
+{
+    uint64_t all = MIN(chance->known + packets, (uint64_t)BQL_CHANCE_MEMORY);
+    uint64_t before = all - MIN(packets, all);
+    uint64_t loss_ppm = muldiv64(lost, BQL_PPM, packets);
+    uint64_t off_ppm = elapsed_ns(loss_ppm, chance->base_ppm) + elapsed_ns(chance->base_ppm, loss_ppm);
+    uint64_t more_ppm =
+        chance->known == 0 ? 0 : elapsed_ns(off_ppm, 2 * bql_chance_sigma_ppm(chance, packets));
+    chance->swing_ppm += ((int32_t)more_ppm - (int32_t)chance->swing_ppm) / 8;
+    chance->base_ppm = (uint32_t)((before * chance->base_ppm + (all - before) * loss_ppm) / all);
+    chance->known = (uint32_t)all;
+}
+
+bool bql_chance_told(const struct bql_chance *chance)
+{
+    return chance->known >= FEW_PACKETS / 2;
 }
 
 void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets)

@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define BQL_CHANCE_MEMORY 800U /* 10 % +- 1 % */
+
 struct bql_chance {
     uint32_t base_ppm;  /* p0 */
     uint32_t swing_ppm; /* s: mean distance of rounds' loss from p0 */
+    uint32_t known;     /* packets that p0 rests on, where they are few */
 };
 
 /* What independent losses at p0 vary by among so many packets; packets > 0. */
@@ -19,6 +22,13 @@ uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets
 /* A round in which nothing but chance lost so much. p0 falls at once where less is lost; it rises only where
  * the path is not full (`may_rise`). */
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise);
+/* The start ends, and p0 is the mean of so many packets: what few of them show is taken for less. */
+void bql_chance_on_start(struct bql_chance *chance, uint64_t packets);
+/* So many of so many packets were lost, all by chance, on a path where few come: p0 is the mean over the newest
+ * BQL_CHANCE_MEMORY of them; s grows by what independent losses do not explain. */
+void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packets);
+/* p0 is known in that way: rounds of few packets say nothing better. */
+bool bql_chance_told(const struct bql_chance *chance);
 /* All of so much was lost by chance, as a lower rate has shown: of few packets that many less than chance
  * adds now and then, for it was a round with much loss that was looked at. */
 void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets);

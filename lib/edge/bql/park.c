@@ -2,9 +2,10 @@
 
 #include "base/units.h"
 
-#define PARK_ROUNDS 10
-#define PARK_MAX_NS (5 * NS_PER_S)
-#define PARKED_RTTS 20
+#define PARK_ROUNDS     10
+#define PARK_ROUNDS_MIN 3
+#define PARK_MAX_NS     (5 * NS_PER_S)
+#define PARKED_RTTS     20
 
 void bql_ceiling_init(struct bql_ceiling *ceiling)
 {
@@ -71,7 +72,10 @@ struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *c
 {
     if (view->predicted_ns > 2 * view->target_ns)
         return bql_to_phase(BQL_TRACK);
-    return park->rounds >= ceiling->rounds ? bql_to_phase(BQL_CALM) : bql_stay();
+    /* Rounds of few packets take many times as long as an RTT. */
+    uint64_t parked_ns = elapsed_ns(view->now_ns, ceiling->parked_ns);
+    bool long_enough = park->rounds >= PARK_ROUNDS_MIN && parked_ns > 2 * ceiling->rounds * view->rtt_ns;
+    return park->rounds >= ceiling->rounds || long_enough ? bql_to_phase(BQL_CALM) : bql_stay();
 }
 
 static bool nearly_same(uint64_t a, uint64_t b)

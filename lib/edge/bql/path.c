@@ -7,7 +7,7 @@
 #define TARGET_BASE_NS      (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM   800000ULL
 #define TARGET_ROOT_NS      (40 * NS_PER_MS)
-#define TARGET_PACKETS      2 /* finer than that a slow path has no queue */
+#define TARGET_PACKETS      3 /* finer than that a slow path has no queue */
 #define SHIFT_JITTERS       6
 #define SHIFT_NS            (4 * NS_PER_MS)
 #define WAIT_JITTERS        32
@@ -87,6 +87,19 @@ uint32_t bql_path_telling_packets(const struct bql_path *path)
     return (uint32_t)MAX(MIN(packets, (uint64_t)PATH_DELAY_PACKETS_MIN), (uint64_t)TELLING_PACKETS_MIN);
 }
 
+bool bql_path_is_sparse(const struct bql_path *path)
+{
+    return bql_path_telling_packets(path) < PATH_DELAY_PACKETS_MIN;
+}
+
+/* Packets that left closer together than the path takes them jump by up to one packet's time, which is a queue's
+ * where packets are few. */
+static uint64_t own_jump_ns(const struct bql_path *path)
+{
+    uint64_t bps = MAX(path->capacity_bps, path->delivered_bps);
+    return bps == 0 || !bql_path_is_sparse(path) ? 0 : transmit_ns(path->packet_bytes, bps);
+}
+
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
@@ -96,7 +109,7 @@ static void note_delays(struct bql_path *path, const struct congestion_sample *s
                              bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
     /* Neighbours in a train jump by the queue that they are. */
     if (path->newest_sent_ns > path->train_end_ns)
-        path_delay_on_jump(&path->delay, sample->jump_ns, sample->now_ns);
+        path_delay_on_jump(&path->delay, elapsed_ns(sample->jump_ns, own_jump_ns(path)), sample->now_ns);
     path_delay_on_late(&path->delay, sample->late_ns);
     path->told_bytes = sample->delivered_bytes;
 }

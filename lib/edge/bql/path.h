@@ -7,7 +7,7 @@
  *     C    what the path takes from this edge: deliveries over one RTT, and so many packets, on the receiver's
  *          clock / (1 - p0) while a queue stands, or over as long as it has stood, at least RTT/4; a lower
  *          bound without one
- *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)), at least two packets, + 0.8 J', at most half
+ *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)), at least three packets, + 0.8 J', at most half
  *          of what the buffer holds; J' = J where packets keep their order, J/8 where they overtake (the least
  *          delay then is that of the queue). Where packets are marked, less (heed.h)
  *
@@ -83,6 +83,8 @@ uint64_t bql_path_kept_jitter_ns(const struct bql_path *path);
 uint64_t bql_path_waiting_ns(const struct bql_path *path);
 /* So many packets tell delay and rate: where few come, fewer, so that it does not take seconds. */
 uint32_t bql_path_telling_packets(const struct bql_path *path);
+/* Fewer than usual: below about 1.5 Mbit/s of packets of 1500 bytes. */
+bool bql_path_is_sparse(const struct bql_path *path);
 /* Whether what looks like a queue may as well be packets that wait for their predecessors. */
 bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns);
 /* Limited by something else the rate says nothing of the path, nor do deliveries; but what is limited by a

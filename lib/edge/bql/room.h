@@ -1,0 +1,33 @@
+/* ROOM: what a path of few packets took of late, and what got lost while it had more room than that.
+ *
+ * A packet that came through a queue of Q proves that the buffer holds Q: what gets lost while the queue is less than
+ * 3/4 of that is lost by chance, whatever the rate, for no policer lets a queue stand. So is what gets lost without a
+ * queue at less than 0.8 of what was delivered before, over 32 packets. p0 is thus known from a few dozen
+ * packets of any phase, where rounds of many, and lower rates to compare with (PARK), take minutes.
+ *
+ * Others may take the room that there was: it counts for one to two minutes, and no longer than the base stays.
+ * What PARK learns of the buffer (queue_max_ns) bounds it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "edge/bql/path.h"
+
+struct bql_room_mark {
+    uint64_t queue_ns, rate_bps;
+};
+
+struct bql_room {
+    struct bql_room_mark most, most_before; /* that was taken: within this minute, the one before */
+    uint64_t since_ns;
+    struct bql_room_mark late, late_before; /* most that packets met whose fate is known now */
+    uint64_t late_since_ns;
+    int64_t base_ns;      /* what queues are counted from */
+    uint64_t acked, lost; /* packets with ample room, not told yet */
+};
+
+void bql_room_init(struct bql_room *room, uint64_t now_ns);
+/* Packets whose fate became known, and the queue that the path shows now. Tells p0. */
+void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const struct congestion_sample *sample,
+                        uint64_t rate_bps);
