@@ -314,6 +314,34 @@ static void bql__takes_no_later_packet_for_the_train(void **state)
     }
 }
 
+/* 10 % lost by chance where few packets come, from early on: once p0 stayed too low for a minute and more, and the edge
+ * parked at down to 40 % of what the path takes. */
+static void bql__learns_chance_from_few_packets(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_kbps, rtt_ms, seed;
+    } paths[] = {{64, 300, 2},    {64, 300, 5},    {64, 1200, 6},   {256, 300, 6},   {256, 300, 19},
+                 {256, 1200, 32}, {256, 1200, 45}, {256, 1200, 59}, {1000, 700, 11}, {128, 450, 3}};
+    for (size_t index = 0; index < sizeof(paths) / sizeof(paths[0]); index++) {
+        const struct cell cell = {.name = "chance",
+                                  .rate_mbps = 1,
+                                  .rtt_ms = paths[index].rtt_ms,
+                                  .loss_permille = 100,
+                                  .from_ms = 15 * paths[index].rtt_ms + 1000,
+                                  .to_ms = 75000};
+        struct lab_config config = config_of(&cell);
+        config.seed = paths[index].seed;
+        config.bottleneck.rate_bps = paths[index].rate_kbps * 1000;
+        config.bottleneck.queue_limit =
+            MAX(bytes_within(config.bottleneck.rate_bps, MS(400)), (uint64_t)10 * LAB_PACKET_BYTES);
+        lab_run(&config, &result);
+        print_message("chance %zu: share %llu per mille\n", index,
+                      (unsigned long long)share_permille(&config, 0));
+        assert_in_range(share_permille(&config, 0), 900, 1050);
+    }
+}
+
 /* Paths of a few packets a second, with a buffer of 400 ms or 10 packets: once a full buffer was taken for the
  * empty path, or its own queue for somebody else's, and more was dropped than came. */
 static void bql__keeps_a_slow_path_from_dropping(void **state)
@@ -418,6 +446,7 @@ int main(void)
         cmocka_unit_test(bql__begins_with_a_train_after_a_silence),
         cmocka_unit_test(bql__starts_in_spite_of_lost_acks),
         cmocka_unit_test(bql__takes_no_later_packet_for_the_train),
+        cmocka_unit_test(bql__learns_chance_from_few_packets),
         cmocka_unit_test(bql__keeps_a_slow_path_from_dropping),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),

@@ -37,7 +37,7 @@ static void feed(struct bql_room *room, struct bql_path *path, const struct stre
                                            .limited = EDGE_LIMIT_congestion};
         bql_path_on_sample(path, &sample, stretch->rate_kbps * 1000ULL);
         bql_path_observe_capacity(path, stretch->rate_kbps * 1000ULL);
-        bql_room_on_sample(room, path, &sample, stretch->rate_kbps * 1000ULL);
+        bql_room_on_sample(room, path, &sample, stretch->rate_kbps * 1000ULL, true);
     }
 }
 

@@ -94,6 +94,7 @@ static void enter_park(struct bql *bql, const struct bql_loss *loss)
         uint64_t capacity_bps = bql->phase == BQL_TRACK ? bql->path.capacity_bps : 0;
         rate_bps = bql_park_begin(&bql->park, &bql->ceiling, &bql->path, loss, capacity_bps,
                                   starting ? &start : NULL, bql->rate_bps);
+        rate_bps = bql_trial_begin(&bql->park.trial, &bql->room, &bql->path, rate_bps);
     }
     if (bql->phase != BQL_START)
         bql->park.queue_ns = bql_rounds_queue_peak_ns(&bql->rounds);
@@ -214,7 +215,8 @@ static struct bql_move on_excess_loss(struct bql *bql, const struct bql_loss *lo
 static struct bql_move on_round(struct bql *bql, const struct bql_view *view, const struct bql_round *round)
 {
     struct bql_rounds *rounds = &bql->rounds;
-    if (bql->phase == BQL_START || bql->phase == BQL_TRAIN)
+    if (bql->phase == BQL_START || bql->phase == BQL_TRAIN ||
+        (bql->phase == BQL_PARK && bql_trial_goes_on(&bql->park.trial)))
         return bql_stay();
     if (bql->phase == BQL_COMPETE) {
         /* Others who keep most packets marked don't mind marks. */
@@ -245,8 +247,8 @@ static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
-    if (bql->phase != BQL_TRAIN && bql->phase != BQL_START && bql->phase != BQL_COMPETE)
-        bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps);
+    if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
+        bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, bql->phase != BQL_START);
     bql_contest_on_sample(&bql->contest, &bql->path, sample);
     if (bql->phase == BQL_START)
         bql_start_on_sample(&bql->start, &bql->path, sample);
@@ -286,6 +288,21 @@ static struct bql_move train_step(struct bql *bql, const struct congestion_sampl
     return bql_to_phase_at(BQL_START, first.rate_bps);
 }
 
+static struct bql_move park_step(struct bql *bql, const struct bql_view *view)
+{
+    struct bql_trial *trial = &bql->park.trial;
+    if (bql_park_was_chance(&bql->park, &bql->path.chance)) {
+        bql->rounds.restored_ns = view->now_ns;
+        bql->rounds.cautious = 0;
+        return bql_park_release(&bql->park, &bql->ceiling, bql->rate_bps);
+    }
+    if (!bql_trial_goes_on(trial))
+        return bql_park_step(&bql->park, &bql->ceiling, &bql->path, view);
+    bql->since_ns = view->now_ns; /* parking proper begins behind it */
+    bool ends = bql_trial_ends(trial, &bql->room, view->now_ns);
+    return ends ? bql_at_rate(muldiv64(bql->ceiling.bps, BQL_PARK_PPM, BQL_PPM)) : bql_stay();
+}
+
 static struct bql_move compete_step(struct bql *bql, const struct bql_view *view,
                                     const struct congestion_sample *sample)
 {
@@ -309,7 +326,7 @@ static struct bql_move step(struct bql *bql, const struct bql_view *view,
     case BQL_CALM:
         return bql_calm_step(&bql->calm, &bql->ceiling, &bql->rounds, &bql->path, view, bql->rate_bps);
     case BQL_PARK:
-        return bql_park_step(&bql->park, &bql->ceiling, view);
+        return park_step(bql, view);
     case BQL_REFRESH:
         return bql_refresh_step(&bql->refresh, &bql->path, view);
     case BQL_COMPETE:

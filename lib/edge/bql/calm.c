@@ -28,7 +28,7 @@ struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *c
         rounds->cautious > 0)
         return bql_stay();
     bool near = bql_ceiling_near(ceiling, view, rate_bps);
-    rounds->cautious = near ? 2 : 0;
+    rounds->cautious = !near ? 0 : bql_path_is_sparse(path) ? 1 : 2; /* rounds of few packets take 8 RTT */
     uint64_t raised_bps = rate_bps + muldiv64(rate_bps, calm->growth_ppm, BQL_PPM);
     if (!near)
         calm->growth_ppm = (uint32_t)MIN(5ULL * calm->growth_ppm / 2, GROWTH_MAX_PPM);

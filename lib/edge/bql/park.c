@@ -3,7 +3,7 @@
 #include "base/units.h"
 
 #define PARK_ROUNDS     10
-#define PARK_ROUNDS_MIN 3
+#define PARK_ROUNDS_MIN 2
 #define PARK_MAX_NS     (5 * NS_PER_S)
 #define PARKED_RTTS     20
 
@@ -39,7 +39,8 @@ uint64_t bql_park_begin(struct bql_park *park, struct bql_ceiling *ceiling, stru
                         const struct bql_loss *loss, uint64_t capacity_bps, const struct bql_start *start,
                         uint64_t rate_bps)
 {
-    *park = (struct bql_park){.before_bps = rate_bps, .first_loss_ppm = loss->loss_ppm};
+    *park = (struct bql_park){
+        .before_bps = rate_bps, .first_loss_ppm = loss->loss_ppm, .first_packets = loss->packets};
     if (start != NULL) {
         park->worst = *loss;
         park->starting = start->before_bps == 0;
@@ -68,13 +69,14 @@ uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, stru
 }
 
 struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *ceiling,
-                              const struct bql_view *view)
+                              const struct bql_path *path, const struct bql_view *view)
 {
     if (view->predicted_ns > 2 * view->target_ns)
         return bql_to_phase(BQL_TRACK);
     /* Rounds of few packets take many times as long as an RTT. */
     uint64_t parked_ns = elapsed_ns(view->now_ns, ceiling->parked_ns);
-    bool long_enough = park->rounds >= PARK_ROUNDS_MIN && parked_ns > 2 * ceiling->rounds * view->rtt_ns;
+    bool long_enough = bql_path_is_sparse(path) && park->rounds >= PARK_ROUNDS_MIN &&
+                       parked_ns > 3 * ceiling->rounds * view->rtt_ns / 2;
     return park->rounds >= ceiling->rounds || long_enough ? bql_to_phase(BQL_CALM) : bql_stay();
 }
 
@@ -138,6 +140,15 @@ static bool by_chance(const struct bql_park *park, const struct bql_loss *loss)
     return sent_bps < before_bps / 100 * 93 && loss->delivered_bps < (delivered_bps + if_chance_bps) / 2;
 }
 
+/* What led here was nothing. */
+static struct bql_move go_back(const struct bql_park *park, uint64_t rate_bps)
+{
+    struct bql_move back =
+        bql_to_phase_at(park->starting ? BQL_START : BQL_CALM, MAX(rate_bps, park->before_bps));
+    back.waits = true;
+    return back;
+}
+
 struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
                                  const struct bql_loss *loss, uint64_t rate_bps)
 {
@@ -154,8 +165,17 @@ struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceil
         ceiling->bps = bql_chance_sent_bps(&path->chance, park->most_bps);
         return bql_to_phase_at(BQL_CALM, MAX(rate_bps, muldiv64(ceiling->bps, BQL_PARK_PPM, BQL_PPM)));
     }
-    struct bql_move back =
-        bql_to_phase_at(park->starting ? BQL_START : BQL_CALM, MAX(rate_bps, park->before_bps));
-    back.waits = true;
-    return back;
+    return go_back(park, rate_bps);
+}
+
+bool bql_park_was_chance(const struct bql_park *park, const struct bql_chance *chance)
+{
+    return chance->known >= BQL_TRIAL_PACKETS && park->first_packets > 0 &&
+           park->first_loss_ppm <= bql_chance_likely_ppm(chance, park->first_packets);
+}
+
+struct bql_move bql_park_release(const struct bql_park *park, struct bql_ceiling *ceiling, uint64_t rate_bps)
+{
+    ceiling->bps = 0;
+    return go_back(park, rate_bps);
 }

@@ -11,6 +11,7 @@
 #include "edge/bql/path.h"
 #include "edge/bql/round.h"
 #include "edge/bql/start.h"
+#include "edge/bql/trial.h"
 
 /* What parking has taught of the most that the path takes. Outlives the phase. */
 struct bql_ceiling {
@@ -25,7 +26,9 @@ struct bql_park {
     uint64_t before_bps;     /* rate before */
     struct bql_loss worst;   /* of the rounds compared with; delivered_bps 0: none yet */
     uint32_t first_loss_ppm; /* of the round that led to parking first */
+    uint64_t first_packets;  /* … of so many packets */
     uint64_t most_bps;       /* deliveries in the first round after parking, 0: none yet */
+    struct bql_trial trial;  /* it begins with */
     uint64_t queue_ns;       /* at the loss that led to it */
     bool starting;           /* the start goes on where the loss was by chance … */
     struct bql_start start;  /* … from here */
@@ -49,7 +52,7 @@ uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, stru
                         const struct bql_loss *loss, uint64_t rate_bps);
 /* Ends when it has told enough, or a queue says that it was that. */
 struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *ceiling,
-                              const struct bql_view *view);
+                              const struct bql_path *path, const struct bql_view *view);
 /* A round without excess loss. */
 struct bql_move bql_park_on_quiet_round(struct bql_park *park, struct bql_ceiling *ceiling,
                                         struct bql_path *path, const struct bql_view *view,
@@ -57,6 +60,10 @@ struct bql_move bql_park_on_quiet_round(struct bql_park *park, struct bql_ceilin
 /* … and nothing but what chance takes now and then, at this rate too, led here: that is long enough. */
 void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
                       const struct bql_chance *chance, uint64_t packets);
+/* What was learnt of chance meanwhile, on a path of few packets (room.h), explains the loss that led here … */
+bool bql_park_was_chance(const struct bql_park *park, const struct bql_chance *chance);
+/* … so the rate of before is taken up again. */
+struct bql_move bql_park_release(const struct bql_park *park, struct bql_ceiling *ceiling, uint64_t rate_bps);
 /* A round with excess loss: by chance, as it turns out, or a reason to go lower. */
 struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
                                  const struct bql_loss *loss, uint64_t rate_bps);

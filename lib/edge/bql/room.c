@@ -8,6 +8,7 @@
 #define TOLD_PACKETS  16
 #define LASTS_PACKETS 32
 #define LOW_PPM       800000ULL
+#define SAFE_PPM      750000ULL
 
 void bql_room_init(struct bql_room *room, uint64_t now_ns)
 {
@@ -71,7 +72,7 @@ static bool is_ample(const struct bql_room *room, const struct bql_path *path)
 }
 
 void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const struct congestion_sample *sample,
-                        uint64_t rate_bps)
+                        uint64_t rate_bps, bool tells)
 {
     if (!path->delay.known)
         return;
@@ -84,13 +85,20 @@ void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const stru
     note_base(room, path);
     note_most(room, path, queue_ns);
     note_late(room, path, queue_ns, rate_bps);
-    if (!is_ample(room, path) || path->now_ns < path->limited_until_ns)
+    if (!tells || !is_ample(room, path) || path->now_ns < path->limited_until_ns)
         return;
     room->acked += sample->acked_packets;
     room->lost += sample->lost_packets;
     if (room->acked + room->lost < TOLD_PACKETS)
         return;
     bql_chance_on_few(&path->chance, room->lost, room->acked + room->lost);
+    room->told += room->acked + room->lost;
     room->acked = 0;
     room->lost = 0;
+}
+
+uint64_t bql_room_safe_bps(const struct bql_room *room)
+{
+    uint64_t took_bps = MAX(room->most.rate_bps, room->most_before.rate_bps);
+    return muldiv64(took_bps, SAFE_PPM, BQL_PPM);
 }

@@ -25,9 +25,12 @@ struct bql_room {
     uint64_t late_since_ns;
     int64_t base_ns;      /* what queues are counted from */
     uint64_t acked, lost; /* packets with ample room, not told yet */
+    uint64_t told;        /* … told so far */
 };
 
 void bql_room_init(struct bql_room *room, uint64_t now_ns);
-/* Packets whose fate became known, and the queue that the path shows now. Tells p0. */
+/* Packets whose fate became known, and the queue that the path shows now. tells: p0 is learnt from them. */
 void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const struct congestion_sample *sample,
-                        uint64_t rate_bps);
+                        uint64_t rate_bps, bool tells);
+/* A rate at which only chance takes packets; 0: none is known. */
+uint64_t bql_room_safe_bps(const struct bql_room *room);
