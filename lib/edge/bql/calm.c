@@ -18,14 +18,22 @@ void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint
                               .growth_ppm = unsure ? GROWTH_UNSURE_PPM : (uint32_t)growth_ppm};
 }
 
+/* What left so long after the raise tells of it: where packets are few, as many as delays are told by. */
+static uint64_t telling_ns(const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps)
+{
+    uint64_t packets = bql_path_is_sparse(path) ? bql_path_telling_packets(path) : 0;
+    uint64_t packets_ns = transmit_ns(packets * path->packet_bytes, rate_bps);
+    return MAX(view->rtt_ns / 8, packets_ns);
+}
+
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
                               struct bql_rounds *rounds, const struct bql_path *path,
                               const struct bql_view *view, uint64_t rate_bps)
 {
     if (view->newest_ns >= muldiv64(view->target_ns, BQL_CALM_PPM, BQL_PPM))
         return bql_to_phase(BQL_TRACK);
-    if (view->newest_sent_ns < calm->raised_ns + view->rtt_ns / 8 || view->now_ns < path->limited_until_ns ||
-        rounds->cautious > 0)
+    if (view->newest_sent_ns < calm->raised_ns + telling_ns(path, view, rate_bps) ||
+        view->now_ns < path->limited_until_ns || rounds->cautious > 0)
         return bql_stay();
     bool near = bql_ceiling_near(ceiling, view, rate_bps);
     rounds->cautious = !near ? 0 : bql_path_is_sparse(path) ? 1 : 2; /* rounds of few packets take 8 RTT */

@@ -93,11 +93,14 @@ bool bql_path_is_sparse(const struct bql_path *path)
 }
 
 /* Packets that left closer together than the path takes them jump by up to one packet's time, which is a queue's
- * where packets are few. */
+ * where packets are few; half as much again for what is not known so well of that. */
 static uint64_t own_jump_ns(const struct bql_path *path)
 {
-    uint64_t bps = MAX(path->capacity_bps, path->delivered_bps);
-    return bps == 0 || !bql_path_is_sparse(path) ? 0 : transmit_ns(path->packet_bytes, bps);
+    uint64_t bps =
+        path->capacity_bps > 0 ? MIN(path->capacity_bps, path->delivered_bps) : path->delivered_bps;
+    if (!bql_path_is_sparse(path))
+        return 0;
+    return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
 
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
