@@ -26,7 +26,8 @@
     ROW(ESTIMATE_LOSS, 6, "loss")                  /* too few packets came */                                \
     ROW(ESTIMATE_BUDGET, 7, "budget")              /* what may be sent does not suffice */                   \
     ROW(ESTIMATE_UNSTEADY, 8, "unsteady")          /* trains contradict each other */                        \
-    ROW(ESTIMATE_NO_END, 9, "not-found")           /* the search has not come to an end */
+    ROW(ESTIMATE_NO_END, 9, "not-found")           /* the search has not come to an end */                   \
+    ROW(ESTIMATE_CLOCKS, 10, "clock-steps")        /* a clock was set in the middle of trains */
 
 /* What was seen besides: bits. */
 #define ESTIMATE_FLAGS(ROW)                                                                                  \

@@ -321,20 +321,21 @@ static bool was_swallowed(const struct train_record *record)
 }
 
 /* A train that says nothing. Another one like it is sent where that is an end's doing, and there is time and money. */
-static bool again(struct sluice *sluice, const struct train_record *record, uint64_t now_ns)
+static bool again(struct sluice *sluice, const struct train_record *record, bool stepped, uint64_t now_ns)
 {
     bool swallowed = record->marks == 0 && was_swallowed(record);
     bool late = (record->marks & ~(uint32_t)TRAIN_STOOD_STILL) != 0;
     sluice->spoiled++;
     sluice->late += late;
-    sluice->swallowed += !late && (swallowed || record->marks != 0);
+    sluice->stepped += stepped;
+    sluice->swallowed += !late && !stepped && (swallowed || record->marks != 0);
     if ((sluice->phase != CONTACT && sluice->phase != REFINE) || sluice->goal.continuous)
         return false;
     uint64_t bytes = train_bytes(&record->shape);
     bool affordable = budget_left(&sluice->budget) >= bytes;
     if (!affordable)
         sluice->tries = CONTACT_TRIES;
-    if (!affordable || (record->marks == 0 && !swallowed) ||
+    if (!affordable || (record->marks == 0 && !swallowed && !stepped) ||
         (sluice->spoiled > AGAIN_TRIES && !load_permits(sluice, bytes, now_ns)) ||
         now_ns + AGAIN_NS >= sluice->end_ns)
         return false;
@@ -359,7 +360,8 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
                       record->start_ns);
     struct reading_path before = sluice->path;
     enum reading_verdict verdict = reading_take(&sluice->reading, &sluice->points, &sluice->path, record);
-    if (verdict != READING_SPOILED || (sluice->points.count > 0 && !was_swallowed(record)))
+    bool spoiled = verdict == READING_SPOILED || verdict == READING_STEPPED;
+    if (!spoiled || (sluice->points.count > 0 && !was_swallowed(record)))
         note(sluice, record);
     if (sluice->phase == FINGERPRINT && take_fingerprint(sluice, record)) {
         sluice->path = before;
@@ -377,7 +379,8 @@ static void take(void *state, const struct train_record *record, uint64_t now_ns
         sluice->last_ns = record->start_ns + train_duration_ns(&record->shape);
         break;
     case READING_SPOILED:
-        if (again(sluice, record, now_ns))
+    case READING_STEPPED:
+        if (again(sluice, record, verdict == READING_STEPPED, now_ns))
             return;
         useful = false;
         break;

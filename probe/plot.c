@@ -232,6 +232,7 @@ static void put_head(const struct pen *pen, const struct plot *plot)
 {
     static const char *const verdicts[] = {[READING_GOOD] = "",
                                            [READING_SPOILED] = " (too little of it came as it was sent)",
+                                           [READING_STEPPED] = " (a clock was set meanwhile)",
                                            [READING_JITTER] = " (packets overtake each other: no reading)",
                                            [READING_IDLE] = " (hardly anything queued)"};
     const struct probe_points *points = &plot->points;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "probe/clock_step.h"
 
 #define SAMPLES_LEAST  8
 #define CAME_LEAST     0.5  /* of the packets that left */
@@ -104,6 +105,10 @@ enum reading_verdict reading_take(struct reading *reading, struct probe_points *
     points_take(points, record);
     if (record->count < CAME_LEAST * record->sent)
         return READING_SPOILED;
+    if (clock_step_shows(points, record)) {
+        points->count = 0;
+        return READING_STEPPED;
+    }
     if (points->late > LATE_MOST * points->candidates)
         return READING_JITTER;
     if (points->count < 4 || points->point[points->count - 1].sent_ns <= points->point[0].sent_ns)

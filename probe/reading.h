@@ -8,6 +8,7 @@
 enum reading_verdict {
     READING_GOOD,
     READING_SPOILED, /* the record's marks, or too few packets came */
+    READING_STEPPED, /* a clock was set while it came */
     READING_JITTER,  /* packets overtake each other all over: delays are not those of queues */
     READING_IDLE     /* hardly anything queued: the path takes all of it */
 };
@@ -27,6 +28,6 @@ struct reading {
     bool queued;    /* beyond what a packet of cross traffic explains */
 };
 
-/* Points are room to work in, and those of this train afterwards: none of one with marks. */
+/* Points are room to work in, and those of this train afterwards: none of one with marks, or whose clocks stepped. */
 enum reading_verdict reading_take(struct reading *reading, struct probe_points *points,
                                   struct reading_path *path, const struct train_record *record);

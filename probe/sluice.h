@@ -33,7 +33,8 @@ struct sluice {
     uint64_t changed_ns;             /* TIME_NEVER: never */
     uint64_t first_ns, last_ns;      /* of trains that found nothing queued */
     uint32_t sent, under_way, tries, failures, lost, spoiled, jitter, idle, taken;
-    uint32_t late, swallowed; /* of those spoiled: by departures, by a receiver that was away */
+    /* Of those spoiled: by departures, by a receiver that was away, by a clock that was set. */
+    uint32_t late, swallowed, stepped;
     uint64_t packets, packets_lost, packets_late;
     bool bursty, batched;
     uint8_t stamp_kind; /* the worse of both ends, of the last record */

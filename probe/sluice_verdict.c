@@ -43,6 +43,8 @@ static void refuse(const struct sluice *sluice, struct estimate *estimate)
         estimate->reason = sluice->packets_lost > 0 ? ESTIMATE_LOSS : ESTIMATE_DEPARTURES;
     if (sluice->spoiled > sluice->lost && sluice->swallowed > sluice->late)
         estimate->reason = ESTIMATE_BATCHES;
+    if (sluice->spoiled > sluice->lost && sluice->stepped > sluice->spoiled / 2)
+        estimate->reason = ESTIMATE_CLOCKS;
     if (sluice->jitter > sluice->spoiled)
         estimate->reason = ESTIMATE_JITTER;
 }

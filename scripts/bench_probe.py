@@ -8,6 +8,7 @@ otherwise; W: what was left while trains kept the tight hop busy, P: over the wh
   T2       Poisson, a period of 2.5 s
   T3       20 on/off sources with Pareto times, a queue of 5 ms
   T4       T1 with loss, late packets, batches, a skewed clock and noisy stamps; noise of 1 us
+  clocks   a receiver's clock that runs up to 500 ppm faster or slower, or is set while trains come
   law      deviation against sqrt(rho L / (C T)) over a decade of T
   hops     two hops, tight and narrow not the same, in both orders, and two alike
   bucket   token bucket, policer
@@ -152,6 +153,24 @@ def cells_t4():
                        [most("wrong_p", 0.001, of_values("wrong_p"))], 1)
 
 
+def cells_clocks():
+    """The receiver's clock drifts, or is set while trains come: a step hits up to one train of a run, and of spread ones some."""
+    one = ["--rtt", "50ms", "--bytes", "3MB"]
+    asked = [least("error_w_within_005", 0.95, of_values("error_w_within_005")), least("share_value", 0.95),
+             most("wrong_w", 0.001, of_values("wrong_w"))]
+    spread = [least("covers_p", 0.93, of_values("covers_p")), least("share_value", 0.95)]
+    for ppm in (-500, -200, -10, 10, 200, 500):
+        yield f"clocks/{ppm:+}ppm/cbr", [*one, "--cross", "cbr:50%", "--skew", f"{ppm}ppm"], asked, 1
+        yield (f"clocks/{ppm:+}ppm/poisson", ["--period", "2500ms", "--bytes", "25MB", "--cross", "poisson:50%", "--skew", f"{ppm}ppm"],
+               spread, 1)
+    for step in ("1ms", "-1ms", "1s", "-1s"):
+        for cross in ("none", "cbr:50%"):
+            for every in ("1700us", "26100us"):
+                yield (f"clocks/{step} each {every}/{cross}", [*one, "--cross", cross, "--clock-step", f"{every}:{step}"], asked, 1)
+        yield (f"clocks/{step} each 26100us/poisson",
+               ["--period", "2500ms", "--bytes", "25MB", "--cross", "poisson:50%", "--clock-step", f"26100us:{step}"], spread, 1)
+
+
 def cells_law():
     asked = [most("error_a_sd / law_sd", 1.15, law_ratio), least("error_a_sd / law_sd", 0.85, law_ratio)]
     for size in ("2500KB", "8MB", "25MB"):
@@ -229,7 +248,7 @@ def cells_rivals():
                 yield f"rivals/{rival}/{cross}/{rtt}", ["--rtt", rtt, "--cross", cross, "--queue", "5ms", "--load", "0%"], [], 1
 
 
-GROUPS = [cells_t1, cells_t2, cells_t3, cells_t4, cells_law, cells_hops, cells_bucket, cells_paper, cells_harm, cells_pairs, cells_sim, cells_rivals]
+GROUPS = [cells_t1, cells_t2, cells_t3, cells_t4, cells_clocks, cells_law, cells_hops, cells_bucket, cells_paper, cells_harm, cells_pairs, cells_sim, cells_rivals]
 
 
 def probe(program, arguments):

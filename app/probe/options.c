@@ -13,6 +13,8 @@
 #define OFF_NS      (15 * NS_PER_MS)
 #define ALPHA_MILLI 1500
 
+#define CLOCK_STEP_NS_MAX (1000 * NS_PER_S)
+
 /* Those of a hop speak of the last one that was begun. */
 enum place { OF_OPTIONS, OF_HOP };
 
@@ -63,6 +65,25 @@ static bool take_skew(const char *text, void *field)
     char *end;
     *(int64_t *)field = strtoll(text, &end, 10) * 1000;
     return end != text && strcmp(end, "ppm") == 0;
+}
+
+/* TIME:TIME, the second one with a minus where the clock jumps back */
+static bool take_clock_step(const char *text, void *field)
+{
+    struct stamps_config *stamps = field;
+    char every[32];
+    const char *colon = strchr(text, ':');
+    if (colon == NULL || (size_t)(colon - text) >= sizeof(every))
+        return false;
+    memcpy(every, text, (size_t)(colon - text));
+    every[colon - text] = '\0';
+    bool back = colon[1] == '-';
+    uint64_t step_ns;
+    if (!conf_parse_time(every, &stamps->step_every_ns) || stamps->step_every_ns < NS_PER_US ||
+        !conf_parse_time(colon + 1 + back, &step_ns) || step_ns > CLOCK_STEP_NS_MAX)
+        return false;
+    stamps->step_ns = back ? -(int64_t)step_ns : (int64_t)step_ns;
+    return true;
 }
 
 static bool take_flag(const char *text, void *field)
@@ -230,6 +251,8 @@ static const struct option_row rows[] = {
      HERE(run.world.receiver.stamping.granularity_ns)},
     {"skew", "NUMBERppm", "the receiver's clock runs so much faster (0ppm)", take_skew,
      HERE(run.world.receiver.skew_ppb)},
+    {"clock-step", "TIME:TIME", "… and jumps so often by so much, or by -TIME (it does not)", take_clock_step,
+     HERE(run.world.receiver)},
     {"period", "TIME", "goal: the measurement takes that long (0s: as short as can be)", take_time,
      HERE(period_ns)},
     {"width", "SHARE", "goal: half-width of the interval, of the capacity (1%)", take_share, HERE(width_ppb)},

@@ -6,8 +6,10 @@
 
 struct stamps_config {
     struct netem_stamping stamping;
-    int64_t skew_ppb;   /* its clock runs so much faster */
-    uint64_t offset_ns; /* and was ahead at 0 by this */
+    int64_t skew_ppb;       /* its clock runs so much faster */
+    uint64_t offset_ns;     /* and was ahead at 0 by this */
+    uint64_t step_every_ns; /* so often it jumps … ; 0: it does not */
+    int64_t step_ns;        /* … by so much */
 };
 
 /* What a self-test of that end would find. */

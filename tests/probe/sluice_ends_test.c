@@ -23,13 +23,16 @@ static void sluice__an_end_was_away(void **state)
         uint64_t bytes_max, duration_ns;
         unsigned least, most; /* trains */
         uint8_t reason;
+        int64_t step_ns; /* of the receiver's clock, in the middle */
     } rows[] = {
-        {TRAIN_REANCHORED, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES},
-        {TRAIN_CUT, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES},
-        {TRAIN_STOOD_STILL, 1, 0, 0, 80, 84, ESTIMATE_BATCHES},
-        {0, 100, 0, 0, 80, 84, ESTIMATE_BATCHES},
-        {TRAIN_REANCHORED, 1, 3000000, 0, 3, 14, ESTIMATE_DEPARTURES},
-        {TRAIN_REANCHORED, 1, 0, 100 * NS_PER_MS, 3, 14, ESTIMATE_DEPARTURES},
+        {TRAIN_REANCHORED, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES, 0},
+        {TRAIN_CUT, 1, 0, 0, 80, 84, ESTIMATE_DEPARTURES, 0},
+        {TRAIN_STOOD_STILL, 1, 0, 0, 80, 84, ESTIMATE_BATCHES, 0},
+        {0, 100, 0, 0, 80, 84, ESTIMATE_BATCHES, 0},
+        {TRAIN_REANCHORED, 1, 3000000, 0, 3, 14, ESTIMATE_DEPARTURES, 0},
+        {TRAIN_REANCHORED, 1, 0, 100 * NS_PER_MS, 3, 14, ESTIMATE_DEPARTURES, 0},
+        {0, 1, 0, 0, 80, 84, ESTIMATE_CLOCKS, 5000000},
+        {0, 1, 0, 0, 80, 84, ESTIMATE_CLOCKS, -5000000},
     };
     static struct train_record record;
     void *memory = malloc(estimator_sluice.bytes);
@@ -56,6 +59,9 @@ static void sluice__an_end_was_away(void **state)
             record.sent = record.count = train_packets(&record.shape) / 2;
             for (uint32_t at = 0; at < record.count; at++)
                 record.samples[at] = (struct train_sample){now_ns + at * 1230, now_ns + NS_PER_MS, at, at};
+            for (uint32_t at = 0; rows[row].step_ns != 0 && at < record.count; at++)
+                record.samples[at].received_ns +=
+                    at * 1230 + (at < record.count / 2 ? 0 : (uint64_t)rows[row].step_ns);
             estimator_sluice.take(memory, &record, now_ns += NS_PER_MS);
         }
         struct estimate estimate;
