@@ -49,6 +49,7 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "scavenger": (shares.scavenger, None, "scavenger against all others"),
     "ecn": (marks.ecn, None, "a link that marks"),
     "clocksteps": (clocks.clocksteps, None, "a clock jumps ahead or back"),
+    "clockmix": (clocks.clockmix, None, "clocks that drift and are set, beside other trouble"),
     "drift": (clocks.drift, None, "clocks that drift apart"),
     "tenG": (rows.tengig, None, "10 Gbit/s x RTT x loss"),
     "random": (rows.random, rows.random_share, "random neighbours"),
