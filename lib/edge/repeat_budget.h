@@ -4,7 +4,7 @@
  *
  * Guarantee: from one beginning of a job, or of live input after a pause, to the next no more is earned than
  * the most of these three:
- *   SENDER_REPEATS_SMALL packets;
+ *   SENDER_REPEATS_SMALL packets, fading to none between REPEAT_FAST_TRIPS and half as many more round trips;
  *   of the packets of one round trip REPEAT_SHARE_TRIP, and REPEAT_SHARE_TRIP_LOST for each lost one up to one
  *   of REPEAT_TRIP_LOSSY: 0.5 % and 1.1 × lost, at most 5 %;
  *   REPEAT_SHARE of the new ones + REPEAT_SHARE_LOST of the lost ones.
@@ -13,7 +13,11 @@
  * Why of one round trip: N packets that leave within the last round trip lose pN, and what of that is repaired
  * in time for a second repair loses another p²N. Whatever is open when no repair of a repair would be in time
  * any more, RTT/2 and an ack's delay before the end, has to go out in copies; that is 2 % of N, about, for p
- * up to 5 %, and it takes log(1/pN)/log(p) copies of each, whatever the size of the object. */
+ * up to 5 %, and it takes log(1/pN)/log(p) copies of each, whatever the size of the object.
+ *
+ * Why it fades: repeats save about a round trip at the end, 4 % of an object of 25 round trips; that is what the
+ * first packets may cost. Of a longer one they save less, and where few packets leave in a round trip
+ * SENDER_REPEATS_SMALL of them are a large share of even a long object. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +27,7 @@
 #define REPEAT_SHARE  8u /* 0.195 % of new packets … */
 /* … 4 % for the first SENDER_REPEATS_SMALL of a job: small objects need it most */
 #define REPEAT_SHARE_FAST    168u
+#define REPEAT_FAST_TRIPS    25u
 #define REPEAT_SHARE_LOST    80u /* 1.95 % of those lost */
 #define SENDER_REPEATS_SMALL 32u
 /* Where more than one packet of REPEAT_LOSSY is lost the losses pay for more, the others for less: together
@@ -38,6 +43,8 @@ struct repeat_budget {
     int64_t left; /* below zero: more copies came than chance lets expect */
     /* Earned since the last such beginning: the most counts. */
     uint64_t fast, trip, even;
+    uint64_t counted; /* of these, in left */
+    uint64_t new_packets;
     uint64_t trip_new, trip_lost; /* packets that earned for trip */
     uint64_t trip_packets;        /* of a round trip */
 };

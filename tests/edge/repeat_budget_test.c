@@ -16,8 +16,12 @@ static void repeat_budget__earns_what_the_header_says(void **state)
         uint64_t packets, trip, loses_every; /* 0: none */
         int64_t least, most;
     } jobs[] = {
-        {100, 1000, 0, 4, 4},               /* 4 % */
-        {5000, 100, 0, 32, 32},             /* … of a small object */
+        {100, 1000, 0, 4, 4},   /* 4 % */
+        {2500, 100, 0, 32, 32}, /* … of a small object */
+        {3125, 100, 0, 15, 16}, /* … less of one that takes longer … */
+        {3750, 100, 0, 7, 7},   /* … until only the share of all is left */
+        {5000, 100, 0, 9, 9},
+        {2500, 4, 0, 4, 4},                 /* slow and near: hundreds of round trips */
         {8000, 80000, 0, 39, 39},           /* 0.49 %: all within a round trip */
         {80000, 80000, 0, 390, 391},        /* … */
         {80000, 80000, 100, 1265, 1272},    /* … and 1.1 for each lost one */

@@ -212,7 +212,8 @@ static void sender__pauses_of_a_job_earn_no_repeats(void **state)
         struct told told = {.largest = 999, .runs = {1000}};
         uint64_t again_ns = MAX(sent_ns + cases[index].pause_ms * MS, pacer_next_ns(&sender->pacer));
         assert_true(ack(&told, again_ns));
-        sender->rtt.smoothed_ns = 80 * MS;
+        sender->rtt.smoothed_ns = 80 * MS; /* whatever the pause was taken for */
+        sender_set_cap(sender, RATE_BPS);
         sender_on_sent(sender, 1000000 + cases[index].tag, cases[index].tag, PACKET_BYTES, false, again_ns);
         assert_int_equal(sender->repeat_budget.left, cases[index].anew ? REPEAT_SHARE_FAST : 0);
     }
