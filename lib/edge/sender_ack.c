@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "edge/sender_internal.h"
 
+#define LATE_OWD_RTT_PART      8 /* q is the least of so much of an RTT */
 #define OWD_NS_MAX             (TWO_CLOCKS_TIME_NS_MAX / 2)
 #define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
 
@@ -22,6 +23,7 @@ struct ack_turn {
     bool more_delivered; /* the ack is the first to tell of some receipt */
     bool spoilt;         /* … of packets that a hole may have held back */
     uint64_t hole_ns;    /* of holes that it is the first to pass */
+    bool late_owd;       /* overtaken by newer ones, it tells of delays all the same */
     uint32_t lost_room;  /* declarations left within SENDER_LOST_PER_ACK_MAX */
     bool news;
 };
@@ -260,6 +262,20 @@ static void note_clocks(const struct ack_turn *turn, const struct wire_ack_view 
     sender->counters.clock_steps += MAX(gained_ns, -gained_ns) > TWO_CLOCKS_COARSE_NS;
 }
 
+/* Each ack tells the least delay since the one before: where newer ones overtake it, that would be missing among as
+ * many packets as they count, and look like a queue. */
+static void note_late_owd(struct ack_turn *turn, const struct wire_ack *ack)
+{
+    struct sender *sender = turn->sender;
+    int32_t age = serial_distance32(sender->delivered_stamp, ack->delivered_stamp);
+    uint64_t recent_ns = sender->rtt.smoothed_ns / LATE_OWD_RTT_PART;
+    if (!sender->owd_known || age < 0 || (uint64_t)age * WIRE_STAMP_UNIT_NS > recent_ns)
+        return;
+    note_owd(sender, ack->owd_min);
+    note_sure_owd(sender, wait_ns(ack));
+    turn->late_owd = true;
+}
+
 /* Acks overtake each other: counts, credit and cause are taken from the newest only. */
 static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
 {
@@ -268,6 +284,7 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     if (ack->delivered_bytes < sender->delivered_bytes ||
         (sender->any_acked && turn->largest < sender->largest_acked)) {
         sender->counters.stale_acks++;
+        note_late_owd(turn, ack);
         return;
     }
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
@@ -336,7 +353,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .rtt_min_ns = rtt_min_ns(&sender->rtt),
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
         .owd_ns = sender->owd_sure_ns - two_clocks_gained_ns(&sender->clocks),
-        .owd_known = turn->more_delivered,
+        .owd_known = turn->more_delivered || turn->late_owd,
         .doubt_ns = two_clocks_doubt_ns(&sender->clocks),
         .jump_ns = torn ? 0 : jump_ns(turn, ack),
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,

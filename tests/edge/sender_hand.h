@@ -101,25 +101,27 @@ struct told {
     uint32_t largest_delay, late_us, credit, wait_ns, marks;
     uint64_t delivered_bytes;
     uint64_t owd_ns, jump_ns, clock_offset_ns; /* of the receiver */
+    uint64_t delivered_ago_ns;                 /* before the ack came */
     uint32_t runs[8];                          /* ended by two zeros */
 };
 
 static inline bool ack(const struct told *told, uint64_t now_ns)
 {
     uint8_t runs[64];
-    struct wire_ack_view view = {.fixed = {.base = (uint32_t)told->base,
-                                           .largest = (uint32_t)told->largest,
-                                           .largest_delay = told->largest_delay,
-                                           .late_us = told->late_us,
-                                           .ce_count = told->marks,
-                                           .wait = told->wait_ns / WIRE_STAMP_UNIT_NS,
-                                           .credit = told->credit ? told->credit : 100000,
-                                           .delivered_bytes = told->delivered_bytes,
-                                           .owd_min = wire_stamp(told->owd_ns + told->clock_offset_ns),
-                                           .jump = wire_stamp(told->jump_ns),
-                                           .delivered_stamp = wire_stamp(now_ns + told->clock_offset_ns)},
-                                 .stamp = wire_stamp(now_ns + told->clock_offset_ns),
-                                 .runs = runs};
+    struct wire_ack_view view = {
+        .fixed = {.base = (uint32_t)told->base,
+                  .largest = (uint32_t)told->largest,
+                  .largest_delay = told->largest_delay,
+                  .late_us = told->late_us,
+                  .ce_count = told->marks,
+                  .wait = told->wait_ns / WIRE_STAMP_UNIT_NS,
+                  .credit = told->credit ? told->credit : 100000,
+                  .delivered_bytes = told->delivered_bytes,
+                  .owd_min = wire_stamp(told->owd_ns + told->clock_offset_ns),
+                  .jump = wire_stamp(told->jump_ns),
+                  .delivered_stamp = wire_stamp(now_ns - told->delivered_ago_ns + told->clock_offset_ns)},
+        .stamp = wire_stamp(now_ns + told->clock_offset_ns),
+        .runs = runs};
     for (int index = 0; told->runs[index] != 0 || told->runs[index + 1] != 0; index++)
         view.fixed.run_bytes =
             (uint16_t)(view.fixed.run_bytes + wire_run_put(runs + view.fixed.run_bytes, told->runs[index]));

@@ -409,6 +409,35 @@ static void sender__samples_unwrap_the_receivers_clock(void **state)
     }
 }
 
+/* Acks that newer ones overtook still tell the least delay of what they spoke of first, while that is of now. */
+static void sender__overtaken_acks_tell_delays(void **state)
+{
+    (void)state;
+    static const struct congestion_type keep = {.name = "keep", .init = keep_init, .on_ack = keep_sample};
+    static const struct {
+        uint64_t ago_ns;
+        bool tells;
+    } cases[] = {{1 * MS, true}, {8 * MS, true}, {30 * MS, false}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        open_sender(WINDOW);
+        sender_set_congestion(&fixture.sender, &keep, RATE_BPS, true, 0);
+        send(10, 0, MS);
+        struct told newer = {.largest = 9, .delivered_bytes = 9000, .owd_ns = 70 * MS, .runs = {10}};
+        assert_true(ack(&newer, 80 * MS));
+        int64_t newer_ns = last_sample.owd_ns;
+        struct told older = {.largest = 4,
+                             .delivered_bytes = 5000,
+                             .owd_ns = 40 * MS,
+                             .delivered_ago_ns = cases[index].ago_ns,
+                             .runs = {5}};
+        assert_true(ack(&older, 80 * MS));
+        assert_int_equal(last_sample.owd_known, cases[index].tells);
+        assert_int_equal(last_sample.delivered_bytes, 9000);
+        if (cases[index].tells)
+            assert_int_equal(last_sample.owd_ns, newer_ns - 30 * (int64_t)MS);
+    }
+}
+
 static void sender__samples_count_packets_and_what_left_since(void **state)
 {
     (void)state;
@@ -532,6 +561,7 @@ int main(void)
         SENDER_TEST(sender__cap_holds_whatever_the_strategy_says),
         SENDER_TEST(sender__samples_tell_the_strategy_what_happened),
         SENDER_TEST(sender__samples_unwrap_the_receivers_clock),
+        SENDER_TEST(sender__overtaken_acks_tell_delays),
         SENDER_TEST(sender__samples_count_packets_and_what_left_since),
         SENDER_TEST(sender__refused_packets_teach_nothing_of_the_path),
         SENDER_TEST(sender__one_ack_declares_a_bounded_number),
