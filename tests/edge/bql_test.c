@@ -124,6 +124,29 @@ static void bql__bursts_of_loss_are_no_full_buffer(void **state)
     }
 }
 
+/* Few packets a round trip, and packets and acks that overtake each other by up to 0.8 RTT: their least delay says little
+ * of a queue. */
+static void bql__leaves_the_first_rates_where_packets_overtake_by_far(void **state)
+{
+    (void)state;
+    const struct cell cell = {.name = "overtaking",
+                              .rate_mbps = 50,
+                              .rtt_ms = 1000,
+                              .buffer_us = 300000,
+                              .from_ms = 30000,
+                              .to_ms = 60000};
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct lab_config config = config_of(&cell);
+        config.edges[0].jitter_ns = MS(400);
+        config.edges[0].reorder = true;
+        config.seed = seed;
+        lab_run(&config, &result);
+        print_message("overtaking, seed %llu: share %llu per mille\n", (unsigned long long)seed,
+                      (unsigned long long)share_permille(&config, 0));
+        assert_in_range(share_permille(&config, 0), 930, 1010);
+    }
+}
+
 /* Seeds of which each was a slow start once: the train met packets that waited for their predecessors. */
 static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
 {
@@ -441,6 +464,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
         cmocka_unit_test(bql__bursts_of_loss_are_no_full_buffer),
+        cmocka_unit_test(bql__leaves_the_first_rates_where_packets_overtake_by_far),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
         cmocka_unit_test(bql__clocks_are_no_queue),
         cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),

@@ -109,6 +109,21 @@ static void resume_start(struct bql *bql)
     bql->start = start;
 }
 
+/* How fast the rate grew before the queue showed that ends it. */
+static uint32_t growth_ppm(const struct bql *bql)
+{
+    switch (bql->phase) {
+    case BQL_START:
+        return BQL_GROWTH_MAX_PPM;
+    case BQL_CALM:
+        return bql->calm.growth_ppm;
+    case BQL_REFRESH:
+        return bql->track.growth_ppm;
+    default:
+        return 0;
+    }
+}
+
 static void enter_phase(struct bql *bql, const struct bql_move *move, const struct bql_view *view)
 {
     const struct bql_path *path = &bql->path;
@@ -122,11 +137,14 @@ static void enter_phase(struct bql *bql, const struct bql_move *move, const stru
             resume_start(bql);
         break;
     case BQL_TRACK:
+        bql->track.growth_ppm = growth_ppm(bql);
         bql_track_begin(&bql->track, !move->unsure, path->now_ns);
         break;
     case BQL_CALM:
         bql_calm_begin(&bql->calm, move->waits ? path->now_ns : 0, move->unsure, path->rtt_ns,
                        path->heed.level_ns > 0 ? bql_path_target_ns(path, bql->rate_bps) : TIME_NEVER);
+        if (bql->phase == BQL_TRACK)
+            bql_calm_resume(&bql->calm, bql->track.growth_ppm);
         break;
     case BQL_PARK:
         enter_park(bql, &move->loss);

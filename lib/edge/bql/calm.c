@@ -3,7 +3,6 @@
 #include "base/units.h"
 
 #define GROWTH_MIN_PPM    25000ULL
-#define GROWTH_MAX_PPM    500000ULL
 #define GROWTH_UNSURE_PPM 200000
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
 #define PROBE_TARGETS     2
@@ -26,11 +25,16 @@ static uint64_t telling_ns(const struct bql_path *path, const struct bql_view *v
     return MAX(view->rtt_ns / 8, packets_ns);
 }
 
+void bql_calm_resume(struct bql_calm *calm, uint32_t growth_ppm)
+{
+    calm->growth_ppm = MAX(calm->growth_ppm, growth_ppm / 5 * 2);
+}
+
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
                               struct bql_rounds *rounds, const struct bql_path *path,
                               const struct bql_view *view, uint64_t rate_bps)
 {
-    if (view->newest_ns >= muldiv64(view->target_ns, BQL_CALM_PPM, BQL_PPM))
+    if (view->newest_ns >= view->little_ns)
         return bql_to_phase(BQL_TRACK);
     if (view->newest_sent_ns < calm->raised_ns + telling_ns(path, view, rate_bps) ||
         view->now_ns < path->limited_until_ns || rounds->cautious > 0)
@@ -39,7 +43,7 @@ struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *c
     rounds->cautious = !near ? 0 : bql_path_is_sparse(path) ? 1 : 2; /* rounds of few packets take 8 RTT */
     uint64_t raised_bps = rate_bps + muldiv64(rate_bps, calm->growth_ppm, BQL_PPM);
     if (!near)
-        calm->growth_ppm = (uint32_t)MIN(5ULL * calm->growth_ppm / 2, GROWTH_MAX_PPM);
+        calm->growth_ppm = (uint32_t)MIN(5ULL * calm->growth_ppm / 2, BQL_GROWTH_MAX_PPM);
     calm->raised_ns = view->now_ns;
     return bql_at_rate(raised_bps);
 }

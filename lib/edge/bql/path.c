@@ -6,6 +6,10 @@
 
 #define TARGET_BASE_NS      (5 * NS_PER_MS / 2)
 #define TARGET_JITTER_PPM   800000ULL
+#define LITTLE_PPM          400000ULL /* of q* */
+#define LEAST_TELLS         8U
+#define LEAST_UNSURE        4U
+#define UNSURE_JITTERS      4
 #define TARGET_ROOT_NS      (40 * NS_PER_MS)
 #define TARGET_PACKETS      3 /* finer than that a slow path has no queue */
 #define SHIFT_JITTERS       6
@@ -49,8 +53,10 @@ bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns)
 uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps)
 {
     uint64_t jitter_ns = muldiv64(path_delay_jitter_ns(&path->delay), TARGET_JITTER_PPM, BQL_PPM);
+    /* The least of so many packets is J / n above that of all, on average: a queue shorter than some of that looks like
+     * none, and none like a queue. */
     if (!path_delay_keeps_order(&path->delay))
-        jitter_ns /= 8;
+        jitter_ns /= MIN(LEAST_TELLS, MAX(bql_path_telling_packets(path) / LEAST_UNSURE, 1U));
     uint64_t root_millis = square_root(muldiv64(NS_PER_S, BQL_PPM, MAX(rate_bps, BQL_RATE_MIN_BPS)));
     uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
     uint64_t packets_ns = transmit_ns(TARGET_PACKETS * path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
@@ -204,6 +210,19 @@ void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps)
     path->capacity_bps = bql_chance_sent_bps(&path->chance, delivered_bps);
 }
 
+/* The least delay of n packets that jitter spreads is more than 4 J/n above the least of all in one case of fifty:
+ * where few come or jitter is long, that is more than a small queue. */
+static uint64_t little_ns(const struct bql_path *path, uint64_t target_ns)
+{
+    uint64_t little_ns = muldiv64(target_ns, LITTLE_PPM, BQL_PPM);
+    if (path_delay_keeps_order(&path->delay))
+        return little_ns;
+    uint64_t packets = bytes_within(path->delivered_bps, path->rtt_ns / 8) / path->packet_bytes;
+    packets = MAX(packets, (uint64_t)bql_path_telling_packets(path));
+    uint64_t unsure_ns = UNSURE_JITTERS * path_delay_jitter_ns(&path->delay) / packets;
+    return MAX(little_ns, MIN(unsure_ns, target_ns));
+}
+
 void bql_path_view(const struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps,
                    bool predicts, struct bql_view *view)
 {
@@ -216,6 +235,7 @@ void bql_path_view(const struct bql_path *path, const struct congestion_sample *
                               .newest_sent_ns = path->newest_sent_ns};
     uint64_t at_bps = view->capacity_bps > 0 ? view->capacity_bps : rate_bps;
     view->target_ns = bql_path_target_ns(path, at_bps);
+    view->little_ns = little_ns(path, view->target_ns);
     view->usual_target_ns = bql_path_usual_target_ns(path, at_bps);
     view->newest_ns = queue_ns + elapsed_ns(sample->spread_ns, 2 * path_delay_jitter_ns(&path->delay));
     if (predicts && view->capacity_bps > 0) {

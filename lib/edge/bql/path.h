@@ -9,7 +9,7 @@
  *          bound without one
  *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)), at least three packets, + 0.8 J', at most half
  *          of what the buffer holds; J' = J where packets keep their order, J/8 where they overtake (the least
- *          delay then is that of the queue). Where packets are marked, less (heed.h)
+ *          delay then is that of the queue; of few packets more). Where packets are marked, less (heed.h)
  *
  * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
 #pragma once
@@ -53,6 +53,7 @@ struct bql_view {
     uint64_t newest_ns;       /* q as the newest packet tells, beyond jitter */
     uint64_t predicted_ns;    /* q when what is under way will have arrived */
     uint64_t target_ns;       /* q* */
+    uint64_t little_ns;       /* shorter it is hardly one: 0.4 q*, or what chance makes of few packets */
     uint64_t usual_target_ns; /* … but for marks */
     uint64_t newest_sent_ns;
 };

@@ -9,6 +9,7 @@
 void bql_track_begin(struct bql_track *track, bool settled, uint64_t now_ns)
 {
     track->busy_ns = now_ns;
+    track->idle_ns = now_ns;
     if (!settled)
         track->plateau_bps = 1;
 }
@@ -43,11 +44,21 @@ static int64_t change_ppm(const struct bql_view *view)
     return MAX(rise_ppm, fall_ppm);
 }
 
+/* A queue that is there for a whole RTT is one. */
+static void note_queue(struct bql_track *track, const struct bql_view *view)
+{
+    if (view->queue_ns >= view->little_ns)
+        track->busy_ns = view->now_ns;
+    else
+        track->idle_ns = view->now_ns;
+    if (elapsed_ns(view->now_ns, track->idle_ns) > view->rtt_ns)
+        track->growth_ppm = 0;
+}
+
 struct bql_move bql_track_step(struct bql_track *track, struct bql_path *path, const struct bql_view *view,
                                uint64_t rate_bps)
 {
-    if (view->queue_ns >= muldiv64(view->target_ns, BQL_CALM_PPM, BQL_PPM))
-        track->busy_ns = view->now_ns;
+    note_queue(track, view);
     if (elapsed_ns(view->now_ns, track->busy_ns) > view->rtt_ns) {
         track->plateau_bps = 0;
         return bql_to_phase(BQL_CALM);

@@ -9,7 +9,9 @@
 #include "edge/bql/path.h"
 
 struct bql_track {
+    uint32_t growth_ppm;  /* before the queue showed; 0: it stood for a whole RTT since */
     uint64_t busy_ns;     /* when the queue was last more than a little */
+    uint64_t idle_ns;     /* … and when not */
     uint64_t plateau_bps; /* most that was delivered since the start found a queue; 0: settled */
 };
 
