@@ -124,6 +124,35 @@ static void bql__bursts_of_loss_are_no_full_buffer(void **state)
     }
 }
 
+/* Rounds of 32 packets that lose a fifth by chance, in a buffer shorter than q*: what these let pass for chance was
+ * also what a path drops of fifty times its rate. */
+static void bql__never_outruns_its_deliveries(void **state)
+{
+    (void)state;
+    const struct cell cell = {.name = "near and lossy",
+                              .rate_mbps = 146,
+                              .rtt_ms = 1,
+                              .buffer_us = 920,
+                              .from_ms = 1000,
+                              .to_ms = 8000};
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct lab_config config = config_of(&cell);
+        config.edges[0].rtt_ns = 243600;
+        config.edges[0].jitter_ns = 21000;
+        config.edges[0].reorder = true;
+        config.edges[0].loss_ppb = 189500000;
+        config.edges[0].loss_back_ppb = 189500000;
+        config.seed = seed;
+        lab_run(&config, &result);
+        uint64_t own_permille = muldiv64(result.queue_drops, 1000, MAX(result.offered, (uint64_t)1));
+        print_message("near and lossy, seed %llu: share %llu, own loss %llu per mille\n",
+                      (unsigned long long)seed, (unsigned long long)share_permille(&config, 0),
+                      (unsigned long long)own_permille);
+        assert_in_range(share_permille(&config, 0), 820, 1010);
+        assert_in_range(own_permille, 0, 120);
+    }
+}
+
 /* Few packets a round trip, and packets and acks that overtake each other by up to 0.8 RTT: their least delay says little
  * of a queue. */
 static void bql__leaves_the_first_rates_where_packets_overtake_by_far(void **state)
@@ -464,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bql__fills_paths_without_filling_buffers),
         cmocka_unit_test(bql__bursts_of_loss_are_no_full_buffer),
+        cmocka_unit_test(bql__never_outruns_its_deliveries),
         cmocka_unit_test(bql__leaves_the_first_rates_where_packets_overtake_by_far),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
         cmocka_unit_test(bql__clocks_are_no_queue),

@@ -252,7 +252,10 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     if (bql->phase == BQL_PARK)
         bql->park.rounds++;
     rounds->cautious -= rounds->cautious > 0;
-    if (!bql_rounds_excess_lasts(rounds, &bql->path, round))
+    /* Where few packets make a round, what chance explains is more than what a path drops of three times its rate. */
+    bool beyond = bql->phase == BQL_CALM && round->loss.loss_ppm > bql->path.chance.base_ppm &&
+                  bql_calm_overshoots(&bql->path, bql->rate_bps);
+    if (!bql_rounds_excess_lasts(rounds, &bql->path, round) && !beyond)
         return on_quiet_round(bql, view, round);
     if (view->now_ns < bql->path.limited_until_ns || bql->phase == BQL_REFRESH)
         return bql_stay();

@@ -4,6 +4,7 @@
 
 #define GROWTH_MIN_PPM    25000ULL
 #define GROWTH_UNSURE_PPM 200000
+#define FOLLOWED_TIMES    3 /* what comes follows the rate by two raises */
 #define PROBE_QUEUE_NS    (10 * NS_PER_MS)
 #define PROBE_TARGETS     2
 
@@ -30,6 +31,12 @@ void bql_calm_resume(struct bql_calm *calm, uint32_t growth_ppm)
     calm->growth_ppm = MAX(calm->growth_ppm, growth_ppm / 5 * 2);
 }
 
+bool bql_calm_overshoots(const struct bql_path *path, uint64_t rate_bps)
+{
+    return path->delivered_bps > 0 &&
+           rate_bps > FOLLOWED_TIMES * bql_chance_sent_bps(&path->chance, path->delivered_bps);
+}
+
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
                               struct bql_rounds *rounds, const struct bql_path *path,
                               const struct bql_view *view, uint64_t rate_bps)
@@ -38,6 +45,8 @@ struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *c
         return bql_to_phase(BQL_TRACK);
     if (view->newest_sent_ns < calm->raised_ns + telling_ns(path, view, rate_bps) ||
         view->now_ns < path->limited_until_ns || rounds->cautious > 0)
+        return bql_stay();
+    if (bql_calm_overshoots(path, rate_bps))
         return bql_stay();
     bool near = bql_ceiling_near(ceiling, view, rate_bps);
     rounds->cautious = !near ? 0 : bql_path_is_sparse(path) ? 1 : 2; /* rounds of few packets take 8 RTT */

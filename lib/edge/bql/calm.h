@@ -22,6 +22,8 @@ void bql_calm_begin(struct bql_calm *calm, uint64_t raised_ns, bool unsure, uint
                     uint64_t target_ns);
 /* What ended the last growth, by so much a step, was no queue. */
 void bql_calm_resume(struct bql_calm *calm, uint32_t growth_ppm);
+/* So much less comes than is sent that the path does not take it, however much of it chance may lose. */
+bool bql_calm_overshoots(const struct bql_path *path, uint64_t rate_bps);
 /* Raises the rate, now and then. */
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
                               struct bql_rounds *rounds, const struct bql_path *path,
