@@ -3,9 +3,11 @@
 
 #include "base/units.h"
 
-#define MARGIN_NS       50000LL         /* what hosts take now and then */
-#define STEP_TURNS      3               /* exchanges: acks under way at the step tell of packets before it */
-#define HALF_SEEN_MIN   8               /* that the least of a half says something of the way, beside jitter */
+#define MARGIN_NS       50000LL /* what hosts take now and then */
+#define STEP_TURNS      3       /* exchanges: acks under way at the step tell of packets before it */
+#define SWING_SEEN_MIN  64
+#define SWINGS          4 /* a step is so much more than what the way back usually differs by */
+#define HALF_SEEN_MIN   8 /* that the least of a half says something of the way, beside jitter */
 #define SEEN_HOLD_NS    (25 * NS_PER_S) /* a slope is believed for so long after the floor was seen last */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))
@@ -79,7 +81,12 @@ static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_e
     int64_t jump_ns = (int64_t)exchange->jump_ns;
     if (clocks->fell_turns > 0 && --clocks->fell_turns == 0)
         clocks->fell_ns = 0;
-    if (fall_ns > noise_ns) {
+    bool unusual = clocks->swing_seen >= SWING_SEEN_MIN && fall_ns > SWINGS * (int64_t)clocks->swing_ns;
+    uint64_t swing_ns = (uint64_t)MAX(fall_ns, -fall_ns);
+    clocks->swing_ns += swing_ns / 16;
+    clocks->swing_ns -= clocks->swing_ns / 16;
+    clocks->swing_seen += clocks->swing_seen < SWING_SEEN_MIN;
+    if (fall_ns > noise_ns && unusual) {
         clocks->fell_ns = fall_ns;
         clocks->fell_turns = STEP_TURNS;
     }

@@ -71,7 +71,9 @@ struct two_clocks {
     int64_t step_ns;                    /* so far the far clock has just jumped ahead; 0: it has not */
     uint32_t step_turns;                /* so many more exchanges may still show both sides of it */
     int64_t fell_ns;                    /* so far the way back has just become shorter; 0: it has not */
-    uint32_t fell_turns;                /* … within so many more exchanges */
+    uint64_t swing_ns;   /* mean of what the way back differs by from one exchange to the next … */
+    uint32_t swing_seen; /* … of so many */
+    uint32_t fell_turns; /* … within so many more exchanges */
 };
 
 /* An ack: it tells how long the packets before it took, and took that long itself. |out| and |back| are at most

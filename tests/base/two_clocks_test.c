@@ -203,6 +203,24 @@ static void two_clocks__a_step_is_no_jitter_beside_jitter(void **state)
     }
 }
 
+/* Jitter that is larger than what is known of it so far, on both ways, is learnt. */
+static void two_clocks__swings_are_no_steps(void **state)
+{
+    struct two_clocks clocks = {.known = false};
+    (void)state;
+    for (uint64_t turn = 0; turn < 1000; turn++) {
+        int64_t swing_ns = turn % 2 == 1 ? 50 * (int64_t)NS_PER_MS : 0;
+        const struct clock_exchange exchange = {.out_ns = THERE_NS,
+                                                .back_ns = BACK_NS + swing_ns,
+                                                .jump_ns = turn % 2 == 0 && turn > 0 ? 40 * NS_PER_MS : 0,
+                                                .rtt_ns = 60 * NS_PER_MS,
+                                                .now_ns = turn * EVERY_NS};
+        two_clocks_on_exchange(&clocks, &exchange);
+        assert_false(two_clocks_stepped(&clocks));
+    }
+    assert_int_equal(clocks.jitter_ns[0], 40 * NS_PER_MS);
+}
+
 /* A queue that was on the way back for a moment has drained; the way there has jitter of its own. */
 static void two_clocks__a_drained_queue_is_no_step(void **state)
 {
@@ -278,6 +296,7 @@ int main(void)
         cmocka_unit_test(two_clocks__few_late_acks_are_no_longer_way),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter_beside_jitter),
+        cmocka_unit_test(two_clocks__swings_are_no_steps),
         cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
         cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
