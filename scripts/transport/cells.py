@@ -19,6 +19,7 @@ class Cell:
     figures: Callable
     seeds: int = 0             # 0: as the run says
     arguments: tuple = ()      # of sluice-sim, instead of a scenario file
+    told: Callable = None      # of a report: what else its line says
     command: list = ()         # both as run, filled when the cell is written
     identity: str = ""
 

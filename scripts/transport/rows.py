@@ -228,15 +228,32 @@ def small(options):
 RANDOM_DRAWS = 200
 
 
+def drawn(report):
+    """What a draw is like, and what it misses: the shares of draws are asked, so a draw by itself is not judged."""
+    sent = "sent_packets" in report
+    misses = [word for word, missed in (("sent nothing: " + report["text"] + ": ", not sent),
+                                        ("below 0.9 L: ", sent and report["steady_share"] < 0.9),
+                                        ("repairs too much: ", sent and repair_excess({"data": report}) > 1)) if missed]
+    order = "overtaking" if report["reorder"] else "kept"
+    return "".join(misses) + (f"{report['rate_bps'] / 1e6:.4g} Mbit/s, RTT {report['rtt_ms']:.4g} ms, buffer "
+                              f"{report['queue_bdp']:.3g} BDP, loss {report['loss_percent']:.3g} %, jitter "
+                              f"{report['jitter_ms']:.3g} ms {order}"
+                              + (f", own loss {100 * own_loss(report):.2g} %" if sent else ""))
+
+
 def random(options):
-    """Draws of sluice-sim --random, which sizes and runs them."""
-    for draw in range(RANDOM_DRAWS):
-        def read(report):
-            return [figure("steady / L", report["steady_share"], ">=", None),
-                    figure("repairs / allowed", repair_excess({"data": report}), "<=", None),
-                    figure("done", float(report["completed"]), ">=", 1)]
-        arguments = ("--random", str(RANDOM_DRAWS), "--draw", str(draw), "--set", f"jobs[0].congestion={options.congestion}")
-        yield Cell(f"draw{draw}", {"_": {"cost_packets": 5e5}}, read, seeds=1, arguments=arguments)
+    """Draws of sluice-sim --random, which sizes and runs them; --draw-seeds says of which seeds."""
+    for seed in options.draw_seeds:
+        for draw in range(RANDOM_DRAWS):
+            def read(report):
+                excess = repair_excess({"data": report}) if "sent_packets" in report else None
+                return [figure("steady / L", report.get("steady_share", 0.0), ">=", None),
+                        figure("repairs / allowed", excess, "<=", None),
+                        figure("done", float(report["completed"]), ">=", 1)]
+            arguments = ("--random", str(RANDOM_DRAWS), "--draw", str(draw), "--set",
+                         f"jobs[0].congestion={options.congestion}", "--seed", str(seed))
+            name = f"draw{draw}" if len(options.draw_seeds) == 1 else f"seed{seed}-draw{draw}"
+            yield Cell(name, {"_": {"cost_packets": 5e5}}, read, seeds=1, arguments=arguments, told=drawn)
 
 
 def random_share(cells):
@@ -246,7 +263,7 @@ def random_share(cells):
                               ("repairs / allowed", "draws that repair as allowed", lambda value: value <= 1)):
         values = [run["figures"].get(name) for runs, _ in cells.values() for run in runs]
         found.append(figure(label, share(sum(value is not None and good(value) for value in values), len(values)), ">=",
-                            0.95))
+                            0.97))
     return found
 
 

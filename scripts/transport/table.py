@@ -93,7 +93,8 @@ def write_cell(row, cell, folder):
 def simulate(row, cell, seed, options):
     """One run: {seed, figures: {name: value}, seconds, error}."""
     start = time.monotonic()
-    command = ["nice", "-n", "10", options.sim, *cell.command, "--seed", str(seed), "--json"]
+    seeded = () if "--seed" in cell.command else ("--seed", str(seed))
+    command = ["nice", "-n", "10", options.sim, *cell.command, *seeded, "--json"]
     run = {"cell": f"{row}/{cell.name}", "seed": seed, "scenario": cell.identity, "figures": {}, "error": None}
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=RUN_S_MAX, cwd=ROOT)
@@ -115,6 +116,8 @@ def simulate(row, cell, seed, options):
         ends = [(job["state"], job["text"]) for job in report.get("jobs", [])]
         return {**run, "error": f"no figures: {error} {ends}"}
     run["figures"] = {name: value for name, value, _, _ in figures}
+    if cell.told:
+        run["told"] = cell.told(report)
     run["asked"] = {name: [comparison, limit] for name, _, comparison, limit in figures}
     return run
 
@@ -164,6 +167,7 @@ def cell_line(name, runs, figures):
     texts = [f"seed {run['seed']} failed: {run['error']}" for run in errors]
     texts += [f"{'' if line['pass'] else '!'}{line['figure']} {number(line['value'])}"
               f"{' (' + asked(line) + ')' if asked(line) else ''}" for line in ordered]
+    texts += [run["told"] for run in runs if "told" in run]
     verdict = "MISS" if errors or not figures or not ordered[0]["pass"] else "PASS"
     return f"{verdict} {name:<38} " + ", ".join(texts)
 
@@ -274,6 +278,8 @@ def parse(arguments):
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="rows: " + ", ".join(ROWS))
     parser.add_argument("--seeds", type=int, default=5, help="of every cell but the 1 MB object's (200); default 5")
     parser.add_argument("--quick", action="store_true", help="one seed")
+    parser.add_argument("--draw-seeds", type=lambda text: [int(seed) for seed in text.split(",")], default=[1],
+                        metavar="SEED,…", help="of the row random: 200 draws each; default 1")
     parser.add_argument("--jobs", type=int, default=2, help="simulations at once")
     parser.add_argument("--congestion", default="bql", help="strategy of the edges")
     parser.add_argument("--directory", default=os.path.join(ROOT, "build/transport"), help="where cells are written")
