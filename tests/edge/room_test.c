@@ -19,7 +19,8 @@ struct stretch {
 };
 
 /* Packets one by one, each told at once. */
-static void feed(struct bql_room *room, struct bql_path *path, const struct stretch *stretch)
+static void feed(struct bql_room *room, struct bql_path *path, const struct stretch *stretch,
+                 enum bql_room_use use)
 {
     for (uint32_t packet = 0; packet < stretch->packets; packet++) {
         bool lost = stretch->lost_in > 0 && packet % stretch->lost_in == stretch->lost_in - 1;
@@ -37,7 +38,7 @@ static void feed(struct bql_room *room, struct bql_path *path, const struct stre
                                            .limited = EDGE_LIMIT_congestion};
         bql_path_on_sample(path, &sample, stretch->rate_kbps * 1000ULL);
         bql_path_observe_capacity(path, stretch->rate_kbps * 1000ULL);
-        bql_room_on_sample(room, path, &sample, stretch->rate_kbps * 1000ULL, true);
+        bql_room_on_sample(room, path, &sample, stretch->rate_kbps * 1000ULL, use);
     }
 }
 
@@ -46,19 +47,50 @@ static void room__tells_chance_where_there_is_room(void **state)
     (void)state;
     static const struct {
         const char *name;
+        enum bql_room_use use;
         struct stretch stretches[3];
         uint32_t least_ppm, most_ppm; /* p0 then */
     } rows[] = {
         {"half of what the buffer held",
+         BQL_ROOM_QUEUE,
          {{40, 0, 64, 0}, {40, 1200, 64, 0}, {200, 600, 64, 10}},
          80000,
          120000},
-        {"as long as it ever was", {{40, 0, 64, 0}, {40, 1200, 64, 0}, {200, 1200, 64, 10}}, 0, 0},
-        {"never a queue, as a policer does", {{40, 0, 64, 0}, {240, 0, 64, 10}, {0, 0, 0, 0}}, 0, 0},
-        {"little of what was delivered", {{200, 0, 128, 0}, {200, 0, 90, 10}, {0, 0, 0, 0}}, 80000, 120000},
-        {"most of what was delivered", {{200, 0, 128, 0}, {200, 0, 118, 10}, {0, 0, 0, 0}}, 0, 0},
-        {"two minutes later", {{40, 1200, 64, 0}, {1000, 600, 64, 0}, {200, 600, 64, 10}}, 0, 0},
-        {"many packets: rounds tell", {{200, 0, 5000, 0}, {400, 100, 5000, 0}, {800, 50, 5000, 10}}, 0, 0},
+        {"as long as it ever was",
+         BQL_ROOM_QUEUE,
+         {{40, 0, 64, 0}, {40, 1200, 64, 0}, {200, 1200, 64, 10}},
+         0,
+         0},
+        {"never a queue, as a policer does",
+         BQL_ROOM_QUEUE,
+         {{40, 0, 64, 0}, {240, 0, 64, 10}, {0, 0, 0, 0}},
+         0,
+         0},
+        {"little of what was delivered",
+         BQL_ROOM_RATE,
+         {{200, 0, 128, 0}, {200, 0, 90, 10}, {0, 0, 0, 0}},
+         80000,
+         120000},
+        {"most of what was delivered",
+         BQL_ROOM_RATE,
+         {{200, 0, 128, 0}, {200, 0, 118, 10}, {0, 0, 0, 0}},
+         0,
+         0},
+        {"little, but others may have the rest",
+         BQL_ROOM_QUEUE,
+         {{200, 0, 128, 0}, {200, 0, 90, 10}, {0, 0, 0, 0}},
+         0,
+         0},
+        {"two minutes later",
+         BQL_ROOM_QUEUE,
+         {{40, 1200, 64, 0}, {1000, 600, 64, 0}, {200, 600, 64, 10}},
+         0,
+         0},
+        {"many packets: rounds tell",
+         BQL_ROOM_QUEUE,
+         {{200, 0, 5000, 0}, {400, 100, 5000, 0}, {800, 50, 5000, 10}},
+         0,
+         0},
     };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct bql_path path;
@@ -66,7 +98,7 @@ static void room__tells_chance_where_there_is_room(void **state)
         bql_path_init(&path, PACKET_BYTES, RTT_NS, true, NS_PER_S);
         bql_room_init(&room, NS_PER_S);
         for (int index = 0; index < 3; index++)
-            feed(&room, &path, &rows[row].stretches[index]);
+            feed(&room, &path, &rows[row].stretches[index], rows[row].use);
         print_message("%s: p0 %u ppm\n", rows[row].name, path.chance.base_ppm);
         assert_in_range(path.chance.base_ppm, rows[row].least_ppm, rows[row].most_ppm);
     }
@@ -88,10 +120,14 @@ static void chance__of_few_packets(void **state)
     }
     assert_true(bql_chance_told(&chance));
     assert_in_range(chance.swing_ppm, 0, 10000);
+    /* More than a fifth has to be shown by a lower rate. */
+    for (int group = 0; group < 100; group++)
+        bql_chance_on_few(&chance, 8, 16);
+    assert_int_equal(chance.base_ppm, 200000);
     /* It has gone. */
     for (int group = 0; group < 100; group++)
         bql_chance_on_few(&chance, 0, 16);
-    assert_in_range(chance.base_ppm, 0, 20000);
+    assert_in_range(chance.base_ppm, 0, 30000);
 }
 
 int main(void)

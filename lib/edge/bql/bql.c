@@ -264,12 +264,21 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
 
 /* ---- hooks ---- */
 
+/* A start learns p0 by itself. */
+static enum bql_room_use room_use(const struct bql *bql)
+{
+    if (bql->phase == BQL_START)
+        return BQL_ROOM_NONE;
+    bool tries = bql->phase == BQL_PARK && bql_trial_goes_on(&bql->park.trial);
+    return tries ? BQL_ROOM_RATE : BQL_ROOM_QUEUE;
+}
+
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
     if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
-        bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, bql->phase != BQL_START);
+        bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, room_use(bql));
     bql_contest_on_sample(&bql->contest, &bql->path, sample);
     if (bql->phase == BQL_START)
         bql_start_on_sample(&bql->start, &bql->path, sample);

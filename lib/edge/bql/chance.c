@@ -5,6 +5,7 @@
 #include "edge/roots.h"
 
 #define FEW_PACKETS    200
+#define FEW_PPM_MAX    200000ULL
 #define UNSURE_PACKETS 16 /* as if so many more had come, all of them */
 
 static uint32_t sigma_ppm(uint64_t usual_ppm, uint64_t packets)
@@ -48,7 +49,8 @@ void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packet
     uint64_t more_ppm =
         chance->known == 0 ? 0 : elapsed_ns(off_ppm, 2 * bql_chance_sigma_ppm(chance, packets));
     chance->swing_ppm += ((int32_t)more_ppm - (int32_t)chance->swing_ppm) / 8;
-    chance->base_ppm = (uint32_t)((before * chance->base_ppm + (all - before) * loss_ppm) / all);
+    uint64_t base_ppm = (before * chance->base_ppm + (all - before) * loss_ppm) / all;
+    chance->base_ppm = (uint32_t)MIN(base_ppm, FEW_PPM_MAX);
     chance->known = (uint32_t)all;
 }
 

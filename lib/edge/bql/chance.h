@@ -25,7 +25,7 @@ void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_
 /* The start ends, and p0 is the mean of so many packets: what few of them show is taken for less. */
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets);
 /* So many of so many packets were lost, all by chance, on a path where few come: p0 is the mean over the newest
- * BQL_CHANCE_MEMORY of them; s grows by what independent losses do not explain. */
+ * BQL_CHANCE_MEMORY of them, at most 20 %; s grows by what independent losses do not explain. */
 void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packets);
 /* p0 is known in that way: rounds of few packets say nothing better. */
 bool bql_chance_told(const struct bql_chance *chance);

@@ -59,7 +59,7 @@ static void note_base(struct bql_room *room, const struct bql_path *path)
     room->base_ns = base_ns;
 }
 
-static bool is_ample(const struct bql_room *room, const struct bql_path *path)
+static bool is_ample(const struct bql_room *room, const struct bql_path *path, enum bql_room_use use)
 {
     uint64_t seen_ns = MAX(room->most.queue_ns, room->most_before.queue_ns);
     uint64_t took_bps = MAX(room->most.rate_bps, room->most_before.rate_bps);
@@ -67,12 +67,12 @@ static bool is_ample(const struct bql_room *room, const struct bql_path *path)
     uint64_t rate_bps = MAX(room->late.rate_bps, room->late_before.rate_bps);
     if (queue_ns > path->queue_max_ns)
         return false;
-    return queue_ns < seen_ns / 4 * 3 ||
-           (queue_ns < packets_ns(path, SEEN_PACKETS) && rate_bps < muldiv64(took_bps, LOW_PPM, BQL_PPM));
+    return queue_ns < seen_ns / 4 * 3 || (use == BQL_ROOM_RATE && queue_ns < packets_ns(path, SEEN_PACKETS) &&
+                                          rate_bps < muldiv64(took_bps, LOW_PPM, BQL_PPM));
 }
 
 void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const struct congestion_sample *sample,
-                        uint64_t rate_bps, bool tells)
+                        uint64_t rate_bps, enum bql_room_use use)
 {
     if (!path->delay.known)
         return;
@@ -85,7 +85,7 @@ void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const stru
     note_base(room, path);
     note_most(room, path, queue_ns);
     note_late(room, path, queue_ns, rate_bps);
-    if (!tells || !is_ample(room, path) || path->now_ns < path->limited_until_ns)
+    if (use == BQL_ROOM_NONE || !is_ample(room, path, use) || path->now_ns < path->limited_until_ns)
         return;
     room->acked += sample->acked_packets;
     room->lost += sample->lost_packets;
