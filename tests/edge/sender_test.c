@@ -396,7 +396,7 @@ static void sender__samples_unwrap_the_receivers_clock(void **state)
                                 .runs = {1}};
             assert_true(ack(&told, turns[index].at_ns));
             assert_int_equal(last_sample.owd_known, turns[index].newer);
-            assert_int_equal(last_sample.jump_ns, 3 * MS);
+            assert_int_equal(last_sample.jump_ns, index == 0 ? 3 * MS : 0); /* later nothing is under way */
             if (!turns[index].newer)
                 continue;
             if (index == 0) {
