@@ -71,6 +71,12 @@ void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max)
             up_ns_max == TIME_NEVER ? least_ns : MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
 }
 
+void path_delay_raise_base(struct path_delay *delay, int64_t base_ns, uint64_t up_ns_max)
+{
+    int64_t most_ns = delay->floor_ns + (int64_t)up_ns_max;
+    delay->base_ns = MAX(delay->base_ns, MIN(base_ns, most_ns));
+}
+
 void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)
 {
     delay->base_ns = base_ns;

@@ -53,6 +53,9 @@ void path_delay_on_late(struct path_delay *delay, uint64_t late_ns);
 /* The base moves to what comes now, at most so much above the least delay ever: packets are sent at another
  * distance than before. TIME_NEVER: however much. */
 void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max);
+/* The queue has run dry where packets wait for their predecessors: the base rises to what was seen then, at
+ * most so much above the least delay ever. */
+void path_delay_raise_base(struct path_delay *delay, int64_t base_ns, uint64_t up_ns_max);
 /* The queue has run dry: the base is what was seen then. */
 void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns);
 /* How long packets wait now: least delay of late above the base. */

@@ -225,6 +225,8 @@ static void transmit(struct lab *lab, struct lab_flow *flow, uint16_t index, uin
     bool dropped = gate.verdict == NETEM_QUEUE_DROP;
     lab->result->offered_all++;
     lab->result->queue_drops_all += dropped;
+    lab->result->offered_series[lab->grain]++;
+    lab->result->queue_drops_series[lab->grain] += dropped;
     if (measured(lab)) {
         lab->result->offered++;
         lab->result->queue_drops += dropped;

@@ -73,6 +73,8 @@ struct lab_result {
     uint64_t offered_all, queue_drops_all;
     uint64_t queue_p50_ns, queue_p99_ns, queue_max_ns; /* sampled every 100 us of the measured time */
     uint32_t queue_series_us[LAB_SERIES_MAX];          /* at the end of each grain */
+    /* Offered to the bottleneck per grain, and refused by its queue. */
+    uint32_t offered_series[LAB_SERIES_MAX], queue_drops_series[LAB_SERIES_MAX];
     uint64_t events;
 };
 

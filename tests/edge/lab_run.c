@@ -12,6 +12,7 @@ static double rate_mbps = 1000, buffer_bdp = 1, buffer_ms = -1, time_s = 30, fro
 static double rtt_to_ms = 0, stagger_s = 0;
 static unsigned edges_n = 1;
 static uint64_t seed = 1;
+static double window_s = 0;
 static bool trace;
 static struct lab_config config;
 static struct lab_result result;
@@ -24,6 +25,7 @@ static const char usage[] =
     "      step=S:MBPS (from then on; 0: down; repeated), ecn=MS (marks what waits longer) ecn_ramp=MS\n"
     "      ecn_field=0 (1: cleared, 2: all marked)\n"
     "  the run: time=30 (s) from=5 to=TIME (s: what is measured) series=100 (ms) seed=1 trace=1\n"
+    "      window=S (loss, shares and queue of each such time)\n"
     "  several edges: edges=N stagger=S rtt_to=MS (spread over them)\n"
     "  an edge: type=bql rtt=100 (ms) jitter=0 (ms) order=0 (1: jitter keeps the order) loss=0 back=0 (%)\n"
     "      some=PERCENT:MS packet=1538 (bytes on the wire) start=0 stop=0 (s) known=0 cap=0 (Mbit/s) size=0 "
@@ -101,6 +103,8 @@ static bool set_all(const char *key, const char *value)
         series_ms = number;
     else if (strcmp(key, "seed") == 0)
         seed = (uint64_t)number;
+    else if (strcmp(key, "window") == 0)
+        window_s = number;
     else if (strcmp(key, "trace") == 0)
         trace = number != 0;
     else if (strcmp(key, "edges") == 0)
@@ -143,6 +147,55 @@ static void print_edge(uint32_t index, double seconds)
     if (edge->complete_ns > 0)
         printf(" | complete %.4f s", (double)edge->complete_ns / 1e9);
     printf("\n");
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Jain's index and the shares' extremes of the edges that run all the while. */
+static void print_window(uint32_t from, uint32_t to)
+{
+    double sum = 0, squares = 0, least = 1e18, most = 0;
+    uint64_t offered = 0, drops = 0;
+    uint32_t running = 0;
+    static uint32_t queue_us[LAB_SERIES_MAX];
+    for (uint32_t edge = 0; edge < config.edge_count; edge++) {
+        double share = 0;
+        if (config.edges[edge].start_ns > from * config.series_ns)
+            continue;
+        for (uint32_t grain = from; grain < to; grain++)
+            share += result.edges[edge].series[grain];
+        share *= config.edges[edge].packet_bytes * 8.0 / (double)((to - from) * config.series_ns) * 1e3;
+        running++;
+        sum += share;
+        squares += share * share;
+        least = share < least ? share : least;
+        most = share > most ? share : most;
+    }
+    for (uint32_t grain = from; grain < to; grain++) {
+        offered += result.offered_series[grain];
+        drops += result.queue_drops_series[grain];
+        queue_us[grain - from] = result.queue_series_us[grain];
+    }
+    qsort(queue_us, to - from, sizeof(*queue_us), compare_u32);
+    printf(
+        "%6.0f s: own loss %7.4f%% | Jain %.4f of %u | queue p50 %6.1f max %6.1f ms | total %.4f, least %.1f "
+        "most %.1f Mbit/s\n",
+        (double)(to * config.series_ns) / 1e9, 100.0 * (double)drops / (double)MAX(offered, 1ULL),
+        running > 0 && squares > 0 ? sum * sum / (running * squares) : 0, running,
+        (double)queue_us[(to - from) / 2] / 1e3, (double)queue_us[to - from - 1] / 1e3, sum / rate_mbps,
+        least, most);
+}
+
+static void print_windows(void)
+{
+    uint32_t grains = (uint32_t)(window_s * 1e3 / series_ms);
+    uint32_t all = (uint32_t)(config.end_ns / config.series_ns);
+    for (uint32_t from = 0; grains > 0 && from + grains <= MIN(all, (uint32_t)LAB_SERIES_MAX); from += grains)
+        print_window(from, from + grains);
 }
 
 static void prepare(void)
@@ -220,6 +273,7 @@ int main(int argc, char **argv)
         sum += share;
         squares += share * share;
     }
+    print_windows();
     printf("queue p50 %.1f p99 %.1f max %.1f ms | own loss %.4f%% (all %.4f%%) | Jain %.4f | total %.4f | "
            "%llu events\n",
            (double)result.queue_p50_ns / 1e6, (double)result.queue_p99_ns / 1e6,

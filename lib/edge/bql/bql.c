@@ -29,8 +29,8 @@
  * less than 10 ms of queue at a plan rate 10 % too low. 0.985 and the parked rounds: policers of 20 KB to
  * 2 MB, 0.02 BDP of buffer.
  *
- * Designed for jitter up to RTT/2 where packets overtake and up to 10 ms where order is kept; beyond that
- * shares are less sure: the wait for predecessors moves by more than q*. */
+ * Designed for jitter up to RTT/2 where packets overtake, and for a third of the least RTT where order is kept:
+ * beyond that starts are less sure. */
 #include "base/units.h"
 #include "edge/bql/calm.h"
 #include "edge/bql/compete.h"

@@ -39,13 +39,18 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
     /* A rate that has given way already has a long target. */
     uint64_t long_ns =
         MAX(bql_path_usual_target_ns(path, contest->own_most_bps) * 5 / 2, view->usual_target_ns * 5 / 2);
-    uint64_t slow_ns = view->target_ns * 3 / 2; /* of a slow path even the target is long */
-    long_ns = MIN(long_ns, MAX(CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay), slow_ns));
+    long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
+    /* Of a slow path even the target is long. And among edges like itself, many as they may be, it finds the
+     * queue that it wants; or seems to find more where packets wait for their predecessors. */
+    long_ns = MAX(long_ns, view->target_ns * 3 / 2 + bql_path_waiting_ns(path));
     bool stays =
         view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
-    if (!stays) {
-        contest->since_ns = view->now_ns;
+    if (!stays)
         contest->queue_ns = view->queue_ns;
+    /* While it has more than its balance with that queue it still gives way. */
+    if (!stays || contest->own_bps < contest->given_bps / 10 * 8) {
+        contest->since_ns = view->now_ns;
+        contest->given_bps = contest->own_bps;
     }
     uint64_t wait_ns = MAX(CONTEST_NS, CONTEST_RTTS * view->rtt_ns);
     return elapsed_ns(view->now_ns, contest->since_ns) > wait_ns &&

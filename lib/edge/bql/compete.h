@@ -12,6 +12,7 @@ struct bql_contest {
     uint64_t own_bps, own_most_bps; /* of all edges into the receiver's port: now, and the most of late */
     uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
     uint64_t since_ns, queue_ns; /* since when the queue stays, and how long it was */
+    uint64_t given_bps;          /* what all edges had then */
 };
 
 struct bql_compete {

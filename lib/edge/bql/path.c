@@ -12,9 +12,7 @@
 #define UNSURE_JITTERS      4
 #define TARGET_ROOT_NS      (40 * NS_PER_MS)
 #define TARGET_PACKETS      3 /* finer than that a slow path has no queue */
-#define SHIFT_JITTERS       6
-#define SHIFT_NS            (4 * NS_PER_MS)
-#define WAIT_JITTERS        32
+#define WAITS_PER_LOOP      4
 #define TELLING_NS          (NS_PER_S / 4)
 #define TELLING_PACKETS_MIN 4
 #define BUFFER_HOLD_NS      (2 * NS_PER_S)
@@ -32,33 +30,41 @@ void bql_path_init(struct bql_path *path, uint64_t packet_bytes, uint64_t rtt_ns
     bql_heed_init(&path->heed, now_ns);
 }
 
+static uint64_t kept_jitter_at(const struct bql_path *path, uint64_t rate_bps)
+{
+    if (!path_delay_keeps_order(&path->delay))
+        return 0;
+    uint64_t gap_ns = transmit_ns(path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
+    return MIN(bql_wait_jump_ns(&path->wait, gap_ns), path_delay_jitter_ns(&path->delay));
+}
+
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
 {
-    return path_delay_keeps_order(&path->delay) ? path_delay_jitter_ns(&path->delay) : 0;
+    return path->kept_jitter_ns;
 }
 
-/* More than they jump where they are close together. */
 uint64_t bql_path_waiting_ns(const struct bql_path *path)
 {
-    uint64_t jitter_ns = bql_path_kept_jitter_ns(path);
-    return MIN(SHIFT_JITTERS * jitter_ns, jitter_ns + SHIFT_NS);
+    return path->kept_jitter_ns > 0 ? bql_wait_most_ns(&path->wait) : 0;
 }
 
-/* Neighbours jump by much less than they wait: the more of them, the sooner one that is late holds up all. */
 bool bql_path_may_wait(const struct bql_path *path, uint64_t queue_ns)
 {
-    return queue_ns <= WAIT_JITTERS * bql_path_kept_jitter_ns(path);
+    return queue_ns <= 2 * bql_path_waiting_ns(path);
 }
 
 uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps)
 {
-    uint64_t jitter_ns = muldiv64(path_delay_jitter_ns(&path->delay), TARGET_JITTER_PPM, BQL_PPM);
+    bool kept = path->kept_jitter_ns > 0;
     /* The least of so many packets is J / n above that of all, on average: a queue shorter than some of that looks like
      * none, and none like a queue. */
-    if (!path_delay_keeps_order(&path->delay))
-        jitter_ns /= MIN(LEAST_TELLS, MAX(bql_path_telling_packets(path) / LEAST_UNSURE, 1U));
+    uint32_t part = MIN(LEAST_TELLS, MAX(bql_path_telling_packets(path) / LEAST_UNSURE, 1U));
+    uint64_t jitter_ns = kept ? kept_jitter_at(path, rate_bps) : path_delay_jitter_ns(&path->delay) / part;
+    jitter_ns = muldiv64(jitter_ns, TARGET_JITTER_PPM, BQL_PPM);
+    /* Where order is kept jumps grow by the same root. */
+    uint64_t rooted_ns = TARGET_BASE_NS + (kept ? 0 : jitter_ns);
     uint64_t root_millis = square_root(muldiv64(NS_PER_S, BQL_PPM, MAX(rate_bps, BQL_RATE_MIN_BPS)));
-    uint64_t root_ns = muldiv64(TARGET_BASE_NS + jitter_ns, root_millis, 1000);
+    uint64_t root_ns = muldiv64(rooted_ns, root_millis, 1000);
     uint64_t packets_ns = transmit_ns(TARGET_PACKETS * path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
     uint64_t least_ns = MIN(root_ns, TARGET_ROOT_NS);
     uint64_t target_ns = MAX(least_ns, packets_ns) + jitter_ns;
@@ -109,6 +115,16 @@ static uint64_t own_jump_ns(const struct bql_path *path)
     return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
 
+static void note_jump(struct bql_path *path, const struct congestion_sample *sample)
+{
+    uint64_t jump_ns = elapsed_ns(sample->jump_ns, own_jump_ns(path));
+    path_delay_on_jump(&path->delay, jump_ns, sample->now_ns);
+    uint64_t arriving_bps =
+        path_rate_over(&path->rate, path->rtt_ns / 4, bql_path_telling_packets(path) * path->packet_bytes);
+    if (arriving_bps > 0)
+        bql_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps), sample->now_ns);
+}
+
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
@@ -118,8 +134,9 @@ static void note_delays(struct bql_path *path, const struct congestion_sample *s
                              bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
     /* Neighbours in a train jump by the queue that they are. */
     if (path->newest_sent_ns > path->train_end_ns)
-        path_delay_on_jump(&path->delay, elapsed_ns(sample->jump_ns, own_jump_ns(path)), sample->now_ns);
+        note_jump(path, sample);
     path_delay_on_late(&path->delay, sample->late_ns);
+    path->kept_jitter_ns = kept_jitter_at(path, path->delivered_bps);
     path->told_bytes = sample->delivered_bytes;
 }
 
@@ -129,10 +146,10 @@ static void note_deliveries(struct bql_path *path, const struct congestion_sampl
         path_rate_skip(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->hole_ns,
                        path->delivered_bps);
     path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
-                           path->rtt_ns);
+                           path->loop_ns);
     path->delivered_ns = path->rate.time_ns;
     path->delivered_bps =
-        path_rate_over(&path->rate, path->rtt_ns, bql_path_telling_packets(path) * path->packet_bytes);
+        path_rate_over(&path->rate, path->loop_ns, bql_path_telling_packets(path) * path->packet_bytes);
 }
 
 static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
@@ -158,6 +175,17 @@ static void note_limit(struct bql_path *path, const struct congestion_sample *sa
     path->window_limited = sample->limited == EDGE_LIMIT_window || sample->limited == EDGE_LIMIT_credit;
 }
 
+/* Where packets and acks wait for their predecessors, a change of the rate shows later than after the least
+ * RTT, always: by what both wait, and the queue that the edge wants then. A queue beyond that is no reason to
+ * answer it slowly. */
+static void note_loop(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+{
+    uint64_t excess_ns = elapsed_ns(path_delay_queue_ns(&path->delay), bql_path_target_ns(path, rate_bps));
+    uint64_t took_ns = elapsed_ns(elapsed_ns(sample->now_ns, sample->newest_sent_ns), excess_ns);
+    path->loop_ns =
+        path->rtt_ns + MIN(elapsed_ns(took_ns, path->rtt_ns), WAITS_PER_LOOP * bql_path_waiting_ns(path));
+}
+
 /* A buffer may have become larger. */
 static void try_more_buffer(struct bql_path *path)
 {
@@ -180,6 +208,7 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
     path->delay.packets_min = bql_path_telling_packets(path);
     note_delays(path, sample, rate_bps);
     path->newest_sent_ns = sample->newest_sent_ns;
+    note_loop(path, sample, rate_bps);
     note_marks(path, sample, rate_bps);
     note_deliveries(path, sample);
     note_limit(path, sample);
@@ -204,7 +233,7 @@ void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps)
     if (stood_ns < path->rtt_ns / 4)
         return;
     uint64_t delivered_bps = path->delivered_bps;
-    if (stood_ns < path->rtt_ns)
+    if (stood_ns < path->loop_ns)
         delivered_bps =
             path_rate_over(&path->rate, stood_ns, bql_path_telling_packets(path) * path->packet_bytes);
     path->capacity_bps = bql_chance_sent_bps(&path->chance, delivered_bps);

@@ -3,19 +3,22 @@
  *
  *     q    least one-way delay over the newest RTT/8 (at least 32 packets, or where these take longer than
  *          250 ms as many as come in that time, but 4) above the base, the least ever
- *     J    peak of delay jumps between neighbouring packets; Jo = J where packets keep their order, else 0
- *     C    what the path takes from this edge: deliveries over one RTT, and so many packets, on the receiver's
- *          clock / (1 - p0) while a queue stands, or over as long as it has stood, at least RTT/4; a lower
- *          bound without one
- *     q*   min(40 ms, (2.5 ms + 0.8 J') sqrt(1 Gbit/s / rate)), at least three packets, + 0.8 J', at most half
- *          of what the buffer holds; J' = J where packets keep their order, J/8 where they overtake (the least
- *          delay then is that of the queue; of few packets more). Where packets are marked, less (heed.h)
+ *     J    peak of delay jumps between neighbouring packets; Jo: 0 where packets overtake, else what J is at
+ *          the rate of now
+ *     C    what the path takes from this edge: deliveries over one loop (RTT, and what acks take longer where
+ *          packets wait for their predecessors), and so many packets, on the receiver's clock / (1 - p0) while
+ *          a queue stands, or over as long as it has stood, at least RTT/4; a lower bound without one
+ *     q*   m + 0.8 J/8 where packets overtake (the least delay then is that of the queue; of few packets more), m =
+ *          min(40 ms, (2.5 ms + 0.8 J/8) sqrt(1 Gbit/s / rate)); m + 0.8 Jo where they keep their order, m =
+ *          min(40 ms, 2.5 ms sqrt(1 Gbit/s / rate)): Jo grows by the same root (wait.h). m is at least three
+ *          packets, q* at most half of what the buffer holds; where packets are marked, less (heed.h)
  *
  * Packets are counted by their size: the port's full one at first, then the mean of what is acked. */
 #pragma once
 
 #include "edge/bql/chance.h"
 #include "edge/bql/heed.h"
+#include "edge/bql/wait.h"
 #include "edge/congestion.h"
 #include "edge/path_delay.h"
 #include "edge/path_rate.h"
@@ -25,8 +28,11 @@ struct bql_path {
     struct path_rate rate;
     struct bql_chance chance;
     struct bql_heed heed;
+    struct bql_wait wait;
+    uint64_t kept_jitter_ns;    /* Jo */
     uint64_t now_ns, before_ns; /* of this sample and the one before */
     uint64_t rtt_ns;            /* least */
+    uint64_t loop_ns;           /* a change of the rate shows after that, the queue at its target */
     uint64_t doubt_ns;          /* q may be so much longer than it looks */
     uint64_t packet_bytes;      /* on the wire */
     uint64_t newest_sent_ns;    /* departure of the newest packet known to have come */

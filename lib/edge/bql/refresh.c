@@ -6,6 +6,21 @@
 #define REFRESH_LASTS_NS (200 * NS_PER_MS)
 #define REFRESH_RTTS     20
 #define REFRESH_PACKETS  8
+#define FIRST_PART       10
+#define JOIN_PART        4
+#define SHARES_PERCENT   90
+
+/* An edge that has the path for its own finds that it takes the same all the time. */
+static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
+{
+    uint64_t stood_ns = path->standing_ns > 0 ? elapsed_ns(path->delivered_ns, path->standing_ns) : 0;
+    if (stood_ns > 2 * path->loop_ns) {
+        refresh->most_bps = MAX(refresh->most_bps, path->capacity_bps);
+        refresh->least_bps =
+            MIN(refresh->least_bps > 0 ? refresh->least_bps : TIME_NEVER, path->capacity_bps);
+    }
+    return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
+}
 
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
@@ -14,15 +29,18 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
         refresh->seen_bps = rate_bps;
     if (rate_bps >= refresh->seen_bps / 2 || view->queue_ns <= view->target_ns)
         refresh->fed_ns = view->now_ns;
-    uint64_t due_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
+    uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
+    /* Not while the rate is far off: it must follow the path. */
+    bool sharing = shares(refresh, path) && view->predicted_ns <= 2 * view->target_ns;
+    uint64_t due_ns = sharing && refresh->end_ns == 0 ? late_ns / FIRST_PART : late_ns;
+    uint64_t join_ns = sharing ? MIN(due_ns, late_ns / JOIN_PART) : late_ns / 2;
     uint64_t since_ns = elapsed_ns(view->now_ns, MAX(path->delay.base_seen_ns, refresh->end_ns));
-    bool falls =
-        view->queue_ns + view->target_ns / 4 + bql_path_waiting_ns(path) < bql_rounds_queue_peak_ns(rounds);
+    uint64_t low_ns = view->queue_ns + view->target_ns / 4 + bql_path_kept_jitter_ns(path);
+    bool falls = low_ns < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
-    bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
-    return doubtful || since_ns >= due_ns || (falls && since_ns >= due_ns / 2) || starving_ns >= due_ns / 5 ||
-           bql_heed_doubts(&path->heed, view->now_ns);
+    bool doubtful = bql_doubt_due(&refresh->doubt, path, view) || bql_heed_doubts(&path->heed, view->now_ns);
+    return doubtful || since_ns >= due_ns || (falls && since_ns >= join_ns) || starving_ns >= late_ns / 5;
 }
 
 /* On a slow path a queue is a few packets, which take longer. */
@@ -43,6 +61,9 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
     refresh->before_owd_ns = path->delay.base_ns + (int64_t)path_delay_queue_ns(&path->delay);
     refresh->least_owd_ns = INT64_MAX;
     refresh->before_bps = rate_bps;
+    refresh->least_bps = 0;
+    refresh->most_bps = 0;
+    refresh->queue_ns = path_delay_queue_ns(&path->delay);
     refresh->whole = bql_heed_doubts(&path->heed, path->now_ns);
     if (refresh->whole)
         bql_heed_try(&path->heed, path->now_ns, refresh->end_ns);
@@ -57,6 +78,15 @@ struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_p
         bql_doubt_allows_end(&refresh->doubt, path))
         refresh->end_ns = view->now_ns;
     return view->now_ns < refresh->end_ns ? bql_stay() : bql_to_phase_at(BQL_TRACK, refresh->before_bps);
+}
+
+/* Where most of the queue went, what is left of it is packets that wait for their predecessors, but for what
+ * they may wait. */
+static void raise_base(const struct bql_refresh *refresh, struct bql_path *path)
+{
+    int64_t left_ns = refresh->least_owd_ns - path->delay.base_ns;
+    if (bql_path_kept_jitter_ns(path) > 0 && left_ns < (int64_t)(refresh->queue_ns / 2))
+        path_delay_raise_base(&path->delay, refresh->least_owd_ns, bql_path_waiting_ns(path));
 }
 
 /* Others may have kept a queue meanwhile, but none above the target for long. One that half the rate makes
@@ -75,6 +105,8 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
     bool above = seen && refresh->least_owd_ns - path->delay.base_ns > (int64_t)view->target_ns;
     int64_t lasted_ns = (int64_t)elapsed_ns(refresh->end_ns, refresh->start_ns);
     above = above && refresh->before_owd_ns - refresh->least_owd_ns < lasted_ns / 4;
+    if (seen)
+        raise_base(refresh, path);
     refresh->above = above ? refresh->above + 1 : 0;
     if (refresh->above >= 2)
         path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);

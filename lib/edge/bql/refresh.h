@@ -1,8 +1,17 @@
 /* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h): half the rate for
- * max(RTT, 200 ms, 8 packets) or until it is. Edges that share a queue see it fall when one of them refreshes, and join
- * when half of their time is up, so that together they run it dry. What two refreshes in a row see above the
- * target replaces the base. Where most packets are marked whatever the edge does (heed.h) one comes early, and
- * takes all its time. */
+ * max(RTT, 200 ms, 8 packets) or until it is. Where most packets are marked whatever the edge does (heed.h) one
+ * comes early, and takes all its time.
+ *
+ * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up, so
+ * that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds its own:
+ * until they have done this together it has more than its share, and the next one adds still more. Hence, where
+ * what the path takes changes as it does among others, its first refresh comes after a tenth of the time, while
+ * it has so much that others notice, and others join after a quarter.
+ *
+ * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
+ * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
+ * see above the target replaces the base, unless half the rate made it shorter by a quarter of the time: that
+ * was a queue of the edge's own. */
 #pragma once
 
 #include "edge/bql/doubt.h"
@@ -12,14 +21,16 @@
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */
 struct bql_refresh {
-    uint64_t start_ns; /* of the newest one, 0: it has its verdict */
-    uint64_t end_ns;
-    int64_t before_owd_ns; /* least of late when it began */
-    int64_t least_owd_ns;  /* seen meanwhile */
-    uint64_t before_bps;   /* rate to go back to */
-    uint64_t fed_ns;       /* when the rate was last no less than half of the next, or the queue small */
-    uint64_t seen_bps;     /* rate when the base was last seen */
-    bool whole;            /* it does not end where the base is seen: marks are on trial */
+    uint64_t start_ns;            /* of the newest one, 0: it has its verdict */
+    uint64_t end_ns;              /* 0: there was none yet */
+    int64_t before_owd_ns;        /* least of late when it began */
+    int64_t least_owd_ns;         /* seen meanwhile */
+    uint64_t before_bps;          /* rate to go back to */
+    uint64_t queue_ns;            /* when it began */
+    uint64_t least_bps, most_bps; /* C since it began, while a queue stood; 0: none did */
+    uint64_t fed_ns;   /* when the rate was last no less than half of the next, or the queue small */
+    uint64_t seen_bps; /* rate when the base was last seen */
+    bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
     uint32_t above; /* successive ones that never saw the queue below the target */
 };

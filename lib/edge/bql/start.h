@@ -1,10 +1,11 @@
 /* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
  * and kept where deliveries grew with it.
  *
- * Loss of over 10 % in the first round: PARK tells. A queue of up to 32 Jo that is still there when what was
- * sent at the rate before has come may as well be packets that wait for their predecessors: where
- * deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 % until deliveries are
- * below 92 % of their most, and what stays then does. p0 does not rise by what only the higher rate lost. */
+ * Loss of over 10 % in the first round: PARK tells. A queue of up to twice what packets may wait (wait.h) that
+ * is still there when what was sent at the rate before has come may as well be packets that wait for their
+ * predecessors: where deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 %
+ * until deliveries are below 92 % of their most, and what stays then does. p0 does not rise by what only the
+ * higher rate lost. */
 #pragma once
 
 #include "edge/bql/move.h"

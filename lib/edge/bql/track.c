@@ -32,10 +32,10 @@ static bool settles(struct bql_track *track, struct bql_path *path, const struct
 }
 
 /* How much above C the rate that brings the queue to q* is, in ppm. */
-static int64_t change_ppm(const struct bql_view *view)
+static int64_t change_ppm(const struct bql_path *path, const struct bql_view *view)
 {
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
-    int64_t settle_ns = (int64_t)MAX(view->rtt_ns, NS_PER_MS);
+    int64_t settle_ns = (int64_t)MAX(path->loop_ns, NS_PER_MS);
     off_ns = MAX(off_ns, -2 * settle_ns); /* the rate falls by a half at most */
     int64_t rise_ppm = (int64_t)BQL_PPM * off_ns / settle_ns;
     int64_t fall_ppm = MAX(rise_ppm * 2 / 5, -(int64_t)BQL_PPM / 2);
@@ -66,7 +66,7 @@ struct bql_move bql_track_step(struct bql_track *track, struct bql_path *path, c
     if (view->capacity_bps == 0 || bql_path_says_nothing(path, rate_bps))
         return bql_stay();
     struct bql_move move = bql_stay();
-    int64_t by_ppm = change_ppm(view);
+    int64_t by_ppm = change_ppm(path, view);
     if (settles(track, path, view, &move))
         by_ppm = MIN(by_ppm, -GAIN_PPM);
     uint64_t next_bps = muldiv64(view->capacity_bps, (uint64_t)((int64_t)BQL_PPM + by_ppm), BQL_PPM);

@@ -1,8 +1,10 @@
 /* TRACK: the rate that keeps the queue at q*.
  *
- *     rate = C (1 + clamp((q* - q')/RTT, +-15 %)), falling up to 1/2 by (q* - q')/2.5 RTT
+ *     rate = C (1 + clamp((q* - q')/T, +-15 %)), falling up to 1/2 by (q* - q')/2.5 T
  *
- * q' is the queue to come: q + (bytes sent after the newest acked packet) / C - its age. */
+ * q' is the queue to come: q + (bytes sent after the newest acked packet) / C - its age. T is the RTT, and where
+ * packets and acks wait for their predecessors by that longer: else several edges swing without end. C is then
+ * measured over T too. */
 #pragma once
 
 #include "edge/bql/move.h"

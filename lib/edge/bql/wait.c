@@ -1,0 +1,35 @@
+#include "edge/bql/wait.h"
+
+#include "base/units.h"
+#include "edge/path_delay.h"
+#include "edge/roots.h"
+
+#define SPREAD_PER_MOST 4
+#define SQUARE_NS_MAX   (NS_PER_S * NS_PER_S)
+
+static uint64_t spread_ns(const struct bql_wait *wait)
+{
+    return MAX(wait->spread_ns, wait->spread_before_ns);
+}
+
+void bql_wait_on_jump(struct bql_wait *wait, uint64_t jump_ns, uint64_t gap_ns, uint64_t now_ns)
+{
+    if (elapsed_ns(now_ns, wait->start_ns) >= PATH_DELAY_JITTER_HOLD_NS) {
+        wait->spread_before_ns = wait->spread_ns;
+        wait->spread_ns = 0;
+        wait->start_ns = now_ns;
+    }
+    uint64_t jumped_ns = muldiv64(jump_ns, jump_ns, MAX(gap_ns, 1ULL));
+    wait->spread_ns = MAX(wait->spread_ns, jumped_ns);
+}
+
+uint64_t bql_wait_jump_ns(const struct bql_wait *wait, uint64_t gap_ns)
+{
+    uint64_t bounded_ns = SQUARE_NS_MAX / MAX(gap_ns, 1ULL);
+    return square_root(MIN(spread_ns(wait), bounded_ns) * gap_ns);
+}
+
+uint64_t bql_wait_most_ns(const struct bql_wait *wait)
+{
+    return spread_ns(wait) / SPREAD_PER_MOST;
+}

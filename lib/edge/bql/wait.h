@@ -1,0 +1,26 @@
+/* Packets that wait for their predecessors, where jitter keeps the order.
+ *
+ * The wait is a running maximum: of all packets of late, how much longer than the quickest each was under way,
+ * less its age. The closer packets follow each other, the nearer it stays to the widest that the jitter
+ * spreads, and the less neighbours jump: with the root of the gap between packets. So jumps seen at one rate
+ * say what they are at another:
+ *
+ *     spread   peak of jump^2 / gap, held for PATH_DELAY_JITTER_HOLD_NS to twice that
+ *     jump     sqrt(spread gap)
+ *     most     spread / 4: for jitter of one width the peak is 4 (after a few packets) to 20 (after many
+ *              thousands) times that width */
+#pragma once
+
+#include <stdint.h>
+
+struct bql_wait {
+    uint64_t spread_ns, spread_before_ns; /* peaks of this and the previous hold time */
+    uint64_t start_ns;
+};
+
+/* The largest jump that an ack tells of, where packets are gap_ns apart. */
+void bql_wait_on_jump(struct bql_wait *wait, uint64_t jump_ns, uint64_t gap_ns, uint64_t now_ns);
+/* What neighbours jump by, gap_ns apart. */
+uint64_t bql_wait_jump_ns(const struct bql_wait *wait, uint64_t gap_ns);
+/* What packets wait on an idle path, at most. */
+uint64_t bql_wait_most_ns(const struct bql_wait *wait);

@@ -1,0 +1,59 @@
+/* What jumps say of packets that wait for their predecessors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/units.h"
+#include "edge/bql/wait.h"
+#include "edge/path_delay.h"
+
+#define US(n) ((uint64_t)(n)*NS_PER_US)
+
+/* Four times the distance between packets: neighbours jump by twice as much. */
+static void wait__jumps_grow_by_the_root_of_the_gap(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t gap_us, jump_us;
+    } rows[] = {{100, 2000}, {25, 1000}, {400, 4000}, {1600, 8000}};
+    struct bql_wait wait = {.start_ns = 0};
+    assert_int_equal(bql_wait_jump_ns(&wait, US(100)), 0);
+    bql_wait_on_jump(&wait, US(2000), US(100), 0);
+    bql_wait_on_jump(&wait, US(500), US(100), 1);  /* less than the peak */
+    bql_wait_on_jump(&wait, US(3000), US(400), 2); /* more, but not for packets so far apart */
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++)
+        assert_int_equal(bql_wait_jump_ns(&wait, US(rows[index].gap_us)) / NS_PER_US, rows[index].jump_us);
+    assert_int_equal(bql_wait_most_ns(&wait), US(10000));
+}
+
+static void wait__forgets_after_twice_the_hold_time(void **state)
+{
+    (void)state;
+    struct bql_wait wait = {.start_ns = 0};
+    bql_wait_on_jump(&wait, US(2000), US(100), 0);
+    bql_wait_on_jump(&wait, US(1000), US(100), PATH_DELAY_JITTER_HOLD_NS);
+    assert_int_equal(bql_wait_jump_ns(&wait, US(100)), US(2000));
+    bql_wait_on_jump(&wait, 0, US(100), 2 * PATH_DELAY_JITTER_HOLD_NS);
+    assert_int_equal(bql_wait_jump_ns(&wait, US(100)), US(1000));
+}
+
+/* Neither a jump of a second at 100 Gbit/s nor packets a second apart overflow. */
+static void wait__bears_extremes(void **state)
+{
+    (void)state;
+    struct bql_wait wait = {.start_ns = 0};
+    bql_wait_on_jump(&wait, NS_PER_S, 0, 0);
+    assert_in_range(bql_wait_jump_ns(&wait, NS_PER_S), NS_PER_S / 2, NS_PER_S);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wait__jumps_grow_by_the_root_of_the_gap),
+        cmocka_unit_test(wait__forgets_after_twice_the_hold_time),
+        cmocka_unit_test(wait__bears_extremes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
