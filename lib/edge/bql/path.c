@@ -115,12 +115,15 @@ static uint64_t own_jump_ns(const struct bql_path *path)
     return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
 
+/* An ack tells of packets that came at the rate of now or of a little before: the lower one, lest a jump of the
+ * lower rate counts at the higher. */
 static void note_jump(struct bql_path *path, const struct congestion_sample *sample)
 {
     uint64_t jump_ns = elapsed_ns(sample->jump_ns, own_jump_ns(path));
     path_delay_on_jump(&path->delay, jump_ns, sample->now_ns);
-    uint64_t arriving_bps =
+    uint64_t newest_bps =
         path_rate_over(&path->rate, path->rtt_ns / 4, bql_path_telling_packets(path) * path->packet_bytes);
+    uint64_t arriving_bps = MIN(newest_bps, path->delivered_bps);
     if (arriving_bps > 0)
         bql_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps), sample->now_ns);
 }
