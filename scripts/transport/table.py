@@ -45,6 +45,7 @@ ROWS = {  # name: cells, judgement across cells, what the row is
     "smallpaths": (edges.smallpaths, None, "64 kbit/s to 2 Mbit/s"),
     "slowchild": (rows.slowchild, rows.slowchild_pairs, "ten receivers, one slow"),
     "tensources": (shares.tensources, None, "ten sources, one downlink"),
+    "crowd": (shares.crowd, None, "2, 10, 50 sources with 20 ms of jitter"),
     "compete": (shares.compete, None, "one edge against CUBIC and BBRv1"),
     "scavenger": (shares.scavenger, None, "scavenger against all others"),
     "ecn": (marks.ecn, None, "a link that marks"),
