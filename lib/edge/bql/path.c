@@ -35,7 +35,9 @@ static uint64_t kept_jitter_at(const struct bql_path *path, uint64_t rate_bps)
     if (!path_delay_keeps_order(&path->delay))
         return 0;
     uint64_t gap_ns = transmit_ns(path->packet_bytes, MAX(rate_bps, BQL_RATE_MIN_BPS));
-    return MIN(bql_wait_jump_ns(&path->wait, gap_ns), path_delay_jitter_ns(&path->delay));
+    /* Not much more than was ever seen: else a crowd wants more queue than there is. */
+    uint64_t most_ns = MAX(path_delay_jitter_ns(&path->delay), TARGET_BASE_NS);
+    return MIN(bql_wait_jump_ns(&path->wait, gap_ns), most_ns);
 }
 
 uint64_t bql_path_kept_jitter_ns(const struct bql_path *path)
