@@ -44,7 +44,7 @@ void path_delay_on_sample(struct path_delay *delay, int64_t owd_ns, uint64_t pac
     delay->buckets[index].least_ns = MIN(delay->buckets[index].least_ns, owd_ns);
     delay->base_ns = MIN(delay->base_ns, owd_ns);
     delay->floor_ns = MIN(delay->floor_ns, owd_ns);
-    if (owd_ns - delay->base_ns <= (int64_t)tolerance_ns)
+    if (owd_ns - path_delay_empty_ns(delay) <= (int64_t)tolerance_ns)
         delay->base_seen_ns = now_ns;
 }
 
@@ -66,28 +66,39 @@ void path_delay_on_late(struct path_delay *delay, uint64_t late_ns)
 void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max)
 {
     int64_t least_ns = least_now(delay);
-    if (least_ns != DELAY_NONE)
-        delay->base_ns =
-            up_ns_max == TIME_NEVER ? least_ns : MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
+    if (least_ns == DELAY_NONE)
+        return;
+    delay->base_ns = up_ns_max == TIME_NEVER ? least_ns : MIN(least_ns, delay->floor_ns + (int64_t)up_ns_max);
+    delay->nearer_ns = 0;
 }
 
 void path_delay_raise_base(struct path_delay *delay, int64_t base_ns, uint64_t up_ns_max)
 {
     int64_t most_ns = delay->floor_ns + (int64_t)up_ns_max;
-    delay->base_ns = MAX(delay->base_ns, MIN(base_ns, most_ns));
+    base_ns = MIN(base_ns, most_ns);
+    if (base_ns <= delay->base_ns)
+        return;
+    delay->base_ns = base_ns;
+    delay->nearer_ns = 0;
 }
 
 void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns)
 {
     delay->base_ns = base_ns;
     delay->floor_ns = base_ns;
+    delay->nearer_ns = 0;
     delay->base_seen_ns = now_ns;
+}
+
+int64_t path_delay_empty_ns(const struct path_delay *delay)
+{
+    return delay->base_ns == DELAY_NONE ? DELAY_NONE : delay->base_ns + (int64_t)delay->nearer_ns;
 }
 
 uint64_t path_delay_queue_ns(const struct path_delay *delay)
 {
-    int64_t least_ns = least_now(delay);
-    return least_ns == DELAY_NONE || least_ns < delay->base_ns ? 0 : (uint64_t)(least_ns - delay->base_ns);
+    int64_t least_ns = least_now(delay), empty_ns = path_delay_empty_ns(delay);
+    return least_ns == DELAY_NONE || least_ns < empty_ns ? 0 : (uint64_t)(least_ns - empty_ns);
 }
 
 uint64_t path_delay_jitter_ns(const struct path_delay *delay)

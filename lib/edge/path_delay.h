@@ -27,6 +27,7 @@ struct path_delay {
     bool known;
     int64_t base_ns;
     int64_t floor_ns;      /* the least since the last renewal, shifted or not */
+    uint64_t nearer_ns;    /* what packets wait for their predecessors more now than when that was seen */
     uint64_t base_seen_ns; /* when a packet last came as fast as that, nearly */
     struct {
         int64_t least_ns;
@@ -58,7 +59,9 @@ void path_delay_shift_base(struct path_delay *delay, uint64_t up_ns_max);
 void path_delay_raise_base(struct path_delay *delay, int64_t base_ns, uint64_t up_ns_max);
 /* The queue has run dry: the base is what was seen then. */
 void path_delay_renew_base(struct path_delay *delay, int64_t base_ns, uint64_t now_ns);
-/* How long packets wait now: least delay of late above the base. */
+/* The base, and what packets wait longer than then. */
+int64_t path_delay_empty_ns(const struct path_delay *delay);
+/* How long packets wait in queues now: least delay of late above that. */
 uint64_t path_delay_queue_ns(const struct path_delay *delay);
 /* Peak of late of what neighbours differ by. */
 uint64_t path_delay_jitter_ns(const struct path_delay *delay);

@@ -183,8 +183,8 @@ static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
     static const struct {
         uint64_t rtt_ms, seed;
         uint32_t jitter_ms, loss_permille;
-    } starts[] = {{120, 26, 9, 0}, {120, 52, 9, 0}, {120, 56, 9, 1},
-                  {120, 42, 7, 0}, {60, 8, 8, 1},   {60, 26, 6, 0}};
+    } starts[] = {{120, 26, 9, 0}, {120, 52, 9, 0}, {120, 56, 9, 1}, {120, 42, 7, 0},
+                  {60, 8, 8, 1},   {60, 26, 6, 0},  {60, 15, 9, 0}};
     for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
         const struct cell cell = {.name = "start",
                                   .rate_mbps = 1000,

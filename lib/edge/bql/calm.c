@@ -37,12 +37,25 @@ bool bql_calm_overshoots(const struct bql_path *path, uint64_t rate_bps)
            rate_bps > FOLLOWED_TIMES * bql_chance_sent_bps(&path->chance, path->delivered_bps);
 }
 
+/* What was there at half the rate as well is no queue of the edge's own. */
+static void settle_base(struct bql_calm *calm, struct bql_path *path, uint64_t rate_bps)
+{
+    if (calm->settled_bps == 0)
+        calm->settled_bps = rate_bps;
+    if (path->delivered_bps < 2 * calm->settled_bps)
+        return;
+    calm->settled_bps = path->delivered_bps;
+    if (bql_path_kept_jitter_ns(path) > 0)
+        path_delay_shift_base(&path->delay, bql_path_waiting_ns(path));
+}
+
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
-                              struct bql_rounds *rounds, const struct bql_path *path,
-                              const struct bql_view *view, uint64_t rate_bps)
+                              struct bql_rounds *rounds, struct bql_path *path, const struct bql_view *view,
+                              uint64_t rate_bps)
 {
     if (view->newest_ns >= view->little_ns)
         return bql_to_phase(BQL_TRACK);
+    settle_base(calm, path, rate_bps);
     if (view->newest_sent_ns < calm->raised_ns + telling_ns(path, view, rate_bps) ||
         view->now_ns < path->limited_until_ns || rounds->cautious > 0)
         return bql_stay();

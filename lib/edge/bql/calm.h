@@ -1,7 +1,8 @@
 /* CALM: there is hardly a queue, so the path may take more than is known: the rate grows by 2.5 % (at most 10
  * ms of queue, or 2 q* where packets were marked), then 2.5 times as much each 1.125 RTT, at most 50 %. Ends
  * where a queue shows; where TRACK then finds it gone before it stood for a whole RTT, what showed was jitter's
- * chance, and growth goes on 2.5 times smaller. */
+ * chance, and growth goes on 2.5 times smaller. Where packets wait for their predecessors the base moves to what
+ * comes each time that twice as much is delivered: closer together they wait longer. */
 #pragma once
 
 #include "edge/bql/move.h"
@@ -12,8 +13,9 @@
 #define BQL_GROWTH_MAX_PPM 500000U
 
 struct bql_calm {
-    uint64_t raised_ns;  /* when the rate was last raised */
-    uint32_t growth_ppm; /* of the next step */
+    uint64_t raised_ns;   /* when the rate was last raised */
+    uint64_t settled_bps; /* the rate at which what delays showed was last no queue */
+    uint32_t growth_ppm;  /* of the next step */
 };
 
 /* raised_ns: the rate does not grow before what left then is acked. unsure: it grows in larger steps. target_ns:
@@ -26,5 +28,5 @@ void bql_calm_resume(struct bql_calm *calm, uint32_t growth_ppm);
 bool bql_calm_overshoots(const struct bql_path *path, uint64_t rate_bps);
 /* Raises the rate, now and then. */
 struct bql_move bql_calm_step(struct bql_calm *calm, const struct bql_ceiling *ceiling,
-                              struct bql_rounds *rounds, const struct bql_path *path,
-                              const struct bql_view *view, uint64_t rate_bps);
+                              struct bql_rounds *rounds, struct bql_path *path, const struct bql_view *view,
+                              uint64_t rate_bps);

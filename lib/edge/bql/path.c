@@ -117,19 +117,6 @@ static uint64_t own_jump_ns(const struct bql_path *path)
     return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
 
-/* An ack tells of packets that came at the rate of now or of a little before: the lower one, lest a jump of the
- * lower rate counts at the higher. */
-static void note_jump(struct bql_path *path, const struct congestion_sample *sample)
-{
-    uint64_t jump_ns = elapsed_ns(sample->jump_ns, own_jump_ns(path));
-    path_delay_on_jump(&path->delay, jump_ns, sample->now_ns);
-    uint64_t newest_bps =
-        path_rate_over(&path->rate, path->rtt_ns / 4, bql_path_telling_packets(path) * path->packet_bytes);
-    uint64_t arriving_bps = MIN(newest_bps, path->delivered_bps);
-    if (arriving_bps > 0)
-        bql_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps), sample->now_ns);
-}
-
 static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
@@ -137,11 +124,7 @@ static void note_delays(struct bql_path *path, const struct congestion_sample *s
     if (sample->owd_known)
         path_delay_on_sample(&path->delay, sample->owd_ns, bytes / path->packet_bytes, path->rtt_ns,
                              bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
-    /* Neighbours in a train jump by the queue that they are. */
-    if (path->newest_sent_ns > path->train_end_ns)
-        note_jump(path, sample);
     path_delay_on_late(&path->delay, sample->late_ns);
-    path->kept_jitter_ns = kept_jitter_at(path, path->delivered_bps);
     path->told_bytes = sample->delivered_bytes;
 }
 
@@ -155,6 +138,36 @@ static void note_deliveries(struct bql_path *path, const struct congestion_sampl
     path->delivered_ns = path->rate.time_ns;
     path->delivered_bps =
         path_rate_over(&path->rate, path->loop_ns, bql_path_telling_packets(path) * path->packet_bytes);
+}
+
+/* An ack tells of packets that came at the rate of now or of a little before: the lower one, lest a jump of the
+ * lower rate counts at the higher. */
+static void note_jump(struct bql_path *path, const struct congestion_sample *sample)
+{
+    /* Neighbours in a train jump by the queue that they are. */
+    if (path->newest_sent_ns <= path->train_end_ns)
+        return;
+    uint64_t jump_ns = elapsed_ns(sample->jump_ns, own_jump_ns(path));
+    path_delay_on_jump(&path->delay, jump_ns, sample->now_ns);
+    uint64_t newest_bps =
+        path_rate_over(&path->rate, path->rtt_ns / 4, bql_path_telling_packets(path) * path->packet_bytes);
+    /* In the first round trip there was no other rate yet. */
+    bool first = sample->now_ns < path->train_end_ns + 2 * path->rtt_ns;
+    uint64_t arriving_bps = first ? newest_bps : MIN(newest_bps, path->delivered_bps);
+    if (arriving_bps > 0)
+        bql_wait_on_jump(&path->wait, jump_ns, transmit_ns(path->packet_bytes, arriving_bps), sample->now_ns);
+}
+
+/* What packets wait longer now than when the base was seen: closer together they come nearer to the widest that
+ * the jitter spreads, by what neighbours jump less. */
+static void note_nearer(struct bql_path *path)
+{
+    if (path->delay.base_ns != path->base_ns)
+        path->base_bps = path->delivered_bps;
+    path->base_ns = path->delay.base_ns;
+    path->kept_jitter_ns = kept_jitter_at(path, path->delivered_bps);
+    uint64_t seen_ns = MIN(kept_jitter_at(path, path->base_bps), path_delay_jitter_ns(&path->delay));
+    path->delay.nearer_ns = elapsed_ns(seen_ns, path->kept_jitter_ns);
 }
 
 static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
@@ -212,10 +225,12 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     path->delay.packets_min = bql_path_telling_packets(path);
     note_delays(path, sample, rate_bps);
-    path->newest_sent_ns = sample->newest_sent_ns;
     note_loop(path, sample, rate_bps);
     note_marks(path, sample, rate_bps);
     note_deliveries(path, sample);
+    note_jump(path, sample);
+    note_nearer(path);
+    path->newest_sent_ns = sample->newest_sent_ns;
     note_limit(path, sample);
     try_more_buffer(path);
 }

@@ -2,7 +2,8 @@
  * rate; what depends on the rate gets it as an argument.
  *
  *     q    least one-way delay over the newest RTT/8 (at least 32 packets, or where these take longer than
- *          250 ms as many as come in that time, but 4) above the base, the least ever
+ *          250 ms as many as come in that time, but 4) above the base, the least ever; where packets keep
+ *          their order above what they wait at the rate of now, longer than when it was seen by what Jo fell
  *     J    peak of delay jumps between neighbouring packets; Jo: 0 where packets overtake, else what J is at
  *          the rate of now
  *     C    what the path takes from this edge: deliveries over one loop (RTT, and what acks take longer where
@@ -30,6 +31,8 @@ struct bql_path {
     struct bql_heed heed;
     struct bql_wait wait;
     uint64_t kept_jitter_ns;    /* Jo */
+    int64_t base_ns;            /* of the newest sample … */
+    uint64_t base_bps;          /* … and the deliveries when it was seen first */
     uint64_t now_ns, before_ns; /* of this sample and the one before */
     uint64_t rtt_ns;            /* least */
     uint64_t loop_ns;           /* a change of the rate shows after that, the queue at its target */

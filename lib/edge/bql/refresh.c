@@ -58,7 +58,7 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
     bql_doubt_begin(&refresh->doubt, path, view);
     refresh->start_ns = path->now_ns;
     refresh->end_ns = path->now_ns + lasts_ns(path);
-    refresh->before_owd_ns = path->delay.base_ns + (int64_t)path_delay_queue_ns(&path->delay);
+    refresh->before_owd_ns = path_delay_empty_ns(&path->delay) + (int64_t)path_delay_queue_ns(&path->delay);
     refresh->least_owd_ns = INT64_MAX;
     refresh->before_bps = rate_bps;
     refresh->least_bps = 0;
@@ -84,7 +84,7 @@ struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_p
  * they may wait. */
 static void raise_base(const struct bql_refresh *refresh, struct bql_path *path)
 {
-    int64_t left_ns = refresh->least_owd_ns - path->delay.base_ns;
+    int64_t left_ns = refresh->least_owd_ns - path_delay_empty_ns(&path->delay);
     if (bql_path_kept_jitter_ns(path) > 0 && left_ns < (int64_t)(refresh->queue_ns / 2))
         path_delay_raise_base(&path->delay, refresh->least_owd_ns, bql_path_waiting_ns(path));
 }
@@ -102,7 +102,7 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
         return;
     bql_doubt_end(&refresh->doubt, path);
     bool seen = refresh->least_owd_ns != INT64_MAX;
-    bool above = seen && refresh->least_owd_ns - path->delay.base_ns > (int64_t)view->target_ns;
+    bool above = seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)view->target_ns;
     int64_t lasted_ns = (int64_t)elapsed_ns(refresh->end_ns, refresh->start_ns);
     above = above && refresh->before_owd_ns - refresh->least_owd_ns < lasted_ns / 4;
     if (seen)

@@ -17,7 +17,7 @@ static bool creeping(const struct bql_start *start, const struct bql_path *path)
 static uint64_t gain_ppm(const struct bql_start *start, const struct bql_path *path)
 {
     uint64_t train_bps = start->train_bps;
-    uint64_t unsure_ns = MAX(4 * path_delay_jitter_ns(&path->delay), 16 * bql_path_kept_jitter_ns(path));
+    uint64_t unsure_ns = (bql_path_kept_jitter_ns(path) > 0 ? 16 : 4) * path_delay_jitter_ns(&path->delay);
     if (transmit_ns(BQL_TRAIN_PACKETS * path->packet_bytes, MAX(train_bps, 1ULL)) < unsure_ns)
         return 2 * BQL_PPM;
     if (start->tried_bps < train_bps / 10 * 9) {
@@ -162,6 +162,12 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     bool may_wait = bql_path_may_wait(path, view->queue_ns);
     uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
     bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
+    /* The few packets of the first trial tell little of how far they may wait, at first nothing. */
+    bool first = start->before_bps == 0;
+    queue = queue && !(first && may_wait);
+    if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && view->queue_ns <= view->target_ns &&
+        since_ns < 2 * start->tried_ns)
+        return move;
     judge_trial(start, path, since_ns, loss_ppm);
     if (start->delivered_bps == 0)
         return move;

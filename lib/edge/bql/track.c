@@ -19,10 +19,13 @@ void bql_track_begin(struct bql_track *track, bool settled, uint64_t now_ns)
 static bool settles(struct bql_track *track, struct bql_path *path, const struct bql_view *view,
                     struct bql_move *move)
 {
-    if (track->plateau_bps == 0 || view->predicted_ns <= view->target_ns ||
-        !bql_path_may_wait(path, view->queue_ns))
+    if (track->plateau_bps == 0)
         return false;
     track->plateau_bps = MAX(track->plateau_bps, view->capacity_bps);
+    /* Of the rate that it began at: a lower one wants more, and would stop where that is what stays. */
+    uint64_t target_ns = bql_path_target_ns(path, track->plateau_bps);
+    if (view->predicted_ns <= target_ns || !bql_path_may_wait(path, view->queue_ns))
+        return false;
     if (view->capacity_bps > muldiv64(track->plateau_bps, PLATEAU_PPM, BQL_PPM))
         return true;
     path_delay_shift_base(&path->delay, TIME_NEVER);
