@@ -13,6 +13,9 @@
 /* An edge that has the path for its own finds that it takes the same all the time. */
 static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
 {
+    /* Where few packets come, chance changes it. */
+    if (bql_path_telling_packets(path) < PATH_DELAY_PACKETS_MIN)
+        return false;
     uint64_t stood_ns = path->standing_ns > 0 ? elapsed_ns(path->delivered_ns, path->standing_ns) : 0;
     if (stood_ns > 2 * path->loop_ns) {
         refresh->most_bps = MAX(refresh->most_bps, path->capacity_bps);
