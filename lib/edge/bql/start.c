@@ -72,7 +72,7 @@ struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *
     if (verdict.tells && verdict.slow)
         least_bps = MIN(least_bps, verdict.spread_bps);
     *start = (struct bql_start){.train_bps = verdict.tells ? verdict.spread_bps : BQL_TRAIN_BPS,
-                                .tried_bps = MAX(verdict.spread_bps / 2, least_bps)};
+                                .tried_bps = MAX(MIN(verdict.spread_bps / 2, verdict.share_bps), least_bps)};
     return raise_rate(start, path, BQL_PPM, 0);
 }
 

@@ -1,5 +1,6 @@
 /* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
- * and kept where deliveries grew with it.
+ * and kept where deliveries grew with it. The first is half of what the train told, but no more than what it had
+ * of the path (train.h): of edges that start together each would else take the path for its own.
  *
  * Loss of over 10 % in the first round: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their
@@ -25,7 +26,7 @@ struct bql_start {
     uint64_t chance_packets; /* fates known so far: what was lost of them was lost by chance */
 };
 
-/* The first trial: half of what the train told. */
+/* The first trial. */
 struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *path,
                                 struct bql_train_verdict verdict);
 /* Goes on at rate_bps: what was lost turned out to be chance. delivered_bps: at the rate that lost it. */

@@ -12,7 +12,9 @@ void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
 {
     train->first_ns = 0;
     train->wait_ns = 0;
+    train->told_ns = 0;
     train->first_bytes = delivered_bytes;
+    train->start_bytes = delivered_bytes;
     train->newest_bytes = delivered_bytes;
 }
 
@@ -30,6 +32,25 @@ static uint64_t came_within_ns(const struct bql_train *train, const struct conge
     return spread_ns + (departs_ns > TRAIN_DEPARTS_NS ? departs_ns : 0);
 }
 
+/* How late the last of what came is, which left together with the first. */
+static void note_lateness(struct bql_train *train, const struct congestion_sample *sample)
+{
+    uint64_t late_ns = sample->rtt_ns > 0 ? elapsed_ns(sample->rtt_ns, train->rtt_ns) : 0;
+    if (train->told_ns > 0)
+        late_ns = MAX(late_ns, train->late_ns + elapsed_ns(sample->delivered_ns, train->told_ns));
+    train->late_ns = late_ns;
+    train->told_ns = sample->delivered_ns;
+}
+
+/* Half of what both ways take longer is the way back's. */
+static uint64_t share_bps(const struct bql_train *train, const struct congestion_sample *sample,
+                          uint64_t unsure_ns)
+{
+    uint64_t late_ns = elapsed_ns(train->late_ns, MAX(unsure_ns, UNSURE_NS)) / 2;
+    uint64_t bytes = elapsed_ns(sample->delivered_bytes, train->start_bytes);
+    return muldiv64(bytes, 8 * NS_PER_S, MAX(late_ns, TRAIN_SPAN_MIN_NS));
+}
+
 /* Shorter than a look of the receiver at its port takes, the span measures only that the path is fast. */
 struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
                                              const struct congestion_sample *sample)
@@ -38,6 +59,7 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     bool first = train->first_ns == 0;
     uint64_t departs_ns = elapsed_ns(sample->newest_sent_ns, sample->oldest_sent_ns);
     uint64_t span_ns = came_within_ns(train, sample, departs_ns);
+    note_lateness(train, sample);
     if (bytes == 0)
         return (struct bql_train_verdict){.known = false};
     uint64_t newly = sample->delivered_bytes - train->newest_bytes;
@@ -64,6 +86,7 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
+                                      .share_bps = share_bps(train, sample, unsure_ns),
                                       .tells = span_ns > TRAIN_SPAN_MIN_NS && told,
                                       .slow = train->singly};
 }

@@ -1,4 +1,9 @@
-/* TRAIN: twenty packets at once; their spread at the receiver tells what the path takes. */
+/* TRAIN: twenty packets at once; their spread at the receiver tells what the path takes.
+ *
+ * It tells too much where they came closer together than the path sent them: where jitter keeps the order and the first
+ * one was late, all that followed waited for it (one train in twenty has no spread at all). So the rate is believed only
+ * as far as the last packet's lateness, against the round trip known before, allows: what leaves at once has so much of
+ * the path as it has of the queue, or of the wait, that its last packet found. Where nothing was late both are the same. */
 #pragma once
 
 #include "edge/bql/path.h"
@@ -10,7 +15,9 @@ struct bql_train {
     uint64_t rtt_ns;                /* as known before */
     uint64_t wait_ns;               /* of what came so far: it may have stood at the receiver for so long */
     uint64_t first_ns, first_bytes; /* receiver's time (0: none yet) and count at the train's first ack */
-    uint64_t newest_bytes;          /* count at the newest */
+    uint64_t told_ns, late_ns;      /* receiver's time at the newest ack (0: none yet), lateness then */
+    uint64_t start_bytes;           /* count before it */
+    uint64_t newest_bytes;          /* … at its newest ack */
     bool singly;                    /* each of its acks so far told of one packet */
     uint32_t lost;                  /* trains that told nothing */
 };
@@ -19,6 +26,7 @@ struct bql_train {
 struct bql_train_verdict {
     bool known;
     uint64_t spread_bps; /* at most BQL_TRAIN_BPS */
+    uint64_t share_bps;  /* what came within half of its lateness: the other half is the way back's */
     bool tells;          /* false: only that the path is fast, or that acks were lost */
     bool slow;           /* each packet had an ack of its own */
 };
