@@ -4,8 +4,9 @@
 
 #define CREEPING_PACKETS 64
 #define START_RTT_MIN_NS (20 * NS_PER_MS)
-#define FATES_COUNT_PART 4  /* of an RTT after the train */
-#define AFTER_FIRST_PART 16 /* of its rate, until it is judged */
+#define FATES_COUNT_PART 4       /* of an RTT after the train */
+#define SHORT_GAIN_PPM   1250000 /* where the path may be full */
+#define AFTER_FIRST_PART 16      /* of its rate, until it is judged */
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
 static bool creeping(const struct bql_start *start, const struct bql_path *path)
@@ -21,7 +22,7 @@ static uint64_t gain_ppm(const struct bql_start *start, const struct bql_path *p
     uint64_t train_bps = start->train_bps;
     uint64_t unsure_ns = (bql_path_kept_jitter_ns(path) > 0 ? 16 : 4) * path_delay_jitter_ns(&path->delay);
     if (transmit_ns(BQL_TRAIN_PACKETS * path->packet_bytes, MAX(train_bps, 1ULL)) < unsure_ns)
-        return 2 * BQL_PPM;
+        return start->fell_short ? SHORT_GAIN_PPM : 2 * BQL_PPM;
     if (start->tried_bps < train_bps / 10 * 9) {
         uint64_t up_ppm = muldiv64(train_bps, 950000, start->tried_bps);
         return MIN(2 * BQL_PPM, up_ppm);
@@ -154,6 +155,7 @@ static void judge_trial(struct bql_start *start, const struct bql_path *path, ui
         start->delivered_bps = delivered_bps;
     start->grown = start->grown || (delivered_bps > (start->before_bps + hoped_bps) / 2 &&
                                     delivered_bps > passed_bps / 10 * 9);
+    start->fell_short = delivered_bps < passed_bps / 100 * 95;
 }
 
 /* The first trial lost much: its rate was too high, or chance takes that. What it delivered goes on, and is parked
@@ -192,6 +194,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         since_ns < 2 * start->tried_ns)
         return move;
     judge_trial(start, path, since_ns, loss_ppm);
+    start->fell_short = start->fell_short && view->queue_ns > view->target_ns / 2;
     if (start->delivered_bps == 0)
         return move;
     /* The queue of a rate slightly too high is gone when what was sent at the rate before has come. */

@@ -1,7 +1,8 @@
 /* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
  * and kept where deliveries grew with it. The first is half of what the train told, but no more than what it had
  * of the path (train.h): of edges that start together each would else take the path for its own. Where it was the former a
- * sixteenth of it follows until it is judged: trains that do not meet tell each the whole path.
+ * sixteenth of it follows until it is judged: trains that do not meet tell each the whole path. Where less than
+ * 95 % came, and a queue of half of q* stands, the rate grows by a quarter only: others grow as well.
  *
  * Loss of over 10 % in the first round: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their
@@ -23,6 +24,7 @@ struct bql_start {
     uint64_t delivered_bps;  /* meanwhile; 0: not known yet */
     uint64_t before_bps;     /* delivered before; 0: the first trial */
     bool grown;              /* deliveries grew with the rate */
+    bool fell_short;         /* … but by less than was sent, and there is a queue: the path may be full */
     uint64_t acked, lost;    /* packets since then */
     uint64_t chance_packets; /* fates known so far: what was lost of them was lost by chance */
 };
