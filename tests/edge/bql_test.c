@@ -513,8 +513,9 @@ static void bql__crowds_find_the_empty_path_together(void **state)
     }
 }
 
-/* Jitter keeps the order: a train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges lost
- * 73 % in their first second. Without any, trains that follow each other but do not meet tell each the whole path. */
+/* Jitter keeps the order: a train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges
+ * lost 73 % in their first second. Without any, trains that follow each other but do not meet tell each the whole
+ * path. */
 static void bql__starts_among_others_that_start(void **state)
 {
     (void)state;

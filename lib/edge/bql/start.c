@@ -67,8 +67,8 @@ static struct bql_move raise_rate(struct bql_start *start, const struct bql_path
     return begin_trial(start, path);
 }
 
-/* What the train told need not hold: others may have sent theirs a moment later. So the first trial, too, ends
- * before it is judged, if it has enough packets for that. */
+/* What the train told need not hold: others may have sent theirs a moment later. So the first trial, too,
+ * ends before it is judged, if it has enough packets for that. */
 static void end_first_early(struct bql_start *start, const struct bql_path *path, uint64_t least_bps)
 {
     uint64_t counts_ns = elapsed_ns(start->tried_ns, path->rtt_ns / FATES_COUNT_PART);
@@ -158,8 +158,8 @@ static void judge_trial(struct bql_start *start, const struct bql_path *path, ui
     start->fell_short = delivered_bps < passed_bps / 100 * 95;
 }
 
-/* The first trial lost much: its rate was too high, or chance takes that. What it delivered goes on, and is parked
- * from if it loses as much. */
+/* The first trial lost much: its rate was too high, or chance takes that. What it delivered goes on, and is
+ * parked from if it loses as much. */
 static struct bql_move go_on(struct bql_start *start, const struct bql_path *path)
 {
     start->tried_bps = MIN(start->delivered_bps, start->tried_bps);

@@ -1,8 +1,10 @@
 /* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
- * and kept where deliveries grew with it. The first is half of what the train told, but no more than what it had
- * of the path (train.h): of edges that start together each would else take the path for its own. Where it was the former a
- * sixteenth of it follows until it is judged: trains that do not meet tell each the whole path. Where less than
- * 95 % came, and a queue of half of q* stands, the rate grows by a quarter only: others grow as well.
+ * and kept where deliveries grew with it. Where less than 95 % came while a queue of half of q* stands, the next
+ * is a quarter higher only: others grow as well.
+ *
+ * The first is half of what the train told, and no more than what it had of the path (train.h): of edges that
+ * start together each would else take the path for its own. A sixteenth of that half follows until it is judged:
+ * trains that do not meet tell each the whole path.
  *
  * Loss of over 10 % in the first round: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their

@@ -1,9 +1,10 @@
 /* TRAIN: twenty packets at once; their spread at the receiver tells what the path takes.
  *
- * It tells too much where they came closer together than the path sent them: where jitter keeps the order and the first
- * one was late, all that followed waited for it (one train in twenty has no spread at all). So the rate is believed only
- * as far as the last packet's lateness, against the round trip known before, allows: what leaves at once has so much of
- * the path as it has of the queue, or of the wait, that its last packet found. Where nothing was late both are the same. */
+ * It tells too much where they came closer together than the path sent them: where jitter keeps the order and
+ * the first one was late, all that followed waited for it (one train in twenty has no spread at all). So the rate
+ * is believed only as far as the last packet's lateness, against the round trip known before, allows: what leaves
+ * at once has so much of the path as it has of the queue, or of the wait, that its last packet found. Where
+ * nothing was late both are the same. */
 #pragma once
 
 #include "edge/bql/path.h"
