@@ -112,7 +112,7 @@ static uint64_t own_jump_ns(const struct bql_path *path)
 {
     uint64_t bps =
         path->capacity_bps > 0 ? MIN(path->capacity_bps, path->delivered_bps) : path->delivered_bps;
-    if (!bql_path_is_sparse(path))
+    if (!bql_path_is_sparse(path) || path->standing_ns == 0)
         return 0;
     return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
