@@ -162,8 +162,8 @@ static void bql__leaves_the_first_rates_where_packets_overtake_by_far(void **sta
                               .rate_mbps = 50,
                               .rtt_ms = 1000,
                               .buffer_us = 300000,
-                              .from_ms = 30000,
-                              .to_ms = 60000};
+                              .from_ms = 45000,
+                              .to_ms = 75000};
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct lab_config config = config_of(&cell);
         config.edges[0].jitter_ns = MS(400);
