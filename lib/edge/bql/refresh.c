@@ -33,8 +33,11 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     if (rate_bps >= refresh->seen_bps / 2 || view->queue_ns <= view->target_ns)
         refresh->fed_ns = view->now_ns;
     uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
-    /* Not while the rate is far off: it must follow the path. */
-    bool sharing = shares(refresh, path) && view->predicted_ns <= 2 * view->target_ns;
+    /* Not while the rate is far off: it must follow the path. Nor beside senders that fill the buffer, which take
+     * what it leaves: their queue is long, and the edge gave way to it since it saw the base. */
+    uint64_t peak_ns = MAX(view->predicted_ns, bql_rounds_queue_peak_ns(rounds));
+    bool sharing = shares(refresh, path) && peak_ns <= 3 * view->usual_target_ns / 2 &&
+                   rate_bps >= refresh->seen_bps / 2;
     uint64_t due_ns = sharing && refresh->end_ns == 0 ? late_ns / FIRST_PART : late_ns;
     uint64_t join_ns = sharing ? MIN(due_ns, late_ns / JOIN_PART) : late_ns / 2;
     uint64_t since_ns = elapsed_ns(view->now_ns, MAX(path->delay.base_seen_ns, refresh->end_ns));
