@@ -120,7 +120,7 @@ static void bql__bursts_of_loss_are_no_full_buffer(void **state)
         lab_run(&config, &result);
         print_message("bursts, seed %llu: share %llu per mille\n", (unsigned long long)seed,
                       (unsigned long long)share_permille(&config, 0));
-        assert_in_range(share_permille(&config, 0), 950, 1010);
+        assert_in_range(share_permille(&config, 0), 960, 1010);
     }
 }
 
@@ -514,15 +514,14 @@ static void bql__crowds_find_the_empty_path_together(void **state)
 }
 
 /* Jitter keeps the order: a train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges
- * lost 73 % in their first second. Without any, trains that follow each other but do not meet tell each the whole
- * path. */
+ * lost 73 % in their first second. */
 static void bql__starts_among_others_that_start(void **state)
 {
     (void)state;
     static const struct {
         uint32_t edges, jitter_ms;
         uint64_t apart_ms;
-    } starts[] = {{50, 20, 0}, {10, 20, 0}, {10, 20, 1}, {10, 0, 1}, {20, 0, 1}};
+    } starts[] = {{50, 20, 0}, {10, 20, 0}, {10, 20, 1}};
     for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
         const struct cell cell = {"starts", 1000, 60, 100000, 0, starts[index].jitter_ms, false, false, 0,
                                   1000,     0,    0,  0,      0};
@@ -535,7 +534,7 @@ static void bql__starts_among_others_that_start(void **state)
         lab_run(&config, &result);
         print_message("starts of %u: drops %llu of %llu\n", config.edge_count,
                       (unsigned long long)result.queue_drops, (unsigned long long)result.offered);
-        assert_in_range(result.queue_drops, 0, result.offered / (starts[index].edges == 20 ? 8 : 50));
+        assert_in_range(result.queue_drops, 0, result.offered / 50);
     }
 }
 

@@ -4,9 +4,7 @@
 
 #define CREEPING_PACKETS 64
 #define START_RTT_MIN_NS (20 * NS_PER_MS)
-#define FATES_COUNT_PART 4       /* of an RTT after the train */
 #define SHORT_GAIN_PPM   1250000 /* where the path may be full */
-#define AFTER_FIRST_PART 16      /* of its rate, until it is judged */
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
 static bool creeping(const struct bql_start *start, const struct bql_path *path)
@@ -67,16 +65,6 @@ static struct bql_move raise_rate(struct bql_start *start, const struct bql_path
     return begin_trial(start, path);
 }
 
-/* What the train told need not hold: others may have sent theirs a moment later. So the first trial, too,
- * ends before it is judged, if it has enough packets for that. */
-static void end_first_early(struct bql_start *start, const struct bql_path *path, uint64_t least_bps)
-{
-    uint64_t counts_ns = elapsed_ns(start->tried_ns, path->rtt_ns / FATES_COUNT_PART);
-    uint64_t packets = bytes_within(start->tried_bps, counts_ns) / path->packet_bytes;
-    if (packets >= 2 * bql_path_telling_packets(path))
-        start->proven_bps = MAX(start->tried_bps / AFTER_FIRST_PART, least_bps);
-}
-
 struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *path,
                                 struct bql_train_verdict verdict)
 {
@@ -86,10 +74,7 @@ struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *
         least_bps = MIN(least_bps, verdict.spread_bps);
     *start = (struct bql_start){.train_bps = verdict.tells ? verdict.spread_bps : BQL_TRAIN_BPS,
                                 .tried_bps = MAX(MIN(verdict.spread_bps / 2, verdict.share_bps), least_bps)};
-    struct bql_move move = raise_rate(start, path, BQL_PPM, 0);
-    if (verdict.tells && verdict.spread_bps / 2 <= verdict.share_bps)
-        end_first_early(start, path, least_bps);
-    return move;
+    return raise_rate(start, path, BQL_PPM, 0);
 }
 
 void bql_start_resume(struct bql_start *start, uint64_t rate_bps, uint64_t delivered_bps, uint64_t now_ns)
@@ -105,7 +90,7 @@ void bql_start_resume(struct bql_start *start, uint64_t rate_bps, uint64_t deliv
 void bql_start_on_sample(struct bql_start *start, const struct bql_path *path,
                          const struct congestion_sample *sample)
 {
-    if (path->newest_sent_ns <= path->train_end_ns + path->rtt_ns / FATES_COUNT_PART)
+    if (path->newest_sent_ns <= path->train_end_ns + path->rtt_ns / 4)
         return;
     start->acked += sample->acked_packets;
     start->lost += sample->lost_packets;
@@ -158,14 +143,6 @@ static void judge_trial(struct bql_start *start, const struct bql_path *path, ui
     start->fell_short = delivered_bps < passed_bps / 100 * 95;
 }
 
-/* The first trial lost much: its rate was too high, or chance takes that. What it delivered goes on, and is
- * parked from if it loses as much. */
-static struct bql_move go_on(struct bql_start *start, const struct bql_path *path)
-{
-    start->tried_bps = MIN(start->delivered_bps, start->tried_bps);
-    return raise_rate(start, path, BQL_PPM, 0);
-}
-
 static struct bql_move end_start(struct bql_move move, enum bql_phase phase)
 {
     move.enters = true;
@@ -202,8 +179,6 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return move;
     if (queue && !(start->grown && may_wait))
         return end_start(move, BQL_TRACK);
-    if (start->before_bps == 0 && plain_loss && start->proven_bps < start->tried_bps)
-        return go_on(start, path);
     if (start->before_bps == 0 && plain_loss)
         return over ? park(move, path, loss_ppm, packets) : move;
     if (start->grown) {

@@ -3,8 +3,7 @@
  * is a quarter higher only: others grow as well.
  *
  * The first is half of what the train told, and no more than what it had of the path (train.h): of edges that
- * start together each would else take the path for its own. A sixteenth of that half follows until it is judged:
- * trains that do not meet tell each the whole path.
+ * start together each would else take the path for its own.
  *
  * Loss of over 10 % in the first round: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their
