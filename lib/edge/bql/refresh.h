@@ -6,7 +6,8 @@
  * that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds its own:
  * until they have done this together it has more than its share, and the next one adds still more. Hence, where
  * what the path takes changes as it does among others, its first refresh comes after a tenth of the time, while
- * it has so much that others notice, and others join after a quarter.
+ * it has so much that others notice, and others join after a quarter. Not where the queue's peak is above
+ * 1.5 q*: those others are not like itself.
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
