@@ -36,13 +36,12 @@ void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *p
 
 bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view)
 {
-    /* A rate that has given way already has a long target. */
-    uint64_t long_ns =
-        MAX(bql_path_usual_target_ns(path, contest->own_most_bps) * 5 / 2, view->usual_target_ns * 5 / 2);
+    /* A rate that has given way has a long target, of its own making: what counts is that of the most of late. */
+    uint64_t most_target_ns = bql_path_usual_target_ns(path, contest->own_most_bps);
+    uint64_t long_ns = MAX(most_target_ns, view->usual_target_ns) * 5 / 2;
     long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
-    /* Of a slow path even the target is long. And among edges like itself, many as they may be, it finds the
-     * queue that it wants; or seems to find more where packets wait for their predecessors. */
-    long_ns = MAX(long_ns, view->target_ns * 3 / 2 + bql_path_waiting_ns(path));
+    /* Of a slow path even that is long; and packets that wait for their predecessors look like more of a queue. */
+    long_ns = MAX(long_ns, most_target_ns * 3 / 2 + bql_path_waiting_ns(path));
     bool stays =
         view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
     if (!stays)
