@@ -103,7 +103,9 @@ static void look_for_step(struct two_clocks *clocks, const struct clock_exchange
         clocks->step_ns = 0;
     int64_t fall_ns = back_ns - exchange->back_ns;
     look_for_hidden_step(clocks, exchange);
-    if (fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
+    /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it. */
+    bool known = elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) >= TWO_CLOCKS_HALF_NS;
+    if (known && fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
         note_step(clocks, fall_ns);
 }
 

@@ -221,6 +221,24 @@ static void two_clocks__swings_are_no_steps(void **state)
     assert_int_equal(clocks.jitter_ns[0], 40 * NS_PER_MS);
 }
 
+/* The first packets of a path that keeps the order wait up to 9 ms each way, less and less; nothing is known of its
+ * jitter yet. */
+static void two_clocks__a_new_path_has_no_steps(void **state)
+{
+    struct two_clocks clocks = {.known = false};
+    (void)state;
+    for (uint64_t turn = 0; turn < 80; turn++) {
+        int64_t waited_ns = (9 - (int64_t)turn % 10) * (int64_t)NS_PER_MS;
+        const struct clock_exchange exchange = {.out_ns = THERE_NS + waited_ns,
+                                                .back_ns = BACK_NS + 2 * waited_ns - (int64_t)turn * 10000,
+                                                .jump_ns = turn / 10 * NS_PER_MS / 2,
+                                                .rtt_ns = 60 * NS_PER_MS,
+                                                .now_ns = turn * EVERY_NS};
+        two_clocks_on_exchange(&clocks, &exchange);
+        assert_false(two_clocks_stepped(&clocks));
+    }
+}
+
 /* A queue that was on the way back for a moment has drained; the way there has jitter of its own. */
 static void two_clocks__a_drained_queue_is_no_step(void **state)
 {
@@ -297,6 +315,7 @@ int main(void)
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter_beside_jitter),
         cmocka_unit_test(two_clocks__swings_are_no_steps),
+        cmocka_unit_test(two_clocks__a_new_path_has_no_steps),
         cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
         cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
