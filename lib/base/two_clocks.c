@@ -5,9 +5,9 @@
 
 #define MARGIN_NS       50000LL /* what hosts take now and then */
 #define STEP_TURNS      3       /* exchanges: acks under way at the step tell of packets before it */
-#define SWING_SEEN_MIN  64
-#define SWINGS          4 /* a step is so much more than what the way back usually differs by */
-#define HALF_SEEN_MIN   8 /* that the least of a half says something of the way, beside jitter */
+#define SWING_SEEN_MIN  64      /* exchanges, until the usual is known */
+#define SWINGS          4       /* a step is so much more than what the way back usually differs by */
+#define HALF_SEEN_MIN   8       /* that the least of a half says something of the way, beside jitter */
 #define SEEN_HOLD_NS    (25 * NS_PER_S) /* a slope is believed for so long after the floor was seen last */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))

@@ -14,7 +14,7 @@
  *
  * so `out - gained` is a delay that clocks which drift apart, or jump ahead, do not lengthen: what it is longer
  * than the floor is a queue. A clock that gains takes no slope, hence nothing to settle. T counts when it has stood
- * for half a window.
+ * for half a window; steps are looked for once it has stood for TWO_CLOCKS_HALF_NS, as jitter of a new path does the same.
  *
  * A far clock that loses hides as much of a queue, until the way there is empty for a moment and the floor falls;
  * B has risen meanwhile, but so it does where a queue grows on the way back. What both have moved by is a slope, by

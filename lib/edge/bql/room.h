@@ -30,10 +30,11 @@ struct bql_room {
     uint64_t told;        /* … told so far */
 };
 
-void bql_room_init(struct bql_room *room, uint64_t now_ns);
 /* What p0 is learnt from: nothing, packets in a short queue, those at a low rate as well. */
 enum bql_room_use { BQL_ROOM_NONE, BQL_ROOM_QUEUE, BQL_ROOM_RATE };
 
+/* Nothing is known of the room yet. */
+void bql_room_init(struct bql_room *room, uint64_t now_ns);
 /* Packets whose fate became known, and the queue that the path shows now. */
 void bql_room_on_sample(struct bql_room *room, struct bql_path *path, const struct congestion_sample *sample,
                         uint64_t rate_bps, enum bql_room_use use);
