@@ -95,7 +95,7 @@ static void plan_end(struct rtt_probe *probe, uint64_t now_ns)
     if (!all_sent || probe->min_ns == 0) {
         uint64_t padded_ns = probe->padded_ns != TIME_NEVER ? probe->padded_ns : 0;
         uint64_t left_ns = probe->interval_ns * (uint64_t)(RTT_PROBE_ROUNDS - probe->sent);
-        probe->end_ns = MAX(last_ns + left_ns, padded_ns) + RTT_PROBE_WAIT_NS;
+        probe->end_ns = MAX(last_ns + left_ns, padded_ns) + RTT_PROBE_SILENCE_NS;
         return;
     }
     uint64_t end_ns = overdue_ns(probe, last_ns);

@@ -18,8 +18,9 @@
 #include "wire/probe.h"
 
 #define RTT_PROBE_ROUNDS 10
-/* After the last probe, while nothing has come back: paths up to this RTT are measured. Nor do padded ones begin
- * anew later than this after the bare ones. */
+/* After the last probe, while nothing has come back: paths up to this RTT are measured, jitter included. */
+#define RTT_PROBE_SILENCE_NS 4000000000ULL
+/* No round of padded probes begins later than this after the bare ones. */
 #define RTT_PROBE_WAIT_NS 1500000000ULL
 /* Beyond a round trip and a quarter, until what is missing counts as lost. */
 #define RTT_PROBE_LATE_NS 20000000ULL

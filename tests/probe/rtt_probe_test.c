@@ -217,7 +217,7 @@ static void rtt_probe__survives_loss_and_jitter(void **state)
             continue;
         assert_true(probe.min_ns >= 80 * NS_PER_MS);
         assert_true(probe.smoothed_ns >= probe.min_ns && probe.smoothed_ns <= 90 * NS_PER_MS);
-        assert_true(outcome.end_ns <= seed * NS_PER_S + DURATION_NS + RTT_PROBE_WAIT_NS);
+        assert_true(outcome.end_ns <= seed * NS_PER_S + DURATION_NS + RTT_PROBE_SILENCE_NS);
         whole += probe.mtu_answered == 1500;
     }
     assert_true(whole >= 195); /* each tries the full size three to ten times at 70 % */
@@ -232,8 +232,21 @@ static void rtt_probe__silent_peer_ends_after_the_wait(void **state)
     measure(&probe, &path, 1500, 5, &outcome);
     assert_int_equal(probe.answered_bits, 0);
     assert_int_equal(probe.mtu_answered, 0);
-    assert_true(outcome.end_ns > RTT_PROBE_WAIT_NS);
-    assert_true(outcome.end_ns <= 5 + DURATION_NS + RTT_PROBE_WAIT_NS);
+    assert_true(outcome.end_ns > RTT_PROBE_SILENCE_NS);
+    assert_true(outcome.end_ns <= 5 + DURATION_NS + RTT_PROBE_SILENCE_NS);
+}
+
+/* Two satellites and a deep queue: an RTT of 1.2 s, and jitter beyond the wait of padded probes. */
+static void rtt_probe__measures_round_trips_of_seconds(void **state)
+{
+    (void)state;
+    struct rtt_probe probe = {0};
+    struct outcome outcome;
+    struct path path = {.delay_ns = 1700 * NS_PER_MS, .jitter_ns = 200 * NS_PER_MS, .mtu = 1500, .seed = 1};
+    measure(&probe, &path, 1500, 5, &outcome);
+    assert_int_equal(probe.answered, RTT_PROBE_ROUNDS);
+    assert_true(probe.min_ns >= 3400 * NS_PER_MS);
+    assert_int_equal(rtt_probe_path_mtu(&probe), 1500);
 }
 
 static void rtt_probe__on_reply_refuses_what_cannot_be(void **state)
@@ -318,6 +331,7 @@ int main(void)
         cmocka_unit_test(rtt_probe_path_mtu__needs_evidence),
         cmocka_unit_test(rtt_probe__search_for_the_mtu_ends),
         cmocka_unit_test(rtt_probe__survives_loss_and_jitter),
+        cmocka_unit_test(rtt_probe__measures_round_trips_of_seconds),
         cmocka_unit_test(rtt_probe__silent_peer_ends_after_the_wait),
         cmocka_unit_test(rtt_probe__on_reply_refuses_what_cannot_be),
         cmocka_unit_test(rtt_probe__start_forgets_the_measurement_before),
