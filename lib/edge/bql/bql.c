@@ -21,7 +21,7 @@
  * TRAIN: TRACK at the rate of before.
  *
  * Time limited by the application, port, uplink share or disk freezes C and the rate; a full window does not
- * where a queue shows that it was the rate that filled it.
+ * where a queue shows that it was the rate that filled it. What bursts at that rate lose in a queue lowers it.
  *
  * What the gains were tuned against (tests/edge/lab and scripts/bench transport): one RTT, not half of it, as
  * the time to settle in TRACK: with half, the loop of several edges swings without end. 15 %: ten edges at
@@ -41,7 +41,8 @@
 #include "edge/bql/track.h"
 #include "edge/bql/train.h"
 
-#define KNOWN_PPM 995000
+#define KNOWN_PPM   995000
+#define LIMITED_PPM 1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh", "compete"};
 
@@ -230,6 +231,21 @@ static struct bql_move on_excess_loss(struct bql *bql, const struct bql_loss *lo
     return move;
 }
 
+/* An application that sends less than the rate, as a relay does, sends in bursts at it. What they lose in a queue, and
+ * beyond chance, the path does not take; but what it takes is not known, nor what chance does, for no lower rate would
+ * show it. So the rate falls bit by bit, until that ends or the edge is limited by it and judged as usual. */
+static struct bql_move on_limited_round(struct bql *bql, const struct bql_view *view,
+                                        const struct bql_round *round)
+{
+    bool falls = bql->phase == BQL_TRACK || bql->phase == BQL_CALM;
+    bool lasts = bql_rounds_excess_lasts(&bql->rounds, &bql->path, round);
+    if (!falls || !lasts || bql->rounds.queue_peak_before_ns < view->target_ns / 4)
+        return bql_stay();
+    uint64_t enough_bps = bql_chance_sent_bps(&bql->path.chance, round->loss.delivered_bps);
+    uint64_t lower_bps = MAX(bql->rate_bps / 10 * 9, muldiv64(enough_bps, LIMITED_PPM, BQL_PPM));
+    return bql_at_rate(MIN(lower_bps, bql->rate_bps));
+}
+
 static struct bql_move on_round(struct bql *bql, const struct bql_view *view, const struct bql_round *round)
 {
     struct bql_rounds *rounds = &bql->rounds;
@@ -246,7 +262,9 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     uint64_t trips = bql->phase == BQL_TRACK ? 2 : 1;
     uint64_t seen_ns =
         bql->since_ns + trips * view->rtt_ns + bql->path.delay.late_ns + rounds->queue_peak_before_ns;
-    if (round->limited || (bql->phase != BQL_CALM && round->start_ns < seen_ns) ||
+    if (round->limited)
+        return on_limited_round(bql, view, round);
+    if ((bql->phase != BQL_CALM && round->start_ns < seen_ns) ||
         round->start_ns < rounds->restored_ns + view->rtt_ns)
         return bql_stay();
     if (bql->phase == BQL_PARK)
