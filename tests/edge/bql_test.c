@@ -480,17 +480,15 @@ static uint64_t fairness_permille(const struct lab_config *config)
 }
 
 /* Edges that come to a queue of others take it for a part of the way, and where packets wait for their
- * predecessors for those. Jitter keeps the order. */
+ * predecessors for those. Jitter keeps the order. Twenty that came half a second apart lost 61 % for good. */
 static void bql__crowds_find_the_empty_path_together(void **state)
 {
     (void)state;
     static const struct {
         uint32_t edges, jitter_ms;
         uint64_t apart_ms, from_ms, to_ms;
-    } crowds[] = {{10, 0, 2000, 21000, 27000},
-                  {2, 20, 2000, 18000, 26000},
-                  {10, 20, 0, 40000, 50000},
-                  {50, 20, 0, 20000, 30000}};
+    } crowds[] = {{10, 0, 2000, 21000, 27000}, {2, 20, 2000, 18000, 26000}, {10, 20, 0, 40000, 50000},
+                  {50, 20, 0, 20000, 30000},   {20, 20, 500, 14000, 20000}, {50, 0, 100, 9000, 12000}};
     const struct cell cell = {.name = "crowd", .rate_mbps = 1000, .rtt_ms = 60, .buffer_us = 100000};
     for (size_t index = 0; index < sizeof(crowds) / sizeof(crowds[0]); index++) {
         struct lab_config config = config_of(&cell);
@@ -508,7 +506,7 @@ static void bql__crowds_find_the_empty_path_together(void **state)
                       (unsigned long long)(result.queue_p50_ns / NS_PER_US),
                       (unsigned long long)result.queue_drops, (unsigned long long)result.offered);
         assert_in_range(fairness_permille(&config), 900, 1000);
-        assert_in_range(result.queue_p50_ns, 0, MS(MAX(2 * crowds[index].jitter_ms, 15U)));
+        assert_in_range(result.queue_p50_ns, 0, MS(MAX(2 * crowds[index].jitter_ms, 25U)));
         assert_in_range(result.queue_drops, 0, result.offered / 200);
     }
 }

@@ -6,7 +6,8 @@
 #define REFRESH_LASTS_NS (200 * NS_PER_MS)
 #define REFRESH_RTTS     20
 #define REFRESH_PACKETS  8
-#define FIRST_PART       10
+#define FIRST_PART       40 /* of the time: the first gap among others; each next one is twice as long */
+#define FIRST_GAPS       6  /* by then a gap is the usual time */
 #define JOIN_PART        4
 #define SHARES_PERCENT   90
 
@@ -25,6 +26,15 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
 
+/* How long after the base was seen it is time by itself. Among others soon, and then ever less often: what the
+ * edges that came took for a part of the way has to show before they fill the buffer, and does so once. */
+static uint64_t gap_ns(const struct bql_refresh *refresh, bool sharing, uint64_t late_ns)
+{
+    if (!sharing || refresh->count >= FIRST_GAPS)
+        return late_ns;
+    return MIN(late_ns, late_ns / FIRST_PART << refresh->count);
+}
+
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
 {
@@ -33,20 +43,22 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     if (rate_bps >= refresh->seen_bps / 2 || view->queue_ns <= view->target_ns)
         refresh->fed_ns = view->now_ns;
     uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
-    /* Not while the rate is far off: it must follow the path. Nor beside senders that fill the buffer, which take
-     * what it leaves: their queue is long, and the edge gave way to it since it saw the base. */
+    /* Not while the rate is far off: it must follow the path. */
+    bool sharing = shares(refresh, path) && rate_bps >= refresh->seen_bps / 2;
+    uint64_t due_ns = gap_ns(refresh, sharing, late_ns);
+    /* Those that fill the buffer are none to join: what falls there is what they lost, and it soon is back. */
     uint64_t peak_ns = MAX(view->predicted_ns, bql_rounds_queue_peak_ns(rounds));
-    bool sharing = shares(refresh, path) && peak_ns <= 3 * view->usual_target_ns / 2 &&
-                   rate_bps >= refresh->seen_bps / 2;
-    uint64_t due_ns = sharing && refresh->end_ns == 0 ? late_ns / FIRST_PART : late_ns;
-    uint64_t join_ns = sharing ? MIN(due_ns, late_ns / JOIN_PART) : late_ns / 2;
+    bool joins = sharing && peak_ns <= 3 * view->usual_target_ns / 2;
+    uint64_t join_ns = joins ? MIN(due_ns, late_ns / JOIN_PART) : late_ns / 2;
     uint64_t since_ns = elapsed_ns(view->now_ns, MAX(path->delay.base_seen_ns, refresh->end_ns));
     uint64_t low_ns = view->queue_ns + view->target_ns / 4 + bql_path_kept_jitter_ns(path);
     bool falls = low_ns < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
     bool doubtful = bql_doubt_due(&refresh->doubt, path, view) || bql_heed_doubts(&path->heed, view->now_ns);
-    return doubtful || since_ns >= due_ns || (falls && since_ns >= join_ns) || starving_ns >= late_ns / 5;
+    bool needed = doubtful || starving_ns >= late_ns / 5;
+    refresh->early = !needed && since_ns < late_ns / 2;
+    return needed || since_ns >= due_ns || (falls && since_ns >= join_ns);
 }
 
 /* On a slow path a queue is a few packets, which take longer. */
@@ -62,6 +74,8 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
                            uint64_t rate_bps)
 {
     bql_doubt_begin(&refresh->doubt, path, view);
+    refresh->count++;
+    refresh->counts = !refresh->early;
     refresh->start_ns = path->now_ns;
     refresh->end_ns = path->now_ns + lasts_ns(path);
     refresh->before_owd_ns = path_delay_empty_ns(&path->delay) + (int64_t)path_delay_queue_ns(&path->delay);
@@ -113,8 +127,8 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
     above = above && refresh->before_owd_ns - refresh->least_owd_ns < lasted_ns / 4;
     if (seen)
         raise_base(refresh, path);
-    refresh->above = above ? refresh->above + 1 : 0;
-    if (refresh->above >= 2)
+    refresh->above = above ? refresh->above + refresh->counts : 0;
+    if (refresh->above >= 2 && refresh->counts)
         path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);
     refresh->start_ns = 0;
 }

@@ -5,9 +5,11 @@
  * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up, so
  * that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds its own:
  * until they have done this together it has more than its share, and the next one adds still more. Hence, where
- * what the path takes changes as it does among others, its first refresh comes after a tenth of the time, while
- * it has so much that others notice, and others join after a quarter. Not where the queue's peak is above
- * 1.5 q*: those others are not like itself.
+ * what the path takes changes as it does among others, its first refresh comes after a fortieth of the time,
+ * while it has so much that others notice, and each next one after twice the gap; and others join after a
+ * quarter of the time. A long queue does not keep it from that, for so is the queue of a crowd that has gone
+ * wrong; but where the peak is above 1.5 q* it joins none, for there others may be unlike itself, who fill the
+ * buffer. Early ones have no say about the base: the others' queue does not end for one alone.
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
@@ -33,7 +35,10 @@ struct bql_refresh {
     uint64_t seen_bps; /* rate when the base was last seen */
     bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
-    uint32_t above; /* successive ones that never saw the queue below the target */
+    uint32_t count; /* of all */
+    uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
+    bool early;     /* one that began now would: others keep their queue */
+    bool counts;    /* the newest one was not early */
 };
 
 /* Whether it is time. To be asked at each sample. */
