@@ -238,6 +238,39 @@ static void bql__clocks_are_no_queue(void **state)
     }
 }
 
+/* A receiver's clock that was set back hides as much of the queue, or the way back has become longer: which of them is
+ * found out without half a round trip's packets. */
+static void bql__doubt_costs_little(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_mbps, rtt_ms;
+        int64_t ahead_us, longer_us;
+    } rows[] = {{1000, 60, -1000, 0}, {1000, 60, 0, 1500}, {1000, 60, -3000, 0}, {1000, 30, 0, 1500}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        const struct cell cell = {.name = "doubt",
+                                  .rate_mbps = rows[index].rate_mbps,
+                                  .rtt_ms = rows[index].rtt_ms,
+                                  .buffer_us = 200000,
+                                  .from_ms = 4000,
+                                  .to_ms = 8000};
+        struct lab_config config = config_of(&cell);
+        config.series_ns = MS(cell.rtt_ms);
+        config.edges[0].ahead_at_ns = config.edges[0].longer_at_ns = 4 * NS_PER_S;
+        config.edges[0].ahead_ns = rows[index].ahead_us * 1000;
+        config.edges[0].longer_ns = rows[index].longer_us * 1000;
+        lab_run(&config, &result);
+        uint64_t full = bytes_within(MBPS(cell.rate_mbps), config.series_ns) / LAB_PACKET_BYTES, least = full;
+        for (uint64_t turn = 4000 / cell.rtt_ms; turn < 8000 / cell.rtt_ms; turn++)
+            least = MIN(least, (uint64_t)result.edges[0].series[turn]);
+        print_message("doubt, row %zu: least round trip %llu of %llu, queue %llu us\n", index,
+                      (unsigned long long)least, (unsigned long long)full,
+                      (unsigned long long)(result.queue_p50_ns / 1000));
+        assert_in_range(least * 100 / full, 92, 100);
+        assert_in_range(result.queue_p50_ns, 0, MS(5));
+    }
+}
+
 /* Full of packets all the time a small buffer loses ever more of them; once that was taken for chance,
  * without end. */
 static void bql__takes_loss_that_grows_with_the_rate_for_its_own(void **state)
@@ -566,6 +599,7 @@ int main(void)
         cmocka_unit_test(bql__leaves_the_first_rates_where_packets_overtake_by_far),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
         cmocka_unit_test(bql__clocks_are_no_queue),
+        cmocka_unit_test(bql__doubt_costs_little),
         cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),
         cmocka_unit_test(bql__settles_below_a_policer),
         cmocka_unit_test(bql__shares_a_queue_that_stood_before_it_came),

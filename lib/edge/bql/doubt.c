@@ -28,8 +28,28 @@ void bql_doubt_begin(struct bql_doubt *doubt, const struct bql_path *path, const
     doubt->asks = doubts(doubt, path, view->target_ns);
     doubt->asked_ns = path->now_ns;
     doubt->before_ns = path->doubt_ns;
+    doubt->began_base_ns = path->delay.base_ns;
     doubt->base_ns = path->delay.base_ns;
     doubt->fell_ns = 0;
+}
+
+uint64_t bql_doubt_most_ns(const struct bql_doubt *doubt, const struct bql_path *path,
+                           const struct bql_view *view)
+{
+    uint64_t shows_ns = MAX(view->queue_ns, view->predicted_ns) + path_delay_jitter_ns(&path->delay);
+    return shows_ns + elapsed_ns(doubt->before_ns, doubt->settled_ns);
+}
+
+static bool founded(const struct bql_doubt *doubt, const struct bql_path *path)
+{
+    return path->doubt_ns < doubt->settled_ns + (doubt->before_ns - doubt->settled_ns) / 2;
+}
+
+bool bql_doubt_settles(const struct bql_doubt *doubt, const struct bql_path *path)
+{
+    bool seen = path->delay.base_seen_ns > doubt->asked_ns + path->rtt_ns;
+    bool fell = path->delay.base_ns < doubt->began_base_ns - (int64_t)LEAST_NS / 2;
+    return seen && (!fell || founded(doubt, path));
 }
 
 bool bql_doubt_allows_end(struct bql_doubt *doubt, const struct bql_path *path)
@@ -45,8 +65,7 @@ void bql_doubt_end(struct bql_doubt *doubt, const struct bql_path *path)
     doubt->asked_ns = path->now_ns;
     if (!doubt->asks)
         return;
-    bool founded = path->doubt_ns < doubt->settled_ns + (doubt->before_ns - doubt->settled_ns) / 2;
-    doubt->unfounded = founded ? 0 : MIN(doubt->unfounded + 1, (uint32_t)UNFOUNDED_MAX);
+    doubt->unfounded = founded(doubt, path) ? 0 : MIN(doubt->unfounded + 1, (uint32_t)UNFOUNDED_MAX);
     doubt->settled_ns = path->doubt_ns;
     doubt->asks = false;
 }

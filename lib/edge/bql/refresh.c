@@ -55,10 +55,11 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     bool falls = low_ns < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
-    bool doubtful = bql_doubt_due(&refresh->doubt, path, view) || bql_heed_doubts(&path->heed, view->now_ns);
-    bool needed = doubtful || starving_ns >= late_ns / 5;
-    refresh->early = !needed && since_ns < late_ns / 2;
-    return needed || since_ns >= due_ns || (falls && since_ns >= join_ns);
+    bool needed = bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5;
+    bool due = needed || since_ns >= due_ns || (falls && since_ns >= join_ns);
+    refresh->doubtful = bql_doubt_due(&refresh->doubt, path, view) && !due;
+    refresh->early = !needed && !refresh->doubtful && since_ns < late_ns / 2;
+    return due || refresh->doubtful;
 }
 
 /* On a slow path a queue is a few packets, which take longer. */
@@ -70,10 +71,23 @@ static uint64_t lasts_ns(const struct bql_path *path)
     return MAX(usual_ns, transmit_ns(REFRESH_PACKETS * path->packet_bytes, path->capacity_bps));
 }
 
+/* Begins a brief one, at the rate returned; 0: it would win nothing. Half the rate takes twice as long as the queue is; as
+ * nothing shows before a round trip is over, half of that may pass as well, lest the time between two acks counts. */
+static uint64_t begin_brief(struct bql_refresh *refresh, const struct bql_path *path,
+                            const struct bql_view *view, uint64_t rate_bps)
+{
+    uint64_t drains_ns = bql_doubt_most_ns(&refresh->doubt, path, view) + view->target_ns / 4;
+    uint64_t takes_ns = MAX(2 * drains_ns, path->rtt_ns / 2);
+    bool brief = refresh->doubtful && takes_ns < path->rtt_ns;
+    refresh->brief_ns = brief ? path->now_ns + takes_ns : 0;
+    return brief ? rate_bps - muldiv64(rate_bps, drains_ns, takes_ns) : 0;
+}
+
 uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
                            uint64_t rate_bps)
 {
     bql_doubt_begin(&refresh->doubt, path, view);
+    uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
     refresh->count++;
     refresh->counts = !refresh->early;
     refresh->start_ns = path->now_ns;
@@ -87,12 +101,28 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
     refresh->whole = bql_heed_doubts(&path->heed, path->now_ns);
     if (refresh->whole)
         bql_heed_try(&path->heed, path->now_ns, refresh->end_ns);
-    return rate_bps / 2;
+    return brief_bps > 0 ? brief_bps : rate_bps / 2;
+}
+
+/* Ends where what it did has shown, or goes on as any other. */
+static struct bql_move brief_step(struct bql_refresh *refresh, const struct bql_path *path,
+                                  const struct bql_view *view)
+{
+    if (view->now_ns < refresh->brief_ns)
+        return bql_stay();
+    if (view->newest_sent_ns < refresh->brief_ns + view->rtt_ns / 8)
+        return bql_at_rate(refresh->before_bps);
+    refresh->brief_ns = 0;
+    bool settled = bql_doubt_settles(&refresh->doubt, path);
+    refresh->end_ns = settled ? view->now_ns : view->now_ns + lasts_ns(path);
+    return settled ? bql_to_phase_at(BQL_TRACK, refresh->before_bps) : bql_at_rate(refresh->before_bps / 2);
 }
 
 struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_path *path,
                                  const struct bql_view *view)
 {
+    if (refresh->brief_ns > 0)
+        return brief_step(refresh, path, view);
     bool seen = path->delay.base_seen_ns == view->now_ns;
     if (!refresh->whole && view->now_ns < refresh->end_ns && seen &&
         bql_doubt_allows_end(&refresh->doubt, path))

@@ -1,6 +1,8 @@
 /* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h): half the rate for
  * max(RTT, 200 ms, 8 packets) or until it is. Where most packets are marked whatever the edge does (heed.h) one
- * comes early, and takes all its time.
+ * comes early, and takes all its time. Doubt alone has a brief one: so much less is sent that the queue runs dry if all
+ * of it is the edge's own, but hardly the path; what that did shows a round trip later, and only where the base was not
+ * seen then the rate is halved.
  *
  * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up, so
  * that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds its own:
@@ -33,12 +35,14 @@ struct bql_refresh {
     uint64_t least_bps, most_bps; /* C since it began, while a queue stood; 0: none did */
     uint64_t fed_ns;   /* when the rate was last no less than half of the next, or the queue small */
     uint64_t seen_bps; /* rate when the base was last seen */
+    uint64_t brief_ns; /* until then it sends less, then as before; 0: it is no brief one */
     bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
     uint32_t count; /* of all */
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
     bool early;     /* one that began now would: others keep their queue */
     bool counts;    /* the newest one was not early */
+    bool doubtful;  /* doubt alone asks for one */
 };
 
 /* Whether it is time. To be asked at each sample. */
