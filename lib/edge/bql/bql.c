@@ -255,8 +255,7 @@ static struct bql_move on_round(struct bql *bql, const struct bql_view *view, co
     if (bql->phase == BQL_COMPETE) {
         /* Others who keep most packets marked don't mind marks. */
         bool marked = bql->path.heed.marked && !bql_heed_doubts(&bql->path.heed, view->now_ns);
-        bql_compete_on_round(&bql->compete, view, round->unlikely || marked);
-        return bql_stay();
+        return bql_compete_on_round(&bql->compete, &bql->contest, &bql->path, view, round, marked);
     }
     /* What was sent before the phase began has no say in it. */
     uint64_t trips = bql->phase == BQL_TRACK ? 2 : 1;

@@ -23,6 +23,11 @@ uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets
     return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + 2 * chance->swing_ppm;
 }
 
+bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets)
+{
+    return loss_ppm <= BQL_CHANCE_MAX_PPM + 3 * sigma_ppm(BQL_CHANCE_MAX_PPM, packets);
+}
+
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise)
 {
     bool more = loss_ppm > chance->base_ppm;
@@ -31,6 +36,7 @@ void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_
     chance->swing_ppm += ((int32_t)swing_ppm - (int32_t)chance->swing_ppm) / 8;
     if (!more || may_rise)
         chance->base_ppm = (uint32_t)((int32_t)chance->base_ppm + off_ppm / 4);
+    chance->base_ppm = MIN(chance->base_ppm, BQL_CHANCE_MAX_PPM);
 }
 
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets)
@@ -65,6 +71,14 @@ void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t 
         loss_ppm -= MIN(loss_ppm, sigma_ppm(loss_ppm, MAX(packets, 1ULL)));
     uint32_t swing_ppm = (uint32_t)elapsed_ns(loss_ppm, chance->base_ppm) / 2;
     chance->swing_ppm = MAX(chance->swing_ppm, swing_ppm);
+    chance->base_ppm = MIN(loss_ppm, BQL_CHANCE_MAX_PPM);
+}
+
+void bql_chance_at_most(struct bql_chance *chance, uint32_t loss_ppm)
+{
+    if (loss_ppm >= chance->base_ppm)
+        return;
+    chance->swing_ppm = (uint32_t)muldiv64(chance->swing_ppm, loss_ppm, chance->base_ppm);
     chance->base_ppm = loss_ppm;
 }
 

@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 #define BQL_CHANCE_MEMORY 800U /* 10 % +- 1 % */
+/* No path takes more by chance: what loses more is a buffer that others fill as well, which takes its share of
+ * whatever is sent, too. */
+#define BQL_CHANCE_MAX_PPM 400000U
 
 struct bql_chance {
     uint32_t base_ppm;  /* p0 */
@@ -19,6 +22,8 @@ struct bql_chance {
 uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets);
 /* Chance rarely takes more than this of so many packets; packets > 0. */
 uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets);
+/* Chance may take so much of so many packets; packets > 0. */
+bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets);
 /* A round in which nothing but chance lost so much. p0 falls at once where less is lost; it rises only where
  * the path is not full (`may_rise`). */
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise);
@@ -32,5 +37,7 @@ bool bql_chance_told(const struct bql_chance *chance);
 /* All of so much was lost by chance, as a lower rate has shown: of few packets that many less than chance
  * adds now and then, for it was a round with much loss that was looked at. */
 void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets);
+/* Chance takes no more than that, as a much lower rate has shown; its swing falls as much. */
+void bql_chance_at_most(struct bql_chance *chance, uint32_t loss_ppm);
 /* The rate of which so much is delivered, where chance takes what is usual. */
 uint64_t bql_chance_sent_bps(const struct bql_chance *chance, uint64_t delivered_bps);

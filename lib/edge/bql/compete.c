@@ -9,6 +9,9 @@
 #define OWN_HOLD_NS      (30 * NS_PER_S)
 #define DEAF_FALL_PPM    950000
 #define DEAF_RISE_PPM    1030000
+#define ALIKE_PACKETS    200ULL
+#define ALIKE_PPM        75000ULL
+#define ALIKE_NS         (60 * NS_PER_S)
 #define DRAIN_NS         (10 * NS_PER_S)
 #define DRAIN_RTTS       50
 #define DRAIN_PPM        300000ULL
@@ -42,6 +45,9 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
     long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
     /* Of a slow path even that is long; and packets that wait for their predecessors look like more of a queue. */
     long_ns = MAX(long_ns, most_target_ns * 3 / 2 + bql_path_waiting_ns(path));
+    /* Among its like, each with a few packets, it finds the queue that they all want. */
+    if (bql_path_is_sparse(path) && view->now_ns < contest->alike_until_ns)
+        long_ns = MAX(long_ns, view->target_ns * 3 / 2);
     bool stays =
         view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
     if (!stays)
@@ -107,9 +113,23 @@ struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_p
     return bql_at_rate(muldiv64(sent_bps, BQL_PPM - DRAIN_PPM, BQL_PPM));
 }
 
+/* CUBIC keeps its losses small; edges that compete with each other only go on, deaf to them. */
+static bool among_alike(struct bql_compete *compete, const struct bql_path *path,
+                        const struct bql_round *round)
+{
+    compete->packets += round->packets;
+    compete->lost += muldiv64(round->packets, round->loss.loss_ppm, BQL_PPM);
+    if (compete->packets < ALIKE_PACKETS || !bql_path_is_sparse(path))
+        return false;
+    bool much = compete->lost * BQL_PPM > compete->packets * (path->chance.base_ppm + ALIKE_PPM);
+    compete->packets = 0;
+    compete->lost = 0;
+    return much;
+}
+
 /* Where the queue stays full after losses the others don't care for them (BBR): then neither does the edge,
- * much. */
-void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *view, bool lossy)
+ * much; but for so much loss the edge itself is to blame as well. */
+static void heed_loss(struct bql_compete *compete, const struct bql_view *view, bool lossy, bool drowns)
 {
     uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
     if (compete->deaf_from_ns > 0 && elapsed_ns(view->now_ns, compete->deaf_from_ns) > 3 * rtt_ns) {
@@ -117,7 +137,7 @@ void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *vi
         compete->deaf_events = stays ? MIN(compete->deaf_events + 1, 4U) : 0;
         compete->deaf_from_ns = 0;
     }
-    bool deaf = compete->deaf_events >= 2;
+    bool deaf = compete->deaf_events >= 2 && !drowns;
     if (lossy && compete->deaf_from_ns == 0) {
         compete->deaf_from_ns = view->now_ns;
         compete->deaf_queue_ns = view->queue_ns;
@@ -129,4 +149,16 @@ void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *vi
         cubic_init(&compete->window,
                    muldiv64(compete->window.bytes, lossy ? DEAF_FALL_PPM : DEAF_RISE_PPM, BQL_PPM),
                    compete->window.packet_bytes, view->now_ns);
+}
+
+struct bql_move bql_compete_on_round(struct bql_compete *compete, struct bql_contest *contest,
+                                     const struct bql_path *path, const struct bql_view *view,
+                                     const struct bql_round *round, bool marked)
+{
+    heed_loss(compete, view, round->unlikely || marked, round->plain);
+    if (!among_alike(compete, path, round))
+        return bql_stay();
+    contest->alike_until_ns = view->now_ns + ALIKE_NS;
+    contest->since_ns = view->now_ns;
+    return bql_to_phase_at(BQL_TRACK, muldiv64(path->delivered_bps, BQL_PPM - DRAIN_PPM, BQL_PPM));
 }

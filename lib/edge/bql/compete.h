@@ -13,12 +13,14 @@ struct bql_contest {
     uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
     uint64_t since_ns, queue_ns; /* since when the queue stays, and how long it was */
     uint64_t given_bps;          /* what all edges had then */
+    uint64_t alike_until_ns;     /* till then others are taken for edges as this one, who give way */
 };
 
 struct bql_compete {
     struct cubic_window window;
     uint64_t deaf_from_ns, deaf_queue_ns, deaf_least_ns; /* after losses: does the queue fall? */
     uint32_t deaf_events;                                /* so often in a row it did not */
+    uint64_t packets, lost; /* since it was last asked whether the others are alike */
     uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
 };
 
@@ -37,5 +39,9 @@ void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *co
 /* Ends in TRACK when the others are gone. */
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
                                  const struct bql_view *view, const struct congestion_sample *sample);
-/* A round; lossy: it lost more than chance takes, or had packets marked. */
-void bql_compete_on_round(struct bql_compete *compete, const struct bql_view *view, bool lossy);
+/* A round, marked: had packets marked. Ends in TRACK where few packets make a round trip and more than 7.5 % of
+ * 200 beyond chance got lost: CUBIC loses less, and edges as this one, each of which competes with the others,
+ * more. For a minute their queue is no contest then, while it is no longer than 1.5 q* at the rate of then. */
+struct bql_move bql_compete_on_round(struct bql_compete *compete, struct bql_contest *contest,
+                                     const struct bql_path *path, const struct bql_view *view,
+                                     const struct bql_round *round, bool marked);

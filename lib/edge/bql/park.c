@@ -129,7 +129,7 @@ void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
  * pass what it lets pass. */
 static bool by_chance(const struct bql_park *park, const struct bql_loss *loss)
 {
-    if (!similar_loss(park, loss))
+    if (!similar_loss(park, loss) || !bql_chance_may_take(loss->loss_ppm, MAX(loss->packets, 1ULL)))
         return false;
     uint64_t delivered_bps = park->worst.delivered_bps;
     uint64_t sent_bps =

@@ -35,6 +35,15 @@ static uint64_t gap_ns(const struct bql_refresh *refresh, bool sharing, uint64_t
     return MIN(late_ns, late_ns / FIRST_PART << refresh->count);
 }
 
+/* On a slow path it takes longer than it is worth. */
+static bool tests_chance(const struct bql_refresh *refresh, const struct bql_path *path, uint64_t after_ns,
+                         uint64_t rate_bps)
+{
+    uint64_t since_ns = elapsed_ns(path->now_ns, MAX(refresh->end_ns, path->train_end_ns));
+    return bql_retest_lasts_ns(path, rate_bps) <= MAX(path->rtt_ns, REFRESH_LASTS_NS) &&
+           bql_retest_due(&refresh->retest, &path->chance, after_ns, since_ns);
+}
+
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
 {
@@ -55,11 +64,18 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     bool falls = low_ns < bql_rounds_queue_peak_ns(rounds);
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
-    bool needed = bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5;
-    bool due = needed || since_ns >= due_ns || (falls && since_ns >= join_ns);
-    refresh->doubtful = bql_doubt_due(&refresh->doubt, path, view) && !due;
-    refresh->early = !needed && !refresh->doubtful && since_ns < late_ns / 2;
-    return due || refresh->doubtful;
+    bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
+    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5)
+        refresh->next = BQL_REFRESH_NEEDED;
+    else if (since_ns >= due_ns || (falls && since_ns >= join_ns))
+        refresh->next = since_ns < late_ns / 2 ? BQL_REFRESH_EARLY : BQL_REFRESH_NEEDED;
+    else if (doubtful)
+        refresh->next = BQL_REFRESH_DOUBT;
+    else
+        refresh->next = tests_chance(refresh, path, falls ? late_ns / 2 : late_ns, rate_bps)
+                            ? BQL_REFRESH_CHANCE
+                            : BQL_REFRESH_NONE;
+    return refresh->next != BQL_REFRESH_NONE;
 }
 
 /* On a slow path a queue is a few packets, which take longer. */
@@ -78,7 +94,7 @@ static uint64_t begin_brief(struct bql_refresh *refresh, const struct bql_path *
 {
     uint64_t drains_ns = bql_doubt_most_ns(&refresh->doubt, path, view) + view->target_ns / 4;
     uint64_t takes_ns = MAX(2 * drains_ns, path->rtt_ns / 2);
-    bool brief = refresh->doubtful && takes_ns < path->rtt_ns;
+    bool brief = refresh->why == BQL_REFRESH_DOUBT && takes_ns < path->rtt_ns;
     refresh->brief_ns = brief ? path->now_ns + takes_ns : 0;
     return brief ? rate_bps - muldiv64(rate_bps, drains_ns, takes_ns) : 0;
 }
@@ -87,11 +103,13 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
                            uint64_t rate_bps)
 {
     bql_doubt_begin(&refresh->doubt, path, view);
-    uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
+    refresh->why = refresh->next;
     refresh->count++;
-    refresh->counts = !refresh->early;
+    uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
+    bql_retest_begin(&refresh->retest);
+    uint64_t tests_ns = bql_retest_lasts_ns(path, rate_bps);
     refresh->start_ns = path->now_ns;
-    refresh->end_ns = path->now_ns + lasts_ns(path);
+    refresh->end_ns = path->now_ns + (refresh->why == BQL_REFRESH_CHANCE ? tests_ns : lasts_ns(path));
     refresh->before_owd_ns = path_delay_empty_ns(&path->delay) + (int64_t)path_delay_queue_ns(&path->delay);
     refresh->least_owd_ns = INT64_MAX;
     refresh->before_bps = rate_bps;
@@ -124,7 +142,8 @@ struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_p
     if (refresh->brief_ns > 0)
         return brief_step(refresh, path, view);
     bool seen = path->delay.base_seen_ns == view->now_ns;
-    if (!refresh->whole && view->now_ns < refresh->end_ns && seen &&
+    bool tests = refresh->why == BQL_REFRESH_CHANCE && !bql_retest_told(&refresh->retest);
+    if (!refresh->whole && !tests && view->now_ns < refresh->end_ns && seen &&
         bql_doubt_allows_end(&refresh->doubt, path))
         refresh->end_ns = view->now_ns;
     return view->now_ns < refresh->end_ns ? bql_stay() : bql_to_phase_at(BQL_TRACK, refresh->before_bps);
@@ -148,8 +167,11 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
         return;
     if (sample->owd_known && view->newest_sent_ns >= refresh->start_ns)
         refresh->least_owd_ns = MIN(refresh->least_owd_ns, sample->owd_ns);
+    if (view->newest_sent_ns >= refresh->start_ns)
+        bql_retest_on_sample(&refresh->retest, sample);
     if (lasts || view->newest_sent_ns < refresh->end_ns)
         return;
+    bql_retest_end(&refresh->retest, &path->chance);
     bql_doubt_end(&refresh->doubt, path);
     bool seen = refresh->least_owd_ns != INT64_MAX;
     bool above = seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)view->target_ns;
@@ -157,8 +179,9 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
     above = above && refresh->before_owd_ns - refresh->least_owd_ns < lasted_ns / 4;
     if (seen)
         raise_base(refresh, path);
-    refresh->above = above ? refresh->above + refresh->counts : 0;
-    if (refresh->above >= 2 && refresh->counts)
+    bool early = refresh->why == BQL_REFRESH_EARLY;
+    refresh->above = above ? refresh->above + !early : 0;
+    if (refresh->above >= 2 && !early)
         path_delay_renew_base(&path->delay, refresh->least_owd_ns, view->now_ns);
     refresh->start_ns = 0;
 }

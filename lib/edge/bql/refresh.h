@@ -13,6 +13,8 @@
  * wrong; but where the peak is above 1.5 q* it joins none, for there others may be unlike itself, who fill the
  * buffer. Early ones have no say about the base: the others' queue does not end for one alone.
  *
+ * Where much seems to be lost by chance, a short one tries that (retest.h).
+ *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
  * see above the target replaces the base, unless half the rate made it shorter by a quarter of the time: that
@@ -22,7 +24,18 @@
 #include "edge/bql/doubt.h"
 #include "edge/bql/move.h"
 #include "edge/bql/path.h"
+#include "edge/bql/retest.h"
 #include "edge/bql/round.h"
+
+/* What one is for: it is time, or the path wants it; as NEEDED but early, others keeping their queue; the base is
+ * doubted; only p0 is. */
+enum bql_refresh_why {
+    BQL_REFRESH_NONE,
+    BQL_REFRESH_NEEDED,
+    BQL_REFRESH_EARLY,
+    BQL_REFRESH_DOUBT,
+    BQL_REFRESH_CHANCE
+};
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */
 struct bql_refresh {
@@ -38,11 +51,10 @@ struct bql_refresh {
     uint64_t brief_ns; /* until then it sends less, then as before; 0: it is no brief one */
     bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
-    uint32_t count; /* of all */
+    struct bql_retest retest;
+    enum bql_refresh_why next, why; /* of one that began now; of the newest */
+    uint32_t count;                 /* of all */
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
-    bool early;     /* one that began now would: others keep their queue */
-    bool counts;    /* the newest one was not early */
-    bool doubtful;  /* doubt alone asks for one */
 };
 
 /* Whether it is time. To be asked at each sample. */

@@ -117,7 +117,7 @@ static void learn_chance(struct bql_start *start, struct bql_chance *chance, uin
     uint64_t off_ppm = elapsed_ns(loss_ppm, chance->base_ppm);
     if (before > 0 && off_ppm * off_ppm > 9 * variance)
         return;
-    chance->base_ppm = (uint32_t)mean_ppm;
+    chance->base_ppm = MIN((uint32_t)mean_ppm, BQL_CHANCE_MAX_PPM);
     start->chance_packets = all;
 }
 
@@ -180,6 +180,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     if (queue && !(start->grown && may_wait))
         return end_start(move, BQL_TRACK);
     if (start->before_bps == 0 && plain_loss)
+        return over ? park(move, path, loss_ppm, packets) : move;
+    if (!bql_chance_may_take(loss_ppm, packets))
         return over ? park(move, path, loss_ppm, packets) : move;
     if (start->grown) {
         learn_chance(start, &path->chance, packets, loss_ppm);
