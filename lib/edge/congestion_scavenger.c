@@ -151,7 +151,12 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
         path_delay_on_sample(&scavenger->delay, sample->owd_ns, packets, scavenger->rtt_ns,
                              target_ns(scavenger) / 4, sample->now_ns);
     path_delay_on_jump(&scavenger->delay, sample->jump_ns, sample->now_ns);
-    path_marks_on_sample(&scavenger->marks, packets, sample->ce_count, sample->newest_sent_ns);
+    path_marks_on_sample(&scavenger->marks,
+                         path_marks_packets(&scavenger->marks, bytes, scavenger->packet_bytes),
+                         sample->ce_count, sample->newest_sent_ns);
+    if (sample->hole_ns > 0)
+        path_rate_skip(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->hole_ns,
+                       path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0));
     path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
                            scavenger->rtt_ns);
     path_delay_on_late(&scavenger->delay, sample->late_ns);

@@ -5,6 +5,7 @@
 
 #define PPM               1000000ULL
 #define ROUND_PACKETS_MIN 8
+#define BYTES_MAX         (1ULL << 40) /* the count is the far end's word */
 
 void path_marks_init(struct path_marks *marks, uint64_t now_ns)
 {
@@ -30,6 +31,15 @@ static void judge_trial(struct path_marks *marks)
     if (marks->trial_packets >= ROUND_PACKETS_MIN)
         marks->futile = futile ? marks->futile + 1 : 0;
     marks->trial_until_ns = 0;
+}
+
+/* To the nearest: a packet alone is a little shorter than the mean as often as longer, and its mark counts. */
+uint64_t path_marks_packets(struct path_marks *marks, uint64_t bytes, uint64_t packet_bytes)
+{
+    int64_t came_bytes = marks->over_bytes + (int64_t)MIN(bytes, BYTES_MAX);
+    uint64_t packets = (uint64_t)MAX(came_bytes + (int64_t)packet_bytes / 2, 0) / packet_bytes;
+    marks->over_bytes = came_bytes - (int64_t)(packets * packet_bytes);
+    return packets;
 }
 
 void path_marks_on_sample(struct path_marks *marks, uint64_t packets, uint64_t marked,

@@ -15,7 +15,8 @@
 
 struct path_marks {
     uint64_t packets, marked; /* of the round */
-    uint64_t start_ns;        /* of the round */
+    int64_t over_bytes; /* came, and were not counted as packets yet; below 0: were, and have not come */
+    uint64_t start_ns;  /* of the round */
     /* A trial: what leaves between these times; until 0: there is none. */
     uint64_t trial_from_ns, trial_until_ns;
     uint64_t trial_packets, trial_marked;
@@ -29,6 +30,8 @@ struct path_marks_round {
 
 /* Nothing has come yet. */
 void path_marks_init(struct path_marks *marks, uint64_t now_ns);
+/* So many packets came with these bytes, of about packet_bytes each; what is over counts next time. */
+uint64_t path_marks_packets(struct path_marks *marks, uint64_t bytes, uint64_t packet_bytes);
 /* So many packets came, `marked` of them with a mark, the newest of which left at newest_sent_ns. */
 void path_marks_on_sample(struct path_marks *marks, uint64_t packets, uint64_t marked,
                           uint64_t newest_sent_ns);

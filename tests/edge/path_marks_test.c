@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "edge/bql/heed.h"
+#include "edge/bql/path.h"
 #include "edge/path_marks.h"
 
 #define ROUND_NS (100 * NS_PER_MS)
@@ -134,6 +135,31 @@ static void bql_heed__doubts(void **state)
     assert_int_equal(target_after(&heed, 0, 1, rate_bps, &now_ns), span.most_ns);
 }
 
+/* Acks tell of one and a half packets each, and of few marks; the receiver stands still now and then, so that most points
+ * of the rate are too unsure to be taken. Each packet counts once all the same, and each mark. */
+static void bql_path__counts_each_packet_once(void **state)
+{
+    (void)state;
+    for (uint64_t half_packets = 1; half_packets <= 31; half_packets += 2) {
+        struct bql_path path;
+        bql_path_init(&path, 1500, NS_PER_S, true, NS_PER_S);
+        for (uint64_t turn = 1; turn <= 90; turn++) {
+            const struct congestion_sample sample = {.now_ns = NS_PER_S + turn * 10 * NS_PER_MS,
+                                                     .rtt_min_ns = NS_PER_S,
+                                                     .rtt_smoothed_ns = NS_PER_S,
+                                                     .delivered_bytes = turn * half_packets * 750,
+                                                     .delivered_ns = turn * 10 * NS_PER_MS,
+                                                     .wait_ns = turn % 8 == 1 ? 0 : 100 * NS_PER_MS,
+                                                     .newest_sent_ns = turn * 10 * NS_PER_MS,
+                                                     .ce_count = turn % 2 == 1 ? (half_packets + 1) / 2 : 0,
+                                                     .limited = EDGE_LIMIT_congestion};
+            bql_path_on_sample(&path, &sample, 1000000);
+        }
+        assert_int_equal(path.heed.marks.packets, 45 * half_packets);
+        assert_int_equal(path.heed.marks.marked, 45 * ((half_packets + 1) / 2));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +167,7 @@ int main(void)
         cmocka_unit_test(path_marks__that_stay_say_nothing),
         cmocka_unit_test(bql_heed__the_cap_falls_with_marks_and_grows_without),
         cmocka_unit_test(bql_heed__doubts),
+        cmocka_unit_test(bql_path__counts_each_packet_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,15 +117,13 @@ static uint64_t own_jump_ns(const struct bql_path *path)
     return 3 * transmit_ns(path->packet_bytes, MAX(bps, BQL_RATE_MIN_BPS)) / 2;
 }
 
-static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+static void note_delays(struct bql_path *path, const struct congestion_sample *sample, uint64_t bytes,
+                        uint64_t rate_bps)
 {
-    /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. */
-    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->told_bytes);
     if (sample->owd_known)
         path_delay_on_sample(&path->delay, sample->owd_ns, bytes / path->packet_bytes, path->rtt_ns,
                              bql_path_target_ns(path, rate_bps) / 8, sample->now_ns);
     path_delay_on_late(&path->delay, sample->late_ns);
-    path->told_bytes = sample->delivered_bytes;
 }
 
 static void note_deliveries(struct bql_path *path, const struct congestion_sample *sample)
@@ -170,12 +168,12 @@ static void note_nearer(struct bql_path *path)
     path->delay.nearer_ns = elapsed_ns(seen_ns, path->kept_jitter_ns);
 }
 
-static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
+static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t bytes,
+                       uint64_t rate_bps)
 {
     struct path_marks_round round;
-    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->rate.bytes);
-    path_marks_on_sample(&path->heed.marks, bytes / path->packet_bytes, sample->ce_count,
-                         sample->newest_sent_ns);
+    uint64_t packets = path_marks_packets(&path->heed.marks, bytes, path->packet_bytes);
+    path_marks_on_sample(&path->heed.marks, packets, sample->ce_count, sample->newest_sent_ns);
     uint64_t least_ns = MAX(path->rtt_ns, BQL_HEED_ROUND_NS);
     if (!path_marks_round(&path->heed.marks, least_ns, sample->now_ns, &round))
         return;
@@ -224,9 +222,13 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
     if (sample->acked_packets > 0)
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     path->delay.packets_min = bql_path_telling_packets(path);
-    note_delays(path, sample, rate_bps);
+    /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. Nor since the newest
+     * point of the rate: unsure ones are not taken there. */
+    uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->told_bytes);
+    path->told_bytes = sample->delivered_bytes;
+    note_delays(path, sample, bytes, rate_bps);
     note_loop(path, sample, rate_bps);
-    note_marks(path, sample, rate_bps);
+    note_marks(path, sample, bytes, rate_bps);
     note_deliveries(path, sample);
     note_jump(path, sample);
     note_nearer(path);
