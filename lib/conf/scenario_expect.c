@@ -118,17 +118,36 @@ static bool is_name_known(const struct scenario *scenario, const char *name)
     return node == NULL || scenario_node_index(scenario, node) != SCENARIO_NO_NODE;
 }
 
+static bool is_counter_known(const char *name)
+{
+#define COUNTER(name, ...)        #name,
+#define STORE_COUNTER(name, help) #name,
+    static const char *const names[] = {
+#include "node/counters.def"
+#include "sim/counters.def"
+    };
+#undef STORE_COUNTER
+#undef COUNTER
+    for (size_t index = 0; index < sizeof(names) / sizeof(names[0]); index++)
+        if (strcmp(names[index], name) == 0)
+            return true;
+    return false;
+}
+
 static void read_expect(struct conf_reader *reader, const char *name, const yaml_node_t *key,
                         const yaml_node_t *value)
 {
     struct scenario *scenario = reader->context;
     struct scenario_expect expect = {.line = conf_line(key)};
     const struct conf_option *row = name == NULL ? NULL : find_row(name);
-    const char *text = conf_scalar(value);
+    const char *text = conf_scalar(value), *counter = row == NULL ? NULL : expect_after(name, EXPECT_COUNTER);
     char form[200];
     if (row == NULL || !name_copy(expect.name, sizeof(expect.name), name)) {
         conf_error(reader, key, "unknown name \"%s\", see sluice-sim --help-scenario",
                    name != NULL ? name : "?");
+    } else if (counter != NULL && !is_counter_known(counter)) {
+        conf_error(reader, key, "no counter is called \"%s\", see counters in what sluice-sim --json prints",
+                   counter);
     } else if (!is_name_known(scenario, name)) {
         conf_error(reader, key, "\"%s\" names no job, node or shared link of this scenario", name);
     } else if (text == NULL || !parse_value(row, read_compare(text, &expect.compare), &expect)) {

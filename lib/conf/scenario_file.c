@@ -452,6 +452,7 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     if (!conf_read_document(reader, scenario_file_options, file))
         return;
     scenario_read_link_list(reader);
+    scenario_check_ramps(reader);
     scenario_check_shared(reader);
     scenario_check_crosses(reader);
     scenario_check_loads(reader);

@@ -31,6 +31,9 @@ extern const struct conf_option scenario_links_options[];
 extern const struct conf_option scenario_matrix_options[];
 /* links.list: to be called when defaults and matrices have been read. */
 void scenario_read_link_list(struct conf_reader *reader);
+/* To be called when all links and the faults have been read. */
+void scenario_check_ramps(struct conf_reader *reader);
+#define SCENARIO_RAMP_ALONE "needs ecn: a ramp begins at that threshold"
 bool scenario_queue_parse(const struct conf_option *option, const char *text, void *field);
 /* scenario_clock.c: of a node's clock; the bounds stand there. */
 #define SCENARIO_OFFSET_FORM "a time like 2s or -40ms, -1h to 1h"

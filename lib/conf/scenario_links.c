@@ -250,6 +250,57 @@ void scenario_read_link_list(struct conf_reader *reader)
     }
 }
 
+/* Packets are marked there from the start, or from a fault on. */
+static bool marks(const struct scenario *scenario, uint16_t from, uint16_t to)
+{
+    for (uint32_t index = 0; index < scenario->fault_count; index++) {
+        const struct scenario_fault *fault = &scenario->faults[index];
+        bool there = fault->link_from == from && fault->link_to == to;
+        bool back = fault->symmetric && fault->link_from == to && fault->link_to == from;
+        if (fault->kind == FAULT_LINK_SET && fault->shared == 0 && (there || back) &&
+            (fault->set_mask & NETEM_CHANGE_ECN) != 0 && fault->set.ecn_ns > 0)
+            return true;
+    }
+    return scenario->links[from][to].ecn_ns > 0;
+}
+
+/* An item that gives a ramp uses it. */
+static void check_item_ramp(struct conf_reader *reader, const yaml_node_t *item)
+{
+    const struct scenario *scenario = reader->context;
+    const yaml_node_t *from_node = conf_find(reader, item, "from"), *to_node = conf_find(reader, item, "to");
+    const yaml_node_t *ramp = conf_find(reader, item, "ecn_ramp");
+    const char *from_name = from_node == NULL ? NULL : conf_scalar(from_node);
+    const char *to_name = to_node == NULL ? NULL : conf_scalar(to_node);
+    if (from_name == NULL || to_name == NULL || ramp == NULL)
+        return;
+    uint16_t from = scenario_node_index(scenario, from_name), to = scenario_node_index(scenario, to_name);
+    if (from == SCENARIO_NO_NODE || to == SCENARIO_NO_NODE || from == to)
+        return;
+    if (scenario->links[from][to].ecn_ramp_ns > 0 && !marks(scenario, from, to))
+        conf_error(reader, ramp, SCENARIO_RAMP_ALONE);
+}
+
+void scenario_check_ramps(struct conf_reader *reader)
+{
+    const struct scenario *scenario = reader->context;
+    const yaml_node_t *links = conf_find(reader, yaml_document_get_root_node(&reader->document), "links");
+    const yaml_node_t *list = conf_find(reader, links, "list");
+    for (size_t index = 0; index < conf_length(list); index++) {
+        size_t previous = conf_enter(reader, "links.list[%zu].ecn_ramp", index);
+        check_item_ramp(reader, conf_at(reader, list, index));
+        conf_leave(reader, previous);
+    }
+    /* That of the default is for whichever link marks. */
+    bool used = false;
+    for (uint16_t from = 0; from < scenario->node_count; from++)
+        for (uint16_t to = 0; to < scenario->node_count; to++)
+            used |= from != to && marks(scenario, from, to);
+    /* No pair has a link to itself: that one has what the default gives. */
+    if (scenario->links[0][0].ecn_ramp_ns > 0 && !used)
+        conf_fault(reader, "links.default.ecn_ramp", SCENARIO_RAMP_ALONE);
+}
+
 /* Only looks at the form: scenario_read_link_list reads the items, after the matrices. */
 static void check_list(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *list,
                        void *field)

@@ -97,11 +97,23 @@ static void check_ways(struct conf_reader *reader)
         }
 }
 
+/* No fault sets the threshold of a shared link. */
+static void check_ramp(struct conf_reader *reader, uint16_t index)
+{
+    const struct scenario *scenario = reader->context;
+    const struct netem_config *link = &scenario->shared[index].link;
+    char where[32];
+    snprintf(where, sizeof(where), "shared[%u].ecn_ramp", index);
+    if (link->ecn_ramp_ns > 0 && link->ecn_ns == 0)
+        conf_fault(reader, where, SCENARIO_RAMP_ALONE);
+}
+
 void scenario_check_shared(struct conf_reader *reader)
 {
     const struct scenario *scenario = reader->context;
     for (uint16_t index = 0; index < scenario->shared_count; index++) {
         char where[32];
+        check_ramp(reader, index);
         const char *name = scenario->shared[index].name;
         uint16_t first = scenario_shared_index(scenario, name);
         snprintf(where, sizeof(where), "shared[%u].name", index);

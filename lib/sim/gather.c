@@ -193,24 +193,9 @@ static void gather_counters(struct sim *sim, struct sim_result *result)
     }
     for (uint32_t counter = 0; counter < sim->total_count; counter++)
         add_counter(result, sim->totals[counter].name, sim->totals[counter].value);
-    add_counter(result, "net_sent", net->sent);
-    add_counter(result, "net_delivered", net->delivered);
-    add_counter(result, "net_lost", net->lost);
-    add_counter(result, "net_queue_drops", net->queue_drops);
-    add_counter(result, "net_policer_drops", net->policer_drops);
-    add_counter(result, "net_ecn_marked", net->ecn_marked);
-    add_counter(result, "net_too_long", net->too_long);
-    add_counter(result, "net_down_drops", net->down_drops);
-    add_counter(result, "net_duplicated", net->duplicated);
-    add_counter(result, "net_corrupt_drops", net->corrupt_drops);
-    add_counter(result, "net_no_route", net->no_route);
-    add_counter(result, "net_ring_drops", net->ring_drops);
-    add_counter(result, "net_refused", sim->counters.refused);
-    add_counter(result, "net_dead_drops", sim->counters.dead_drops);
-    add_counter(result, "sim_early_wakes", sim->counters.early_wakes);
-    add_counter(result, "disk_reads", sum.reads);
-    add_counter(result, "disk_writes", sum.writes);
-    add_counter(result, "disk_wrong_writes", sum.wrong_writes);
+#define COUNTER(name, value) add_counter(result, #name, value);
+#include "sim/counters.def"
+#undef COUNTER
 }
 
 static void gather_nodes(struct sim *sim, struct sim_result *result)
