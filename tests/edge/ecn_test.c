@@ -36,7 +36,7 @@ static const struct cell cells[] = {
     {"1 ms, jitter in order", 200, 50, 1000, 0, 0, 3, false, 1, 4000, 16000, 960, 2500, 0, 0},
     {"1 ms, jitter that overtakes", 200, 50, 1000, 0, 0, 9, true, 1, 4000, 16000, 960, 2500, 0, 0},
     {"1 ms, loss", 500, 100, 1000, 0, 0, 0, false, 1, 3000, 13000, 960, 1700, 0, 10},
-    {"2 ms, five edges", 200, 20, 2000, 0, 0, 0, false, 5, 20000, 60000, 980, 4000, 950, 0},
+    {"2 ms, five edges", 200, 20, 2000, 0, 0, 0, false, 5, 20000, 60000, 980, 4000, 930, 0},
     {"all marked", 200, 50, 0, 0, NETEM_ECN_MARKED, 0, false, 1, 1000, 12000, 970, 0, 0, 0},
     {"all marked, jitter", 200, 60, 0, 0, NETEM_ECN_MARKED, 9, true, 1, 5000, 13000, 970, 0, 0, 0},
     {"all cleared", 200, 50, 1000, 0, NETEM_ECN_CLEARED, 0, false, 1, 1000, 6000, 970, 0, 0, 0},

@@ -12,6 +12,7 @@
 #define UNSURE_JITTERS      4
 #define TARGET_ROOT_NS      (40 * NS_PER_MS)
 #define TARGET_PACKETS      3 /* finer than that a slow path has no queue */
+#define JITTERS_PER_LOOP    2 /* there and back */
 #define WAITS_PER_LOOP      4
 #define TELLING_NS          (NS_PER_S / 4)
 #define TELLING_PACKETS_MIN 4
@@ -191,15 +192,17 @@ static void note_limit(struct bql_path *path, const struct congestion_sample *sa
     path->window_limited = sample->limited == EDGE_LIMIT_window || sample->limited == EDGE_LIMIT_credit;
 }
 
-/* Where packets and acks wait for their predecessors, a change of the rate shows later than after the least
- * RTT, always: by what both wait, and the queue that the edge wants then. A queue beyond that is no reason to
+/* Where packets and acks wait for their predecessors, or both come late by jitter, a change of the rate shows later than
+ * after the least RTT, always: by that, and the queue that the edge wants then. A queue beyond that is no reason to
  * answer it slowly. */
 static void note_loop(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     uint64_t excess_ns = elapsed_ns(path_delay_queue_ns(&path->delay), bql_path_target_ns(path, rate_bps));
     uint64_t took_ns = elapsed_ns(elapsed_ns(sample->now_ns, sample->newest_sent_ns), excess_ns);
-    path->loop_ns =
-        path->rtt_ns + MIN(elapsed_ns(took_ns, path->rtt_ns), WAITS_PER_LOOP * bql_path_waiting_ns(path));
+    uint64_t late_ns = path_delay_keeps_order(&path->delay)
+                           ? WAITS_PER_LOOP * bql_path_waiting_ns(path)
+                           : JITTERS_PER_LOOP * path_delay_jitter_ns(&path->delay);
+    path->loop_ns = path->rtt_ns + MIN(elapsed_ns(took_ns, path->rtt_ns), late_ns);
 }
 
 /* A buffer may have become larger. */

@@ -8,6 +8,8 @@
 #define REFRESH_PACKETS  8
 #define FIRST_PART       40 /* of the time: the first gap among others; each next one is twice as long */
 #define FIRST_GAPS       6  /* by then a gap is the usual time */
+#define ALONE_PART       10 /* of the time: alone for long */
+#define SETTLED_LOOPS    2
 #define JOIN_PART        4
 #define SHARES_PERCENT   90
 
@@ -17,6 +19,10 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
     /* Where few packets come, chance changes it. */
     if (bql_path_telling_packets(path) < PATH_DELAY_PACKETS_MIN)
         return false;
+    if (path->delay.base_seen_ns == path->now_ns) {
+        refresh->least_bps = 0;
+        refresh->most_bps = 0;
+    }
     uint64_t stood_ns = path->standing_ns > 0 ? elapsed_ns(path->delivered_ns, path->standing_ns) : 0;
     if (stood_ns > 2 * path->loop_ns) {
         refresh->most_bps = MAX(refresh->most_bps, path->capacity_bps);
@@ -26,11 +32,25 @@ static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
     return refresh->least_bps < refresh->most_bps / 100 * SHARES_PERCENT;
 }
 
+/* Where an edge was alone for long and C falls, the path may as well have become slower: the rate is soon far off then,
+ * and must follow it. */
+static void note_sharing(struct bql_refresh *refresh, const struct bql_path *path, bool sharing,
+                         uint64_t long_ns)
+{
+    if (refresh->shared_ns == 0)
+        refresh->shared_ns = path->now_ns;
+    bool long_alone = elapsed_ns(path->now_ns, refresh->shared_ns) > long_ns;
+    if (sharing && long_alone)
+        refresh->early_from_ns = path->now_ns + SETTLED_LOOPS * path->loop_ns;
+    if (sharing)
+        refresh->shared_ns = path->now_ns;
+}
+
 /* How long after the base was seen it is time by itself. Among others soon, and then ever less often: what the
  * edges that came took for a part of the way has to show before they fill the buffer, and does so once. */
-static uint64_t gap_ns(const struct bql_refresh *refresh, bool sharing, uint64_t late_ns)
+static uint64_t gap_ns(const struct bql_refresh *refresh, bool sharing, uint64_t now_ns, uint64_t late_ns)
 {
-    if (!sharing || refresh->count >= FIRST_GAPS)
+    if (!sharing || now_ns < refresh->early_from_ns || refresh->count >= FIRST_GAPS)
         return late_ns;
     return MIN(late_ns, late_ns / FIRST_PART << refresh->count);
 }
@@ -54,7 +74,8 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     uint64_t late_ns = MAX(REFRESH_NS, REFRESH_RTTS * view->rtt_ns);
     /* Not while the rate is far off: it must follow the path. */
     bool sharing = shares(refresh, path) && rate_bps >= refresh->seen_bps / 2;
-    uint64_t due_ns = gap_ns(refresh, sharing, late_ns);
+    note_sharing(refresh, path, sharing, late_ns / ALONE_PART);
+    uint64_t due_ns = gap_ns(refresh, sharing, view->now_ns, late_ns);
     /* Those that fill the buffer are none to join: what falls there is what they lost, and it soon is back. */
     uint64_t peak_ns = MAX(view->predicted_ns, bql_rounds_queue_peak_ns(rounds));
     bool joins = sharing && peak_ns <= 3 * view->usual_target_ns / 2;
@@ -141,12 +162,18 @@ struct bql_move bql_refresh_step(struct bql_refresh *refresh, const struct bql_p
 {
     if (refresh->brief_ns > 0)
         return brief_step(refresh, path, view);
+    /* The path may have become slower just then, which is what asked for it: half of what it takes now. */
+    bool before = view->newest_sent_ns < refresh->start_ns && view->capacity_bps > 0;
+    if (before)
+        refresh->before_bps = MIN(refresh->before_bps, view->capacity_bps);
     bool seen = path->delay.base_seen_ns == view->now_ns;
     bool tests = refresh->why == BQL_REFRESH_CHANCE && !bql_retest_told(&refresh->retest);
     if (!refresh->whole && !tests && view->now_ns < refresh->end_ns && seen &&
         bql_doubt_allows_end(&refresh->doubt, path))
         refresh->end_ns = view->now_ns;
-    return view->now_ns < refresh->end_ns ? bql_stay() : bql_to_phase_at(BQL_TRACK, refresh->before_bps);
+    if (view->now_ns >= refresh->end_ns)
+        return bql_to_phase_at(BQL_TRACK, refresh->before_bps);
+    return before ? bql_at_rate(refresh->before_bps / 2) : bql_stay();
 }
 
 /* Where most of the queue went, what is left of it is packets that wait for their predecessors, but for what

@@ -52,6 +52,8 @@ struct bql_refresh {
     bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
     struct bql_retest retest;
+    uint64_t shared_ns;             /* when C last showed others, or the edge began */
+    uint64_t early_from_ns;         /* C may show what the path itself has become, until then */
     enum bql_refresh_why next, why; /* of one that began now; of the newest */
     uint32_t count;                 /* of all */
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
