@@ -500,80 +500,6 @@ static void scavenger__yields_to_bql_and_comes_back(void **state)
     }
 }
 
-/* Jain's index in per mille. */
-static uint64_t fairness_permille(const struct lab_config *config)
-{
-    uint64_t sum = 0, squares = 0;
-    for (uint32_t index = 0; index < config->edge_count; index++) {
-        uint64_t packets = result.edges[index].new_packets;
-        sum += packets;
-        squares += packets * packets;
-    }
-    return muldiv64(sum, sum * 1000, MAX(squares * config->edge_count, (uint64_t)1));
-}
-
-/* Edges that come to a queue of others take it for a part of the way, and where packets wait for their
- * predecessors for those. Twenty that came half a second apart lost 61 % for good. Fifty whose packets overtake each
- * other settled over the least RTT, which is half of their loop, and swung until they filled the buffer. */
-static void bql__crowds_find_the_empty_path_together(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t edges, jitter_ms;
-        bool overtakes;
-        uint64_t apart_ms, from_ms, to_ms;
-    } crowds[] = {{10, 0, false, 2000, 21000, 27000}, {2, 20, false, 2000, 18000, 26000},
-                  {10, 20, false, 0, 40000, 50000},   {50, 20, false, 0, 20000, 30000},
-                  {20, 20, false, 500, 14000, 20000}, {50, 0, false, 100, 9000, 12000},
-                  {10, 20, true, 2000, 20000, 30000}, {50, 20, true, 0, 12000, 30000}};
-    const struct cell cell = {.name = "crowd", .rate_mbps = 1000, .rtt_ms = 60, .buffer_us = 100000};
-    for (size_t index = 0; index < sizeof(crowds) / sizeof(crowds[0]); index++) {
-        struct lab_config config = config_of(&cell);
-        config.edge_count = crowds[index].edges;
-        for (uint32_t edge = 0; edge < config.edge_count; edge++) {
-            set_edge(&config, edge, &cell, congestion_find("bql"));
-            config.edges[edge].jitter_ns = MS(crowds[index].jitter_ms);
-            config.edges[edge].reorder = crowds[index].overtakes;
-            config.edges[edge].start_ns = edge * MS(crowds[index].apart_ms);
-        }
-        config.measure_from_ns = MS(crowds[index].from_ms);
-        config.measure_to_ns = config.end_ns = MS(crowds[index].to_ms);
-        lab_run(&config, &result);
-        print_message("crowd of %u: Jain %llu per mille, queue p50 %llu us, drops %llu of %llu\n",
-                      config.edge_count, (unsigned long long)fairness_permille(&config),
-                      (unsigned long long)(result.queue_p50_ns / NS_PER_US),
-                      (unsigned long long)result.queue_drops, (unsigned long long)result.offered);
-        assert_in_range(fairness_permille(&config), 900, 1000);
-        assert_in_range(result.queue_p50_ns, 0, MS(MAX(2 * crowds[index].jitter_ms, 25U)));
-        assert_in_range(result.queue_drops, 0, result.offered / 200);
-    }
-}
-
-/* Jitter keeps the order: a train of which the first packet came last once started at 2.9 Gbit/s, and 50 edges
- * lost 73 % in their first second. */
-static void bql__starts_among_others_that_start(void **state)
-{
-    (void)state;
-    static const struct {
-        uint32_t edges, jitter_ms;
-        uint64_t apart_ms;
-    } starts[] = {{50, 20, 0}, {10, 20, 0}, {10, 20, 1}};
-    for (size_t index = 0; index < sizeof(starts) / sizeof(starts[0]); index++) {
-        const struct cell cell = {"starts", 1000, 60, 100000, 0, starts[index].jitter_ms, false, false, 0,
-                                  1000,     0,    0,  0,      0};
-        struct lab_config config = config_of(&cell);
-        config.edge_count = starts[index].edges;
-        for (uint32_t edge = 0; edge < config.edge_count; edge++) {
-            set_edge(&config, edge, &cell, congestion_find("bql"));
-            config.edges[edge].start_ns = edge * MS(starts[index].apart_ms);
-        }
-        lab_run(&config, &result);
-        print_message("starts of %u: drops %llu of %llu\n", config.edge_count,
-                      (unsigned long long)result.queue_drops, (unsigned long long)result.offered);
-        assert_in_range(result.queue_drops, 0, result.offered / 50);
-    }
-}
-
 /* RFC 9438: back at W_max after K seconds, beyond it after that. */
 static void cubic__returns_to_its_old_window_after_k(void **state)
 {
@@ -615,8 +541,6 @@ int main(void)
         cmocka_unit_test(bql__learns_chance_from_few_packets),
         cmocka_unit_test(bql__keeps_a_slow_path_from_dropping),
         cmocka_unit_test(bql__follows_steps_of_the_rate),
-        cmocka_unit_test(bql__crowds_find_the_empty_path_together),
-        cmocka_unit_test(bql__starts_among_others_that_start),
         cmocka_unit_test(scavenger__yields_to_bql_and_comes_back),
         cmocka_unit_test(cubic__returns_to_its_old_window_after_k),
     };

@@ -75,16 +75,6 @@ static uint64_t share_permille(const struct lab_config *config, uint32_t edge)
     return muldiv64(muldiv64(bytes * 8, NS_PER_S, span_ns), 1000, config->bottleneck.rate_bps);
 }
 
-static uint64_t jain_permille(uint32_t edges)
-{
-    uint64_t sum = 0, squares = 0;
-    for (uint32_t edge = 0; edge < edges; edge++) {
-        sum += result.edges[edge].new_packets;
-        squares += result.edges[edge].new_packets * result.edges[edge].new_packets;
-    }
-    return muldiv64(sum * sum, 1000, edges * MAX(squares, 1ULL));
-}
-
 static void bql__heeds_marks(void **state)
 {
     (void)state;
@@ -97,11 +87,11 @@ static void bql__heeds_marks(void **state)
             share += share_permille(&config, edge);
         print_message("%s: share %llu per mille, queue p99 %llu us, Jain %llu per mille\n", cell->name,
                       (unsigned long long)share, (unsigned long long)(result.queue_p99_ns / NS_PER_US),
-                      (unsigned long long)jain_permille(cell->edges));
+                      (unsigned long long)lab_jain_permille(&result, cell->edges));
         assert_in_range(share, cell->share_permille_min, 1005);
         if (cell->queue_p99_us_max > 0)
             assert_in_range(result.queue_p99_ns / NS_PER_US, 0, cell->queue_p99_us_max);
-        assert_in_range(jain_permille(cell->edges), cell->jain_permille_min, 1000);
+        assert_in_range(lab_jain_permille(&result, cell->edges), cell->jain_permille_min, 1000);
         assert_int_equal(result.queue_drops, 0);
     }
 }

@@ -570,3 +570,14 @@ void lab_run(const struct lab_config *config, struct lab_result *result)
     free(lab->heap);
     free(lab);
 }
+
+uint64_t lab_jain_permille(const struct lab_result *result, uint32_t edges)
+{
+    uint64_t sum = 0, squares = 0;
+    for (uint32_t index = 0; index < edges; index++) {
+        uint64_t packets = result->edges[index].new_packets;
+        sum += packets;
+        squares += packets * packets;
+    }
+    return muldiv64(sum, sum * 1000, MAX(squares * edges, (uint64_t)1));
+}

@@ -80,3 +80,5 @@ struct lab_result {
 
 /* `result` is large: not on the stack. */
 void lab_run(const struct lab_config *config, struct lab_result *result);
+/* Jain's index of what the first `edges` edges got, in per mille: 1000 is all alike. */
+uint64_t lab_jain_permille(const struct lab_result *result, uint32_t edges);

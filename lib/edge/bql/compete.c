@@ -9,8 +9,8 @@
 #define OWN_HOLD_NS      (30 * NS_PER_S)
 #define DEAF_FALL_PPM    950000
 #define DEAF_RISE_PPM    1030000
-#define ALIKE_PACKETS    200ULL
-#define ALIKE_PPM        75000ULL
+#define ALIKE_PACKETS    200ULL   /* of a verdict */
+#define ALIKE_PPM        75000ULL /* lost beyond chance: more than CUBIC lets get lost */
 #define ALIKE_NS         (60 * NS_PER_S)
 #define DRAIN_NS         (10 * NS_PER_S)
 #define DRAIN_RTTS       50

@@ -6,9 +6,10 @@
  *          their order above what they wait at the rate of now, longer than when it was seen by what Jo fell
  *     J    peak of delay jumps between neighbouring packets; Jo: 0 where packets overtake, else what J is at
  *          the rate of now
- *     C    what the path takes from this edge: deliveries over one loop (RTT, and what acks take longer where
- *          packets wait for their predecessors), and so many packets, on the receiver's clock / (1 - p0) while
- *          a queue stands, or over as long as it has stood, at least RTT/4; a lower bound without one
+ *     C    what the path takes from this edge: deliveries over one loop (RTT, and what packets and acks take longer:
+ *          to wait for their predecessors, or up to J each where they overtake), and so many packets, on the
+ *          receiver's clock / (1 - p0) while a queue stands, or over as long as it has stood, at least RTT/4; a lower
+ *          bound without one
  *     q*   m + 0.8 J/8 where packets overtake (the least delay then is that of the queue; of few packets more), m =
  *          min(40 ms, (2.5 ms + 0.8 J/8) sqrt(1 Gbit/s / rate)); m + 0.8 Jo where they keep their order, m =
  *          min(40 ms, 2.5 ms sqrt(1 Gbit/s / rate)): Jo grows by the same root (wait.h). m is at least three

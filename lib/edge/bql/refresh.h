@@ -10,8 +10,11 @@
  * what the path takes changes as it does among others, its first refresh comes after a fortieth of the time,
  * while it has so much that others notice, and each next one after twice the gap; and others join after a
  * quarter of the time. A long queue does not keep it from that, for so is the queue of a crowd that has gone
- * wrong; but where the peak is above 1.5 q* it joins none, for there others may be unlike itself, who fill the
- * buffer. Early ones have no say about the base: the others' queue does not end for one alone.
+ * wrong; but where the peak is above 1.5 q* it joins none before half of the time is up, for there others may be
+ * unlike itself, who fill the buffer. Early ones have no say about the base: the others' queue does not end for one
+ * alone. Where an edge was alone for long they wait two loops: a path that has become slower looks the same, and the
+ * rate must follow that first. For the same reason half the rate is half of C, as long as samples tell of packets
+ * that left before.
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *

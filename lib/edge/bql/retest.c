@@ -3,11 +3,11 @@
 #include "base/units.h"
 #include "edge/bql/move.h"
 
-#define MUCH_PPM     50000U
-#define PACKETS_MIN  8
+#define MUCH_PPM     50000U /* of loss: less costs less than to try it */
+#define PACKETS_MIN  8      /* fewer tell nothing */
 #define PACKETS_LAST 8
 #define LASTS_NS     (200 * NS_PER_MS)
-#define PASSED_MAX   2U
+#define PASSED_MAX   2U /* doublings of the wait */
 #define PACKETS_TOLD 64
 
 bool bql_retest_wanted(const struct bql_chance *chance)

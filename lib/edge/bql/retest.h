@@ -17,12 +17,13 @@ bool bql_retest_wanted(const struct bql_chance *chance);
 /* … so long after the last one: after_ns, and twice as long for each of two that found nothing. */
 bool bql_retest_due(const struct bql_retest *retest, const struct bql_chance *chance, uint64_t after_ns,
                     uint64_t since_ns);
-/* What it takes, no base to be seen. */
+/* How long half the rate is sent for it at most, in ns: what p0 is tried by needs no whole round trip. */
 uint64_t bql_retest_lasts_ns(const struct bql_path *path, uint64_t rate_bps);
+/* Half the rate begins: nothing is counted yet. */
 void bql_retest_begin(struct bql_retest *retest);
 /* Fates of what was sent at half the rate. */
 void bql_retest_on_sample(struct bql_retest *retest, const struct congestion_sample *sample);
-/* Enough are told of. */
+/* Enough fates are known to end it. */
 bool bql_retest_told(const struct bql_retest *retest);
 /* p0 is at most what was lost meanwhile, and 2 sigma of so many packets. */
 void bql_retest_end(struct bql_retest *retest, struct bql_chance *chance);
