@@ -15,6 +15,7 @@
 #define DRAIN_NS         (10 * NS_PER_S)
 #define DRAIN_RTTS       50
 #define DRAIN_PPM        300000ULL
+#define DRAIN_AGAIN_RTTS 4
 
 /* Where few packets come the receiver's count of a tenth of a second says nothing, and four of them little. */
 static uint64_t own_rate_bps(const struct bql_path *path, const struct congestion_sample *sample)
@@ -81,19 +82,29 @@ void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *co
                view->now_ns);
 }
 
-/* Now and then it gives way for two round trips: where the queue falls as if the edge had it for its own, the
- * others are gone. */
+/* How long the queue would take to run dry if it were the edge's own, one or two round trips. */
+static uint64_t drain_lasts_ns(const struct bql_compete *compete, const struct bql_view *view)
+{
+    uint64_t dry_ns = muldiv64(compete->drain_queue_ns, BQL_PPM, DRAIN_PPM);
+    return MIN(MAX(dry_ns, view->rtt_ns), 2 * view->rtt_ns);
+}
+
+/* Now and then it gives way for a moment: where the queue falls as if the edge had it for its own, and does so
+ * again soon after, the others are gone. Once may have been their answer to a loss. */
 static struct bql_move drain(struct bql_compete *compete, const struct bql_view *view)
 {
-    uint64_t lasts_ns = 2 * view->rtt_ns;
+    uint64_t lasts_ns = drain_lasts_ns(compete, view);
     compete->drain_least_ns = MIN(compete->drain_least_ns, view->queue_ns);
     if (view->newest_sent_ns < compete->draining_ns + lasts_ns)
         return bql_stay();
     uint64_t hoped_ns = MIN(muldiv64(lasts_ns, DRAIN_PPM, BQL_PPM), compete->drain_queue_ns);
-    bool alone = elapsed_ns(compete->drain_queue_ns, compete->drain_least_ns) > hoped_ns / 10 * 7;
+    bool fell = elapsed_ns(compete->drain_queue_ns, compete->drain_least_ns) > hoped_ns / 10 * 7;
+    bool again = fell && compete->drain_fell;
     compete->draining_ns = 0;
-    compete->drain_due_ns = next_drain_ns(view);
-    return alone ? bql_to_phase(BQL_TRACK) : bql_stay();
+    compete->drain_fell = fell;
+    compete->drain_due_ns =
+        fell ? view->now_ns + DRAIN_AGAIN_RTTS * (view->rtt_ns + view->queue_ns) : next_drain_ns(view);
+    return again ? bql_to_phase(BQL_TRACK) : bql_stay();
 }
 
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,

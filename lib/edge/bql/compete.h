@@ -22,6 +22,7 @@ struct bql_compete {
     uint32_t deaf_events;                                /* so often in a row it did not */
     uint64_t packets, lost; /* since it was last asked whether the others are alike */
     uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
+    bool drain_fell; /* the last one looked as if the others were gone */
 };
 
 /* Notes what all edges into the receiver's port have. */
