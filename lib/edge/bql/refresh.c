@@ -12,6 +12,7 @@
 #define SETTLED_LOOPS    2
 #define JOIN_PART        4
 #define SHARES_PERCENT   90
+#define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
 /* An edge that has the path for its own finds that it takes the same all the time. */
 static bool shares(struct bql_refresh *refresh, const struct bql_path *path)
@@ -117,6 +118,7 @@ static uint64_t begin_brief(struct bql_refresh *refresh, const struct bql_path *
     uint64_t takes_ns = MAX(2 * drains_ns, path->rtt_ns / 2);
     bool brief = refresh->why == BQL_REFRESH_DOUBT && takes_ns < path->rtt_ns;
     refresh->brief_ns = brief ? path->now_ns + takes_ns : 0;
+    refresh->halves = !brief;
     return brief ? rate_bps - muldiv64(rate_bps, drains_ns, takes_ns) : 0;
 }
 
@@ -125,7 +127,7 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
 {
     bql_doubt_begin(&refresh->doubt, path, view);
     refresh->why = refresh->next;
-    refresh->count++;
+    refresh->count += refresh->why == BQL_REFRESH_NEEDED || refresh->why == BQL_REFRESH_EARLY;
     uint64_t brief_bps = begin_brief(refresh, path, view, rate_bps);
     bql_retest_begin(&refresh->retest);
     uint64_t tests_ns = bql_retest_lasts_ns(path, rate_bps);
@@ -154,6 +156,9 @@ static struct bql_move brief_step(struct bql_refresh *refresh, const struct bql_
     refresh->brief_ns = 0;
     bool settled = bql_doubt_settles(&refresh->doubt, path);
     refresh->end_ns = settled ? view->now_ns : view->now_ns + lasts_ns(path);
+    refresh->halves = !settled;
+    if (!settled)
+        bql_retest_begin(&refresh->retest);
     return settled ? bql_to_phase_at(BQL_TRACK, refresh->before_bps) : bql_at_rate(refresh->before_bps / 2);
 }
 
@@ -185,6 +190,18 @@ static void raise_base(const struct bql_refresh *refresh, struct bql_path *path)
         path_delay_raise_base(&path->delay, refresh->least_owd_ns, bql_path_waiting_ns(path));
 }
 
+/* A rate that has given way has a long target, of its own making: where the way has become longer it would fall to
+ * where that is what it takes for the queue. But a queue of others moves. */
+static int64_t allowed_ns(const struct bql_refresh *refresh, const struct bql_path *path,
+                          const struct bql_view *view)
+{
+    int64_t least_ns = (int64_t)(view->target_ns / MOVES_PART);
+    int64_t fell_ns = refresh->before_owd_ns - refresh->least_owd_ns;
+    if (fell_ns > least_ns || fell_ns < -least_ns)
+        return (int64_t)view->target_ns;
+    return (int64_t)MIN(view->target_ns, bql_path_usual_target_ns(path, refresh->seen_bps) / 2 * 3);
+}
+
 /* Others may have kept a queue meanwhile, but none above the target for long. One that half the rate makes
  * shorter by a quarter of the time is the edge's own, too long to be gone by then. */
 void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const struct bql_view *view,
@@ -198,10 +215,12 @@ void bql_refresh_judge(struct bql_refresh *refresh, struct bql_path *path, const
         bql_retest_on_sample(&refresh->retest, sample);
     if (lasts || view->newest_sent_ns < refresh->end_ns)
         return;
-    bql_retest_end(&refresh->retest, &path->chance);
+    if (refresh->halves)
+        bql_retest_end(&refresh->retest, &path->chance);
     bql_doubt_end(&refresh->doubt, path);
     bool seen = refresh->least_owd_ns != INT64_MAX;
-    bool above = seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > (int64_t)view->target_ns;
+    bool above =
+        seen && refresh->least_owd_ns - path_delay_empty_ns(&path->delay) > allowed_ns(refresh, path, view);
     int64_t lasted_ns = (int64_t)elapsed_ns(refresh->end_ns, refresh->start_ns);
     above = above && refresh->before_owd_ns - refresh->least_owd_ns < lasted_ns / 4;
     if (seen)

@@ -11,17 +11,18 @@
  * while it has so much that others notice, and each next one after twice the gap; and others join after a
  * quarter of the time. A long queue does not keep it from that, for so is the queue of a crowd that has gone
  * wrong; but where the peak is above 1.5 q* it joins none before half of the time is up, for there others may be
- * unlike itself, who fill the buffer. Early ones have no say about the base: the others' queue does not end for one
- * alone. Where an edge was alone for long they wait two loops: a path that has become slower looks the same, and the
- * rate must follow that first. For the same reason half the rate is half of C, as long as samples tell of packets
- * that left before.
+ * unlike itself, who fill the buffer. Early ones never count towards a renewal of the base: the others' queue does
+ * not end for one alone. Where an edge was alone for long they wait two loops: a path that has become slower looks
+ * the same, and the rate must follow that first. For the same reason half the rate is half of C, as long as samples
+ * tell of packets that left before.
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
  * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
  * see above the target replaces the base, unless half the rate made it shorter by a quarter of the time: that
- * was a queue of the edge's own. */
+ * was a queue of the edge's own. Where it stood still, as only a way does, it is above 1.5 times the target of the
+ * rate at which the base was last seen that counts. */
 #pragma once
 
 #include "edge/bql/doubt.h"
@@ -42,23 +43,25 @@ enum bql_refresh_why {
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */
 struct bql_refresh {
-    uint64_t start_ns;            /* of the newest one, 0: it has its verdict */
-    uint64_t end_ns;              /* 0: there was none yet */
-    int64_t before_owd_ns;        /* least of late when it began */
-    int64_t least_owd_ns;         /* seen meanwhile */
-    uint64_t before_bps;          /* rate to go back to */
-    uint64_t queue_ns;            /* when it began */
-    uint64_t least_bps, most_bps; /* C since it began, while a queue stood; 0: none did */
+    uint64_t start_ns;     /* of the newest one, 0: it has its verdict */
+    uint64_t end_ns;       /* 0: there was none yet */
+    int64_t before_owd_ns; /* least of late when it began */
+    int64_t least_owd_ns;  /* seen meanwhile */
+    uint64_t before_bps;   /* rate to go back to */
+    uint64_t queue_ns;     /* when it began */
+    /* C since it began or the base was seen, while a queue stood; 0: none did */
+    uint64_t least_bps, most_bps;
     uint64_t fed_ns;   /* when the rate was last no less than half of the next, or the queue small */
     uint64_t seen_bps; /* rate when the base was last seen */
     uint64_t brief_ns; /* until then it sends less, then as before; 0: it is no brief one */
+    bool halves;       /* the rate: what gets lost is compared with p0 */
     bool whole;        /* it does not end where the base is seen: marks are on trial */
     struct bql_doubt doubt;
     struct bql_retest retest;
     uint64_t shared_ns;             /* when C last showed others, or the edge began */
     uint64_t early_from_ns;         /* C may show what the path itself has become, until then */
     enum bql_refresh_why next, why; /* of one that began now; of the newest */
-    uint32_t count;                 /* of all */
+    uint32_t count;                 /* NEEDED and EARLY ones: first gaps are short */
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
 };
 
