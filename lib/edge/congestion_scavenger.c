@@ -5,7 +5,7 @@
  *
  *     others present (see below)            rate = D (0.97 - min(q/2 RTT, 0.3)), then half
  *     q > q*, or marks after the rate grew  rate = 0.97 D
- *     q < half of q*, two rounds in a row   rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
+ *     q < half of q*, for two rounds        rate = 1.25 rate, then 1.5 rate; 1.02 rate near the D at which a
  *                                           queue came up last
  *
  *     q* = max(0.75 ms, 2.5 packets' time at the rate) + 0.8 order-kept jitter; 0.2 ms instead of 0.75 within

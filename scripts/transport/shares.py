@@ -99,7 +99,7 @@ def crowd_values(count, apart_s, kept, options):
 
 
 def crowd(options):
-    """The last 60 s; and each 10 s from 20 RTT after the last came."""
+    """The last 60 s; and each 10 s from 2 s after the last came."""
     for count in (2, 10, 50):
         for apart_s in (0, 2, 60):
             for kept in (True, False):

@@ -13,8 +13,8 @@
  *     TRACK     keeps the queue at q*            a whole RTT with q < 0.4 q*: CALM
  *     CALM      raises the rate                  a queue: TRACK
  *     PARK      a lower rate tells why it loses  told: CALM, or START goes on; a long queue: TRACK
- *     REFRESH   half the rate shows the base     seen, or 200 ms: TRACK
- *     COMPETE   CUBIC's window                   the others are gone: TRACK
+ *     REFRESH   half the rate shows the base     seen, or a round trip: TRACK
+ *     COMPETE   CUBIC's window                   the others are gone, or are its like: TRACK
  *
  * From TRACK, CALM and PARK loss above p0 + 3 sigma + 2 s + 0.3 % leads to PARK and an old base to REFRESH;
  * from TRACK, PARK and REFRESH a queue that others keep leads to COMPETE. A silence ends each of them but
@@ -432,10 +432,11 @@ static void bql_on_silence(struct congestion *congestion, bool silent, uint64_t 
 static void bql_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct bql *bql = (const struct bql *)(const void *)congestion->state;
+    uint64_t at_bps = bql->path.capacity_bps > 0 ? bql->path.capacity_bps : bql->rate_bps;
     *view = (struct congestion_view){.phase = phase_names[bql->phase],
                                      .capacity_bps = bql->path.capacity_bps,
                                      .queue_ns = path_delay_queue_ns(&bql->path.delay),
-                                     .target_ns = bql_path_target_ns(&bql->path, bql->rate_bps),
+                                     .target_ns = bql_path_target_ns(&bql->path, at_bps),
                                      .jitter_ns = path_delay_jitter_ns(&bql->path.delay),
                                      .buffer_ns = bql->path.queue_max_ns,
                                      .competitive_ns = bql->competitive_ns,

@@ -84,5 +84,5 @@ void bql_chance_at_most(struct bql_chance *chance, uint32_t loss_ppm)
 
 uint64_t bql_chance_sent_bps(const struct bql_chance *chance, uint64_t delivered_bps)
 {
-    return muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN(chance->base_ppm, (uint32_t)(BQL_PPM / 2)));
+    return muldiv64(delivered_bps, BQL_PPM, BQL_PPM - chance->base_ppm);
 }

@@ -7,14 +7,14 @@
 #define CONTEST_RTTS     15
 #define OWN_PERCENT      85
 #define OWN_HOLD_NS      (30 * NS_PER_S)
-#define DEAF_FALL_PPM    950000
-#define DEAF_RISE_PPM    1030000
+#define DEAF_FALL_PPM    950000   /* a loss that the others do not mind … */
+#define DEAF_RISE_PPM    1030000  /* … and a round without */
 #define ALIKE_PACKETS    200ULL   /* of a verdict */
 #define ALIKE_PPM        75000ULL /* lost beyond chance: more than CUBIC lets get lost */
 #define ALIKE_NS         (60 * NS_PER_S)
-#define DRAIN_NS         (10 * NS_PER_S)
+#define DRAIN_NS         (10 * NS_PER_S) /* it gives way so often, at least … */
 #define DRAIN_RTTS       50
-#define DRAIN_PPM        300000ULL
+#define DRAIN_PPM        300000ULL /* … by so much */
 #define DRAIN_AGAIN_RTTS 4
 
 /* Where few packets come the receiver's count of a tenth of a second says nothing, and four of them little. */

@@ -1,5 +1,5 @@
 /* COMPETE: beside senders that fill the buffer the edge holds its own with CUBIC's window, until giving way
- * for a moment shows that they are gone. */
+ * for a moment, twice, shows that they are gone. */
 #pragma once
 
 #include "edge/bql/move.h"
@@ -28,8 +28,9 @@ struct bql_compete {
 /* Notes what all edges into the receiver's port have. */
 void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *path,
                            const struct congestion_sample *sample);
-/* The queue stays above 2.5 q* for max(1.5 s, 15 RTT) although this edge keeps giving way, and the receiver's
- * edges together have less than 85 % of the most they had of late. To be asked at each sample. */
+/* The queue stays for max(1.5 s, 15 RTT) although this edge keeps giving way, and the receiver's edges together have
+ * less than 85 % of the most they had of late. A queue is long enough above min(2.5 q*, 20 ms + 2 J), but not below
+ * 1.5 q* of that most and what packets wait for their predecessors. To be asked at each sample. */
 bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view);
 /* The others are gone. */
 void bql_contest_over(struct bql_contest *contest);
@@ -42,7 +43,7 @@ struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_p
                                  const struct bql_view *view, const struct congestion_sample *sample);
 /* A round, marked: had packets marked. Ends in TRACK where few packets make a round trip and more than 7.5 % of
  * 200 beyond chance got lost: CUBIC loses less, and edges as this one, each of which competes with the others,
- * more. For a minute their queue is no contest then, while it is no longer than 1.5 q* at the rate of then. */
+ * more. For a minute their queue is no contest then, while it is no longer than 1.5 q*. */
 struct bql_move bql_compete_on_round(struct bql_compete *compete, struct bql_contest *contest,
                                      const struct bql_path *path, const struct bql_view *view,
                                      const struct bql_round *round, bool marked);

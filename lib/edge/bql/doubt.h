@@ -2,7 +2,7 @@
  * before the queue has grown by much, and the queue must run dry for that, not only to where the base was thought
  * to be. Where that shows nothing it is the way back that has a queue: it is asked half as often each time.
  *
- * An edge that has the path for its own knows how much that takes: what shows and what is doubted, little more. */
+ * An edge that is alone on the path knows how much must drain for that: the queue that shows, and what is doubted. */
 #pragma once
 
 #include "edge/bql/path.h"
@@ -15,7 +15,7 @@ struct bql_doubt {
     int64_t base_ns;       /* … and the least seen since */
     uint64_t fell_ns;      /* when it became so */
     uint32_t unfounded;    /* in a row */
-    bool asks;             /* the refresh under way is its */
+    bool asks;             /* there was doubt when the refresh under way began: it settles that */
 };
 
 /* Whether the base is to be seen anew. To be asked at each sample. */

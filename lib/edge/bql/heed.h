@@ -1,6 +1,6 @@
 /* HEED: the queue that a path which marks lets the edge have: a cap of q*, learnt from the marks.
  *
- *     cap = X / rate^2, at most q*, at least 1/128 of that and J/32
+ *     cap = X / rate^2, at most q*, at least 1/128 of that plus J/32
  *     each round of max(RTT, 100 ms), per 100 ms:  X += 2 % sqrt(1 Gbit/s / rate) of it
  *                          or, where any is marked:  X -= 20 % + 30 % x (share marked) of it
  *

@@ -17,7 +17,7 @@ bool bql_retest_wanted(const struct bql_chance *chance);
 /* … so long after the last one: after_ns, and twice as long for each of two that found nothing. */
 bool bql_retest_due(const struct bql_retest *retest, const struct bql_chance *chance, uint64_t after_ns,
                     uint64_t since_ns);
-/* How long half the rate is sent for it at most, in ns: what p0 is tried by needs no whole round trip. */
+/* How long half the rate is sent for it at most: what p0 is tried by needs no whole round trip. */
 uint64_t bql_retest_lasts_ns(const struct bql_path *path, uint64_t rate_bps);
 /* Half the rate begins: nothing is counted yet. */
 void bql_retest_begin(struct bql_retest *retest);

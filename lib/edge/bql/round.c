@@ -39,7 +39,8 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
                                 .packets = packets,
                                 .loss = {.loss_ppm = loss_ppm, .packets = packets},
                                 .limited = rounds->limited,
-                                .few = packets<ROUND_PACKETS_MIN, .unlikely = loss_ppm> likely_ppm,
+                                .few = (packets < ROUND_PACKETS_MIN),
+                                .unlikely = (loss_ppm > likely_ppm),
                                 .excess = loss_ppm > likely_ppm + EXCESS_PPM,
                                 .plain = loss_ppm > likely_ppm + BQL_PLAIN_LOSS_PPM};
     /* Looked at again and again, few packets show some excess too easily. */

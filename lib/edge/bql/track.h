@@ -2,8 +2,8 @@
  *
  *     rate = C (1 + clamp((q* - q')/T, +-15 %)), falling up to 1/2 by (q* - q')/2.5 T
  *
- * q' is the queue to come: q + (bytes sent after the newest acked packet) / C - its age. T is the RTT, and where
- * packets and acks wait for their predecessors by that longer: else several edges swing without end. C is then
+ * q' is the queue to come: q + (bytes sent after the newest acked packet) / C - its age. T is the loop (loop_ns of
+ * path.h): the RTT, and what packets and acks come later by jitter. With less several edges swing without end. C is
  * measured over T too. */
 #pragma once
 
