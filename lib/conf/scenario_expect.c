@@ -47,7 +47,8 @@ const struct conf_option scenario_expect_options[] = {
          "share of the tight hop's rate"},
     {EXPECT_PROBE_KIND "FROM>TO", OPTION_SCALAR, FIELD(struct scenario_expect, text), .parse = parse_words,
      .form = "value, at-least, refused or none", .help = "what kind of estimate that is"},
-    {EXPECT_COUNTER "NAME", OPTION_UINT, EXPECT_VALUE, .help = "a counter, summed over the nodes, or of the network, hosts, disks"},
+    {EXPECT_COUNTER "NAME", OPTION_UINT, EXPECT_VALUE,
+     .help = "a counter, summed over the nodes, or of the network, hosts, disks"},
     {.type = OPTION_END}};
 
 /* The row of a name; a prefix (its row goes on after a dot) stands for all names that begin so. */
