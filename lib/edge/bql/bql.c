@@ -176,7 +176,7 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
     congestion->rate_bps = bql->rate_bps;
     congestion->in_flight_max_bytes = congestion_in_flight_bytes(bql->rate_bps, rtt_ns);
     if (bql->phase == BQL_TRAIN)
-        congestion->in_flight_max_bytes = BQL_TRAIN_PACKETS * bql->path.packet_bytes;
+        congestion->in_flight_max_bytes = bql->train.clears ? 0 : BQL_TRAIN_PACKETS * bql->path.packet_bytes;
     if (bql->phase == BQL_COMPETE && bql->compete.draining_ns == 0)
         congestion->in_flight_max_bytes = bql->compete.window.bytes;
 }

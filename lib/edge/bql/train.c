@@ -3,6 +3,7 @@
 #include "base/units.h"
 
 #define TRAINS_LOST_MAX   2
+#define FIRST_PACKETS     8 /* of one ack tell by themselves */
 #define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
 #define TRAIN_DEPARTS_NS  (25 * NS_PER_MS)  /* tail probes leave later than that after it */
@@ -10,6 +11,7 @@
 
 void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
 {
+    train->clears = false;
     train->first_ns = 0;
     train->wait_ns = 0;
     train->told_ns = 0;
@@ -51,10 +53,26 @@ static uint64_t share_bps(const struct bql_train *train, const struct congestion
     return muldiv64(bytes, 8 * NS_PER_S, MAX(late_ns, TRAIN_SPAN_MIN_NS));
 }
 
+/* The first packet of a later train finds an ack due, which tells of it alone; the next ack comes when it is time for one, and
+ * tells of all others. */
+static bool tells_alone(const struct bql_train *train, const struct bql_path *path,
+                        const struct congestion_sample *sample)
+{
+    uint64_t newly = sample->delivered_bytes - train->newest_bytes;
+    return train->lost > 0 && train->first_ns != 0 && newly >= FIRST_PACKETS * path->packet_bytes;
+}
+
 /* Shorter than a look of the receiver at its port takes, the span measures only that the path is fast. */
 struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
                                              const struct congestion_sample *sample)
 {
+    if (train->clears) {
+        if (sample->after_bytes == 0)
+            bql_train_await(train, sample->delivered_bytes);
+        return (struct bql_train_verdict){.known = false};
+    }
+    if (tells_alone(train, path, sample))
+        bql_train_await(train, train->newest_bytes);
     uint64_t bytes = sample->delivered_bytes - MIN(train->first_bytes, sample->delivered_bytes);
     bool first = train->first_ns == 0;
     uint64_t departs_ns = elapsed_ns(sample->newest_sent_ns, sample->oldest_sent_ns);
@@ -65,7 +83,7 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     uint64_t newly = sample->delivered_bytes - train->newest_bytes;
     train->singly = (first || train->singly) && newly < 2 * path->packet_bytes;
     train->newest_bytes = sample->delivered_bytes;
-    if (bytes < (first ? 8 : 3) * path->packet_bytes) {
+    if (bytes < (first ? FIRST_PACKETS : 3) * path->packet_bytes) {
         train->first_ns = first ? sample->delivered_ns : train->first_ns;
         train->first_bytes = first ? sample->delivered_bytes : train->first_bytes;
         train->wait_ns = MAX(train->wait_ns, sample->wait_ns);
@@ -80,6 +98,7 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
     if (!(told && sure) && train->lost < TRAINS_LOST_MAX) {
         train->lost++;
         bql_train_await(train, sample->delivered_bytes);
+        train->clears = sample->after_bytes > 0;
         return (struct bql_train_verdict){.known = false};
     }
     span_ns += unsure_ns > UNSURE_NS ? unsure_ns : 0;

@@ -4,7 +4,9 @@
  * the first one was late, all that followed waited for it (one train in twenty has no spread at all). So the rate
  * is believed only as far as the last packet's lateness, against the round trip known before, allows: what leaves
  * at once has so much of the path as it has of the queue, or of the wait, that its last packet found. Where
- * nothing was late both are the same. */
+ * nothing was late both are the same.
+ *
+ * One that told nothing is followed by another when all of it has come: what leaves as its acks come is no train. */
 #pragma once
 
 #include "edge/bql/path.h"
@@ -19,8 +21,9 @@ struct bql_train {
     uint64_t told_ns, late_ns;      /* receiver's time at the newest ack (0: none yet), lateness then */
     uint64_t start_bytes;           /* count before it */
     uint64_t newest_bytes;          /* … at its newest ack */
-    bool singly;                    /* each of its acks so far told of one packet */
-    uint32_t lost;                  /* trains that told nothing */
+    bool clears;   /* it told nothing, and the rest of it is still to come: nothing may leave */
+    bool singly;   /* each of its acks so far told of one packet */
+    uint32_t lost; /* trains that told nothing */
 };
 
 /* What the train told: the rate that the path spread it to. */
