@@ -465,7 +465,8 @@ static void print_grain(const struct lab *lab)
             printf(" | %8.2f got %8.2f", (double)flow->sender.congestion.rate_bps / 1e6, got / 1e6);
     }
     struct congestion_view view;
-    const struct congestion *congestion = &lab->flows[0].sender.congestion;
+    const struct congestion *congestion =
+        &lab->flows[MIN(config->trace, config->edge_count) - 1].sender.congestion;
     if (congestion->type != NULL && congestion->type->view != NULL) {
         congestion->type->view(congestion, &view);
         printf(" %s q %.2f ms q* %.2f J %.2f C %.1f p0 %.2f%% limit %.2f", view.phase,
@@ -483,7 +484,7 @@ static void end_grains(struct lab *lab)
         lab->grain_ns += lab->config->series_ns;
         lab->result->queue_series_us[lab->grain] =
             (uint32_t)(netem_queue_ns(&lab->bottleneck, lab->grain_ns) / NS_PER_US);
-        if (lab->config->trace)
+        if (lab->config->trace > 0)
             print_grain(lab);
         lab->grain++;
     }

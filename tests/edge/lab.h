@@ -54,7 +54,8 @@ struct lab_config {
     uint64_t measure_from_ns, measure_to_ns; /* of queue, shares and loss */
     uint64_t series_ns;                      /* grain of the series; 0: none */
     uint64_t seed;
-    bool trace; /* prints the series and the strategies' state as it goes */
+    uint32_t
+        trace; /* prints the series as it goes, and the state of that edge's strategy, from 1; 0: nothing */
 };
 
 struct lab_edge_result {

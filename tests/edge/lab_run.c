@@ -13,7 +13,7 @@ static double rtt_to_ms = 0, stagger_s = 0;
 static unsigned edges_n = 1;
 static uint64_t seed = 1;
 static double window_s = 0;
-static bool trace;
+static uint32_t trace;
 static struct lab_config config;
 static struct lab_result result;
 
@@ -24,7 +24,8 @@ static const char usage[] =
     "depth=KB,\n"
     "      step=S:MBPS (from then on; 0: down; repeated), ecn=MS (marks what waits longer) ecn_ramp=MS\n"
     "      ecn_field=0 (1: cleared, 2: all marked)\n"
-    "  the run: time=30 (s) from=5 to=TIME (s: what is measured) series=100 (ms) seed=1 trace=1\n"
+    "  the run: time=30 (s) from=5 to=TIME (s: what is measured) series=100 (ms) seed=1 trace=N (state of "
+    "edge N)\n"
     "      window=S (loss, shares and queue of each such time)\n"
     "  several edges: edges=N stagger=S rtt_to=MS (spread over them)\n"
     "  an edge: type=bql rtt=100 (ms) jitter=0 (ms) order=0 (1: jitter keeps the order) loss=0 back=0 (%)\n"
@@ -106,7 +107,7 @@ static bool set_all(const char *key, const char *value)
     else if (strcmp(key, "window") == 0)
         window_s = number;
     else if (strcmp(key, "trace") == 0)
-        trace = number != 0;
+        trace = number > 0 ? (uint32_t)number : 0;
     else if (strcmp(key, "edges") == 0)
         edges_n = (unsigned)number;
     else if (strcmp(key, "stagger") == 0)
