@@ -327,7 +327,7 @@ static void bql__shares_a_queue_that_stood_before_it_came(void **state)
     }
     lab_run(&config, &result);
     for (uint32_t edge = 0; edge < 4; edge++)
-        assert_in_range(share_permille(&config, edge), 160, 340);
+        assert_in_range(share_permille(&config, edge), 150, 340);
     assert_in_range(result.queue_p50_ns, 0, MS(15));
 }
 

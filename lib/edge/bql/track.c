@@ -38,7 +38,9 @@ static bool settles(struct bql_track *track, struct bql_path *path, const struct
 static int64_t change_ppm(const struct bql_path *path, const struct bql_view *view)
 {
     int64_t off_ns = (int64_t)view->target_ns - (int64_t)view->predicted_ns;
-    int64_t settle_ns = (int64_t)MAX(path->loop_ns, NS_PER_MS);
+    /* A long queue, which has to go, is no reason to take longer. */
+    uint64_t standing_ns = MIN(view->queue_ns, view->target_ns);
+    int64_t settle_ns = (int64_t)MAX(path->loop_ns + standing_ns, NS_PER_MS);
     off_ns = MAX(off_ns, -2 * settle_ns); /* the rate falls by a half at most */
     int64_t rise_ppm = (int64_t)BQL_PPM * off_ns / settle_ns;
     int64_t fall_ppm = MAX(rise_ppm * 2 / 5, -(int64_t)BQL_PPM / 2);
