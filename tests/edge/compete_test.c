@@ -64,12 +64,13 @@ static void compete__is_alone_when_the_queue_falls_twice(void **state)
         uint64_t queue_ms, first_ms, second_ms;
         bool alone;
     } rows[] = {
-        {90, 70, 70, true},  {90, 70, 10, false}, /* others answered a loss, just then */
-        {90, 10, 70, false},                      /* … or then */
-        {90, 20, 20, false},                      /* a third of the link is its own */
-        {90, 70, 7, false},                       /* what they left is 20 ms: a third of that */
-        {100, 70, 30, true},                      /* … all of it */
-        {0, 0, 0, false},                         /* no queue: nothing to see, TRACK would not help either */
+        {90, 70, 70, true},  /* all of it was its own */
+        {90, 70, 10, false}, /* others answered a loss, just then */
+        {90, 10, 70, false}, /* … or then */
+        {90, 20, 20, false}, /* a third of the link is its own */
+        {90, 70, 7, false},  /* what they left is 20 ms: a third of that */
+        {100, 70, 30, true}, /* … all of it */
+        {0, 0, 0, false},    /* no queue: nothing to see, TRACK would not help either */
     };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct contest contest;

@@ -54,8 +54,8 @@ struct lab_config {
     uint64_t measure_from_ns, measure_to_ns; /* of queue, shares and loss */
     uint64_t series_ns;                      /* grain of the series; 0: none */
     uint64_t seed;
-    uint32_t
-        trace; /* prints the series as it goes, and the state of that edge's strategy, from 1; 0: nothing */
+    /* Prints the series as it goes, and the state of that edge's strategy, counted from 1; 0: nothing. */
+    uint32_t trace;
 };
 
 struct lab_edge_result {

@@ -432,7 +432,7 @@ static void bql_on_silence(struct congestion *congestion, bool silent, uint64_t 
 static void bql_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct bql *bql = (const struct bql *)(const void *)congestion->state;
-    uint64_t at_bps = bql->path.capacity_bps > 0 ? bql->path.capacity_bps : bql->rate_bps;
+    uint64_t at_bps = bql_path_steers_by_bps(&bql->path, bql->rate_bps);
     *view = (struct congestion_view){.phase = phase_names[bql->phase],
                                      .capacity_bps = bql->path.capacity_bps,
                                      .queue_ns = path_delay_queue_ns(&bql->path.delay),

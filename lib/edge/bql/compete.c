@@ -15,7 +15,7 @@
 #define DRAIN_NS         (10 * NS_PER_S) /* it gives way so often, at least … */
 #define DRAIN_RTTS       50
 #define DRAIN_PPM        300000ULL /* … by so much */
-#define DRAIN_AGAIN_RTTS 4
+#define DRAIN_AGAIN_RTTS 4         /* and queues; CUBIC is not back from a loss by then */
 
 /* Where few packets come the receiver's count of a tenth of a second says nothing, and four of them little. */
 static uint64_t own_rate_bps(const struct bql_path *path, const struct congestion_sample *sample)

@@ -178,7 +178,7 @@ static void note_marks(struct bql_path *path, const struct congestion_sample *sa
     uint64_t least_ns = MAX(path->rtt_ns, BQL_HEED_ROUND_NS);
     if (!path_marks_round(&path->heed.marks, least_ns, sample->now_ns, &round))
         return;
-    uint64_t at_bps = path->capacity_bps > 0 ? path->capacity_bps : rate_bps;
+    uint64_t at_bps = bql_path_steers_by_bps(path, rate_bps);
     struct bql_heed_span span = heed_span(path, at_bps);
     bql_heed_on_round(&path->heed, &round, at_bps, &span, sample->now_ns);
 }
@@ -287,7 +287,7 @@ void bql_path_view(const struct bql_path *path, const struct congestion_sample *
                               .queue_ns = queue_ns,
                               .predicted_ns = queue_ns,
                               .newest_sent_ns = path->newest_sent_ns};
-    uint64_t at_bps = view->capacity_bps > 0 ? view->capacity_bps : rate_bps;
+    uint64_t at_bps = bql_path_steers_by_bps(path, rate_bps);
     view->target_ns = bql_path_target_ns(path, at_bps);
     view->little_ns = little_ns(path, view->target_ns);
     view->usual_target_ns = bql_path_usual_target_ns(path, at_bps);

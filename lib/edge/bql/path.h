@@ -83,6 +83,12 @@ void bql_path_end_train(struct bql_path *path);
 /* Deliveries before now_ns say nothing of those after it. */
 void bql_path_interrupt(struct bql_path *path, uint64_t now_ns);
 
+/* The rate whose q* counts: C, and until that is known the edge's own. */
+static inline uint64_t bql_path_steers_by_bps(const struct bql_path *path, uint64_t rate_bps)
+{
+    return path->capacity_bps > 0 ? path->capacity_bps : rate_bps;
+}
+
 /* q* at this rate, but for marks. */
 uint64_t bql_path_usual_target_ns(const struct bql_path *path, uint64_t rate_bps);
 /* q* at this rate, marks heeded. Falls with it, so that among edges that share a queue the only balance is the
