@@ -5,6 +5,7 @@
  * Nobody's next request is read before he took the reply, for which he has REPLY_NS. */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,7 @@ void *server_main(void *argument)
 {
     static struct server server;
     struct app *app = argument;
+    pthread_setname_np(pthread_self(), "control");
     eal_thread_background(&app->eal);
     for (int index = 0; index < SEATS_MAX; index++)
         server.clients[index].fd = -1;
