@@ -79,18 +79,18 @@ def tensources(options):
         yield Cell(case, values, read)
 
 
-def crowd_values(count, apart_s, kept, options):
+def crowd_values(count, apart_s, order, options):
     """Sources into one link of 1 Gbit/s; of fifty each ten share a job's start, five receivers each (a shared link)."""
-    rtt, jitter, sources = 0.06, 0.020, min(count, 10)
+    rtt, jitter, sources = 0.06, 0 if order == "steady" else 0.020, min(count, 10)
     names, each = [f"s{index}" for index in range(sources)], count // sources
     ends = [f"r{index}" for index in range(each)]
     last = apart_s * (sources - 1)
-    path = link(10 * GBPS, rtt, jitter=jitter, reorder=not kept, symmetric=True)
+    path = link(10 * GBPS, rtt, jitter=jitter, reorder=order == "reorder", symmetric=True)
     links = {"default": link(10 * GBPS, rtt), "list": [{"from": name, "to": end, **path} for name in names for end in ends]}
     seconds = last + 80
     size = limit_bps(GBPS) / 8 * seconds / each
     jobs = [job(name, ends, size, options.congestion, at=f"{apart_s * index}s") for index, name in enumerate(names)]
-    values = scenario(f"{count}-{apart_s}s-{'kept' if kept else 'reorder'}", (GBPS, rtt), {n: {} for n in names + ends},
+    values = scenario(f"{count}-{apart_s}s-{order}", (GBPS, rtt), {n: {} for n in names + ends},
                       links, jobs, seconds, measure={"from": f"{seconds - 60}s", "to": f"{seconds}s", "step": "1s"},
                       shared=[{"name": "waist", "rate": "1Gbps", "queue": "100ms",
                                "members": [[name, end] for name in names for end in ends]}],
@@ -102,10 +102,10 @@ def crowd(options):
     """The last 60 s; and each 10 s from 2 s after the last came."""
     for count in (2, 10, 50):
         for apart_s in (0, 2, 60):
-            for kept in (True, False):
-                if apart_s == 60 and count == 50:
+            for order in ("kept", "reorder", "steady"):
+                if apart_s == 60 and (count == 50 or order == "steady"):
                     continue
-                values, first_s, last_s = crowd_values(count, apart_s, kept, options)
+                values, first_s, last_s = crowd_values(count, apart_s, order, options)
 
                 def read(report, first_s=first_s, last_s=last_s, count=count):
                     edges = [edge for edge in data_edges(report) if edge["data"]["sent_packets"] > 0]

@@ -48,6 +48,8 @@ struct bql_path {
     uint64_t train_end_ns; /* when the first train had told; TIME_NEVER: it has not */
     /* Limited by something else: until then deliveries stem from a time that says nothing. */
     uint64_t limited_until_ns;
+    /* When a queue was last taken for packets that wait, without a refresh since; 0: none was. */
+    uint64_t supposed_ns;
     bool window_limited; /* … by a window, for so long */
     /* The queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen. When it was seen. */
     uint64_t queue_max_ns, queue_max_set_ns;

@@ -11,6 +11,7 @@
 #define ALONE_PART       10 /* of the time: alone for long */
 #define SETTLED_LOOPS    2
 #define JOIN_PART        4
+#define SUPPOSED_PART    10 /* of the time: after a queue was taken for packets that wait */
 #define SHARES_PERCENT   90
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
@@ -87,7 +88,9 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     /* A rate that falls and falls under a queue that stays: perhaps the way is longer now. */
     uint64_t starving_ns = elapsed_ns(view->now_ns, MAX(refresh->fed_ns, refresh->end_ns));
     bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
-    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5)
+    bool supposed =
+        path->supposed_ns > 0 && elapsed_ns(view->now_ns, path->supposed_ns) >= late_ns / SUPPOSED_PART;
+    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5 || supposed)
         refresh->next = BQL_REFRESH_NEEDED;
     else if (since_ns >= due_ns || (falls && since_ns >= join_ns))
         refresh->next = since_ns < late_ns / 2 ? BQL_REFRESH_EARLY : BQL_REFRESH_NEEDED;
@@ -139,8 +142,10 @@ uint64_t bql_refresh_begin(struct bql_refresh *refresh, struct bql_path *path, c
     refresh->least_bps = 0;
     refresh->most_bps = 0;
     refresh->queue_ns = path_delay_queue_ns(&path->delay);
-    refresh->whole = bql_heed_doubts(&path->heed, path->now_ns);
-    if (refresh->whole)
+    bool heeds = bql_heed_doubts(&path->heed, path->now_ns);
+    refresh->whole = heeds || path->supposed_ns > 0;
+    path->supposed_ns = 0;
+    if (heeds)
         bql_heed_try(&path->heed, path->now_ns, refresh->end_ns);
     return brief_bps > 0 ? brief_bps : rate_bps / 2;
 }

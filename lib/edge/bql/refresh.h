@@ -16,6 +16,9 @@
  * the same, and the rate must follow that first. For the same reason half the rate is half of C, as long as samples
  * tell of packets that left before.
  *
+ * Where an edge has taken a queue for packets that wait, one comes a second later and takes all its time: an edge that comes
+ * just as others refresh may have taken their queue for that, and most of the path.
+ *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
@@ -55,7 +58,7 @@ struct bql_refresh {
     uint64_t seen_bps; /* rate when the base was last seen */
     uint64_t brief_ns; /* until then it sends less, then as before; 0: it is no brief one */
     bool halves;       /* the rate: what gets lost is compared with p0 */
-    bool whole;        /* it does not end where the base is seen: marks are on trial */
+    bool whole; /* it does not end where the base is seen: marks are on trial, or the base is supposed */
     struct bql_doubt doubt;
     struct bql_retest retest;
     uint64_t shared_ns;             /* when C last showed others, or the edge began */

@@ -188,6 +188,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         move = raise_rate(start, path, gain_ppm(start, path), start->delivered_bps);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
         path_delay_shift_base(&path->delay, queue ? TIME_NEVER : bql_path_waiting_ns(path));
+        path->supposed_ns = queue ? path->now_ns : path->supposed_ns;
         return move;
     }
     if (!over)
