@@ -80,7 +80,8 @@ def tensources(options):
 
 
 def crowd_values(count, apart_s, order, options):
-    """Sources into one link of 1 Gbit/s; of fifty each ten share a job's start, five receivers each (a shared link)."""
+    """Sources into one link of 1 Gbit/s; of fifty each ten share a job's start, five receivers each (a shared link). The
+    order of packets under 20 ms of jitter is "kept" or not ("reorder"); "steady": no jitter."""
     rtt, jitter, sources = 0.06, 0 if order == "steady" else 0.020, min(count, 10)
     names, each = [f"s{index}" for index in range(sources)], count // sources
     ends = [f"r{index}" for index in range(each)]

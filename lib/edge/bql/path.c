@@ -310,6 +310,12 @@ void bql_path_interrupt(struct bql_path *path, uint64_t now_ns)
     path_rate_restart(&path->rate);
 }
 
+void bql_path_suppose_wait(struct bql_path *path)
+{
+    path_delay_shift_base(&path->delay, TIME_NEVER);
+    path->supposed_ns = path->now_ns;
+}
+
 void bql_path_learn_buffer(struct bql_path *path, uint64_t queue_ns)
 {
     uint64_t packets_ns = transmit_ns(16 * path->packet_bytes, MAX(path->capacity_bps, BQL_RATE_MIN_BPS));

@@ -48,9 +48,9 @@ struct bql_path {
     uint64_t train_end_ns; /* when the first train had told; TIME_NEVER: it has not */
     /* Limited by something else: until then deliveries stem from a time that says nothing. */
     uint64_t limited_until_ns;
+    bool window_limited; /* … by a window, for so long */
     /* When a queue was last taken for packets that wait, without a refresh since; 0: none was. */
     uint64_t supposed_ns;
-    bool window_limited; /* … by a window, for so long */
     /* The queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen. When it was seen. */
     uint64_t queue_max_ns, queue_max_set_ns;
     uint64_t queue_max_hold_ns; /* so long it holds before it is tried anew */
@@ -84,6 +84,10 @@ void bql_path_view(const struct bql_path *path, const struct congestion_sample *
 void bql_path_end_train(struct bql_path *path);
 /* Deliveries before now_ns say nothing of those after it. */
 void bql_path_interrupt(struct bql_path *path, uint64_t now_ns);
+
+/* Takes the queue that stands, however long, for packets that wait for their predecessors: the base rises by it. A
+ * refresh is to look whether that was so (refresh.h). */
+void bql_path_suppose_wait(struct bql_path *path);
 
 /* The rate whose q* counts: C, and until that is known the edge's own. */
 static inline uint64_t bql_path_steers_by_bps(const struct bql_path *path, uint64_t rate_bps)

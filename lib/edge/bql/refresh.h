@@ -16,8 +16,8 @@
  * the same, and the rate must follow that first. For the same reason half the rate is half of C, as long as samples
  * tell of packets that left before.
  *
- * Where an edge has taken a queue for packets that wait, one comes a second later and takes all its time: an edge that comes
- * just as others refresh may have taken their queue for that, and most of the path.
+ * Where an edge has taken a queue for packets that wait, one comes a tenth of that time later, thus 1 s or 2 RTT, and
+ * takes all its own: an edge that comes just as others refresh may have taken their queue for that, and most of the path.
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *

@@ -187,8 +187,10 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         learn_chance(start, &path->chance, packets, loss_ppm);
         move = raise_rate(start, path, gain_ppm(start, path), start->delivered_bps);
         /* Packets closer together wait longer for their predecessors: delays from before don't compare. */
-        path_delay_shift_base(&path->delay, queue ? TIME_NEVER : bql_path_waiting_ns(path));
-        path->supposed_ns = queue ? path->now_ns : path->supposed_ns;
+        if (queue)
+            bql_path_suppose_wait(path);
+        else
+            path_delay_shift_base(&path->delay, bql_path_waiting_ns(path));
         return move;
     }
     if (!over)

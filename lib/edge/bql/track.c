@@ -28,8 +28,7 @@ static bool settles(struct bql_track *track, struct bql_path *path, const struct
         return false;
     if (view->capacity_bps > muldiv64(track->plateau_bps, PLATEAU_PPM, BQL_PPM))
         return true;
-    path_delay_shift_base(&path->delay, TIME_NEVER);
-    path->supposed_ns = view->now_ns;
+    bql_path_suppose_wait(path);
     track->plateau_bps = 0;
     *move = bql_to_phase(BQL_TRACK);
     return false;
