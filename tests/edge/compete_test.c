@@ -70,7 +70,6 @@ static void compete__is_alone_when_the_queue_falls_twice(void **state)
         {90, 20, 20, false}, /* a third of the link is its own */
         {90, 70, 7, false},  /* what they left is 20 ms: a third of that */
         {100, 70, 30, true}, /* … all of it */
-        {0, 0, 0, false},    /* no queue: nothing to see, TRACK would not help either */
     };
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct contest contest;
@@ -98,11 +97,130 @@ static void compete__looks_again_soon(void **state)
     }
 }
 
+/* Once there has been no queue for max(1 s, 10 RTT), nobody is there to compete with. */
+static void compete__ends_where_there_is_no_queue(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, queue_ms;
+        uint64_t again_ms; /* so often there is a long one for a moment; 0: never */
+        uint64_t least_ms, most_ms;
+    } rows[] = {
+        {50, 3, 0, 1000, 1010}, {200, 3, 0, 2000, 2010},  {50, 0, 0, 1000, 1010},
+        {50, 6, 0, 9999, 9999}, {50, 3, 900, 9999, 9999}, {50, 3, 1100, 1000, 1010},
+    };
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        const struct bql_contest found = {.own_most_bps = SHARE_BPS};
+        struct contest contest;
+        begin(&contest, rows[index].queue_ms * NS_PER_MS);
+        contest.view.rtt_ns = rows[index].rtt_ms * NS_PER_MS;
+        contest.view.little_ns = 5 * NS_PER_MS;
+        bql_compete_begin(&contest.compete, &found, &contest.path, &contest.view, SHARE_BPS);
+        uint64_t ended_ms = 9999;
+        for (uint64_t ms = 5; ms <= 9000 && ended_ms == 9999; ms += 5) {
+            bool again = rows[index].again_ms > 0 && ms % rows[index].again_ms == 0;
+            contest.view.now_ns = NS_PER_S + ms * NS_PER_MS;
+            contest.view.queue_ns = (again ? 20 : rows[index].queue_ms) * NS_PER_MS;
+            const struct congestion_sample sample = {.acked_bytes = 1538, .now_ns = contest.view.now_ns};
+            if (bql_compete_step(&contest.compete, &contest.path, &contest.view, &sample).enters)
+                ended_ms = ms;
+        }
+        assert_in_range(ended_ms, rows[index].least_ms, rows[index].most_ms);
+    }
+}
+
+/* Once half of the usual time has passed a buffer that overflows is the moment, for all who compete see it. */
+static void compete__gives_way_when_others_do(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t after_ms, queue_ms; /* when packets are lost, and the queue then: that of before is 90 ms */
+        uint64_t lost;
+        bool fell; /* it gave way once, and the queue fell: it waits for its second time */
+        bool gives;
+    } rows[] = {
+        {4000, 90, 3, false, false}, {6000, 90, 3, false, true}, {6000, 90, 0, false, false},
+        {6000, 70, 3, false, false}, {6000, 90, 3, true, false},
+    };
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct contest contest;
+        begin(&contest, 90 * NS_PER_MS);
+        assert_false(passes(&contest, rows[index].after_ms * NS_PER_MS, 0));
+        contest.compete.drain_fell = rows[index].fell;
+        contest.view.queue_ns = rows[index].queue_ms * NS_PER_MS;
+        const struct congestion_sample sample = {.lost_packets = rows[index].lost,
+                                                 .now_ns = contest.view.now_ns};
+        bql_compete_step(&contest.compete, &contest.path, &contest.view, &sample);
+        assert_int_equal(contest.compete.draining_ns > 0, rows[index].gives);
+    }
+}
+
+/* Half of the most of late, not more than 16 times the rate of now, and never less than that. */
+static void compete__begins_with_what_is_left_of_its_share(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_mbps, most_mbps, begins_mbps;
+    } rows[] = {{100, 0, 100}, {100, 150, 100}, {100, 300, 150}, {10, 300, 150}, {5, 300, 80}, {1, 900, 16}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        const struct bql_contest found = {.own_most_bps = rows[index].most_mbps * 1000000};
+        struct contest contest;
+        begin(&contest, 50 * NS_PER_MS);
+        bql_compete_begin(&contest.compete, &found, &contest.path, &contest.view,
+                          rows[index].rate_mbps * 1000000);
+        assert_int_equal(contest.compete.window.bytes,
+                         bytes_within(rows[index].begins_mbps * 1000000, RTT_NS + 50 * NS_PER_MS));
+    }
+}
+
+/* Of so many packets a round, each tenth of a second, so much is lost: when the others are taken for its like. */
+static void compete__takes_those_that_lose_much_for_its_like(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t mbps, packets;
+        uint32_t loss_ppm, chance_ppm;
+        uint64_t rtt_ms, alike_ms; /* 0: never */
+    } rows[] = {
+        {100, 800, 100000, 0, 50, 2000}, {100, 800, 100000, 0, 300, 6000},
+        {100, 800, 70000, 0, 50, 0},     {100, 800, 100000, 30000, 50, 0},
+        {100, 7, 142857, 0, 50, 2900},   {1, 10, 100000, 0, 50, 2000}, /* 20 rounds have 200 packets */
+        {1, 40, 100000, 0, 300, 500},    {1, 40, 70000, 0, 300, 0},
+    };
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct bql_contest found = {
+            .own_bps = 20000000, .own_most_bps = SHARE_BPS, .own_most_now_bps = SHARE_BPS};
+        struct contest contest;
+        begin(&contest, 50 * NS_PER_MS);
+        contest.path.delivered_bps = rows[index].mbps * 1000000;
+        contest.path.chance.base_ppm = rows[index].chance_ppm;
+        contest.path.rtt_ns = rows[index].rtt_ms * NS_PER_MS;
+        const struct bql_round round = {.packets = rows[index].packets,
+                                        .loss.loss_ppm = rows[index].loss_ppm};
+        uint64_t alike_ms = 0;
+        for (uint64_t ms = 100; ms <= 20000 && alike_ms == 0; ms += 100) {
+            contest.view.now_ns = NS_PER_S + ms * NS_PER_MS;
+            contest.path.now_ns = contest.view.now_ns;
+            struct bql_move move =
+                bql_compete_on_round(&contest.compete, &found, &contest.path, &contest.view, &round, false);
+            if (move.enters)
+                alike_ms = ms;
+        }
+        assert_int_equal(alike_ms, rows[index].alike_ms);
+        /* What it had at the cost of its like it does not ask back. */
+        assert_int_equal(found.own_most_bps, alike_ms > 0 ? found.own_bps : SHARE_BPS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compete__is_alone_when_the_queue_falls_twice),
         cmocka_unit_test(compete__looks_again_soon),
+        cmocka_unit_test(compete__ends_where_there_is_no_queue),
+        cmocka_unit_test(compete__gives_way_when_others_do),
+        cmocka_unit_test(compete__begins_with_what_is_left_of_its_share),
+        cmocka_unit_test(compete__takes_those_that_lose_much_for_its_like),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

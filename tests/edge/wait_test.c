@@ -39,6 +39,25 @@ static void wait__forgets_after_twice_the_hold_time(void **state)
     assert_int_equal(bql_wait_jump_ns(&wait, US(100)), US(1000));
 }
 
+/* How much longer packets wait than when the empty path was seen last: the peaks of one and the same jitter differ. */
+static void wait__tells_that_jitter_has_grown(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t seen_us, then_us, grown_us; /* jumps of packets 100 us apart */
+    } rows[] = {{0, 2000, 10000},   {1000, 2000, 7500}, {2000, 2400, 0},
+                {2000, 2500, 5625}, {2000, 1000, 0},    {0, 0, 0}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct bql_wait wait = {.start_ns = 0};
+        bql_wait_on_jump(&wait, US(rows[index].seen_us), US(100), 0);
+        bql_wait_on_look(&wait);
+        bql_wait_on_jump(&wait, US(rows[index].then_us), US(100), 1);
+        assert_int_equal(bql_wait_grown_ns(&wait), US(rows[index].grown_us));
+        bql_wait_on_look(&wait);
+        assert_int_equal(bql_wait_grown_ns(&wait), 0);
+    }
+}
+
 /* Neither a jump of a second at 100 Gbit/s nor packets a second apart overflow. */
 static void wait__bears_extremes(void **state)
 {
@@ -53,6 +72,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wait__jumps_grow_by_the_root_of_the_gap),
         cmocka_unit_test(wait__forgets_after_twice_the_hold_time),
+        cmocka_unit_test(wait__tells_that_jitter_has_grown),
         cmocka_unit_test(wait__bears_extremes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

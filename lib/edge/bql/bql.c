@@ -44,7 +44,10 @@
 #define KNOWN_PPM   995000
 #define LIMITED_PPM 1020000 /* of what an application sends, that it isn't limited by the rate */
 
-static const char *const phase_names[] = {"train", "start", "track", "calm", "park", "refresh", "compete"};
+static const char *const phase_names[] = {
+    [BQL_TRAIN] = "train", [BQL_START] = "start",     [BQL_TRACK] = "track",    [BQL_CALM] = "calm",
+    [BQL_PARK] = "park",   [BQL_REFRESH] = "refresh", [BQL_COMPETE] = "compete"};
+_Static_assert(sizeof(phase_names) / sizeof(phase_names[0]) == BQL_COMPETE + 1, "each phase has a name");
 
 struct bql {
     /* What samples say. */
@@ -214,7 +217,8 @@ static struct bql_move on_quiet_round(struct bql *bql, const struct bql_view *vi
     bool more = round->loss.loss_ppm > chance->base_ppm;
     bool told = bql_chance_told(chance); /* in another way */
     if (!told && !(calm && more && bql_ceiling_reached(&bql->ceiling, bql->rate_bps)))
-        bql_chance_on_round(chance, round->loss.loss_ppm, (parked || calm) && !round->few);
+        bql_chance_on_round(chance, round->loss.loss_ppm, MAX(round->packets, 1ULL),
+                            (parked || calm) && !round->few);
     if (parked)
         bql_park_forgive(&bql->park, &bql->ceiling, chance, round->packets);
     return move;

@@ -4,6 +4,9 @@
 #include "edge/bql/move.h"
 #include "edge/roots.h"
 
+#define LEAP_PPM       50000U /* above what was shown: plausible, or a quarter of it */
+#define SHOWN_ROUNDS   16
+#define SWING_PACKETS  96 /* rounds of fewer swing by more than a leap */
 #define FEW_PACKETS    200
 #define FEW_PPM_MAX    200000ULL
 #define UNSURE_PACKETS 16 /* as if so many more had come, all of them */
@@ -20,7 +23,21 @@ uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
 
 uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets)
 {
-    return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + 2 * chance->swing_ppm;
+    uint32_t leap_ppm = MAX(LEAP_PPM, chance->base_ppm / 4);
+    uint32_t swing_ppm = 2 * chance->swing_ppm;
+    swing_ppm = packets < SWING_PACKETS ? swing_ppm : MIN(swing_ppm, leap_ppm);
+    return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + swing_ppm;
+}
+
+static uint32_t plausible_ppm(const struct bql_chance *chance, uint64_t packets)
+{
+    uint32_t leap_ppm = MAX(LEAP_PPM, chance->shown_ppm / 4);
+    return chance->shown_ppm + leap_ppm + 3 * sigma_ppm(chance->shown_ppm, packets);
+}
+
+bool bql_chance_plausible(const struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets)
+{
+    return loss_ppm <= plausible_ppm(chance, packets);
 }
 
 bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets)
@@ -28,15 +45,17 @@ bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets)
     return loss_ppm <= BQL_CHANCE_MAX_PPM + 3 * sigma_ppm(BQL_CHANCE_MAX_PPM, packets);
 }
 
-void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, bool may_rise)
+void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets, bool may_rise)
 {
     bool more = loss_ppm > chance->base_ppm;
     int32_t off_ppm = (int32_t)loss_ppm - (int32_t)chance->base_ppm;
     uint32_t swing_ppm = (uint32_t)(more ? off_ppm : -off_ppm);
     chance->swing_ppm += ((int32_t)swing_ppm - (int32_t)chance->swing_ppm) / 8;
-    if (!more || may_rise)
+    if (!more || (may_rise && bql_chance_plausible(chance, loss_ppm, packets)))
         chance->base_ppm = (uint32_t)((int32_t)chance->base_ppm + off_ppm / 4);
     chance->base_ppm = MIN(chance->base_ppm, BQL_CHANCE_MAX_PPM);
+    if (chance->base_ppm < chance->shown_ppm)
+        chance->shown_ppm -= (chance->shown_ppm - chance->base_ppm) / SHOWN_ROUNDS;
 }
 
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets)
@@ -44,6 +63,7 @@ void bql_chance_on_start(struct bql_chance *chance, uint64_t packets)
     if (packets < FEW_PACKETS)
         chance->base_ppm = (uint32_t)(chance->base_ppm * packets / (packets + UNSURE_PACKETS));
     chance->known = (uint32_t)MIN(packets, (uint64_t)BQL_CHANCE_MEMORY);
+    bql_chance_on_shown(chance);
 }
 
 void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packets)
@@ -74,12 +94,18 @@ void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t 
     chance->base_ppm = MIN(loss_ppm, BQL_CHANCE_MAX_PPM);
 }
 
+void bql_chance_on_shown(struct bql_chance *chance)
+{
+    chance->shown_ppm = chance->base_ppm;
+}
+
 void bql_chance_at_most(struct bql_chance *chance, uint32_t loss_ppm)
 {
     if (loss_ppm >= chance->base_ppm)
         return;
     chance->swing_ppm = (uint32_t)muldiv64(chance->swing_ppm, loss_ppm, chance->base_ppm);
     chance->base_ppm = loss_ppm;
+    chance->shown_ppm = MIN(chance->shown_ppm, loss_ppm);
 }
 
 uint64_t bql_chance_sent_bps(const struct bql_chance *chance, uint64_t delivered_bps)

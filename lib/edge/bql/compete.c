@@ -11,7 +11,13 @@
 #define DEAF_RISE_PPM    1030000  /* … and a round without */
 #define ALIKE_PACKETS    200ULL   /* of a verdict */
 #define ALIKE_PPM        75000ULL /* lost beyond chance: more than CUBIC lets get lost */
+#define ALIKE_ASK_NS     (2 * NS_PER_S)
+#define ALIKE_ASK_RTTS   20
 #define ALIKE_NS         (60 * NS_PER_S)
+#define BEGIN_TIMES                                                                                          \
+    16 /* the rate of now, at most: else a crowd whose path slowed begins with what it had before */
+#define GONE_NS          NS_PER_S /* no queue: nobody is there */
+#define GONE_RTTS        10
 #define DRAIN_NS         (10 * NS_PER_S) /* it gives way so often, at least … */
 #define DRAIN_RTTS       50
 #define DRAIN_PPM        300000ULL /* … by so much */
@@ -36,6 +42,13 @@ void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *p
     }
     contest->own_most_now_bps = MAX(contest->own_most_now_bps, contest->own_bps);
     contest->own_most_bps = MAX(contest->own_most_now_bps, contest->own_most_before_bps);
+}
+
+static void forget_most(struct bql_contest *contest)
+{
+    contest->own_most_now_bps = contest->own_bps;
+    contest->own_most_before_bps = 0;
+    contest->own_most_bps = contest->own_bps;
 }
 
 bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view)
@@ -68,16 +81,18 @@ void bql_contest_over(struct bql_contest *contest)
     contest->queue_ns = 0;
 }
 
-static uint64_t next_drain_ns(const struct bql_view *view)
+static uint64_t drain_wait_ns(const struct bql_view *view)
 {
-    return view->now_ns + MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
+    return MAX(DRAIN_NS, DRAIN_RTTS * view->rtt_ns);
 }
 
 void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
                        const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps)
 {
-    rate_bps = MAX(rate_bps, contest->own_most_bps / 2);
-    *compete = (struct bql_compete){.drain_due_ns = next_drain_ns(view)};
+    rate_bps = MAX(rate_bps, MIN(contest->own_most_bps / 2, BEGIN_TIMES * rate_bps));
+    *compete = (struct bql_compete){.drain_due_ns = view->now_ns + drain_wait_ns(view),
+                                    .asked_ns = view->now_ns,
+                                    .empty_from_ns = view->now_ns};
     cubic_init(&compete->window, bytes_within(rate_bps, view->rtt_ns + view->queue_ns), path->packet_bytes,
                view->now_ns);
 }
@@ -102,9 +117,20 @@ static struct bql_move drain(struct bql_compete *compete, const struct bql_view 
     bool again = fell && compete->drain_fell;
     compete->draining_ns = 0;
     compete->drain_fell = fell;
-    compete->drain_due_ns =
-        fell ? view->now_ns + DRAIN_AGAIN_RTTS * (view->rtt_ns + view->queue_ns) : next_drain_ns(view);
+    compete->drain_due_ns = fell ? view->now_ns + DRAIN_AGAIN_RTTS * (view->rtt_ns + view->queue_ns)
+                                 : view->now_ns + drain_wait_ns(view);
     return again ? bql_to_phase(BQL_TRACK) : bql_stay();
+}
+
+/* Edges that compete with each other give way at the same moment, to see that they are all there is, if the buffer's
+ * overflow tells them when. */
+static bool overflows_when_nearly_due(struct bql_compete *compete, const struct bql_view *view,
+                                      const struct congestion_sample *sample)
+{
+    compete->queue_peak_ns = MAX(compete->queue_peak_ns, view->queue_ns);
+    bool full = sample->lost_packets > 0 && view->queue_ns > compete->queue_peak_ns / 10 * 9;
+    bool nearly_due = !compete->drain_fell && compete->drain_due_ns < view->now_ns + drain_wait_ns(view) / 2;
+    return full && nearly_due;
 }
 
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
@@ -112,12 +138,17 @@ struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_p
 {
     if (compete->draining_ns > 0)
         return drain(compete, view);
+    if (view->queue_ns > view->little_ns)
+        compete->empty_from_ns = view->now_ns;
+    if (elapsed_ns(view->now_ns, compete->empty_from_ns) > MAX(GONE_NS, GONE_RTTS * view->rtt_ns))
+        return bql_to_phase(BQL_TRACK);
     uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
     compete->deaf_least_ns = MIN(compete->deaf_least_ns, view->queue_ns);
     cubic_on_acked(&compete->window, sample->acked_bytes, rtt_ns, view->now_ns);
-    if (view->now_ns < compete->drain_due_ns)
+    if (view->now_ns < compete->drain_due_ns && !overflows_when_nearly_due(compete, view, sample))
         return bql_at_rate(muldiv64(compete->window.bytes, 8 * NS_PER_S / 5 * 6, rtt_ns));
     compete->draining_ns = view->now_ns;
+    compete->queue_peak_ns = 0;
     compete->drain_queue_ns = view->queue_ns;
     compete->drain_least_ns = view->queue_ns;
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, path->delivered_bps);
@@ -129,9 +160,13 @@ static bool among_alike(struct bql_compete *compete, const struct bql_path *path
                         const struct bql_round *round)
 {
     compete->packets += round->packets;
-    compete->lost += muldiv64(round->packets, round->loss.loss_ppm, BQL_PPM);
-    if (compete->packets < ALIKE_PACKETS || !bql_path_is_sparse(path))
+    /* The share is rounded down: one of seven is 0.999999. */
+    compete->lost += (round->packets * round->loss.loss_ppm + BQL_PPM / 2) / BQL_PPM;
+    bool lasted =
+        elapsed_ns(path->now_ns, compete->asked_ns) >= MAX(ALIKE_ASK_NS, ALIKE_ASK_RTTS * path->rtt_ns);
+    if (compete->packets < ALIKE_PACKETS || !(lasted || bql_path_is_sparse(path)))
         return false;
+    compete->asked_ns = path->now_ns;
     bool much = compete->lost * BQL_PPM > compete->packets * (path->chance.base_ppm + ALIKE_PPM);
     compete->packets = 0;
     compete->lost = 0;
@@ -171,5 +206,6 @@ struct bql_move bql_compete_on_round(struct bql_compete *compete, struct bql_con
         return bql_stay();
     contest->alike_until_ns = view->now_ns + ALIKE_NS;
     contest->since_ns = view->now_ns;
+    forget_most(contest);
     return bql_to_phase_at(BQL_TRACK, muldiv64(path->delivered_bps, BQL_PPM - DRAIN_PPM, BQL_PPM));
 }

@@ -20,9 +20,12 @@ struct bql_compete {
     struct cubic_window window;
     uint64_t deaf_from_ns, deaf_queue_ns, deaf_least_ns; /* after losses: does the queue fall? */
     uint32_t deaf_events;                                /* so often in a row it did not */
-    uint64_t packets, lost; /* since it was last asked whether the others are alike */
+    uint64_t empty_from_ns; /* since when there is no queue, or the last sample with one */
+    uint64_t asked_ns; /* when it was last asked whether the others are alike, or the contest began … */
+    uint64_t packets, lost; /* … and since then */
     uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
-    bool drain_fell; /* the last one looked as if the others were gone */
+    uint64_t queue_peak_ns; /* since the last one */
+    bool drain_fell;        /* the last one looked as if the others were gone */
 };
 
 /* Notes what all edges into the receiver's port have. */
@@ -35,15 +38,17 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
 /* The others are gone. */
 void bql_contest_over(struct bql_contest *contest);
 
-/* The window begins with what the rate had in flight, or half of the most of late. */
+/* The window begins with what the rate had in flight, or half of the most of late, but at most 16 times that. */
 void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
                        const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps);
-/* Ends in TRACK when the others are gone. */
+/* Ends in TRACK when the others are gone: the queue falls twice as if it were the edge's own, or there is none for
+ * max(1 s, 10 RTT). */
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
                                  const struct bql_view *view, const struct congestion_sample *sample);
-/* A round, marked: had packets marked. Ends in TRACK where few packets make a round trip and more than 7.5 % of
- * 200 beyond chance got lost: CUBIC loses less, and edges as this one, each of which competes with the others,
- * more. For a minute their queue is no contest then, while it is no longer than 1.5 q*. */
+/* A round, marked: had packets marked. Ends in TRACK where more than 7.5 % beyond chance got lost, of 200 packets and
+ * over max(2 s, 20 RTT), or however short where few packets make a round trip: CUBIC loses less, and edges as this one,
+ * each of which competes with the others, more. The most of late is forgotten then, for it was had at their cost; for
+ * a minute the queue of few packets is no contest while it is no longer than 1.5 q*. */
 struct bql_move bql_compete_on_round(struct bql_compete *compete, struct bql_contest *contest,
                                      const struct bql_path *path, const struct bql_view *view,
                                      const struct bql_round *round, bool marked);

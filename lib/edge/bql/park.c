@@ -6,6 +6,13 @@
 #define PARK_ROUNDS_MIN 2
 #define PARK_MAX_NS     (5 * NS_PER_S)
 #define PARKED_RTTS     20
+#define LOWER_PERCENT   93                 /* of the rate: lower tells what is chance … */
+#define DEEP_PERCENT    50                 /* … or so much, where it is not plausible … */
+#define DEEP_NS         (9 * NS_PER_S / 2) /* … for so long */
+#define DEEP_RTTS       45
+#define DEEP_SHORT_RTTS 75    /* … or, of a short path, so long */
+#define DEPTH_PACKETS   16ULL /* of a round trip, at least */
+#define DEEPEST_PART    16
 
 void bql_ceiling_init(struct bql_ceiling *ceiling)
 {
@@ -39,8 +46,10 @@ uint64_t bql_park_begin(struct bql_park *park, struct bql_ceiling *ceiling, stru
                         const struct bql_loss *loss, uint64_t capacity_bps, const struct bql_start *start,
                         uint64_t rate_bps)
 {
-    *park = (struct bql_park){
-        .before_bps = rate_bps, .first_loss_ppm = loss->loss_ppm, .first_packets = loss->packets};
+    *park = (struct bql_park){.began_ns = path->now_ns,
+                              .before_bps = rate_bps,
+                              .first_loss_ppm = loss->loss_ppm,
+                              .first_packets = loss->packets};
     if (start != NULL) {
         park->worst = *loss;
         park->starting = start->before_bps == 0;
@@ -57,6 +66,21 @@ static bool similar_loss(const struct bql_park *park, const struct bql_loss *los
     return park->worst.delivered_bps > 0 && loss->loss_ppm >= park->worst.loss_ppm - park->worst.loss_ppm / 4;
 }
 
+/* Long enough for all of a crowd to have gone lower. */
+static bool lasted(const struct bql_park *park, const struct bql_path *path)
+{
+    return elapsed_ns(path->now_ns, park->began_ns) >=
+           MAX(MIN(DEEP_NS, DEEP_SHORT_RTTS * path->rtt_ns), DEEP_RTTS * path->rtt_ns);
+}
+
+/* What may be chance leads no further down than is needed to show it. */
+static uint64_t least_bps(const struct bql_park *park, const struct bql_path *path,
+                          const struct bql_loss *loss)
+{
+    bool may_be = bql_chance_may_take(loss->loss_ppm, MAX(loss->packets, 1ULL));
+    return may_be && !lasted(park, path) ? park->before_bps / DEEPEST_PART : 0;
+}
+
 uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
                         const struct bql_loss *loss, uint64_t rate_bps)
 {
@@ -65,7 +89,8 @@ uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, stru
     if (park->most_bps == 0)
         park->most_bps = loss->delivered_bps;
     uint64_t capacity_bps = bql_chance_sent_bps(&path->chance, loss->delivered_bps);
-    return MIN(set_ceiling(park, ceiling, path, capacity_bps), rate_bps / 10 * 9);
+    uint64_t lower_bps = MIN(set_ceiling(park, ceiling, path, capacity_bps), rate_bps / 10 * 9);
+    return MAX(lower_bps, MIN(rate_bps, least_bps(park, path, loss)));
 }
 
 struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *ceiling,
@@ -125,10 +150,22 @@ void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
         ceiling->rounds = park->rounds;
 }
 
+/* More than anything has shown yet, and not the first that is seen of the path. Where a round trip has a few packets
+ * rounds swing by more than that, and a dozen at a lower rate would take no time at all. */
+static bool takes_depth(const struct bql_park *park, const struct bql_path *path, const struct bql_loss *loss)
+{
+    bool few = bytes_within(park->before_bps, path->rtt_ns) < DEPTH_PACKETS * path->packet_bytes;
+    return !few && !park->starting &&
+           !bql_chance_plausible(&path->chance, loss->loss_ppm, MAX(loss->packets, 1ULL));
+}
+
 /* Loss by chance takes its share of whatever is sent: deliveries fall as much as the rate. A policer lets
  * pass what it lets pass. */
-static bool by_chance(const struct bql_park *park, const struct bql_loss *loss)
+static bool by_chance(const struct bql_park *park, const struct bql_path *path, const struct bql_loss *loss)
 {
+    bool deep = takes_depth(park, path, loss);
+    if (deep && !lasted(park, path))
+        return false;
     if (!similar_loss(park, loss) || !bql_chance_may_take(loss->loss_ppm, MAX(loss->packets, 1ULL)))
         return false;
     uint64_t delivered_bps = park->worst.delivered_bps;
@@ -137,14 +174,14 @@ static bool by_chance(const struct bql_park *park, const struct bql_loss *loss)
     uint64_t before_bps =
         muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)park->worst.loss_ppm, BQL_PPM / 2));
     uint64_t if_chance_bps = muldiv64(delivered_bps, sent_bps, MAX(before_bps, 1ULL));
-    return sent_bps < before_bps / 100 * 93 && loss->delivered_bps < (delivered_bps + if_chance_bps) / 2;
+    return sent_bps < before_bps / 100 * (deep ? DEEP_PERCENT : LOWER_PERCENT) &&
+           loss->delivered_bps < (delivered_bps + if_chance_bps) / 2;
 }
 
 /* What led here was nothing. */
 static struct bql_move go_back(const struct bql_park *park, uint64_t rate_bps)
 {
-    struct bql_move back =
-        bql_to_phase_at(park->starting ? BQL_START : BQL_CALM, MAX(rate_bps, park->before_bps));
+    struct bql_move back = bql_to_phase_at(park->starting ? BQL_START : BQL_CALM, rate_bps);
     back.waits = true;
     return back;
 }
@@ -152,20 +189,25 @@ static struct bql_move go_back(const struct bql_park *park, uint64_t rate_bps)
 struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
                                  const struct bql_loss *loss, uint64_t rate_bps)
 {
-    if (!by_chance(park, loss)) {
+    if (!by_chance(park, path, loss)) {
         struct bql_move lower = bql_to_phase(BQL_PARK);
         lower.loss = *loss;
         return lower;
     }
+    bool deep = takes_depth(park, path, loss);
     bql_chance_on_proof(&path->chance, loss->loss_ppm, loss->packets);
+    if (deep || park->starting)
+        bql_chance_on_shown(&path->chance);
     ceiling->bps = 0;
     path_delay_shift_base(&path->delay, bql_path_waiting_ns(path));
+    if (deep)
+        return go_back(park, MIN(2 * rate_bps, park->before_bps));
     /* Not all of what had been lost before was. */
     if (loss->loss_ppm < park->first_loss_ppm / 2) {
         ceiling->bps = bql_chance_sent_bps(&path->chance, park->most_bps);
         return bql_to_phase_at(BQL_CALM, MAX(rate_bps, muldiv64(ceiling->bps, BQL_PARK_PPM, BQL_PPM)));
     }
-    return go_back(park, rate_bps);
+    return go_back(park, MAX(rate_bps, park->before_bps));
 }
 
 bool bql_park_was_chance(const struct bql_park *park, const struct bql_chance *chance)
@@ -177,5 +219,5 @@ bool bql_park_was_chance(const struct bql_park *park, const struct bql_chance *c
 struct bql_move bql_park_release(const struct bql_park *park, struct bql_ceiling *ceiling, uint64_t rate_bps)
 {
     ceiling->bps = 0;
-    return go_back(park, rate_bps);
+    return go_back(park, MAX(rate_bps, park->before_bps));
 }

@@ -167,6 +167,8 @@ static void note_nearer(struct bql_path *path)
     path->kept_jitter_ns = kept_jitter_at(path, path->delivered_bps);
     uint64_t seen_ns = MIN(kept_jitter_at(path, path->base_bps), path_delay_jitter_ns(&path->delay));
     path->delay.nearer_ns = elapsed_ns(seen_ns, path->kept_jitter_ns);
+    if (path->delay.base_seen_ns == path->now_ns)
+        bql_wait_on_look(&path->wait);
 }
 
 static void note_marks(struct bql_path *path, const struct congestion_sample *sample, uint64_t bytes,

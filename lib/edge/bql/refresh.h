@@ -22,7 +22,8 @@
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
- * the least wait ever says little of the usual one, and edges would differ by it. What two refreshes in a row
+ * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it rises all
+ * the same, by what the jitter has grown since the last look (wait.h). What two refreshes in a row
  * see above the target replaces the base, unless half the rate made it shorter by a quarter of the time: that
  * was a queue of the edge's own. Where it stood still, as only a way does, it is above 1.5 times the target of the
  * rate at which the base was last seen that counts. */

@@ -5,6 +5,7 @@
 #include "edge/roots.h"
 
 #define SPREAD_PER_MOST 4
+#define GROWN_PERCENT   150 /* peaks of late differ by less */
 #define SQUARE_NS_MAX   (NS_PER_S * NS_PER_S)
 
 static uint64_t spread_ns(const struct bql_wait *wait)
@@ -32,4 +33,16 @@ uint64_t bql_wait_jump_ns(const struct bql_wait *wait, uint64_t gap_ns)
 uint64_t bql_wait_most_ns(const struct bql_wait *wait)
 {
     return spread_ns(wait) / SPREAD_PER_MOST;
+}
+
+void bql_wait_on_look(struct bql_wait *wait)
+{
+    wait->look_spread_ns = spread_ns(wait);
+}
+
+uint64_t bql_wait_grown_ns(const struct bql_wait *wait)
+{
+    if (spread_ns(wait) < wait->look_spread_ns / 100 * GROWN_PERCENT)
+        return 0;
+    return (spread_ns(wait) - wait->look_spread_ns) / SPREAD_PER_MOST;
 }

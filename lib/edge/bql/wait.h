@@ -8,7 +8,8 @@
  *     spread   peak of jump^2 / gap, held for PATH_DELAY_JITTER_HOLD_NS to twice that
  *     jump     sqrt(spread gap)
  *     most     spread / 4: for jitter of one width the peak is 4 (after a few packets) to 20 (after many
- *              thousands) times that width */
+ *              thousands) times that width
+ *     grown    most, above that of the last look at the base, where the spread is half as much again */
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +17,7 @@
 struct bql_wait {
     uint64_t spread_ns, spread_before_ns; /* peaks of this and the previous hold time */
     uint64_t start_ns;
+    uint64_t look_spread_ns; /* when it was last looked at the base */
 };
 
 /* The largest jump that an ack tells of, where packets are gap_ns apart. */
@@ -24,3 +26,7 @@ void bql_wait_on_jump(struct bql_wait *wait, uint64_t jump_ns, uint64_t gap_ns, 
 uint64_t bql_wait_jump_ns(const struct bql_wait *wait, uint64_t gap_ns);
 /* What packets wait on an idle path, at most. */
 uint64_t bql_wait_most_ns(const struct bql_wait *wait);
+/* The base was seen, or looked for: packets wait above it what the jitter of late lets them. */
+void bql_wait_on_look(struct bql_wait *wait);
+/* What packets wait longer, at most, than at the last look; 0: the jitter has hardly grown. */
+uint64_t bql_wait_grown_ns(const struct bql_wait *wait);
