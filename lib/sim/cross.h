@@ -3,7 +3,7 @@
  * only, no content, and never reach a node.
  *
  * Open loops (cbr, poisson, onoff) send at a rate. Competitors (cubic, bbr1) are TCP as the network sees it:
- * competitor.h. Edges (bql, scavenger, fixed, delay) are a sender and a receiver of lib/edge joined by the
+ * competitor.h. Edges (bql, scavenger, fixed) are a sender and a receiver of lib/edge joined by the
  * simulated path, with a source that always has something to send: cross_edge.c.
  *
  * Each flow counts, second by second, the wire bytes of packets that came, each content once: open loops when

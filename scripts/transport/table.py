@@ -72,9 +72,7 @@ def chosen(options):
 
 
 def seeds_of(cell, options):
-    if cell.seeds:
-        return cell.seeds
-    return 1 if options.quick else options.seeds
+    return 1 if options.quick else cell.seeds or options.seeds
 
 
 def write_cell(row, cell, folder):

@@ -37,6 +37,7 @@ static const struct cell cells[] = {
     {"short path", 2000, 1, 2000, 0, 0, false, false, 500, 1000, 950, 2000, 10, 0},
     {"slow path", 5, 100, 200000, 0, 0, false, false, 3000, 12000, 930, 50000, 5, 0},
     {"known rate", 1000, 100, 50000, 0, 0, false, true, 250, 1000, 980, 10000, 1, 0},
+    {"known rate, much loss", 1000, 100, 50000, 300, 0, false, true, 2000, 5000, 950, 10000, 1, 0},
     {"large packets", 8000, 10, 50000, 60, 0, false, false, 150, 1000, 970, 2000, 1, 9038},
 };
 

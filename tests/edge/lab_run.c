@@ -25,7 +25,7 @@ static const char usage[] =
     "      step=S:MBPS (from then on; 0: down; repeated), ecn=MS (marks what waits longer) ecn_ramp=MS\n"
     "      ecn_field=0 (1: cleared, 2: all marked)\n"
     "  the run: time=30 (s) from=5 to=TIME (s: what is measured) series=100 (ms) seed=1 trace=N (state of "
-    "edge N)\n"
+    "the Nth edge)\n"
     "      window=S (loss, shares and queue of each such time)\n"
     "  several edges: edges=N stagger=S rtt_to=MS (spread over them)\n"
     "  an edge: type=bql rtt=100 (ms) jitter=0 (ms) order=0 (1: jitter keeps the order) loss=0 back=0 (%)\n"

@@ -193,10 +193,12 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     bql_ceiling_init(&bql->ceiling);
     bql_rounds_start(&bql->rounds, &bql->path, now_ns);
     bql_room_init(&bql->room, now_ns);
-    if (known)
+    if (known) {
+        bql_chance_init(&bql->path.chance);
         bql_calm_begin(&bql->calm, now_ns, false, 0, TIME_NEVER);
-    else
+    } else {
         bql->train.rtt_ns = rtt_ns;
+    }
     /* The plan's rate was measured with an error: rather a little less. */
     set_rate(bql, known ? muldiv64(initial_bps, KNOWN_PPM, BQL_PPM) : BQL_TRAIN_BPS);
     publish(congestion, rtt_ns);

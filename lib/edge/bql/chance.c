@@ -16,6 +16,11 @@ static uint32_t sigma_ppm(uint64_t usual_ppm, uint64_t packets)
     return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
 }
 
+void bql_chance_init(struct bql_chance *chance)
+{
+    *chance = (struct bql_chance){.shown_ppm = BQL_CHANCE_MAX_PPM};
+}
+
 uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
 {
     return sigma_ppm(MAX(chance->base_ppm, (uint32_t)(BQL_PPM / packets)), packets);

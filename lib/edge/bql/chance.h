@@ -23,6 +23,8 @@ struct bql_chance {
     uint32_t known;     /* packets that p0 rests on, where they are few */
 };
 
+/* Nothing was shown yet, as where the rate is known and no start measures: anything is plausible. */
+void bql_chance_init(struct bql_chance *chance);
 /* What independent losses at p0 vary by among so many packets; packets > 0. */
 uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets);
 /* Chance rarely takes more than this of so many packets; packets > 0. */

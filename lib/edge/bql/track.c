@@ -1,7 +1,6 @@
 #include "edge/bql/track.h"
 
 #include "base/units.h"
-#include "edge/bql/calm.h"
 
 #define GAIN_PPM    150000LL
 #define PLATEAU_PPM 920000ULL
