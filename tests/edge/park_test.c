@@ -84,25 +84,27 @@ static const struct {
     uint32_t shown_permille, share_permille;
     uint64_t share_ms;
     uint32_t takes_percent; /* of the rate of before */
-    bool starts;
+    bool alone, starts;
     uint64_t rtt_ms, least_ms, most_ms; /* that it stays; TIME_NEVER: for ever */
     enum bql_phase then;
     uint32_t rate_permille_min, rate_permille_max; /* of that of before */
     uint32_t p0_permille;
 } proofs[] = {
-    {0, 45, TIME_NEVER, 100, false, 50, 50, 400, BQL_CALM, 1000, 1000, 45},      /* plausible */
-    {0, 55, TIME_NEVER, 100, false, 50, 3750, 4200, BQL_CALM, 125, 125, 55},     /* a little more is not */
-    {0, 200, TIME_NEVER, 100, false, 50, 3750, 4200, BQL_CALM, 125, 125, 200},   /* nor much more */
-    {0, 200, TIME_NEVER, 100, false, 80, 4500, 5000, BQL_CALM, 125, 125, 200},   /* a longer path */
-    {0, 200, TIME_NEVER, 100, false, 200, 9000, 10000, BQL_CALM, 125, 125, 200}, /* a still longer one */
-    {0, 200, TIME_NEVER, 100, false, 1, 1, 10, BQL_CALM, 1000, 1000, 200},       /* one of few packets */
-    {165, 280, TIME_NEVER, 100, false, 50, 3750, 4200, BQL_CALM, 125, 125, 280}, /* much was known */
-    {320, 390, TIME_NEVER, 100, false, 50, 50, 400, BQL_CALM, 1000, 1000, 390},  /* … and a quarter */
-    {165, 245, TIME_NEVER, 100, false, 50, 50, 400, BQL_CALM, 1000, 1000, 245},  /* … and 3 sigma */
-    {0, 200, TIME_NEVER, 100, true, 50, 50, 400, BQL_START, 1000, 1000, 200},    /* the first trial */
-    {0, 200, 3000, 100, false, 50, 3000, 3750, BQL_CALM, 60, 70, 0},             /* a crowd goes lower */
-    {0, 0, 0, 1, false, 50, 50, 1000, BQL_CALM, 0, 11, 0},                       /* a slower path */
-    {0, 600, TIME_NEVER, 100, false, 50, TIME_NEVER, TIME_NEVER, BQL_PARK, 0, 1,
+    {0, 45, TIME_NEVER, 100, false, false, 50, 50, 400, BQL_CALM, 1000, 1000, 45},  /* plausible */
+    {0, 55, TIME_NEVER, 100, false, false, 50, 3750, 4200, BQL_CALM, 125, 125, 55}, /* a little more is not */
+    {0, 200, TIME_NEVER, 100, false, false, 50, 3750, 4200, BQL_CALM, 125, 125, 200}, /* nor much more */
+    {0, 200, TIME_NEVER, 100, false, false, 80, 4500, 5000, BQL_CALM, 125, 125, 200}, /* a longer path */
+    {0, 200, TIME_NEVER, 100, false, false, 200, 9000, 10000, BQL_CALM, 125, 125,
+     200},                                                                        /* a still longer one */
+    {0, 200, TIME_NEVER, 100, false, false, 1, 1, 10, BQL_CALM, 1000, 1000, 200}, /* one of few packets */
+    {165, 280, TIME_NEVER, 100, false, false, 50, 3750, 4200, BQL_CALM, 125, 125, 280}, /* much was known */
+    {320, 390, TIME_NEVER, 100, false, false, 50, 50, 400, BQL_CALM, 1000, 1000, 390}, /* … and a quarter */
+    {165, 245, TIME_NEVER, 100, false, false, 50, 50, 400, BQL_CALM, 1000, 1000, 245}, /* … and 3 sigma */
+    {0, 200, TIME_NEVER, 100, false, true, 50, 50, 400, BQL_START, 1000, 1000, 200},   /* the first trial */
+    {0, 200, TIME_NEVER, 100, true, false, 50, 50, 400, BQL_CALM, 1000, 1000, 200}, /* no others for long */
+    {0, 200, 3000, 100, false, false, 50, 3000, 3750, BQL_CALM, 60, 70, 0},         /* a crowd goes lower */
+    {0, 0, 0, 1, false, false, 50, 50, 1000, BQL_CALM, 0, 11, 0},                   /* a slower path */
+    {0, 600, TIME_NEVER, 100, false, false, 50, TIME_NEVER, TIME_NEVER, BQL_PARK, 0, 1,
      0}, /* no chance takes that */
 };
 
@@ -117,6 +119,7 @@ static void park__chance_beyond_what_was_shown_takes_depth(void **state)
         struct bql_move move = bql_stay();
         begin(&stay, &losses, proofs[index].shown_permille * 1000, proofs[index].starts,
               proofs[index].rtt_ms * NS_PER_MS);
+        stay.park.alone = proofs[index].alone;
         bool over = false;
         for (uint32_t round = 0; round < 400 && !over; round++)
             over = passes(&stay, &losses, &move);
@@ -128,6 +131,23 @@ static void park__chance_beyond_what_was_shown_takes_depth(void **state)
                         proofs[index].rate_permille_max);
         assert_in_range((stay.path.chance.base_ppm + 500) / 1000, proofs[index].p0_permille,
                         proofs[index].p0_permille);
+    }
+}
+
+/* Within 10 s or 20 RTT of the last time that a loss led here others may be there. */
+static void park__a_ceiling_becomes_old(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, after_ms;
+        bool old;
+    } rows[] = {{50, 10000, false}, {50, 10001, true}, {600, 12000, false}, {600, 12001, true}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct stay stay;
+        const struct losses losses = {100000, TIME_NEVER, TIME_NEVER};
+        begin(&stay, &losses, 0, false, rows[index].rtt_ms * NS_PER_MS);
+        stay.path.now_ns += rows[index].after_ms * NS_PER_MS;
+        assert_int_equal(bql_ceiling_is_old(&stay.ceiling, &stay.path), rows[index].old);
     }
 }
 
@@ -165,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(park__chance_beyond_what_was_shown_takes_depth),
+        cmocka_unit_test(park__a_ceiling_becomes_old),
         cmocka_unit_test(chance__creeps_no_further_than_is_plausible),
         cmocka_unit_test(chance__swing_explains_no_leap),
     };

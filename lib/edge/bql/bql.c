@@ -96,9 +96,12 @@ static void enter_park(struct bql *bql, const struct bql_loss *loss)
         bool starting = bql->phase == BQL_START;
         struct bql_start start = starting ? bql->start : (struct bql_start){.train_bps = 0};
         uint64_t capacity_bps = bql->phase == BQL_TRACK ? bql->path.capacity_bps : 0;
+        bool alone =
+            bql_refresh_alone(&bql->refresh, &bql->path) && bql_ceiling_is_old(&bql->ceiling, &bql->path);
         rate_bps = bql_park_begin(&bql->park, &bql->ceiling, &bql->path, loss, capacity_bps,
                                   starting ? &start : NULL, bql->rate_bps);
         rate_bps = bql_trial_begin(&bql->park.trial, &bql->room, &bql->path, rate_bps);
+        bql->park.alone = alone;
     }
     if (bql->phase != BQL_START)
         bql->park.queue_ns = bql_rounds_queue_peak_ns(&bql->rounds);

@@ -6,6 +6,7 @@
 #define PARK_ROUNDS_MIN 2
 #define PARK_MAX_NS     (5 * NS_PER_S)
 #define PARKED_RTTS     20
+#define OLD_NS          (10 * NS_PER_S)
 #define LOWER_PERCENT   93                 /* of the rate: lower tells what is chance … */
 #define DEEP_PERCENT    50                 /* … or so much, where it is not plausible … */
 #define DEEP_NS         (9 * NS_PER_S / 2) /* … for so long */
@@ -29,6 +30,11 @@ bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *
 bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps)
 {
     return rate_bps > ceiling->bps / 100 * 97 && rate_bps < ceiling->bps / 2 * 3;
+}
+
+bool bql_ceiling_is_old(const struct bql_ceiling *ceiling, const struct bql_path *path)
+{
+    return elapsed_ns(path->now_ns, ceiling->parked_ns) > MAX(OLD_NS, PARKED_RTTS * path->rtt_ns);
 }
 
 /* What the path takes, and the rate to park at. */
@@ -155,7 +161,7 @@ void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
 static bool takes_depth(const struct bql_park *park, const struct bql_path *path, const struct bql_loss *loss)
 {
     bool few = bytes_within(park->before_bps, path->rtt_ns) < DEPTH_PACKETS * path->packet_bytes;
-    return !few && !park->starting &&
+    return !few && !park->alone && !park->starting &&
            !bql_chance_plausible(&path->chance, loss->loss_ppm, MAX(loss->packets, 1ULL));
 }
 

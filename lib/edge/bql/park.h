@@ -7,7 +7,8 @@
  * Of one edge of a crowd a slightly lower rate shows nothing: a loss that is not plausible (chance.h) is chance only
  * where it stays for 75 RTT up to 4.5 s, or 45 RTT, in which all of a crowd go lower, at less than half of the rate,
  * down to 1/16 of that of before; then twice the rate follows, not that of before at once. Where a round trip has
- * less than 16 packets that takes too long for what rounds of so few show.
+ * less than 16 packets that takes too long for what rounds of so few show; and where nothing has shown others for long,
+ * neither C nor a loss, a slightly lower rate tells (a fading radio link).
  * Where rounds swing more than chance does (bursts), it takes two in a row that lose so much. */
 #pragma once
 
@@ -35,6 +36,7 @@ struct bql_park {
     uint64_t most_bps;       /* deliveries in the first round after parking, 0: none yet */
     struct bql_trial trial;  /* it begins with */
     uint64_t queue_ns;       /* at the loss that led to it */
+    bool alone;              /* the path was its own for long, so that any lower rate tells */
     bool starting;           /* the start goes on where the loss was by chance … */
     struct bql_start start;  /* … from here */
 };
@@ -46,6 +48,9 @@ void bql_ceiling_init(struct bql_ceiling *ceiling);
 bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *view, uint64_t rate_bps);
 /* A rate about that of the ceiling or above: what gets lost there is not by chance, little as it may be. */
 bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps);
+
+/* Nothing was lost that led here for max(10 s, 20 RTT), or ever. */
+bool bql_ceiling_is_old(const struct bql_ceiling *ceiling, const struct bql_path *path);
 
 /* Parks, at the rate returned. capacity_bps: what the path takes, where a queue shows it; 0: deliveries tell.
  * start: interrupted by it; NULL: none. */

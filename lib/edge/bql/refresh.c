@@ -66,6 +66,11 @@ static bool tests_chance(const struct bql_refresh *refresh, const struct bql_pat
            bql_retest_due(&refresh->retest, &path->chance, after_ns, since_ns);
 }
 
+bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path)
+{
+    return elapsed_ns(path->now_ns, refresh->shared_ns) > MAX(REFRESH_NS, REFRESH_RTTS * path->rtt_ns);
+}
+
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps)
 {

@@ -69,6 +69,8 @@ struct bql_refresh {
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
 };
 
+/* Nothing has shown others for max(10 s, 20 RTT), or ever since the edge began. */
+bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path);
 /* Whether it is time. To be asked at each sample. */
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
                      const struct bql_rounds *rounds, const struct bql_view *view, uint64_t rate_bps);
