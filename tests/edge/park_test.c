@@ -173,7 +173,7 @@ static void chance__swing_explains_no_leap(void **state)
     (void)state;
     static const struct {
         uint32_t base_ppm, swing_ppm, likely_ppm;
-    } rows[] = {{0, 10000, 20000}, {0, 200000, 50000}, {100000, 20000, 140000}, {400000, 200000, 500000}};
+    } rows[] = {{0, 10000, 20000}, {0, 200000, 100000}, {100000, 20000, 140000}, {400000, 200000, 500000}};
     for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct bql_chance chance = {.base_ppm = rows[index].base_ppm, .swing_ppm = rows[index].swing_ppm};
         assert_in_range(bql_chance_likely_ppm(&chance, 1000000000ULL), rows[index].likely_ppm,

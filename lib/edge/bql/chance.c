@@ -6,7 +6,8 @@
 
 #define LEAP_PPM       50000U /* above what was shown: plausible, or a quarter of it */
 #define SHOWN_ROUNDS   16
-#define SWING_PACKETS  96 /* rounds of fewer swing by more than a leap */
+#define SWING_PPM      100000U /* explains no more … */
+#define SWING_PACKETS  96      /* … but of rounds of fewer */
 #define FEW_PACKETS    200
 #define FEW_PPM_MAX    200000ULL
 #define UNSURE_PACKETS 16 /* as if so many more had come, all of them */
@@ -28,9 +29,8 @@ uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
 
 uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets)
 {
-    uint32_t leap_ppm = MAX(LEAP_PPM, chance->base_ppm / 4);
     uint32_t swing_ppm = 2 * chance->swing_ppm;
-    swing_ppm = packets < SWING_PACKETS ? swing_ppm : MIN(swing_ppm, leap_ppm);
+    swing_ppm = packets < SWING_PACKETS ? swing_ppm : MIN(swing_ppm, SWING_PPM);
     return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + swing_ppm;
 }
 

@@ -1,7 +1,7 @@
 /* Loss by chance: how much of it is usual (p0), and how much rounds swing around that (s).
  *
  * Chance rarely takes more than p0 + 3 sigma + 2 s of so many packets, sigma being what independent losses
- * would vary by; of 96 packets and more 2 s count for at most a quarter of p0 or 5 %. Shares in ppm.
+ * would vary by; of 96 packets and more 2 s count for at most 10 %. Shares in ppm.
  *
  * In a crowd a full buffer takes its share of whatever one edge sends, as chance does, and its loss grows bit by bit
  * until everyone takes it for chance. So p0 follows only as far as is plausible: a quarter or 5 %, and 3 sigma, above what the first
