@@ -83,7 +83,7 @@ static void crowd__finds_the_empty_path_together(void **state)
 }
 
 /* A newcomer's start overfills the buffer, all the others lose for a while whatever they send, and each took it for
- * chance: 61 % were lost for good. */
+ * chance: 53 % were lost for good. */
 static void crowd__takes_no_overflow_for_chance(void **state)
 {
     (void)state;

@@ -167,8 +167,8 @@ static void chance__creeps_no_further_than_is_plausible(void **state)
     assert_false(bql_chance_plausible(&chance, 53000, 1000000));
 }
 
-/* What rounds swing by counts for no more than a leap. */
-static void chance__swing_explains_no_leap(void **state)
+/* What rounds of many packets swing by counts for 10 % at most, and for all that it is where they have few. */
+static void chance__swing_explains_a_tenth_at_most(void **state)
 {
     (void)state;
     static const struct {
@@ -179,6 +179,9 @@ static void chance__swing_explains_no_leap(void **state)
         assert_in_range(bql_chance_likely_ppm(&chance, 1000000000ULL), rows[index].likely_ppm,
                         rows[index].likely_ppm + 100);
     }
+    const struct bql_chance few = {.base_ppm = 100000, .swing_ppm = 200000};
+    assert_in_range(bql_chance_likely_ppm(&few, 95), 500000, 600000);
+    assert_in_range(bql_chance_likely_ppm(&few, 96), 200000, 300000);
 }
 
 int main(void)
@@ -187,7 +190,7 @@ int main(void)
         cmocka_unit_test(park__chance_beyond_what_was_shown_takes_depth),
         cmocka_unit_test(park__a_ceiling_becomes_old),
         cmocka_unit_test(chance__creeps_no_further_than_is_plausible),
-        cmocka_unit_test(chance__swing_explains_no_leap),
+        cmocka_unit_test(chance__swing_explains_a_tenth_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

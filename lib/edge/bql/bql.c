@@ -197,7 +197,7 @@ static void bql_init(struct congestion *congestion, uint64_t initial_bps, bool k
     bql_rounds_start(&bql->rounds, &bql->path, now_ns);
     bql_room_init(&bql->room, now_ns);
     if (known) {
-        bql_chance_init(&bql->path.chance);
+        bql_chance_begin_unshown(&bql->path.chance);
         bql_calm_begin(&bql->calm, now_ns, false, 0, TIME_NEVER);
     } else {
         bql->train.rtt_ns = rtt_ns;

@@ -17,7 +17,7 @@ static uint32_t sigma_ppm(uint64_t usual_ppm, uint64_t packets)
     return (uint32_t)square_root(usual_ppm * (BQL_PPM - usual_ppm) / packets);
 }
 
-void bql_chance_init(struct bql_chance *chance)
+void bql_chance_begin_unshown(struct bql_chance *chance)
 {
     *chance = (struct bql_chance){.shown_ppm = BQL_CHANCE_MAX_PPM};
 }
@@ -30,19 +30,15 @@ uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets)
 uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets)
 {
     uint32_t swing_ppm = 2 * chance->swing_ppm;
-    swing_ppm = packets < SWING_PACKETS ? swing_ppm : MIN(swing_ppm, SWING_PPM);
+    if (packets >= SWING_PACKETS)
+        swing_ppm = MIN(swing_ppm, SWING_PPM);
     return chance->base_ppm + 3 * bql_chance_sigma_ppm(chance, packets) + swing_ppm;
-}
-
-static uint32_t plausible_ppm(const struct bql_chance *chance, uint64_t packets)
-{
-    uint32_t leap_ppm = MAX(LEAP_PPM, chance->shown_ppm / 4);
-    return chance->shown_ppm + leap_ppm + 3 * sigma_ppm(chance->shown_ppm, packets);
 }
 
 bool bql_chance_plausible(const struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets)
 {
-    return loss_ppm <= plausible_ppm(chance, packets);
+    uint32_t leap_ppm = MAX(LEAP_PPM, chance->shown_ppm / 4);
+    return loss_ppm <= chance->shown_ppm + leap_ppm + 3 * sigma_ppm(chance->shown_ppm, packets);
 }
 
 bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets)

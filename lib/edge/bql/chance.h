@@ -4,8 +4,8 @@
  * would vary by; of 96 packets and more 2 s count for at most 10 %. Shares in ppm.
  *
  * In a crowd a full buffer takes its share of whatever one edge sends, as chance does, and its loss grows bit by bit
- * until everyone takes it for chance. So p0 follows only as far as is plausible: a quarter or 5 %, and 3 sigma, above what the first
- * trial of the start or a much lower rate (park.h) has shown, which falls after p0 by 1/16 of the distance a round. */
+ * until everyone takes it for chance. So p0 follows only as far as is plausible: a quarter or 5 %, and 3 sigma, above
+ * what the start or a much lower rate (park.h) has shown, which falls after p0 by 1/16 of the distance a round. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +23,8 @@ struct bql_chance {
     uint32_t known;     /* packets that p0 rests on, where they are few */
 };
 
-/* Nothing was shown yet, as where the rate is known and no start measures: anything is plausible. */
-void bql_chance_init(struct bql_chance *chance);
+/* The rate is known, so no start will show anything: anything is plausible until something does. */
+void bql_chance_begin_unshown(struct bql_chance *chance);
 /* What independent losses at p0 vary by among so many packets; packets > 0. */
 uint32_t bql_chance_sigma_ppm(const struct bql_chance *chance, uint64_t packets);
 /* Chance rarely takes more than this of so many packets; packets > 0. */
@@ -33,8 +33,8 @@ uint32_t bql_chance_likely_ppm(const struct bql_chance *chance, uint64_t packets
 bool bql_chance_may_take(uint32_t loss_ppm, uint64_t packets);
 /* So much of so many packets is plausible after what the path has shown; packets > 0. */
 bool bql_chance_plausible(const struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets);
-/* A round in which nothing but chance lost so much of so many packets, > 0. p0 falls at once where less is lost; it rises only where
- * the path is not full (`may_rise`) and that is plausible. */
+/* A round in which nothing but chance lost so much of so many packets, > 0. p0 falls at once where less is lost; it
+ * rises only where the path is not full (`may_rise`) and that is plausible. */
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets, bool may_rise);
 /* The start ends, and p0 is the mean of so many packets: what few of them show is taken for less. */
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets);

@@ -14,8 +14,7 @@
 #define ALIKE_ASK_NS     (2 * NS_PER_S)
 #define ALIKE_ASK_RTTS   20
 #define ALIKE_NS         (60 * NS_PER_S)
-#define BEGIN_TIMES                                                                                          \
-    16 /* the rate of now, at most: else a crowd whose path slowed begins with what it had before */
+#define BEGIN_TIMES      16 /* the rate of now: else a crowd whose path slowed begins with what it had */
 #define GONE_NS          NS_PER_S /* no queue: nobody is there */
 #define GONE_RTTS        10
 #define DRAIN_NS         (10 * NS_PER_S) /* it gives way so often, at least … */

@@ -24,7 +24,7 @@ struct bql_compete {
     uint64_t asked_ns; /* when it was last asked whether the others are alike, or the contest began … */
     uint64_t packets, lost; /* … and since then */
     uint64_t drain_due_ns, draining_ns, drain_queue_ns, drain_least_ns;
-    uint64_t queue_peak_ns; /* since the last one */
+    uint64_t queue_peak_ns; /* longest queue since it last gave way */
     bool drain_fell;        /* the last one looked as if the others were gone */
 };
 
@@ -41,7 +41,8 @@ void bql_contest_over(struct bql_contest *contest);
 /* The window begins with what the rate had in flight, or half of the most of late, but at most 16 times that. */
 void bql_compete_begin(struct bql_compete *compete, const struct bql_contest *contest,
                        const struct bql_path *path, const struct bql_view *view, uint64_t rate_bps);
-/* Ends in TRACK when the others are gone: the queue falls twice as if it were the edge's own, or there is none for
+/* Gives way each max(10 s, 50 RTT), or from half of that on when the buffer overflows. Ends in TRACK when the others
+ * are gone: the queue falls twice as if it were the edge's own, or there is none for
  * max(1 s, 10 RTT). */
 struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_path *path,
                                  const struct bql_view *view, const struct congestion_sample *sample);

@@ -156,8 +156,8 @@ void bql_park_forgive(const struct bql_park *park, struct bql_ceiling *ceiling,
         ceiling->rounds = park->rounds;
 }
 
-/* More than anything has shown yet, and not the first that is seen of the path. Where a round trip has a few packets
- * rounds swing by more than that, and a dozen at a lower rate would take no time at all. */
+/* More than anything has shown yet, and not the first that is seen of the path. Where a round trip has few packets
+ * rounds swing by more than what is plausible; where the path was the edge's own any lower rate tells. */
 static bool takes_depth(const struct bql_park *park, const struct bql_path *path, const struct bql_loss *loss)
 {
     bool few = bytes_within(park->before_bps, path->rtt_ns) < DEPTH_PACKETS * path->packet_bytes;
@@ -167,11 +167,8 @@ static bool takes_depth(const struct bql_park *park, const struct bql_path *path
 
 /* Loss by chance takes its share of whatever is sent: deliveries fall as much as the rate. A policer lets
  * pass what it lets pass. */
-static bool by_chance(const struct bql_park *park, const struct bql_path *path, const struct bql_loss *loss)
+static bool by_chance(const struct bql_park *park, const struct bql_loss *loss, uint64_t below_percent)
 {
-    bool deep = takes_depth(park, path, loss);
-    if (deep && !lasted(park, path))
-        return false;
     if (!similar_loss(park, loss) || !bql_chance_may_take(loss->loss_ppm, MAX(loss->packets, 1ULL)))
         return false;
     uint64_t delivered_bps = park->worst.delivered_bps;
@@ -180,7 +177,7 @@ static bool by_chance(const struct bql_park *park, const struct bql_path *path, 
     uint64_t before_bps =
         muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)park->worst.loss_ppm, BQL_PPM / 2));
     uint64_t if_chance_bps = muldiv64(delivered_bps, sent_bps, MAX(before_bps, 1ULL));
-    return sent_bps < before_bps / 100 * (deep ? DEEP_PERCENT : LOWER_PERCENT) &&
+    return sent_bps < before_bps / 100 * below_percent &&
            loss->delivered_bps < (delivered_bps + if_chance_bps) / 2;
 }
 
@@ -195,12 +192,13 @@ static struct bql_move go_back(const struct bql_park *park, uint64_t rate_bps)
 struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceiling, struct bql_path *path,
                                  const struct bql_loss *loss, uint64_t rate_bps)
 {
-    if (!by_chance(park, path, loss)) {
+    bool deep = takes_depth(park, path, loss);
+    bool may_show = !deep || lasted(park, path);
+    if (!may_show || !by_chance(park, loss, deep ? DEEP_PERCENT : LOWER_PERCENT)) {
         struct bql_move lower = bql_to_phase(BQL_PARK);
         lower.loss = *loss;
         return lower;
     }
-    bool deep = takes_depth(park, path, loss);
     bql_chance_on_proof(&path->chance, loss->loss_ppm, loss->packets);
     if (deep || park->starting)
         bql_chance_on_shown(&path->chance);

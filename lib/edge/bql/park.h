@@ -6,9 +6,9 @@
  * is at most half of the queue at which it came. p0 does not rise while the rate grows from there (CALM).
  * Of one edge of a crowd a slightly lower rate shows nothing: a loss that is not plausible (chance.h) is chance only
  * where it stays for 75 RTT up to 4.5 s, or 45 RTT, in which all of a crowd go lower, at less than half of the rate,
- * down to 1/16 of that of before; then twice the rate follows, not that of before at once. Where a round trip has
- * less than 16 packets that takes too long for what rounds of so few show; and where nothing has shown others for long,
- * neither C nor a loss, a slightly lower rate tells (a fading radio link).
+ * down to 1/16 of that of before; then twice the rate follows, not that of before at once. A slightly lower rate is
+ * enough where a round trip has less than 16 packets, whose rounds swing by more than is plausible, and where nothing
+ * has shown others for long, neither C nor a loss (a radio link that fades).
  * Where rounds swing more than chance does (bursts), it takes two in a row that lose so much. */
 #pragma once
 
@@ -27,8 +27,8 @@ struct bql_ceiling {
 };
 
 struct bql_park {
-    uint32_t rounds; /* since it began, or went lower */
-    uint64_t began_ns;
+    uint32_t rounds;         /* since it began, or went lower */
+    uint64_t began_ns;       /* when it began, lower or not */
     uint64_t before_bps;     /* rate before */
     struct bql_loss worst;   /* of the rounds compared with; delivered_bps 0: none yet */
     uint32_t first_loss_ppm; /* of the round that led to parking first */

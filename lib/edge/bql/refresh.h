@@ -69,7 +69,7 @@ struct bql_refresh {
     uint32_t above; /* successive ones that never saw the queue below the target, early ones aside */
 };
 
-/* Nothing has shown others for max(10 s, 20 RTT), or ever since the edge began. */
+/* For max(10 s, 20 RTT) the edge was there, and C showed no others. */
 bool bql_refresh_alone(const struct bql_refresh *refresh, const struct bql_path *path);
 /* Whether it is time. To be asked at each sample. */
 bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
