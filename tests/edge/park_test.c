@@ -184,6 +184,23 @@ static void chance__swing_explains_a_tenth_at_most(void **state)
     assert_in_range(bql_chance_likely_ppm(&few, 96), 200000, 300000);
 }
 
+/* A start that shows little tells less; one that shows nothing leaves what a lower rate has proven meanwhile: a path that
+ * lost 34 % had 0.2 of its rate. */
+static void chance__a_start_that_shows_nothing_leaves_what_is_proven(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t packets;
+        uint32_t after_ppm;
+    } rows[] = {{0, 340000}, {48, 255000}, {200, 340000}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct bql_chance chance = {.base_ppm = 340000, .shown_ppm = 340000};
+        bql_chance_on_start(&chance, rows[index].packets);
+        assert_int_equal(chance.base_ppm, rows[index].after_ppm);
+        assert_int_equal(chance.shown_ppm, rows[index].after_ppm);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +208,7 @@ int main(void)
         cmocka_unit_test(park__a_ceiling_becomes_old),
         cmocka_unit_test(chance__creeps_no_further_than_is_plausible),
         cmocka_unit_test(chance__swing_explains_a_tenth_at_most),
+        cmocka_unit_test(chance__a_start_that_shows_nothing_leaves_what_is_proven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,8 +134,12 @@ static uint32_t growth_ppm(const struct bql *bql)
 static void enter_phase(struct bql *bql, const struct bql_move *move, const struct bql_view *view)
 {
     const struct bql_path *path = &bql->path;
-    if (bql->phase == BQL_START && move->phase != BQL_PARK)
+    if (bql->phase == BQL_START && move->phase != BQL_PARK) {
         bql_chance_on_start(&bql->path.chance, bql->start.chance_packets);
+        /* What its last trial lost where packets overtake is told late, and of a rate that is no more. */
+        if (path->delay.late_ns > 0)
+            bql->rounds.restored_ns = path->now_ns + path->delay.late_ns;
+    }
     switch (move->phase) {
     case BQL_TRAIN:
         break;
@@ -181,6 +185,10 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
     const struct bql *bql = bql_of(congestion);
     congestion->rate_bps = bql->rate_bps;
     congestion->in_flight_max_bytes = congestion_in_flight_bytes(bql->rate_bps, rtt_ns);
+    /* What was on trial is still under way. */
+    if (bql->phase == BQL_START)
+        congestion->in_flight_max_bytes =
+            congestion_in_flight_bytes(MAX(bql->rate_bps, bql->start.tried_bps), rtt_ns);
     if (bql->phase == BQL_TRAIN)
         congestion->in_flight_max_bytes = bql->train.clears ? 0 : BQL_TRAIN_PACKETS * bql->path.packet_bytes;
     if (bql->phase == BQL_COMPETE && bql->compete.draining_ns == 0)
@@ -302,6 +310,8 @@ static enum bql_room_use room_use(const struct bql *bql)
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
+    if (bql->phase == BQL_REFRESH)
+        bql_path_hold_back(&bql->path);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
     if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
         bql_room_on_sample(&bql->room, &bql->path, sample, bql->rate_bps, room_use(bql));

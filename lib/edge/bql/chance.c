@@ -61,7 +61,7 @@ void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, uint64_t 
 
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets)
 {
-    if (packets < FEW_PACKETS)
+    if (packets > 0 && packets < FEW_PACKETS)
         chance->base_ppm = (uint32_t)(chance->base_ppm * packets / (packets + UNSURE_PACKETS));
     chance->known = (uint32_t)MIN(packets, (uint64_t)BQL_CHANCE_MEMORY);
     bql_chance_on_shown(chance);

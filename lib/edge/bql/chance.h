@@ -36,7 +36,8 @@ bool bql_chance_plausible(const struct bql_chance *chance, uint32_t loss_ppm, ui
 /* A round in which nothing but chance lost so much of so many packets, > 0. p0 falls at once where less is lost; it
  * rises only where the path is not full (`may_rise`) and that is plausible. */
 void bql_chance_on_round(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets, bool may_rise);
-/* The start ends, and p0 is the mean of so many packets: what few of them show is taken for less. */
+/* The start ends, and p0 is the mean of so many packets: what few of them show is taken for less. 0: it has shown
+ * nothing, and p0 stays what a lower rate has proven. */
 void bql_chance_on_start(struct bql_chance *chance, uint64_t packets);
 /* So many of so many packets were lost, all by chance, on a path where few come: p0 is the mean over the newest
  * BQL_CHANCE_MEMORY of them, at most 20 %; s grows by what independent losses do not explain. */

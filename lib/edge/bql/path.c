@@ -248,8 +248,9 @@ void bql_path_observe_capacity(struct bql_path *path, uint64_t rate_bps)
     small_ns += bql_path_kept_jitter_ns(path);
     if (bql_path_says_nothing(path, rate_bps))
         return;
-    /* Deliveries measure what the path takes only while there is a queue; else they are a lower bound. */
-    if (path_delay_queue_ns(&path->delay) <= small_ns) {
+    /* Deliveries measure what the path takes only while there is a queue, and of what the edge does not hold back; else
+     * they are a lower bound. */
+    if (path_delay_queue_ns(&path->delay) <= small_ns || path->now_ns < path->held_until_ns) {
         path->standing_ns = 0;
         path->capacity_bps = MAX(path->capacity_bps, bql_chance_sent_bps(&path->chance, path->delivered_bps));
         return;
@@ -310,6 +311,12 @@ void bql_path_interrupt(struct bql_path *path, uint64_t now_ns)
 {
     path->limited_until_ns = now_ns + 2 * path->rtt_ns;
     path_rate_restart(&path->rate);
+}
+
+void bql_path_hold_back(struct bql_path *path)
+{
+    if (path->delay.late_ns > 0)
+        path->held_until_ns = path->now_ns + path->loop_ns;
 }
 
 void bql_path_suppose_wait(struct bql_path *path)

@@ -5,6 +5,7 @@
 #define CREEPING_PACKETS 64
 #define START_RTT_MIN_NS (20 * NS_PER_MS)
 #define SHORT_GAIN_PPM   1250000 /* where the path may be full */
+#define LATE_PART        12      /* of the round trip */
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
 static bool creeping(const struct bql_start *start, const struct bql_path *path)
@@ -14,13 +15,20 @@ static bool creeping(const struct bql_start *start, const struct bql_path *path)
            bytes_within(start->tried_bps, rtt_ns) < CREEPING_PACKETS * path->packet_bytes;
 }
 
+/* Packets that overtake come so late that a trial takes two round trips: others double twice meanwhile. */
+static bool comes_late(const struct bql_path *path)
+{
+    return path->delay.late_ns > 0 && path_delay_jitter_ns(&path->delay) > path->rtt_ns / LATE_PART &&
+           bql_path_kept_jitter_ns(path) == 0;
+}
+
 /* Jitter spreads a train more than a slow path does: then its dispersion is worth nothing. */
 static uint64_t gain_ppm(const struct bql_start *start, const struct bql_path *path)
 {
     uint64_t train_bps = start->train_bps;
     uint64_t unsure_ns = (bql_path_kept_jitter_ns(path) > 0 ? 16 : 4) * path_delay_jitter_ns(&path->delay);
     if (transmit_ns(BQL_TRAIN_PACKETS * path->packet_bytes, MAX(train_bps, 1ULL)) < unsure_ns)
-        return start->fell_short ? SHORT_GAIN_PPM : 2 * BQL_PPM;
+        return start->fell_short ? SHORT_GAIN_PPM : (comes_late(path) ? 4 : 2) * BQL_PPM;
     if (start->tried_bps < train_bps / 10 * 9) {
         uint64_t up_ppm = muldiv64(train_bps, 950000, start->tried_bps);
         return MIN(2 * BQL_PPM, up_ppm);
@@ -73,7 +81,8 @@ struct bql_move bql_start_begin(struct bql_start *start, const struct bql_path *
     if (verdict.tells && verdict.slow)
         least_bps = MIN(least_bps, verdict.spread_bps);
     *start = (struct bql_start){.train_bps = verdict.tells ? verdict.spread_bps : BQL_TRAIN_BPS,
-                                .tried_bps = MAX(MIN(verdict.spread_bps / 2, verdict.share_bps), least_bps)};
+                                .tried_bps = MAX(MIN(verdict.spread_bps / 2, verdict.share_bps), least_bps),
+                                .short_ns = path->now_ns};
     return raise_rate(start, path, BQL_PPM, 0);
 }
 
@@ -130,10 +139,12 @@ static void judge_trial(struct bql_start *start, const struct bql_path *path, ui
     bool known = start->delivered_bps > 0;
     if (over && known && bql_path_kept_jitter_ns(path) > 0)
         return;
-    uint64_t delivered_bps = path_rate_within(&path->rate, since_ns);
-    uint64_t tried_ns = MIN(since_ns, start->tried_ns);
-    uint64_t sent_bps = muldiv64(start->tried_bps, tried_ns, since_ns) +
-                        muldiv64(start->proven_bps, since_ns - tried_ns, since_ns);
+    /* All that leaves at a rate comes at that rate only once the late ones come as well. */
+    uint64_t told_ns = MAX(elapsed_ns(since_ns, path->delay.late_ns), since_ns / 4);
+    uint64_t delivered_bps = path_rate_within(&path->rate, told_ns);
+    uint64_t tried_ns = elapsed_ns(MIN(since_ns, start->tried_ns), since_ns - told_ns);
+    uint64_t sent_bps = muldiv64(start->tried_bps, tried_ns, told_ns) +
+                        muldiv64(start->proven_bps, told_ns - tried_ns, told_ns);
     uint64_t passed_bps = muldiv64(sent_bps, BQL_PPM - loss_ppm, BQL_PPM);
     uint64_t hoped_bps = muldiv64(sent_bps, BQL_PPM - path->chance.base_ppm, BQL_PPM);
     if (!over || !known)
@@ -179,7 +190,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return move;
     if (queue && !(start->grown && may_wait))
         return end_start(move, BQL_TRACK);
-    if (start->before_bps == 0 && plain_loss)
+    if (plain_loss && (first || comes_late(path)))
         return over ? park(move, path, loss_ppm, packets) : move;
     if (!bql_chance_may_take(loss_ppm, packets))
         return over ? park(move, path, loss_ppm, packets) : move;
@@ -203,6 +214,21 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), BQL_CALM);
 }
 
+/* A queue that is no jitter. Of what comes just after a trial most are its late ones, and few packets at a time look
+ * like a queue now and then: where packets overtake it has to stay. */
+static bool queue_is_long(struct bql_start *start, const struct bql_path *path, const struct bql_view *view)
+{
+    uint64_t late_ns = path->delay.late_ns;
+    uint64_t tried_ns = start->raised_ns + start->tried_ns;
+    bool fades = view->newest_sent_ns >= tried_ns && view->newest_sent_ns < tried_ns + late_ns &&
+                 start->proven_bps < start->tried_bps;
+    if (view->queue_ns <= view->target_ns || bql_path_may_wait(path, view->queue_ns) || fades)
+        start->short_ns = view->now_ns;
+    else
+        return view->now_ns >= start->short_ns + MIN(late_ns, path->rtt_ns / 4);
+    return false;
+}
+
 struct bql_move bql_start_step(struct bql_start *start, struct bql_path *path, const struct bql_view *view)
 {
     bool tried = view->now_ns >= start->raised_ns + start->tried_ns;
@@ -212,10 +238,10 @@ struct bql_move bql_start_step(struct bql_start *start, struct bql_path *path, c
     uint64_t since_ns = view->newest_sent_ns - start->raised_ns;
     bool long_enough = since_ns >= telling_ns(start, path);
     bool unknown = start->before_bps == 0 && !long_enough; /* perhaps no jump was told yet */
-    if (view->queue_ns > view->target_ns && !bql_path_may_wait(path, view->queue_ns) && !unknown)
+    if (!unknown && queue_is_long(start, path, view))
         return end_start(move, BQL_TRACK);
     if (long_enough && creeping(start, path) && start->acked > 0)
-        return raise_rate(start, path, gain_ppm(start, path), 0);
+        return raise_rate(start, path, MIN(gain_ppm(start, path), 2 * BQL_PPM), 0);
     if (!long_enough || start->acked < bql_path_telling_packets(path))
         return move;
     return conclude_trial(start, path, view, move);

@@ -5,6 +5,11 @@
  * The first is half of what the train told, and no more than what it had of the path (train.h): of edges that
  * start together each would else take the path for its own.
  *
+ * Where packets overtake by more than 1/12 RTT the next is four times as high, for a trial takes two round trips then;
+ * it is judged by what comes once its late packets come as well; much loss ends it at once (PARK), not only a first one;
+ * and a queue ends the start only if it stays, and not while hardly anything but a trial's late packets comes. (Where
+ * they keep their order crowds forbid all that: of twenty newcomers half a second apart one took the path.)
+ *
  * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their
  * predecessors: where deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 %
@@ -26,6 +31,7 @@ struct bql_start {
     uint64_t before_bps;     /* delivered before; 0: the first trial */
     bool grown;              /* deliveries grew with the rate */
     bool fell_short;         /* … but by less than was sent, and there is a queue: the path may be full */
+    uint64_t short_ns;       /* when there was last no long queue */
     uint64_t acked, lost;    /* packets since then */
     uint64_t chance_packets; /* fates known so far: what was lost of them was lost by chance */
 };
