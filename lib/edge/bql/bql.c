@@ -310,7 +310,8 @@ static enum bql_room_use room_use(const struct bql *bql)
 static void note_sample(struct bql *bql, const struct congestion_sample *sample)
 {
     bql_path_on_sample(&bql->path, sample, bql->rate_bps);
-    if (bql->phase == BQL_REFRESH)
+    /* Edges of a crowd, which refresh together, keep their balance by what they leave each other. */
+    if (bql->phase == BQL_REFRESH && bql_refresh_alone(&bql->refresh, &bql->path))
         bql_path_hold_back(&bql->path);
     bql_rounds_on_sample(&bql->rounds, &bql->path, sample);
     if (bql->phase != BQL_TRAIN && bql->phase != BQL_COMPETE)
