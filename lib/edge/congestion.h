@@ -36,11 +36,7 @@ struct congestion_sample {
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t acked_bytes;  /* newly acked by this ack */
     uint64_t acked_packets;
-    uint64_t lost_bytes; /* newly declared lost */
-    uint64_t lost_packets;
-    uint64_t spurious_bytes; /* newly acked after having been declared lost */
-    uint64_t in_flight_bytes;
-    uint64_t sent_bytes;     /* by the edge so far */
+    uint64_t lost_packets;   /* newly declared lost */
     uint64_t newest_sent_ns; /* departure of the newest packet known to have come */
     uint64_t oldest_sent_ns; /* … of the oldest whose fate was open before the ack */
     uint64_t after_bytes;    /* sent after that packet */

@@ -1,6 +1,6 @@
 /* CUBIC's law on a window (RFC 9438): what an edge falls back to beside senders that fill the buffer.
  *
- *     W(t) = C (t - K)^3 + W_max,  K = cbrt(W_max (1 - beta) / C),  C = 0.4 packets/s^3, beta = 0.8
+ *     W(t) = C (t - K)^3 + W_max,  K = cbrt(W_max (1 - beta) / C),  C = 0.4 packets/s^3, beta = 0.8 (RFC 9438: 0.7)
  *
  * with the Reno-friendly estimate and fast convergence. Once per round trip at most the window shrinks. All
  * in bytes; packets are as large as they were when it began. */

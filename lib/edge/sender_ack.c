@@ -17,8 +17,9 @@ struct ack_turn {
     uint64_t largest;
     uint64_t largest_sent_ns;
     uint64_t oldest_sent_ns; /* of what was open before */
-    uint64_t acked_bytes, lost_bytes, spurious_bytes;
+    uint64_t acked_bytes;
     uint64_t acked_packets, lost_packets;
+    bool spurious;       /* something declared lost has come after all */
     uint32_t marks;      /* new Congestion Experienced */
     bool more_delivered; /* the ack is the first to tell of some receipt */
     bool spoilt;         /* … of packets that a hole may have held back */
@@ -62,7 +63,7 @@ static void on_received(struct ack_turn *turn, uint64_t number, bool was_lost)
     if (was_lost) {
         sender->counters.spurious_repairs++;
         repeat_budget_spend(&sender->repeat_budget);
-        turn->spurious_bytes += record->wire_bytes;
+        turn->spurious = true;
     } else {
         sender->in_flight_packets--;
         sender->in_flight_bytes -= record->wire_bytes;
@@ -99,10 +100,8 @@ static void declare_lost(struct ack_turn *turn, uint64_t number)
 {
     const struct sender_record *record = sender_record(turn->sender, number);
     uint32_t note = record->note;
-    if (number >= turn->sender->untold_end) {
-        turn->lost_bytes += record->wire_bytes;
+    if (number >= turn->sender->untold_end)
         turn->lost_packets++;
-    }
     turn->lost_room--;
     /* Of what was handed out again a newer copy is under way, which will have a verdict of its own. */
     bool alone = note == SENDER_ONE_COPY;
@@ -364,11 +363,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .delivered_ns = sender->delivered_ns,
         .acked_bytes = turn->acked_bytes,
         .acked_packets = turn->acked_packets,
-        .lost_bytes = turn->lost_bytes,
         .lost_packets = turn->lost_packets,
-        .spurious_bytes = turn->spurious_bytes,
-        .in_flight_bytes = sender->in_flight_bytes,
-        .sent_bytes = sender->counters.sent_bytes,
         .newest_sent_ns = sender->largest_sent_ns,
         .oldest_sent_ns = turn->oldest_sent_ns,
         .after_bytes = after_bytes(sender),
@@ -419,7 +414,7 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
         reorder_on_ack(&sender->reorder, ack->fixed.late_us * NS_PER_US, turn.largest_sent_ns,
                        sender->rtt.smoothed_ns, now_ns);
         walk_runs(&turn, base, ack);
-        if (turn.spurious_bytes > 0)
+        if (turn.spurious)
             reorder_on_spurious(&sender->reorder, sender->rtt.smoothed_ns);
         restart_probe_timer(sender, &turn, newest_open);
     }

@@ -33,7 +33,6 @@ static void fixed__never_changes_its_rate(void **state)
                                                  .rtt_ns = rtt_ns,
                                                  .rtt_min_ns = RTT_NS,
                                                  .rtt_smoothed_ns = rtt_ns,
-                                                 .lost_bytes = 1538,
                                                  .lost_packets = 1,
                                                  .limited = EDGE_LIMIT_congestion};
         type->on_ack(&congestion, &sample);

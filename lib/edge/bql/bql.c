@@ -13,7 +13,7 @@
  *     TRACK     keeps the queue at q*            a whole RTT with q < 0.4 q*: CALM
  *     CALM      raises the rate                  a queue: TRACK
  *     PARK      a lower rate tells why it loses  told: CALM, or START goes on; a long queue: TRACK
- *     REFRESH   half the rate shows the base     seen, or a round trip: TRACK
+ *     REFRESH   half the rate shows the base     seen, or max(RTT, 200 ms, 8 packets): TRACK
  *     COMPETE   CUBIC's window                   the others are gone, or are its like: TRACK
  *
  * From TRACK, CALM and PARK loss above p0 + 3 sigma + 2 s + 0.3 % leads to PARK and an old base to REFRESH;
@@ -112,7 +112,7 @@ static void enter_park(struct bql *bql, const struct bql_loss *loss)
 static void resume_start(struct bql *bql)
 {
     struct bql_start start = bql->park.start;
-    bql_start_resume(&start, bql->rate_bps, bql->park.worst.delivered_bps, bql->path.now_ns);
+    bql_start_resume(&start, bql->rate_bps, bql->park.compared.delivered_bps, bql->path.now_ns);
     bql->start = start;
 }
 

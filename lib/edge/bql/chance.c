@@ -9,6 +9,7 @@
 #define SWING_PPM      100000U /* explains no more … */
 #define SWING_PACKETS  96      /* … but of rounds of fewer */
 #define FEW_PACKETS    200
+#define TOLD_PACKETS   (FEW_PACKETS / 2)
 #define FEW_PPM_MAX    200000ULL
 #define UNSURE_PACKETS 16 /* as if so many more had come, all of them */
 
@@ -83,7 +84,7 @@ void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packet
 
 bool bql_chance_told(const struct bql_chance *chance)
 {
-    return chance->known >= FEW_PACKETS / 2;
+    return chance->known >= TOLD_PACKETS;
 }
 
 void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t packets)

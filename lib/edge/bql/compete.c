@@ -2,25 +2,30 @@
 
 #include "base/units.h"
 
-#define CONTEST_NS       (3 * NS_PER_S / 2)
-#define CONTEST_QUEUE_NS (30 * NS_PER_MS) /* fifty edges want 24 */
-#define CONTEST_RTTS     15
-#define OWN_PERCENT      85
-#define OWN_HOLD_NS      (30 * NS_PER_S)
-#define DEAF_FALL_PPM    950000   /* a loss that the others do not mind … */
-#define DEAF_RISE_PPM    1030000  /* … and a round without */
-#define ALIKE_PACKETS    200ULL   /* of a verdict */
-#define ALIKE_PPM        75000ULL /* lost beyond chance: more than CUBIC lets get lost */
-#define ALIKE_ASK_NS     (2 * NS_PER_S)
-#define ALIKE_ASK_RTTS   20
-#define ALIKE_NS         (60 * NS_PER_S)
-#define BEGIN_TIMES      16 /* the rate of now: else a crowd whose path slowed begins with what it had */
-#define GONE_NS          NS_PER_S /* no queue: nobody is there */
-#define GONE_RTTS        10
-#define DRAIN_NS         (10 * NS_PER_S) /* it gives way so often, at least … */
-#define DRAIN_RTTS       50
-#define DRAIN_PPM        300000ULL /* … by so much */
-#define DRAIN_AGAIN_RTTS 4         /* and queues; CUBIC is not back from a loss by then */
+#define CONTEST_NS         (3 * NS_PER_S / 2)
+#define CONTEST_QUEUE_NS   (30 * NS_PER_MS) /* fifty edges want 24 */
+#define CONTEST_RTTS       15
+#define STAYS_PERCENT      85 /* of a queue: it does not fall */
+#define GIVES_TENTHS       8  /* of the rate: less is to give way */
+#define OWN_PERCENT        85
+#define OWN_HOLD_NS        (30 * NS_PER_S)
+#define DEAF_FALL_PPM      950000   /* a loss that the others do not mind … */
+#define DEAF_RISE_PPM      1030000  /* … and a round without */
+#define DEAF_STAYS_PERCENT 55       /* of the queue at the loss: nobody gave way */
+#define DEAF_EVENTS        2        /* in a row make it deaf */
+#define ALIKE_PACKETS      200ULL   /* of a verdict */
+#define ALIKE_PPM          75000ULL /* lost beyond chance: more than CUBIC lets get lost */
+#define ALIKE_ASK_NS       (2 * NS_PER_S)
+#define ALIKE_ASK_RTTS     20
+#define ALIKE_NS           (60 * NS_PER_S)
+#define BEGIN_TIMES        16 /* the rate of now: else a crowd whose path slowed begins with what it had */
+#define GONE_NS            NS_PER_S /* no queue: nobody is there */
+#define GONE_RTTS          10
+#define DRAIN_NS           (10 * NS_PER_S) /* it gives way so often, at least … */
+#define DRAIN_RTTS         50
+#define DRAIN_PPM          300000ULL              /* … by so much */
+#define WINDOW_BITS        (8 * NS_PER_S / 5 * 6) /* of a byte: the window limits it, not the rate */
+#define DRAIN_AGAIN_RTTS   4                      /* and queues; CUBIC is not back from a loss by then */
 
 /* Where few packets come the receiver's count of a tenth of a second says nothing, and four of them little. */
 static uint64_t own_rate_bps(const struct bql_path *path, const struct congestion_sample *sample)
@@ -61,12 +66,12 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
     /* Among its like, each with a few packets, it finds the queue that they all want. */
     if (bql_path_is_sparse(path) && view->now_ns < contest->alike_until_ns)
         long_ns = MAX(long_ns, view->target_ns * 3 / 2);
-    bool stays =
-        view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * 85 && contest->queue_ns > 0;
+    bool stays = view->queue_ns > long_ns && view->queue_ns > contest->queue_ns / 100 * STAYS_PERCENT &&
+                 contest->queue_ns > 0;
     if (!stays)
         contest->queue_ns = view->queue_ns;
     /* While it has more than its balance with that queue it still gives way. */
-    if (!stays || contest->own_bps < contest->given_bps / 10 * 8) {
+    if (!stays || contest->own_bps < contest->given_bps / 10 * GIVES_TENTHS) {
         contest->since_ns = view->now_ns;
         contest->given_bps = contest->own_bps;
     }
@@ -145,7 +150,7 @@ struct bql_move bql_compete_step(struct bql_compete *compete, const struct bql_p
     compete->deaf_least_ns = MIN(compete->deaf_least_ns, view->queue_ns);
     cubic_on_acked(&compete->window, sample->acked_bytes, rtt_ns, view->now_ns);
     if (view->now_ns < compete->drain_due_ns && !overflows_when_nearly_due(compete, view, sample))
-        return bql_at_rate(muldiv64(compete->window.bytes, 8 * NS_PER_S / 5 * 6, rtt_ns));
+        return bql_at_rate(muldiv64(compete->window.bytes, WINDOW_BITS, rtt_ns));
     compete->draining_ns = view->now_ns;
     compete->queue_peak_ns = 0;
     compete->drain_queue_ns = view->queue_ns;
@@ -178,11 +183,11 @@ static void heed_loss(struct bql_compete *compete, const struct bql_view *view, 
 {
     uint64_t rtt_ns = view->rtt_ns + view->queue_ns;
     if (compete->deaf_from_ns > 0 && elapsed_ns(view->now_ns, compete->deaf_from_ns) > 3 * rtt_ns) {
-        bool stays = compete->deaf_least_ns > compete->deaf_queue_ns / 100 * 55;
-        compete->deaf_events = stays ? MIN(compete->deaf_events + 1, 4U) : 0;
+        bool stays = compete->deaf_least_ns > compete->deaf_queue_ns / 100 * DEAF_STAYS_PERCENT;
+        compete->deaf_events = stays ? MIN(compete->deaf_events + 1, 2U * DEAF_EVENTS) : 0;
         compete->deaf_from_ns = 0;
     }
-    bool deaf = compete->deaf_events >= 2 && !drowns;
+    bool deaf = compete->deaf_events >= DEAF_EVENTS && !drowns;
     if (lossy && compete->deaf_from_ns == 0) {
         compete->deaf_from_ns = view->now_ns;
         compete->deaf_queue_ns = view->queue_ns;

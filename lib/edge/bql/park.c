@@ -57,7 +57,7 @@ uint64_t bql_park_begin(struct bql_park *park, struct bql_ceiling *ceiling, stru
                               .first_loss_ppm = loss->loss_ppm,
                               .first_packets = loss->packets};
     if (start != NULL) {
-        park->worst = *loss;
+        park->compared = *loss;
         park->starting = start->before_bps == 0;
         park->start = *start;
     }
@@ -69,7 +69,8 @@ uint64_t bql_park_begin(struct bql_park *park, struct bql_ceiling *ceiling, stru
 /* At least three quarters of what the round lost that others are compared with. */
 static bool similar_loss(const struct bql_park *park, const struct bql_loss *loss)
 {
-    return park->worst.delivered_bps > 0 && loss->loss_ppm >= park->worst.loss_ppm - park->worst.loss_ppm / 4;
+    return park->compared.delivered_bps > 0 &&
+           loss->loss_ppm >= park->compared.loss_ppm - park->compared.loss_ppm / 4;
 }
 
 /* Long enough for all of a crowd to have gone lower. */
@@ -91,9 +92,9 @@ uint64_t bql_park_lower(struct bql_park *park, struct bql_ceiling *ceiling, stru
                         const struct bql_loss *loss, uint64_t rate_bps)
 {
     if (!similar_loss(park, loss))
-        park->worst = *loss;
-    if (park->most_bps == 0)
-        park->most_bps = loss->delivered_bps;
+        park->compared = *loss;
+    if (park->first_bps == 0)
+        park->first_bps = loss->delivered_bps;
     uint64_t capacity_bps = bql_chance_sent_bps(&path->chance, loss->delivered_bps);
     uint64_t lower_bps = MIN(set_ceiling(park, ceiling, path, capacity_bps), rate_bps / 10 * 9);
     return MAX(lower_bps, MIN(rate_bps, least_bps(park, path, loss)));
@@ -171,11 +172,11 @@ static bool by_chance(const struct bql_park *park, const struct bql_loss *loss, 
 {
     if (!similar_loss(park, loss) || !bql_chance_may_take(loss->loss_ppm, MAX(loss->packets, 1ULL)))
         return false;
-    uint64_t delivered_bps = park->worst.delivered_bps;
+    uint64_t delivered_bps = park->compared.delivered_bps;
     uint64_t sent_bps =
         muldiv64(loss->delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)loss->loss_ppm, BQL_PPM / 2));
     uint64_t before_bps =
-        muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)park->worst.loss_ppm, BQL_PPM / 2));
+        muldiv64(delivered_bps, BQL_PPM, BQL_PPM - MIN((uint64_t)park->compared.loss_ppm, BQL_PPM / 2));
     uint64_t if_chance_bps = muldiv64(delivered_bps, sent_bps, MAX(before_bps, 1ULL));
     return sent_bps < before_bps / 100 * below_percent &&
            loss->delivered_bps < (delivered_bps + if_chance_bps) / 2;
@@ -208,7 +209,7 @@ struct bql_move bql_park_on_loss(struct bql_park *park, struct bql_ceiling *ceil
         return go_back(park, MIN(2 * rate_bps, park->before_bps));
     /* Not all of what had been lost before was. */
     if (loss->loss_ppm < park->first_loss_ppm / 2) {
-        ceiling->bps = bql_chance_sent_bps(&path->chance, park->most_bps);
+        ceiling->bps = bql_chance_sent_bps(&path->chance, park->first_bps);
         return bql_to_phase_at(BQL_CALM, MAX(rate_bps, muldiv64(ceiling->bps, BQL_PARK_PPM, BQL_PPM)));
     }
     return go_back(park, MAX(rate_bps, park->before_bps));

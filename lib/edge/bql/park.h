@@ -4,11 +4,11 @@
  * for 10 rounds, twice as many each time it turns out to be the same again (a policer), up to 5 s. Loss that
  * stays is chance when deliveries fell as much as the rate; loss that goes was the buffer's: from then on q*
  * is at most half of the queue at which it came. p0 does not rise while the rate grows from there (CALM).
- * Of one edge of a crowd a slightly lower rate shows nothing: a loss that is not plausible (chance.h) is chance only
- * where it stays for 75 RTT up to 4.5 s, or 45 RTT, in which all of a crowd go lower, at less than half of the rate,
- * down to 1/16 of that of before; then twice the rate follows, not that of before at once. A slightly lower rate is
- * enough where a round trip has less than 16 packets, whose rounds swing by more than is plausible, and where nothing
- * has shown others for long, neither C nor a loss (a radio link that fades).
+ * Of one edge of a crowd a slightly lower rate shows nothing. So a loss that is not plausible (chance.h) is chance only
+ * where it stays for max(min(4.5 s, 75 RTT), 45 RTT), until all of a crowd have gone lower, and at less than half of
+ * the rate compared with. Meanwhile the rate falls to 1/16 of that of before at least; after the proof it doubles once,
+ * and CALM raises it. A slightly lower rate is enough where a round trip has less than 16 packets, whose rounds swing by
+ * more than is plausible, and where nothing has shown others for long, neither C nor a loss (a radio link that fades).
  * Where rounds swing more than chance does (bursts), it takes two in a row that lose so much. */
 #pragma once
 
@@ -27,13 +27,15 @@ struct bql_ceiling {
 };
 
 struct bql_park {
-    uint32_t rounds;         /* since it began, or went lower */
-    uint64_t began_ns;       /* when it began, lower or not */
-    uint64_t before_bps;     /* rate before */
-    struct bql_loss worst;   /* of the rounds compared with; delivered_bps 0: none yet */
+    uint32_t rounds;     /* since it began, or went lower */
+    uint64_t began_ns;   /* when it began, lower or not */
+    uint64_t before_bps; /* rate before */
+    /* The round that others are compared with; one that lost less than 3/4 of it takes its place. delivered_bps 0: none
+     * yet. */
+    struct bql_loss compared;
     uint32_t first_loss_ppm; /* of the round that led to parking first */
     uint64_t first_packets;  /* … of so many packets */
-    uint64_t most_bps;       /* deliveries in the first round after parking, 0: none yet */
+    uint64_t first_bps;      /* deliveries in the first lossy round after parking; 0: none yet */
     struct bql_trial trial;  /* it begins with */
     uint64_t queue_ns;       /* at the loss that led to it */
     bool alone;              /* the path was its own for long, so that any lower rate tells */
@@ -43,8 +45,8 @@ struct bql_park {
 
 /* Nothing is known. */
 void bql_ceiling_init(struct bql_ceiling *ceiling);
-/* Near what the path took when it last lost packets it may take more for a while, and longer where it was the
- * same before. */
+/* Below 9/8 of the ceiling (3/2 where it was found at the same rate before), within 5 s + 20 RTT of the loss that set
+ * it: CALM goes slowly. */
 bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *view, uint64_t rate_bps);
 /* A rate about that of the ceiling or above: what gets lost there is not by chance, little as it may be. */
 bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps);

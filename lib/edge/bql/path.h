@@ -52,7 +52,8 @@ struct bql_path {
     uint64_t held_until_ns; /* until then deliveries stem from a rate that the edge held back */
     /* When a queue was last taken for packets that wait, without a refresh since; 0: none was. */
     uint64_t supposed_ns;
-    /* The queue that the buffer was seen to hold, less a margin; TIME_NEVER: not seen. When it was seen. */
+    /* q* is at most this: half of the queue at which the buffer lost packets, a quarter more after each hold time;
+     * TIME_NEVER: not seen. When it was set. */
     uint64_t queue_max_ns, queue_max_set_ns;
     uint64_t queue_max_hold_ns; /* so long it holds before it is tried anew */
 };

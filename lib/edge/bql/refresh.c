@@ -12,6 +12,7 @@
 #define SETTLED_LOOPS    2
 #define JOIN_PART        4
 #define SUPPOSED_PART    10 /* of the time: after a queue was taken for packets that wait */
+#define STARVING_PART    5  /* of the time: a rate that is far too low */
 #define SHARES_PERCENT   90
 #define MOVES_PART       32 /* of q*: a queue of others does in any refresh */
 
@@ -95,7 +96,7 @@ bool bql_refresh_due(struct bql_refresh *refresh, const struct bql_path *path,
     bool doubtful = bql_doubt_due(&refresh->doubt, path, view);
     bool supposed =
         path->supposed_ns > 0 && elapsed_ns(view->now_ns, path->supposed_ns) >= late_ns / SUPPOSED_PART;
-    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / 5 || supposed)
+    if (bql_heed_doubts(&path->heed, view->now_ns) || starving_ns >= late_ns / STARVING_PART || supposed)
         refresh->next = BQL_REFRESH_NEEDED;
     else if (since_ns >= due_ns || (falls && since_ns >= join_ns))
         refresh->next = since_ns < late_ns / 2 ? BQL_REFRESH_EARLY : BQL_REFRESH_NEEDED;

@@ -1,5 +1,6 @@
-/* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h): half the rate for
- * max(RTT, 200 ms, 8 packets) or until it is. Where most packets are marked whatever the edge does (heed.h) one
+/* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h), or the rate was for a fifth of
+ * that time below half of what it was then, under a queue that stays: half the rate for max(RTT, 200 ms, 8 packets) or
+ * until it is. Where most packets are marked whatever the edge does (heed.h) one
  * comes early, and takes all its time. Doubt alone has a brief one: so much less is sent that the queue runs dry if all
  * of it is the edge's own, but hardly the path; what that did shows a round trip later, and only where the base was not
  * seen then the rate is halved.
@@ -35,14 +36,12 @@
 #include "edge/bql/retest.h"
 #include "edge/bql/round.h"
 
-/* What one is for: it is time, or the path wants it; as NEEDED but early, others keeping their queue; the base is
- * doubted; only p0 is. */
 enum bql_refresh_why {
     BQL_REFRESH_NONE,
-    BQL_REFRESH_NEEDED,
-    BQL_REFRESH_EARLY,
-    BQL_REFRESH_DOUBT,
-    BQL_REFRESH_CHANCE
+    BQL_REFRESH_NEEDED, /* it is time, marks or a starving rate ask, or a wait was supposed */
+    BQL_REFRESH_EARLY,  /* less than half of the usual time after the last: others keep their queue */
+    BQL_REFRESH_DOUBT,  /* the clock may hide a queue */
+    BQL_REFRESH_CHANCE  /* only p0 is tried */
 };
 
 /* Outlives the phase: its verdict comes when what was sent meanwhile has come. */

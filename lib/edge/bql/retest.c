@@ -10,7 +10,7 @@
 #define PASSED_MAX   2U /* doublings of the wait */
 #define PACKETS_TOLD 64
 
-bool bql_retest_wanted(const struct bql_chance *chance)
+static bool wanted(const struct bql_chance *chance)
 {
     return chance->base_ppm > MUCH_PPM;
 }
@@ -19,7 +19,7 @@ bool bql_retest_due(const struct bql_retest *retest, const struct bql_chance *ch
                     uint64_t since_ns)
 {
     uint64_t wait_ns = after_ns << MIN(retest->passed, PASSED_MAX);
-    return bql_retest_wanted(chance) && since_ns >= wait_ns;
+    return wanted(chance) && since_ns >= wait_ns;
 }
 
 uint64_t bql_retest_lasts_ns(const struct bql_path *path, uint64_t rate_bps)
@@ -47,7 +47,7 @@ bool bql_retest_told(const struct bql_retest *retest)
 void bql_retest_end(struct bql_retest *retest, struct bql_chance *chance)
 {
     uint64_t packets = retest->acked + retest->lost;
-    if (!bql_retest_wanted(chance)) {
+    if (!wanted(chance)) {
         retest->passed = 0;
         return;
     }

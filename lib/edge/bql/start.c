@@ -190,9 +190,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return move;
     if (queue && !(start->grown && may_wait))
         return end_start(move, BQL_TRACK);
-    if (plain_loss && (first || comes_late(path)))
-        return over ? park(move, path, loss_ppm, packets) : move;
-    if (!bql_chance_may_take(loss_ppm, packets))
+    bool no_chance = !bql_chance_may_take(loss_ppm, packets);
+    if (no_chance || (plain_loss && (first || comes_late(path))))
         return over ? park(move, path, loss_ppm, packets) : move;
     if (start->grown) {
         learn_chance(start, &path->chance, packets, loss_ppm);

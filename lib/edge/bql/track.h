@@ -17,7 +17,7 @@ struct bql_track {
     uint64_t plateau_bps; /* most that was delivered since the start found a queue; 0: settled */
 };
 
-/* settled: what the path takes is known; else a queue may as well be packets that wait. */
+/* settled: goes on as before; false (a start's end): looks from now on whether the queue is packets that wait. */
 void bql_track_begin(struct bql_track *track, bool settled, uint64_t now_ns);
 /* Ends when there was no queue for a whole RTT. */
 struct bql_move bql_track_step(struct bql_track *track, struct bql_path *path, const struct bql_view *view,
