@@ -429,16 +429,33 @@ static void check_asks(struct conf_reader *reader)
     }
 }
 
-static void check_stalls(struct conf_reader *reader)
+static bool stalls_overlap(const struct sim_stall_config *stall)
 {
-    const struct scenario *scenario = reader->context;
-    for (uint16_t index = 0; index < scenario->node_count; index++) {
-        const struct sim_stall_config *stall = &scenario->nodes[index].stall;
+    return stall->every_ns != 0 && stall->for_ns + stall->spread_ns >= stall->every_ns;
+}
+
+static void check_stall(struct conf_reader *reader, const char *where, const struct sim_stall_config *stall)
+{
+    if (stalls_overlap(stall))
+        conf_fault(reader, where, "must end (for + spread) before the next one (every) begins");
+}
+
+/* What all nodes have is told once, where it stands. */
+static void check_stalls(struct conf_reader *reader, const struct scenario_file *file)
+{
+    bool all = stalls_overlap(&file->node_defaults.stall);
+    check_stall(reader, "node_defaults.stall", &file->node_defaults.stall);
+    for (uint16_t index = 0; !all && index < file->scenario.node_count; index++) {
         char where[sizeof("nodes..stall") + NAME_BYTES];
-        snprintf(where, sizeof(where), "nodes.%s.stall", scenario->nodes[index].name);
-        if (stall->every_ns != 0 && stall->for_ns + stall->spread_ns >= stall->every_ns)
-            conf_fault(reader, where, "must end (for + spread) before the next one (every) begins");
+        snprintf(where, sizeof(where), "nodes.%s.stall", file->scenario.nodes[index].name);
+        check_stall(reader, where, &file->scenario.nodes[index].stall);
     }
+}
+
+static void check_measure(struct conf_reader *reader, const struct scenario_measure *measure)
+{
+    if (measure->to_ns != 0 && measure->to_ns <= measure->from_ns)
+        conf_fault(reader, "measure.to", "must be later than \"from\"");
 }
 
 static void read_file(struct conf_reader *reader, struct scenario_file *file)
@@ -457,7 +474,8 @@ static void read_file(struct conf_reader *reader, struct scenario_file *file)
     scenario_check_crosses(reader);
     scenario_check_loads(reader);
     check_asks(reader);
-    check_stalls(reader);
+    check_stalls(reader, file);
+    check_measure(reader, &scenario->measure);
     scenario_spread_cross(reader);
     for (unsigned index = 0; index < scenario->job_count; index++)
         check_scenario_job(reader, index);
