@@ -58,6 +58,12 @@ static inline uint64_t bytes_within(uint64_t rate_bps, uint64_t duration_ns)
     return muldiv64(rate_bps, duration_ns, 8 * NS_PER_S);
 }
 
+/* a - b, or 0 where b is more: of any unit. */
+static inline uint64_t excess_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* now - before, or 0 where `before` lies ahead: for stamps of another clock or of a later call. */
 static inline uint64_t elapsed_ns(uint64_t now_ns, uint64_t before_ns)
 {

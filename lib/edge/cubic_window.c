@@ -49,5 +49,5 @@ void cubic_on_loss(struct cubic_window *window, uint64_t rtt_ns, uint64_t now_ns
     window->max_bytes = before < window->max_bytes ? before * CONVERGE_PCT / 100 : before;
     window->reno_bytes = window->bytes;
     window->epoch_ns = now_ns;
-    window->inflect_ms = inflect_ms(window, elapsed_ns(window->max_bytes, window->bytes));
+    window->inflect_ms = inflect_ms(window, excess_of(window->max_bytes, window->bytes));
 }

@@ -188,7 +188,7 @@ static void report_matrix(const struct node *node, struct report *report, uint64
 static void report_pairs(const struct node *node, struct report *report, uint64_t now_ns)
 {
     uint32_t told = pairs_told(node);
-    uint32_t room = (uint32_t)(elapsed_ns(report->room, ROOM_FOR_OTHERS) / ROW_BYTES), fitting = room;
+    uint32_t room = (uint32_t)(excess_of(report->room, ROOM_FOR_OTHERS) / ROW_BYTES), fitting = room;
     if (told > 0 && node->peer_count < MATRIX_MOST && report->form == REPORT_TEXT)
         report_matrix(node, report, now_ns);
     report_table(report, "pairs");

@@ -81,7 +81,7 @@ uint64_t meter_steady_ns(const struct meter *meter)
 uint64_t meter_steady_bps(const struct meter *meter)
 {
     uint64_t steady_ns = meter_steady_ns(meter);
-    uint64_t bytes = elapsed_ns(meter->steady_to_bytes, meter->steady_from_bytes);
+    uint64_t bytes = excess_of(meter->steady_to_bytes, meter->steady_from_bytes);
     return steady_ns == 0 ? 0 : muldiv64(bytes * 8, NS_PER_S, steady_ns);
 }
 

@@ -73,9 +73,9 @@ void bql_chance_on_few(struct bql_chance *chance, uint64_t lost, uint64_t packet
     uint64_t all = MIN(chance->known + packets, (uint64_t)BQL_CHANCE_MEMORY);
     uint64_t before = all - MIN(packets, all);
     uint64_t loss_ppm = muldiv64(lost, BQL_PPM, packets);
-    uint64_t off_ppm = elapsed_ns(loss_ppm, chance->base_ppm) + elapsed_ns(chance->base_ppm, loss_ppm);
+    uint64_t off_ppm = excess_of(loss_ppm, chance->base_ppm) + excess_of(chance->base_ppm, loss_ppm);
     uint64_t more_ppm =
-        chance->known == 0 ? 0 : elapsed_ns(off_ppm, 2 * bql_chance_sigma_ppm(chance, packets));
+        chance->known == 0 ? 0 : excess_of(off_ppm, 2 * bql_chance_sigma_ppm(chance, packets));
     chance->swing_ppm += ((int32_t)more_ppm - (int32_t)chance->swing_ppm) / 8;
     uint64_t base_ppm = (before * chance->base_ppm + (all - before) * loss_ppm) / all;
     chance->base_ppm = (uint32_t)MIN(base_ppm, FEW_PPM_MAX);
@@ -91,7 +91,7 @@ void bql_chance_on_proof(struct bql_chance *chance, uint32_t loss_ppm, uint64_t 
 {
     if (packets < FEW_PACKETS)
         loss_ppm -= MIN(loss_ppm, sigma_ppm(loss_ppm, MAX(packets, 1ULL)));
-    uint32_t swing_ppm = (uint32_t)elapsed_ns(loss_ppm, chance->base_ppm) / 2;
+    uint32_t swing_ppm = (uint32_t)excess_of(loss_ppm, chance->base_ppm) / 2;
     chance->swing_ppm = MAX(chance->swing_ppm, swing_ppm);
     chance->base_ppm = MIN(loss_ppm, BQL_CHANCE_MAX_PPM);
 }

@@ -114,7 +114,7 @@ struct bql_move bql_park_step(struct bql_park *park, const struct bql_ceiling *c
 
 static bool nearly_same(uint64_t a, uint64_t b)
 {
-    return elapsed_ns(a, b) < a / 16 && elapsed_ns(b, a) < a / 16;
+    return excess_of(a, b) < a / 16 && excess_of(b, a) < a / 16;
 }
 
 /* A lower rate than what the path was thought to take loses nothing. That much it takes, then; where it is

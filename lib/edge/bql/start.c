@@ -123,7 +123,7 @@ static void learn_chance(struct bql_start *start, struct bql_chance *chance, uin
     uint64_t before = start->chance_packets, all = before + packets;
     uint64_t mean_ppm = (before * chance->base_ppm + packets * loss_ppm) / all;
     uint64_t variance = muldiv64(mean_ppm * (BQL_PPM - mean_ppm), all, MAX(before * packets, 1ULL));
-    uint64_t off_ppm = elapsed_ns(loss_ppm, chance->base_ppm);
+    uint64_t off_ppm = excess_of(loss_ppm, chance->base_ppm);
     if (before > 0 && off_ppm * off_ppm > 9 * variance)
         return;
     chance->base_ppm = MIN((uint32_t)mean_ppm, BQL_CHANCE_MAX_PPM);

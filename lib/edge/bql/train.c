@@ -49,7 +49,7 @@ static uint64_t share_bps(const struct bql_train *train, const struct congestion
                           uint64_t unsure_ns)
 {
     uint64_t late_ns = elapsed_ns(train->late_ns, MAX(unsure_ns, UNSURE_NS)) / 2;
-    uint64_t bytes = elapsed_ns(sample->delivered_bytes, train->start_bytes);
+    uint64_t bytes = excess_of(sample->delivered_bytes, train->start_bytes);
     return muldiv64(bytes, 8 * NS_PER_S, MAX(late_ns, TRAIN_SPAN_MIN_NS));
 }
 

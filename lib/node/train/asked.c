@@ -199,7 +199,7 @@ void asked_end(struct node *node, const struct asked_path *path, const struct as
     bool declined = end->answer != PROBE_MEASURED || (!says && end->turned_down == TRAIN_OFF);
     struct wire_probe_answer fixed = {.ask = path->id, .answer = (uint8_t)end->answer};
     char why[CONTROL_TEXT_BYTES] = "";
-    node->asked->budget.bytes += elapsed_ns(path->bytes, end->spent_bytes);
+    node->asked->budget.bytes += excess_of(path->bytes, end->spent_bytes);
     node->counters.asks_served += !declined;
     node->counters.asks_declined += declined;
     if (end->answer != PROBE_MEASURED) {
