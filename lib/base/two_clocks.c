@@ -5,6 +5,8 @@
 
 #define MARGIN_NS       50000LL /* what hosts take now and then */
 #define STEP_TURNS      3       /* exchanges: acks under way at the step tell of packets before it */
+#define FAR_JITTERS     2       /* a step so far that it is not jitter */
+#define NO_JITTERS      8       /* … so far that no packet has to show it */
 #define SWING_SEEN_MIN  64      /* exchanges, until the usual is known */
 #define SWINGS          4       /* a step is so much more than what the way back usually differs by */
 #define HALF_SEEN_MIN   8       /* that the least of a half says something of the way, beside jitter */
@@ -66,10 +68,41 @@ static void begin(struct two_clocks *clocks, const struct clock_exchange *exchan
     measure_from(clocks);
 }
 
-static void note_step(struct two_clocks *clocks, int64_t step_ns)
+static void note_step(struct two_clocks *clocks, int64_t step_ns, uint64_t now_ns)
 {
     clocks->step_ns = step_ns;
     clocks->step_turns = STEP_TURNS;
+    clocks->stepped_ns = now_ns;
+}
+
+/* What overtakes is late by jitter: packets that come then, and acks that tell of them, still show both sides. Of a step that
+ * is not far beyond jitter that would add little to it. */
+static void end_step(struct two_clocks *clocks, uint64_t now_ns)
+{
+    int64_t jitter_ns = jitter_of(clocks), step_ns = MAX(clocks->step_ns, -clocks->step_ns);
+    uint64_t late_ns = step_ns > FAR_JITTERS * jitter_ns ? 2 * (uint64_t)jitter_ns : 0;
+    clocks->step_turns -= clocks->step_turns > 0;
+    if (clocks->step_turns == 0 && elapsed_ns(now_ns, clocks->stepped_ns) >= late_ns)
+        clocks->step_ns = 0;
+}
+
+static bool alike(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns > b_ns / 2 && a_ns <= b_ns + b_ns / 2;
+}
+
+/* A far clock that jumps back shortens the way there at once, lengthens the way back by as much, and tears packets; the
+ * ack that tells of these may be lost, or another one, so a change far beyond all jitter needs none. back_ns: B. */
+static int64_t stepped_back_ns(const struct two_clocks *clocks, const struct clock_exchange *exchange,
+                               int64_t back_ns)
+{
+    int64_t before_ns = clocks->trip_before_ns - clocks->newest_ns[0];
+    int64_t fall_ns = before_ns - exchange->out_ns, rise_ns = exchange->back_ns - back_ns;
+    bool usual = clocks->swing_seen < SWING_SEEN_MIN || rise_ns <= SWINGS * (int64_t)clocks->swing_ns;
+    bool torn = alike((int64_t)exchange->jump_ns, fall_ns);
+    int64_t far_ns = TWO_CLOCKS_COARSE_NS + (torn ? FAR_JITTERS : NO_JITTERS) * jitter_of(clocks);
+    bool both = MIN(fall_ns, rise_ns) > far_ns && (torn || !usual);
+    return both && alike(fall_ns, rise_ns) ? fall_ns : 0;
 }
 
 /* Where the own clock jumped just before, or the far one back, the way back was longer for a moment only and falls to
@@ -90,23 +123,24 @@ static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_e
         clocks->fell_ns = fall_ns;
         clocks->fell_turns = STEP_TURNS;
     }
-    bool alike = jump_ns > clocks->fell_ns / 2 && jump_ns <= clocks->fell_ns + clocks->fell_ns / 2;
-    if (clocks->fell_ns != 0 && jump_ns > noise_ns && alike)
-        note_step(clocks, clocks->fell_ns);
+    if (clocks->fell_ns != 0 && jump_ns > noise_ns && alike(jump_ns, clocks->fell_ns))
+        note_step(clocks, clocks->fell_ns, exchange->now_ns);
 }
 
 /* A clock that jumps ahead shortens the way back at once, and tears packets on the way there that left next to each
  * other. */
 static void look_for_step(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t back_ns)
 {
-    if (clocks->step_turns > 0 && --clocks->step_turns == 0)
-        clocks->step_ns = 0;
+    end_step(clocks, exchange->now_ns);
     int64_t fall_ns = back_ns - exchange->back_ns;
+    int64_t lost_ns = stepped_back_ns(clocks, exchange, back_ns);
     look_for_hidden_step(clocks, exchange);
     /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it. */
     bool known = elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) >= TWO_CLOCKS_HALF_NS;
     if (known && fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
-        note_step(clocks, fall_ns);
+        note_step(clocks, fall_ns, exchange->now_ns);
+    if (known && lost_ns > 0)
+        note_step(clocks, -lost_ns, exchange->now_ns);
 }
 
 static void note_jitter(struct two_clocks *clocks, const struct clock_exchange *exchange)

@@ -68,9 +68,10 @@ struct two_clocks {
         struct clock_sight floor, back; /* as they would be now, if the slope were right */
         int64_t lifted_ns;              /* … in spite of it */
     } since;                            /* what the slope is measured from */
-    int64_t step_ns;                    /* so far the far clock has just jumped ahead; 0: it has not */
-    uint32_t step_turns;                /* so many more exchanges may still show both sides of it */
-    int64_t fell_ns;                    /* so far the way back has just become shorter; 0: it has not */
+    int64_t step_ns;     /* so far the far clock has just jumped ahead, or back; 0: it has not */
+    uint32_t step_turns; /* so many more exchanges at least may still show both sides of it */
+    uint64_t stepped_ns; /* when it was seen */
+    int64_t fell_ns;     /* so far the way back has just become shorter; 0: it has not */
     uint64_t swing_ns;   /* mean of what the way back differs by from one exchange to the next … */
     uint32_t swing_seen; /* … of so many */
     uint32_t fell_turns; /* … within so many more exchanges */
@@ -99,7 +100,7 @@ static inline int64_t two_clocks_gained_ns(const struct two_clocks *clocks)
 /* A queue may be so much longer than it looks, because the far clock loses; or the way back has that queue. */
 uint64_t two_clocks_doubt_ns(const struct two_clocks *clocks);
 
-/* The far clock has just jumped ahead: what of late was told by differences of its times tells of that. */
+/* The far clock has just jumped: what of late was told by differences of its times tells of that. */
 static inline bool two_clocks_stepped(const struct two_clocks *clocks)
 {
     return clocks->step_ns != 0;

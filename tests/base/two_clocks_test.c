@@ -39,11 +39,13 @@ static struct clock_exchange exchange_at(const struct row *row, uint64_t true_ns
 {
     int64_t queue_ns = true_ns < NS_PER_S / 10 ? 0 : QUEUE_NS;
     int64_t lead_ns = (int64_t)true_ns / 1000000 * row->drift_ppm;
-    /* The packets of which the ack tells came a little before it left: a jump between is seen an ack later. */
+    /* The packets of which the ack tells came a little before it left: a jump between is seen an ack later. It tells the
+     * least delay of those on both sides. */
     uint64_t came_ns = elapsed_ns(true_ns, 30 * NS_PER_MS + EVERY_NS),
              sent_ns = elapsed_ns(true_ns, 65 * NS_PER_MS);
+    uint64_t least_ns = row->happening.far_ahead_ns > 0 ? came_ns + EVERY_NS : came_ns;
     uint64_t left_ns = elapsed_ns(true_ns, 30 * NS_PER_MS);
-    bool torn = came_ns < row->happening.at_ns && came_ns + EVERY_NS >= row->happening.at_ns &&
+    bool torn = least_ns >= row->happening.at_ns && elapsed_ns(least_ns, EVERY_NS) < row->happening.at_ns &&
                 row->happening.far_ahead_ns != 0;
     int64_t out_ns = THERE_NS + queue_ns + lead_ns + happened(row, came_ns, row->happening.far_ahead_ns) -
                      happened(row, sent_ns, row->happening.own_ahead_ns);
@@ -54,9 +56,10 @@ static struct clock_exchange exchange_at(const struct row *row, uint64_t true_ns
                            ? happened(row, true_ns, row->happening.back_queue_ns)
                            : 0);
     int64_t now_ns = (int64_t)true_ns + happened(row, true_ns, row->happening.own_ahead_ns);
+    int64_t jumped_ns = MAX(row->happening.far_ahead_ns, -row->happening.far_ahead_ns);
     return (struct clock_exchange){.out_ns = out_ns,
                                    .back_ns = back_ns,
-                                   .jump_ns = torn ? (uint64_t)row->happening.far_ahead_ns : 0,
+                                   .jump_ns = torn ? (uint64_t)jumped_ns : 0,
                                    .rtt_ns = 60 * NS_PER_MS,
                                    .now_ns = (uint64_t)now_ns};
 }
@@ -166,6 +169,8 @@ static void two_clocks__a_step_is_no_jitter(void **state)
         {"far clock", 0, {5 * NS_PER_S, 100000000, 0, 0, 0}, 0, 0, 0},
         {"both", 0, {5 * NS_PER_S, 100000000, 100000000, 0, 0}, 0, 0, 0},
         {"the own one more", 0, {5 * NS_PER_S, 40000000, 100000000, 0, 0}, 0, 0, 0},
+        {"far clock back", 0, {5 * NS_PER_S, -100000000, 0, 0, 0}, 0, 0, 0},
+        {"far clock back by little", 0, {5 * NS_PER_S, -2000000, 0, 0, 0}, 0, 0, 0},
     };
     (void)state;
     for (unsigned index = 0; index < ROWS(rows); index++) {
@@ -186,9 +191,13 @@ static void two_clocks__a_step_is_no_jitter(void **state)
 /* The same where packets and acks wait for their predecessors. */
 static void two_clocks__a_step_is_no_jitter_beside_jitter(void **state)
 {
-    const struct row row = {"both", 0, {5 * NS_PER_S, 500000000, 500000000, 0, 0}, 0, 0, 0};
+    static const struct row rows[] = {
+        {"both", 0, {5 * NS_PER_S, 500000000, 500000000, 0, 0}, 0, 0, 0},
+        {"far clock back", 0, {5 * NS_PER_S, -500000000, 0, 0, 0}, 0, 0, 0},
+    };
     (void)state;
     for (uint64_t seed = 1; seed <= 50; seed++) {
+        const struct row row = rows[seed % ROWS(rows)];
         struct two_clocks clocks = {.known = false};
         struct rng rng;
         rng_init(&rng, seed);
@@ -255,6 +264,26 @@ static void two_clocks__a_drained_queue_is_no_step(void **state)
     assert_int_equal(clocks.jitter_ns[0], 8 * NS_PER_MS);
 }
 
+/* Packets that overtake come late, and acks that tell of them: jumps that show both sides of the step. */
+static void two_clocks__late_packets_of_a_step_are_no_jitter(void **state)
+{
+    static const int64_t steps_ns[] = {500000000, -500000000};
+    (void)state;
+    for (unsigned index = 0; index < ROWS(steps_ns); index++) {
+        const struct row row = {"late", 0, {5 * NS_PER_S, steps_ns[index], 0, 0, 0}, 0, 0, 0};
+        struct two_clocks clocks = {.known = false};
+        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(&row, true_ns);
+            uint64_t seen_ns = 5 * NS_PER_S + 35 * NS_PER_MS; /* by the first ack that tells of both sides */
+            bool late = true_ns >= seen_ns && true_ns < seen_ns + 40 * NS_PER_MS;
+            exchange.jump_ns = late ? 500 * NS_PER_MS : 40 * NS_PER_MS;
+            two_clocks_on_exchange(&clocks, &exchange);
+        }
+        assert_int_equal(clocks.jitter_ns[0], 40 * NS_PER_MS);
+        assert_false(two_clocks_stepped(&clocks));
+    }
+}
+
 static int64_t made_up(struct rng *rng)
 {
     int64_t ns = rng_below(rng, 4) == 0 ? TWO_CLOCKS_TIME_NS_MAX : (int64_t)(rng_next(rng) >> 5);
@@ -314,6 +343,7 @@ int main(void)
         cmocka_unit_test(two_clocks__few_late_acks_are_no_longer_way),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter),
         cmocka_unit_test(two_clocks__a_step_is_no_jitter_beside_jitter),
+        cmocka_unit_test(two_clocks__late_packets_of_a_step_are_no_jitter),
         cmocka_unit_test(two_clocks__swings_are_no_steps),
         cmocka_unit_test(two_clocks__a_new_path_has_no_steps),
         cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
