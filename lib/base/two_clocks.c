@@ -5,11 +5,12 @@
 
 #define MARGIN_NS       50000LL /* what hosts take now and then */
 #define STEP_TURNS      3       /* exchanges: acks under way at the step tell of packets before it */
-#define FAR_JITTERS     2       /* a step so far that it is not jitter */
-#define NO_JITTERS      8       /* … so far that no packet has to show it */
-#define SWING_SEEN_MIN  64      /* exchanges, until the usual is known */
-#define SWINGS          4       /* a step is so much more than what the way back usually differs by */
-#define HALF_SEEN_MIN   8       /* that the least of a half says something of the way, beside jitter */
+#define FAR_JITTERS     2       /* a step is so far beyond jitter … */
+#define CERTAIN_JITTERS 8       /* … or so far that torn packets need not show it */
+#define LATE_JITTERS    2 /* so much later may come what still shows both sides of it, and the ack that tells */
+#define SWING_SEEN_MIN  64 /* exchanges, until the usual is known */
+#define SWINGS          4  /* a step is so much more than what the way back usually differs by */
+#define HALF_SEEN_MIN   8  /* that the least of a half says something of the way, beside jitter */
 #define SEEN_HOLD_NS    (25 * NS_PER_S) /* a slope is believed for so long after the floor was seen last */
 #define NEVER_SEEN      INT64_MAX
 #define DRIFTED_MAX(ns) ((int64_t)((ns) / (1000000 / TWO_CLOCKS_DRIFT_PPM_MAX)))
@@ -75,12 +76,12 @@ static void note_step(struct two_clocks *clocks, int64_t step_ns, uint64_t now_n
     clocks->stepped_ns = now_ns;
 }
 
-/* What overtakes is late by jitter: packets that come then, and acks that tell of them, still show both sides. Of a step that
- * is not far beyond jitter that would add little to it. */
+/* What overtakes is late by jitter: packets that come then, and acks that tell of them, still show both sides. Those of a
+ * step that is not far beyond jitter would add little to it. */
 static void end_step(struct two_clocks *clocks, uint64_t now_ns)
 {
     int64_t jitter_ns = jitter_of(clocks), step_ns = MAX(clocks->step_ns, -clocks->step_ns);
-    uint64_t late_ns = step_ns > FAR_JITTERS * jitter_ns ? 2 * (uint64_t)jitter_ns : 0;
+    uint64_t late_ns = step_ns > FAR_JITTERS * jitter_ns ? LATE_JITTERS * (uint64_t)jitter_ns : 0;
     clocks->step_turns -= clocks->step_turns > 0;
     if (clocks->step_turns == 0 && elapsed_ns(now_ns, clocks->stepped_ns) >= late_ns)
         clocks->step_ns = 0;
@@ -91,6 +92,12 @@ static bool alike(int64_t a_ns, int64_t b_ns)
     return a_ns > b_ns / 2 && a_ns <= b_ns + b_ns / 2;
 }
 
+/* More than the way back usually differs by from one exchange to the next. */
+static bool unusual(const struct two_clocks *clocks, int64_t change_ns)
+{
+    return clocks->swing_seen >= SWING_SEEN_MIN && change_ns > SWINGS * (int64_t)clocks->swing_ns;
+}
+
 /* A far clock that jumps back shortens the way there at once, lengthens the way back by as much, and tears packets; the
  * ack that tells of these may be lost, or another one, so a change far beyond all jitter needs none. back_ns: B. */
 static int64_t stepped_back_ns(const struct two_clocks *clocks, const struct clock_exchange *exchange,
@@ -98,10 +105,9 @@ static int64_t stepped_back_ns(const struct two_clocks *clocks, const struct clo
 {
     int64_t before_ns = clocks->trip_before_ns - clocks->newest_ns[0];
     int64_t fall_ns = before_ns - exchange->out_ns, rise_ns = exchange->back_ns - back_ns;
-    bool usual = clocks->swing_seen < SWING_SEEN_MIN || rise_ns <= SWINGS * (int64_t)clocks->swing_ns;
     bool torn = alike((int64_t)exchange->jump_ns, fall_ns);
-    int64_t far_ns = TWO_CLOCKS_COARSE_NS + (torn ? FAR_JITTERS : NO_JITTERS) * jitter_of(clocks);
-    bool both = MIN(fall_ns, rise_ns) > far_ns && (torn || !usual);
+    int64_t far_ns = TWO_CLOCKS_COARSE_NS + (torn ? FAR_JITTERS : CERTAIN_JITTERS) * jitter_of(clocks);
+    bool both = MIN(fall_ns, rise_ns) > far_ns && (torn || unusual(clocks, rise_ns));
     return both && alike(fall_ns, rise_ns) ? fall_ns : 0;
 }
 
@@ -114,12 +120,12 @@ static void look_for_hidden_step(struct two_clocks *clocks, const struct clock_e
     int64_t jump_ns = (int64_t)exchange->jump_ns;
     if (clocks->fell_turns > 0 && --clocks->fell_turns == 0)
         clocks->fell_ns = 0;
-    bool unusual = clocks->swing_seen >= SWING_SEEN_MIN && fall_ns > SWINGS * (int64_t)clocks->swing_ns;
+    bool falls = fall_ns > noise_ns && unusual(clocks, fall_ns);
     uint64_t swing_ns = (uint64_t)MAX(fall_ns, -fall_ns);
     clocks->swing_ns += swing_ns / 16;
     clocks->swing_ns -= clocks->swing_ns / 16;
     clocks->swing_seen += clocks->swing_seen < SWING_SEEN_MIN;
-    if (fall_ns > noise_ns && unusual) {
+    if (falls) {
         clocks->fell_ns = fall_ns;
         clocks->fell_turns = STEP_TURNS;
     }

@@ -68,7 +68,7 @@ struct two_clocks {
         struct clock_sight floor, back; /* as they would be now, if the slope were right */
         int64_t lifted_ns;              /* … in spite of it */
     } since;                            /* what the slope is measured from */
-    int64_t step_ns;     /* so far the far clock has just jumped ahead, or back; 0: it has not */
+    int64_t step_ns;     /* so far the far clock has just jumped ahead, or back (< 0); 0: it has not */
     uint32_t step_turns; /* so many more exchanges at least may still show both sides of it */
     uint64_t stepped_ns; /* when it was seen */
     int64_t fell_ns;     /* so far the way back has just become shorter; 0: it has not */
