@@ -60,6 +60,7 @@ static void begin(struct two_clocks *clocks, const struct clock_exchange *exchan
                                   .trip_before_ns = exchange->out_ns + exchange->back_ns,
                                   .trip_fell_ns = now_ns,
                                   .back = {{exchange->back_ns, now_ns}, {NEVER_SEEN, now_ns}},
+                                  .out_before_ns = exchange->out_ns,
                                   .newest_ns = {exchange->back_ns, exchange->back_ns},
                                   .half_start_ns = now_ns,
                                   .jitter_ns = {exchange->jump_ns, 0},
@@ -103,8 +104,7 @@ static bool unusual(const struct two_clocks *clocks, int64_t change_ns)
 static int64_t stepped_back_ns(const struct two_clocks *clocks, const struct clock_exchange *exchange,
                                int64_t back_ns)
 {
-    int64_t before_ns = clocks->trip_before_ns - clocks->newest_ns[0];
-    int64_t fall_ns = before_ns - exchange->out_ns, rise_ns = exchange->back_ns - back_ns;
+    int64_t fall_ns = clocks->out_before_ns - exchange->out_ns, rise_ns = exchange->back_ns - back_ns;
     bool torn = alike((int64_t)exchange->jump_ns, fall_ns);
     int64_t far_ns = TWO_CLOCKS_COARSE_NS + (torn ? FAR_JITTERS : CERTAIN_JITTERS) * jitter_of(clocks);
     bool both = MIN(fall_ns, rise_ns) > far_ns && (torn || unusual(clocks, rise_ns));
@@ -141,11 +141,12 @@ static void look_for_step(struct two_clocks *clocks, const struct clock_exchange
     int64_t fall_ns = back_ns - exchange->back_ns;
     int64_t lost_ns = stepped_back_ns(clocks, exchange, back_ns);
     look_for_hidden_step(clocks, exchange);
-    /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it. */
+    /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it, unless it
+     * is far beyond the usual. */
     bool known = elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) >= TWO_CLOCKS_HALF_NS;
     if (known && fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
         note_step(clocks, fall_ns, exchange->now_ns);
-    if (known && lost_ns > 0)
+    if ((known || unusual(clocks, lost_ns)) && lost_ns > 0)
         note_step(clocks, -lost_ns, exchange->now_ns);
 }
 
@@ -161,11 +162,12 @@ static void note_jitter(struct two_clocks *clocks, const struct clock_exchange *
     clocks->jitter_ns[0] = MAX(clocks->jitter_ns[0], exchange->jump_ns);
 }
 
-/* back_ns: B as it was before. Two trips in a row far below T (one alone may be torn by a step: its way there was
- * before, its way back after it): a way is shorter now, while the clocks are as they were. */
+/* back_ns: B as it was before. An exchange may be torn by a step: its way there was before, its way back after it. So no
+ * way back counts for less than B until it has come twice, and two trips in a row far below T are needed to tell that
+ * a way is shorter now, while the clocks are as they were. */
 static void note_trip(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t back_ns)
 {
-    int64_t newest_ns = exchange->out_ns + exchange->back_ns;
+    int64_t newest_ns = exchange->out_ns + MAX(exchange->back_ns, back_ns - margin_of(clocks));
     int64_t longer_ns = MAX(newest_ns, clocks->trip_before_ns);
     int64_t shorter_ns = MIN(newest_ns, clocks->trip_before_ns);
     int64_t far_ns = TWO_CLOCKS_COARSE_NS + jitter_of(clocks);
@@ -298,6 +300,7 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
         clocks->seen_ns = now_ns;
     if (exchange->back_ns < clocks->back[0].ns)
         clocks->back[0] = (struct clock_sight){exchange->back_ns, now_ns};
+    clocks->out_before_ns = exchange->out_ns;
     clocks->newest_ns[1] = clocks->newest_ns[0];
     clocks->newest_ns[0] = exchange->back_ns;
     clocks->half_seen++;

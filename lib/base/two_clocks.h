@@ -54,6 +54,7 @@ struct two_clocks {
     int64_t trip_before_ns;     /* of the newest exchange */
     uint64_t trip_fell_ns;      /* when T last became less by more than the margin: it may fall on */
     struct clock_sight back[2]; /* least of this half window, and of the one before */
+    int64_t out_before_ns;      /* … and its way there */
     int64_t newest_ns[2];       /* back, of the newest exchanges */
     uint64_t half_start_ns;
     uint32_t half_seen;    /* exchanges of this half */

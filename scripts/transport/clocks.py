@@ -120,7 +120,7 @@ def clockmix(options):
             yield cell(f"path-{word}-{step}", [{"at": "20s", "clock": "b", "step": step},
                                                {"at": "20s", "link": ["a", "b"], "set": {"owd": owd}, "symmetric": True}],
                        queue=word == "shorter")
-    for step in ("500ms", "-500ms"):
+    for step in ("500ms", "-500ms", "50ms"):
         yield cell(f"overtaking-{step}", each(10, [step]), rtt=0.1, jitter=0.04, reorder=True)
 
     def two(report):

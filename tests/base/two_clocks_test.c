@@ -284,6 +284,24 @@ static void two_clocks__late_packets_of_a_step_are_no_jitter(void **state)
     }
 }
 
+/* An ack that left after a step tells of packets that came before it: a trip too short by as much. Where the step is
+ * about the jitter it is not seen as one, and T must not believe it, for T never rises again. */
+static void two_clocks__a_torn_trip_is_no_shorter_way(void **state)
+{
+    static const int64_t steps_ns[] = {1500000, 3000000, 4900000, 8000000};
+    (void)state;
+    for (unsigned index = 0; index < ROWS(steps_ns); index++) {
+        const struct row row = {"ahead", 0, {5 * NS_PER_S, steps_ns[index], 0, 0, 0}, 0, 0, 0};
+        struct two_clocks clocks = {.known = false};
+        for (uint64_t true_ns = 0; true_ns < 10 * NS_PER_S; true_ns += EVERY_NS) {
+            struct clock_exchange exchange = exchange_at(&row, true_ns);
+            exchange.jump_ns = 4 * NS_PER_MS;
+            two_clocks_on_exchange(&clocks, &exchange);
+        }
+        assert_in_range(clocks.trip_ns, THERE_NS + BACK_NS - 300000, THERE_NS + BACK_NS);
+    }
+}
+
 static int64_t made_up(struct rng *rng)
 {
     int64_t ns = rng_below(rng, 4) == 0 ? TWO_CLOCKS_TIME_NS_MAX : (int64_t)(rng_next(rng) >> 5);
@@ -347,6 +365,7 @@ int main(void)
         cmocka_unit_test(two_clocks__swings_are_no_steps),
         cmocka_unit_test(two_clocks__a_new_path_has_no_steps),
         cmocka_unit_test(two_clocks__a_drained_queue_is_no_step),
+        cmocka_unit_test(two_clocks__a_torn_trip_is_no_shorter_way),
         cmocka_unit_test(two_clocks__made_up_times),
         cmocka_unit_test(two_clocks__forgets),
     };

@@ -1,5 +1,6 @@
 /* lab_run: edges over a shared bottleneck from a command line, for tuning and for looking; without arguments it is one
  * edge over 1 Gbit/s, 100 ms. --help prints the keys. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +229,7 @@ static bool read_argument(const char *argument, struct lab_edge *all, struct lab
         **edge = *all;
         return true;
     }
-    if (value == NULL)
+    if (value == NULL || !isfinite(atof(value + 1)))
         return false;
     snprintf(key, sizeof(key), "%.*s", (int)(value - argument), argument);
     return (set_edge(*edge, key, value + 1) || set_all(key, value + 1)) && edges_n <= LAB_EDGES_MAX;
@@ -263,6 +264,10 @@ int main(int argc, char **argv)
             fprintf(stderr, "lab_run: %s: expected one of these:\n%s", argv[arg], usage);
             return 2;
         }
+    }
+    if (rate_mbps <= 0 || time_s <= 0 || series_ms <= 0) {
+        fputs("lab_run: rate, time and series are expected to be more than 0\n", stderr);
+        return 2;
     }
     add_edges(&all);
     prepare();
