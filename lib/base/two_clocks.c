@@ -141,12 +141,12 @@ static void look_for_step(struct two_clocks *clocks, const struct clock_exchange
     int64_t fall_ns = back_ns - exchange->back_ns;
     int64_t lost_ns = stepped_back_ns(clocks, exchange, back_ns);
     look_for_hidden_step(clocks, exchange);
-    /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it, unless it
-     * is far beyond the usual. */
+    /* Where a path is new its jitter does that too: until T has stood for a while too little is known of it. A step back
+     * needs what is known of the way back alone. */
     bool known = elapsed_ns(exchange->now_ns, clocks->trip_fell_ns) >= TWO_CLOCKS_HALF_NS;
     if (known && fall_ns > TWO_CLOCKS_COARSE_NS + jitter_of(clocks))
         note_step(clocks, fall_ns, exchange->now_ns);
-    if ((known || unusual(clocks, lost_ns)) && lost_ns > 0)
+    if (lost_ns > 0 && (known || unusual(clocks, lost_ns)))
         note_step(clocks, -lost_ns, exchange->now_ns);
 }
 

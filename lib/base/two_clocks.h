@@ -4,7 +4,8 @@
  *     back   own clock at receipt - far clock at departure  =  way back - the far clock's lead
  *     trip   out + back, taken one soon after the other     =  both ways, whatever the clocks show
  *
- * T is the least trip: the empty path. B is the least back of late (a window of TWO_CLOCKS_HALF_NS or two RTTs, at
+ * T is the least trip: the empty path, as far as no way back in it was less than B before (one that was may have left after
+ * a step that its way there was before). B is the least back of late (a window of TWO_CLOCKS_HALF_NS or two RTTs, at
  * most twice that): the way back less the lead of now. Then T - B is what `out` would be now without a queue on
  * the way there, or less, where there was one on the way back all the time. By so much as it exceeds the least
  * `out` seen so far the far clock has gained:
@@ -14,7 +15,8 @@
  *
  * so `out - gained` is a delay that clocks which drift apart, or jump ahead, do not lengthen: what it is longer
  * than the floor is a queue. A clock that gains takes no slope, hence nothing to settle. T counts when it has stood
- * for half a window; steps are looked for once it has stood for TWO_CLOCKS_HALF_NS, as jitter of a new path does the same.
+ * for half a window; steps are looked for once it has stood for TWO_CLOCKS_HALF_NS, as jitter of a new path does the same,
+ * and before that where a clock jumps back by far more than the way back usually differs by.
  *
  * A far clock that loses hides as much of a queue, until the way there is empty for a moment and the floor falls;
  * B has risen meanwhile, but so it does where a queue grows on the way back. What both have moved by is a slope, by
@@ -51,11 +53,11 @@ struct two_clocks {
     int64_t gained_ns;
     struct clock_sight floor;
     int64_t trip_ns;            /* T */
-    int64_t trip_before_ns;     /* of the newest exchange */
+    int64_t trip_before_ns;     /* of the newest exchange, as T would take it */
     uint64_t trip_fell_ns;      /* when T last became less by more than the margin: it may fall on */
     struct clock_sight back[2]; /* least of this half window, and of the one before */
-    int64_t out_before_ns;      /* … and its way there */
-    int64_t newest_ns[2];       /* back, of the newest exchanges */
+    int64_t out_before_ns;      /* out, of the newest exchange */
+    int64_t newest_ns[2];       /* back, of the newest two */
     uint64_t half_start_ns;
     uint32_t half_seen;    /* exchanges of this half */
     uint64_t jitter_ns[2]; /* peaks of this hold time and the one before */

@@ -285,7 +285,7 @@ static void two_clocks__late_packets_of_a_step_are_no_jitter(void **state)
 }
 
 /* An ack that left after a step tells of packets that came before it: a trip too short by as much. Where the step is
- * about the jitter it is not seen as one, and T must not believe it, for T never rises again. */
+ * about the jitter it is not seen as one, and T must not believe it, for nothing but a longer way raises T again. */
 static void two_clocks__a_torn_trip_is_no_shorter_way(void **state)
 {
     static const int64_t steps_ns[] = {1500000, 3000000, 4900000, 8000000};
