@@ -60,11 +60,12 @@ static void begin(struct two_clocks *clocks, const struct clock_exchange *exchan
                                   .trip_before_ns = exchange->out_ns + exchange->back_ns,
                                   .trip_fell_ns = now_ns,
                                   .back = {{exchange->back_ns, now_ns}, {NEVER_SEEN, now_ns}},
+                                  .back_long_ns = {exchange->back_ns, NEVER_SEEN},
                                   .out_before_ns = exchange->out_ns,
                                   .newest_ns = {exchange->back_ns, exchange->back_ns},
                                   .half_start_ns = now_ns,
                                   .jitter_ns = {exchange->jump_ns, 0},
-                                  .jitter_start_ns = now_ns,
+                                  .hold_start_ns = now_ns,
                                   .slid_ns = now_ns,
                                   .seen_ns = now_ns};
     measure_from(clocks);
@@ -150,24 +151,33 @@ static void look_for_step(struct two_clocks *clocks, const struct clock_exchange
         note_step(clocks, -lost_ns, exchange->now_ns);
 }
 
+/* What is kept for long begins anew: only the hold time before counts beside it. */
+static void end_hold(struct two_clocks *clocks, uint64_t now_ns)
+{
+    if (elapsed_ns(now_ns, clocks->hold_start_ns) < TWO_CLOCKS_HOLD_NS)
+        return;
+    clocks->jitter_ns[1] = clocks->jitter_ns[0];
+    clocks->jitter_ns[0] = 0;
+    clocks->back_long_ns[1] = clocks->back_long_ns[0];
+    clocks->back_long_ns[0] = NEVER_SEEN;
+    clocks->hold_start_ns = now_ns;
+}
+
 static void note_jitter(struct two_clocks *clocks, const struct clock_exchange *exchange)
 {
-    if (clocks->step_ns != 0)
-        return;
-    if (elapsed_ns(exchange->now_ns, clocks->jitter_start_ns) >= TWO_CLOCKS_JITTER_HOLD_NS) {
-        clocks->jitter_ns[1] = clocks->jitter_ns[0];
-        clocks->jitter_ns[0] = 0;
-        clocks->jitter_start_ns = exchange->now_ns;
-    }
-    clocks->jitter_ns[0] = MAX(clocks->jitter_ns[0], exchange->jump_ns);
+    if (clocks->step_ns == 0)
+        clocks->jitter_ns[0] = MAX(clocks->jitter_ns[0], exchange->jump_ns);
 }
 
 /* back_ns: B as it was before. An exchange may be torn by a step: its way there was before, its way back after it. So no
- * way back counts for less than B until it has come twice, and two trips in a row far below T are needed to tell that
- * a way is shorter now, while the clocks are as they were. */
+ * way back counts for less than all were for long until it has come twice, once the usual is known, and two trips in
+ * a row far below T are needed to tell that a way is shorter now, while the clocks are as they were. B would not do
+ * for the former: where acks are few and jitter is much, most ways back that are as short as can be lie below it. */
 static void note_trip(struct two_clocks *clocks, const struct clock_exchange *exchange, int64_t back_ns)
 {
-    int64_t newest_ns = exchange->out_ns + MAX(exchange->back_ns, back_ns - margin_of(clocks));
+    int64_t least_ns = MIN(clocks->back_long_ns[0], clocks->back_long_ns[1]) - margin_of(clocks);
+    bool usual = clocks->swing_seen >= SWING_SEEN_MIN;
+    int64_t newest_ns = exchange->out_ns + (usual ? MAX(exchange->back_ns, least_ns) : exchange->back_ns);
     int64_t longer_ns = MAX(newest_ns, clocks->trip_before_ns);
     int64_t shorter_ns = MIN(newest_ns, clocks->trip_before_ns);
     int64_t far_ns = TWO_CLOCKS_COARSE_NS + jitter_of(clocks);
@@ -291,6 +301,8 @@ void two_clocks_on_exchange(struct two_clocks *clocks, const struct clock_exchan
     look_for_step(clocks, exchange, back_ns);
     note_jitter(clocks, exchange);
     note_trip(clocks, exchange, back_ns);
+    clocks->back_long_ns[0] = MIN(clocks->back_long_ns[0], exchange->back_ns);
+    end_hold(clocks, now_ns);
     lift(clocks, exchange, back_ns, half_ns);
     clocks->gained_ns = bounded(clocks->gained_ns);
     int64_t out_ns = exchange->out_ns - clocks->gained_ns;

@@ -4,8 +4,8 @@
  *     back   own clock at receipt - far clock at departure  =  way back - the far clock's lead
  *     trip   out + back, taken one soon after the other     =  both ways, whatever the clocks show
  *
- * T is the least trip: the empty path, as far as no way back in it was less than B before (one that was may have left after
- * a step that its way there was before). B is the least back of late (a window of TWO_CLOCKS_HALF_NS or two RTTs, at
+ * T is the least trip: the empty path, as far as no way back in it was less than all were for long before (one that was may
+ * have left after a step that its way there was before). B is the least back of late (a window of TWO_CLOCKS_HALF_NS or two RTTs, at
  * most twice that): the way back less the lead of now. Then T - B is what `out` would be now without a queue on
  * the way there, or less, where there was one on the way back all the time. By so much as it exceeds the least
  * `out` seen so far the far clock has gained:
@@ -35,12 +35,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TWO_CLOCKS_HALF_NS        500000000ULL
-#define TWO_CLOCKS_DRIFT_PPM_MAX  1000 /* crystals: 100 each; a clock that is being set right: 500 more */
-#define TWO_CLOCKS_COARSE_NS      1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
-#define TWO_CLOCKS_JITTER_HOLD_NS 30000000000ULL
-#define TWO_CLOCKS_TIME_NS_MAX    (INT64_MAX / 16)
-#define TWO_CLOCKS_GAINED_NS_MAX  (INT64_MAX / 8)
+#define TWO_CLOCKS_HALF_NS       500000000ULL
+#define TWO_CLOCKS_DRIFT_PPM_MAX 1000      /* crystals: 100 each; a clock that is being set right: 500 more */
+#define TWO_CLOCKS_COARSE_NS     1000000LL /* beyond jitter: no drift of a moment, and no noise of a host */
+#define TWO_CLOCKS_HOLD_NS       30000000000ULL
+#define TWO_CLOCKS_TIME_NS_MAX   (INT64_MAX / 16)
+#define TWO_CLOCKS_GAINED_NS_MAX (INT64_MAX / 8)
 
 /* A least value and when it was seen. */
 struct clock_sight {
@@ -59,9 +59,10 @@ struct two_clocks {
     int64_t out_before_ns;      /* out, of the newest exchange */
     int64_t newest_ns[2];       /* back, of the newest two */
     uint64_t half_start_ns;
-    uint32_t half_seen;    /* exchanges of this half */
-    uint64_t jitter_ns[2]; /* peaks of this hold time and the one before */
-    uint64_t jitter_start_ns;
+    uint32_t half_seen;      /* exchanges of this half */
+    uint64_t jitter_ns[2];   /* peaks of this hold time and the one before */
+    int64_t back_long_ns[2]; /* least of back, likewise */
+    uint64_t hold_start_ns;
     int64_t losing_ppb; /* the far clock, by what it was seen to lose … */
     int64_t slid_rest;  /* … ppb x ns not yet in gained_ns */
     uint64_t slid_ns;   /* own time of the newest exchange */
