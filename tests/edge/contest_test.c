@@ -74,6 +74,25 @@ static void contest__is_a_long_queue_that_stays_while_the_edge_has_less(void **s
     }
 }
 
+/* Newcomers take a queue for packets that wait for their predecessors, where jitter keeps the order, and fill the buffer
+ * for a second or two until they know better. */
+static void contest__waits_for_newcomers_where_order_is_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms;
+        uint64_t jump_ms; /* of packets that are 1 ms apart: they wait for a quarter of its square */
+        uint64_t least_ms, most_ms;
+    } rows[] = {{50, 8, 4500, 4550}, {200, 8, 9000, 9050}, {50, 7, 1500, 1550}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct beside beside;
+        begin(&beside, rows[index].rtt_ms, 4);
+        beside.path.kept_jitter_ns = NS_PER_MS;
+        bql_wait_on_jump(&beside.path.wait, rows[index].jump_ms * NS_PER_MS, NS_PER_MS, BEGIN_NS);
+        assert_in_range(found_ms(&beside, 20000, 400, 60), rows[index].least_ms, rows[index].most_ms);
+    }
+}
+
 /* While the queue gets shorter, or the edge has less and less, giving way may be all that it takes. */
 static void contest__begins_anew_where_something_changes(void **state)
 {
@@ -115,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contest__is_a_long_queue_that_stays_while_the_edge_has_less),
+        cmocka_unit_test(contest__waits_for_newcomers_where_order_is_kept),
         cmocka_unit_test(contest__begins_anew_where_something_changes),
         cmocka_unit_test(contest__forgets_what_it_had),
     };

@@ -5,6 +5,8 @@
 #define CONTEST_NS         (3 * NS_PER_S / 2)
 #define CONTEST_QUEUE_NS   (30 * NS_PER_MS) /* fifty edges want 24 */
 #define CONTEST_RTTS       15
+#define CONTEST_WAITS      4  /* times what packets wait: newcomers may take such a queue for that … */
+#define CONTEST_KEPT_TIMES 3  /* … for so many times as long, until they know better */
 #define STAYS_PERCENT      85 /* of a queue: it does not fall */
 #define GIVES_TENTHS       8  /* of the rate: less is to give way */
 #define OWN_PERCENT        85
@@ -76,6 +78,8 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
         contest->given_bps = contest->own_bps;
     }
     uint64_t wait_ns = MAX(CONTEST_NS, CONTEST_RTTS * view->rtt_ns);
+    bool newcomers = view->queue_ns <= CONTEST_WAITS * bql_path_waiting_ns(path);
+    wait_ns *= newcomers ? CONTEST_KEPT_TIMES : 1;
     return elapsed_ns(view->now_ns, contest->since_ns) > wait_ns &&
            contest->own_bps < contest->own_most_bps / 100 * OWN_PERCENT;
 }
