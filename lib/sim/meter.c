@@ -240,6 +240,9 @@ static void refused(struct meter_table *table, const struct meter_packet *packet
     struct meter_quarter *quarter = quarter_at(meter, now_ns);
     if (own && quarter != NULL)
         quarter->dropped_packets++;
+    struct meter_step *step = own ? step_at(table, meter, now_ns) : NULL;
+    if (step != NULL)
+        step->dropped_bytes += packet->wire_bytes;
 }
 
 void meter_on_refused(struct meter_table *table, const struct meter_packet *packet,

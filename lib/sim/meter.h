@@ -38,7 +38,7 @@ struct meter_quarter {
 
 /* One step of scenario_measure.step_ns, from time 0 on. Wire bytes of data. */
 struct meter_step {
-    uint64_t sent_bytes, delivered_bytes, wait_ns_max;
+    uint64_t sent_bytes, dropped_bytes, delivered_bytes, wait_ns_max;
 };
 
 struct meter_sums {

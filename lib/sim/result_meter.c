@@ -32,7 +32,7 @@ static void report_quarters(const struct meter *meter, struct report *report)
     report_numbers(report, "quarter_rtt_dropped_packets", dropped, count);
 }
 
-enum series { SERIES_SENT_BPS, SERIES_DELIVERED_BPS, SERIES_QUEUE_US };
+enum series { SERIES_SENT_BPS, SERIES_DROPPED_BPS, SERIES_DELIVERED_BPS, SERIES_QUEUE_US };
 
 static void report_series(const struct meter *meter, uint64_t step_ns, enum series series, const char *name,
                           struct report *report)
@@ -43,6 +43,9 @@ static void report_series(const struct meter *meter, uint64_t step_ns, enum seri
         switch (series) {
         case SERIES_SENT_BPS:
             values[index] = muldiv64(step->sent_bytes * 8, NS_PER_S, step_ns);
+            break;
+        case SERIES_DROPPED_BPS:
+            values[index] = muldiv64(step->dropped_bytes * 8, NS_PER_S, step_ns);
             break;
         case SERIES_DELIVERED_BPS:
             values[index] = muldiv64(step->delivered_bytes * 8, NS_PER_S, step_ns);
@@ -84,6 +87,7 @@ void result_meter_report(const struct result_edge *edge, const struct scenario_m
         return;
     report_fixed(report, "series_s", measure->step_ns, 9);
     report_series(meter, measure->step_ns, SERIES_SENT_BPS, "series_sent_bps", report);
+    report_series(meter, measure->step_ns, SERIES_DROPPED_BPS, "series_dropped_bps", report);
     report_series(meter, measure->step_ns, SERIES_DELIVERED_BPS, "series_bps", report);
     report_series(meter, measure->step_ns, SERIES_QUEUE_US, "series_queue_us", report);
 }

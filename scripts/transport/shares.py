@@ -99,6 +99,12 @@ def crowd_values(count, apart_s, order, options):
     return values, last + 2, seconds
 
 
+def crowd_loss(edges, first_s, last_s):
+    """What the waist dropped in those seconds, of all that was sent to it."""
+    dropped = sum(sum(series(edge, "series_dropped_bps")[first_s:last_s]) for edge in edges)
+    return dropped / max(sum(sum(series(edge, "series_sent_bps")[first_s:last_s]) for edge in edges), 1)
+
+
 def crowd(options):
     """The last 60 s; and each 10 s from 2 s after the last came."""
     for count in (2, 10, 50):
@@ -113,8 +119,10 @@ def crowd(options):
                     rates = [edge["window"]["delivered_wire_bytes"] for edge in edges] + [0] * (count - len(edges))
                     spans = range(first_s, last_s - 9, 10)
                     shares = [jain([mean(series(edge)[at:at + 10]) for edge in edges]) for at in spans]
+                    losses = [crowd_loss(edges, at, at + 10) for at in spans]
                     return [figure("Jain", jain(rates), ">=", 0.9), figure("least Jain of 10 s", min(shares), ">=", 0.9),
                             figure("own loss", max(own_loss(edge["window"]) for edge in edges), "<=", 0.005),
+                            figure("most own loss of 10 s", max(losses), "<=", 0.005),
                             figure("queue p50 ms", max(edge["queue_ms_p50"] for edge in edges), "<=", 40),
                             figure("use of 1 Gbit/s", sum(rates) * 8 / 60 / GBPS, ">=", None)]
                 yield Cell(values["name"], values, read)

@@ -71,6 +71,7 @@ static void meter_on_sent__repairs_by_symbol_and_job(void **state)
 {
     (void)state;
     struct fixture *fixture = fixture_new();
+    fixture->scenario.measure.step_ns = NS_PER_S;
     sent(fixture, 7, 0, 1, START);
     sent(fixture, 7, 100000, 4, START + 1); /* far beyond what there was room for */
     sent(fixture, 8, 0, 1, START + 2);      /* another job's symbol */
@@ -86,6 +87,7 @@ static void meter_on_sent__repairs_by_symbol_and_job(void **state)
     assert_int_equal(meter->all.repairs, 2);
     assert_int_equal(meter->all.lost, 2);
     assert_int_equal(meter->all.dropped, 1);
+    assert_int_equal(meter->steps[START / NS_PER_S].dropped_bytes, WIRE);
     assert_int_equal(meter->first_ns, START);
     assert_int_equal(meter->last_new_ns, START + 3);
     meter_delete(meter);
