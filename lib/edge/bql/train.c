@@ -6,7 +6,8 @@
 #define FIRST_PACKETS     8 /* of one ack tell by themselves */
 #define TRAIN_SPAN_MAX_NS (75 * NS_PER_MS)
 #define TRAIN_SPAN_MIN_NS (40 * NS_PER_US)
-#define TRAIN_DEPARTS_NS  (25 * NS_PER_MS)  /* tail probes leave later than that after it */
+#define TRAIN_DEPARTS_NS  (25 * NS_PER_MS)  /* tail probes leave later than that after it, … */
+#define TRAIN_LEAVES_NS   (2 * NS_PER_MS)   /* … repairs than half a round trip, and than that */
 #define UNSURE_NS         (200 * NS_PER_US) /* what hosts that sleep between their turns look apart */
 
 void bql_train_await(struct bql_train *train, uint64_t delivered_bytes)
@@ -102,10 +103,12 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
         return (struct bql_train_verdict){.known = false};
     }
     span_ns += unsure_ns > UNSURE_NS ? unsure_ns : 0;
+    /* The ack tells of repairs as well, a round trip later: the path takes that at least. */
+    bool repaired = departs_ns > MAX(path->rtt_ns / 2, TRAIN_LEAVES_NS);
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
                                       .share_bps = share_bps(train, sample, unsure_ns),
-                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told,
+                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told && !repaired,
                                       .slow = train->singly};
 }

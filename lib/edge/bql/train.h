@@ -29,9 +29,9 @@ struct bql_train {
 /* What the train told: the rate that the path spread it to. */
 struct bql_train_verdict {
     bool known;
-    uint64_t spread_bps; /* at most BQL_TRAIN_BPS */
+    uint64_t spread_bps; /* at most BQL_TRAIN_BPS; a lower bound where it does not tell */
     uint64_t share_bps;  /* what came within half of its lateness: the other half is the way back's */
-    bool tells;          /* false: only that the path is fast, or that acks were lost */
+    bool tells;          /* false: only that the path is fast, or that packets or acks were lost */
     bool slow;           /* each packet had an ack of its own */
 };
 
