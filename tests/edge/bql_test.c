@@ -207,6 +207,34 @@ static void bql__starts_where_packets_wait_for_their_predecessors(void **state)
     }
 }
 
+/* … and by much of the round trip: a trial takes as long as one and a half, and of the last one's queue half was taken for
+ * the way. The share from the 12th round trip on. */
+static void bql__starts_where_packets_wait_for_much_of_the_round_trip(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_mbps, rtt_ms, seed;
+        uint32_t jitter_ms;
+    } rows[] = {{400, 250, 1, 80},  {400, 250, 2, 80}, {400, 250, 3, 80},  {400, 250, 5, 80},
+                {400, 250, 6, 80},  {400, 250, 8, 80}, {100, 400, 1, 150}, {100, 400, 2, 150},
+                {100, 400, 3, 150}, {100, 400, 5, 150}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        const struct cell cell = {.name = "waits long",
+                                  .rate_mbps = rows[index].rate_mbps,
+                                  .rtt_ms = rows[index].rtt_ms,
+                                  .buffer_us = 2000 * rows[index].rtt_ms,
+                                  .jitter_ms = rows[index].jitter_ms,
+                                  .from_ms = 12 * rows[index].rtt_ms,
+                                  .to_ms = 50 * rows[index].rtt_ms};
+        struct lab_config config = config_of(&cell);
+        config.seed = rows[index].seed;
+        lab_run(&config, &result);
+        print_message("waits long, row %zu: share %llu per mille\n", index,
+                      (unsigned long long)share_permille(&config, 0));
+        assert_in_range(share_permille(&config, 0), 800, 1010);
+    }
+}
+
 /* The receiver's clock gains or loses, jumps, and the way back changes under that: all that is no queue, and hides
  * none from a small buffer. */
 static void bql__clocks_are_no_queue(void **state)
@@ -537,6 +565,7 @@ int main(void)
         cmocka_unit_test(bql__never_outruns_its_deliveries),
         cmocka_unit_test(bql__starts_and_stays_where_packets_overtake_by_far),
         cmocka_unit_test(bql__starts_where_packets_wait_for_their_predecessors),
+        cmocka_unit_test(bql__starts_where_packets_wait_for_much_of_the_round_trip),
         cmocka_unit_test(bql__clocks_are_no_queue),
         cmocka_unit_test(bql__doubt_costs_little),
         cmocka_unit_test(bql__takes_loss_that_grows_with_the_rate_for_its_own),

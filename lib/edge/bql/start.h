@@ -7,8 +7,9 @@
  *
  * Where packets overtake by more than 1/12 RTT the next is four times as high, for a trial takes two round trips then;
  * it is judged by what comes once its late packets come as well; much loss ends it at once (PARK), not only a first one;
- * and a queue ends the start only if it stays, and not while hardly anything but a trial's late packets comes. (Where
- * they keep their order crowds forbid all that: of twenty newcomers half a second apart one took the path.)
+ * and a queue ends the start only if it stays, and not while hardly anything but a trial's late packets comes. Where
+ * they keep their order, jumps are that long, and the RTT is above 200 ms, it is three times as high once the first trial
+ * was judged, but all else as ever (crowds forbid it: of twenty newcomers half a second apart one took the path).
  *
  * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h) that
  * is still there when what was sent at the rate before has come may as well be packets that wait for their
