@@ -235,8 +235,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
     /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it for the way. */
-    enum bql_phase next = view->queue_ns > view->target_ns ? BQL_TRACK : BQL_CALM;
-    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), next);
+    bool waits = waits_long(path) && view->queue_ns > view->target_ns;
+    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), waits ? BQL_TRACK : BQL_CALM);
 }
 
 /* A queue that is no jitter. Of what comes just after a trial most are its late ones, and few packets at a time look
