@@ -103,8 +103,10 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
         return (struct bql_train_verdict){.known = false};
     }
     span_ns += unsure_ns > UNSURE_NS ? unsure_ns : 0;
-    /* The ack tells of repairs as well, a round trip later: the path takes that at least. */
-    bool repaired = departs_ns > MAX(path->rtt_ns / 2, TRAIN_LEAVES_NS);
+    /* The ack tells of repairs as well, a round trip later: the path takes that at least. But what loses most of a train is a
+     * buffer that is shorter: then that is what the path takes. */
+    bool repaired =
+        departs_ns > MAX(path->rtt_ns / 2, TRAIN_LEAVES_NS) && 2 * sample->lost_packets <= BQL_TRAIN_PACKETS;
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
