@@ -63,6 +63,15 @@ static bool tells_alone(const struct bql_train *train, const struct bql_path *pa
     return train->lost > 0 && train->first_ns != 0 && newly >= FIRST_PACKETS * path->packet_bytes;
 }
 
+/* The ack tells of repairs as well, a round trip later: the path takes that at least. But what loses most of a train is a
+ * buffer that is shorter: then that is what the path takes. */
+static bool tells_of_repairs(const struct bql_path *path, const struct congestion_sample *sample,
+                             uint64_t departs_ns)
+{
+    return departs_ns > MAX(path->rtt_ns / 2, TRAIN_LEAVES_NS) &&
+           2 * sample->lost_packets <= BQL_TRAIN_PACKETS;
+}
+
 /* Shorter than a look of the receiver at its port takes, the span measures only that the path is fast. */
 struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const struct bql_path *path,
                                              const struct congestion_sample *sample)
@@ -103,14 +112,11 @@ struct bql_train_verdict bql_train_on_sample(struct bql_train *train, const stru
         return (struct bql_train_verdict){.known = false};
     }
     span_ns += unsure_ns > UNSURE_NS ? unsure_ns : 0;
-    /* The ack tells of repairs as well, a round trip later: the path takes that at least. But what loses most of a train is a
-     * buffer that is shorter: then that is what the path takes. */
-    bool repaired =
-        departs_ns > MAX(path->rtt_ns / 2, TRAIN_LEAVES_NS) && 2 * sample->lost_packets <= BQL_TRAIN_PACKETS;
     uint64_t train_bps = muldiv64(bytes, 8 * NS_PER_S, MAX(span_ns, TRAIN_SPAN_MIN_NS));
     return (struct bql_train_verdict){.known = true,
                                       .spread_bps = MIN(train_bps, BQL_TRAIN_BPS),
                                       .share_bps = share_bps(train, sample, unsure_ns),
-                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told && !repaired,
+                                      .tells = span_ns > TRAIN_SPAN_MIN_NS && told &&
+                                               !tells_of_repairs(path, sample, departs_ns),
                                       .slow = train->singly};
 }
