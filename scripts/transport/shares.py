@@ -135,13 +135,14 @@ def cross_share(report, rate, first_s, last_s):
     return sum(mean(flow["second_wire_bps"][first_s:last_s]) for flow in report["flows"]) / rate
 
 
-def shared(name, rtt, options, buffer, kind, job_at, cross_at, measure, stop=None, congestion=None, seconds=200):
+def shared(name, rtt, options, buffer, kind, job_at, cross_at, measure, stop=None, congestion=None, seconds=200,
+           jitter=0.0):
     """An edge and one competitor, from two nodes through one node's downlink."""
     cross = {"from": "c", "to": "b", "kind": kind, "start": f"{cross_at}s"}
     if stop:
         cross["stop"] = f"{stop}s"
     nodes = {"a": {}, "c": {}, "b": {"downlink": "1Gbps", "queue": f"{buffer:g} BDP@{ms(rtt)}"}}
-    return scenario(name, (GBPS, rtt), nodes, {"default": link(10 * GBPS, rtt)},
+    return scenario(name, (GBPS, rtt), nodes, {"default": link(10 * GBPS, rtt, jitter=jitter)},
                     [job("a", ["b"], 40e9, congestion or options.congestion, at=f"{job_at}s")],
                     seconds, cross_traffic=[cross], measure=measure, _={"cost_packets": seconds * 82e3})
 
@@ -168,6 +169,19 @@ def compete(options):
                                 figure(f"{kind} beside edge{tag}", cross_share(report, GBPS, 20, 200), ">=",
                                        other_least if judged else None), *common_figures(report)]
                     yield Cell(name, values, read)
+    yield beside_kept_jitter(options)
+
+
+def beside_kept_jitter(options):
+    """CUBIC's queue looks like packets that wait for their predecessors."""
+    values = shared("cubic-rtt50-buffer4-kept14", 0.05, options, 4.0, "cubic", 5, 0, {"from": "20s", "to": "200s"},
+                    jitter=0.014)
+
+    def read(report):
+        own = sum(edge["window"]["delivered_wire_bytes"] for edge in data_edges(report))
+        return [figure("edge beside cubic, packets wait", own * 8 / 180 / GBPS, ">=", None),
+                figure("cubic beside edge, packets wait", cross_share(report, GBPS, 20, 200), ">=", 0.25)]
+    return Cell(values["name"], values, read)
 
 
 def scavenger(options):
