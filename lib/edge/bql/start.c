@@ -7,6 +7,7 @@
 #define SHORT_GAIN_PPM   1250000 /* where the path may be full */
 #define LATE_PART        12      /* of the round trip */
 #define LONG_RTT_NS      (200 * NS_PER_MS)
+#define FIRST_TELLS      4 /* the peak of few packets' jumps, and of many: wait.h */
 
 /* So few packets in a round trip that their losses tell nothing, nor harm others. */
 static bool creeping(const struct bql_start *start, const struct bql_path *path)
@@ -25,9 +26,9 @@ static bool comes_late(const struct bql_path *path)
 
 /* Packets wait for their predecessors by so much that a trial takes more than a round trip and a half, and that is long: a
  * start of twenty trials takes seconds. On shorter paths care for others that start as well is worth more. */
-static bool waits_long(const struct bql_path *path)
+static bool waits_long(const struct bql_start *start, const struct bql_path *path)
 {
-    return path->rtt_ns > LONG_RTT_NS && bql_path_kept_jitter_ns(path) > 0 &&
+    return start->long_trip && bql_path_kept_jitter_ns(path) > 0 &&
            path_delay_jitter_ns(&path->delay) > path->rtt_ns / LATE_PART;
 }
 
@@ -41,7 +42,7 @@ static uint64_t unsure_gain_ppm(const struct bql_start *start, const struct bql_
         return SHORT_GAIN_PPM;
     if (comes_late(path))
         return 4 * BQL_PPM;
-    return (!first && waits_long(path) ? 3 : 2) * BQL_PPM;
+    return (!first && waits_long(start, path) ? 3 : 2) * BQL_PPM;
 }
 
 /* Jitter spreads a train more than a slow path does: then its dispersion is worth nothing. */
@@ -62,7 +63,7 @@ static uint64_t gain_ppm(const struct bql_start *start, const struct bql_path *p
 static uint64_t telling_ns(const struct bql_start *start, const struct bql_path *path)
 {
     uint64_t jitter_ns =
-        waits_long(path) ? bql_path_kept_jitter_ns(path) : path_delay_jitter_ns(&path->delay);
+        waits_long(start, path) ? bql_path_kept_jitter_ns(path) : path_delay_jitter_ns(&path->delay);
     jitter_ns = MIN(4 * jitter_ns, path->rtt_ns / 2);
     if (creeping(start, path))
         return path->rtt_ns / 4 + jitter_ns;
@@ -77,9 +78,22 @@ static uint64_t trial_ns(const struct bql_start *start, const struct bql_path *p
     return telling_ns(start, path) + path->rtt_ns / 8 + NS_PER_MS;
 }
 
+/* A queue as long as this may be packets that wait for their predecessors. The few of the first trial tell a part of how far
+ * they may wait, and at first, while none has jumped, nothing: TRACK would stand where q* of that low rate is what they wait,
+ * and no refresh, which sees the same at half the rate, would end that. */
+static bool may_wait(const struct bql_start *start, const struct bql_path *path, const struct bql_view *view)
+{
+    if (start->before_bps > 0)
+        return bql_path_may_wait(path, view->queue_ns);
+    uint64_t since_ns = view->newest_sent_ns - start->raised_ns;
+    bool untold = path_delay_jitter_ns(&path->delay) == 0 && since_ns < 2 * start->tried_ns;
+    return untold || bql_path_may_wait(path, view->queue_ns / FIRST_TELLS);
+}
+
 static struct bql_move begin_trial(struct bql_start *start, const struct bql_path *path)
 {
     start->raised_ns = path->now_ns;
+    start->long_trip = path->rtt_ns > LONG_RTT_NS;
     start->tried_ns = trial_ns(start, path);
     start->grown = false;
     start->delivered_bps = 0;
@@ -196,23 +210,21 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     uint32_t loss_ppm = (uint32_t)muldiv64(start->lost, BQL_PPM, packets);
     bool plain_loss = loss_ppm > bql_chance_likely_ppm(&path->chance, packets) + BQL_PLAIN_LOSS_PPM;
     bool over = since_ns > view->rtt_ns;
-    bool may_wait = bql_path_may_wait(path, view->queue_ns);
+    bool waits = may_wait(start, path, view);
     uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
     bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
-    /* The few packets of the first trial tell little of how far they may wait, at first nothing. */
     bool first = start->before_bps == 0;
-    queue = queue && !(first && may_wait);
-    if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && view->queue_ns <= view->target_ns &&
-        since_ns < 2 * start->tried_ns)
+    if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && since_ns < 2 * start->tried_ns)
         return move;
+    queue = queue && !(first && waits);
     judge_trial(start, path, since_ns, loss_ppm);
     start->fell_short = start->fell_short && view->queue_ns > view->target_ns / 2;
     if (start->delivered_bps == 0)
         return move;
     /* The queue of a rate slightly too high is gone when what was sent at the rate before has come. */
-    if (queue && may_wait && since_ns < (start->grown ? 2 : 1) * start->tried_ns)
+    if (queue && waits && since_ns < (start->grown ? 2 : 1) * start->tried_ns)
         return move;
-    if (queue && !(start->grown && may_wait))
+    if (queue && !(start->grown && waits))
         return end_start(move, BQL_TRACK);
     bool no_chance = !bql_chance_may_take(loss_ppm, packets);
     if (no_chance || (plain_loss && (first || comes_late(path))))
@@ -235,8 +247,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
     /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it for the way. */
-    bool waits = waits_long(path) && view->queue_ns > view->target_ns;
-    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), waits ? BQL_TRACK : BQL_CALM);
+    bool unsure = waits_long(start, path) && view->queue_ns > view->target_ns;
+    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), unsure ? BQL_TRACK : BQL_CALM);
 }
 
 /* A queue that is no jitter. Of what comes just after a trial most are its late ones, and few packets at a time look
@@ -247,7 +259,7 @@ static bool queue_is_long(struct bql_start *start, const struct bql_path *path, 
     uint64_t tried_ns = start->raised_ns + start->tried_ns;
     bool fades = view->newest_sent_ns >= tried_ns && view->newest_sent_ns < tried_ns + late_ns &&
                  start->proven_bps < start->tried_bps;
-    if (view->queue_ns <= view->target_ns || bql_path_may_wait(path, view->queue_ns) || fades)
+    if (view->queue_ns <= view->target_ns || may_wait(start, path, view) || fades)
         start->short_ns = view->now_ns;
     else
         return view->now_ns >= start->short_ns + MIN(late_ns, path->rtt_ns / 4);

@@ -23,11 +23,12 @@
 #include "edge/bql/train.h"
 
 struct bql_start {
-    uint64_t train_bps;      /* what the first train's dispersion says of the path */
-    uint64_t proven_bps;     /* the path took it */
-    uint64_t tried_bps;      /* on trial */
-    uint64_t tried_ns;       /* how long it is */
-    uint64_t raised_ns;      /* when the trial began */
+    uint64_t train_bps;  /* what the first train's dispersion says of the path */
+    uint64_t proven_bps; /* the path took it */
+    uint64_t tried_bps;  /* on trial */
+    uint64_t tried_ns;   /* how long it is */
+    uint64_t raised_ns;  /* when the trial began */
+    bool long_trip;      /* the round trip was long then: rules of a trial stay as they were at its begin */
     uint64_t delivered_bps;  /* meanwhile; 0: not known yet */
     uint64_t before_bps;     /* delivered before; 0: the first trial */
     bool grown;              /* deliveries grew with the rate */
