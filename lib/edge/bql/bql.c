@@ -9,7 +9,7 @@
  *
  *     phase     what                             ends, and what follows
  *     TRAIN     20 packets at once               it told: START
- *     START     doubles the rate                 a queue: TRACK; no more is delivered: CALM; much loss: PARK
+ *     START     twice the rate, or more          a queue: TRACK; no more is delivered: CALM; much loss: PARK
  *     TRACK     keeps the queue at q*            a whole RTT with q < 0.4 q*: CALM
  *     CALM      raises the rate                  a queue: TRACK
  *     PARK      a lower rate tells why it loses  told: CALM, or START goes on; a long queue: TRACK

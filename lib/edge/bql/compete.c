@@ -75,7 +75,7 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
                  contest->queue_ns > 0;
     if (!stays)
         contest->queue_ns = view->queue_ns;
-    /* While it has more than its balance with that queue it still gives way. */
+    /* While it has more than its balance with that queue it still gives way; where packets wait, until little is left. */
     bool gives = contest->own_bps < contest->given_bps / 10 * GIVES_TENTHS &&
                  !(waiting_ns > 0 && contest->own_bps <= contest->own_most_bps / GIVEN_PART);
     if (!stays || gives) {

@@ -78,6 +78,13 @@ static uint64_t trial_ns(const struct bql_start *start, const struct bql_path *p
     return telling_ns(start, path) + path->rtt_ns / 8 + NS_PER_MS;
 }
 
+/* No packet of the first trial has jumped yet. */
+static bool untold(const struct bql_start *start, const struct bql_path *path, const struct bql_view *view)
+{
+    return start->before_bps == 0 && path_delay_jitter_ns(&path->delay) == 0 &&
+           view->newest_sent_ns - start->raised_ns < 2 * start->tried_ns;
+}
+
 /* A queue as long as this may be packets that wait for their predecessors. The few of the first trial tell a part of how far
  * they may wait, and at first, while none has jumped, nothing: TRACK would stand where q* of that low rate is what they wait,
  * and no refresh, which sees the same at half the rate, would end that. */
@@ -85,9 +92,7 @@ static bool may_wait(const struct bql_start *start, const struct bql_path *path,
 {
     if (start->before_bps > 0)
         return bql_path_may_wait(path, view->queue_ns);
-    uint64_t since_ns = view->newest_sent_ns - start->raised_ns;
-    bool untold = path_delay_jitter_ns(&path->delay) == 0 && since_ns < 2 * start->tried_ns;
-    return untold || bql_path_may_wait(path, view->queue_ns / FIRST_TELLS);
+    return untold(start, path, view) || bql_path_may_wait(path, view->queue_ns / FIRST_TELLS);
 }
 
 static struct bql_move begin_trial(struct bql_start *start, const struct bql_path *path)
@@ -214,7 +219,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
     bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
     bool first = start->before_bps == 0;
-    if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && since_ns < 2 * start->tried_ns)
+    if (queue && untold(start, path, view))
         return move;
     queue = queue && !(first && waits);
     judge_trial(start, path, since_ns, loss_ppm);

@@ -1,5 +1,5 @@
-/* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT,
- * and kept where deliveries grew with it. Where less than 95 % came while a queue of half of q* stands, and
+/* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT, longer where
+ * packets jitter (up to 0.8), and kept where deliveries grew with it. Where less than 95 % came while a queue of half of q* stands, and
  * jitter makes the train worthless, the next is a quarter higher only: others grow as well.
  *
  * The first is half of what the train told, and no more than what it had of the path (train.h): of edges that
@@ -11,8 +11,8 @@
  * they keep their order, jumps are that long, and the RTT is above 200 ms, it is three times as high once the first trial
  * was judged, but all else as ever (crowds forbid it: of twenty newcomers half a second apart one took the path).
  *
- * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h) that
- * is still there when what was sent at the rate before has come may as well be packets that wait for their
+ * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h), in the first trial eight
+ * times, for few packets show little of it, and any while none has jumped yet, for twice the trial's length at most, that is still there when what was sent at the rate before has come may as well be packets that wait for their
  * predecessors: where deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 %
  * until deliveries are below 92 % of their most, and what stays then does. p0 does not rise by what only the
  * higher rate lost. */
@@ -23,12 +23,12 @@
 #include "edge/bql/train.h"
 
 struct bql_start {
-    uint64_t train_bps;  /* what the first train's dispersion says of the path */
-    uint64_t proven_bps; /* the path took it */
-    uint64_t tried_bps;  /* on trial */
-    uint64_t tried_ns;   /* how long it is */
-    uint64_t raised_ns;  /* when the trial began */
-    bool long_trip;      /* the round trip was long then: rules of a trial stay as they were at its begin */
+    uint64_t train_bps;      /* what the first train's dispersion says of the path */
+    uint64_t proven_bps;     /* the path took it */
+    uint64_t tried_bps;      /* on trial */
+    uint64_t tried_ns;       /* how long it is */
+    uint64_t raised_ns;      /* when the trial began */
+    bool long_trip;          /* the round trip was long then: whether it is does not change under way */
     uint64_t delivered_bps;  /* meanwhile; 0: not known yet */
     uint64_t before_bps;     /* delivered before; 0: the first trial */
     bool grown;              /* deliveries grew with the rate */
