@@ -6,11 +6,9 @@
 #define CONTEST_QUEUE_NS   (30 * NS_PER_MS) /* fifty edges want 24 */
 #define CONTEST_RTTS       15
 #define CONTEST_WAITS      4  /* times what packets wait: newcomers may take such a queue for that … */
-#define CONTEST_KEPT_TIMES 3  /* … for so many times as long, until they know better … */
-#define CONTEST_KEPT_PART  8  /* … but no newcomers have all but this part of the most of late */
+#define CONTEST_KEPT_TIMES 3  /* … for so many times as long, until they know better */
 #define STAYS_PERCENT      85 /* of a queue: it does not fall */
-#define GIVES_TENTHS       8  /* of the rate: less is to give way … */
-#define GIVEN_PART         16 /* … but not below this part of the most of late, where packets wait: it has given */
+#define GIVES_TENTHS       8  /* of the rate: less is to give way */
 #define OWN_PERCENT        85
 #define OWN_HOLD_NS        (30 * NS_PER_S)
 #define DEAF_FALL_PPM      950000   /* a loss that the others do not mind … */
@@ -66,8 +64,7 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
     uint64_t long_ns = MAX(most_target_ns, view->usual_target_ns) * 5 / 2;
     long_ns = MIN(long_ns, CONTEST_QUEUE_NS + 2 * path_delay_jitter_ns(&path->delay));
     /* Of a slow path even that is long; and packets that wait for their predecessors look like more of a queue. */
-    uint64_t waiting_ns = bql_path_waiting_ns(path);
-    long_ns = MAX(long_ns, most_target_ns * 3 / 2 + waiting_ns);
+    long_ns = MAX(long_ns, most_target_ns * 3 / 2 + bql_path_waiting_ns(path));
     /* Among its like, each with a few packets, it finds the queue that they all want. */
     if (bql_path_is_sparse(path) && view->now_ns < contest->alike_until_ns)
         long_ns = MAX(long_ns, view->target_ns * 3 / 2);
@@ -75,16 +72,13 @@ bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path,
                  contest->queue_ns > 0;
     if (!stays)
         contest->queue_ns = view->queue_ns;
-    /* While it has more than its balance with that queue it still gives way; where packets wait, until little is left. */
-    bool gives = contest->own_bps < contest->given_bps / 10 * GIVES_TENTHS &&
-                 !(waiting_ns > 0 && contest->own_bps <= contest->own_most_bps / GIVEN_PART);
-    if (!stays || gives) {
+    /* While it has more than its balance with that queue it still gives way. */
+    if (!stays || contest->own_bps < contest->given_bps / 10 * GIVES_TENTHS) {
         contest->since_ns = view->now_ns;
         contest->given_bps = contest->own_bps;
     }
     uint64_t wait_ns = MAX(CONTEST_NS, CONTEST_RTTS * view->rtt_ns);
-    bool newcomers = view->queue_ns <= CONTEST_WAITS * waiting_ns &&
-                     contest->own_bps > contest->own_most_bps / CONTEST_KEPT_PART;
+    bool newcomers = view->queue_ns <= CONTEST_WAITS * bql_path_waiting_ns(path);
     wait_ns *= newcomers ? CONTEST_KEPT_TIMES : 1;
     return elapsed_ns(view->now_ns, contest->since_ns) > wait_ns &&
            contest->own_bps < contest->own_most_bps / 100 * OWN_PERCENT;

@@ -78,21 +78,13 @@ static uint64_t trial_ns(const struct bql_start *start, const struct bql_path *p
     return telling_ns(start, path) + path->rtt_ns / 8 + NS_PER_MS;
 }
 
-/* No packet of the first trial has jumped yet. */
-static bool untold(const struct bql_start *start, const struct bql_path *path, const struct bql_view *view)
-{
-    return start->before_bps == 0 && path_delay_jitter_ns(&path->delay) == 0 &&
-           view->newest_sent_ns - start->raised_ns < 2 * start->tried_ns;
-}
-
 /* A queue as long as this may be packets that wait for their predecessors. The few of the first trial tell a part of how far
- * they may wait, and at first, while none has jumped, nothing: TRACK would stand where q* of that low rate is what they wait,
- * and no refresh, which sees the same at half the rate, would end that. */
-static bool may_wait(const struct bql_start *start, const struct bql_path *path, const struct bql_view *view)
+ * they may wait: TRACK would stand where q* of that low rate is what they wait, and no refresh, which sees the same at half
+ * the rate, would end that. But more than half of what the train told may be too much for a slow path. */
+static bool may_wait(const struct bql_start *start, const struct bql_path *path, uint64_t queue_ns)
 {
-    if (start->before_bps > 0)
-        return bql_path_may_wait(path, view->queue_ns);
-    return untold(start, path, view) || bql_path_may_wait(path, view->queue_ns / FIRST_TELLS);
+    bool tells_part = start->before_bps == 0 && start->tried_bps <= start->train_bps / 2;
+    return bql_path_may_wait(path, tells_part ? queue_ns / FIRST_TELLS : queue_ns);
 }
 
 static struct bql_move begin_trial(struct bql_start *start, const struct bql_path *path)
@@ -215,13 +207,15 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     uint32_t loss_ppm = (uint32_t)muldiv64(start->lost, BQL_PPM, packets);
     bool plain_loss = loss_ppm > bql_chance_likely_ppm(&path->chance, packets) + BQL_PLAIN_LOSS_PPM;
     bool over = since_ns > view->rtt_ns;
-    bool waits = may_wait(start, path, view);
+    bool waits = may_wait(start, path, view->queue_ns);
     uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
     bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
+    /* Of how far they may wait these tell nothing, at first. */
     bool first = start->before_bps == 0;
-    if (queue && untold(start, path, view))
-        return move;
     queue = queue && !(first && waits);
+    if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && view->queue_ns <= view->target_ns &&
+        since_ns < 2 * start->tried_ns)
+        return move;
     judge_trial(start, path, since_ns, loss_ppm);
     start->fell_short = start->fell_short && view->queue_ns > view->target_ns / 2;
     if (start->delivered_bps == 0)
@@ -264,7 +258,7 @@ static bool queue_is_long(struct bql_start *start, const struct bql_path *path, 
     uint64_t tried_ns = start->raised_ns + start->tried_ns;
     bool fades = view->newest_sent_ns >= tried_ns && view->newest_sent_ns < tried_ns + late_ns &&
                  start->proven_bps < start->tried_bps;
-    if (view->queue_ns <= view->target_ns || may_wait(start, path, view) || fades)
+    if (view->queue_ns <= view->target_ns || may_wait(start, path, view->queue_ns) || fades)
         start->short_ns = view->now_ns;
     else
         return view->now_ns >= start->short_ns + MIN(late_ns, path->rtt_ns / 4);

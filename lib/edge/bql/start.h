@@ -12,7 +12,7 @@
  * was judged, but all else as ever (crowds forbid it: of twenty newcomers half a second apart one took the path).
  *
  * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h), in the first trial eight
- * times, for few packets show little of it, and any while none has jumped yet, for twice the trial's length at most, that is still there when what was sent at the rate before has come may as well be packets that wait for their
+ * times, for few packets show little of it, that is still there when what was sent at the rate before has come may as well be packets that wait for their
  * predecessors: where deliveries grew it becomes part of the base; where they did not, TRACK falls by 15 %
  * until deliveries are below 92 % of their most, and what stays then does. p0 does not rise by what only the
  * higher rate lost. */
