@@ -11,9 +11,9 @@
 struct bql_contest {
     uint64_t own_bps, own_most_bps; /* of all edges into the receiver's port: now, and the most of late */
     uint64_t own_most_now_bps, own_most_before_bps, own_most_from_ns;
-    uint64_t since_ns,
-        queue_ns; /* since when the queue stays and the edge has ceased to give way, and how long it was */
-    uint64_t given_bps;      /* what all edges had then */
+    uint64_t since_ns;       /* since when the queue stays and the edge no longer gives way */
+    uint64_t queue_ns;       /* how long it was then … */
+    uint64_t given_bps;      /* … and what all edges had */
     uint64_t alike_until_ns; /* till then others are taken for edges as this one, who give way */
 };
 

@@ -210,7 +210,7 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     bool waits = may_wait(start, path, view->queue_ns);
     uint64_t hidden_ns = MAX(bql_path_waiting_ns(path), path_delay_jitter_ns(&path->delay));
     bool queue = view->queue_ns > view->target_ns / 4 + hidden_ns;
-    /* Of how far they may wait these tell nothing, at first. */
+    /* Before one of them has jumped the first packets tell nothing of how far they may wait. */
     bool first = start->before_bps == 0;
     queue = queue && !(first && waits);
     if (queue && first && path_delay_jitter_ns(&path->delay) == 0 && view->queue_ns <= view->target_ns &&
@@ -246,8 +246,9 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
     /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it for the way. */
-    bool unsure = waits_long(start, path) && view->queue_ns > view->target_ns;
-    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)), unsure ? BQL_TRACK : BQL_CALM);
+    bool finds_out = waits_long(start, path) && view->queue_ns > view->target_ns;
+    return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)),
+                     finds_out ? BQL_TRACK : BQL_CALM);
 }
 
 /* A queue that is no jitter. Of what comes just after a trial most are its late ones, and few packets at a time look

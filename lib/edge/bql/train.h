@@ -31,9 +31,8 @@ struct bql_train_verdict {
     bool known;
     uint64_t spread_bps; /* at most BQL_TRAIN_BPS; a lower bound where it does not tell */
     uint64_t share_bps;  /* what came within half of its lateness: the other half is the way back's */
-    bool
-        tells; /* false: only that the path is fast, or that acks were lost, or some of its packets, but not most */
-    bool slow; /* each packet had an ack of its own */
+    bool tells; /* false: only that the path is fast, or that acks were lost, or packets, but not most */
+    bool slow;  /* each packet had an ack of its own */
 };
 
 /* The next packets are the train: what was delivered before has no part in it. */
