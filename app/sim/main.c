@@ -24,7 +24,8 @@
 enum { EXIT_GOOD = 0, EXIT_FAILED = 1 };
 
 struct arguments {
-    const char *path;
+    char **paths; /* of scenario files: one, and with `check` any number */
+    int path_count;
     const char *trace; /* file; NULL: none is asked for */
     bool seed_given;
     uint64_t seed;
@@ -43,6 +44,7 @@ static void usage(FILE *out)
     fprintf(
         out,
         "usage: sluice-sim SCENARIO.yaml [options]\n"
+        "       sluice-sim --check SCENARIO.yaml… [options]\n"
         "       sluice-sim --random N [--draw K] [options]\n"
         "  --seed N          instead of the scenario's\n"
         "  --set PATH=VALUE  instead of what the scenario says, as links.default.loss=1%% or "
@@ -51,7 +53,7 @@ static void usage(FILE *out)
         "  --json            the result as one JSON object on standard output\n"
         "  --trace FILE      what each edge does, as CSV, a row for each measure.step (100 ms) of virtual "
         "time\n"
-        "  --check           read and check the scenario only\n"
+        "  --check           read and check the scenarios only\n"
         "  --random N        N neighbours drawn at random by --seed: a line for each, and how many reach\n"
         "                    0.9 of what their links carry; 95 %% of them must (with --json: a JSON\n"
         "                    object for each, and one for all)\n"
@@ -82,8 +84,9 @@ static bool add_set(struct arguments *arguments, const char *set)
     return true;
 }
 
-static bool check_arguments(const struct arguments *arguments, int left)
+static bool check_arguments(const struct arguments *arguments)
 {
+    int left = arguments->path_count;
     const char *fault = NULL;
     if (arguments->random_count > 0 && arguments->trace != NULL)
         fault = "--trace goes with a scenario file (--print makes one of a draw)";
@@ -95,7 +98,7 @@ static bool check_arguments(const struct arguments *arguments, int left)
         fault = "--draw: there are not that many draws";
     if (fault != NULL)
         fprintf(stderr, "sluice-sim: %s\n", fault);
-    else if (arguments->random_count == 0 && left != 1)
+    else if (arguments->random_count == 0 && (left == 0 || (left > 1 && !arguments->check)))
         usage(stderr);
     else
         return true;
@@ -158,10 +161,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         if (!take_option(option, arguments))
             return EXIT_USAGE;
     }
-    if (!check_arguments(arguments, argc - optind))
-        return EXIT_USAGE;
-    arguments->path = argv[optind];
-    return -1;
+    arguments->paths = argv + optind;
+    arguments->path_count = argc - optind;
+    return check_arguments(arguments) ? -1 : EXIT_USAGE;
 }
 
 static uint64_t wall_ns(void)
@@ -230,23 +232,36 @@ static bool simulate(const struct scenario *scenario, uint64_t seed, const char 
     return true;
 }
 
-static int run_file(const struct arguments *arguments, struct scenario *scenario)
+static bool read_file(const struct arguments *arguments, const char *path, struct scenario *scenario)
 {
     struct conf_errors errors = {0};
+    if (conf_read_scenario_set(path, NULL, arguments->sets, arguments->set_count, scenario, &errors))
+        return true;
+    conf_errors_print(&errors, stderr);
+    return false;
+}
+
+/* Tells of every file that is wrong. */
+static int check_files(const struct arguments *arguments, struct scenario *scenario)
+{
+    bool good = true;
+    for (int i = 0; i < arguments->path_count; i++)
+        good &= read_file(arguments, arguments->paths[i], scenario);
+    return good ? EXIT_GOOD : EXIT_USAGE;
+}
+
+static int run_file(const struct arguments *arguments, struct scenario *scenario)
+{
+    const char *path = arguments->paths[0];
     struct sim_result result;
     struct trace_file file;
     struct trace_sink trace;
-    if (!conf_read_scenario_set(arguments->path, NULL, arguments->sets, arguments->set_count, scenario,
-                                &errors)) {
-        conf_errors_print(&errors, stderr);
+    if (!read_file(arguments, path, scenario))
         return EXIT_USAGE;
-    }
-    if (arguments->check)
-        return EXIT_GOOD;
     uint64_t seed = arguments->seed_given ? arguments->seed : scenario->seed;
     if (!trace_file_open(&file, arguments->trace, scenario, &trace))
         return EXIT_FAILED;
-    bool ran = simulate(scenario, seed, arguments->path, &trace, &result);
+    bool ran = simulate(scenario, seed, path, &trace, &result);
     bool good = trace_file_close(&file);
     if (!ran)
         return EXIT_USAGE;
@@ -254,7 +269,7 @@ static int run_file(const struct arguments *arguments, struct scenario *scenario
         good &= print_json(&result, scenario);
     else
         summary_print(&result, scenario, stdout);
-    good &= result_judge(&result, scenario, arguments->path, stderr);
+    good &= result_judge(&result, scenario, path, stderr);
     result_free(&result);
     return good ? EXIT_GOOD : EXIT_FAILED;
 }
@@ -309,7 +324,10 @@ int main(int argc, char **argv)
     struct scenario *scenario = calloc(1, sizeof(*scenario));
     if (scenario == NULL || !make_solver())
         return EXIT_FAILED;
-    status = arguments.random_count > 0 ? run_draws(&arguments, scenario) : run_file(&arguments, scenario);
+    if (arguments.random_count > 0)
+        status = run_draws(&arguments, scenario);
+    else
+        status = arguments.check ? check_files(&arguments, scenario) : run_file(&arguments, scenario);
     free(scenario);
     return status;
 }

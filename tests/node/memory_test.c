@@ -123,7 +123,7 @@ static void node_job__many_jobs_in_a_small_buffer(void **state)
     world.source_bytes = 2500000;
     start_all();
     world_run_until(&world, 2 * NS_PER_S);
-    char name[8];
+    char name[16];
     for (int job = 0; job < 16; job++) {
         snprintf(name, sizeof(name), "j%d", job);
         struct job_spec spec = world_job(&world, name);

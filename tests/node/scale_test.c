@@ -2,7 +2,7 @@
  * that nothing has happened to. Virtual time in steps; every node knows the relay alone but for the source's sites.
  *
  * With arguments (peers, jobs, children) one run, so that what a packet costs can be counted, without noise:
- *   valgrind --tool=callgrind '--toggle-collect=relay_turn*' build/tests/node/scale_test 60 8 4 */
+ *   valgrind --tool=callgrind '--toggle-collect=relay_turn*' build-test/tests/node/scale_test 60 8 4 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

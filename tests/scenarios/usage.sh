@@ -31,6 +31,9 @@ sed 's/^expect.*/limit: 1s/; s/^nodes.*/nodes: {a: {}, b: {absent: true}}/' "$wo
 expect 0 "completed in" "$work/good.yaml"
 expect 0 '"completed":true' "$work/good.yaml" --json
 expect 0 "" "$work/good.yaml" --check
+expect 2 "$work/wrong.yaml:3:" --check "$work/wrong.yaml" "$work/good.yaml"
+expect 2 "none.yaml" "$work/good.yaml" "$work/none.yaml" --check
+expect 2 "usage:" "$work/good.yaml" "$work/limit.yaml"
 expect 0 "usage:" --help
 expect 1 "$work/unmet.yaml:5: expected verified == 2, found 1" "$work/unmet.yaml"
 expect 1 "limit of virtual time" "$work/limit.yaml"

@@ -43,15 +43,17 @@ def source_root(build):
         return json.load(file)["directories"]["source"]
 
 
-def symbols(path):
-    """What an object defines for others, and what it needs of them."""
-    defines, needs = set(), set()
-    run = subprocess.run(["nm", "-g", "--format=posix", path], capture_output=True, check=True)
+def symbols(paths):
+    """Object → what it defines for others, and what it needs of them."""
+    found = {path: (set(), set()) for path in paths}
+    run = subprocess.run(["nm", "-A", "-g", "--format=posix", *paths], capture_output=True, check=True)
     for line in run.stdout.decode().split("\n"):
-        words = line.split(" ")
+        path, _, rest = line.partition(": ")
+        words = rest.split(" ")
         if len(words) > 1:
+            defines, needs = found[path]
             (defines if words[1] in DEFINED else needs).add(words[0])
-    return defines, needs
+    return found
 
 
 def graph_of(table):
@@ -126,19 +128,20 @@ def check(tables):
 
 
 def main(build, wanted):
+    outputs = {path: output for path, output in objects(build).items() if not wanted or layer_of(path) in wanted}
+    absent = [path for path, output in sorted(outputs.items()) if not os.path.exists(output)]
+    if absent or not outputs:
+        print("\n".join(f"{path}: not built" for path in absent) or "cycles: no such layer")
+        return 1
+    found = symbols(outputs.values())
     tables = collections.defaultdict(dict)
-    for path, output in sorted(objects(build).items()):
-        if wanted and layer_of(path) not in wanted:
-            continue
-        if not os.path.exists(output):
-            print(f"{path}: not built")
-            return 1
-        tables[layer_of(path)][path] = symbols(output)
+    for path, output in sorted(outputs.items()):
+        tables[layer_of(path)][path] = found[output]
     found = check(tables)
     files = sum(len(table) for table in tables.values())
     clean = f"cycles: none among {files} files of {len(tables)} layers"
     print("\n".join(found) if found else clean)
-    return 1 if found or files == 0 else 0
+    return 1 if found else 0
 
 
 if __name__ == "__main__":
