@@ -14,17 +14,45 @@ die() {
     exit 1
 }
 
-# build DIRECTORY [MESON OPTION…]: sets the directory up when it is new, then compiles it. One that is there gets the
-# options that it has otherwise and keeps all others; the compiler stays the one it was set up with.
-build() {
+# configure DIRECTORY [MESON OPTION…]: sets the directory up when it is new. One that is there gets the options that it
+# has otherwise and keeps all others; the compiler stays the one it was set up with.
+configure() {
     local directory=$1 how=configure
     shift
     [ -f "$directory/build.ninja" ] || how=setup
     if [ "$how" = setup ] || ! scripts/has-options "$directory" "$@"; then
+        mkdir -p "$(dirname "$directory")"
         meson "$how" "$directory" "$@" >"$directory.log" 2>&1 || { cat "$directory.log"; return 1; }
         rm -f "$directory.log"
     fi
-    ninja -C "$directory" >"$directory/compile.log" 2>&1 || { cat "$directory/compile.log"; return 1; }
+}
+
+# compile DIRECTORY [TARGET…]: all that the directory builds by default, or these. What fails is printed without what
+# was compiled before it.
+compile() {
+    local directory=$1 log=$1/compile.log
+    shift
+    ninja -C "$directory" "$@" >"$log" 2>&1 && return
+    if grep -q '^FAILED' "$log"; then sed -n '/^FAILED/,$p' "$log"; else tail -n 20 "$log"; fi
+    return 1
+}
+
+# build DIRECTORY [MESON OPTION…]: both, everything.
+build() {
+    configure "$@" && compile "$1"
+}
+
+# build_suites DIRECTORY SUITE… -- MESON OPTION…: both, but nothing that these suites do not run.
+build_suites() {
+    local directory=$1 suites=() targets
+    shift
+    while [ "$1" != -- ]; do
+        suites+=("$1")
+        shift
+    done
+    shift
+    configure "$directory" "$@" && mapfile -t targets < <(scripts/suite-targets "$directory" "${suites[@]}") &&
+        [ ${#targets[@]} -gt 0 ] && compile "$directory" "${targets[@]}"
 }
 
 # stop PID…: TERM, then KILL to what is still there after 5 s. Only ever given children of the script.
@@ -56,9 +84,12 @@ wait_for() {
 
 # ---- tests ----
 
-# How the two build directories of the tests are made; nothing else may build them otherwise.
-test_options=(--buildtype=debugoptimized -Dwerror=true)
-asan_options=(-Dwerror=true -Db_sanitize=address,undefined -Db_lundef=false)
+# How the build directories of the tests, build-test and build-asan, are made; nothing else may build them otherwise.
+test_options=(--buildtype=debugoptimized -Dtests=true -Dwerror=true)
+asan_options=(--buildtype=custom -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Dtests=true -Dwerror=true
+    -Db_sanitize=address,undefined -Db_lundef=false)
+# Those of compile-check, build-check/COMPILER-TYPE.
+check_options=(-Dtests=false -Dwerror=true)
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:${ASAN_OPTIONS:-}
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:${UBSAN_OPTIONS:-}
 
@@ -81,16 +112,51 @@ run() {
     [ "$2" -eq 0 ]
 }
 
-# A build that fails is one failed test; what depends on it is not run.
+# count WORDS COMMAND…: says the words and runs the command, which is one test.
+count() {
+    say "$1"
+    shift
+    if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+# build_or_count COMMAND DIRECTORY ARGUMENT…: a build that fails is one failed test; what depends on it is not run.
 build_or_count() {
-    say "building $1"
-    build "$@" && return 0
+    say "building $2"
+    "$@" && return 0
     failed=$((failed + 1))
     return 1
 }
 
+stages=()
+
+# What a stage is measured by, in hundredths of a second: the wall clock, CPU time of this shell's ended children and of
+# theirs, CPU time that the hypervisor gave to others while this machine wanted it. Sets $clock, $cpu and $steal.
+read_clocks() {
+    local fields
+    clock=$((${EPOCHREALTIME/[.,]/} / 10000))
+    read -r -a fields <"/proc/$$/stat"
+    cpu=$((fields[15] + fields[16]))
+    read -r -a fields </proc/stat
+    steal=${fields[8]}
+}
+
+# stage NAME COMMAND…: the command; what it took is printed by `conclude`.
+stage() {
+    local name=$1 status=0 clock cpu steal load
+    shift
+    read_clocks
+    local clock_before=$clock cpu_before=$cpu steal_before=$steal
+    "$@" || status=$?
+    read_clocks
+    read -r load _ </proc/loadavg
+    stages+=("$(printf '%-22s %4d s wall %5d s CPU %4d s stolen, load %s' "$name" $(((clock - clock_before) / 100)) \
+        $(((cpu - cpu_before) / 100)) $(((steal - steal_before) / 100)) "$load")")
+    return "$status"
+}
+
 # The last lines, and the exit status.
 conclude() {
+    [ ${#stages[@]} -eq 0 ] || printf '%s\n' "${stages[@]}"
     if [ "$skipped" -gt 0 ]; then
         say "$skipped skipped: see 'SKIP' in build*/meson-logs/*.out; they want permissions or devices that are not here"
     fi
