@@ -27,7 +27,7 @@ class Appliance:
         self.path = os.path.join(home, "node.yaml")
         with open(self.path, "w", encoding="utf-8") as file:
             json.dump({"node": {"name": "n1"},
-                       "ports": [{"device": "net_null0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
+                       "ports": [{"device": "net_null0,no-rx=1", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "n2", "address": "10.9.9.2"}],
                        "memory": {"hugepages": False, "buffer": "160MiB"},
                        "control": {"socket": self.socket_path, "ring": os.path.join(home, "ring")}, **config}, file)

@@ -49,10 +49,18 @@ static void run(struct expectation *expect, struct path_result *result)
     }
 }
 
+/* Where a path draws nothing all seeds are one. */
+static uint64_t seeds_of(const struct path_config *path)
+{
+    bool draws = path->jitter_ns > 0 || path->loss_ppb > 0 || path->loss_back_ppb > 0 ||
+                 path->duplicate_ppb > 0 || path->delay_some_ppb > 0;
+    return draws ? 3 : 1;
+}
+
 static void run_all(const struct expectation *cases, size_t count)
 {
     for (size_t index = 0; index < count; index++)
-        for (uint64_t seed = 1; seed <= 3; seed++) {
+        for (uint64_t seed = 1; seed <= seeds_of(&cases[index].path); seed++) {
             struct expectation expect = cases[index];
             struct path_result result;
             expect.path.seed = seed;

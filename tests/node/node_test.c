@@ -100,6 +100,7 @@ static void node_job__starts_within_two_round_trips(void **state)
     unsigned late = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         start_all(4, seed);
+        world.source_bytes = 200000;
         world.loss_ppb = seed == 1 ? 0 : 50000000;
         world_run_until(&world, 5 * NS_PER_S);
         struct node_job_view *view = run("j", 30 * NS_PER_S);

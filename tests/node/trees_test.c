@@ -325,7 +325,7 @@ static void job_trees__fewer_where_memory_is_short(void **state)
 static void job_trees__two_jobs_share_a_small_memory(void **state)
 {
     (void)state;
-    begin(&weighted, 5, 60000000, 1);
+    begin(&weighted, 5, 30000000, 1);
     for (uint16_t node = 0; node < 5; node++)
         world.nodes[node].config.buffer_bytes = 8 * (1100ULL << 10);
     run();

@@ -236,6 +236,7 @@ static struct sim_result run_beside(uint64_t port_bps, uint64_t link_bps, uint64
                                     uint64_t seed)
 {
     struct scenario *scenario = scenario_new(3, 40000000);
+    scenario->jobs[0].sparse = true;
     scenario->jobs[0].spec.congestion = PART_CONGESTION_BQL;
     scenario->jobs[0].spec.metric = PLAN_METRIC_STAR; /* all RTTs are equal: no tree is better */
     for (uint16_t from = 0; from < 3; from++) {
