@@ -32,6 +32,7 @@ struct congestion_sample {
     /* This host stood still: not long before the newest packet known to have come nothing left for so long. Told once;
      * 0: nothing of the kind. */
     uint64_t hole_ns;
+    bool before_hole;         /* what it tells left right before such a hole, or at its end: nobody knows */
     uint64_t delivered_bytes; /* receiver's count so far */
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t acked_bytes;  /* newly acked by this ack */

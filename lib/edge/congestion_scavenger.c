@@ -154,11 +154,15 @@ static void note_sample(struct scavenger *scavenger, const struct congestion_sam
     path_marks_on_sample(&scavenger->marks,
                          path_marks_packets(&scavenger->marks, bytes, scavenger->packet_bytes),
                          sample->ce_count, sample->newest_sent_ns);
+    uint64_t usual_bps = path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0);
     if (sample->hole_ns > 0)
         path_rate_skip(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->hole_ns,
-                       path_rate_over(&scavenger->rate, scavenger->rtt_ns, 0));
-    path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
-                           scavenger->rtt_ns);
+                       usual_bps);
+    if (sample->before_hole && sample->hole_ns == 0)
+        path_rate_on_wait(&scavenger->rate, sample->wait_ns);
+    else
+        path_rate_on_delivered(&scavenger->rate, sample->delivered_bytes, sample->delivered_ns,
+                               sample->wait_ns, scavenger->rtt_ns, usual_bps);
     path_delay_on_late(&scavenger->delay, sample->late_ns);
     scavenger->acked += sample->acked_packets;
     scavenger->lost += sample->lost_packets;

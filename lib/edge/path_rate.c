@@ -5,6 +5,8 @@
 
 #define POINTS_PER_RTT 32
 #define SURE_NS        (200 * NS_PER_US) /* hosts that sleep between their turns look that often */
+#define UNSURE_TIMES   4
+#define STANDS_TIMES   8 /* longer than what points of this host usually wait: it stood still */
 
 void path_rate_init(struct path_rate *rate)
 {
@@ -25,15 +27,29 @@ void path_rate_restart(struct path_rate *rate)
     rate->count = 0;
 }
 
-bool path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t wait_ns,
-                            uint64_t rtt_ns)
+void path_rate_on_wait(struct path_rate *rate, uint64_t wait_ns)
 {
+    if (wait_ns > STANDS_TIMES * MAX(rate->wait_ns, SURE_NS))
+        rate->stood_ns = MAX(rate->stood_ns, wait_ns);
+}
+
+bool path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t wait_ns,
+                            uint64_t rtt_ns, uint64_t usual_bps)
+{
+    uint64_t told_ns = time_ns;
     time_ns = elapsed_ns(time_ns, rate->skipped_ns);
     if (rate->count > 0 && (time_ns <= rate->time_ns || bytes < rate->bytes))
         return false;
+    path_rate_on_wait(rate, wait_ns);
     if (rate->count > 0 && wait_ns > MAX(rtt_ns / POINTS_PER_RTT, SURE_NS) &&
-        time_ns - rate->time_ns < rtt_ns / 2)
+        time_ns - rate->time_ns < MAX(rtt_ns / 2, UNSURE_TIMES * wait_ns))
         return false;
+    rate->wait_ns = (7 * rate->wait_ns + wait_ns) / 8;
+    if (rate->stood_ns > 0 && usual_bps > 0) {
+        path_rate_skip(rate, bytes, told_ns, rate->stood_ns, usual_bps);
+        time_ns = elapsed_ns(told_ns, rate->skipped_ns);
+    }
+    rate->stood_ns = 0;
     rate->time_ns = time_ns;
     rate->bytes = bytes;
     if (rate->count > 0 &&

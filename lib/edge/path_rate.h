@@ -3,7 +3,9 @@
  *
  * Keeps PATH_RATE_POINTS points (count, time) about RTT/32 apart or an ack's distance, thus at least the last
  * two RTT. A point that may be late, because the receiver stood still and had not yet counted all that came, is used only
- * where there was no better one for RTT/2. Time in which the sender stood still is taken out (path_rate_skip): rates are
+ * where there was no better one for max(RTT/2, 4 x as long as it stood). What a ring loses while its host stands still, eight
+ * times longer than it usually waits, is not what the path takes: so much of that time does not count as makes the rate the
+ * usual one. Time in which the sender stood still is taken out (path_rate_skip): rates are
  * those of a sender that is awake. A point older than a restart (the edge was idle, or the hosts stood still) is not used. */
 #pragma once
 
@@ -20,16 +22,20 @@ struct path_rate {
     uint32_t count;          /* points so far, the newest at (count - 1) % PATH_RATE_POINTS */
     uint64_t time_ns, bytes; /* newest of all */
     uint64_t skipped_ns;     /* taken out of the receiver's time so far */
+    uint64_t stood_ns;       /* the longest that the receiver stood still since the newest point */
+    uint64_t wait_ns;        /* how long what points tell of may have waited, usually */
 };
 
 /* Nothing was delivered yet. */
 void path_rate_init(struct path_rate *rate);
 /* What was delivered so far makes no rate together with what follows. */
 void path_rate_restart(struct path_rate *rate);
-/* The receiver's count stood at `bytes` when its clock showed `time_ns`, or up to wait_ns before. False: that is too
- * unsure, it was not taken. */
+/* The receiver stood still for up to wait_ns: told together with a count that makes no point. */
+void path_rate_on_wait(struct path_rate *rate, uint64_t wait_ns);
+/* The receiver's count stood at `bytes` when its clock showed `time_ns`, or up to wait_ns before. usual_bps: deliveries
+ * before that; 0: unknown. False: that is too unsure, it was not taken. */
 bool path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t wait_ns,
-                            uint64_t rtt_ns);
+                            uint64_t rtt_ns, uint64_t usual_bps);
 /* Between the newest point and the one that comes next (`bytes` at time_ns) lies a hole of at most hole_ns in what was
  * sent: the time that they would not have taken at usual_bps does not count. */
 void path_rate_skip(struct path_rate *rate, uint64_t bytes, uint64_t time_ns, uint64_t hole_ns,

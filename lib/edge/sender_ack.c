@@ -359,6 +359,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .spread_ns = torn ? 0 : spread_ns(sender, ack),
         .wait_ns = wait_ns(ack),
         .hole_ns = turn->hole_ns,
+        .before_hole = turn->spoilt,
         .delivered_bytes = sender->delivered_bytes,
         .delivered_ns = sender->delivered_ns,
         .acked_bytes = turn->acked_bytes,

@@ -405,7 +405,7 @@ void host_disk_done(struct sim *sim, uint16_t index)
     if (count == 0)
         return;
     if (sim_disk_next_ns(&host->disk) != TIME_NEVER)
-        event_add(&sim->heap, sim_disk_next_ns(&host->disk), EVENT_DISK, index, NULL);
+        event_add(&sim->heap, MAX(sim_disk_next_ns(&host->disk), sim->now_ns), EVENT_DISK, index, NULL);
     node_disk_done(host->node, replies, count, clock_local(&host->clock, sim->now_ns));
     host_drain(sim, index);
 }

@@ -151,6 +151,29 @@ static void park__a_ceiling_becomes_old(void **state)
     }
 }
 
+/* Far below it, where other reasons have led, the rate may grow at once. */
+static void park__near_a_ceiling(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t percent, after_ms; /* of the ceiling; since the loss that set it */
+        bool again, near;           /* it was found at the same rate before */
+    } rows[] = {{24, 0, false, false},    {26, 0, false, true},   {100, 0, false, true},
+                {112, 0, false, true},    {113, 0, false, false}, {149, 0, true, true},
+                {151, 0, true, false},    {24, 0, true, false},   {100, 5999, false, true},
+                {100, 6001, false, false}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct stay stay;
+        const struct losses losses = {100000, TIME_NEVER, TIME_NEVER};
+        begin(&stay, &losses, 0, false, 50 * NS_PER_MS);
+        stay.ceiling.rounds *= rows[index].again ? 2 : 1;
+        stay.view.now_ns += rows[index].after_ms * NS_PER_MS;
+        bool near = bql_ceiling_near(&stay.ceiling, &stay.view, stay.ceiling.bps / 100 * rows[index].percent);
+        if (near != rows[index].near)
+            fail_msg("row %zu: %s", index, near ? "near" : "not near");
+    }
+}
+
 /* Quiet rounds raise p0 as far as is plausible, however many there are, and what is plausible falls after p0. */
 static void chance__creeps_no_further_than_is_plausible(void **state)
 {
@@ -206,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(park__chance_beyond_what_was_shown_takes_depth),
         cmocka_unit_test(park__a_ceiling_becomes_old),
+        cmocka_unit_test(park__near_a_ceiling),
         cmocka_unit_test(chance__creeps_no_further_than_is_plausible),
         cmocka_unit_test(chance__swing_explains_a_tenth_at_most),
         cmocka_unit_test(chance__a_start_that_shows_nothing_leaves_what_is_proven),

@@ -14,6 +14,7 @@
 #define DEEP_SHORT_RTTS 75    /* … or, of a short path, so long */
 #define DEPTH_PACKETS   16ULL /* of a round trip, at least */
 #define DEEPEST_PART    16
+#define NEAR_PART       4 /* below that of it a rate is not near */
 
 void bql_ceiling_init(struct bql_ceiling *ceiling)
 {
@@ -24,7 +25,8 @@ bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *
 {
     bool same = ceiling->rounds > PARK_ROUNDS;
     bool long_ago = view->now_ns > ceiling->parked_ns + PARK_MAX_NS + PARKED_RTTS * view->rtt_ns;
-    return !long_ago && rate_bps < ceiling->bps + ceiling->bps / (same ? 2 : 8);
+    return !long_ago && rate_bps >= ceiling->bps / NEAR_PART &&
+           rate_bps < ceiling->bps + ceiling->bps / (same ? 2 : 8);
 }
 
 bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps)

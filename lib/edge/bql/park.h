@@ -45,8 +45,8 @@ struct bql_park {
 
 /* Nothing is known. */
 void bql_ceiling_init(struct bql_ceiling *ceiling);
-/* Below 9/8 of the ceiling (3/2 where it was found at the same rate before), within 5 s + 20 RTT of the loss that set
- * it: CALM goes slowly. */
+/* Between a quarter and 9/8 of the ceiling (3/2 where it was found at the same rate before), within 5 s + 20 RTT of the
+ * loss that set it: CALM goes slowly. */
 bool bql_ceiling_near(const struct bql_ceiling *ceiling, const struct bql_view *view, uint64_t rate_bps);
 /* A rate about that of the ceiling or above: what gets lost there is not by chance, little as it may be. */
 bool bql_ceiling_reached(const struct bql_ceiling *ceiling, uint64_t rate_bps);

@@ -132,8 +132,11 @@ static void note_deliveries(struct bql_path *path, const struct congestion_sampl
     if (sample->hole_ns > 0)
         path_rate_skip(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->hole_ns,
                        path->delivered_bps);
-    path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
-                           path->loop_ns);
+    if (sample->before_hole && sample->hole_ns == 0)
+        path_rate_on_wait(&path->rate, sample->wait_ns);
+    else
+        path_rate_on_delivered(&path->rate, sample->delivered_bytes, sample->delivered_ns, sample->wait_ns,
+                               path->loop_ns, path->delivered_bps);
     path->delivered_ns = path->rate.time_ns;
     path->delivered_bps =
         path_rate_over(&path->rate, path->loop_ns, bql_path_telling_packets(path) * path->packet_bytes);

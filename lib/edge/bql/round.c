@@ -31,7 +31,8 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
 {
     uint64_t packets = rounds->acked + rounds->lost;
     uint64_t lasted_ns = elapsed_ns(path->now_ns, rounds->start_ns);
-    if (lasted_ns < path->rtt_ns || packets < PATH_DELAY_PACKETS_MIN)
+    uint64_t took_ns = elapsed_ns(path->delivered_ns, rounds->delivered_ns);
+    if (lasted_ns < path->rtt_ns || packets < PATH_DELAY_PACKETS_MIN || took_ns == 0)
         return false;
     uint32_t loss_ppm = (uint32_t)muldiv64(rounds->lost, BQL_PPM, packets);
     uint32_t likely_ppm = bql_chance_likely_ppm(&path->chance, packets);
@@ -46,9 +47,8 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
     /* Looked at again and again, few packets show some excess too easily. */
     if (round->few && !round->plain && lasted_ns < 8 * path->rtt_ns)
         return false;
-    uint64_t took_ns = elapsed_ns(path->delivered_ns, rounds->delivered_ns);
     uint64_t bytes = path->rate.bytes - MIN(rounds->delivered_bytes, path->rate.bytes);
-    round->loss.delivered_bps = took_ns == 0 ? 0 : muldiv64(bytes, 8 * NS_PER_S, took_ns);
+    round->loss.delivered_bps = muldiv64(bytes, 8 * NS_PER_S, took_ns);
     bql_rounds_start(rounds, path, path->now_ns);
     return true;
 }
