@@ -1,0 +1,68 @@
+"""Network namespaces joined by a bridge: several hosts on this machine, which are gone when the program ends."""
+import contextlib
+import ctypes
+import subprocess
+
+CLONE_NEWNET = 0x40000000
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+
+
+class Lan:
+    """Hosts 0 … count - 1, each in a namespace of its own with one interface, eth1, at a bridge in yet another one."""
+
+    def __init__(self, count, prefix):
+        self.prefix, self.count = prefix, count
+
+    def __enter__(self):
+        try:
+            ip("netns", "add", self.prefix)
+            ip("-n", self.prefix, "link", "add", "bridge0", "type", "bridge")
+            ip("-n", self.prefix, "link", "set", "bridge0", "up")
+            for number in range(self.count):
+                self._plug(number)
+        except subprocess.CalledProcessError as error:
+            self.__exit__()
+            raise PermissionError(error.stderr.strip() or "ip netns failed") from error
+        return self
+
+    def _plug(self, number):
+        name = self.namespace(number)
+        ip("netns", "add", name)
+        ip("-n", self.prefix, "link", "add", f"port{number}", "type", "veth", "peer", "name", "eth1", "netns", name)
+        ip("-n", self.prefix, "link", "set", f"port{number}", "master", "bridge0", "up")
+        subprocess.run(self.inside(number, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"), check=False)
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("-n", name, "link", "set", "eth1", "up")
+
+    def __exit__(self, *_):
+        for number in range(self.count):
+            subprocess.run(["ip", "netns", "delete", self.namespace(number)], check=False, capture_output=True)
+        subprocess.run(["ip", "netns", "delete", self.prefix], check=False, capture_output=True)
+
+    def namespace(self, number):
+        return f"{self.prefix}-{number}"
+
+    def inside(self, number, *command):
+        """The command, as run on that host."""
+        return ["ip", "netns", "exec", self.namespace(number), *command]
+
+    @contextlib.contextmanager
+    def ports(self):
+        """A function that gives the bytes which went to each host so far; for the thread that calls this."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open("/proc/thread-self/ns/net", "rb") as home, open(f"/run/netns/{self.prefix}", "rb") as bridge:
+            if libc.setns(bridge.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                yield self._read_ports
+            finally:
+                libc.setns(home.fileno(), CLONE_NEWNET)
+
+    def _read_ports(self):
+        with open("/proc/thread-self/net/dev", encoding="ascii") as file:
+            lines = dict(line.split(":") for line in file if ":" in line)
+        fields = {name.strip(): value.split() for name, value in lines.items()}
+        return [int(fields[f"port{number}"][8]) for number in range(self.count)]
