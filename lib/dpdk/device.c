@@ -10,6 +10,11 @@
 #define AF_PACKET_RESERVE     96    /* its frame header and alignment inside framesz */
 #define AF_PACKET_FRAME_BYTES 2048  /* framesz, where none is given */
 #define AF_PACKET_BLOCK_BYTES 65536 /* blocksz, where frames are longer than that */
+#define AF_PACKET_FRAMES_MIN  512   /* framecnt, where none is given: of its driver */
+#define AF_PACKET_FRAMES_MAX  16384
+#define NIC_DESCRIPTORS_MAX   4096
+#define RING_NS               (20 * NS_PER_MS) /* of the port's rate, that it holds */
+#define WIRE_OVERHEAD         24
 #define BUFFER_BYTES_MAX      65024 /* a pool's data room has 16 bits, headroom included */
 #define VIRTIO_PLACES_MAX     32768
 #define VIRTIO_PLACES         4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three places */
@@ -68,7 +73,7 @@ uint32_t device_mbufs(const struct device *device)
     case DEVICE_RING:
     case DEVICE_NIC:
     case DEVICE_OTHER_VDEV:
-        return 4096;
+        return 3072 + device->rx_descriptors;
     case DEVICE_VIRTIO_USER:
         return DEVICE_DESCRIPTORS + device->tx_descriptors;
     }
@@ -174,9 +179,20 @@ static uint64_t argument_value(const struct device *device, const char *key, uin
     return given != NULL ? strtoull(given, NULL, 0) : otherwise;
 }
 
+/* Frames of the port's longest kind that come in RING_NS: so long a host may stand still. A power of two. */
+static uint32_t ring_frames(uint64_t rate_bps, uint32_t frame_bytes_max, uint32_t least, uint32_t most)
+{
+    uint64_t needed = bytes_within(rate_bps, RING_NS) / (frame_bytes_max + WIRE_OVERHEAD);
+    uint32_t frames = least;
+    while (frames < needed && frames < most)
+        frames *= 2;
+    return frames;
+}
+
 /* The driver finds frame number N of its ring at N * framesz: right only where a block holds a whole number
  * of frames. */
-static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, struct err *err)
+static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, uint64_t rate_bps,
+                               struct err *err)
 {
     uint64_t needed = frame_bytes_max + AF_PACKET_RESERVE, frame = AF_PACKET_FRAME_BYTES;
     while (frame < needed)
@@ -189,6 +205,9 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
         return err_set(err, "device %s: framesz=%llu is too large, at most %u expected", device->name,
                        (unsigned long long)frame, BUFFER_BYTES_MAX);
     device->buffer_bytes = MAX(device->buffer_bytes, (uint32_t)frame);
+    uint32_t frames = ring_frames(rate_bps, frame_bytes_max, AF_PACKET_FRAMES_MIN, AF_PACKET_FRAMES_MAX);
+    if (argument_find(device->args, "framecnt") == NULL && !argument_add(device, "framecnt", frames, err))
+        return false;
     if (frame == AF_PACKET_FRAME_BYTES)
         return true;
     uint64_t block = argument_value(device, "blocksz", AF_PACKET_BLOCK_BYTES);
@@ -223,7 +242,8 @@ static bool virtio_user_complete(struct device *device, uint64_t rate_bps, struc
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err)
 {
-    *device = (struct device){.kind = DEVICE_NIC, .tx_descriptors = DEVICE_DESCRIPTORS};
+    *device = (struct device){
+        .kind = DEVICE_NIC, .rx_descriptors = DEVICE_DESCRIPTORS, .tx_descriptors = DEVICE_DESCRIPTORS};
     size_t name_bytes = strcspn(text, ",");
     if (name_bytes == 0 || name_bytes >= sizeof(device->name) ||
         strlen(text + name_bytes) >= sizeof(device->args))
@@ -241,10 +261,13 @@ bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_
         return err_set(err, "device %s: carries frames up to %u bytes, %u needed for this MTU", device->name,
                        device_frame_bytes_max(device->kind, UINT32_MAX), frame_bytes_max);
     device->buffer_bytes = device_buffer_bytes(frame_bytes_max);
+    if (device->kind == DEVICE_NIC)
+        device->rx_descriptors =
+            (uint16_t)ring_frames(rate_bps, frame_bytes_max, DEVICE_DESCRIPTORS, NIC_DESCRIPTORS_MAX);
     if (device->kind == DEVICE_MEMIF)
         return memif_complete(device, frame_bytes_max, rate_bps, err);
     if (device->kind == DEVICE_AF_PACKET)
-        return af_packet_complete(device, frame_bytes_max, err);
+        return af_packet_complete(device, frame_bytes_max, rate_bps, err);
     if (device->kind == DEVICE_VHOST)
         return vhost_complete(device, err);
     if (device->kind == DEVICE_VIRTIO_USER)

@@ -123,7 +123,7 @@ static bool port_configure_device(struct port *port, struct rte_eth_dev_info *in
     if (failed != 0)
         return err_set(err, "device %s: cannot be configured for an MTU of %u (%s)", port->device.name,
                        port->config.frame_bytes_max - header_bytes, rte_strerror(-failed));
-    uint16_t rx = DEVICE_DESCRIPTORS, tx = port->device.tx_descriptors;
+    uint16_t rx = port->device.rx_descriptors, tx = port->device.tx_descriptors;
     rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
     struct rte_eth_rxconf rx_conf = info->default_rxconf;
     struct rte_eth_txconf tx_conf = info->default_txconf;
@@ -161,6 +161,10 @@ static bool port_setup(struct port *port, struct err *err)
                        port->device.name, limit, port->config.frame_bytes_max);
     if (!port_make_pool(port, err) || !port_configure_device(port, &info, err))
         return false;
+    char interface[IF_NAMESIZE];
+    bool kernel = port->device.kind == DEVICE_AF_PACKET &&
+                  device_argument(&port->device, "iface", interface, sizeof(interface));
+    missed_open(&port->missed, port->id, kernel ? interface : NULL);
     port_read_mac(port);
     port_filters(port);
     lane_init(&port->lane, device_slack_ns(port->device.kind));
@@ -328,6 +332,7 @@ bool port_service(struct port *port, uint64_t now_ns)
     port_link_poll(port, now_ns);
     port_redial(port, now_ns);
     port_clock_look(port);
+    count_set(&port->counters.rx_missed, missed_frames(&port->missed));
     if (port->started &&
         chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
         rte_eth_tx_done_cleanup(port->id, 0, 0);

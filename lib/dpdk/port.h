@@ -24,6 +24,7 @@
 #include "dpdk/chain.h"
 #include "dpdk/device.h"
 #include "dpdk/lane.h"
+#include "dpdk/missed.h"
 #include "dpdk/neighbour.h"
 #include "dpdk/reach.h"
 #include "dpdk/responder.h"
@@ -97,6 +98,7 @@ struct port {
     const char *bodies_text; /* how they leave, in words */
     struct reach reach;
     struct stamps stamps;
+    struct missed missed;
     bool started;
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;

@@ -1,0 +1,63 @@
+#include "dpdk/missed.h"
+
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include "base/units.h"
+#include "dpdk/compat.h"
+
+#include <rte_ethdev.h>
+
+#define SOCKETS_MAX 4096 /* descriptors looked at: the EAL opens its own at the start */
+
+static bool has_ring(int fd, unsigned interface)
+{
+    struct sockaddr_ll address = {.sll_family = 0};
+    socklen_t length = sizeof(address);
+    int version = -1;
+    socklen_t version_length = sizeof(version);
+    /* Others may look at the interface, too: the driver's speaks version 2, which nobody has by default. */
+    return getsockname(fd, (struct sockaddr *)&address, &length) == 0 && address.sll_family == AF_PACKET &&
+           (unsigned)address.sll_ifindex == interface &&
+           getsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, &version_length) == 0 &&
+           version == TPACKET_V2;
+}
+
+static int find_socket(const char *interface)
+{
+    unsigned index = if_nametoindex(interface);
+    struct rlimit limit = {.rlim_cur = SOCKETS_MAX};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    int end = (int)MIN(limit.rlim_cur, (rlim_t)SOCKETS_MAX);
+    for (int fd = 0; index != 0 && fd < end; fd++)
+        if (has_ring(fd, index))
+            return fd;
+    return -1;
+}
+
+static uint64_t device_missed(uint16_t id)
+{
+    struct rte_eth_stats stats;
+    return rte_eth_stats_get(id, &stats) == 0 ? stats.imissed + stats.rx_nombuf : 0;
+}
+
+void missed_open(struct missed *missed, uint16_t id, const char *interface)
+{
+    *missed = (struct missed){.socket = interface != NULL ? find_socket(interface) : -1, .id = id};
+    missed->device = device_missed(id);
+}
+
+uint64_t missed_frames(struct missed *missed)
+{
+    struct tpacket_stats stats;
+    socklen_t length = sizeof(stats);
+    /* Each reading sets the kernel's count to zero. */
+    if (missed->socket >= 0 &&
+        getsockopt(missed->socket, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0)
+        missed->kernel += stats.tp_drops;
+    uint64_t device = device_missed(missed->id);
+    return missed->kernel + (device > missed->device ? device - missed->device : 0);
+}
