@@ -6,20 +6,6 @@
 
 #define LEAST_SHARE 0.1
 
-bool age_told(const struct plan_path *path)
-{
-    bool no_interval = path->avb_low_kbps == 0 && path->avb_high_kbps == 0;
-    bool no_width = path->avb_low_kbps == path->avb_kbps && path->avb_high_kbps == path->avb_kbps;
-    return no_interval || no_width;
-}
-
-bool age_counts(uint8_t avb_of, const struct plan_path *path)
-{
-    if (path->avb_kbps == 0 || avb_of == PLAN_AVB_NONE)
-        return false;
-    return avb_of == PLAN_AVB_ANY || age_told(path) == (avb_of == PLAN_AVB_TOLD);
-}
-
 /* s(t) on the side that is half_kbps wide. */
 static double deviation_kbps(const struct plan_path *path, double half_kbps)
 {
@@ -35,7 +21,7 @@ static double low_deviation_kbps(const struct plan_path *path)
 
 uint32_t age_planned_kbps(const struct plan_path *path)
 {
-    if (age_told(path))
+    if (plan_path_told(path))
         return path->avb_kbps;
     double planned_kbps = path->avb_kbps - AGE_QUANTILE_SIGMAS * low_deviation_kbps(path);
     double least_kbps = MAX(LEAST_SHARE * path->avb_kbps, 1.0);
@@ -44,14 +30,14 @@ uint32_t age_planned_kbps(const struct plan_path *path)
 
 uint32_t age_low_kbps(const struct plan_path *path)
 {
-    if (age_told(path))
+    if (plan_path_told(path))
         return path->avb_low_kbps;
     return (uint32_t)MAX(path->avb_kbps - AGE_SIGMAS_OF_INTERVAL * low_deviation_kbps(path), 1.0);
 }
 
 uint32_t age_high_kbps(const struct plan_path *path)
 {
-    if (age_told(path) || path->avb_high_kbps == 0)
+    if (plan_path_told(path) || path->avb_high_kbps == 0)
         return path->avb_high_kbps;
     double deviation = deviation_kbps(path, (double)(path->avb_high_kbps - path->avb_kbps));
     return (uint32_t)MIN(path->avb_kbps + AGE_SIGMAS_OF_INTERVAL * deviation, (double)UINT32_MAX);

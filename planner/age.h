@@ -1,7 +1,6 @@
 /* What a plan counts on of a path whose available bandwidth was measured, and how wide its interval has become since.
  *
- * A path's value is told where somebody says it without an interval or with one of no width: it holds as it is, however
- * old. It was measured where it has an interval (no high end: "at least"). Then, with s the standard deviation on a side
+ * A path's value that was told (plan_path_told) holds as it is, however old. It was measured where it has an interval (no high end: "at least"). Then, with s the standard deviation on a side
  * (half of 95 %: 1.96 s) and t its age,
  *     s(t)^2 = s^2 + min(drift^2 * t, most^2)
  * and the plan counts on the AGE_QUANTILE of what may be there: avail - 1.2816 s(t), a tenth of avail at least. Where a
@@ -19,10 +18,6 @@
 #define AGE_DRIFT_SHARE        0.004  /* per square root of a second: 3 % after a minute */
 #define AGE_MOST_SHARE         0.25   /* reached after 65 minutes: what an old value is still worth */
 
-/* Of avb_kbps, that it is taken for as it is. */
-bool age_told(const struct plan_path *path);
-/* It is known, and a plan by `avb_of` (enum plan_avb_source) counts on it. */
-bool age_counts(uint8_t avb_of, const struct plan_path *path);
 /* kbit/s, with avb_kbps known; never more than that. */
 uint32_t age_planned_kbps(const struct plan_path *path);
 /* Ends of the interval by its age; 0: not known, as in the path. */

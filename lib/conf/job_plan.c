@@ -106,9 +106,11 @@ static void read_pins(struct conf_reader *reader, const struct conf_option *opti
 
 static bool parse_start(const struct conf_option *option, const char *text, void *field)
 {
-    uint64_t rate_bps = strcmp(text, "unknown") == 0 ? UINT64_MAX : 0;
+    uint64_t rate_bps = strcmp(text, "unknown") == 0 ? UINT64_MAX
+                        : strcmp(text, "plan") == 0  ? JOB_START_PLAN
+                                                     : 0;
     (void)option;
-    if (rate_bps == 0 && strcmp(text, "plan") != 0 &&
+    if (rate_bps == 0 && strcmp(text, "auto") != 0 &&
         (!value_parse(VALUE_RATE, text, &rate_bps) || rate_bps < SEND_RATE_MIN_BPS))
         return false;
     memcpy(field, &rate_bps, sizeof(rate_bps));
@@ -143,9 +145,10 @@ const struct conf_option job_plan_options[] = {
     {"rate", OPTION_RATE, FIELD(struct job_spec, plan_rate_bps), .min = SEND_RATE_MIN_BPS,
      .help = "payload rate of the given tree; without it the planner computes one"},
     {"start", OPTION_SCALAR, FIELD(struct job_spec, start_bps),
-     .form = "plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "plan",
-     .help =
-         "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found out"},
+     .form = "auto | plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "auto",
+     .help = "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found "
+             "out; auto: "
+             "the plan's where the path was told or measured not long ago"},
     {.type = OPTION_END}};
 
 /* ---- checks ---- */

@@ -46,6 +46,8 @@ struct job_ties {
     uint64_t seed;
 };
 
+#define JOB_START_PLAN (UINT64_MAX - 1) /* more than any plan has: all edges begin at theirs */
+
 struct job_spec {
     char name[NAME_BYTES];
     char source[NAME_BYTES]; /* must be the node that runs the job */
@@ -72,8 +74,9 @@ struct job_spec {
     struct job_rule rules[JOB_RULES_MAX];
     uint16_t given_count;                          /* PLAN_METRIC_GIVEN */
     char given[PLAN_NODES_MAX - 1][2][NAME_BYTES]; /* [from, to] */
-    uint64_t plan_rate_bps;       /* payload rate of a given tree; 0: the planner computes one */
-    uint64_t start_bps;           /* wire rate at which edges begin; 0: the plan's; UINT64_MAX: not known */
+    uint64_t plan_rate_bps; /* payload rate of a given tree; 0: the planner computes one */
+    uint64_t
+        start_bps; /* wire rate at which edges begin; 0: the plan's, where known; UINT64_MAX: not known */
     struct job_controls controls; /* to begin with */
     uint8_t hash;                 /* enum part_hash */
     uint8_t durable;              /* enum part_durable */

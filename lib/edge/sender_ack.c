@@ -24,7 +24,7 @@ struct ack_turn {
     bool more_delivered; /* the ack is the first to tell of some receipt */
     bool spoilt;         /* … of packets that a hole may have held back */
     uint64_t hole_ns;    /* of holes that it is the first to pass */
-    bool late_owd;       /* overtaken by newer ones, it tells of delays all the same */
+    bool owd_told;       /* it tells of delays, be it overtaken by newer ones */
     uint32_t lost_room;  /* declarations left within SENDER_LOST_PER_ACK_MAX */
     bool news;
 };
@@ -223,6 +223,12 @@ static void note_sure_owd(struct sender *sender, uint64_t wait_ns)
     sender->owd_sure_ns = MIN(MAX(sender->owd_sure_ns, least_ns), sender->owd_ns);
 }
 
+/* Of what lay at the receiver for longer than half of a stamp's range nobody knows how long it was under way. */
+static bool tells_owd(const struct wire_ack *ack)
+{
+    return ack->wait < INT32_MAX;
+}
+
 static void note_owd(struct sender *sender, uint32_t owd)
 {
     if (sender->owd_known)
@@ -268,11 +274,11 @@ static void note_late_owd(struct ack_turn *turn, const struct wire_ack *ack)
     struct sender *sender = turn->sender;
     int32_t age = serial_distance32(sender->delivered_stamp, ack->delivered_stamp);
     uint64_t recent_ns = sender->rtt.smoothed_ns / LATE_OWD_RTT_PART;
-    if (!sender->owd_known || age < 0 || (uint64_t)age * WIRE_STAMP_UNIT_NS > recent_ns)
+    if (!sender->owd_known || !tells_owd(ack) || age < 0 || (uint64_t)age * WIRE_STAMP_UNIT_NS > recent_ns)
         return;
     note_owd(sender, ack->owd_min);
     note_sure_owd(sender, wait_ns(ack));
-    turn->late_owd = true;
+    turn->owd_told = true;
 }
 
 /* Acks overtake each other: counts, credit and cause are taken from the newest only. */
@@ -289,10 +295,13 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
     if (!sender->owd_known)
         two_clocks_forget(&sender->clocks);
-    if (turn->more_delivered) {
+    if (turn->more_delivered && tells_owd(ack)) {
         note_owd(sender, ack->owd_min);
         note_clocks(turn, view);
         note_sure_owd(sender, wait_ns(ack));
+        turn->owd_told = true;
+    }
+    if (turn->more_delivered) {
         note_holes(turn);
         sender->counters.peer_pauses += wait_ns(ack) >= HOLES_MIN_NS;
     }
@@ -352,7 +361,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .rtt_min_ns = rtt_min_ns(&sender->rtt),
         .rtt_smoothed_ns = sender->rtt.smoothed_ns,
         .owd_ns = sender->owd_sure_ns - two_clocks_gained_ns(&sender->clocks),
-        .owd_known = turn->more_delivered || turn->late_owd,
+        .owd_known = turn->owd_told,
         .doubt_ns = two_clocks_doubt_ns(&sender->clocks),
         .jump_ns = torn ? 0 : jump_ns(turn, ack),
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,

@@ -15,6 +15,7 @@
 #define PLAN_CHILDREN_MAX 16
 #define PLAN_RTT_UNKNOWN  UINT32_MAX
 #define PLAN_WHOLE_PPM    1000000u /* what weights add up to, and losses stay below */
+#define PLAN_START_AGE_S  600u     /* of a measured value: 10 % less or more, one in three (planner/age.h) */
 
 /* What finds the trees; a given tree is none of them. All but auto lead to one tree. */
 #define PLAN_METRICS(ROW)                                                                                    \
@@ -216,6 +217,13 @@ struct plan_pins plan_pins(const struct plan_request *request);
 bool plan_edge_allowed(const struct plan_request *request, const struct plan_pins *pins, uint16_t from,
                        uint16_t to);
 
+/* Of avb_kbps, that somebody says it, without an interval or with one of no width: it is taken for as it is. */
+bool plan_path_told(const struct plan_path *path);
+/* It is known, and a plan by `avb_of` (enum plan_avb_source) counts on it. */
+bool plan_path_counts(uint8_t avb_of, const struct plan_path *path);
+/* … and edges may begin at it: told, or measured within PLAN_START_AGE_S. Elsewhere a plan's rate is that of interfaces,
+ * or was true once, and what begins at it may lose all that a path does not take, for two round trips. */
+bool plan_path_starts(uint8_t avb_of, const struct plan_path *path);
 /* Wire rate of the tree's edge that enters `node`. */
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
 /* Payload, all trees together, of receivers that nothing of their own makes

@@ -132,19 +132,19 @@ extern const struct word part_hash_words[], part_durable_words[], part_exists_wo
     FIELD(u16, mode)        /* file: its permissions, at most 0777; 0: not told */                           \
     FIELD(u16, symbol_bytes)                                                                                 \
     FIELD(u32, block_symbols)                                                                                \
-    FIELD(u8, hash)              /* enum part_hash */                                                        \
-    FIELD(u8, durable)           /* enum part_durable */                                                     \
-    FIELD(u8, exists)            /* enum part_exists */                                                      \
-    FIELD(u8, congestion)        /* enum part_congestion */                                                  \
-    FIELD(u8, keep)              /* 1: a receiver; 0: only relays */                                         \
-    FIELD(u8, stripes)           /* trees of the plan: so many TREE follow, in their order */                \
-    FIELD(u8, object)            /* enum part_object */                                                      \
-    FIELD(u8, tree)              /* directory: PART_TREE_… */                                              \
-    FIELD(u64, index_bytes)      /* directory: of the object, its first bytes (pack/pack.h) */               \
-    FIELD(hash, index_hash)      /* directory: SHA-256 of them */                                            \
-    FIELD(u64, start_bps)        /* wire rate at which edges begin; 0: their own; UINT64_MAX: not known */   \
-    FIELD(u8, stream_slow)       /* stream: enum part_slow */                                                \
-    FIELD(u32, stream_blocks)    /* stream: retention window, also size_bytes; > 0 */                        \
+    FIELD(u8, hash)           /* enum part_hash */                                                           \
+    FIELD(u8, durable)        /* enum part_durable */                                                        \
+    FIELD(u8, exists)         /* enum part_exists */                                                         \
+    FIELD(u8, congestion)     /* enum part_congestion */                                                     \
+    FIELD(u8, keep)           /* 1: a receiver; 0: only relays */                                            \
+    FIELD(u8, stripes)        /* trees of the plan: so many TREE follow, in their order */                   \
+    FIELD(u8, object)         /* enum part_object */                                                         \
+    FIELD(u8, tree)           /* directory: PART_TREE_… */                                                 \
+    FIELD(u64, index_bytes)   /* directory: of the object, its first bytes (pack/pack.h) */                  \
+    FIELD(hash, index_hash)   /* directory: SHA-256 of them */                                               \
+    FIELD(u64, start_bps)     /* wire rate at which edges begin; 0: child's, if known; all ones: unknown */  \
+    FIELD(u8, stream_slow)    /* stream: enum part_slow */                                                   \
+    FIELD(u32, stream_blocks) /* stream: retention window, also size_bytes; > 0 */                           \
     FIELD(u32, stream_window_ms) /* stream: and in time; 0: no limit */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
@@ -158,7 +158,8 @@ struct control_part {
 #define CONTROL_WEIGHT_MAX  32 /* of all trees of a job together */
 #define CONTROL_CHILD_FIELDS(FIELD)                                                                          \
     FIELD(name, name)                                                                                        \
-    FIELD(u64, rate_bps) /* wire rate of the edge by the plan */
+    FIELD(u64, rate_bps) /* wire rate of the edge by the plan */                                             \
+    FIELD(u8, known)     /* 1: by what is known of the path; 0: by interfaces alone */
 WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
 #define CONTROL_TREE_FIELDS(FIELD)                                                                           \
     FIELD(u32, job)                                                                                          \

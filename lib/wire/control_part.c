@@ -90,7 +90,7 @@ enum wire_error control_tree_decode(const uint8_t *body, size_t length, struct c
     for (unsigned index = 0; index < count; index++) {
         in = wire_child_get(in, &message->children[index]);
         if (!wire_name_valid(&message->children[index].name) ||
-            !wire_rate_valid(message->children[index].rate_bps))
+            !wire_rate_valid(message->children[index].rate_bps) || message->children[index].known > 1)
             return WIRE_BAD_VALUE;
     }
     return WIRE_OK;

@@ -131,7 +131,7 @@ static void complete_path(const struct store_row *rows, unsigned count, struct p
     struct model model = model_fit(rows, count);
     struct store_row row = rows[0];
     double age_s = (double)elapsed_ns(now_ms, row.at_ms) / 1000, low_bps, high_bps;
-    if (path->avb_kbps != 0 && !age_told(path) && path->avb_age_s < age_s) {
+    if (path->avb_kbps != 0 && !plan_path_told(path) && path->avb_age_s < age_s) {
         age_s = path->avb_age_s;
         row.estimate.kind = path->avb_high_kbps != 0 ? ESTIMATE_VALUE : ESTIMATE_AT_LEAST;
         row.estimate.avail_bps = path->avb_kbps * UINT64_C(1000);
@@ -177,7 +177,7 @@ static bool complete_edge(struct history *history, struct plan_request *request,
     struct err err;
     unsigned count = MODEL_ROWS;
     struct plan_path *path = &request->paths[from][to];
-    bool told = path->avb_kbps != 0 && age_told(path);
+    bool told = path->avb_kbps != 0 && plan_path_told(path);
     if (told && request->avb_of == PLAN_AVB_ANY)
         return true;
     enum store_result result = store_read(history->store, request->nodes[from].name, request->nodes[to].name,

@@ -140,13 +140,20 @@ static void carry(struct world *world, uint16_t from, const struct tx_packet *pa
         fly(world, at_ns + NS_PER_MS, from, to, packet);
 }
 
-void world_inject(struct world *world, uint16_t from, uint16_t to, const uint8_t *data, uint32_t length)
+static void inject(struct world *world, uint16_t from, uint16_t to, const uint8_t *data, uint32_t length,
+                   uint64_t wait_ns)
 {
     struct rx_packet view = {.data = data,
                              .length = length,
                              .rx_ns = clock_ns(world, &world->nodes[to]),
+                             .wait_ns = wait_ns,
                              .from = address_of(from, world->nodes[to].config.ports[0].address.family)};
     node_rx(world->nodes[to].node, &view, 1, clock_ns(world, &world->nodes[to]));
+}
+
+void world_inject(struct world *world, uint16_t from, uint16_t to, const uint8_t *data, uint32_t length)
+{
+    inject(world, from, to, data, length, 0);
 }
 
 void world_cut(struct world *world, uint16_t one, uint16_t other, uint64_t until_ns)
@@ -415,12 +422,14 @@ static void deliver(struct world *world)
     struct world_packet packet = pop(world);
     struct world_node *node = &world->nodes[packet.to];
     if (node->alive && world->now_ns < node->stopped_until_ns) {
+        packet.came_ns = packet.came_ns != 0 ? packet.came_ns : packet.at_ns;
         packet.at_ns = node->stopped_until_ns;
         push(world, &packet);
         return;
     }
     if (node->alive) {
-        world_inject(world, packet.from, packet.to, packet.data, packet.length);
+        uint64_t wait_ns = packet.came_ns != 0 ? world->now_ns - packet.came_ns : 0;
+        inject(world, packet.from, packet.to, packet.data, packet.length, wait_ns);
         drain(world, packet.to);
     }
     free(packet.data);

@@ -15,6 +15,7 @@
 
 struct world_packet {
     uint64_t at_ns;
+    uint64_t came_ns; /* before that, while its receiver stood still; 0: it did not */
     uint64_t order;
     uint16_t to, from;
     uint32_t length;

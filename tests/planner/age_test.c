@@ -68,9 +68,9 @@ static void age__whose_word(void **state)
         static struct plan plan;
         struct err err;
         struct plan_request request = example_request(3);
-        assert_int_equal(age_counts(cases[i].avb_of, &told), cases[i].told);
-        assert_int_equal(age_counts(cases[i].avb_of, &measured), cases[i].measured);
-        assert_false(age_counts(cases[i].avb_of, &unknown));
+        assert_int_equal(plan_path_counts(cases[i].avb_of, &told), cases[i].told);
+        assert_int_equal(plan_path_counts(cases[i].avb_of, &measured), cases[i].measured);
+        assert_false(plan_path_counts(cases[i].avb_of, &unknown));
         /* n0 to n1 is narrow by a matrix, n0 to n2 by probes: with both nothing is left but a tenth. */
         request.metric = PLAN_METRIC_STAR;
         request.avb_of = cases[i].avb_of;

@@ -276,15 +276,15 @@ static size_t build_part_stream(uint8_t *out)
 static size_t build_tree(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_tree tree = {
-        .fixed = {.job = 0xdecade01,
-                  .epoch = 3,
-                  .stripe = 1,
-                  .weight = 4,
-                  .parent = {"london"},
-                  .backup = {"oregon"},
-                  .child_count = 2},
-        .children = {{.name = {"singapore"}, .rate_bps = 900000000}, {.name = {"canada"}, .rate_bps = 1000}}};
+    struct control_tree tree = {.fixed = {.job = 0xdecade01,
+                                          .epoch = 3,
+                                          .stripe = 1,
+                                          .weight = 4,
+                                          .parent = {"london"},
+                                          .backup = {"oregon"},
+                                          .child_count = 2},
+                                .children = {{.name = {"singapore"}, .rate_bps = 900000000, .known = 1},
+                                             {.name = {"canada"}, .rate_bps = 1000}}};
     return datagram_message(out, 16, CONTROL_TREE, body, control_tree_encode(body, &tree));
 }
 

@@ -98,7 +98,7 @@ def vectors():
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))
     yield "tree", message(16, 17, sluice.Tree(
         job=0xdecade01, epoch=3, stripe=1, weight=4, parent="london", backup="oregon", children=[
-            sluice.Child(node="singapore", rate_bps=900000000), sluice.Child(node="canada", rate_bps=1000)]))
+            sluice.Child(node="singapore", rate_bps=900000000, known=1), sluice.Child(node="canada", rate_bps=1000)]))
     yield "tree-source", message(17, 18, sluice.Tree(job=0xdecade01, epoch=3))
     yield "probe", header() / sluice.SluiceProbe(**probe)
     yield "probe-reply", header(type="probe_reply") / sluice.SluiceProbe(

@@ -296,7 +296,7 @@ class Measurement(SluiceLayer):
 
 class Child(Packet):
     name = "child"
-    fields_desc = [NameField("node"), LongField("rate_bps", 0)]
+    fields_desc = [NameField("node"), LongField("rate_bps", 0), ByteField("known", 0)]
 
     def extract_padding(self, s):
         return b"", s

@@ -200,6 +200,7 @@ static const struct {
     {"tree", 114, 3, WIRE_BAD_LENGTH},
     {"tree", 114, CONTROL_CHILDREN_MAX + 1, WIRE_BAD_LENGTH},
     {"tree", 115, 0, WIRE_BAD_VALUE}, /* a child's name */
+    {"tree", 155, 2, WIRE_BAD_VALUE}, /* whether its rate is known */
     {"confirm", 48, 4, WIRE_BAD_VALUE},
     {"confirm", 50, 10, WIRE_BAD_LENGTH},
     {"confirm", 51, 0, WIRE_BAD_VALUE},

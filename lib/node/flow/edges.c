@@ -16,9 +16,10 @@ static const struct congestion_type *congestion_of(const struct job *job)
     return type != NULL ? type : &congestion_bql_type;
 }
 
-/* At the rate that the job knows for its path; else the strategy looks for one. */
-static void start_edge(struct node *node, struct peer *peer, const struct job *job, uint64_t cap_bps,
-                       uint64_t now_ns)
+/* At the rate that the operator gives, or that rests on what is known of the path; else the strategy looks for one.
+ * `fixed` looks for none: it has the plan's. */
+static void start_edge(struct node *node, struct peer *peer, const struct job *job, const struct child *child,
+                       uint64_t cap_bps, uint64_t now_ns)
 {
     flow_of(node, peer)->causes = (struct causes){.holds = EDGE_LIMIT_application, .since_ns = now_ns};
     uint64_t start_bps = job->part.fixed.start_bps;
@@ -26,7 +27,8 @@ static void start_edge(struct node *node, struct peer *peer, const struct job *j
         muldiv64(START_BYTES * 8, NS_PER_S, MAX(peer->sender.rtt.smoothed_ns, START_RTT_NS_MIN));
     /* The cap holds by itself; a strategy that began at a very low one could not go on when it is lifted. */
     uint64_t most_bps = MAX(cap_bps, few_bps);
-    bool known = start_bps != UINT64_MAX;
+    bool own = start_bps == 0 && (child->known || congestion_of(job) == &congestion_fixed_type);
+    bool known = own || (start_bps != 0 && start_bps != UINT64_MAX);
     if (!known)
         start_bps = few_bps;
     if (start_bps == 0 || start_bps > most_bps)
@@ -50,7 +52,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
         child->acked_ns = core_lived_ns(node);
         uint64_t cap_bps = cap_edge_bps(node, child->peer);
         if (idle)
-            start_edge(node, peer, job, cap_bps, now_ns);
+            start_edge(node, peer, job, child, cap_bps, now_ns);
         sender_set_cap(&peer->sender, cap_bps);
         peer_changed(node, peer);
         flow_begin(flow_of(node, peer));

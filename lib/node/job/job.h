@@ -30,6 +30,7 @@ struct child {
     uint8_t stripes; /* that it is fed from here, one bit each */
     uint32_t symbols_per_packet;
     uint64_t rate_bps;  /* by the plan, wire rate, over all stripes */
+    bool known;         /* … by what is known of the path: in all of them, or in none */
     struct pacer pacer; /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
     uint64_t hash_next; /* next block whose hash it is to be told */
     uint64_t hash_sent_ns;

@@ -47,7 +47,8 @@ static bool check_child(const struct node *node, const struct job *job, uint8_t 
     return true;
 }
 
-static void add_child(struct job_children *children, uint8_t stripe, uint16_t peer, uint64_t rate_bps)
+static void add_child(struct job_children *children, uint8_t stripe, uint16_t peer,
+                      const struct wire_child *wanted)
 {
     if (children->of_peer[peer] == CHILD_NONE) {
         children->of_peer[peer] = (uint8_t)children->count;
@@ -55,7 +56,8 @@ static void add_child(struct job_children *children, uint8_t stripe, uint16_t pe
     }
     struct child *child = &children->of[children->of_peer[peer]];
     child->stripes |= (uint8_t)(1u << stripe);
-    child->rate_bps += rate_bps;
+    child->rate_bps += wanted->rate_bps;
+    child->known = wanted->known != 0;
 }
 
 /* A relay may have no part in a tree: then it feeds nobody there. */
@@ -82,7 +84,7 @@ static bool install_tree(struct node *node, struct job *job, const struct contro
         uint16_t peer = peer_find(node, wanted->name.text);
         if (!check_child(node, job, stripe, wanted, peer, err))
             return false;
-        add_child(&job->children, stripe, peer, wanted->rate_bps);
+        add_child(&job->children, stripe, peer, wanted);
     }
     return true;
 }
