@@ -7,7 +7,7 @@ differing=0
 for name in clean loss1 reorder duplicate corrupt clocks two-jobs relay-restarted planner-killed disk-full jumbo; do
     digests=()
     for build in "$1" "$2"; do
-        json=$("$build/app/sim/sluice-sim" "conf/scenarios/$name.yaml" --json 2>/dev/null) || true
+        json=$(timeout 120 "$build/app/sim/sluice-sim" "conf/scenarios/$name.yaml" --json 2>/dev/null) || true
         digests+=("$(grep -o '"digest":"[0-9a-f]*"' <<<"$json" || echo none)")
     done
     if [ "${digests[0]}" = none ] || [ "${digests[0]}" != "${digests[1]}" ]; then

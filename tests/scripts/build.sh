@@ -4,11 +4,15 @@ set -uo pipefail
 directory=$(mktemp -d "${TMPDIR:-/tmp}/sluice-build.XXXXXX") || exit 1
 trap 'rm -rf "$directory"' EXIT
 mkdir "$directory/scripts"
-cp "$1"/scripts/{common.sh,has-options,suite-targets} "$directory/scripts/" || exit 1
-echo "option('tests', type: 'boolean', value: false)" >"$directory/meson_options.txt"
-echo "project('empty')" >"$directory/meson.build"
+cp "$1"/scripts/{common.sh,has-options,suite-targets,count-results} "$directory/scripts/" || exit 1
+cat >"$directory/meson_options.txt" <<'END'
+option('tests', type: 'boolean', value: false)
+option('fuzz', type: 'boolean', value: false)
+option('dpdk', type: 'feature', value: 'disabled')
+END
+echo "project('empty', 'c')" >"$directory/meson.build"
 . "$directory/scripts/common.sh" # it changes into that directory
-failed=0
+wrong=0
 
 # expect WORDS COMMAND…: the command succeeds.
 expect() {
@@ -16,7 +20,7 @@ expect() {
     shift
     "$@" && return
     echo "$words" >&2
-    failed=1
+    wrong=1
 }
 
 meson setup build --buildtype=release >/dev/null || exit 1
@@ -31,7 +35,7 @@ expect "a new directory is not built" build other "${test_options[@]}"
 expect "a new directory lacks its options" scripts/has-options other "${test_options[@]}"
 # Of four targets two belong to tests of the suites that are asked for.
 cat >meson.build <<'END'
-project('suites')
+project('suites', 'c')
 foreach name, suites : {'unit': ['unit'], 'short': ['scenario', 'short'], 'net': ['net'], 'program': []}
   made = custom_target(name, output: name, command: ['touch', '@OUTPUT@'], build_by_default: true)
   if suites.length() > 0
@@ -41,6 +45,16 @@ endforeach
 END
 expect "suites are not built" build_suites suites unit short -- -Dtests=true
 expect "other targets than those of the suites" test "$(cd suites && ls -d unit short net program 2>/dev/null | xargs)" = "short unit"
-build_suites suites none -- -Dtests=true && expect "a suite without tests is built" false
-[ "$failed" = 0 ] && echo "build: clean"
-exit "$failed"
+build_suites suites none -- -Dtests=true >none.out && expect "a suite without tests is built" false
+expect "a suite without tests is not told" grep -q "no tests of none" none.out
+# A test that came since then is built and run, too; and where nothing runs nothing has passed.
+echo "test('new', find_program('true'), depends: custom_target('new', output: 'new', command: ['touch', '@OUTPUT@']), suite: 'unit')" \
+    >>meson.build
+expect "suites are not built again" build_suites suites unit short -- -Dtests=true
+expect "the target of a new test is not built" test -e suites/new
+expect "a suite does not pass" run suites unit unit >run.out
+expect "two tests, of which two pass" grep -q "^== unit: 2 passed, 0 failed, 0 skipped" run.out
+run suites none none >run.out && expect "a suite of which nothing was run passes" false
+expect "that nothing was run is not told" grep -q "nothing was run" run.out
+[ "$wrong" = 0 ] && echo "build: clean"
+exit "$wrong"

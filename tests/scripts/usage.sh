@@ -22,6 +22,9 @@ expect 1 "goodput needs dpdk-testpmd (Debian's package dpdk-dev)" \
     env PATH=/nowhere "$python" scripts/bench goodput --no-build
 expect 1 "usage: install-dependencies [bench]" scripts/install-dependencies everything
 expect 1 "usage: compile-check [all]" scripts/compile-check some
+expect 1 "usage: compile-check [all]" scripts/compile-check all some
+expect 1 "usage: test [sanitizers]; longer runs are scripts/test-long" scripts/test some
+expect 1 "usage: test [sanitizers]; longer runs are scripts/test-long" scripts/test sanitizers some
 expect 1 "usage: test-long [flakes N [SUITE…]]" scripts/test-long flakes
 expect 1 "usage: test-long [flakes N [SUITE…]]" scripts/test-long flakes 0
 expect 1 "usage: test-long [flakes N [SUITE…]]" scripts/test-long flakes 3 everything
