@@ -23,9 +23,11 @@ class Lan:
             ip("-n", self.prefix, "link", "set", "bridge0", "up")
             for number in range(self.count):
                 self._plug(number)
-        except subprocess.CalledProcessError as error:
+        except BaseException as error:
             self.__exit__()
-            raise PermissionError(error.stderr.strip() or "ip netns failed") from error
+            if isinstance(error, subprocess.CalledProcessError):
+                raise PermissionError(error.stderr.strip() or "ip netns failed") from error
+            raise
         return self
 
     def _plug(self, number):

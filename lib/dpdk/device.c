@@ -7,17 +7,17 @@
 #include "base/units.h"
 #include "dpdk/compat.h"
 
-#define AF_PACKET_RESERVE     96    /* its frame header and alignment inside framesz */
-#define AF_PACKET_FRAME_BYTES 2048  /* framesz, where none is given */
-#define AF_PACKET_BLOCK_BYTES 65536 /* blocksz, where frames are longer than that */
-#define AF_PACKET_FRAMES_MIN  512   /* framecnt, where none is given: of its driver */
-#define AF_PACKET_FRAMES_MAX  16384
-#define NIC_DESCRIPTORS_MAX   4096
-#define RING_NS               (20 * NS_PER_MS) /* of the port's rate, that it holds */
-#define WIRE_OVERHEAD         24
-#define BUFFER_BYTES_MAX      65024 /* a pool's data room has 16 bits, headroom included */
-#define VIRTIO_PLACES_MAX     32768
-#define VIRTIO_PLACES         4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three places */
+#define AF_PACKET_RESERVE        96          /* its frame header and alignment inside framesz */
+#define AF_PACKET_FRAME_BYTES    2048        /* framesz, where none is given */
+#define AF_PACKET_BLOCK_BYTES    65536       /* blocksz, where frames are longer than that */
+#define AF_PACKET_FRAMES_MIN     512u        /* framecnt, where none is given: of its driver */
+#define AF_PACKET_RING_BYTES_MAX (32u << 20) /* of two, which the kernel locks */
+#define NIC_DESCRIPTORS_MAX      4096
+#define RING_NS                  (20 * NS_PER_MS) /* of the port's rate, that it holds */
+#define WIRE_OVERHEAD            24
+#define BUFFER_BYTES_MAX         65024 /* a pool's data room has 16 bits, headroom included */
+#define VIRTIO_PLACES_MAX        32768
+#define VIRTIO_PLACES            4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three places */
 
 static const struct {
     const char *prefix;
@@ -205,7 +205,8 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
         return err_set(err, "device %s: framesz=%llu is too large, at most %u expected", device->name,
                        (unsigned long long)frame, BUFFER_BYTES_MAX);
     device->buffer_bytes = MAX(device->buffer_bytes, (uint32_t)frame);
-    uint32_t frames = ring_frames(rate_bps, frame_bytes_max, AF_PACKET_FRAMES_MIN, AF_PACKET_FRAMES_MAX);
+    uint32_t most = MAX(AF_PACKET_RING_BYTES_MAX / (uint32_t)frame, AF_PACKET_FRAMES_MIN);
+    uint32_t frames = ring_frames(rate_bps, frame_bytes_max, AF_PACKET_FRAMES_MIN, most);
     if (argument_find(device->args, "framecnt") == NULL && !argument_add(device, "framecnt", frames, err))
         return false;
     if (frame == AF_PACKET_FRAME_BYTES)

@@ -7,10 +7,6 @@
 #include <sys/socket.h>
 
 #include "base/units.h"
-#include "dpdk/compat.h"
-
-#include <rte_ethdev.h>
-
 #define SOCKETS_MAX 4096 /* descriptors looked at: the EAL opens its own at the start */
 
 static bool has_ring(int fd, unsigned interface)
@@ -38,16 +34,14 @@ static int find_socket(const char *interface)
     return -1;
 }
 
-static uint64_t device_missed(uint16_t id)
+void missed_open(struct missed *missed, const char *interface)
 {
-    struct rte_eth_stats stats;
-    return rte_eth_stats_get(id, &stats) == 0 ? stats.imissed + stats.rx_nombuf : 0;
+    *missed = (struct missed){.socket = interface != NULL ? find_socket(interface) : -1};
 }
 
-void missed_open(struct missed *missed, uint16_t id, const char *interface)
+void missed_close(struct missed *missed)
 {
-    *missed = (struct missed){.socket = interface != NULL ? find_socket(interface) : -1, .id = id};
-    missed->device = device_missed(id);
+    missed->socket = -1;
 }
 
 uint64_t missed_frames(struct missed *missed)
@@ -57,7 +51,6 @@ uint64_t missed_frames(struct missed *missed)
     /* Each reading sets the kernel's count to zero. */
     if (missed->socket >= 0 &&
         getsockopt(missed->socket, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0)
-        missed->kernel += stats.tp_drops;
-    uint64_t device = device_missed(missed->id);
-    return missed->kernel + (device > missed->device ? device - missed->device : 0);
+        missed->frames += stats.tp_drops;
+    return missed->frames;
 }

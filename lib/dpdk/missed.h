@@ -1,20 +1,20 @@
-/* Frames that came and that nobody took in time: lost at this host, in the ring of the device or of the kernel, not on the
- * path. Drivers tell theirs (imissed, rx_nombuf); af_packet's of DPDK 22.11 never asks the kernel what its ring lost, so
- * this asks the driver's socket (PACKET_STATISTICS, packet(7)).
+/* Frames that the ring of a packet socket lost: they came, and nobody took them in time. Lost at this host, not on the
+ * path. DPDK's af_packet never asks for them, so this asks the driver's socket (PACKET_STATISTICS, packet(7)). What a NIC
+ * lost its driver tells (imissed); asking it may take a driver milliseconds, so that is left to `show ports`.
  *
- * One port, one thread. Counts are frames since missed_open. */
+ * One port, one thread. */
 #pragma once
 
 #include <stdint.h>
 
 struct missed {
     int socket;      /* the driver's, which stays its own; -1: none */
-    uint64_t kernel; /* of its ring so far */
-    uint64_t device; /* what the driver has told at the start */
-    uint16_t id;     /* ethdev's */
+    uint64_t frames; /* lost so far */
 };
 
-/* After the device was configured. interface: that of af_packet; NULL: another kind of device. */
-void missed_open(struct missed *missed, uint16_t id, const char *interface);
-/* Frames lost so far. Some hundred ns, of NICs more: not each turn. */
+/* After the device was configured. interface: that of af_packet; NULL: another kind of device, which loses none here. */
+void missed_open(struct missed *missed, const char *interface);
+/* The driver is about to close its socket. */
+void missed_close(struct missed *missed);
+/* Frames lost since missed_open: one system call. */
 uint64_t missed_frames(struct missed *missed);

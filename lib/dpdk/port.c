@@ -164,7 +164,7 @@ static bool port_setup(struct port *port, struct err *err)
     char interface[IF_NAMESIZE];
     bool kernel = port->device.kind == DEVICE_AF_PACKET &&
                   device_argument(&port->device, "iface", interface, sizeof(interface));
-    missed_open(&port->missed, port->id, kernel ? interface : NULL);
+    missed_open(&port->missed, kernel ? interface : NULL);
     port_read_mac(port);
     port_filters(port);
     lane_init(&port->lane, device_slack_ns(port->device.kind));
@@ -196,11 +196,12 @@ static bool port_make_device(const struct device *device, struct err *err)
     if (device->kind == DEVICE_AF_PACKET && device_argument(device, "iface", interface, sizeof(interface)) &&
         fanout_is_taken(interface))
         return err_set(err, "device %s: " FANOUT_TAKEN, device->name);
-    return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args,
-                   rte_strerror(error),
-                   device->kind == DEVICE_MEMIF         ? "; is another process listening on its socket?"
-                   : device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?"
-                                                        : "");
+    return err_set(
+        err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args, rte_strerror(error),
+        device->kind == DEVICE_MEMIF         ? "; is another process listening on its socket?"
+        : device->kind == DEVICE_AF_PACKET   ? "; do its rings fit ulimit -l? framecnt=512 makes small ones"
+        : device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?"
+                                             : "");
 }
 
 bool port_open(struct port *port, const struct port_config *config, struct err *err)
@@ -260,6 +261,7 @@ bool port_start(struct port *port, uint64_t now_ns)
 
 void port_stop(struct port *port)
 {
+    missed_close(&port->missed);
     if (port->started)
         rte_eth_dev_stop(port->id);
     __atomic_store_n(&port->started, false, __ATOMIC_RELAXED);

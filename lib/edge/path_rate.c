@@ -6,7 +6,10 @@
 #define POINTS_PER_RTT 32
 #define SURE_NS        (200 * NS_PER_US) /* hosts that sleep between their turns look that often */
 #define UNSURE_TIMES   4
-#define STANDS_TIMES   8 /* longer than what points of this host usually wait: it stood still */
+/* So much less is the rate that a standstill leaves: one told again and again hides no path that takes less. */
+#define FORGIVEN_LESS_PART 32
+#define UNSURE_NS_MAX      (250 * NS_PER_MS) /* a host that never catches up, or says so */
+#define STANDS_TIMES       8 /* longer than what points of this host usually wait: it stood still */
 
 void path_rate_init(struct path_rate *rate)
 {
@@ -42,11 +45,11 @@ bool path_rate_on_delivered(struct path_rate *rate, uint64_t bytes, uint64_t tim
         return false;
     path_rate_on_wait(rate, wait_ns);
     if (rate->count > 0 && wait_ns > MAX(rtt_ns / POINTS_PER_RTT, SURE_NS) &&
-        time_ns - rate->time_ns < MAX(rtt_ns / 2, UNSURE_TIMES * wait_ns))
+        time_ns - rate->time_ns < MAX(rtt_ns / 2, MIN(UNSURE_TIMES * wait_ns, UNSURE_NS_MAX)))
         return false;
     rate->wait_ns = (7 * rate->wait_ns + wait_ns) / 8;
     if (rate->stood_ns > 0 && usual_bps > 0) {
-        path_rate_skip(rate, bytes, told_ns, rate->stood_ns, usual_bps);
+        path_rate_skip(rate, bytes, told_ns, rate->stood_ns, usual_bps - usual_bps / FORGIVEN_LESS_PART);
         time_ns = elapsed_ns(told_ns, rate->skipped_ns);
     }
     rate->stood_ns = 0;

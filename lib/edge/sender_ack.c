@@ -143,9 +143,11 @@ static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ac
     }
 }
 
-static uint64_t wait_ns(const struct wire_ack *ack)
+/* No packet waited at the receiver for longer than the oldest that is open has been out, whatever the peer says: it tells
+ * since when its ring was never empty, which a busy host's may not be for a minute. */
+static uint64_t wait_ns(const struct ack_turn *turn, const struct wire_ack *ack)
 {
-    return (uint64_t)ack->wait * WIRE_STAMP_UNIT_NS;
+    return MIN((uint64_t)ack->wait * WIRE_STAMP_UNIT_NS, elapsed_ns(turn->now_ns, turn->oldest_sent_ns));
 }
 
 /* Where packet and ack may have stood at the two hosts for so long, a longer sample than what is known says as much
@@ -175,7 +177,7 @@ static void settle_largest(struct ack_turn *turn, const struct wire_ack_view *ac
         ack->fixed.largest_delay != UINT32_MAX && !two_clocks_stepped(&sender->clocks)) {
         uint64_t age_ns = elapsed_ns(turn->now_ns, turn->largest_sent_ns);
         uint64_t sample_ns = elapsed_ns(age_ns, ack->fixed.largest_delay);
-        sample_ns = sure_rtt_ns(&sender->rtt, sample_ns, sender->ack_wait_ns + wait_ns(&ack->fixed));
+        sample_ns = sure_rtt_ns(&sender->rtt, sample_ns, sender->ack_wait_ns + wait_ns(turn, &ack->fixed));
         *rtt_ns = MAX(sample_ns, (uint64_t)1);
         rtt_on_sample(&sender->rtt, *rtt_ns, turn->now_ns);
     }
@@ -224,9 +226,9 @@ static void note_sure_owd(struct sender *sender, uint64_t wait_ns)
 }
 
 /* Of what lay at the receiver for longer than half of a stamp's range nobody knows how long it was under way. */
-static bool tells_owd(const struct wire_ack *ack)
+static bool tells_owd(const struct ack_turn *turn, const struct wire_ack *ack)
 {
-    return ack->wait < INT32_MAX;
+    return wait_ns(turn, ack) < (uint64_t)INT32_MAX * WIRE_STAMP_UNIT_NS;
 }
 
 static void note_owd(struct sender *sender, uint32_t owd)
@@ -274,10 +276,11 @@ static void note_late_owd(struct ack_turn *turn, const struct wire_ack *ack)
     struct sender *sender = turn->sender;
     int32_t age = serial_distance32(sender->delivered_stamp, ack->delivered_stamp);
     uint64_t recent_ns = sender->rtt.smoothed_ns / LATE_OWD_RTT_PART;
-    if (!sender->owd_known || !tells_owd(ack) || age < 0 || (uint64_t)age * WIRE_STAMP_UNIT_NS > recent_ns)
+    if (!sender->owd_known || !tells_owd(turn, ack) || age < 0 ||
+        (uint64_t)age * WIRE_STAMP_UNIT_NS > recent_ns)
         return;
     note_owd(sender, ack->owd_min);
-    note_sure_owd(sender, wait_ns(ack));
+    note_sure_owd(sender, wait_ns(turn, ack));
     turn->owd_told = true;
 }
 
@@ -295,15 +298,15 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     turn->more_delivered = ack->delivered_bytes > sender->delivered_bytes;
     if (!sender->owd_known)
         two_clocks_forget(&sender->clocks);
-    if (turn->more_delivered && tells_owd(ack)) {
+    if (turn->more_delivered && tells_owd(turn, ack)) {
         note_owd(sender, ack->owd_min);
         note_clocks(turn, view);
-        note_sure_owd(sender, wait_ns(ack));
+        note_sure_owd(sender, wait_ns(turn, ack));
         turn->owd_told = true;
     }
     if (turn->more_delivered) {
         note_holes(turn);
-        sender->counters.peer_pauses += wait_ns(ack) >= HOLES_MIN_NS;
+        sender->counters.peer_pauses += wait_ns(turn, ack) >= HOLES_MIN_NS;
     }
     if (turn->more_delivered || !sender->delivered_known)
         note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
@@ -331,11 +334,11 @@ static uint64_t after_bytes(const struct sender *sender)
 }
 
 /* How much longer the newest packet was under way than the quickest that the ack speaks of. */
-static uint64_t spread_ns(const struct sender *sender, const struct wire_ack *ack)
+static uint64_t spread_ns(const struct ack_turn *turn, const struct wire_ack *ack)
 {
-    uint32_t owd = ack->delivered_stamp - wire_stamp(sender->largest_sent_ns);
+    uint32_t owd = ack->delivered_stamp - wire_stamp(turn->sender->largest_sent_ns);
     int32_t spread = serial_distance32(owd, ack->owd_min);
-    return spread > 0 ? elapsed_ns((uint64_t)spread * WIRE_STAMP_UNIT_NS, wait_ns(ack)) : 0;
+    return spread > 0 ? elapsed_ns((uint64_t)spread * WIRE_STAMP_UNIT_NS, wait_ns(turn, ack)) : 0;
 }
 
 static enum edge_limit limited_by(const struct sender *sender)
@@ -365,8 +368,8 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .doubt_ns = two_clocks_doubt_ns(&sender->clocks),
         .jump_ns = torn ? 0 : jump_ns(turn, ack),
         .late_ns = (uint64_t)ack->late_us * NS_PER_US,
-        .spread_ns = torn ? 0 : spread_ns(sender, ack),
-        .wait_ns = wait_ns(ack),
+        .spread_ns = torn ? 0 : spread_ns(turn, ack),
+        .wait_ns = wait_ns(turn, ack),
         .hole_ns = turn->hole_ns,
         .before_hole = turn->spoilt,
         .delivered_bytes = sender->delivered_bytes,

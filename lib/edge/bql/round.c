@@ -5,6 +5,9 @@
 
 #define EXCESS_PPM        3000ULL
 #define ROUND_PACKETS_MIN 200
+#define UNMEASURED_RTTS                                                                                      \
+    8 /* so long a round waits for a count that is sure enough; then what was known before holds */
+#define UNMEASURED_NS (NS_PER_S / 2)
 
 void bql_rounds_start(struct bql_rounds *rounds, const struct bql_path *path, uint64_t now_ns)
 {
@@ -32,7 +35,9 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
     uint64_t packets = rounds->acked + rounds->lost;
     uint64_t lasted_ns = elapsed_ns(path->now_ns, rounds->start_ns);
     uint64_t took_ns = elapsed_ns(path->delivered_ns, rounds->delivered_ns);
-    if (lasted_ns < path->rtt_ns || packets < PATH_DELAY_PACKETS_MIN || took_ns == 0)
+    if (lasted_ns < path->rtt_ns || packets < PATH_DELAY_PACKETS_MIN)
+        return false;
+    if (took_ns == 0 && lasted_ns < MAX(UNMEASURED_RTTS * path->rtt_ns, UNMEASURED_NS))
         return false;
     uint32_t loss_ppm = (uint32_t)muldiv64(rounds->lost, BQL_PPM, packets);
     uint32_t likely_ppm = bql_chance_likely_ppm(&path->chance, packets);
@@ -48,7 +53,7 @@ bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, stru
     if (round->few && !round->plain && lasted_ns < 8 * path->rtt_ns)
         return false;
     uint64_t bytes = path->rate.bytes - MIN(rounds->delivered_bytes, path->rate.bytes);
-    round->loss.delivered_bps = muldiv64(bytes, 8 * NS_PER_S, took_ns);
+    round->loss.delivered_bps = took_ns == 0 ? path->delivered_bps : muldiv64(bytes, 8 * NS_PER_S, took_ns);
     bql_rounds_start(rounds, path, path->now_ns);
     return true;
 }
