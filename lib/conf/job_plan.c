@@ -147,8 +147,7 @@ const struct conf_option job_plan_options[] = {
     {"start", OPTION_SCALAR, FIELD(struct job_spec, start_bps),
      .form = "auto | plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "auto",
      .help = "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found "
-             "out; auto: "
-             "the plan's where the path was told or measured not long ago"},
+             "out; auto: the plan's where the path was told or measured not long ago"},
     {.type = OPTION_END}};
 
 /* ---- checks ---- */

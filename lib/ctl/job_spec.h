@@ -75,8 +75,8 @@ struct job_spec {
     uint16_t given_count;                          /* PLAN_METRIC_GIVEN */
     char given[PLAN_NODES_MAX - 1][2][NAME_BYTES]; /* [from, to] */
     uint64_t plan_rate_bps; /* payload rate of a given tree; 0: the planner computes one */
-    uint64_t
-        start_bps; /* wire rate at which edges begin; 0: the plan's, where known; UINT64_MAX: not known */
+    /* Wire rate at which edges begin; 0: the plan's where the path is known; JOB_START_PLAN; UINT64_MAX: unknown. */
+    uint64_t start_bps;
     struct job_controls controls; /* to begin with */
     uint8_t hash;                 /* enum part_hash */
     uint8_t durable;              /* enum part_durable */

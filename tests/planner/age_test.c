@@ -71,6 +71,15 @@ static void age__whose_word(void **state)
         assert_int_equal(plan_path_counts(cases[i].avb_of, &told), cases[i].told);
         assert_int_equal(plan_path_counts(cases[i].avb_of, &measured), cases[i].measured);
         assert_false(plan_path_counts(cases[i].avb_of, &unknown));
+        /* Where it counts edges begin at it, if it was told or is not old. */
+        struct plan_path aged = measured, old_word = told;
+        aged.avb_age_s = PLAN_START_AGE_S;
+        old_word.avb_age_s = 1000 * PLAN_START_AGE_S;
+        assert_int_equal(plan_path_starts(cases[i].avb_of, &old_word), cases[i].told);
+        assert_int_equal(plan_path_starts(cases[i].avb_of, &aged), cases[i].measured);
+        aged.avb_age_s++;
+        assert_false(plan_path_starts(cases[i].avb_of, &aged));
+        assert_false(plan_path_starts(cases[i].avb_of, &unknown));
         /* n0 to n1 is narrow by a matrix, n0 to n2 by probes: with both nothing is left but a tenth. */
         request.metric = PLAN_METRIC_STAR;
         request.avb_of = cases[i].avb_of;

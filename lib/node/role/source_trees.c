@@ -83,7 +83,7 @@ void source_fill_tree(const struct job *job, uint8_t stripe, uint16_t node, stru
         struct wire_child *child = &message->children[index];
         name_copy(child->name.text, NAME_BYTES, request->nodes[children[index]].name);
         child->rate_bps = plan_edge_rate_bps(&job->source->plan, stripe, children[index]);
-        /* A stream comes at its own pace: it can't blast into a path that nobody knows. */
+        /* A stream comes at its own pace, mostly: a slow start would be its latency. */
         child->known = job->source->spec.object == PART_OBJECT_STREAM ||
                        plan_path_starts(request->avb_of, &request->paths[node][children[index]]);
     }
