@@ -62,7 +62,9 @@ bool site_start(struct site *site, const struct site_config *config, struct err 
         return false;
     tsc_clock_start(&site->clock);
     site->now_ns = site->turn_ns = tsc_now_ns(&site->clock);
-    idle_init(&site->idle, config->idle, site->now_ns);
+    idle_init(&site->idle, config->idle, true, site->now_ns);
+    if (!waiter_open(&site->waiter, err))
+        return false;
     for (uint16_t peer = 0; peer < node.peer_count; peer++)
         if (!port_add_peer(&site->port, peer, &node.peers[peer].address, err))
             return false;
@@ -330,7 +332,12 @@ bool site_turn(struct site *site)
 void site_rest(struct site *site)
 {
     uint64_t next_ns = MIN(node_next_ns(site->node), port_next_ns(&site->port));
-    enum idle_action action = idle_next(&site->idle, site->worked, tsc_now_ns(&site->clock), next_ns);
-    idle_do(&site->idle, action);
-    site->slept |= action == IDLE_SLEEP;
+    struct idle_turn turn = {.worked = site->worked,
+                             .begin_ns = site->turn_ns,
+                             .now_ns = tsc_now_ns(&site->clock),
+                             .next_ns = next_ns,
+                             .gather_ns = node_gather_ns(site->node)};
+    enum idle_action action = idle_next(&site->idle, &turn);
+    idle_do(&site->idle, action, &site->waiter);
+    site->slept |= idle_rests(action);
 }

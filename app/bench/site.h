@@ -46,6 +46,7 @@ struct site {
     struct crossing *crossing; /* another thread drives the port, by crossing_turn; NULL: site_turn does */
     struct tsc_clock clock;
     struct idle idle;
+    struct waiter waiter;
     uint64_t now_ns, turn_ns;
     bool worked, slept;
     uint16_t sent;    /* packets that the last turn took from the node */

@@ -41,6 +41,7 @@ struct app {
     struct question question; /* operators → planner */
     struct events events;     /* worker → log */
     struct worker worker;
+    struct waiter background;      /* where the background thread waits */
     bool stop;                     /* atomic: SIGTERM, SIGINT, quit */
     bool console;                  /* -i */
     struct unix_listener listener; /* the control socket */
@@ -55,6 +56,8 @@ static inline bool app_stopping(const struct app *app)
 static inline void app_stop(struct app *app)
 {
     __atomic_store_n(&app->stop, true, __ATOMIC_RELAXED);
+    waiter_wake(&app->worker.turns.waiter);
+    waiter_wake(&app->background);
 }
 
 /* setup.c: everything from the checked configuration to started ports; messages go to stderr. */

@@ -8,8 +8,11 @@
 #include "dpdk/resident.h"
 #include "shm/shm_control.h"
 
-#define TURN_US      1000
 #define RECEIVED_MAX 16 /* records of a planner per turn */
+/* The control ring has no descriptor: it is looked at so often for so long after a record crossed it, else more rarely. */
+#define BUSY_TURN_NS NS_PER_MS
+#define BUSY_FOR_NS  (2 * NS_PER_S)
+#define TURN_NS      (20 * NS_PER_MS)
 
 struct bad_records {
     uint64_t logged, logged_ns; /* how many by the newest line, and when that was */
@@ -29,13 +32,15 @@ static void log_planner(const struct app *app, const struct ctl_msg *msg)
                 msg->type == CTL_PLANNER_HELLO ? "attached" : "is gone; jobs go on by the last plan");
 }
 
-static void planner_to_node(struct app *app, struct shm_control *control, uint64_t now_ns)
+/* True: there was something. */
+static bool planner_to_node(struct app *app, struct shm_control *control, uint64_t now_ns)
 {
     static struct channel_call call;
     static char text[256];
     call.reply.text = text;
     call.reply.room = sizeof(text);
-    for (int taken = 0; taken < RECEIVED_MAX && shm_control_poll(control, &call.msg, now_ns); taken++) {
+    int taken = 0;
+    for (; taken < RECEIVED_MAX && shm_control_poll(control, &call.msg, now_ns); taken++) {
         log_planner(app, &call.msg);
         if (call.msg.type == CTL_HISTORY) {
             question_answer(&app->question, &call.msg);
@@ -45,17 +50,21 @@ static void planner_to_node(struct app *app, struct shm_control *control, uint64
             fprintf(stderr, "%s: record from the planner refused: %s\n", app->config.node.name,
                     call.reply.err.text);
     }
+    return taken > 0;
 }
 
-/* With no planner there the request is dropped: the node repeats open ones when one attaches. */
-static void node_to_planner(struct app *app, struct shm_control *control)
+/* With no planner there the request is dropped: the node repeats open ones when one attaches. True: there was one. */
+static bool node_to_planner(struct app *app, struct shm_control *control)
 {
+    bool any = false;
     for (const struct ctl_msg *msg = outbox_front(&app->outbox); msg != NULL;
          msg = outbox_front(&app->outbox)) {
         if (control->present && !shm_control_send(control->ring, msg))
-            return; /* full: next turn */
+            return true; /* full: next turn */
         outbox_release(&app->outbox);
+        any = true;
     }
+    return any;
 }
 
 /* What came from the planner's side and is no record: at most a line a second. */
@@ -95,38 +104,53 @@ static void watch_links(const struct app *app, uint32_t *up)
     *up = now;
 }
 
+/* The control ring, and what crosses it. */
+struct planner_side {
+    struct shm_ring *ring; /* NULL: there is none */
+    struct shm_control control;
+    struct bad_records bad;
+    uint64_t crossed_ns; /* the last record did */
+};
+
+static void planner_turn(struct app *app, struct planner_side *side, uint64_t now_ns)
+{
+    if (side->ring != NULL && shm_ring_cut(side->ring)) {
+        fprintf(stderr, "%s: somebody cut the control ring %s short: it is made anew\n",
+                app->config.node.name, app->config.control_ring);
+        shm_ring_close(side->ring);
+        side->ring = make_ring(app, &side->control);
+        side->bad = (struct bad_records){0};
+    }
+    if (side->ring == NULL)
+        return;
+    bool crossed = planner_to_node(app, &side->control, now_ns);
+    crossed |= node_to_planner(app, &side->control);
+    crossed |= question_carry(&app->question, &side->control);
+    if (crossed)
+        side->crossed_ns = now_ns;
+    log_bad(app, side->ring, &side->bad, now_ns);
+}
+
 void *background_main(void *argument)
 {
     struct app *app = argument;
-    struct shm_control control;
-    struct shm_ring *ring = NULL;
-    struct bad_records bad = {0};
+    struct planner_side side = {.ring = NULL};
     uint32_t links_up = 0;
     eal_thread_background(&app->eal);
     if (app->config.control_ring[0] != '\0')
-        ring = make_ring(app, &control);
+        side.ring = make_ring(app, &side.control);
     while (!app_stopping(app)) {
         uint64_t now_ns = monotonic_ns();
-        if (ring != NULL && shm_ring_cut(ring)) {
-            fprintf(stderr, "%s: somebody cut the control ring %s short: it is made anew\n",
-                    app->config.node.name, app->config.control_ring);
-            shm_ring_close(ring);
-            ring = make_ring(app, &control);
-            bad = (struct bad_records){0};
-        }
-        if (ring != NULL) {
-            planner_to_node(app, &control, now_ns);
-            node_to_planner(app, &control);
-            question_carry(&app->question, &control);
-            log_bad(app, ring, &bad, now_ns);
-        }
+        waiter_announce(&app->background);
+        planner_turn(app, &side, now_ns);
         watch_links(app, &links_up);
         events_print(&app->events, app->config.node.name, now_ns);
         disk_rates_look(&app->disk_rates, app->disk, now_ns);
-        usleep(TURN_US);
+        bool busy = elapsed_ns(now_ns, side.crossed_ns) < BUSY_FOR_NS;
+        waiter_wait(&app->background, busy ? BUSY_TURN_NS : TURN_NS);
     }
     events_print(&app->events, app->config.node.name, monotonic_ns());
-    if (ring != NULL)
-        shm_ring_close(ring);
+    if (side.ring != NULL)
+        shm_ring_close(side.ring);
     return NULL;
 }

@@ -6,9 +6,10 @@
 #define WAIT_US_MIN 100
 #define WAIT_US_MAX 2000
 
-void channel_init(struct channel *channel)
+void channel_init(struct channel *channel, struct waiter *worker)
 {
     memset(channel, 0, sizeof(*channel));
+    channel->worker = worker;
     pthread_mutex_init(&channel->producers, NULL);
 }
 
@@ -31,6 +32,7 @@ bool channel_call(struct channel *channel, struct channel_call *call)
     call->reply.ok = false;
     if (!channel_push(channel, call))
         return err_set(&call->reply.err, "the appliance is stopping or overloaded");
+    waiter_wake(channel->worker);
     for (unsigned wait_us = WAIT_US_MIN; !__atomic_load_n(&call->done, __ATOMIC_ACQUIRE);) {
         usleep(wait_us);
         wait_us = wait_us * 2 < WAIT_US_MAX ? wait_us * 2 : WAIT_US_MAX;
@@ -63,6 +65,12 @@ void channel_close(struct channel *channel)
     }
 }
 
+void outbox_init(struct outbox *outbox, struct waiter *carrier)
+{
+    memset(outbox, 0, sizeof(*outbox));
+    outbox->carrier = carrier;
+}
+
 struct ctl_msg *outbox_place(struct outbox *outbox)
 {
     bool full = outbox->tail - __atomic_load_n(&outbox->head, __ATOMIC_ACQUIRE) == OUTBOX_PLACES;
@@ -72,6 +80,7 @@ struct ctl_msg *outbox_place(struct outbox *outbox)
 void outbox_commit(struct outbox *outbox)
 {
     __atomic_store_n(&outbox->tail, outbox->tail + 1, __ATOMIC_RELEASE);
+    waiter_wake(outbox->carrier);
 }
 
 const struct ctl_msg *outbox_front(const struct outbox *outbox)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "ctl/ctl.h"
+#include "dpdk/waiter.h"
 
 #define CHANNEL_PLACES 16
 #define OUTBOX_PLACES  4
@@ -23,12 +24,14 @@ struct channel_call {
 
 struct channel {
     pthread_mutex_t producers;
-    bool closed; /* by the worker, under the mutex */
+    bool closed;           /* by the worker, under the mutex */
+    struct waiter *worker; /* where the worker waits */
     uint32_t head, tail;
     struct channel_call *calls[CHANNEL_PLACES];
 };
 
-void channel_init(struct channel *channel);
+/* worker: where the one waits that takes the calls. */
+void channel_init(struct channel *channel, struct waiter *worker);
 /* Control threads: returns reply.ok; with the worker gone, false and an error. */
 bool channel_call(struct channel *channel, struct channel_call *call);
 /* Worker: the next call, NULL: none. channel_answer gives it back. */
@@ -39,8 +42,11 @@ void channel_close(struct channel *channel);
 
 struct outbox {
     uint32_t head, tail;
+    struct waiter *carrier; /* where the background thread waits */
     struct ctl_msg messages[OUTBOX_PLACES];
 };
+
+void outbox_init(struct outbox *outbox, struct waiter *carrier);
 
 /* Worker: a place to write to, NULL when full; then commit. */
 struct ctl_msg *outbox_place(struct outbox *outbox);

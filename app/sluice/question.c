@@ -22,9 +22,10 @@ static bool move(struct question *question, uint32_t from, uint32_t to)
                                        __ATOMIC_ACQUIRE);
 }
 
-void question_init(struct question *question)
+void question_init(struct question *question, struct waiter *carrier)
 {
     memset(question, 0, sizeof(*question));
+    question->carrier = carrier;
     pthread_mutex_init(&question->askers, NULL);
 }
 
@@ -68,16 +69,19 @@ bool question_ask_history(struct question *question, const char *from, const cha
     name_copy(question->ask.body.history_ask.from, NAME_BYTES, from);
     name_copy(question->ask.body.history_ask.to, NAME_BYTES, to);
     move(question, IDLE, ASKED);
+    waiter_wake(question->carrier);
     bool known = wait_answer(question, text, room);
     pthread_mutex_unlock(&question->askers);
     return known;
 }
 
-void question_carry(struct question *question, const struct shm_control *control)
+bool question_carry(struct question *question, const struct shm_control *control)
 {
     __atomic_store_n(&question->present, control->present, __ATOMIC_RELAXED);
-    if (control->present && move(question, ASKED, HELD))
-        move(question, HELD, shm_control_send(control->ring, &question->ask) ? SENT : ASKED);
+    if (!control->present || !move(question, ASKED, HELD))
+        return false;
+    move(question, HELD, shm_control_send(control->ring, &question->ask) ? SENT : ASKED);
+    return true;
 }
 
 void question_answer(struct question *question, const struct ctl_msg *msg)

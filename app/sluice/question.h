@@ -8,25 +8,28 @@
 #include <stdint.h>
 
 #include "ctl/ctl.h"
+#include "dpdk/waiter.h"
 #include "shm/shm_control.h"
 
 #define QUESTION_WAIT_US 2000000
 
 struct question {
     pthread_mutex_t askers;
-    uint32_t state;     /* atomic; question.c */
+    uint32_t state; /* atomic; question.c */
+    struct waiter *carrier;
     bool present;       /* atomic: a planner is attached */
     struct ctl_msg ask; /* of the asker until it is ASKED */
     bool known;         /* of the background thread until it is ANSWERED; so is the text */
     char text[CTL_HISTORY_BYTES];
 };
 
-void question_init(struct question *question);
+/* carrier: where the background thread waits. */
+void question_init(struct question *question, struct waiter *carrier);
 /* Control threads: an edge's past as a report. False: text says why there is none. */
 bool question_ask_history(struct question *question, const char *from, const char *to, enum report_form form,
                           char *text, size_t room);
 
-/* Background thread, each turn: sends what is asked. */
-void question_carry(struct question *question, const struct shm_control *control);
+/* Background thread, each turn: sends what is asked. False: nothing is. */
+bool question_carry(struct question *question, const struct shm_control *control);
 /* Background thread: a CTL_HISTORY has come; one that nobody waits for any more is dropped. */
 void question_answer(struct question *question, const struct ctl_msg *msg);

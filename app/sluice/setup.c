@@ -13,6 +13,11 @@ static const struct tsc_clock *clock_of(const struct app *app, uint16_t worker)
     return worker == 0 ? &app->clock : &app->port_workers[worker].clock.clock;
 }
 
+static struct turns *turns_of(struct app *app, uint16_t worker)
+{
+    return worker == 0 ? &app->worker.turns : &app->port_workers[worker].turns;
+}
+
 static void port_config_fill(const struct app *app, uint16_t index, struct port_config *port)
 {
     const struct app_port_config *own = &app->config.ports[index];
@@ -110,6 +115,9 @@ static bool make_crossing(struct app *app, uint16_t index, struct err *err)
     if (app->crossings[index] == NULL)
         return err_set(err, "no memory between ports[%u] and the node", index);
     crossing_init(app->crossings[index]);
+    if (app->config.idle == IDLE_MODE_SLEEP)
+        crossing_set_waiters(app->crossings[index], &app->worker.turns.waiter,
+                             &turns_of(app, app->config.ports[index].worker)->waiter);
     return true;
 }
 
@@ -132,8 +140,10 @@ static bool start_ports(struct app *app, struct err *err)
         if (!port_add_peer(&app->ports[peer->port], index, &peer->address, err))
             return err_context(err, "peer %s", peer->name);
     }
-    for (uint16_t index = 0; index < node->port_count; index++)
+    for (uint16_t index = 0; index < node->port_count; index++) {
         port_start(&app->ports[index], tsc_now_ns(&app->clock));
+        turns_watch(turns_of(app, app->config.ports[index].worker), &app->ports[index]);
+    }
     return true;
 }
 
@@ -141,6 +151,7 @@ static bool start_node(struct app *app, struct err *err)
 {
     struct node_config *config = &app->config.node;
     config->planner_never = app->config.control_ring[0] == '\0';
+    config->gathers = app->config.idle == IDLE_MODE_SLEEP;
     size_t bytes = node_bytes(config);
     void *memory = memory_take(bytes, app->hugepages);
     if (memory == NULL)
@@ -151,15 +162,35 @@ static bool start_node(struct app *app, struct err *err)
     return true;
 }
 
+static void disk_replied(void *waiter)
+{
+    waiter_wake(waiter);
+}
+
 static bool start_disk(struct app *app, struct err *err)
 {
     struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1),
                                  .nice = 19,
                                  .cpu_count = app->config.disk_cpu_count,
-                                 .index_bytes_max = app->config.disk_index_bytes};
+                                 .index_bytes_max = app->config.disk_index_bytes,
+                                 .waiter = {disk_replied, &app->worker.turns.waiter}};
     memcpy(config.cpus, app->config.disk_cpus, sizeof(config.cpus));
     app->disk = disk_start(&config, err);
     return app->disk != NULL;
+}
+
+/* Where the kernel places it there is one, too. */
+static uint16_t worker_count(const struct app_config *config)
+{
+    return MAX(lcore_count(config), (uint16_t)1);
+}
+
+static bool start_waiters(struct app *app, struct err *err)
+{
+    for (uint16_t number = 0; number < worker_count(&app->config); number++)
+        if (!turns_open(turns_of(app, number), err))
+            return false;
+    return waiter_open(&app->background, err);
 }
 
 bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
@@ -171,9 +202,10 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     for (uint16_t number = lcore_count(&app->config); number < app->config.lcore_count; number++)
         fprintf(stderr, "%s: lcores: CPU %u has no port to drive\n", app->config.node.name,
                 app->config.lcores[number]);
-    channel_init(&app->channel);
-    question_init(&app->question);
-    if (!start_eal(app, eal_bytes, extra_count, extra, err))
+    channel_init(&app->channel, &app->worker.turns.waiter);
+    outbox_init(&app->outbox, &app->background);
+    question_init(&app->question, &app->background);
+    if (!start_waiters(app, err) || !start_eal(app, eal_bytes, extra_count, extra, err))
         return false;
     start_clocks(app);
     if (!server_listen(app, err) || !start_ports(app, err) || !start_disk(app, err) || !start_node(app, err))
@@ -190,5 +222,8 @@ void app_finish(struct app *app)
             crossing_close(app->crossings[index]);
         port_close(&app->ports[index]);
     }
+    for (uint16_t number = 0; number < worker_count(&app->config); number++)
+        turns_close(turns_of(app, number));
+    waiter_close(&app->background);
     eal_stop();
 }

@@ -5,6 +5,25 @@
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
 
+bool turns_open(struct turns *turns, struct err *err)
+{
+    return waiter_open(&turns->waiter, err);
+}
+
+void turns_close(struct turns *turns)
+{
+    waiter_close(&turns->waiter);
+}
+
+void turns_watch(struct turns *turns, const struct port *port)
+{
+    int descriptor = port_descriptor(port);
+    if (descriptor >= 0)
+        waiter_watch(&turns->waiter, descriptor);
+    else
+        turns->looks = true;
+}
+
 void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns)
 {
     count_set(&turns->begin_ns, now_ns);
@@ -12,7 +31,8 @@ void turns_init(struct turns *turns, uint8_t idle_mode, uint64_t now_ns)
     turns->look_ns = now_ns + NS_PER_S;
     resident_stack();
     turns->faults_before = memory_thread_faults();
-    idle_init(&turns->idle, idle_mode, now_ns);
+    idle_init(&turns->idle, idle_mode, turns->looks, now_ns);
+    waiter_exact_timers();
 }
 
 /* How long the last turn took, and what it was spent on. */
@@ -36,12 +56,17 @@ void turns_begin(struct turns *turns, uint64_t now_ns)
         count_add(&turns->busy_ns, turn_ns);
 }
 
-void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns)
+void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next_ns, uint64_t gather_ns)
 {
+    struct idle_turn turn = {.worked = worked,
+                             .begin_ns = turns->begin_ns,
+                             .now_ns = now_ns,
+                             .next_ns = next_ns,
+                             .gather_ns = gather_ns};
     turns->worked = worked;
-    enum idle_action action = idle_next(&turns->idle, worked, now_ns, next_ns);
-    idle_do(&turns->idle, action);
-    turns->slept = action == IDLE_SLEEP;
+    enum idle_action action = idle_next(&turns->idle, &turn);
+    idle_do(&turns->idle, action, &turns->waiter);
+    turns->slept = idle_rests(action);
 }
 
 void turns_report(const struct turns *turns, struct report *report)
@@ -57,6 +82,7 @@ void turns_report(const struct turns *turns, struct report *report)
     report_u64(report, "page_faults", count_get(&turns->faults));
     report_u64(report, "sleeps", count_get(&turns->idle.sleeps));
     report_u64(report, "sleep_ns_p50", histogram_percentile(&turns->sleep_ns, 500000));
+    report_u64(report, "sleep_ns_p99", histogram_percentile(&turns->sleep_ns, 990000));
     report_u64(report, "sleep_ns_max", count_get(&turns->sleep_ns.largest));
     report_u64(report, "yields", count_get(&turns->idle.yields));
 }

@@ -151,12 +151,12 @@ static void worker_service(struct app *app)
     }
 }
 
-static uint64_t worker_next_ns(const struct app *app)
+static uint64_t worker_next_ns(const struct app *app, uint64_t gather_ns)
 {
     uint64_t node_ns = node_next_ns(app->node), next_ns = node_ns;
     for (uint16_t index = 0; index < app->config.node.port_count; index++) {
         if (app->crossings[index] != NULL)
-            crossing_announce(app->crossings[index], node_ns);
+            crossing_announce(app->crossings[index], node_ns, gather_ns);
         else
             next_ns = MIN(next_ns, port_next_ns(&app->ports[index]));
     }
@@ -179,8 +179,9 @@ static void worker_turn(struct app *app)
     for (uint16_t index = 0; index < ports; index++)
         worked |= app->crossings[index] != NULL ? worker_give(app, index) : worker_transmit(app, index);
     worker_service(app);
-    uint64_t next_ns = worker_next_ns(app);
-    turns_rest(&app->worker.turns, worked, worker_clock(app), next_ns);
+    uint64_t gather_ns = app->config.node.gathers ? node_gather_ns(app->node) : 0;
+    uint64_t next_ns = worker_next_ns(app, gather_ns);
+    turns_rest(&app->worker.turns, worked, worker_clock(app), next_ns, gather_ns);
 }
 
 /* The peers learn at once that this node is gone, instead of by silence. */

@@ -15,6 +15,8 @@
 #define LATE_GAP_NS 500000ULL /* gaps of this length leave more than a burst in a port */
 #define LATE_TIMES  4         /* the backlog of a gap is worked off within so many times its length */
 #define POOL_CACHE  256
+/* What is due, and what came, waits so long at most for more (dpdk/idle.h). */
+#define EMULATOR_GATHER_NS (200 * NS_PER_US)
 
 /* ---- start and end ---- */
 
@@ -116,6 +118,9 @@ static void packet_settle(void *context, uint16_t from, uint16_t to, void *packe
 
 static bool open_ports(struct emulator *emulator, const struct emulator_config *config, struct err *err)
 {
+    bool looks = false;
+    if (!waiter_open(&emulator->waiter, err))
+        return false;
     for (uint16_t site = 0; site < config->scenario->node_count; site++) {
         struct port *port = &emulator->sites[site].port;
         struct port_config port_config = port_config_of(config, site);
@@ -125,7 +130,12 @@ static bool open_ports(struct emulator *emulator, const struct emulator_config *
             return err_context(err, "site %s", name);
         if (!port_start(port, tsc_now_ns(&emulator->clock)))
             return err_set(err, "site %s: device %s does not start", name, port->device.name);
+        int descriptor = port_descriptor(port);
+        if (descriptor >= 0)
+            waiter_watch(&emulator->waiter, descriptor);
+        looks |= descriptor < 0;
     }
+    idle_init(&emulator->idle, config->idle, looks, tsc_now_ns(&emulator->clock));
     return true;
 }
 
@@ -135,7 +145,6 @@ bool emulator_open(struct emulator *emulator, const struct emulator_config *conf
     uint32_t room = RTE_PKTMBUF_HEADROOM + emulator_buffer_bytes(config);
     *emulator = (struct emulator){.scenario = config->scenario};
     tsc_clock_start(&emulator->clock);
-    idle_init(&emulator->idle, config->idle, tsc_now_ns(&emulator->clock));
     emulator->pool =
         rte_pktmbuf_pool_create("wan", mbufs, POOL_CACHE, 0, (uint16_t)room, (int)rte_socket_id());
     if (emulator->pool == NULL)
@@ -152,6 +161,7 @@ void emulator_close(struct emulator *emulator)
 {
     for (uint16_t site = 0; site < emulator->scenario->node_count; site++)
         port_close(&emulator->sites[site].port);
+    waiter_close(&emulator->waiter);
     wan_destroy(&emulator->wan);
     free(emulator->sites);
 }
@@ -299,13 +309,18 @@ static bool turn(struct emulator *emulator, uint64_t now_ns)
     return worked;
 }
 
-static void rest(struct emulator *emulator, bool worked, uint64_t now_ns)
+static void rest(struct emulator *emulator, bool worked, uint64_t begin_ns)
 {
-    enum idle_action action = idle_next(&emulator->idle, worked, now_ns, wan_next_ns(&emulator->wan));
-    emulator->last_sleep_ns = action == IDLE_SLEEP ? emulator->idle.sleep_ns : 0;
+    struct idle_turn turn = {.worked = worked,
+                             .begin_ns = begin_ns,
+                             .now_ns = tsc_now_ns(&emulator->clock),
+                             .next_ns = wan_next_ns(&emulator->wan),
+                             .gather_ns = EMULATOR_GATHER_NS};
+    enum idle_action action = idle_next(&emulator->idle, &turn);
+    emulator->last_sleep_ns = idle_rests(action) ? emulator->idle.rest_ns : 0;
     if (action == IDLE_SPIN)
         rte_pause();
-    idle_do(&emulator->idle, action);
+    idle_do(&emulator->idle, action, &emulator->waiter);
 }
 
 void emulator_print_sums(const struct emulator *emulator)
@@ -328,6 +343,7 @@ void emulator_run(struct emulator *emulator, const volatile sig_atomic_t *stop, 
     uint64_t sync_ns = later_ns(now_ns, NS_PER_S);
     uint64_t print_ns = period_s == 0 ? TIME_NEVER : later_ns(now_ns, period_s * NS_PER_S);
     emulator->last_turn_ns = now_ns;
+    waiter_exact_timers();
     while (!*stop) {
         now_ns = tsc_now_ns(&emulator->clock);
         uint64_t gap_ns = elapsed_ns(now_ns, emulator->last_turn_ns + emulator->last_sleep_ns);

@@ -34,6 +34,7 @@ struct emulator {
     struct emulator_counters counters;
     struct tsc_clock clock;
     struct idle idle;
+    struct waiter waiter;
     uint64_t last_turn_ns;
     uint64_t late_until_ns; /* after a gap: see receive() */
     uint64_t gap_ns_max;    /* longest time between two turns that was not asked for by the idle policy */

@@ -78,6 +78,7 @@ static bool start_threads(struct disk *disk, struct err *err)
     while (disk->started < disk->block_threads + DISK_SLOW_THREADS) {
         struct disk_thread *thread = &disk->threads[disk->started];
         thread->files = disk->files;
+        thread->waiter = disk->config.waiter;
         thread->nice = disk->config.nice;
         thread->queue_most = disk->started < disk->block_threads ? DISK_QUEUE_MAX : DISK_SLOW_QUEUE;
         name_thread(disk, disk->started, thread->name);
@@ -85,7 +86,7 @@ static bool start_threads(struct disk *disk, struct err *err)
             return false;
         disk->started++;
     }
-    disk->stream = stream_thread_start(disk->config.nice, where, err);
+    disk->stream = stream_thread_start(&disk->config, where, err);
     return disk->stream != NULL;
 }
 

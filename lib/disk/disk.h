@@ -41,6 +41,11 @@ struct disk_config {
     /* For the indexes of all directories that arrive at once; 0: DISK_INDEX_BYTES. A job whose index does not
      * fit what the others leave of it is refused. */
     uint64_t index_bytes_max;
+    /* Told by a disk thread after each reply, when disk_collect finds it; NULL: nobody waits. */
+    struct disk_waiter {
+        void (*replied)(void *context);
+        void *context;
+    } waiter;
 };
 
 /* What one of the threads did since the start, and does now. Times in ns. */

@@ -24,6 +24,7 @@
 struct stream_thread {
     struct ring requests, replies;
     int wake_fd; /* eventfd */
+    struct disk_waiter waiter;
     int nice;
     uint32_t under_way; /* of the submitting thread, as is the next one */
     bool of_stream[DISK_HANDLES_MAX];
@@ -38,6 +39,8 @@ struct stream_thread {
 static void answer(struct stream_thread *thread, const struct disk_reply *reply)
 {
     CHECK(ring_push(&thread->replies, reply));
+    if (thread->waiter.replied != NULL)
+        thread->waiter.replied(thread->waiter.context);
 }
 
 static void take_requests(struct stream_thread *thread)
@@ -131,7 +134,8 @@ static void release(struct stream_thread *thread)
     free(thread);
 }
 
-struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struct err *err)
+struct stream_thread *stream_thread_start(const struct disk_config *config, const cpu_set_t *cpus,
+                                          struct err *err)
 {
     struct stream_thread *thread = aligned_alloc(64, (sizeof(*thread) + 63) / 64 * 64);
     if (thread == NULL) {
@@ -139,7 +143,8 @@ struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struc
         return NULL;
     }
     memset(thread, 0, sizeof(*thread));
-    thread->nice = nice;
+    thread->nice = config->nice;
+    thread->waiter = config->waiter;
     bool memory = ring_init(&thread->requests, QUEUE_MAX, sizeof(struct disk_request));
     memory = ring_init(&thread->replies, QUEUE_MAX, sizeof(struct disk_reply)) && memory;
     thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

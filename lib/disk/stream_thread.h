@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "store/disk.h"
+#include "disk/disk.h"
 
 struct stream_thread;
 
 /* NULL and err when there is no memory, descriptor or thread for it. `cpus`: where it may run; NULL: where
  * the caller may. */
-struct stream_thread *stream_thread_start(int nice, const cpu_set_t *cpus, struct err *err);
+struct stream_thread *stream_thread_start(const struct disk_config *config, const cpu_set_t *cpus,
+                                          struct err *err);
 /* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each
  * handle. */
 bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request);

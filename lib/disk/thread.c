@@ -40,6 +40,8 @@ static void answer(struct disk_thread *thread, const struct disk_reply *reply)
 {
     while (!ring_push(&thread->replies, reply) && !atomic_load(&thread->stop))
         usleep(ANSWER_WAIT_US);
+    if (thread->waiter.replied != NULL)
+        thread->waiter.replied(thread->waiter.context);
 }
 
 static void serve(struct disk_thread *thread, const struct disk_request *request)

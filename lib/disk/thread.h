@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "disk/disk.h"
 #include "disk/file.h"
 #include "disk/meter.h"
 #include "disk/ring.h"
@@ -23,6 +24,7 @@ struct disk_thread {
     struct ring requests, replies;
     char name[THREAD_NAME_BYTES];
     struct file *files; /* by handle */
+    struct disk_waiter waiter;
     int nice;
     uint32_t queue_most;         /* requests under way at once */
     _Atomic uint32_t under_way;  /* submitted and not yet collected; the owner's, as is the next one */
@@ -33,7 +35,7 @@ struct disk_thread {
     _Alignas(64) struct meter meter; /* the thread's own */
 };
 
-/* name, files, nice and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run;
+/* name, files, waiter, nice and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run;
  * NULL: where the caller may. */
 bool thread_start(struct disk_thread *thread, const cpu_set_t *cpus, struct err *err);
 /* False: queue_most are under way. */

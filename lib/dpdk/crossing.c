@@ -14,6 +14,18 @@ void crossing_init(struct crossing *crossing)
     crossing->freed = 0;
 }
 
+void crossing_set_waiters(struct crossing *crossing, struct waiter *node, struct waiter *port)
+{
+    crossing->node_waiter = node;
+    crossing->port_waiter = port;
+}
+
+static void wake(struct waiter *waiter)
+{
+    if (waiter != NULL)
+        waiter_wake(waiter);
+}
+
 /* ---- the node's thread ---- */
 
 /* What came in lies in the caches of the port's worker: all lines of a burst at once, not one after the
@@ -69,6 +81,8 @@ void crossing_send(struct crossing *crossing, uint16_t count)
         packet->body = crossing->bodies[place];
     }
     spsc_push(&crossing->sending, count);
+    if (count > 0)
+        wake(crossing->port_waiter);
 }
 
 const struct tx_report *crossing_reports(struct crossing *crossing, uint16_t *count)
@@ -153,7 +167,7 @@ static bool transmit(struct crossing *crossing, struct port *port, const struct 
         count = send_burst(crossing, port, clock);
         worked |= count > 0;
     }
-    report(crossing, port);
+    worked |= report(crossing, port);
     return worked;
 }
 
@@ -161,6 +175,8 @@ bool crossing_turn(struct crossing *crossing, struct port *port, const struct ts
 {
     bool worked = receive(crossing, port, clock);
     worked |= transmit(crossing, port, clock);
+    if (worked) /* something came, was reported, or has left room */
+        wake(crossing->node_waiter);
     port_service(port, tsc_now_ns(clock));
     return worked;
 }

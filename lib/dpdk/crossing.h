@@ -20,6 +20,7 @@
 #include "base/spsc.h"
 #include "dpdk/port.h"
 #include "dpdk/tsc.h"
+#include "dpdk/waiter.h"
 #include "wire/ethernet.h"
 
 #define CROSSING_BURST         32 /* of packets, handed over at once */
@@ -35,6 +36,7 @@ struct crossing {
     struct spsc reported; /* port → node */
     /* The node's: when it will next have something to send; the port's worker does not sleep over that. */
     _Alignas(SPSC_LINE) uint64_t announced_ns; /* atomic */
+    uint64_t gather_ns;                        /* atomic; how long that may wait */
     /* The port's worker's alone. */
     _Alignas(SPSC_LINE) uint32_t freed; /* of the packets handed over: their buffers are back in the pool */
     uint64_t node_behind; /* turns without receiving, as the node had not taken what came before */
@@ -44,10 +46,13 @@ struct crossing {
     _Alignas(SPSC_LINE) struct tx_report reports[CROSSING_REPORTED];
     /* Of packets whose body is the node's own: few, small, control. */
     uint8_t bodies[CROSSING_SENDING][MTU_MAX];
+    struct waiter *node_waiter, *port_waiter; /* NULL: does not wait */
 };
 
 /* Before either thread runs. `crossing`: zeroed, 128-byte aligned, every page of it there (memory_take). */
 void crossing_init(struct crossing *crossing);
+/* Where each side waits when it has nothing to do; without, nobody does. Before either thread runs, too. */
+void crossing_set_waiters(struct crossing *crossing, struct waiter *node, struct waiter *port);
 
 /* ---- the node's thread ---- */
 
@@ -61,9 +66,11 @@ void crossing_send(struct crossing *crossing, uint16_t count);
 /* Reports for node_tx_done; then crossing_reports_done with the same count. */
 const struct tx_report *crossing_reports(struct crossing *crossing, uint16_t *count);
 void crossing_reports_done(struct crossing *crossing, uint16_t count);
-/* Every turn: node_next_ns. */
-static inline void crossing_announce(struct crossing *crossing, uint64_t next_ns)
+/* Every turn: node_next_ns, node_gather_ns. */
+static inline void crossing_announce(struct crossing *crossing, uint64_t next_ns, uint64_t gather_ns)
 {
+    if (crossing->gather_ns != gather_ns)
+        __atomic_store_n(&crossing->gather_ns, gather_ns, __ATOMIC_RELAXED);
     if (crossing->announced_ns != next_ns)
         __atomic_store_n(&crossing->announced_ns, next_ns, __ATOMIC_RELAXED);
 }
@@ -73,8 +80,12 @@ static inline void crossing_announce(struct crossing *crossing, uint64_t next_ns
 /* One turn of the port, between device and queues: receive, send, let go what is due, report, look after
  * the link. True: did something. */
 bool crossing_turn(struct crossing *crossing, struct port *port, const struct tsc_clock *clock);
-/* When to come again at the latest, as far as is known here. */
+/* When to come again at the latest, as far as is known here, and how long that may wait. */
 uint64_t crossing_next_ns(const struct crossing *crossing, const struct port *port);
+static inline uint64_t crossing_gather_ns(const struct crossing *crossing)
+{
+    return __atomic_load_n(&crossing->gather_ns, __ATOMIC_RELAXED);
+}
 /* Nothing that the node handed over waits for its departure. */
 bool crossing_sent_all(const struct crossing *crossing, const struct port *port);
 /* After the node's last call, before port_close: buffers of what it did not take go back. */

@@ -103,6 +103,7 @@ static void port_offloads(struct port *port, const struct rte_eth_dev_info *info
      * the worker, which reads the link's state, would set up the new connection and wait for that end's answers. */
     conf->intr_conf.lsc =
         port->device.kind == DEVICE_VIRTIO_USER && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
+    conf->intr_conf.rxq = port->device.kind == DEVICE_TAP; /* else it does not tell its descriptor */
     stamps_ask(&port->stamps, info, conf, port->config.clock);
     if (port->takes_chains && device_reach(port->device.kind) == DEVICE_READS_ALL)
         port_take_bodies(port, NULL, 0);
@@ -257,6 +258,13 @@ bool port_start(struct port *port, uint64_t now_ns)
     port_link_poll(port, now_ns);
     port_clock_look(port);
     return port->started;
+}
+
+int port_descriptor(const struct port *port)
+{
+    if (port->device.kind == DEVICE_AF_PACKET)
+        return port->missed.socket;
+    return port->device.kind == DEVICE_TAP ? rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, 0) : -1;
 }
 
 void port_stop(struct port *port)

@@ -3,11 +3,16 @@
 #include "base/check.h"
 #include "base/units.h"
 
+static void set_burst(struct pacer *pacer)
+{
+    pacer->burst_ns = MAX(transmit_ns(pacer->burst_bytes, pacer->rate_bps), pacer->catch_up_ns);
+}
+
 void pacer_init(struct pacer *pacer, uint64_t rate_bps, uint32_t burst_bytes, uint64_t now_ns)
 {
     CHECK(rate_bps > 0);
     *pacer = (struct pacer){.rate_bps = rate_bps, .next_ns = now_ns, .burst_bytes = burst_bytes};
-    pacer->burst_ns = transmit_ns(burst_bytes, rate_bps);
+    set_burst(pacer);
 }
 
 void pacer_set_rate(struct pacer *pacer, uint64_t rate_bps)
@@ -17,7 +22,15 @@ void pacer_set_rate(struct pacer *pacer, uint64_t rate_bps)
         return;
     pacer->remainder = muldiv64(pacer->remainder, rate_bps, pacer->rate_bps);
     pacer->rate_bps = rate_bps;
-    pacer->burst_ns = transmit_ns(pacer->burst_bytes, rate_bps);
+    set_burst(pacer);
+}
+
+void pacer_set_catch_up(struct pacer *pacer, uint64_t catch_up_ns)
+{
+    if (catch_up_ns == pacer->catch_up_ns)
+        return;
+    pacer->catch_up_ns = catch_up_ns;
+    set_burst(pacer);
 }
 
 uint64_t pacer_next_ns(const struct pacer *pacer)

@@ -222,4 +222,6 @@ void sender_on_standstill(struct sender *sender, uint64_t gap_ns);
 void sender_on_tick(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
 /* Next probe, repeat or silence, or the end of a lost packet's interest; TIME_NEVER when there is neither. */
 uint64_t sender_next_ns(const struct sender *sender);
+/* How long packets that may leave can wait for others: 0, they can't. */
+uint64_t sender_gather_ns(const struct sender *sender);
 uint64_t sender_rate_bps(const struct sender *sender); /* pacing rate in force: strategy under the cap */

@@ -2,6 +2,7 @@
 #include "edge/sender_internal.h"
 
 #include "base/units.h"
+#include "edge/gather.h"
 
 void sender_apply_rate(struct sender *sender)
 {
@@ -14,7 +15,8 @@ void sender_apply_rate(struct sender *sender)
 void sender_set_congestion(struct sender *sender, const struct congestion_type *type, uint64_t initial_bps,
                            bool known, uint64_t now_ns)
 {
-    sender->congestion = (struct congestion){.type = type, .packet_bytes = sender->config.packet_bytes_max};
+    sender->congestion = (struct congestion){
+        .type = type, .packet_bytes = sender->config.packet_bytes_max, .gather_ns = TIME_NEVER};
     type->init(&sender->congestion, initial_bps, known, sender->rtt.smoothed_ns, now_ns);
     sender_apply_rate(sender);
 }
@@ -25,6 +27,11 @@ void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps)
     sender_apply_rate(sender);
     /* A packet sent under a low cap must not hold the edge for long under a higher one. */
     pacer_release(&sender->pacer, sender->newest_sent_ns + sender->pacer.burst_ns);
+}
+
+uint64_t sender_gather_ns(const struct sender *sender)
+{
+    return MIN(sender->congestion.gather_ns, gather_at_ns(sender->pacer.rate_bps));
 }
 
 uint64_t sender_rate_bps(const struct sender *sender)

@@ -99,6 +99,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     node->config = *config;
     node->peer_count = config->peer_count;
     node->now_ns = now_ns;
+    node->horizon_ns = config->gathers ? 0 : TX_HORIZON_NS;
     node->jobs_tick_ns = now_ns;
     deadlines_init(&node->due);
     rng_init(&node->rng, config->seed ^ config->incarnation * 0x9e3779b97f4a7c15ULL);

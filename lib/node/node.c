@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "edge/gather.h"
 #include "node/flow/data_rate.h"
 #include "node/flow/depart.h"
 #include "node/flow/feedback.h"
@@ -161,6 +162,16 @@ uint64_t node_next_ns(const struct node *node)
 {
     uint64_t at_ns = next_ns(node);
     return at_ns == TIME_NEVER ? TIME_NEVER : elapsed_ns(at_ns, node->ahead_ns);
+}
+
+uint64_t node_gather_ns(const struct node *node)
+{
+    if (train_out_next_ns(node) != TIME_NEVER || train_in_next_ns(node) != TIME_NEVER)
+        return 0;
+    uint64_t gather_ns = depart_gather_ns(node);
+    for (uint16_t port = 0; port < node->config.port_count; port++)
+        gather_ns = MIN(gather_ns, gather_at_ns(node->ports[port].in_rate_bps));
+    return gather_ns;
 }
 
 void node_shutdown(struct node *node, uint64_t now_ns)

@@ -35,6 +35,9 @@ void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t c
 void node_tick(struct node *node, uint64_t now_ns);
 uint64_t
 node_next_ns(const struct node *node); /* when to call node_tick and node_tx again; TIME_NEVER: idle */
+/* How long the caller may leave what is due, or what came, for more of its kind (edge/gather.h); 0: not at all, a train
+ * leaves or arrives. */
+uint64_t node_gather_ns(const struct node *node);
 /* Also what the caller knows of paths (CTL_PATHS): jobs that are planned from then on count on it. */
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
              uint64_t now_ns); /* 0 or -1 with reply->err */

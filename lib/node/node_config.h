@@ -76,8 +76,9 @@ struct node_config {
     bool bodies_shared;         /* see struct store_config: only where all content is zeros */
     uint64_t blocks_max;        /* blocks of all jobs at once, about 1 MiB each */
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
-    bool planner_never;         /* no planner can attach: jobs of its own are refused */
-    bool leaf;                  /* relays nothing: in no tree it has children, but in those of its own jobs */
+    bool gathers;       /* whoever calls sleeps in between: data is handed out when it is due, not before */
+    bool planner_never; /* no planner can attach: jobs of its own are refused */
+    bool leaf;          /* relays nothing: in no tree it has children, but in those of its own jobs */
     struct node_probe_config probe;
     uint64_t packets_ps; /* that it can send and receive; 0: no limit that planners know of */
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;

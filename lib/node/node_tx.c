@@ -212,13 +212,13 @@ static uint16_t control_tx(struct node *node, uint16_t port, struct tx_packet *p
 /* Data, or the next packet of a train that leaves by this port, in the order of their departures. */
 static bool timed_next(struct node *node, uint16_t port, struct tx_packet *packet, uint64_t now_ns)
 {
-    uint64_t horizon_ns = now_ns + TX_HORIZON_NS;
+    uint64_t horizon_ns = now_ns + node->horizon_ns;
     if (!node->train_out->leaving)
         return depart_next(node, port, horizon_ns, packet, now_ns);
     uint64_t clear_ns = train_out_clear_ns(node, port, now_ns);
     if (depart_next(node, port, MIN(horizon_ns, clear_ns), packet, now_ns))
         return true;
-    return clear_ns != TIME_NEVER && train_out_next(node, horizon_ns, packet, now_ns);
+    return clear_ns != TIME_NEVER && train_out_next(node, now_ns + TX_HORIZON_NS, packet, now_ns);
 }
 
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns)

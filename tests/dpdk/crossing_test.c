@@ -165,10 +165,11 @@ static void crossing__keeps_departures(void **state)
         packets[index].depart_ns = T0 + 1000 * (index + 1u);
     }
     crossing_send(crossing, 2);
-    crossing_announce(crossing, T0 + 500);
+    crossing_announce(crossing, T0 + 500, 70);
     turn();
     assert_int_equal(crossing_next_ns(crossing, &port), T0 + 500); /* the node's next */
-    crossing_announce(crossing, TIME_NEVER);
+    assert_int_equal(crossing_gather_ns(crossing), 70);
+    crossing_announce(crossing, TIME_NEVER, 70);
     for (int index = 0; index < 2; index++) {
         assert_int_equal(crossing_next_ns(crossing, &port), T0 + 1000 * (index + 1u));
         clock_of_port.base_ns = T0 + 1000 * (index + 1u) - 1;

@@ -103,6 +103,33 @@ static void pacer__stall_is_caught_up_but_no_more(void **state)
     assert_int_equal(pacer_next_ns(&pacer), now_ns + 1000);
 }
 
+/* A sender that is called once in turn_ns and sends all that it may by then: nothing of the rate is lost. */
+static void pacer__makes_up_for_turns_that_are_always_long(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rate_bps, turn_ns, catch_up_ns;
+        uint64_t share_ppm; /* of what the rate gives */
+    } rows[] = {
+        {10 * NS_PER_S, NS_PER_MS, 0, 11000}, /* 9 packets of 812 */
+        {10 * NS_PER_S, NS_PER_MS, NS_PER_MS, 1000000},
+        {NS_PER_S, 300000, 300000, 1000000},
+        {100000000, 300000, 0, 1000000}, /* 8 packets are longer than a turn */
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct pacer pacer;
+        uint64_t bytes = 0, end_ns = 1000 * rows[row].turn_ns;
+        pacer_init(&pacer, rows[row].rate_bps, 8 * 1538, 0);
+        pacer_set_catch_up(&pacer, rows[row].catch_up_ns);
+        for (uint64_t now_ns = rows[row].turn_ns; now_ns <= end_ns; now_ns += rows[row].turn_ns)
+            for (; pacer_next_ns(&pacer) <= now_ns; bytes += 1538)
+                pacer_on_sent(&pacer, 1538, now_ns);
+        uint64_t share_ppm = muldiv64(bytes, 8000000 * NS_PER_S / rows[row].rate_bps, end_ns);
+        if (share_ppm > rows[row].share_ppm + 1000 || share_ppm + 1000 < rows[row].share_ppm)
+            fail_msg("row %zu: %llu ppm", row, (unsigned long long)share_ppm);
+    }
+}
+
 static void pacer__skips_what_was_not_sent(void **state)
 {
     (void)state;
@@ -142,6 +169,7 @@ int main(void)
         cmocka_unit_test(pacer__departs_at_the_formula),
         cmocka_unit_test(pacer__no_window_holds_more_than_stated),
         cmocka_unit_test(pacer__stall_is_caught_up_but_no_more),
+        cmocka_unit_test(pacer__makes_up_for_turns_that_are_always_long),
         cmocka_unit_test(pacer__skips_what_was_not_sent),
         cmocka_unit_test(pacer__new_rate_counts_from_the_next_departure),
     };

@@ -40,6 +40,7 @@
 #include "edge/bql/start.h"
 #include "edge/bql/track.h"
 #include "edge/bql/train.h"
+#include "edge/gather.h"
 
 #define KNOWN_PPM   995000
 #define LIMITED_PPM 1020000 /* of what an application sends, that it isn't limited by the rate */
@@ -189,8 +190,11 @@ static void publish(struct congestion *congestion, uint64_t rtt_ns)
     if (bql->phase == BQL_START)
         congestion->in_flight_max_bytes =
             congestion_in_flight_bytes(MAX(bql->rate_bps, bql->start.tried_bps), rtt_ns);
-    if (bql->phase == BQL_TRAIN)
+    congestion->gather_ns = bql_path_target_ns(&bql->path, bql->rate_bps) / GATHER_QUEUE_PART;
+    if (bql->phase == BQL_TRAIN) {
+        congestion->gather_ns = 0; /* its distances tell the rate */
         congestion->in_flight_max_bytes = bql->train.clears ? 0 : BQL_TRAIN_PACKETS * bql->path.packet_bytes;
+    }
     if (bql->phase == BQL_COMPETE && bql->compete.draining_ns == 0)
         congestion->in_flight_max_bytes = bql->compete.window.bytes;
 }

@@ -19,7 +19,7 @@
 #include "node/node_config.h"
 #include "store/store.h"
 
-/* A node commits packets to a port so far ahead at most. */
+/* A node commits packets to a port so far ahead at most; trains always, data unless it gathers. */
 #define TX_HORIZON_NS 50000ULL
 /* Jobs look at what they can't be woken for this often. */
 #define JOB_TICK_NS 5000000ULL
@@ -44,6 +44,7 @@ struct node {
     uint64_t jobs_tick_ns; /* … for the jobs … */
     struct deadlines due;  /* … and for each peer … */
     uint64_t changed_mask; /* … bit per peer for which that has to be found anew */
+    uint64_t horizon_ns;   /* data is handed out so far ahead of its departure */
     bool shutting_down;
     struct disk_queue disk_queue;
     /* room peer */

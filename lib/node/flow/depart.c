@@ -1,6 +1,7 @@
 #include "node/flow/depart.h"
 
 #include "base/check.h"
+#include "edge/gather.h"
 #include "node/flow/feedback.h"
 #include "node/flow/turn.h"
 #include "node/job/object_kind.h"
@@ -26,6 +27,14 @@ static void measure_item(const struct peer *peer, struct candidate *next)
         WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + next->body_bytes + peer->frame_overhead;
 }
 
+static void set_catch_up(struct node_port *port, struct peer *peer, struct child *child)
+{
+    uint64_t catch_up_ns = port_catch_up_ns(port);
+    pacer_set_catch_up(&port->pacer, catch_up_ns);
+    pacer_set_catch_up(&peer->sender.pacer, catch_up_ns);
+    pacer_set_catch_up(&child->pacer, catch_up_ns);
+}
+
 static void fill_data(struct node *node, struct peer *peer, const struct candidate *next, uint64_t depart_ns,
                       struct tx_packet *packet)
 {
@@ -36,8 +45,10 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     uint64_t content = wire_content(symbol, item->count, slot->stripe, (uint8_t)job->epoch);
     uint32_t wire_bytes = next->wire_bytes;
     uint16_t tag = (uint16_t)(job->generation << 8 | job->slot);
-    uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
+    struct node_port *port = &node->ports[peer->port];
     struct child *child = &job->children.of[job->children.of_peer[peer->index]];
+    set_catch_up(port, peer, child);
+    uint64_t number = sender_on_sent(&peer->sender, content, tag, wire_bytes, item->repair, depart_ns);
     feed_on_sent(job->object, job->children.of_peer[peer->index], item);
     turn_on_sent(flow_of(node, peer), job, child, wire_bytes, depart_ns);
     uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
@@ -59,7 +70,7 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     packet->body = slot_symbol(slot, &job->geometry, item->symbol);
     packet->body_bytes = (uint16_t)next->body_bytes;
     packet->body_sum = slot_sum(&node->store, slot, &job->geometry, item->symbol, item->count);
-    pacer_on_sent(&node->ports[peer->port].pacer, wire_bytes, depart_ns);
+    pacer_on_sent(&port->pacer, wire_bytes, depart_ns);
     digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
     node->counters.tx_data++;
 }
@@ -178,6 +189,8 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     CHECK(depart_ns <= horizon_ns);
     /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
     uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(next.at_ns, before_ns));
+    if (before_ns != 0)
+        port_note_lag(port, lag_ns, now_ns);
     note_limit(node, peer, lag_ns, depart_ns, port_ns >= now_ns, next.limit);
     fill_data(node, peer, &next, depart_ns, packet);
     fair_on_sent(&port->share, &flow->port_share, fair_rate_cost(next.wire_bytes, peer->sender.rate_cap_bps));
@@ -248,8 +261,21 @@ uint64_t depart_next_ns(const struct node *node)
             uint64_t at_ns = MAX(flow->ready_ns, pacer_next_ns(&port->pacer));
             if (node->train_out->leaving)
                 at_ns = train_out_beside_ns(node, number, at_ns);
-            next_ns = MIN(next_ns, at_ns > TX_HORIZON_NS ? at_ns - TX_HORIZON_NS : 0);
+            next_ns = MIN(next_ns, elapsed_ns(at_ns, node->horizon_ns));
         }
     }
     return next_ns;
+}
+
+uint64_t depart_gather_ns(const struct node *node)
+{
+    uint64_t least_ns = GATHER_NS_MAX;
+    for (uint16_t number = 0; number < node->config.port_count; number++) {
+        for (uint64_t mask = node->ports[number].edges_mask; mask != 0; mask &= mask - 1) {
+            uint32_t index = (uint32_t)__builtin_ctzll(mask);
+            if (node->flows[index].ready_ns != TIME_NEVER && node->peers[index].state == PEER_UP)
+                least_ns = MIN(least_ns, sender_gather_ns(&node->peers[index].sender));
+        }
+    }
+    return least_ns;
 }

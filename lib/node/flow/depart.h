@@ -11,3 +11,5 @@ bool depart_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct t
                  uint64_t now_ns);
 /* When the next one may be asked for; TIME_NEVER: woken by an event. */
 uint64_t depart_next_ns(const struct node *node);
+/* How long what may leave can wait for more, on the edge that bears least. */
+uint64_t depart_gather_ns(const struct node *node);

@@ -3,8 +3,18 @@
 #include "base/units.h"
 
 #define IN_RATE_INTERVAL_NS (100 * NS_PER_MS)
+#define LATE_PART           8
 
 const uint8_t port_zeros[MTU_MAX];
+
+void port_note_lag(struct node_port *port, uint64_t lag_ns, uint64_t now_ns)
+{
+    if (now_ns == port->late_at_ns)
+        return;
+    port->late_at_ns = now_ns;
+    port->late_ns -= port->late_ns / LATE_PART;
+    port->late_ns += MIN(lag_ns, PORT_LATE_NS_MAX) / LATE_PART;
+}
 
 uint32_t port_in_rate_kbps(struct node_port *port, uint64_t now_ns)
 {
