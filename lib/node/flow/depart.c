@@ -189,7 +189,7 @@ static bool edge_send(struct node *node, struct peer *peer, uint64_t horizon_ns,
     CHECK(depart_ns <= horizon_ns);
     /* Woken by an event: its pacer's time is that of a pause, not of a delay. */
     uint64_t lag_ns = before_ns == 0 ? 0 : elapsed_ns(depart_ns, MAX(next.at_ns, before_ns));
-    if (before_ns != 0)
+    if (before_ns != 0 && port_ns < now_ns)
         port_note_lag(port, lag_ns, now_ns);
     note_limit(node, peer, lag_ns, depart_ns, port_ns >= now_ns, next.limit);
     fill_data(node, peer, &next, depart_ns, packet);

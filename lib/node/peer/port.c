@@ -9,11 +9,11 @@ const uint8_t port_zeros[MTU_MAX];
 
 void port_note_lag(struct node_port *port, uint64_t lag_ns, uint64_t now_ns)
 {
-    if (now_ns == port->late_at_ns)
+    if (now_ns == port->late_at_ns || lag_ns > PORT_LATE_NS_MAX)
         return;
     port->late_at_ns = now_ns;
     port->late_ns -= port->late_ns / LATE_PART;
-    port->late_ns += MIN(lag_ns, PORT_LATE_NS_MAX) / LATE_PART;
+    port->late_ns += lag_ns / LATE_PART;
 }
 
 uint32_t port_in_rate_kbps(struct node_port *port, uint64_t now_ns)

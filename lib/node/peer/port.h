@@ -26,8 +26,8 @@ struct node_port {
 extern const uint8_t port_zeros[MTU_MAX];
 
 /* A packet of this call leaves lag_ns after its time. A host that always comes late, since its turns are long, may make
- * up for what that takes, which is up to twice the average; one that stands still now and then may not: no short buffer
- * holds what it would send at once. */
+ * up for what that takes, which is up to twice the average. One that stands still now and then, for longer than
+ * PORT_LATE_NS_MAX, may not: no short buffer holds what it would send at once. */
 void port_note_lag(struct node_port *port, uint64_t lag_ns, uint64_t now_ns);
 /* What the pacers of this port and of its edges may make up for at once. */
 static inline uint64_t port_catch_up_ns(const struct node_port *port)
