@@ -64,6 +64,8 @@ class Sites:
     def device(self, number):
         if self.options.link == "af_packet":
             return "net_af_packet0,iface=eth1"
+        if self.options.link == "tap":
+            return f"net_tap0,iface=sluice{os.getpid() % 10000}"
         role = "server" if number == 0 else "client"
         return f"net_memif0,role={role},socket={self.directory}/memif.sock,socket-abstract=no"
 
@@ -82,18 +84,22 @@ class Sites:
     def _start(self, number, name):
         home = os.path.join(self.directory, name)
         os.makedirs(home, exist_ok=True)
+        write_yaml(f"{home}.yaml", self.node_file(number, name))
+        command = [program(self.build, "app/sluice/sluice"), "-c", f"{home}.yaml"]
+        process = start(self.processes, f"{home}.log", *(self.lan.inside(number, *command) if self.lan else command))
+        wait_for_line(process, f"{home}.log", f"sluice: {name} ready")
+
+    def node_file(self, number, name):
+        home = os.path.join(self.directory, name)
         ring = {"ring": f"{self.directory}/s0.ring"} if number == 0 else {}
-        write_yaml(f"{home}.yaml", {
+        return {
             "node": {"name": name},
             "ports": [{"device": self.device(number), "address": f"10.66.0.{number + 1}/24", "rate": self.options.rate}],
             "peers": [{"name": other, "address": f"10.66.0.{index + 1}"} for index, other in enumerate(self.names)
                       if other != name],
             "directories": [{"name": "in", "path": home, "sources": "any"}],
             "memory": {"hugepages": False},
-            "control": {"socket": f"{home}.sock", **ring}})
-        command = [program(self.build, "app/sluice/sluice"), "-c", f"{home}.yaml"]
-        process = start(self.processes, f"{home}.log", *(self.lan.inside(number, *command) if self.lan else command))
-        wait_for_line(process, f"{home}.log", f"sluice: {name} ready")
+            "control": {"socket": f"{home}.sock", **ring}}
 
     def __exit__(self, *_):
         stop(self.processes)

@@ -51,6 +51,10 @@ class Lan:
         """The command, as run on that host."""
         return ["ip", "netns", "exec", self.namespace(number), *command]
 
+    def inside_bridge(self, *command):
+        """… and where the bridge is."""
+        return ["ip", "netns", "exec", self.prefix, *command]
+
     @contextlib.contextmanager
     def ports(self):
         """A function that gives the bytes which went to each host so far; for the thread that calls this."""

@@ -55,7 +55,8 @@ struct congestion {
     uint32_t packet_bytes;        /* in, before init: wire bytes of a full packet */
     uint64_t rate_bps;            /* out: pacing rate */
     uint64_t in_flight_max_bytes; /* out */
-    uint64_t gather_ns; /* out: packets may wait so long to leave together; set to TIME_NEVER before init */
+    uint64_t
+        gather_ns; /* out: packets may wait so long to leave together, or for 8 of them; 0: not at all. TIME_NEVER before init */
     _Alignas(uint64_t) unsigned char state[CONGESTION_STATE_BYTES]; /* the strategy's own */
 };
 

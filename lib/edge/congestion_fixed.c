@@ -2,12 +2,10 @@
 #include "base/units.h"
 #include "edge/congestion.h"
 
-#define GATHERED_PACKETS 8 /* it knows nothing of the path's buffer */
-
 static void set_in_flight_max(struct congestion *congestion, uint64_t rtt_ns)
 {
     congestion->in_flight_max_bytes = congestion_in_flight_bytes(congestion->rate_bps, rtt_ns);
-    congestion->gather_ns = transmit_ns(GATHERED_PACKETS * congestion->packet_bytes, congestion->rate_bps);
+    congestion->gather_ns = 1; /* 8 packets: nothing is known of the path's buffer */
 }
 
 static void fixed_init(struct congestion *congestion, uint64_t initial_bps, bool known, uint64_t rtt_ns,

@@ -31,7 +31,12 @@ void sender_set_cap(struct sender *sender, uint64_t rate_cap_bps)
 
 uint64_t sender_gather_ns(const struct sender *sender)
 {
-    return MIN(sender->congestion.gather_ns, gather_at_ns(sender->pacer.rate_bps));
+    const struct pacer *pacer = &sender->pacer;
+    if (sender->congestion.gather_ns == 0)
+        return 0;
+    /* Under a cap that is far below the strategy's rate what the pacer makes up for at once anyway. */
+    uint64_t burst_ns = transmit_ns(pacer->burst_bytes, pacer->rate_bps);
+    return MIN(MAX(sender->congestion.gather_ns, burst_ns), gather_at_ns(pacer->rate_bps));
 }
 
 uint64_t sender_rate_bps(const struct sender *sender)
