@@ -60,9 +60,21 @@ struct congestion {
     _Alignas(uint64_t) unsigned char state[CONGESTION_STATE_BYTES]; /* the strategy's own */
 };
 
+/* What the strategy owes at this time, as the law of liveness (edge/liveness.h) may ask: no rate, for it is given one or gives
+ * way to everybody; none yet, for it is finding out what the path takes; none, for it shares with senders that fill the
+ * buffer; what it has, for a little more got lost; or what the path takes. */
+enum congestion_duty {
+    CONGESTION_OWES_NOTHING,
+    CONGESTION_STARTS,
+    CONGESTION_CONTENDS,
+    CONGESTION_HOLDS,
+    CONGESTION_OWES_RATE
+};
+
 /* For people: `show edges`, traces. */
 struct congestion_view {
     const char *phase;
+    enum congestion_duty duty;
     uint64_t capacity_bps; /* 0: unknown */
     uint64_t queue_ns, target_ns, jitter_ns;
     uint64_t buffer_ns; /* the queue it allows itself where the buffer is small; TIME_NEVER: no such limit */

@@ -40,6 +40,7 @@
 #include "base/two_clocks.h"
 #include "edge/congestion.h"
 #include "edge/holes.h"
+#include "edge/liveness.h"
 #include "edge/number_bits.h"
 #include "edge/pacer.h"
 #include "edge/repeat_budget.h"
@@ -164,6 +165,10 @@ struct sender {
     uint32_t ce_count;
     enum edge_limit limited;        /* since the last sample */
     enum edge_limit receiver_limit; /* as told by the newest ack */
+    struct liveness liveness;       /* by what acks say */
+    uint64_t congested_ns; /* acks that told of nothing else that limited it came after so long, in sum */
+    uint64_t sampled_ns;   /* the newest ack that the strategy was told of */
+    uint64_t began_ns;     /* the strategy did */
     struct sender_counters counters;
 };
 

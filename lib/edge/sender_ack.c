@@ -387,6 +387,7 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
     sender->congestion.type->on_ack(&sender->congestion, &sample);
     sender->limited = EDGE_LIMIT_none;
     sender_apply_rate(sender);
+    sender_look(sender, &sample);
 }
 
 /* With the newest packet acked nothing will overtake what is missing: only a probe's ack can judge it. */

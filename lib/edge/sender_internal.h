@@ -1,5 +1,5 @@
 /* What the files of the sender share with each other and with nobody else. They call downwards, in this
- * order: sender.c, sender_ack.c, sender_silence.c, sender_probe.c, sender_repeat.c, sender_rate.c,
+ * order: sender.c, sender_ack.c, sender_liveness.c, sender_silence.c, sender_probe.c, sender_repeat.c, sender_rate.c,
  * sender_record.c. */
 #pragma once
 
@@ -24,6 +24,11 @@ void sender_declare_lost(struct sender *sender, uint64_t number, uint64_t now_ns
 void sender_advance_floor(struct sender *sender, uint64_t now_ns);
 /* Whether the path loses many packets. */
 bool sender_lossy(const struct sender *sender);
+
+/* ---- sender_liveness.c ---- */
+
+/* The strategy was told of an ack: another look at whether the edge lives. */
+void sender_look(struct sender *sender, const struct congestion_sample *sample);
 
 /* ---- sender_rate.c ---- */
 

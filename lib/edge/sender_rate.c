@@ -17,6 +17,7 @@ void sender_set_congestion(struct sender *sender, const struct congestion_type *
 {
     sender->congestion = (struct congestion){
         .type = type, .packet_bytes = sender->config.packet_bytes_max, .gather_ns = TIME_NEVER};
+    sender->began_ns = now_ns;
     type->init(&sender->congestion, initial_bps, known, sender->rtt.smoothed_ns, now_ns);
     sender_apply_rate(sender);
 }

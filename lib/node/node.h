@@ -106,7 +106,21 @@ struct node_edge_view {
     /* Of what was sent: struct sender_counters (edge/sender.h). */
     uint64_t marked_packets, pauses, paused_ns, peer_pauses, clock_steps;
     uint64_t clock_doubt_ns; /* so much longer than it looks the queue may be (base/two_clocks.h) */
+    /* The law of liveness, by what acks said (edge/liveness.h): how long it stood still, the most it delivered of late. */
+    uint64_t stuck_ns, most_bps;
     bool up;
+};
+
+/* What holds an edge, for one who sees from outside what becomes of its packets. Sums are of the node's life. */
+struct node_edge_pulse {
+    uint64_t began_ns;             /* its strategy, by the node's clock */
+    uint64_t congested_ns, cpu_ns; /* it was limited by congestion control, or this node had no time for it */
+    uint64_t marked_packets, silences;
+    uint64_t rtt_ns; /* smoothed */
+    uint64_t rate_bps;
+    uint64_t target_ns; /* the queue that its strategy wants */
+    enum congestion_duty duty;
+    bool silent;
 };
 
 struct node_probe_view {
@@ -129,6 +143,8 @@ uint32_t node_job_count(const struct node *node);
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view);
 /* Edge `index`, one per peer; false: there are not so many. */
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
+/* The same edge's pulse at now_ns of the node's clock: cheap, to be taken often. */
+bool node_edge_pulse(const struct node *node, uint32_t index, uint64_t now_ns, struct node_edge_pulse *pulse);
 /* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */
 bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view);
 /* False: there was none. */

@@ -128,6 +128,9 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "duplicates", view.duplicates);
         if (wants_all(report))
             report_u64(report, "feedback_bytes", view.feedback_bytes);
+        report_fixed(report, "stuck_ms", view.stuck_ns / NS_PER_US, 3);
+        if (wants_all(report))
+            report_u64(report, "most_bps", view.most_bps);
         report_text(report, "limited_by", edge_limit_name(view.limited_by));
         if (wants_all(report))
             report_text(report, "limited_now", edge_limit_name(view.limited_now));

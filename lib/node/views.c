@@ -183,10 +183,34 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .peer_pauses = sent->peer_pauses,
         .clock_steps = sent->clock_steps,
         .clock_doubt_ns = two_clocks_doubt_ns(&peer->sender.clocks),
+        .stuck_ns = peer->sender.liveness.sums.stuck_ns,
+        .most_bps = liveness_most(&peer->sender.liveness).bps,
         .up = peer->state == PEER_UP,
     };
     name_copy(view->peer, sizeof(view->peer), peer->config->name);
     for (unsigned cause = 0; cause < EDGE_LIMIT_COUNT; cause++)
         view->limited_ppm[cause] = causes_share_ppm(&flow->causes, (enum edge_limit)cause, node->now_ns);
+    return true;
+}
+
+bool node_edge_pulse(const struct node *node, uint32_t index, uint64_t now_ns, struct node_edge_pulse *pulse)
+{
+    if (index >= node->peer_count)
+        return false;
+    const struct sender *sender = &node->peers[index].sender;
+    const struct causes *causes = &node->flows[index].causes;
+    struct congestion_view path = path_of(&sender->congestion);
+    *pulse = (struct node_edge_pulse){
+        .began_ns = sender->began_ns,
+        .congested_ns = causes_total_ns(causes, EDGE_LIMIT_congestion, now_ns),
+        .cpu_ns = causes_total_ns(causes, EDGE_LIMIT_cpu, now_ns),
+        .marked_packets = sender->counters.marked_packets,
+        .silences = sender->counters.silences,
+        .rtt_ns = sender->rtt.smoothed_ns,
+        .rate_bps = sender_rate_bps(sender),
+        .target_ns = path.target_ns,
+        .duty = path.duty,
+        .silent = sender->silent,
+    };
     return true;
 }

@@ -43,6 +43,7 @@
 #include "edge/gather.h"
 
 #define KNOWN_PPM   995000
+#define HOLDS_PPM   900000  /* of the ceiling: parked near it */
 #define LIMITED_PPM 1020000 /* of what an application sends, that it isn't limited by the rate */
 
 static const char *const phase_names[] = {
@@ -453,11 +454,22 @@ static void bql_on_silence(struct congestion *congestion, bool silent, uint64_t 
     publish(congestion, bql->path.rtt_ns);
 }
 
+static enum congestion_duty duty_of(const struct bql *bql)
+{
+    if (bql->phase == BQL_TRAIN || bql->phase == BQL_START)
+        return CONGESTION_STARTS;
+    if (bql->phase == BQL_COMPETE)
+        return CONGESTION_CONTENDS;
+    bool holds = bql->phase == BQL_PARK && bql->rate_bps >= muldiv64(bql->ceiling.bps, HOLDS_PPM, BQL_PPM);
+    return holds ? CONGESTION_HOLDS : CONGESTION_OWES_RATE;
+}
+
 static void bql_view(const struct congestion *congestion, struct congestion_view *view)
 {
     const struct bql *bql = (const struct bql *)(const void *)congestion->state;
     uint64_t at_bps = bql_path_steers_by_bps(&bql->path, bql->rate_bps);
     *view = (struct congestion_view){.phase = phase_names[bql->phase],
+                                     .duty = duty_of(bql),
                                      .capacity_bps = bql->path.capacity_bps,
                                      .queue_ns = path_delay_queue_ns(&bql->path.delay),
                                      .target_ns = bql_path_target_ns(&bql->path, at_bps),
