@@ -162,6 +162,9 @@ static bool print_json(const struct random_draw *draw, const struct sim_result *
     report_bool(&report, "limit_reached", result->limit_reached);
     report_bool(&report, "ok", random_draw_well(draw, result));
     report_fixed(&report, "time_s", result->time_ns, 9);
+    report_fixed(&report, "stuck_ms", result->breaches[BREACH_STUCK].ns, 6);
+    report_fixed(&report, "late_ms", result->breaches[BREACH_LATE].ns, 6);
+    report_fixed(&report, "deep_ms", result->breaches[BREACH_DEEP].ns, 6);
     if (edge != NULL)
         report_edge(draw, edge, &report);
     report_text(&report, "text", result->job_count > 0 ? result->jobs[0].text : "");
@@ -200,11 +203,13 @@ void random_tally_add(struct random_tally *tally, const struct random_draw *draw
     tally->draws++;
     tally->well += random_draw_well(draw, result);
     tally->unended += result->limit_reached;
+    tally->stuck += result->breaches[BREACH_STUCK].ns != 0;
 }
 
 bool random_tally_well(const struct random_tally *tally)
 {
-    return tally->unended == 0 && (uint64_t)tally->well * 1000 >= (uint64_t)tally->draws * RANDOM_WELL_LEAST;
+    return tally->unended == 0 && tally->stuck == 0 &&
+           (uint64_t)tally->well * 1000 >= (uint64_t)tally->draws * RANDOM_WELL_LEAST;
 }
 
 bool random_tally_print(const struct random_tally *tally, bool json, FILE *out)
@@ -214,14 +219,15 @@ bool random_tally_print(const struct random_tally *tally, bool json, FILE *out)
     if (!json)
         return fprintf(out,
                        "%" PRIu32 " of %" PRIu32 " draws reach %.3f L, %.1f %% (asked: %.1f %%), %" PRIu32
-                       " do not end: %s\n",
+                       " do not end, %" PRIu32 " stood still: %s\n",
                        tally->well, tally->draws, RANDOM_SHARE_LEAST / 1e3,
                        tally->draws > 0 ? 100.0 * tally->well / tally->draws : 0.0, RANDOM_WELL_LEAST / 10.0,
-                       tally->unended, random_tally_well(tally) ? "ok" : "miss") > 0;
+                       tally->unended, tally->stuck, random_tally_well(tally) ? "ok" : "miss") > 0;
     report_begin(&report, REPORT_JSON, text, sizeof(text));
     report_u64(&report, "draws", tally->draws);
     report_u64(&report, "draws_ok", tally->well);
     report_u64(&report, "draws_unended", tally->unended);
+    report_u64(&report, "draws_stuck", tally->stuck);
     report_bool(&report, "ok", random_tally_well(tally));
     return report_end(&report) && fprintf(out, "%s\n", text) > 0;
 }

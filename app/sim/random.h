@@ -41,6 +41,7 @@ bool random_draw_print(const struct random_draw *draw, const struct sim_result *
 struct random_tally {
     uint32_t draws, well;
     uint32_t unended; /* the limit was reached: none may */
+    uint32_t stuck;   /* the edge stood still for a while (sim/alive.h): none may */
 };
 
 void random_tally_add(struct random_tally *tally, const struct random_draw *draw,

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "edge/limit.h"
+#include "sim/alive.h"
 #include "sim/competitor.h"
 #include "sim/run.h"
 #include "sim/truth.h"
@@ -333,6 +334,7 @@ void gather(struct sim *sim, struct sim_result *result)
     result->probes = calloc((size_t)count * count, sizeof(*result->probes));
     CHECK(result->jobs != NULL && result->edges != NULL && result->probes != NULL);
     gather_jobs(sim, result);
+    alive_gather(sim, result);
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
             if (from != to)

@@ -139,6 +139,36 @@ static bool judge_value(const struct sim_result *result, const struct scenario *
     return false;
 }
 
+static bool is_expected(const struct scenario *scenario, const char *name)
+{
+    for (uint16_t index = 0; index < scenario->expect_count; index++)
+        if (strcmp(scenario->expects[index].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* No edge breaks the law of liveness, unless the file speaks of it. */
+static bool judge_liveness(const struct sim_result *result, const struct scenario *scenario, const char *file,
+                           FILE *out)
+{
+    static const struct {
+        const char *name, *words;
+    } rows[BREACH_COUNT] = {[BREACH_STUCK] = {"stuck_ms", "stood still"},
+                            [BREACH_LATE] = {"late_ms", "did not come back"},
+                            [BREACH_DEEP] = {"deep_ms", "was below a sixteenth of its most"}};
+    bool good = true;
+    for (unsigned row = 0; row < BREACH_COUNT; row++) {
+        const struct result_breach *breach = &result->breaches[row];
+        if (breach->ns == 0 || is_expected(scenario, rows[row].name))
+            continue;
+        fprintf(out, "%s: the edge %s > %s %s for %" PRIu64 " ms, which nothing hindered\n", file,
+                scenario->nodes[breach->from].name, scenario->nodes[breach->to].name, rows[row].words,
+                (uint64_t)(breach->ns / NS_PER_MS));
+        good = false;
+    }
+    return good;
+}
+
 bool result_judge(const struct sim_result *result, const struct scenario *scenario, const char *file,
                   FILE *out)
 {
@@ -150,6 +180,7 @@ bool result_judge(const struct sim_result *result, const struct scenario *scenar
         ends_expected |= strcmp(expect->name, "completed") == 0 || strcmp(expect->name, "failed_jobs") == 0 ||
                          expect_after(expect->name, EXPECT_STATE) != NULL;
     }
+    good &= judge_liveness(result, scenario, file, out);
     if (result->limit_reached) {
         fprintf(out, "%s: the limit of virtual time was reached\n", file);
         good = false;

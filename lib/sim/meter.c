@@ -44,6 +44,11 @@ static uint32_t pair_of(const struct meter_table *table, uint16_t from, uint16_t
     return (uint32_t)from * table->scenario->node_count + to;
 }
 
+struct meter *meter_at(struct meter_table *table, uint16_t from, uint16_t to)
+{
+    return table->meters[pair_of(table, from, to)];
+}
+
 struct meter *meter_take(struct meter_table *table, uint16_t from, uint16_t to)
 {
     struct meter *meter = table->meters[pair_of(table, from, to)];
@@ -282,6 +287,8 @@ void meter_on_delivered(struct meter_table *table, const struct meter_packet *pa
     }
     add_delivered(&meter->all, packet->wire_bytes, new_bytes);
     meter->recent_wait_ns_max = MAX(meter->recent_wait_ns_max, wait_ns);
+    meter->came_packets++;
+    meter->waited_ns += wait_ns;
     if (in_window(table, now_ns)) {
         add_delivered(&meter->window, packet->wire_bytes, new_bytes);
         wait_add(&meter->waits, wait_ns);

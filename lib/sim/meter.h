@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "edge/liveness.h"
 #include "netem/link.h"
 #include "sim/scenario.h"
 #include "sim/waits.h"
@@ -61,6 +62,9 @@ struct meter {
     struct meter_sums all, window; /* window: within scenario_measure.from_ns … to_ns */
     struct wait_histogram waits;   /* of the window */
     uint64_t recent_wait_ns_max;   /* since meter_look */
+    uint64_t came_packets;         /* all that arrived */
+    uint64_t waited_ns;            /* of those since the newest look of alive.h, in sum */
+    struct liveness liveness;      /* alive.h */
     struct meter_quarter quarters[METER_QUARTERS];
     struct meter_step *steps;
     uint32_t step_count, step_room;
@@ -76,6 +80,8 @@ struct meter_table {
 
 void meter_init(struct meter_table *table, const struct scenario *scenario);
 void meter_free(struct meter_table *table);
+/* The pair's meter; NULL: no data went there. */
+struct meter *meter_at(struct meter_table *table, uint16_t from, uint16_t to);
 /* Hands the pair's meter out, to be given to meter_delete; nothing is metered afterwards. NULL: no data went
  * there. */
 struct meter *meter_take(struct meter_table *table, uint16_t from, uint16_t to);

@@ -228,6 +228,13 @@ static void report_job(const struct result_job *job, const struct scenario_job *
     report_row_end(report);
 }
 
+static void report_liveness(const struct liveness_sums *sums, struct report *report)
+{
+    report_fixed(report, "stuck_ms", sums->stuck_ns, 6);
+    report_fixed(report, "late_ms", sums->late_ns, 6);
+    report_fixed(report, "deep_ms", sums->deep_ns, 6);
+}
+
 static void report_edge(const struct result_edge *edge, const struct scenario *scenario,
                         struct report *report)
 {
@@ -258,6 +265,8 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
         if (edge->view.limited_ppm[cause] != 0)
             report_fixed(report, edge_limit_name(cause), edge->view.limited_ppm[cause], 6);
     report_object_end(report);
+    if (edge->meter != NULL)
+        report_liveness(&edge->meter->liveness.sums, report);
     report_fixed(report, "competitive_s", edge->view.path.competitive_ns, 9);
     if (edge->meter != NULL)
         result_meter_report(edge, &scenario->measure, report);
@@ -305,6 +314,9 @@ void result_report(const struct sim_result *result, const struct scenario *scena
     report_fixed(report, "end_s", result->end_ns, 9);
     report_u64(report, "goodput_bps", result->goodput_bps);
     report_u64(report, "goodput_flow_bps", result_goodput_flow(result));
+    report_fixed(report, "stuck_ms", result->breaches[BREACH_STUCK].ns, 6);
+    report_fixed(report, "late_ms", result->breaches[BREACH_LATE].ns, 6);
+    report_fixed(report, "deep_ms", result->breaches[BREACH_DEEP].ns, 6);
     report_hex(report, "digest", result->digest);
     report_hex(report, "node_digest", result->node_digest);
     report_u64(report, "events", result->events);

@@ -106,6 +106,15 @@ struct result_probe {
     bool watched; /* the truth is that of the estimate's own window, else the mean */
 };
 
+/* What of the law of liveness (edge/liveness.h) an edge broke by truth (alive.h). */
+enum breach { BREACH_STUCK, BREACH_LATE, BREACH_DEEP, BREACH_COUNT };
+
+/* For how long, the edge that did so longest. */
+struct result_breach {
+    uint64_t ns;
+    uint16_t from, to;
+};
+
 struct sim_result {
     char name[NAME_BYTES];
     uint64_t seed;
@@ -114,6 +123,7 @@ struct sim_result {
     uint64_t time_ns; /* from the first start command until the last receiver of all jobs had everything */
     uint64_t end_ns;  /* virtual length of the run */
     uint64_t goodput_bps;
+    struct result_breach breaches[BREACH_COUNT];
     uint64_t digest;      /* of every packet sent and delivered, and of what the nodes did */
     uint64_t node_digest; /* of the nodes alone */
     uint64_t events;

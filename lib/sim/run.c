@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "disk/hash.h"
+#include "sim/alive.h"
 #include "sim/run.h"
 #include "sim/tree.h"
 #include "sim/truth.h"
@@ -257,6 +258,7 @@ static void on_all(struct sim *sim, enum ctl_all what)
 /* Ends the run when nothing is left to happen: all jobs have ended, and what their end sets off is done. */
 static void watch(struct sim *sim)
 {
+    alive_look(sim);
     /* Without jobs the cross traffic is what is looked at. */
     bool all_ended = sim->scenario->job_count != 0 || sim->now_ns >= cross_end_ns(&sim->cross);
     for (uint16_t index = 0; index < sim->scenario->job_count; index++) {

@@ -26,6 +26,7 @@ SIM = os.path.join(ROOT, "build/app/sim/sluice-sim")
 PACKETS_PER_S = 1.0e6  # of a simulation on one core of a 3 GHz machine, for the estimate
 RUN_S_MAX = 3600       # a run that takes longer hangs
 PERCENTILES = ("p50 ", "p95 ")
+LAW = ("stuck_ms", "late_ms", "deep_ms")  # of liveness (lib/sim/alive.h), asked of every run: 0
 
 ROWS = {  # name: cells, judgement across cells, what the row is
     "startup": (rows.startup, None, "start-up, rate unknown"),
@@ -110,7 +111,7 @@ def simulate(row, cell, seed, options):
         with open(path, "w", encoding="utf-8") as file:
             file.write(done.stdout)
     try:
-        figures = cell.figures(report)
+        figures = [*cell.figures(report), *((name, report[name], "<=", 0) for name in LAW)]
     except (IndexError, ValueError, ZeroDivisionError) as error:
         ends = [(job["state"], job["text"]) for job in report.get("jobs", [])]
         return {**run, "error": f"no figures: {error} {ends}"}
@@ -162,25 +163,45 @@ def asked(line):
 def cell_line(name, runs, figures):
     """PASS or MISS, and the figures, those that miss first and marked."""
     errors = [run for run in runs if run["error"]]
-    ordered = sorted(figures, key=lambda line: line["pass"])
+    ordered = sorted((line for line in figures if line["figure"] not in LAW or not line["pass"]),
+                     key=lambda line: line["pass"])
     texts = [f"seed {run['seed']} failed: {run['error']}" for run in errors]
     texts += [f"{'' if line['pass'] else '!'}{line['figure']} {number(line['value'])}"
               f"{' (' + asked(line) + ')' if asked(line) else ''}" for line in ordered]
     texts += [run["told"] for run in runs if "told" in run]
-    verdict = "MISS" if errors or not figures or not ordered[0]["pass"] else "PASS"
+    verdict = "MISS" if errors or not ordered or not ordered[0]["pass"] else "PASS"
     return f"{verdict} {name:<38} " + ", ".join(texts)
 
 
 def row_lines(row, cells):
     """cells: {name: (runs, figures)} → a line for each figure of the row, and for what is judged across its cells."""
-    lines, collected = [], {}
+    collected = {}
     for name, (_, figures) in cells.items():
         for line in figures:
+            if line["figure"] in LAW:
+                continue
             collected.setdefault((line["figure"], line["comparison"], line["asked"]), []).append((name, line))
     across = ROWS[row][1]
     for name, value, comparison, limit in across(cells) if across else []:
         line = {"value": value, "median": value, "pass": reached(value, comparison, limit)}
         collected[(name, comparison, limit)] = [("all cells", line)]
+    return collected_lines(row, collected)
+
+
+def law_lines(by_row):
+    """Of the whole table."""
+    collected = {}
+    for row, cells in by_row.items():
+        for name, (_, figures) in cells.items():
+            for line in figures:
+                if line["figure"] in LAW:
+                    collected.setdefault((line["figure"], "<=", 0), []).append((f"{row}/{name}", line))
+    return collected_lines("all", collected)
+
+
+def collected_lines(row, collected):
+    """{figure: [(cell, its line)]} → a line for each figure."""
+    lines = []
     for (figure, comparison, limit), found in collected.items():
         medians = [line["median"] for _, line in found if line["median"] is not None]
         lines.append({"row": row, "figure": figure, "comparison": comparison, "asked": limit,
@@ -265,7 +286,7 @@ def run_all(cells, options):
             spent += sum(run["seconds"] for run in runs)
             results.add(key, cell, runs, figures)
             print(cell_line(key, runs, figures), flush=True)
-    lines = [line for row, found in by_row.items() for line in row_lines(row, found)]
+    lines = [line for row, found in by_row.items() for line in row_lines(row, found)] + law_lines(by_row)
     results.document.update(rows=lines, seconds=round(spent, 1))
     results.write()
     return lines, failed, spent
