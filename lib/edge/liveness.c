@@ -136,11 +136,12 @@ static void judge_window(struct liveness *liveness, const struct liveness_most *
 {
     const struct liveness_part *window = &liveness->window;
     uint64_t bps = rate_bps(window);
+    bool before = liveness->unhindered;
     liveness->low = bps < most->bps / LOW_DIVISOR;
     liveness->unhindered = unhindered(window, most);
     note_stuck(liveness);
     note_late(liveness, bps < most->bps / BACK_DIVISOR);
-    if (liveness->unhindered && bps < most->bps / DEEP_DIVISOR)
+    if (before && liveness->unhindered && bps < most->bps / DEEP_DIVISOR)
         liveness->sums.deep_ns += window->awake_ns;
 }
 

@@ -14,7 +14,8 @@
  *   stuck       low and unhindered in 4 windows in a row, and as long as that goes on
  *   late        unhindered since it was low, and not back at M/2 within 2 W: in the 4th such window and later, for where in a
  *               window it began nobody knows
- *   deep        unhindered in a window in which less than M/16 was delivered
+ *   deep        unhindered in a window in which less than M/16 was delivered, and in the one before, whatever came then: what
+ *               hindered it may have brought it there
  *
  * Time is a window's own: a look says what has come about since the one before, so looks may be as rare as one likes; at
  * most every LIVENESS_LOOK_NS is enough. Cost of a look: some additions. */

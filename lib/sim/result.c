@@ -267,6 +267,7 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_object_end(report);
     if (edge->meter != NULL)
         report_liveness(&edge->meter->liveness.sums, report);
+    report_fixed(report, "told_stuck_ms", edge->view.stuck_ns, 6);
     report_fixed(report, "competitive_s", edge->view.path.competitive_ns, 9);
     if (edge->meter != NULL)
         result_meter_report(edge, &scenario->measure, report);

@@ -68,7 +68,7 @@ static const struct {
     uint32_t rtt_ms;
     struct leg legs[LEGS_MAX];
     uint32_t least_ms, most_ms;
-} rows[] = {
+} still_rows[] = {
     {"a steady edge", 10, {{.ms = 20000, .mbps = 100, OWES}}, 0, 0},
     {"one at a fifth", 10, {{.ms = 5000, .mbps = 100, OWES}, {.ms = 5000, .mbps = 20, OWES}}, 4700, 5000},
     {"one at three tenths", 10, {{.ms = 5000, .mbps = 100, OWES}, {.ms = 5000, .mbps = 30, OWES}}, 0, 0},
@@ -177,15 +177,60 @@ static const struct {
      0,
      0},
 };
+
 static void liveness__stands_still(void **state)
 {
     (void)state;
+    for (size_t row = 0; row < sizeof(still_rows) / sizeof(still_rows[0]); row++) {
+        struct world world;
+        uint64_t found_ms = stuck_ms(&world, still_rows[row].legs, still_rows[row].rtt_ms);
+        if (found_ms < still_rows[row].least_ms || found_ms > still_rows[row].most_ms)
+            fail_msg("%s: stuck for %lu ms, not %u to %u", still_rows[row].what, (unsigned long)found_ms,
+                     still_rows[row].least_ms, still_rows[row].most_ms);
+    }
+}
+
+/* Far below what it had: by itself, or because something held it there until just now. */
+static void liveness__goes_deep(void **state)
+{
+    (void)state;
+    static const struct {
+        struct leg fall;
+        uint32_t deep_ms;
+    } rows[] = {
+        {{.ms = 200, .mbps = 5, OWES}, 100},
+        {{.ms = 200, .mbps = 7, OWES}, 0},
+        {{.ms = 1000, .mbps = 5, .queue_us = 5000, OWES}, 0},
+        {{.ms = 1000, .mbps = 5, .duty = CONGESTION_CONTENDS}, 0},
+    };
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct world world;
-        uint64_t found_ms = stuck_ms(&world, rows[row].legs, rows[row].rtt_ms);
-        if (found_ms < rows[row].least_ms || found_ms > rows[row].most_ms)
-            fail_msg("%s: stuck for %lu ms, not %u to %u", rows[row].what, (unsigned long)found_ms,
-                     rows[row].least_ms, rows[row].most_ms);
+        const struct leg legs[LEGS_MAX] = {{.ms = 5000, .mbps = 100, OWES},
+                                           rows[row].fall,
+                                           {.ms = row < 2 ? 0 : 100, .mbps = 5, OWES},
+                                           {.ms = 5000, .mbps = 90, OWES}};
+        stuck_ms(&world, legs, 10);
+        assert_int_equal(world.liveness.sums.deep_ns / NS_PER_MS, rows[row].deep_ms);
+        assert_int_equal(world.liveness.sums.late_ns, 0);
+    }
+}
+
+/* One that rises too slowly stands still no longer, but is late. */
+static void liveness__comes_back(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t mbps, ms;
+        bool late;
+    } rows[] = {{5, 300, false}, {30, 300, false}, {30, 600, true}, {60, 5000, false}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        struct world world;
+        const struct leg legs[LEGS_MAX] = {{.ms = 5000, .mbps = 100, OWES},
+                                           {.ms = 100, .mbps = 20, OWES},
+                                           {.ms = rows[row].ms - 100, .mbps = rows[row].mbps, OWES},
+                                           {.ms = 1000, .mbps = 90, OWES}};
+        assert_int_equal(stuck_ms(&world, legs, 10), 0);
+        assert_int_equal(world.liveness.sums.late_ns != 0, rows[row].late);
     }
 }
 
@@ -208,7 +253,8 @@ static void liveness__tells_of_now(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(liveness__stands_still),
-                                       cmocka_unit_test(liveness__tells_of_now)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(liveness__stands_still), cmocka_unit_test(liveness__goes_deep),
+        cmocka_unit_test(liveness__comes_back), cmocka_unit_test(liveness__tells_of_now)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,6 +191,33 @@ static void refresh__halves_the_rate_but_for_a_doubt(void **state)
     }
 }
 
+/* Half the rate is an experiment, which takes no more than two windows of the law of liveness (edge/liveness.h), and the
+ * rate of before follows. */
+static void refresh__lasts_two_windows_at_most(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t rtt_ms, rate_bps;
+    } rows[] = {{1, 10000000000}, {1, 1000000},    {1, 64000},        {50, 500000000},
+                {300, 64000},     {1200, 2000000}, {1200, 1000000000}};
+    for (size_t index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
+        struct edge edge;
+        uint64_t rtt_ns = rows[index].rtt_ms * NS_PER_MS;
+        begin(&edge, rows[index].rtt_ms);
+        edge.path.now_ns = BEGIN_NS;
+        edge.path.capacity_bps = rows[index].rate_bps;
+        edge.refresh.next = BQL_REFRESH_NEEDED;
+        bql_refresh_begin(&edge.refresh, &edge.path, &edge.view, rows[index].rate_bps);
+        uint64_t packets_ns = transmit_ns(32 * edge.path.packet_bytes, rows[index].rate_bps);
+        uint64_t window_ns = MAX(8 * rtt_ns, packets_ns);
+        window_ns = MAX(window_ns, 100 * NS_PER_MS);
+        edge.view.now_ns = BEGIN_NS + 2 * window_ns;
+        struct bql_move move = bql_refresh_step(&edge.refresh, &edge.path, &edge.view);
+        assert_true(move.enters);
+        assert_int_equal(move.rate_bps, rows[index].rate_bps);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +225,7 @@ int main(void)
         cmocka_unit_test(refresh__is_due_where_the_base_is_questionable),
         cmocka_unit_test(refresh__two_that_never_saw_it_renew_the_base),
         cmocka_unit_test(refresh__halves_the_rate_but_for_a_doubt),
+        cmocka_unit_test(refresh__lasts_two_windows_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
