@@ -28,8 +28,9 @@ struct estimator_goal {
     uint64_t duration_ns;     /* of the measurement, and of the period it stands for; 0: as soon as can be */
     uint64_t bytes_max;       /* for all of its trains; 0: no limit */
     uint64_t queue_bytes_max; /* that a train of its own may add to a queue, once the path is known */
-    uint32_t load_ppm;        /* of the path's capacity, over any 10 s, that trains may take; 0: no limit */
-    bool continuous;          /* goes on for ever: estimator_result is that of the running window */
+    uint32_t first_packets_max; /* of the first train: the path is slow; 0: no limit */
+    uint32_t load_ppm;          /* of the path's capacity, over any 10 s, that trains may take; 0: no limit */
+    bool continuous;            /* goes on for ever: estimator_result is that of the running window */
     struct train_floor sender, receiver; /* as measured before; zero: exact */
 };
 

@@ -108,6 +108,18 @@ static uint64_t receiver_noise(const struct train_record *record, unsigned *samp
     return delay ? 0 : (uint64_t)noise_ns;
 }
 
+/* What one packet of the first part takes, by the median; 0: too few came, or at once. */
+static uint64_t spacing_ns(const struct train_record *record)
+{
+    struct steps steps = {0};
+    for (uint32_t i = 1; i < record->count && record->samples[i].index < SELF_TEST_FAST; i++) {
+        const struct train_sample *before = &record->samples[i - 1], *sample = &record->samples[i];
+        if (neighbours(before, sample))
+            steps.value_ns[steps.count++] = step_ns(before->received_ns, sample->received_ns);
+    }
+    return steps.count < FAST_LEAST ? 0 : (uint64_t)MAX(median(&steps), (int64_t)0);
+}
+
 /* By departures against their schedule, of the second part: in the first one they may not leave as close as they should. */
 static uint64_t sender_noise(const struct train_record *record, uint64_t *late_ns)
 {
@@ -238,6 +250,8 @@ bool self_test_read(struct self_test *test, const struct train_record *record, u
     uint32_t batch = batch_size(record, &test->receiver, &spaced);
     test->receiver.batch =
         shows_batches(record, (double)test->receiver.noise_ns, MAX(top_bps, 1ULL)) ? batch : 1;
+    uint64_t apart_ns = spacing_ns(record);
+    test->path_bps = apart_ns == 0 ? 0 : SELF_TEST_BYTES * 8 * NS_PER_S / apart_ns;
     test->swallowed = test->receiver.batch > SELF_TEST_SPACED / 2;
     return fast >= FAST_LEAST && spaced >= SPACED_LEAST;
 }

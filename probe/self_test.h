@@ -6,7 +6,8 @@
  * of a real train would be: those that come with one stamp all the same are a batch. Packets far apart: an end that stands still
  * shows. Delays that keep the order (jitter) are no noise: noise of such a size makes stamps fall.
  *
- * Error of noise_ns: some 15 % (64 packets). Batches longer than half of the second part are told as seen: there may
+ * The spacings of a queue tell the path's rate, roughly: to about half where stamps are exact, and nothing where packets
+ * come in batches. Error of noise_ns: some 15 % (64 packets). Batches longer than half of the second part are told as seen: there may
  * have been more. Times in ns. */
 #pragma once
 
@@ -23,7 +24,13 @@
 struct self_test {
     struct train_floor sender, receiver;
     bool swallowed; /* so much came with one stamp that an end may just have been away */
+    uint64_t
+        path_bps; /* by the spacings of its queue, at which stamps tell no more than that it is slow; 0: not told */
 };
+
+/* What a measurement may begin with on a path that the test showed as slow: its rate, and the packets of a train. */
+#define SELF_TEST_TIMES    4
+#define SELF_TEST_FIRST_NS 100000000ULL /* of the path's time, that the first train takes */
 
 /* The train: port_bps of the sender, top_bps at which real trains come in at most, wire_bytes of their packets. */
 void self_test_shape(struct train_shape *shape, uint64_t port_bps, uint64_t top_bps, uint32_t wire_bytes);

@@ -116,6 +116,8 @@ static void contact_shape(const struct sluice *sluice, struct train_shape *shape
     uint32_t packets = batched ? CONTACT_BATCH_PACKETS : CONTACT_PACKETS;
     uint32_t most = load_packets(sluice, bits_ns(MIN(top_bps, sluice->goal.port_bps)));
     most = affordable(sluice, most);
+    if (sluice->goal.first_packets_max > 0)
+        most = MIN(most, MAX(sluice->goal.first_packets_max, SPREAD_LEAST));
     if (sluice->goal.duration_ns > 0 && sluice->goal.bytes_max > 0)
         most = MIN(most, MAX((uint32_t)(CONTACT_SHARE * sluice->goal.bytes_max / sluice->goal.wire_bytes),
                              CONTACT_PERIOD_LEAST));

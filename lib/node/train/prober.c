@@ -109,11 +109,22 @@ static uint64_t bytes_for(const struct node *node, const struct peer *peer)
     return most != 0 ? MIN(most, bytes) : MAX(bytes, 1ULL);
 }
 
+/* Rate and length of the first train follow what the test of the ends showed of the path. */
+static void begin_low(struct estimator_goal *goal, const struct ends *ends)
+{
+    uint64_t seen_bps = ends->seen ? ends->test.path_bps : 0;
+    uint64_t top_bps = goal->receiver_bps != 0 ? MIN(goal->receiver_bps, goal->port_bps) : goal->port_bps;
+    if (seen_bps == 0 || seen_bps >= top_bps / SELF_TEST_TIMES)
+        return;
+    goal->receiver_bps = SELF_TEST_TIMES * seen_bps;
+    goal->first_packets_max = (uint32_t)(bytes_within(seen_bps, SELF_TEST_FIRST_NS) / goal->wire_bytes) + 1;
+}
+
 static struct estimator_goal goal_for(const struct node *node, const struct peer *peer)
 {
     const struct node_probe_config *config = &node->config.probe;
     const struct node_port_config *port = &node->config.ports[peer->port];
-    return (struct estimator_goal){
+    struct estimator_goal goal = {
         .port_bps = port->rate_bps,
         .receiver_bps = path_table_site(node->paths, peer->index + 1u)->down_bps,
         .rtt_ns = peer->rtt_min_ns,
@@ -127,6 +138,8 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .load_ppm = (uint32_t)MAX(load_ppb(node) / 1000, 1ULL),
         .continuous = goes_on(node),
     };
+    begin_low(&goal, &node->prober->results[peer->index].ends);
+    return goal;
 }
 
 static void begin_estimator(struct node *node, uint64_t now_ns)
