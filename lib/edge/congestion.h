@@ -37,7 +37,8 @@ struct congestion_sample {
     uint64_t delivered_ns; /* when it was reached, on the receiver's clock: arbitrary origin, never wraps */
     uint64_t acked_bytes;  /* newly acked by this ack */
     uint64_t acked_packets;
-    uint64_t lost_packets;   /* newly declared lost */
+    uint64_t lost_packets; /* newly declared lost, but for … */
+    uint64_t ring_lost; /* … what the receiver's ring lost while its host stood still: no word on the rate */
     uint64_t newest_sent_ns; /* departure of the newest packet known to have come */
     uint64_t oldest_sent_ns; /* … of the oldest whose fate was open before the ack */
     uint64_t after_bytes;    /* sent after that packet */

@@ -14,7 +14,8 @@
     LIMIT(sender_memory)                                                                                     \
     LIMIT(sender_disk)                                                                                       \
     LIMIT(receiver_disk)                                                                                     \
-    LIMIT(cpu) /* the sender's processor */
+    LIMIT(receiver_ring) /* what the receiver's host did not take in time */                                 \
+    LIMIT(cpu)           /* the sender's processor */
 
 #define EDGE_LIMIT_ENUM(name) EDGE_LIMIT_##name,
 enum edge_limit { EDGE_LIMITS(EDGE_LIMIT_ENUM) EDGE_LIMIT_COUNT };

@@ -145,6 +145,6 @@ void receiver_remind(struct receiver *receiver, uint64_t now_ns);
 bool receiver_lost_sync(const struct receiver *receiver, uint64_t now_ns);
 /* When the next ack is due; TIME_NEVER: none is. */
 uint64_t receiver_next_ns(const struct receiver *receiver);
-/* Fills one ack when one is due: fixed part but credit, own_rate_kbps and limited_by (the owner's), and runs
+/* Fills one ack when one is due: fixed part but credit, own_rate_kbps, missed and limited_by (the owner's), and runs
  * (WIRE_ACK_RUNS_MAX bytes of room). Call again until it returns false. */
 bool receiver_ack(struct receiver *receiver, struct wire_ack *ack, uint8_t *runs, uint64_t now_ns);

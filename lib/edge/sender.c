@@ -25,6 +25,7 @@ void sender_init(struct sender *sender, const struct sender_config *config, stru
     sender->window = config->window_packets;
     reorder_init(&sender->reorder);
     holes_init(&sender->holes);
+    ring_loss_init(&sender->ring_loss);
     pacer_init(&sender->pacer, START_RATE_BPS, SENDER_BURST_PACKETS * config->packet_bytes_max, 0);
     sender_set_congestion(sender, &congestion_fixed_type, START_RATE_BPS, true, 0);
 }
@@ -42,6 +43,7 @@ void sender_reset(struct sender *sender, uint64_t now_ns)
     sender->any_acked = false;
     sender->rtt_from = 0;
     holes_forget(&sender->holes);
+    ring_loss_forget(&sender->ring_loss);
     sender->quiet_from_ns = now_ns;
     pacer_release(&sender->pacer, now_ns);
     sender->impossible_acks = 0;
@@ -101,6 +103,12 @@ uint64_t sender_send_ns(const struct sender *sender, uint32_t wire_bytes, bool r
     }
     *limit = sender->rate_cap_bps < sender->congestion.rate_bps ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion;
     return next_ns;
+}
+
+enum edge_limit sender_cause(const struct sender *sender, enum edge_limit limit, uint64_t now_ns)
+{
+    bool ring = limit == EDGE_LIMIT_congestion && ring_loss_limits(&sender->ring_loss, now_ns);
+    return ring ? EDGE_LIMIT_receiver_ring : limit;
 }
 
 uint64_t sender_on_sent(struct sender *sender, uint64_t content, uint16_t tag, uint32_t wire_bytes,

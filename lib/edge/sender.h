@@ -45,6 +45,7 @@
 #include "edge/pacer.h"
 #include "edge/repeat_budget.h"
 #include "edge/reorder.h"
+#include "edge/ring_loss.h"
 #include "edge/rtt.h"
 #include "wire/ack.h"
 
@@ -92,7 +93,8 @@ struct sender_events {
 struct sender_counters {
     uint64_t sent_packets, sent_bytes; /* wire bytes, repairs included */
     uint64_t acked_packets;
-    uint64_t lost_packets;     /* declared lost */
+    uint64_t lost_packets;     /* declared lost … */
+    uint64_t ring_lost;        /* … of those, by the receiver's ring */
     uint64_t repairs;          /* sent with repair = true */
     uint64_t spurious_repairs; /* acked after having been declared lost */
     uint64_t refused_packets;
@@ -157,6 +159,7 @@ struct sender {
     struct two_clocks clocks; /* … and what of it is the receiver's clock that gains on this host's */
     uint64_t ack_wait_ns;     /* the next ack may have come so long before: sender_set_wait */
     struct holes holes;
+    struct ring_loss ring_loss;
     bool delivered_known, owd_known; /* the ones before were told once since the peer began anew */
     uint64_t delivery_rate_bps;      /* over about the last RTT on the receiver's clock, 0 while unknown */
     uint64_t rate_window_bytes;
@@ -208,6 +211,8 @@ void sender_on_refused(struct sender *sender, uint64_t number, const struct send
 /* The owner had nothing to send (EDGE_LIMIT_application: that is what starts the tail), or something else
  * held it, while the pacer allowed a packet. */
 void sender_on_limited(struct sender *sender, enum edge_limit limit);
+/* `limit`, as people are told: the receiver's ring is behind it where that loses what comes. */
+enum edge_limit sender_cause(const struct sender *sender, enum edge_limit limit, uint64_t now_ns);
 /* The next packet leaves so much later than it could have: this host was not there (edge/holes.h). To be told right
  * before sender_on_sent. */
 void sender_on_lag(struct sender *sender, uint64_t lag_ns, uint64_t depart_ns);

@@ -8,6 +8,8 @@
 
 #define LATE_OWD_RTT_PART      8 /* q is the least of so much of an RTT */
 #define OWD_NS_MAX             (TWO_CLOCKS_TIME_NS_MAX / 2)
+#define RING_LASTS_RTTS        4
+#define RING_LASTS_NS          (5 * NS_PER_MS)
 #define DELIVERY_WINDOW_MIN_NS NS_PER_MS /* shorter spans would measure the hosts' stalls */
 
 struct ack_turn {
@@ -28,6 +30,12 @@ struct ack_turn {
     uint32_t lost_room;  /* declarations left within SENDER_LOST_PER_ACK_MAX */
     bool news;
 };
+
+/* So long after the port's count the losses behind it may be declared. */
+static uint64_t ring_lasts_ns(const struct sender *sender)
+{
+    return RING_LASTS_RTTS * (sender->rtt.smoothed_ns + sender->reorder.allowance_ns) + RING_LASTS_NS;
+}
 
 /* The full numbers behind the ack's 32-bit ones; false when they were never sent. */
 static bool expand_numbers(const struct sender *sender, const struct wire_ack_view *ack, uint64_t *base,
@@ -310,6 +318,8 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     }
     if (turn->more_delivered || !sender->delivered_known)
         note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
+    ring_loss_on_ack(&sender->ring_loss, ack->missed, wait_ns(turn, ack), sender->in_flight_packets,
+                     ring_lasts_ns(sender), turn->now_ns);
     sender->delivered_bytes = ack->delivered_bytes;
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;
@@ -348,9 +358,20 @@ static enum edge_limit limited_by(const struct sender *sender)
     return sender->rate_cap_bps < sender->congestion.rate_bps ? EDGE_LIMIT_cap : EDGE_LIMIT_congestion;
 }
 
+/* What the receiver's ring lost is not lost on the path. */
+static uint64_t settle_ring(const struct ack_turn *turn)
+{
+    struct sender *sender = turn->sender;
+    struct ring_lost found = ring_loss_judge(&sender->ring_loss, turn->acked_packets + turn->lost_packets,
+                                             turn->lost_packets, ring_lasts_ns(sender), turn->now_ns);
+    sender->counters.ring_lost += found.all;
+    return found.forgiven;
+}
+
 static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const struct wire_ack *ack)
 {
     struct sender *sender = turn->sender;
+    uint64_t ring_lost = settle_ring(turn);
     /* What left before a silence ended may have stood still on the way. */
     if (turn->largest < sender->untold_end) {
         sender->rate_window_open = false;
@@ -376,7 +397,8 @@ static void feed_strategy(const struct ack_turn *turn, uint64_t rtt_ns, const st
         .delivered_ns = sender->delivered_ns,
         .acked_bytes = turn->acked_bytes,
         .acked_packets = turn->acked_packets,
-        .lost_packets = turn->lost_packets,
+        .lost_packets = turn->lost_packets - ring_lost,
+        .ring_lost = ring_lost,
         .newest_sent_ns = sender->largest_sent_ns,
         .oldest_sent_ns = turn->oldest_sent_ns,
         .after_bytes = after_bytes(sender),

@@ -29,6 +29,9 @@ size_t node_bytes(const struct node_config *config);
 struct node *node_create(const struct node_config *config, void *memory, size_t bytes, uint64_t now_ns);
 
 void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns);
+/* So many frames came to the port so far and were lost in its ring, since nobody took them in time. To be told before the
+ * packets behind them. */
+void node_missed(struct node *node, uint16_t port, uint64_t frames);
 /* Fills up to `room` packets for one port, never more than 50 us ahead of now; never sends. */
 uint16_t node_tx(struct node *node, uint16_t port, struct tx_packet *packets, uint16_t room, uint64_t now_ns);
 void node_tx_done(struct node *node, const struct tx_report *reports, uint16_t count, uint64_t now_ns);
@@ -104,7 +107,8 @@ struct node_edge_view {
     const char *congestion;                 /* the strategy's name … */
     struct congestion_view path;            /* … and what it makes of the path; all 0: nothing */
     /* Of what was sent: struct sender_counters (edge/sender.h). */
-    uint64_t marked_packets, pauses, paused_ns, peer_pauses, clock_steps;
+    uint64_t ring_lost, marked_packets, pauses, paused_ns, peer_pauses, clock_steps;
+    uint64_t missed_frames;  /* lost by the ring of this node's port to that peer, whoever sent them */
     uint64_t clock_doubt_ns; /* so much longer than it looks the queue may be (base/two_clocks.h) */
     /* The law of liveness, by what acks said (edge/liveness.h): how long it stood still, the most it delivered of late. */
     uint64_t stuck_ns, most_bps;

@@ -214,6 +214,15 @@ static void on_received(struct node *node, const struct rx_packet *packet, uint6
     on_datagram(node, &moved, now_ns);
 }
 
+void node_missed(struct node *node, uint16_t port, uint64_t frames)
+{
+    CHECK(port < node->config.port_count);
+    if (node->ports[port].missed_frames == frames)
+        return;
+    node->ports[port].missed_frames = frames;
+    digest_add(&node->digest, frames);
+}
+
 void node_rx(struct node *node, const struct rx_packet *packets, uint16_t count, uint64_t now_ns)
 {
     now_ns = node_enter(node, now_ns);

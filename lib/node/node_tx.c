@@ -114,6 +114,7 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     ack.credit = credit_packets(node, peer);
     flow->credit_told = ack.credit;
     ack.own_rate_kbps = port_in_rate_kbps(&node->ports[peer->port], now_ns);
+    ack.missed = (uint32_t)node->ports[peer->port].missed_frames;
     ack.place_count = credit_places(node, peer, places);
     bool is_short = ack.credit < RECEIVER_ACK_PACKETS || flow->jobs_full != 0;
     node->short_mask &= ~(1ULL << peer->index);

@@ -119,6 +119,7 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "avail_bps", prober_result(node, (uint16_t)index)->estimate.avail_bps);
         report_u64(report, "sent_packets", view.sent_packets);
         report_u64(report, "lost_packets", view.lost_packets);
+        report_u64(report, "ring_lost", view.ring_lost);
         report_u64(report, "repairs", view.repairs);
         if (wants_all(report))
             report_u64(report, "spurious_repairs", view.spurious_repairs);
@@ -126,6 +127,7 @@ static void show_edges(const struct node *node, struct report *report)
             report_u64(report, "in_flight_packets", view.in_flight_packets);
         report_u64(report, "received_packets", view.received_packets);
         report_u64(report, "duplicates", view.duplicates);
+        report_u64(report, "missed_frames", view.missed_frames);
         if (wants_all(report))
             report_u64(report, "feedback_bytes", view.feedback_bytes);
         report_fixed(report, "stuck_ms", view.stuck_ns / NS_PER_US, 3);

@@ -177,6 +177,8 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .limited_now = (uint8_t)causes_recent(&flow->causes, node->now_ns),
         .congestion = peer->sender.congestion.type->name,
         .path = path_of(&peer->sender.congestion),
+        .ring_lost = sent->ring_lost,
+        .missed_frames = node->ports[peer->port].missed_frames,
         .marked_packets = sent->marked_packets,
         .pauses = sent->pauses,
         .paused_ns = sent->paused_ns,

@@ -172,8 +172,10 @@ static void gather_edge(struct sim *sim, uint16_t from, uint16_t to, struct sim_
                                  .meter = meter_take(&sim->net.meters, from, to),
                                  .complete_ns = complete_ns(sim, to),
                                  .feedback_wire_bytes = meter_feedback_bytes(&sim->net.meters, from, to)};
-    if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back))
+    if (receiver->node != NULL && node_edge_view(receiver->node, from < to ? from : from - 1u, &back)) {
         edge->feedback_bytes = back.feedback_bytes;
+        edge->missed_frames = back.missed_frames;
+    }
 }
 
 static void add_counter(struct sim_result *result, const char *name, uint64_t value)

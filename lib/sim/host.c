@@ -385,6 +385,8 @@ void host_receive(struct sim *sim, uint16_t index)
     if (count < SIM_BURST)
         host->taken_ns = sim->now_ns;
     net_on_port(&sim->net, index, sim->now_ns);
+    if (host->node != NULL)
+        node_missed(host->node, 0, sim->net.ports[index].ring_drops);
     if (host->node != NULL && count != 0)
         node_rx(host->node, packets, count, now_ns);
     else

@@ -492,6 +492,7 @@ struct sim_packet *net_take(struct net *net, uint16_t host, uint64_t now_ns)
         digest_add(net->digest, (uint64_t)packet->from << 48 | (uint64_t)host << 32 | packet->length);
         if (ring_overflows(port, packet, now_ns)) {
             drop_at_host(net, packet, &net->counters.ring_drops);
+            port->ring_drops++;
             continue;
         }
         if (packet->corrupted) {

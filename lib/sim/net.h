@@ -53,6 +53,7 @@ struct net_port {
     uint64_t ring_ns;           /* the newest turn, and what was waiting at it */
     uint64_t ring_bytes;
     uint32_t ring_packets;
+    uint64_t ring_drops;
     uint64_t sent_until_ns;   /* packets are handed to the uplink in order */
     struct netem_truth truth; /* of the downlink where the scenario asks for it */
     struct netem_stamping stamping;

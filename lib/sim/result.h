@@ -52,6 +52,7 @@ struct result_edge {
     uint16_t from, to;
     struct node_edge_view view;
     uint64_t feedback_bytes; /* acks that `to` sent back */
+    uint64_t missed_frames;  /* that `to`s ring lost, whoever sent them */
     uint64_t netem_lost;     /* by its loss models, or while the link was down */
     uint64_t lost_burst;     /* of those, in bursts */
     uint64_t queue_drops, policer_drops, ecn_marked, reordered;

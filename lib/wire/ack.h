@@ -26,6 +26,7 @@
     FIELD(u32, ce_count) /* packets received with Congestion Experienced so far */                           \
     FIELD(u32, credit)   /* packets beyond `largest` that the receiver has room for */                       \
     FIELD(u32, own_rate_kbps) /* sum of the rates of the receiver's edges into this port */                  \
+    FIELD(u32, missed)        /* frames that came to this port and its ring lost, so far */                  \
     FIELD(u8, limited_by)     /* enum edge_limit of the receiver: why credit is short */                     \
     FIELD(u8, place_count)    /* jobs whose places follow the runs */                                        \
     FIELD(u16, run_bytes)     /* bytes of runs that follow */

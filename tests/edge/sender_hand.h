@@ -98,7 +98,7 @@ static inline void send(uint32_t count, uint64_t start_ns, uint64_t spacing_ns)
 
 struct told {
     uint64_t base, largest;
-    uint32_t largest_delay, late_us, credit, wait_ns, marks;
+    uint32_t largest_delay, late_us, credit, wait_ns, marks, missed;
     uint64_t delivered_bytes;
     uint64_t owd_ns, jump_ns, clock_offset_ns; /* of the receiver */
     uint64_t delivered_ago_ns;                 /* before the ack came */
@@ -114,6 +114,7 @@ static inline bool ack(const struct told *told, uint64_t now_ns)
                   .largest_delay = told->largest_delay,
                   .late_us = told->late_us,
                   .ce_count = told->marks,
+                  .missed = told->missed,
                   .wait = told->wait_ns / WIRE_STAMP_UNIT_NS,
                   .credit = told->credit ? told->credit : 100000,
                   .delivered_bytes = told->delivered_bytes,

@@ -106,6 +106,62 @@ static void sender__counts_marks_and_steps(void **state)
     }
 }
 
+/* Of 100 packets 60 are lost while the receiver stands still, of which its port missed so many: those are no loss of the
+ * path, and the edge says what limits it. Without a standstill they are, and it says so as well. */
+static void sender__losses_of_the_ring(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t missed;
+        uint64_t stood_ns;
+        uint64_t lost_packets, ring_lost, counted;
+    } rows[] = {{0, 50 * MS, 60, 0, 0},
+                {60, 50 * MS, 0, 60, 60},
+                {40, 50 * MS, 20, 40, 40},
+                {99, 50 * MS, 0, 60, 60},
+                {60, 0, 60, 0, 60}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        open_sender(WINDOW);
+        sender_set_congestion(&fixture.sender, watching(), RATE_BPS, true, 0);
+        sender_set_rtt(&fixture.sender, 10 * MS);
+        uint64_t now_ns = 0;
+        for (uint32_t turn = 0; turn < 100; turn++, now_ns += MS) {
+            send(1, now_ns, 1000);
+            struct told told = {.base = turn,
+                                .largest = turn,
+                                .delivered_bytes = turn * 1000 + 1000,
+                                .owd_ns = 0,
+                                .runs = {1}};
+            assert_true(ack(&told, now_ns + MS));
+        }
+        send(100, now_ns, 1000);
+        for (uint32_t wait = 0; rows[row].stood_ns == 0 && wait < 21; wait++) {
+            struct told nothing = {.base = 99, .largest = 99, .delivered_bytes = 100000, .runs = {1}};
+            assert_true(ack(&nothing, now_ns + wait * MS));
+        }
+        send(1, now_ns + 20 * MS, 1000);
+        struct told told = {.base = 100,
+                            .largest = 200,
+                            .delivered_bytes = 141000,
+                            .missed = rows[row].missed,
+                            .wait_ns = (uint32_t)rows[row].stood_ns,
+                            .runs = {40, 60, 1}};
+        assert_true(ack(&told, now_ns + 20 * MS + MAX(rows[row].stood_ns, MS)));
+        assert_int_equal(sampled.lost_packets, rows[row].lost_packets);
+        assert_int_equal(sampled.ring_lost, rows[row].ring_lost);
+        assert_int_equal(fixture.sender.counters.lost_packets, 60);
+        assert_int_equal(fixture.sender.counters.ring_lost, rows[row].counted);
+        enum edge_limit cause = rows[row].counted > 0 ? EDGE_LIMIT_receiver_ring : EDGE_LIMIT_congestion;
+        uint64_t later_ns = now_ns + 600 * MS;
+        send(1, later_ns - MS, 1000);
+        told = (struct told){
+            .base = 201, .largest = 201, .delivered_bytes = 142000, .missed = rows[row].missed, .runs = {1}};
+        assert_true(ack(&told, later_ns));
+        assert_int_equal(sender_cause(&fixture.sender, EDGE_LIMIT_congestion, later_ns), cause);
+        assert_int_equal(sender_cause(&fixture.sender, EDGE_LIMIT_cap, later_ns), EDGE_LIMIT_cap);
+    }
+}
+
 /* A host that is late by a little, all the time, limits the edge. */
 static void sender__short_of_time(void **state)
 {
@@ -126,9 +182,8 @@ static void sender__short_of_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SENDER_TEST(sender__waits_are_no_path),
-        SENDER_TEST(sender__holes_are_told),
-        SENDER_TEST(sender__counts_marks_and_steps),
+        SENDER_TEST(sender__waits_are_no_path),      SENDER_TEST(sender__holes_are_told),
+        SENDER_TEST(sender__counts_marks_and_steps), SENDER_TEST(sender__losses_of_the_ring),
         SENDER_TEST(sender__short_of_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,6 +238,7 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
                            .wait = (uint32_t)wide(arguments[12]),
                            .ce_count = arguments[11],
                            .own_rate_kbps = (uint32_t)wide(arguments[12]),
+                           .missed = (uint32_t)wide(arguments[9]),
                            .limited_by = arguments[12]};
     for (unsigned run = 3; run < 6; run++)
         ack.run_bytes =

@@ -78,6 +78,7 @@ static size_t build_ack(uint8_t *out)
                            .ce_count = 3,
                            .credit = 65536,
                            .own_rate_kbps = 10000000,
+                           .missed = 0xfffffff1,
                            .limited_by = 2,
                            .place_count = 2,
                            .run_bytes = (uint16_t)run_bytes};

@@ -61,7 +61,7 @@ def vectors():
     yield "ack", header() / sluice.SluiceAck(
         base=0xfffffff0, largest=0x00001234, largest_delay=25000, delivered_bytes=0x1122334455667788,
         delivered_stamp=0x01020304, owd_min=0xfffffffe, jump=0x00030d40, late_us=1500, wait=312500, ce_count=3,
-        credit=65536, own_rate_kbps=10000000, limited_by=2,
+        credit=65536, own_rate_kbps=10000000, missed=0xfffffff1, limited_by=2,
         runs=[0, 1, 127, 128, 16383, 16384, 2097151, 2097152, 268435456],
         places=[sluice.Place(job=0xdecade01, full_stripes=0x81, room=3), sluice.Place(job=0xdecade02, room=15)])
     yield "ack-empty", header() / sluice.SluiceAck(base=9, largest=8, credit=1)

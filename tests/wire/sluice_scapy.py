@@ -188,6 +188,7 @@ class SluiceAck(SluiceLayer):
         IntField("ce_count", 0),
         IntField("credit", 0),
         IntField("own_rate_kbps", 0),
+        IntField("missed", 0),
         ByteField("limited_by", 0),
         FieldLenField("place_count", None, count_of="places", fmt="B"),
         FieldLenField("run_bytes", None, length_of="runs", fmt="!H"),

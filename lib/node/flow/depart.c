@@ -98,7 +98,8 @@ static void edge_waits(const struct node *node, struct peer *peer, enum edge_lim
     enum edge_limit told = peer->sender.receiver_limit;
     bool receivers = limit == EDGE_LIMIT_credit && told != EDGE_LIMIT_none;
     sender_on_limited(&peer->sender, limit == EDGE_LIMIT_none ? EDGE_LIMIT_application : limit);
-    causes_set(&flow_of(node, peer)->causes, receivers ? told : limit, node->now_ns);
+    enum edge_limit cause = receivers ? told : sender_cause(&peer->sender, limit, node->now_ns);
+    causes_set(&flow_of(node, peer)->causes, cause, node->now_ns);
 }
 
 /* When the item may leave; TIME_NEVER with its limit. Credit is asked for to begin a block, never to complete
@@ -151,7 +152,7 @@ static void note_limit(const struct node *node, struct peer *peer, uint64_t lag_
     bool behind = flow->causes.holds == EDGE_LIMIT_uplink || flow->causes.holds == EDGE_LIMIT_cpu;
     uint64_t burst_ns = peer->sender.pacer.burst_ns;
     if (lag_ns <= (behind ? burst_ns - burst_ns / 4 : burst_ns)) {
-        causes_set(&flow->causes, limit, node->now_ns);
+        causes_set(&flow->causes, sender_cause(&peer->sender, limit, node->now_ns), node->now_ns);
         return;
     }
     enum edge_limit cause = port_busy ? EDGE_LIMIT_uplink : EDGE_LIMIT_cpu;

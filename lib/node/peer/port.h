@@ -10,11 +10,12 @@
 #define PORT_LATE_NS_MAX NS_PER_MS
 
 struct node_port {
-    struct pacer pacer;           /* the uplink: keeps the sum of all edges under the port's rate */
+    struct pacer pacer; /* the uplink: keeps the sum of all edges under the port's rate */
     struct fair_clock share;      /* … which they share by their rates */
     uint64_t received_bytes;      /* wire bytes of data, duplicates excluded */
     uint64_t rate_bytes, rate_ns; /* that count, and when it was looked at last */
     uint64_t in_rate_bps;         /* between the last two looks */
+    uint64_t missed_frames;       /* came, and the port's ring lost them: as told by the caller */
     uint64_t control_mask;        /* bit per peer with something to say now */
     uint64_t edges_mask;          /* bit per peer that is a child of some job; written by the flow */
     uint16_t turn;                /* the edge that is asked first */
