@@ -38,6 +38,7 @@ static bool worker_receive(struct app *app, struct port *port)
         burst = lane_count(&port->lane) > 0 ? PORT_ARMED_BURST : WORKER_BURST;
         worker->now_ns = worker_clock(app);
         uint16_t count = port_receive(port, worker->received, burst, &frames, worker->now_ns);
+        node_missed(app->node, port->config.index, count_get(&port->counters.rx_missed));
         if (count > 0)
             node_rx(app->node, worker->received, count, worker->now_ns);
         port_receive_done(port);
@@ -49,10 +50,12 @@ static bool worker_receive(struct app *app, struct port *port)
 }
 
 /* The same for a port that another worker drives. */
-static bool worker_take(struct app *app, struct crossing *crossing)
+static bool worker_take(struct app *app, uint16_t index)
 {
     struct worker *worker = &app->worker;
+    struct crossing *crossing = app->crossings[index];
     uint16_t count, total = 0;
+    node_missed(app->node, index, count_get(&app->ports[index].counters.rx_missed));
     do {
         worker->now_ns = worker_clock(app);
         struct rx_packet *packets = crossing_received(crossing, &count, worker->now_ns);
@@ -170,8 +173,8 @@ static void worker_turn(struct app *app)
     turns_begin(&app->worker.turns, app->worker.now_ns);
     bool worked = worker_control(app);
     for (uint16_t index = 0; index < ports; index++)
-        worked |= app->crossings[index] != NULL ? worker_take(app, app->crossings[index])
-                                                : worker_receive(app, &app->ports[index]);
+        worked |=
+            app->crossings[index] != NULL ? worker_take(app, index) : worker_receive(app, &app->ports[index]);
     worked |= worker_disk_replies(app);
     node_tick(app->node, app->worker.now_ns);
     worked |= worker_disk_requests(app);

@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <rte_ethdev.h>
+
 #include "base/units.h"
 #define SOCKETS_MAX 4096 /* descriptors looked at: the EAL opens its own at the start */
 
@@ -44,6 +46,23 @@ void missed_close(struct missed *missed)
     missed->socket = -1;
 }
 
+bool missed_late(struct missed *missed, uint64_t wait_ns, uint64_t now_ns)
+{
+    if (wait_ns < MISSED_LATE_NS || elapsed_ns(now_ns, missed->late_ns) < MISSED_LATE_NS)
+        return false;
+    missed->late_ns = now_ns;
+    return true;
+}
+
+uint64_t missed_frames_all(struct missed *missed, uint16_t id)
+{
+    struct rte_eth_stats stats;
+    if (missed->late_ns != 0 && rte_eth_stats_get(id, &stats) == 0)
+        missed->device_frames = stats.imissed + stats.rx_nombuf;
+    missed->late_ns = 0;
+    return missed_frames(missed);
+}
+
 uint64_t missed_frames(struct missed *missed)
 {
     struct tpacket_stats stats;
@@ -52,5 +71,5 @@ uint64_t missed_frames(struct missed *missed)
     if (missed->socket >= 0 &&
         getsockopt(missed->socket, SOL_PACKET, PACKET_STATISTICS, &stats, &length) == 0)
         missed->frames += stats.tp_drops;
-    return missed->frames;
+    return missed->frames + missed->device_frames;
 }

@@ -342,7 +342,7 @@ bool port_service(struct port *port, uint64_t now_ns)
     port_link_poll(port, now_ns);
     port_redial(port, now_ns);
     port_clock_look(port);
-    count_set(&port->counters.rx_missed, missed_frames(&port->missed));
+    count_set(&port->counters.rx_missed, missed_frames_all(&port->missed, port->id));
     if (port->started &&
         chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
         rte_eth_tx_done_cleanup(port->id, 0, 0);

@@ -214,6 +214,8 @@ static void backlog_fill(struct port *port, uint64_t now_ns)
     backlog->wait_ns = backlog->empty_ns == 0 ? 0 : elapsed_ns(now_ns, backlog->empty_ns);
     if (backlog->count < PORT_RECEIVE_MAX)
         backlog->empty_ns = now_ns;
+    if (missed_late(&port->missed, backlog->wait_ns, now_ns))
+        count_set(&port->counters.rx_missed, missed_frames(&port->missed));
     for (uint16_t index = 0; index < MIN(backlog->count, (uint16_t)PREFETCH_AHEAD); index++)
         prefetch_frame(backlog->frames[index]);
 }
