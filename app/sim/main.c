@@ -10,6 +10,7 @@
 
 #include "app/exit_usage.h"
 #include "app/sim/random.h"
+#include "app/sim/random_hosts.h"
 #include "app/sim/recall.h"
 #include "app/sim/summary.h"
 #include "app/sim/trace_file.h"
@@ -33,6 +34,7 @@ struct arguments {
     bool check;
     bool print;
     uint64_t random_count; /* draws; 0: a scenario file is run */
+    bool random_hosts;     /* … of hosts that stand still */
     bool draw_given;
     uint64_t draw; /* only this one */
     const char *sets[SETS_MAX];
@@ -45,7 +47,7 @@ static void usage(FILE *out)
         out,
         "usage: sluice-sim SCENARIO.yaml [options]\n"
         "       sluice-sim --check SCENARIO.yaml… [options]\n"
-        "       sluice-sim --random N [--draw K] [options]\n"
+        "       sluice-sim --random N | --random-hosts N [--draw K] [options]\n"
         "  --seed N          instead of the scenario's\n"
         "  --set PATH=VALUE  instead of what the scenario says, as links.default.loss=1%% or "
         "jobs[0].size=2GB;\n"
@@ -57,6 +59,9 @@ static void usage(FILE *out)
         "  --random N        N neighbours drawn at random by --seed: a line for each, and how many reach\n"
         "                    0.9 of what their links carry; 95 %% of them must (with --json: a JSON\n"
         "                    object for each, and one for all)\n"
+        "  --random-hosts N  the same of hosts that take turns and stand still: all of them must reach 0.8 "
+        "of\n"
+        "                    what their phases and rings leave, from 2 to 22 s\n"
         "  --draw K          only draw K of them, from 0\n"
         "  --print           the drawn scenarios, not run\n"
         "  --help            this text; --help-scenario: what a scenario file may say\n"
@@ -93,7 +98,7 @@ static bool check_arguments(const struct arguments *arguments)
     else if (arguments->random_count > 0 && left != 0)
         fault = "--random takes no scenario file";
     else if (arguments->random_count == 0 && (arguments->draw_given || arguments->print))
-        fault = "--draw and --print go with --random";
+        fault = "--draw and --print go with --random, --random-hosts";
     else if (arguments->draw_given && arguments->draw >= arguments->random_count)
         fault = "--draw: there are not that many draws";
     if (fault != NULL)
@@ -113,6 +118,9 @@ static bool take_option(int option, struct arguments *arguments)
         return parse_number("seed", optarg, UINT64_MAX, &arguments->seed);
     case 'r':
         return parse_number("random", optarg, DRAWS_MAX, &arguments->random_count);
+    case 'o':
+        arguments->random_hosts = true;
+        return parse_number("random-hosts", optarg, DRAWS_MAX, &arguments->random_count);
     case 'd':
         arguments->draw_given = true;
         return parse_number("draw", optarg, DRAWS_MAX, &arguments->draw);
@@ -145,6 +153,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
                                             {"json", no_argument, NULL, 'j'},
                                             {"check", no_argument, NULL, 'c'},
                                             {"random", required_argument, NULL, 'r'},
+                                            {"random-hosts", required_argument, NULL, 'o'},
                                             {"draw", required_argument, NULL, 'd'},
                                             {"print", no_argument, NULL, 'p'},
                                             {"help", no_argument, NULL, 'h'},
@@ -274,6 +283,28 @@ static int run_file(const struct arguments *arguments, struct scenario *scenario
     return good ? EXIT_GOOD : EXIT_FAILED;
 }
 
+/* Of the draw, of either kind: its scenario; with a result, its line. False: it misses what it must reach. */
+static bool tell_draw(const struct arguments *arguments, uint32_t index, char text[RANDOM_YAML_BYTES],
+                      const struct sim_result *result)
+{
+    uint64_t seed = arguments->seed_given ? arguments->seed : 1;
+    if (arguments->random_hosts) {
+        struct random_hosts hosts = random_hosts_make(seed, index);
+        if (result == NULL)
+            random_hosts_yaml(&hosts, text);
+        else
+            return random_hosts_print(&hosts, result, arguments->json, stdout) &&
+                   random_hosts_well(&hosts, result);
+        return true;
+    }
+    struct random_draw draw = random_draw_make(seed, index);
+    if (result == NULL)
+        random_draw_yaml(&draw, text);
+    else
+        return random_draw_print(&draw, result, arguments->json, stdout) && random_draw_well(&draw, result);
+    return true;
+}
+
 /* Prints the draw, or runs it and adds it to the tally. False: it could not be done. */
 static bool run_draw(const struct arguments *arguments, uint32_t index, struct scenario *scenario,
                      struct random_tally *tally)
@@ -281,8 +312,7 @@ static bool run_draw(const struct arguments *arguments, uint32_t index, struct s
     char text[RANDOM_YAML_BYTES], name[64];
     struct conf_errors errors = {0};
     struct sim_result result;
-    struct random_draw draw = random_draw_make(arguments->seed_given ? arguments->seed : 1, index);
-    random_draw_yaml(&draw, text);
+    tell_draw(arguments, index, text, NULL);
     snprintf(name, sizeof(name), "draw %" PRIu32, index);
     if (arguments->print)
         return printf("%s%s", index > 0 ? "---\n" : "", text) > 0;
@@ -294,16 +324,20 @@ static bool run_draw(const struct arguments *arguments, uint32_t index, struct s
         return true;
     if (!simulate(scenario, scenario->seed, name, &(struct trace_sink){0}, &result))
         return false;
-    bool good = random_draw_print(&draw, &result, arguments->json, stdout);
-    random_tally_add(tally, &draw, &result);
-    result_judge(&result, scenario, name, stderr);
+    bool well = tell_draw(arguments, index, text, &result);
+    random_tally_add(tally, well, !arguments->random_hosts && result.limit_reached,
+                     result.breaches[BREACH_STUCK].ns != 0);
+    if (!arguments->random_hosts) /* whose runs end before their jobs */
+        result_judge(&result, scenario, name, stderr);
     result_free(&result);
-    return good;
+    return !ferror(stdout);
 }
 
 static int run_draws(const struct arguments *arguments, struct scenario *scenario)
 {
-    struct random_tally tally = {0};
+    struct random_tally tally = {.share_least = RANDOM_SHARE_LEAST, .well_least = RANDOM_WELL_LEAST};
+    if (arguments->random_hosts)
+        tally = (struct random_tally){.share_least = RANDOM_HOSTS_SHARE_LEAST, .well_least = 1000};
     uint64_t first = arguments->draw_given ? arguments->draw : 0;
     uint64_t end = arguments->draw_given ? first + 1 : arguments->random_count;
     for (uint64_t index = first; index < end; index++)

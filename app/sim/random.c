@@ -1,11 +1,10 @@
 #include "app/sim/random.h"
 
 #include <inttypes.h>
-#include <math.h>
 
+#include "app/sim/uniform.h"
 #include "base/check.h"
 #include "base/report.h"
-#include "base/rng.h"
 #include "base/units.h"
 
 #define LINE_BYTES        4096
@@ -21,16 +20,6 @@
 /* ---- drawing ---- */
 
 /* The values of a draw come from one generator in a fixed order, each taken whether it is needed or not. */
-static double uniform(struct rng *rng)
-{
-    return (double)(rng_next(rng) >> 11) / 9007199254740992.0; /* 2^53 */
-}
-
-static double log_uniform(struct rng *rng, double least, double most)
-{
-    return exp(log(least) + uniform(rng) * (log(most) - log(least)));
-}
-
 static uint64_t size_of(const struct random_draw *draw)
 {
     uint64_t steady_ns = MAX(STEADY_NS, STEADY_RTTS * draw->rtt_ns);
@@ -44,12 +33,12 @@ struct random_draw random_draw_make(uint64_t seed, uint32_t index)
     struct random_draw draw = {.seed = seed, .index = index};
     struct rng rng;
     rng_init(&rng, seed * 1000003 + index);
-    draw.rate_bps = (uint64_t)log_uniform(&rng, 5e6, 1e10);
-    draw.rtt_ns = (uint64_t)log_uniform(&rng, 2e5, 1.2e9) & ~1ULL;
-    draw.queue_bdp = log_uniform(&rng, 0.05, 4);
+    draw.rate_bps = (uint64_t)uniform_log(&rng, 5e6, 1e10);
+    draw.rtt_ns = (uint64_t)uniform_log(&rng, 2e5, 1.2e9) & ~1ULL;
+    draw.queue_bdp = uniform_log(&rng, 0.05, 4);
     draw.queue_ns = (uint64_t)(draw.queue_bdp * (double)draw.rtt_ns);
     bool lossy = rng_next(&rng) >> 63;
-    double loss = log_uniform(&rng, 1e-4, 0.35);
+    double loss = uniform_log(&rng, 1e-4, 0.35);
     draw.loss_ppb = lossy ? (uint64_t)(loss * 1e9) : 0;
     bool jittery = rng_next(&rng) >> 63;
     uint64_t jitter_ns = rng_below(&rng, draw.rtt_ns / 2 + 1);
@@ -197,19 +186,18 @@ bool random_draw_print(const struct random_draw *draw, const struct sim_result *
 
 /* ---- all of them ---- */
 
-void random_tally_add(struct random_tally *tally, const struct random_draw *draw,
-                      const struct sim_result *result)
+void random_tally_add(struct random_tally *tally, bool well, bool unended, bool stuck)
 {
     tally->draws++;
-    tally->well += random_draw_well(draw, result);
-    tally->unended += result->limit_reached;
-    tally->stuck += result->breaches[BREACH_STUCK].ns != 0;
+    tally->well += well;
+    tally->unended += unended;
+    tally->stuck += stuck;
 }
 
 bool random_tally_well(const struct random_tally *tally)
 {
     return tally->unended == 0 && tally->stuck == 0 &&
-           (uint64_t)tally->well * 1000 >= (uint64_t)tally->draws * RANDOM_WELL_LEAST;
+           (uint64_t)tally->well * 1000 >= (uint64_t)tally->draws * tally->well_least;
 }
 
 bool random_tally_print(const struct random_tally *tally, bool json, FILE *out)
@@ -218,10 +206,11 @@ bool random_tally_print(const struct random_tally *tally, bool json, FILE *out)
     struct report report;
     if (!json)
         return fprintf(out,
-                       "%" PRIu32 " of %" PRIu32 " draws reach %.3f L, %.1f %% (asked: %.1f %%), %" PRIu32
+                       "%" PRIu32 " of %" PRIu32
+                       " draws reach %.3f of what they can, %.1f %% (asked: %.1f %%), %" PRIu32
                        " do not end, %" PRIu32 " stood still: %s\n",
-                       tally->well, tally->draws, RANDOM_SHARE_LEAST / 1e3,
-                       tally->draws > 0 ? 100.0 * tally->well / tally->draws : 0.0, RANDOM_WELL_LEAST / 10.0,
+                       tally->well, tally->draws, tally->share_least / 1e3,
+                       tally->draws > 0 ? 100.0 * tally->well / tally->draws : 0.0, tally->well_least / 10.0,
                        tally->unended, tally->stuck, random_tally_well(tally) ? "ok" : "miss") > 0;
     report_begin(&report, REPORT_JSON, text, sizeof(text));
     report_u64(&report, "draws", tally->draws);

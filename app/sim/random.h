@@ -39,12 +39,12 @@ bool random_draw_print(const struct random_draw *draw, const struct sim_result *
 
 /* All draws together. */
 struct random_tally {
+    uint32_t share_least, well_least; /* in 1/1000: of what a draw can reach, and of the draws */
     uint32_t draws, well;
     uint32_t unended; /* the limit was reached: none may */
     uint32_t stuck;   /* the edge stood still for a while (sim/alive.h): none may */
 };
 
-void random_tally_add(struct random_tally *tally, const struct random_draw *draw,
-                      const struct sim_result *result);
+void random_tally_add(struct random_tally *tally, bool well, bool unended, bool stuck);
 bool random_tally_well(const struct random_tally *tally);
 bool random_tally_print(const struct random_tally *tally, bool json, FILE *out);

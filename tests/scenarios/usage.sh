@@ -59,7 +59,7 @@ awk -F, 'NR == 1 && $0 != "time_s,edge,rate_bps,sent_bps,delivered_bps,queue_ms,
 expect 1 "No such file" "$work/good.yaml" --trace "$work/none/trace.csv"
 expect 2 "--trace goes with a scenario file" --random 1 --trace "$work/trace.csv"
 # Too short to have a steady rate: both are misses, and told as such.
-expect 1 "0 of 2 draws reach 0.900 L, 0.0 % (asked: 95.0 %), 0 do not end, 0 stood still: miss" --random 2 --seed 3 --set 'jobs[0].size=1KB'
+expect 1 "0 of 2 draws reach 0.900 of what they can, 0.0 % (asked: 95.0 %), 0 do not end, 0 stood still: miss" --random 2 --seed 3 --set 'jobs[0].size=1KB'
 expect 1 '"draws":2,"draws_ok":0,"draws_unended":0,"draws_stuck":0,"ok":false' --random 2 --seed 3 --set 'jobs[0].size=1KB' --json
 expect 1 "1 do not end, 0 stood still: miss" --random 1 --seed 3 --set limit=1s
 expect 0 "L  ok" --random 1 --seed 3 --draw 0 --set 'links.default.loss=0%'
