@@ -34,8 +34,8 @@ static bool stands_out(struct ring_usual *usual, uint64_t span_ns, uint64_t now_
     return stands;
 }
 
-void ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns, uint64_t in_flight,
-                      uint64_t lasts_ns, uint64_t now_ns)
+uint32_t ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns, uint64_t in_flight,
+                          uint64_t lasts_ns, uint64_t now_ns)
 {
     uint32_t growth = ring->known ? missed - ring->missed : 0;
     if (growth > INT32_MAX) /* overtaken by a newer one */
@@ -43,7 +43,7 @@ void ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns,
     if (elapsed_ns(now_ns, ring->grown_ns) > lasts_ns)
         ring->credit = 0;
     if (growth > 0) {
-        ring->credit += growth;
+        ring->credit = MIN(ring->credit + growth, in_flight);
         ring->grown_ns = now_ns;
     }
     ring->missed = missed;
@@ -55,6 +55,7 @@ void ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns,
         ring->open = elapsed_ns(now_ns, ring->stood_ns) > lasts_ns ? in_flight : MAX(ring->open, in_flight);
         ring->stood_ns = now_ns;
     }
+    return growth;
 }
 
 static void note_limit(struct ring_loss *ring, uint64_t judged, uint64_t lost, uint64_t now_ns)

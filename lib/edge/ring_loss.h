@@ -2,7 +2,8 @@
  *
  * Each ack tells how many frames the port has missed so far. Growth of that count is a credit: as many of the packets that
  * turn out lost soon after are the ring's. It is the whole port's count, of all edges and of what else comes in, so a
- * sender has what is another's as well; losses on the path that fall into the same moment are then taken for the ring's.
+ * sender has what is another's as well, as far as it has packets under way; losses on the path that fall into the same
+ * moment are then taken for the ring's.
  *
  * What the ring lost while the host stood still says nothing of the rate, and is forgiven: up to what was under way at the
  * end of the standstill. It shows by acks that come after twice as long as usual, or tell that what they are of had waited
@@ -45,9 +46,9 @@ struct ring_lost {
 void ring_loss_init(struct ring_loss *ring);
 void ring_loss_forget(struct ring_loss *ring);
 /* The newest ack: the port's count, how long what it tells of may have waited there, packets under way before it, and how
- * long after the count its losses may be declared. */
-void ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns, uint64_t in_flight,
-                      uint64_t lasts_ns, uint64_t now_ns);
+ * long after the count its losses may be declared. Returns by how much the count has grown. */
+uint32_t ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns, uint64_t in_flight,
+                          uint64_t lasts_ns, uint64_t now_ns);
 /* An ack judged so many packets, `lost` of them lost. */
 struct ring_lost ring_loss_judge(struct ring_loss *ring, uint64_t judged, uint64_t lost, uint64_t lasts_ns,
                                  uint64_t now_ns);

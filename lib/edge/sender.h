@@ -97,6 +97,7 @@ struct sender_counters {
     uint64_t ring_lost;        /* … of those, by the receiver's ring */
     uint64_t repairs;          /* sent with repair = true */
     uint64_t spurious_repairs; /* acked after having been declared lost */
+    uint64_t peer_missed;      /* frames that the receiver's port missed meanwhile, whoever sent them */
     uint64_t refused_packets;
     uint64_t acks, stale_acks;
     uint64_t tail_probes;

@@ -318,8 +318,9 @@ static void note_counts(struct ack_turn *turn, const struct wire_ack_view *view)
     }
     if (turn->more_delivered || !sender->delivered_known)
         note_delivered_time(sender, ack->delivered_stamp, turn->now_ns);
-    ring_loss_on_ack(&sender->ring_loss, ack->missed, wait_ns(turn, ack), sender->in_flight_packets,
-                     ring_lasts_ns(sender), turn->now_ns);
+    sender->counters.peer_missed +=
+        ring_loss_on_ack(&sender->ring_loss, ack->missed, wait_ns(turn, ack), sender->in_flight_packets,
+                         ring_lasts_ns(sender), turn->now_ns);
     sender->delivered_bytes = ack->delivered_bytes;
     sender->credit_end = turn->largest + 1 + ack->credit;
     sender->receiver_limit = ack->limited_by < EDGE_LIMIT_COUNT ? ack->limited_by : EDGE_LIMIT_none;

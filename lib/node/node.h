@@ -108,7 +108,9 @@ struct node_edge_view {
     struct congestion_view path;            /* … and what it makes of the path; all 0: nothing */
     /* Of what was sent: struct sender_counters (edge/sender.h). */
     uint64_t ring_lost, marked_packets, pauses, paused_ns, peer_pauses, clock_steps;
-    uint64_t missed_frames;  /* lost by the ring of this node's port to that peer, whoever sent them */
+    /* Lost by the ring of this node's port to that peer, and by that of the peer's port, as its acks told: whoever sent
+     * them. */
+    uint64_t missed_frames, peer_missed_frames;
     uint64_t clock_doubt_ns; /* so much longer than it looks the queue may be (base/two_clocks.h) */
     /* The law of liveness, by what acks said (edge/liveness.h): how long it stood still, the most it delivered of late. */
     uint64_t stuck_ns, most_bps;

@@ -120,6 +120,7 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "sent_packets", view.sent_packets);
         report_u64(report, "lost_packets", view.lost_packets);
         report_u64(report, "ring_lost", view.ring_lost);
+        report_u64(report, "peer_missed_frames", view.peer_missed_frames);
         report_u64(report, "repairs", view.repairs);
         if (wants_all(report))
             report_u64(report, "spurious_repairs", view.spurious_repairs);

@@ -178,6 +178,7 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .congestion = peer->sender.congestion.type->name,
         .path = path_of(&peer->sender.congestion),
         .ring_lost = sent->ring_lost,
+        .peer_missed_frames = sent->peer_missed,
         .missed_frames = node->ports[peer->port].missed_frames,
         .marked_packets = sent->marked_packets,
         .pauses = sent->pauses,

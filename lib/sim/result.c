@@ -247,6 +247,7 @@ static void report_edge(const struct result_edge *edge, const struct scenario *s
     report_u64(report, "repairs", edge->view.repairs);
     report_u64(report, "spurious_repairs", edge->view.spurious_repairs);
     report_u64(report, "ring_lost", edge->view.ring_lost);
+    report_u64(report, "peer_missed_frames", edge->view.peer_missed_frames);
     report_u64(report, "missed_frames", edge->missed_frames);
     report_u64(report, "netem_lost", edge->netem_lost);
     report_u64(report, "netem_lost_burst", edge->lost_burst);

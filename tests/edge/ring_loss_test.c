@@ -45,7 +45,7 @@ static void ring_loss__one_ack(void **state)
         {"others lost as well", 0, 9000, STALL_NS, STALL_NS, 2000, 500, {500, 500}},
         {"the count wraps", UINT32_MAX - 99, 500, STALL_NS, STALL_NS, 2000, 500, {500, 500}},
         {"the count falls", 5000, (uint32_t)-100, STALL_NS, STALL_NS, 2000, 500, {0, 0}},
-        {"no more than was under way", 0, 500, STALL_NS, STALL_NS, 200, 500, {500, 200}},
+        {"no more than was under way", 0, 500, STALL_NS, STALL_NS, 200, 500, {200, 200}},
         {"the host told no wait", 0, 500, STALL_NS, TURN_NS, 2000, 500, {500, 500}},
         {"the acks came in time", 0, 500, TURN_NS, STALL_NS, 2000, 500, {500, 500}},
         {"it did not stand still", 0, 500, TURN_NS, TURN_NS, 2000, 500, {500, 0}},

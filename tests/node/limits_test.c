@@ -86,6 +86,33 @@ static void node_show__sites_with_their_edges(void **state)
     world_end(&world);
 }
 
+/* What the ring of a port loses both ends tell, whoever sent it; an edge of which nothing got lost has lost nothing there. */
+static void edges__missed_frames_at_both_ends(void **state)
+{
+    (void)state;
+    static const uint16_t edge[][2] = {{0, 1}};
+    static const uint64_t missed[] = {900, 901, 1000000, UINT32_MAX, (1ULL << 32) + 5};
+    struct node_edge_view sender, receiver;
+    world_init(&world, 2, 47);
+    world.source_bytes = 200000000;
+    start_all();
+    start_job(edge, 1, 40 * MBPS);
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    for (size_t turn = 0; turn < sizeof(missed) / sizeof(missed[0]); turn++) {
+        node_missed(world.nodes[1].node, 0, missed[turn]);
+        world_run_until(&world, world.now_ns + NS_PER_S / 2);
+        assert_true(node_edge_view(world.nodes[0].node, 0, &sender));
+        assert_true(node_edge_view(world.nodes[1].node, 0, &receiver));
+        assert_int_equal(receiver.missed_frames, missed[turn]);
+        /* No growth of more than 2^31 between two acks is one. */
+        assert_int_equal(sender.peer_missed_frames, turn < 3 ? missed[turn] : missed[2] + 6 * (turn == 4));
+        assert_int_equal(sender.missed_frames, 0);
+        assert_int_equal(sender.ring_lost, 0);
+    }
+    assert_true(world_cancel_job(&world, 0, "j"));
+    world_end(&world);
+}
+
 /* A process that runs for 1 ms out of 20: what its edge might have sent meanwhile is lost, the port was free.
  */
 static void causes__slow_processor(void **state)
@@ -156,6 +183,7 @@ int main(void)
         cmocka_unit_test(source_limit__follows_the_path),
         cmocka_unit_test(node_show__sites_with_their_edges),
         cmocka_unit_test(causes__slow_processor),
+        cmocka_unit_test(edges__missed_frames_at_both_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
