@@ -146,11 +146,11 @@ static const struct {
     {"data", 45, 9, WIRE_BAD_VALUE},
     {"data", 45, 2, WIRE_BAD_LENGTH},
     {"data-two", 45, 3, WIRE_BAD_VALUE}, /* symbols past the last index */
-    {"ack", 87, 21, WIRE_BAD_LENGTH},
-    {"ack", 86, 4, WIRE_BAD_LENGTH},
-    {"ack", 85, 1, WIRE_BAD_LENGTH}, /* places */
-    {"ack", 85, 3, WIRE_BAD_LENGTH},
-    {"ack", 85, 17, WIRE_BAD_LENGTH},
+    {"ack", 91, 21, WIRE_BAD_LENGTH},
+    {"ack", 90, 4, WIRE_BAD_LENGTH},
+    {"ack", 89, 1, WIRE_BAD_LENGTH}, /* places */
+    {"ack", 89, 3, WIRE_BAD_LENGTH},
+    {"ack", 89, 17, WIRE_BAD_LENGTH},
     {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
     {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
     {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
