@@ -6,9 +6,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "dpdk/compat.h"
+
 #include <rte_ethdev.h>
 
 #include "base/units.h"
+
 #define SOCKETS_MAX 4096 /* descriptors looked at: the EAL opens its own at the start */
 
 static bool has_ring(int fd, unsigned interface)

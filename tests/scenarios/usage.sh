@@ -49,6 +49,8 @@ expect 2 "go with --random" "$work/good.yaml" --draw 1
 expect 2 "not that many draws" --random 5 --draw 5
 expect 0 "name: random-9-1" --random 2 --seed 9 --print
 "$sim" --random 200 --seed 9 --check || failed=1
+expect 0 "name: hosts-9-1" --random-hosts 2 --seed 9 --print
+"$sim" --random-hosts 200 --seed 9 --check || failed=1
 # A row for each step of 10 ms in which there was data, with all columns filled.
 expect 0 "completed in" "$work/good.yaml" --trace "$work/trace.csv" --set measure.step=10ms
 awk -F, 'NR == 1 && $0 != "time_s,edge,rate_bps,sent_bps,delivered_bps,queue_ms,rtt_ms,lost,dropped" { exit 1 }
