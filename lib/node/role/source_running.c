@@ -199,7 +199,8 @@ static void finish(struct node *node, struct job *job, uint64_t now_ns)
     const struct site *failed = NULL;
     unsigned failures = 0;
     for (uint16_t index = 0; index < job->source->site_count; index++) {
-        if (job->source->sites[index].state != SITE_FAILED)
+        /* What a relay was needed for is told by the receivers below it. */
+        if (job->source->sites[index].state != SITE_FAILED || !job->source->sites[index].receiver)
             continue;
         failed = failed == NULL ? &job->source->sites[index] : failed;
         failures++;
