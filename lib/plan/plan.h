@@ -100,7 +100,8 @@ struct plan_request {
     uint64_t ties_seed;
     uint64_t size_bytes;
     uint64_t rate_cap_bps; /* 0: none */
-    uint64_t wanted_bps;   /* payload rate at which the object comes; auto looks for no more. 0: not known */
+    uint64_t
+        wanted_bps; /* payload rate that the job asks for; auto looks for no more. 0: all that can be had */
     struct plan_node nodes[PLAN_NODES_MAX];
     struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to] */
     uint16_t shared_count;

@@ -109,7 +109,8 @@ bool source_make_request(const struct node *node, struct job *job, uint64_t now_
         request->trees_max = most;
     request->size_bytes = job->source->spec.object == PART_OBJECT_STREAM ? 0 : job->geometry.size_bytes;
     request->rate_cap_bps = job->source->spec.plan_rate_bps;
-    request->wanted_bps = job->kind->endless ? job->controls.rate_cap_bps : 0;
+    request->wanted_bps =
+        job->controls.rate_cap_bps; /* later orders may want more: the plan carries what it can */
     add_node(job, job->source->spec.source, 0, false);
     for (uint16_t index = 0; index < job->source->site_count; index++)
         if (job->source->sites[index].included)
