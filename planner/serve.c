@@ -32,11 +32,17 @@ static void sleep_ns(uint64_t duration_ns)
     nanosleep(&duration, NULL);
 }
 
-static uint64_t calendar_ms(void)
+static uint64_t clock_ms(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NS_PER_MS;
+}
+
+static struct history_time history_now(void)
+{
+    return (struct history_time){.steady_ms = clock_ms(CLOCK_BOOTTIME),
+                                 .calendar_ms = clock_ms(CLOCK_REALTIME)};
 }
 
 static void say(const char *text)
@@ -51,7 +57,7 @@ static void answer_request(struct service *service)
     struct ctl_msg *answer = &service->answer;
     answer->correlation = service->request.correlation;
     answer->type = CTL_PLAN;
-    history_complete(&service->history, request, calendar_ms());
+    history_complete(&service->history, request, history_now());
     if (solve(request, service->arena, &answer->body.plan, &err)) {
         why_fill(request, service->arena, &answer->body.plan);
         return;
@@ -70,7 +76,7 @@ static void answer_history(struct service *service)
     answer->type = CTL_HISTORY;
     answer->body.history.known =
         history_show(&service->history, request->body.history_ask.from, request->body.history_ask.to,
-                     request->body.history_ask.form, calendar_ms(), answer->body.history.text,
+                     request->body.history_ask.form, history_now(), answer->body.history.text,
                      sizeof(answer->body.history.text));
 }
 
@@ -83,7 +89,7 @@ static bool take(struct service *service)
     else if (request->type == CTL_HISTORY_ASK)
         answer_history(service);
     else if (request->type == CTL_ESTIMATE)
-        history_take(&service->history, &request->body.estimate, calendar_ms());
+        history_take(&service->history, &request->body.estimate, history_now());
     else
         return false;
     return true;
@@ -127,7 +133,7 @@ enum program_end serve_ring(const char *path, const struct history_options *kept
     struct history_options options = *kept;
     options.say = say;
     service.arena = arena;
-    history_open(&service.history, &options, calendar_ms());
+    history_open(&service.history, &options, history_now());
     struct err err, last = {""};
     while (!*stop) {
         service.ring = shm_ring_attach(path, &err);

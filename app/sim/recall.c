@@ -13,9 +13,10 @@
 
 static struct history *histories[SCENARIO_NODES_MAX];
 
-static uint64_t calendar_ms(uint64_t now_ns)
+static struct history_time at(uint64_t now_ns)
 {
-    return BEGIN_MS + now_ns / NS_PER_MS;
+    return (struct history_time){.steady_ms = now_ns / NS_PER_MS,
+                                 .calendar_ms = BEGIN_MS + now_ns / NS_PER_MS};
 }
 
 static void say(const char *text)
@@ -29,15 +30,15 @@ void recall_learn(uint16_t host, const struct ctl_estimate *estimate, uint64_t n
     if (histories[host] == NULL) {
         histories[host] = malloc(sizeof(struct history));
         CHECK(histories[host] != NULL);
-        history_open(histories[host], &options, calendar_ms(now_ns));
+        history_open(histories[host], &options, at(now_ns));
     }
-    history_take(histories[host], estimate, calendar_ms(now_ns));
+    history_take(histories[host], estimate, at(now_ns));
 }
 
 void recall_complete(uint16_t host, struct plan_request *request, uint64_t now_ns)
 {
     if (histories[host] != NULL)
-        history_complete(histories[host], request, calendar_ms(now_ns));
+        history_complete(histories[host], request, at(now_ns));
 }
 
 void recall_end(void)

@@ -17,10 +17,10 @@ static const char *name_of(const struct history *history)
     return history->options.path == NULL ? "in memory" : history->options.path;
 }
 
-static void fail(struct history *history, const struct err *why, uint64_t now_ms)
+static void fail(struct history *history, const struct err *why, struct history_time now)
 {
     char line[ERR_TEXT_BYTES + 600];
-    history->retry_ms = now_ms + HISTORY_RETRY_MS;
+    history->retry_ms = now.steady_ms + HISTORY_RETRY_MS;
     if (history->failing)
         return;
     history->failing = true;
@@ -42,7 +42,8 @@ static void recover(struct history *history)
 }
 
 /* What a call came to; true: it did what it should, or there was nothing. */
-static bool judge(struct history *history, enum store_result result, const struct err *err, uint64_t now_ms)
+static bool judge(struct history *history, enum store_result result, const struct err *err,
+                  struct history_time now)
 {
     switch (result) {
     case STORE_DONE:
@@ -57,29 +58,56 @@ static bool judge(struct history *history, enum store_result result, const struc
     case STORE_FAILED:
         break;
     }
-    fail(history, err, now_ms);
+    fail(history, err, now);
     return false;
 }
 
-static bool ready(struct history *history, uint64_t now_ms)
+static bool ready(struct history *history, struct history_time now)
 {
     struct err err;
     if (history->store != NULL)
         return true;
-    if (now_ms < history->retry_ms)
+    if (now.steady_ms < history->retry_ms)
         return false;
-    history->store = store_open(history->options.path, &err);
+    history->store = store_open(history->options.path, now.calendar_ms, &err);
+    history->opened = now;
     if (history->store == NULL)
-        fail(history, &err, now_ms);
+        fail(history, &err, now);
     return history->store != NULL;
+}
+
+/* ---- time ---- */
+
+static uint64_t run_ms(const struct history *history, struct history_time now)
+{
+    return elapsed_ns(now.steady_ms, history->opened.steady_ms);
+}
+
+static uint64_t kept_ms(const struct history *history, struct history_time now)
+{
+    return store_kept_ms(history->store, run_ms(history, now));
+}
+
+/* How old a row is. What an earlier run has kept had its age by the calendar when this one began, or has it by now. False: both
+ * times its date was of the future, and nobody knows; *age_ms is the least that it can be. */
+static bool age_of(const struct history *history, const struct store_row *row, struct history_time now,
+                   uint64_t *age_ms)
+{
+    *age_ms = elapsed_ns(kept_ms(history, now), row->kept_ms);
+    if (!store_is_earlier(history->store, row))
+        return true;
+    bool then = row->at_ms <= history->opened.calendar_ms;
+    uint64_t until_ms = then ? history->opened.calendar_ms + run_ms(history, now) : now.calendar_ms;
+    *age_ms = MAX(*age_ms, elapsed_ns(until_ms, row->at_ms));
+    return row->at_ms <= until_ms;
 }
 
 /* ---- open, close, take ---- */
 
-void history_open(struct history *history, const struct history_options *options, uint64_t now_ms)
+void history_open(struct history *history, const struct history_options *options, struct history_time now)
 {
     *history = (struct history){.options = *options};
-    ready(history, now_ms);
+    ready(history, now);
 }
 
 void history_close(struct history *history)
@@ -89,29 +117,31 @@ void history_close(struct history *history)
     history->store = NULL;
 }
 
-static void trim(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms)
+static void trim(struct history *history, const struct ctl_estimate *estimate, struct history_time now)
 {
     struct err err;
     const struct store_limits limits = {
         .rows = history->options.rows, .thin_ms = HISTORY_THIN_MS, .thin_each_ms = HISTORY_THIN_EACH_MS};
     enum store_result result =
-        store_trim(history->store, estimate->from, estimate->to, &limits, now_ms, &err);
-    if (!judge(history, result, &err, now_ms) || now_ms < history->forget_ms)
+        store_trim(history->store, estimate->from, estimate->to, &limits, kept_ms(history, now), &err);
+    if (!judge(history, result, &err, now) || now.steady_ms < history->forget_ms)
         return;
-    history->forget_ms = now_ms + HISTORY_FORGET_MS;
-    result = store_forget(history->store, elapsed_ns(now_ms, history->options.days * DAY_MS), &err);
-    judge(history, result, &err, now_ms);
+    history->forget_ms = now.steady_ms + HISTORY_FORGET_MS;
+    result =
+        store_forget(history->store, elapsed_ns(kept_ms(history, now), history->options.days * DAY_MS), &err);
+    judge(history, result, &err, now);
 }
 
-void history_take(struct history *history, const struct ctl_estimate *estimate, uint64_t now_ms)
+void history_take(struct history *history, const struct ctl_estimate *estimate, struct history_time now)
 {
     struct err err;
-    if (!ready(history, now_ms)) {
+    if (!ready(history, now)) {
         history->lost++;
         return;
     }
-    if (judge(history, store_add(history->store, estimate, now_ms, &err), &err, now_ms))
-        trim(history, estimate, now_ms);
+    if (judge(history, store_add(history->store, estimate, run_ms(history, now), now.calendar_ms, &err), &err,
+              now))
+        trim(history, estimate, now);
     else
         history->lost++;
 }
@@ -125,12 +155,12 @@ static uint32_t kbps_of(double bps)
 }
 
 /* How old the row will be taken for: the request's own value, where it is the newer one, says how old it is. */
-static void complete_path(const struct store_row *rows, unsigned count, struct plan_path *path,
-                          uint64_t now_ms)
+static void complete_path(const struct store_row *rows, unsigned count, uint64_t age_ms,
+                          struct plan_path *path)
 {
     struct model model = model_fit(rows, count);
     struct store_row row = rows[0];
-    double age_s = (double)elapsed_ns(now_ms, row.at_ms) / 1000, low_bps, high_bps;
+    double age_s = (double)age_ms / 1000, low_bps, high_bps;
     if (path->avb_kbps != 0 && !plan_path_told(path) && path->avb_age_s < age_s) {
         age_s = path->avb_age_s;
         row.estimate.kind = path->avb_high_kbps != 0 ? ESTIMATE_VALUE : ESTIMATE_AT_LEAST;
@@ -171,34 +201,35 @@ static bool want_edge(void *user, const char *from_name, const char *to_name)
 
 /* False: it can't be read for now. */
 static bool complete_edge(struct history *history, struct plan_request *request, uint16_t from, uint16_t to,
-                          uint64_t now_ms)
+                          struct history_time now)
 {
     struct store_row rows[MODEL_ROWS];
     struct err err;
+    uint64_t age_ms;
     unsigned count = MODEL_ROWS;
     struct plan_path *path = &request->paths[from][to];
     bool told = path->avb_kbps != 0 && plan_path_told(path);
     if (told && request->avb_of == PLAN_AVB_ANY)
         return true;
     enum store_result result = store_read(history->store, request->nodes[from].name, request->nodes[to].name,
-                                          true, now_ms, rows, &count, &err);
-    if (!judge(history, result, &err, now_ms))
+                                          true, rows, &count, &err);
+    if (!judge(history, result, &err, now))
         return false;
-    if (count > 0 && elapsed_ns(now_ms, rows[0].at_ms) <= HISTORY_PLAN_MS)
-        complete_path(rows, count, path, now_ms);
+    if (count > 0 && age_of(history, &rows[0], now, &age_ms) && age_ms <= HISTORY_PLAN_MS)
+        complete_path(rows, count, age_ms, path);
     return true;
 }
 
-void history_complete(struct history *history, struct plan_request *request, uint64_t now_ms)
+void history_complete(struct history *history, struct plan_request *request, struct history_time now)
 {
     struct wanted wanted = {.request = request};
     struct err err;
-    if (request->avb_of == PLAN_AVB_TOLD || request->avb_of == PLAN_AVB_NONE || !ready(history, now_ms) ||
-        !judge(history, store_edges(history->store, want_edge, &wanted, &err), &err, now_ms))
+    if (request->avb_of == PLAN_AVB_TOLD || request->avb_of == PLAN_AVB_NONE || !ready(history, now) ||
+        !judge(history, store_edges(history->store, want_edge, &wanted, &err), &err, now))
         return;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint64_t left = wanted.known[from]; left != 0; left &= left - 1)
-            if (!complete_edge(history, request, from, (uint16_t)__builtin_ctzll(left), now_ms))
+            if (!complete_edge(history, request, from, (uint16_t)__builtin_ctzll(left), now))
                 return;
 }
 
@@ -211,11 +242,11 @@ static void report_flags(struct report *report, uint32_t flags)
     report_text(report, "flags", text);
 }
 
-static void report_row_of(struct report *report, const struct store_row *row, uint64_t now_ms)
+static void report_row_of(struct report *report, const struct store_row *row, uint64_t age_ms)
 {
     const struct estimate *estimate = &row->estimate;
     report_row(report);
-    report_fixed(report, "age_s", elapsed_ns(now_ms, row->at_ms), 3);
+    report_fixed(report, "age_s", age_ms, 3);
     report_text(report, "kind", estimate_kind_word(estimate->kind));
     report_u64(report, "avail_bps", estimate->avail_bps);
     report_u64(report, "low_bps", estimate->low_bps);
@@ -246,17 +277,16 @@ static void report_model(struct report *report, const struct model *model, const
 }
 
 bool history_show(struct history *history, const char *from, const char *to, enum report_form form,
-                  uint64_t now_ms, char *text, size_t room)
+                  struct history_time now, char *text, size_t room)
 {
     static struct store_row rows[HISTORY_SHOW_ROWS], values[MODEL_ROWS];
     unsigned count = HISTORY_SHOW_ROWS, value_count = MODEL_ROWS;
+    uint64_t age_ms;
     struct report report;
     struct err err = {"it can't be opened for now"};
-    if (!ready(history, now_ms) ||
-        !judge(history, store_read(history->store, from, to, false, now_ms, rows, &count, &err), &err,
-               now_ms) ||
-        !judge(history, store_read(history->store, from, to, true, now_ms, values, &value_count, &err), &err,
-               now_ms)) {
+    if (!ready(history, now) ||
+        !judge(history, store_read(history->store, from, to, false, rows, &count, &err), &err, now) ||
+        !judge(history, store_read(history->store, from, to, true, values, &value_count, &err), &err, now)) {
         snprintf(text, room, "history %s: %s", name_of(history), err.text);
         return false;
     }
@@ -269,11 +299,14 @@ bool history_show(struct history *history, const char *from, const char *to, enu
     report_text(&report, "to", to);
     if (value_count > 0) {
         struct model model = model_fit(values, value_count);
-        report_model(&report, &model, &values[0], (double)elapsed_ns(now_ms, values[0].at_ms) / 1000);
+        age_of(history, &values[0], now, &age_ms);
+        report_model(&report, &model, &values[0], (double)age_ms / 1000);
     }
     report_table(&report, "estimates");
-    for (unsigned row = 0; row < count; row++)
-        report_row_of(&report, &rows[row], now_ms);
+    for (unsigned row = 0; row < count; row++) {
+        age_of(history, &rows[row], now, &age_ms);
+        report_row_of(&report, &rows[row], age_ms);
+    }
     report_table_end(&report);
     report_end(&report);
     return true;

@@ -39,7 +39,7 @@ struct model model_fit(const struct store_row *rows, unsigned count)
         double step_bps = difference(&rows[row], &rows[row + 1]);
         double explained = own_variance(&rows[row]) + own_variance(&rows[row + 1]);
         moved += step_bps * step_bps - explained;
-        seconds += (double)elapsed_ns(rows[row].at_ms, rows[row + 1].at_ms) / 1000;
+        seconds += (double)elapsed_ns(rows[row].kept_ms, rows[row + 1].kept_ms) / 1000;
     }
     double prior_s = count > 1 ? MODEL_PRIOR * seconds / (count - 1) : 1;
     double drift2 = (prior_drift * prior_drift * prior_s + moved) / MAX(prior_s + seconds, 1e-3);

@@ -41,12 +41,18 @@ static void expect_said(unsigned index, const char *part)
         fail_msg("said %u: %s; expected %s", said_count, said_count > index ? said[index] : "", part);
 }
 
+/* A calendar that is right. */
+static struct history_time at(uint64_t ms)
+{
+    return (struct history_time){.steady_ms = ms, .calendar_ms = ms};
+}
+
 static struct history opened(const char *file)
 {
     struct history history;
     const struct history_options options = {.path = file, .rows = 50, .days = 30, .say = say};
     said_count = 0;
-    history_open(&history, &options, NOW_MS);
+    history_open(&history, &options, at(NOW_MS));
     return history;
 }
 
@@ -86,7 +92,7 @@ static unsigned count_rows(struct history *history, const char *from, const char
     static struct store_row rows[2000];
     struct err err;
     unsigned count = 2000;
-    store_read(history->store, from, to, false, UINT64_MAX, rows, &count, &err);
+    store_read(history->store, from, to, false, rows, &count, &err);
     if (newest != NULL)
         *newest = rows[0];
     return count;
@@ -101,10 +107,10 @@ static void history__keeps_what_it_is_told(void **state)
         struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
         struct store_row newest;
         record.age_ns = 2 * NS_PER_S;
-        history_take(&history, &record, NOW_MS);
+        history_take(&history, &record, at(NOW_MS));
         record = estimate_of("b", "a", 300 * MEGABIT, MEGABIT);
-        history_take(&history, &record, NOW_MS);
-        history_take(&history, &record, NOW_MS); /* the same once more */
+        history_take(&history, &record, at(NOW_MS));
+        history_take(&history, &record, at(NOW_MS)); /* the same once more */
         assert_int_equal(count_rows(&history, "a", "b", &newest), 1);
         assert_int_equal(count_rows(&history, "b", "a", NULL), 1);
         assert_int_equal(count_rows(&history, "a", "c", NULL), 0);
@@ -133,19 +139,19 @@ static void history__rows_days_and_thinning(void **state)
     struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT),
                         other = estimate_of("b", "a", 400 * MEGABIT, MEGABIT);
     history.options.rows = 100000;
-    history_take(&history, &other, NOW_MS);
+    history_take(&history, &other, at(NOW_MS));
     uint64_t now_ms = NOW_MS;
     for (unsigned minute = 0; minute < 3 * 1440; minute++)
-        history_take(&history, &record, now_ms = NOW_MS + minute * 60000);
+        history_take(&history, &record, at(now_ms = NOW_MS + minute * 60000));
     unsigned kept = count_rows(&history, "a", "b", &newest);
     assert_in_range(kept, 1440 + 288 - 1, 1440 + 288 + 12);
     assert_int_equal(newest.at_ms, now_ms);
     assert_int_equal(count_rows(&history, "b", "a", NULL), 1);
     history.options.rows = 50;
-    history_take(&history, &record, ++now_ms);
+    history_take(&history, &record, at(++now_ms));
     assert_int_equal(count_rows(&history, "a", "b", &newest), 50);
     assert_int_equal(newest.at_ms, now_ms);
-    history_take(&history, &record, NOW_MS + 31 * 86400000ULL);
+    history_take(&history, &record, at(NOW_MS + 31 * 86400000ULL));
     assert_int_equal(count_rows(&history, "b", "a", NULL), 0);
     history_close(&history);
 }
@@ -177,7 +183,7 @@ static void model__finds_the_drift(void **state)
                 avail_bps += cases[i].drift_bps * sqrt(10) * normal(&rng);
                 double found_bps = avail_bps + cases[i].noise_bps * normal(&rng);
                 double half_bps = AGE_SIGMAS_OF_INTERVAL * cases[i].noise_bps;
-                rows[row] = (struct store_row){.at_ms = NOW_MS - row * 10000,
+                rows[row] = (struct store_row){.kept_ms = NOW_MS - row * 10000,
                                                .estimate = {.kind = ESTIMATE_VALUE,
                                                             .avail_bps = (uint64_t)found_bps,
                                                             .low_bps = (uint64_t)(found_bps - half_bps),
@@ -189,7 +195,7 @@ static void model__finds_the_drift(void **state)
         assert_true(sqrt(drift2) >= cases[i].low_bps && sqrt(drift2) <= cases[i].high_bps);
     }
     /* Without a history the prior, which is that of plans without one. */
-    struct store_row row = {.at_ms = NOW_MS,
+    struct store_row row = {.kept_ms = NOW_MS,
                             .estimate = {.kind = ESTIMATE_VALUE,
                                          .avail_bps = 500 * MEGABIT,
                                          .low_bps = 490 * MEGABIT,
@@ -211,21 +217,21 @@ static void history__completes_requests(void **state)
     for (unsigned i = 0; i < 10;
          i++) { /* an edge that moves by hundreds of Mbit/s each minute, one that stands still */
         record = estimate_of("n0", "n1", (300 + i % 2 * 400) * MEGABIT, MEGABIT);
-        history_take(&history, &record, NOW_MS + i * 60000);
+        history_take(&history, &record, at(NOW_MS + i * 60000));
         record = estimate_of("n0", "n2", 700 * MEGABIT + i % 2, MEGABIT);
-        history_take(&history, &record, NOW_MS + i * 60000);
+        history_take(&history, &record, at(NOW_MS + i * 60000));
     }
     record = estimate_of("n1", "n2", 100 * MEGABIT, MEGABIT);
-    history_take(&history, &record, NOW_MS);
+    history_take(&history, &record, at(NOW_MS));
     record.estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_NOISE};
-    history_take(&history, &record, NOW_MS + 540000); /* what is known stays known */
+    history_take(&history, &record, at(NOW_MS + 540000)); /* what is known stays known */
     struct plan_request request = example_request(4);
     struct plan_path told = {
         .rtt_us = 10000, .avb_kbps = 5, .avb_low_kbps = 5, .avb_high_kbps = 5, .avb_age_s = 9};
     struct plan_path measured = {
         .rtt_us = 10000, .avb_kbps = 650000, .avb_low_kbps = 640000, .avb_high_kbps = 660000, .avb_age_s = 0};
     request.paths[2][0] = told;
-    history_complete(&history, &request, NOW_MS + 600000);
+    history_complete(&history, &request, at(NOW_MS + 600000));
     assert_memory_equal(&request.paths[2][0], &told, sizeof(told));
     assert_int_equal(request.paths[0][3].avb_kbps, 0);
     assert_int_equal(request.paths[0][1].avb_kbps, 700000);
@@ -239,7 +245,7 @@ static void history__completes_requests(void **state)
     request.paths[0][1] = measured;
     request.paths[0][1].avb_age_s = 30;
     request.paths[0][2] = measured;
-    history_complete(&history, &request, NOW_MS + 600000);
+    history_complete(&history, &request, at(NOW_MS + 600000));
     assert_int_equal(request.paths[0][1].avb_kbps, 650000);
     assert_true(age_planned_kbps(&request.paths[0][1]) < 520000);
     assert_in_range(request.paths[0][2].avb_low_kbps, 639000, 640000);
@@ -249,16 +255,16 @@ static void history__completes_requests(void **state)
     request.paths[2][0] = told;
     request.paths[0][2] = (struct plan_path){.rtt_us = 10000, .avb_kbps = 5};
     request.avb_of = PLAN_AVB_TOLD;
-    history_complete(&history, &request, NOW_MS + 600000);
+    history_complete(&history, &request, at(NOW_MS + 600000));
     assert_int_equal(request.paths[0][2].avb_kbps, 5);
     request.avb_of = PLAN_AVB_MEASURED;
-    history_complete(&history, &request, NOW_MS + 600000);
+    history_complete(&history, &request, at(NOW_MS + 600000));
     assert_int_equal(request.paths[0][2].avb_kbps, 700000);
     assert_memory_equal(&request.paths[2][0], &told,
                         sizeof(told)); /* nobody has measured it: it will not count */
     /* What is a day old counts no more. */
     request = example_request(4);
-    history_complete(&history, &request, NOW_MS + 600000 + HISTORY_PLAN_MS);
+    history_complete(&history, &request, at(NOW_MS + 600000 + HISTORY_PLAN_MS));
     assert_int_equal(request.paths[0][1].avb_kbps, 0);
     history_close(&history);
 }
@@ -270,36 +276,123 @@ static void history_show__an_edge(void **state)
     struct history history = opened(NULL);
     struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
     for (unsigned i = 0; i < 3; i++)
-        history_take(&history, &record, NOW_MS + i * 1000);
-    assert_true(history_show(&history, "a", "b", REPORT_TEXT, NOW_MS + 3000, text, sizeof(text)));
+        history_take(&history, &record, at(NOW_MS + i * 1000));
+    assert_true(history_show(&history, "a", "b", REPORT_TEXT, at(NOW_MS + 3000), text, sizeof(text)));
     assert_non_null(strstr(text, "400.0 Mbit/s"));
     assert_non_null(strstr(text, "changed in-band"));
-    assert_true(history_show(&history, "a", "b", REPORT_JSON, NOW_MS + 3000, text, sizeof(text)));
+    assert_true(history_show(&history, "a", "b", REPORT_JSON, at(NOW_MS + 3000), text, sizeof(text)));
     assert_non_null(
         strstr(text, "\"estimates\":[{\"age_s\":1.000,\"kind\":\"value\",\"avail_bps\":400000000,"));
-    assert_false(history_show(&history, "b", "a", REPORT_TEXT, NOW_MS, text, sizeof(text)));
+    assert_false(history_show(&history, "b", "a", REPORT_TEXT, at(NOW_MS), text, sizeof(text)));
     assert_string_equal(text, "nothing was measured from b to a yet");
     history_close(&history);
 }
 
-/* A calendar that was a year ahead for a while: what was written then is not the newest, nor fresh, for a year. */
-static void history__calendar_was_wrong(void **state)
+#define YEAR_MS (365 * UINT64_C(86400000))
+
+/* The calendar jumps to and fro, while it is kept and between two runs: what was told last is the newest, nothing is forgotten
+ * and nobody is blind. */
+static void history__calendar_jumps(void **state)
 {
     (void)state;
     static char text[65536];
-    struct history history = opened(NULL);
-    struct plan_request request = example_request(3);
-    struct ctl_estimate record = estimate_of("n0", "n1", 900 * MEGABIT, MEGABIT);
-    history_take(&history, &record, NOW_MS + 365 * 86400000ULL);
-    history_complete(&history, &request, NOW_MS);
-    assert_int_equal(request.paths[0][1].avb_kbps, 0);
-    record = estimate_of("n0", "n1", 100 * MEGABIT, MEGABIT);
-    history_take(&history, &record, NOW_MS);
-    history_complete(&history, &request, NOW_MS + 1000);
-    assert_int_equal(request.paths[0][1].avb_kbps, 100000);
-    assert_true(history_show(&history, "n0", "n1", REPORT_JSON, NOW_MS + 1000, text, sizeof(text)));
-    assert_null(strstr(text, "\"avail_bps\":900000000"));
+    static const struct {
+        int64_t years; /* that the calendar is wrong by */
+        bool anew;     /* another run keeps it from here on */
+        uint64_t mbit; /* measured now; 0: nothing */
+        unsigned rows; /* then kept */
+        uint64_t planned_mbit;
+    } steps[] = {
+        {0, false, 400, 1, 400},  {10, false, 0, 1, 400}, {10, false, 500, 2, 500}, {10, true, 0, 2, 500},
+        {10, true, 600, 3, 600},  {0, true, 0, 3, 0}, /* of the future: nobody knows how old */
+        {0, false, 700, 4, 700},  {0, true, 0, 4, 700},   {-20, false, 0, 4, 700},  {-20, false, 800, 5, 800},
+        {0, false, 900, 6, 900},  {10, true, 0, 6, 0}, /* ten years old, as it seems */
+        {10, false, 300, 3, 300},                      /* a day later, as it seems: thinned */
+    };
+    struct history_time now = {.steady_ms = 1000};
+    struct history history = {.store = NULL};
+    for (unsigned i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        struct store_row newest;
+        struct plan_request request = example_request(3);
+        struct ctl_estimate record = estimate_of("n0", "n1", steps[i].mbit * MEGABIT, MEGABIT);
+        now.steady_ms = steps[i].anew ? 5 : now.steady_ms + 1000;
+        now.calendar_ms = (uint64_t)((int64_t)NOW_MS + steps[i].years * (int64_t)YEAR_MS + i * 1000);
+        if (i == 0 || steps[i].anew) {
+            const struct history_options options = {.path = path, .rows = 50, .days = 30, .say = say};
+            if (i > 0)
+                history_close(&history);
+            history_open(&history, &options, now);
+        }
+        if (steps[i].mbit != 0) {
+            record.age_ns = 20 * NS_PER_MS;
+            history_take(&history, &record, now);
+        }
+        assert_int_equal(count_rows(&history, "n0", "n1", &newest), steps[i].rows);
+        history_complete(&history, &request, now);
+        assert_int_equal(request.paths[0][1].avb_kbps, steps[i].planned_mbit * 1000);
+        assert_true(history_show(&history, "n0", "n1", REPORT_JSON, now, text, sizeof(text)));
+        if (steps[i].mbit != 0)
+            assert_int_equal(newest.estimate.avail_bps, steps[i].mbit * MEGABIT);
+    }
     history_close(&history);
+    assert_int_equal(said_count, 0);
+    remove_file();
+}
+
+/* Retention is of the time that it was kept; a calendar that is wrong for an hour and more takes nothing. */
+static void history__days_are_those_it_was_kept(void **state)
+{
+    (void)state;
+    struct history history = opened(NULL);
+    struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+    for (unsigned minute = 0; minute < 200; minute += 40) {
+        struct history_time now = at(NOW_MS + minute * 60000);
+        now.calendar_ms += minute > 60 ? 10 * YEAR_MS : 0;
+        history_take(&history, &record, now);
+    }
+    assert_int_equal(count_rows(&history, "a", "b", NULL), 5);
+    history_close(&history);
+}
+
+/* A file of version 1, which knew the calendar alone: its rows go on, in order; one of the future is left behind. */
+static void history__a_file_of_before(void **state)
+{
+    (void)state;
+    static const char columns[] =
+        "at_ms, rtt_ns, kind, reason, stamp_kind, flags, avail_bps, low_bps, high_bps, capacity_bps, "
+        "depth_bytes, loss_ppm, window_ns, busy_ns, bytes, trains, discarded";
+    sqlite3 *file = NULL;
+    char sql[1024];
+    for (unsigned wrong = 0; wrong < 2; wrong++) { /* the calendar, now: all rows seem to be of the future */
+        assert_int_equal(sqlite3_open(path, &file), SQLITE_OK);
+        snprintf(sql, sizeof(sql),
+                 "CREATE TABLE edges(id INTEGER PRIMARY KEY, from_name TEXT, to_name TEXT, UNIQUE(from_name, "
+                 "to_name));"
+                 "CREATE TABLE estimates(edge INTEGER NOT NULL, %s, PRIMARY KEY(edge, at_ms)) WITHOUT ROWID;"
+                 "INSERT INTO edges VALUES(1, 'a', 'b'); PRAGMA user_version = 1",
+                 columns);
+        assert_int_equal(sqlite3_exec(file, sql, NULL, NULL, NULL), SQLITE_OK);
+        for (unsigned row = 0; row < 3; row++) {
+            uint64_t at_ms = (wrong == 1 || row == 2 ? 99 : 1) * 100000000000ULL + row * 1000000;
+            snprintf(
+                sql, sizeof(sql),
+                "INSERT INTO estimates VALUES(1, %llu, 0, 1, 0, 0, 0, %u, 0, 900, 0, 0, 0, 0, 0, 0, 0, 0)",
+                (unsigned long long)at_ms, 300 + row);
+            assert_int_equal(sqlite3_exec(file, sql, NULL, NULL, NULL), SQLITE_OK);
+        }
+        sqlite3_close(file);
+        struct history history = opened(path);
+        struct store_row newest;
+        assert_int_equal(said_count, 0);
+        assert_int_equal(count_rows(&history, "a", "b", &newest), 2 + wrong);
+        assert_int_equal(newest.estimate.avail_bps, 301 + wrong);
+        struct ctl_estimate record = estimate_of("a", "b", 400 * MEGABIT, MEGABIT);
+        history_take(&history, &record, at(NOW_MS));
+        assert_int_equal(count_rows(&history, "a", "b", &newest), 3 + wrong);
+        assert_int_equal(newest.estimate.avail_bps, 400 * MEGABIT);
+        history_close(&history);
+        remove_file();
+    }
 }
 
 /* ---- what may happen to a file ---- */
@@ -322,15 +415,15 @@ static void history__a_damaged_file(void **state)
         struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
         struct plan_request request = example_request(3);
         for (unsigned tries = 0; tries < 5; tries++)
-            history_take(&history, &record, NOW_MS + tries);
-        history_complete(&history, &request, NOW_MS);
+            history_take(&history, &record, at(NOW_MS + tries));
+        history_complete(&history, &request, at(NOW_MS));
         assert_int_equal(request.paths[0][1].avb_kbps, 0);
         assert_int_equal(said_count, 1); /* once, not five times */
         expect_said(0, path);
         expect_said(0, "plans are made without it");
         /* Somebody moves it away: it is made anew. */
         remove_file();
-        history_take(&history, &record, NOW_MS + HISTORY_RETRY_MS + 10);
+        history_take(&history, &record, at(NOW_MS + HISTORY_RETRY_MS + 10));
         expect_said(1, "it is kept again; 5 estimates were lost");
         assert_int_equal(count_rows(&history, "n0", "n1", NULL), 1);
         history_close(&history);
@@ -344,7 +437,7 @@ static void history__damaged_while_it_is_open(void **state)
     struct history history = opened(path);
     struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
     for (unsigned i = 0; i < 200; i++)
-        history_take(&history, &record, NOW_MS + i);
+        history_take(&history, &record, at(NOW_MS + i));
     history_close(&history);
     FILE *file = fopen(path, "r+");
     fseek(file, 4096, SEEK_SET);
@@ -353,7 +446,7 @@ static void history__damaged_while_it_is_open(void **state)
     fclose(file);
     history = opened(path);
     for (unsigned i = 0; i < 5; i++)
-        history_take(&history, &record, NOW_MS + 1000 + i);
+        history_take(&history, &record, at(NOW_MS + 1000 + i));
     assert_int_equal(said_count, 1);
     expect_said(0, "malformed");
     history_close(&history);
@@ -366,20 +459,20 @@ static void history__a_locked_file(void **state)
     sqlite3 *other = NULL;
     struct history history = opened(path);
     struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
-    history_take(&history, &record, NOW_MS);
+    history_take(&history, &record, at(NOW_MS));
     assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-    history_take(&history, &record, NOW_MS + 1);
-    history_take(&history, &record, NOW_MS + 2);
+    history_take(&history, &record, at(NOW_MS + 1));
+    history_take(&history, &record, at(NOW_MS + 2));
     assert_int_equal(said_count, 1);
     expect_said(0, "locked");
     /* It can be read meanwhile. */
     struct plan_request request = example_request(2);
-    history_complete(&history, &request, NOW_MS + 3);
+    history_complete(&history, &request, at(NOW_MS + 3));
     assert_int_equal(request.paths[0][1].avb_kbps, 400000);
     assert_int_equal(sqlite3_exec(other, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(other);
-    history_take(&history, &record, NOW_MS + 4);
+    history_take(&history, &record, at(NOW_MS + 4));
     expect_said(1, "2 estimates were lost");
     assert_int_equal(count_rows(&history, "n0", "n1", NULL), 2);
     history_close(&history);
@@ -399,11 +492,11 @@ static void history__a_full_disk(void **state)
     small.rlim_cur = 65536;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     for (unsigned i = 0; i < 100; i++)
-        history_take(&history, &record, NOW_MS + i);
+        history_take(&history, &record, at(NOW_MS + i));
     setrlimit(RLIMIT_FSIZE, &before);
     assert_int_equal(said_count, 1);
     expect_said(0, "plans are made without it");
-    history_take(&history, &record, NOW_MS + 1000);
+    history_take(&history, &record, at(NOW_MS + 1000));
     expect_said(1, "it is kept again");
     assert_true(count_rows(&history, "n0", "n1", NULL) > 1);
     history_close(&history);
@@ -415,7 +508,7 @@ static void history__no_such_folder(void **state)
     (void)state;
     struct history history = opened("/nowhere/at/all");
     struct plan_request request = example_request(3);
-    history_complete(&history, &request, NOW_MS);
+    history_complete(&history, &request, at(NOW_MS));
     assert_int_equal(said_count, 1);
     expect_said(0, "unable to open");
     history_close(&history);
@@ -436,7 +529,7 @@ static void history__writer_killed(void **state)
             struct ctl_estimate record = estimate_of("n0", "n1", 400 * MEGABIT, MEGABIT);
             for (unsigned i = 0;; i++) {
                 record.age_ns = 0;
-                store_add(history.store, &record, NOW_MS + kills * 100000 + i, &(struct err){""});
+                store_add(history.store, &record, i, NOW_MS, &(struct err){""});
                 if (write(pipes[1], "x", 1) != 1)
                     _exit(1);
             }
@@ -462,12 +555,20 @@ int main(void)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/history", folder);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(history__keeps_what_it_is_told), cmocka_unit_test(history__rows_days_and_thinning),
-        cmocka_unit_test(model__finds_the_drift),         cmocka_unit_test(history__completes_requests),
-        cmocka_unit_test(history_show__an_edge),          cmocka_unit_test(history__calendar_was_wrong),
-        cmocka_unit_test(history__a_damaged_file),        cmocka_unit_test(history__damaged_while_it_is_open),
-        cmocka_unit_test(history__a_locked_file),         cmocka_unit_test(history__a_full_disk),
-        cmocka_unit_test(history__no_such_folder),        cmocka_unit_test(history__writer_killed),
+        cmocka_unit_test(history__keeps_what_it_is_told),
+        cmocka_unit_test(history__rows_days_and_thinning),
+        cmocka_unit_test(model__finds_the_drift),
+        cmocka_unit_test(history__completes_requests),
+        cmocka_unit_test(history_show__an_edge),
+        cmocka_unit_test(history__calendar_jumps),
+        cmocka_unit_test(history__days_are_those_it_was_kept),
+        cmocka_unit_test(history__a_file_of_before),
+        cmocka_unit_test(history__a_damaged_file),
+        cmocka_unit_test(history__damaged_while_it_is_open),
+        cmocka_unit_test(history__a_locked_file),
+        cmocka_unit_test(history__a_full_disk),
+        cmocka_unit_test(history__no_such_folder),
+        cmocka_unit_test(history__writer_killed),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     remove_file();
