@@ -18,7 +18,7 @@ struct command {
     const struct caller *caller; /* JOB_RUN: whose job it is; NULL: the operator's at the console */
 };
 
-/* One thread's; 256 KiB of text and a message: not for the stack. */
+/* One thread's; 2 MiB of text and a message: not for the stack. */
 struct command_reply {
     bool ok;
     struct channel_call call;

@@ -132,7 +132,8 @@ struct ctl_msg {
     } body;
 };
 
-#define CTL_REPLY_BYTES (256 * 1024)
+/* The longest one, all jobs of a node with all their sites and trees, takes 1.3 MB at most. */
+#define CTL_REPLY_BYTES (2048 * 1024)
 
 struct ctl_reply {
     bool ok;

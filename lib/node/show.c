@@ -211,7 +211,7 @@ static void report_tree(struct report *report, const struct node_job_view *view)
     report_object_end(report);
 }
 
-/* When the newest job of that name began here; 0: none has. */
+/* When the newest job of that name began here; 0: none has, or there is no name. */
 static uint64_t newest_ns(const struct node *node, const char *name)
 {
     struct node_job_view view;
@@ -281,7 +281,7 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
         show_probes(node, &report, now_ns);
         break;
     case CTL_SHOW_jobs:
-        show_jobs(node, &report, only, 0, true, now_ns);
+        show_jobs(node, &report, only, newest_ns(node, only), true, now_ns);
         break;
     case CTL_SHOW_plan:
         report_bool(&report, "planner_attached", node->planner_attached);

@@ -73,6 +73,19 @@ def ask(client, request):
     return json.loads(line)
 
 
+@contextlib.contextmanager
+def planner_of(home):
+    with subprocess.Popen([PLANNER, "--ring", os.path.join(home, "ring")], stderr=subprocess.PIPE) as planner:
+        try:
+            yield planner
+        finally:
+            planner.kill()
+
+
+def planner_attached(client):
+    return json.loads(ask(client, {"command": "show", "what": "plan", "json": True})["text"])["planner_attached"]
+
+
 SHOW = {"command": "show", "what": "version", "json": True}
 
 
@@ -259,6 +272,20 @@ class ApplianceTest(unittest.TestCase):
                 self.assertEqual([reply["ok"] for reply in replies], [True, False])
                 self.assertIn(words, replies[1]["error"])
 
+    def test_all_jobs_of_a_name_are_shown(self):
+        """As many as are kept, to as many sites as there may be: whoever follows the newest gets that alone."""
+        peers = [{"name": f"site-{i:02}-with-a-rather-long-name", "address": f"10.9.9.{i + 2}"} for i in range(63)]
+        show = {"command": "show", "what": "jobs", "json": True}
+        with Appliance(self.home, peers=peers, timeouts={"measure": "20ms"}) as appliance, appliance.connect() as client:
+            for count in range(1, 18):
+                self.assertTrue(ask(client, run_job("nightly", "/etc/hostname"))["ok"])
+                wait_until(lambda: newest_job(client, "nightly")["state"] == "failed")
+                self.assertEqual(len(json.loads(ask(client, {**show, "job": "nightly"})["text"])["jobs"]), 1)
+                for form in (True, False):
+                    reply = ask(client, {**show, "json": form})
+                    self.assertTrue(reply["ok"], reply)
+                    self.assertEqual(reply["text"].count("nightly"), min(count, 16))
+
     def test_no_more_files(self):
         """accept fails for as long as the process has no file left: it must neither spin nor stay deaf."""
         with Appliance(self.home) as appliance:
@@ -352,6 +379,11 @@ def as_user(appliance, requests):
         replies = json.load(file)
     os.waitpid(child, 0)
     return replies
+
+
+def newest_job(client, name):
+    text = ask(client, {"command": "show", "what": "jobs", "json": True, "job": name})["text"]
+    return json.loads(text)["jobs"][0]
 
 
 def run_job(name, path, more="", **request):
