@@ -1,6 +1,7 @@
 /* The background thread: carries records between the node and its planner, prints what the worker noted, and makes
  * pages that it will want. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #define BUSY_TURN_NS NS_PER_MS
 #define BUSY_FOR_NS  (2 * NS_PER_S)
 #define TURN_NS      (20 * NS_PER_MS)
+#define RING_LOOK_NS                                                                                         \
+    NS_PER_S /* between two tries to make the ring, and two looks whether its files are still there */
 
 struct bad_records {
     uint64_t logged, logged_ns; /* how many by the newest line, and when that was */
@@ -32,23 +35,27 @@ static void log_planner(const struct app *app, const struct ctl_msg *msg)
                 msg->type == CTL_PLANNER_HELLO ? "attached" : "is gone; jobs go on by the last plan");
 }
 
+static void tell_node(struct app *app, struct channel_call *call)
+{
+    static char text[256];
+    log_planner(app, &call->msg);
+    call->reply.text = text;
+    call->reply.room = sizeof(text);
+    if (!channel_call(&app->channel, call) && !app_stopping(app))
+        fprintf(stderr, "%s: record from the planner refused: %s\n", app->config.node.name,
+                call->reply.err.text);
+}
+
 /* True: there was something. */
 static bool planner_to_node(struct app *app, struct shm_control *control, uint64_t now_ns)
 {
     static struct channel_call call;
-    static char text[256];
-    call.reply.text = text;
-    call.reply.room = sizeof(text);
     int taken = 0;
     for (; taken < RECEIVED_MAX && shm_control_poll(control, &call.msg, now_ns); taken++) {
-        log_planner(app, &call.msg);
-        if (call.msg.type == CTL_HISTORY) {
+        if (call.msg.type == CTL_HISTORY)
             question_answer(&app->question, &call.msg);
-            continue;
-        }
-        if (!channel_call(&app->channel, &call) && !app_stopping(app))
-            fprintf(stderr, "%s: record from the planner refused: %s\n", app->config.node.name,
-                    call.reply.err.text);
+        else
+            tell_node(app, &call);
     }
     return taken > 0;
 }
@@ -79,17 +86,6 @@ static void log_bad(const struct app *app, const struct shm_ring *ring, struct b
     *bad = (struct bad_records){.logged = count, .logged_ns = now_ns};
 }
 
-static struct shm_ring *make_ring(const struct app *app, struct shm_control *control)
-{
-    struct err err;
-    struct shm_ring *ring = shm_ring_create(app->config.control_ring, &err);
-    if (ring == NULL)
-        fprintf(stderr, "%s: no planner can attach: %s\n", app->config.node.name, err.text);
-    else
-        shm_control_init(control, ring, monotonic_ns());
-    return ring;
-}
-
 /* What a memif link shares is mapped while the worker runs: its pages are made here, when the link comes up. */
 static void watch_links(const struct app *app, uint32_t *up)
 {
@@ -106,29 +102,74 @@ static void watch_links(const struct app *app, uint32_t *up)
 
 /* The control ring, and what crosses it. */
 struct planner_side {
-    struct shm_ring *ring; /* NULL: there is none */
+    struct shm_ring *ring; /* NULL: there is none, for now */
     struct shm_control control;
     struct bad_records bad;
+    struct err refused;  /* why it could not be made, by the newest line of the log; "": it was */
+    uint64_t look_ns;    /* not before */
     uint64_t crossed_ns; /* the last record did */
 };
 
+/* What keeps it from being made may pass: it is tried again, and said when it changes. */
+static void ring_make(const struct app *app, struct planner_side *side, uint64_t now_ns)
+{
+    const char *name = app->config.node.name;
+    struct err err;
+    side->ring = shm_ring_create(app->config.control_ring, &err);
+    if (side->ring == NULL && strcmp(err.text, side->refused.text) != 0)
+        fprintf(stderr, "%s: no planner can attach for now: %s\n", name, err.text);
+    if (side->ring != NULL && side->refused.text[0] != '\0')
+        fprintf(stderr, "%s: the control ring %s is there: a planner can attach\n", name,
+                app->config.control_ring);
+    if (side->ring == NULL)
+        side->refused = err;
+    else
+        side->refused.text[0] = '\0';
+    if (side->ring != NULL)
+        shm_control_init(&side->control, side->ring, now_ns);
+    side->bad = (struct bad_records){0};
+}
+
+static void ring_drop(struct app *app, struct planner_side *side, const char *why)
+{
+    static struct channel_call gone;
+    fprintf(stderr, "%s: somebody %s the control ring %s: it is made anew\n", app->config.node.name, why,
+            app->config.control_ring);
+    shm_ring_close(side->ring);
+    gone.msg = (struct ctl_msg){.type = CTL_PLANNER_GONE, .correlation = side->control.generation};
+    if (side->control.present)
+        tell_node(app, &gone);
+    side->ring = NULL;
+    side->control = (struct shm_control){.ring = NULL};
+    side->look_ns = 0;
+}
+
+/* Makes the ring where there is none, and does away with one that serves nobody any more. */
+static void ring_look(struct app *app, struct planner_side *side, uint64_t now_ns)
+{
+    if (app->config.control_ring[0] == '\0')
+        return;
+    if (side->ring != NULL && shm_ring_cut(side->ring))
+        ring_drop(app, side, "cut short");
+    if (now_ns < side->look_ns)
+        return;
+    if (side->ring != NULL && shm_ring_stale(side->ring))
+        ring_drop(app, side, "took away");
+    side->look_ns = now_ns + RING_LOOK_NS;
+    if (side->ring == NULL)
+        ring_make(app, side, now_ns);
+}
+
 static void planner_turn(struct app *app, struct planner_side *side, uint64_t now_ns)
 {
-    if (side->ring != NULL && shm_ring_cut(side->ring)) {
-        fprintf(stderr, "%s: somebody cut the control ring %s short: it is made anew\n",
-                app->config.node.name, app->config.control_ring);
-        shm_ring_close(side->ring);
-        side->ring = make_ring(app, &side->control);
-        side->bad = (struct bad_records){0};
-    }
-    if (side->ring == NULL)
-        return;
-    bool crossed = planner_to_node(app, &side->control, now_ns);
+    ring_look(app, side, now_ns);
+    bool crossed = side->ring != NULL && planner_to_node(app, &side->control, now_ns);
     crossed |= node_to_planner(app, &side->control);
     crossed |= question_carry(&app->question, &side->control);
     if (crossed)
         side->crossed_ns = now_ns;
-    log_bad(app, side->ring, &side->bad, now_ns);
+    if (side->ring != NULL)
+        log_bad(app, side->ring, &side->bad, now_ns);
 }
 
 void *background_main(void *argument)
@@ -137,8 +178,6 @@ void *background_main(void *argument)
     struct planner_side side = {.ring = NULL};
     uint32_t links_up = 0;
     eal_thread_background(&app->eal);
-    if (app->config.control_ring[0] != '\0')
-        side.ring = make_ring(app, &side.control);
     while (!app_stopping(app)) {
         uint64_t now_ns = monotonic_ns();
         waiter_announce(&app->background);

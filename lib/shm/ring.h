@@ -35,7 +35,7 @@ struct shm_ring *shm_ring_create(const char *path, struct err *err);
 struct shm_ring *shm_ring_attach(const char *path, struct err *err);
 /* The node's side also removes the files, if they are still its own. NULL is allowed. */
 void shm_ring_close(struct shm_ring *ring);
-/* Planner's side: the files are gone, cut short or another node's: close, and attach again. */
+/* The files are gone, cut short or another node's. Planner's side: close, and attach again; node's: make it anew. */
 bool shm_ring_stale(const struct shm_ring *ring);
 
 /* Either side: somebody has cut one of the files short. */
