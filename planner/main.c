@@ -62,6 +62,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    signal(SIGHUP, SIG_IGN); /* a terminal that closes is no word to a planner */
 }
 
 static bool take_count(const char *text, uint64_t most, unsigned *count)

@@ -64,6 +64,19 @@ static bool threads_start(pthread_t *threads, unsigned *count)
     return true;
 }
 
+/* A terminal that closes is no word to an appliance; to a console on it, it is the end of its input, unless whoever started
+ * it has said otherwise (nohup). */
+static void catch_signals(bool console)
+{
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    bool told = sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    if (console && !told)
+        sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
 static int run(const struct options *options)
 {
     struct err err;
@@ -71,15 +84,14 @@ static int run(const struct options *options)
     unsigned thread_count;
     app.console = options->console;
     app.listener.fd = -1;
+    if (!app.console) /* from the beginning: starting takes its time */
+        signal(SIGHUP, SIG_IGN);
     if (!app_start(&app, options->extra_count, options->extra, &err)) {
         fprintf(stderr, "%s: %s\n", app.config.node.name, err.text);
         unix_socket_unlisten(&app.listener);
         return EXIT_FAILED;
     }
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    catch_signals(app.console);
     log_begin();
     if (!port_workers_start(&app) || !threads_start(threads, &thread_count)) {
         fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);

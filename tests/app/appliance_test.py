@@ -360,6 +360,32 @@ class ApplianceTest(unittest.TestCase):
                 self.assertEqual(successor.stop()[0], 0)
                 self.assertFalse(os.path.exists(successor.socket_path))
 
+    def test_a_terminal_that_closes(self):
+        """Ends a console, and nothing else."""
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            with planner_of(self.home) as planner:
+                wait_until(lambda: planner_attached(client))
+                planner.send_signal(signal.SIGHUP)
+                appliance.process.send_signal(signal.SIGHUP)
+                self.assertTrue(ask(client, SHOW)["ok"])
+                self.assertIsNone(appliance.process.poll())
+                self.assertRaises(subprocess.TimeoutExpired, planner.wait, 0.2)
+                planner.terminate()
+                self.assertEqual(planner.wait(WAIT_S), 0)
+        for before, status in ((signal.SIG_DFL, 0), (signal.SIG_IGN, None)):
+            reader, writer = os.pipe()
+            signal.signal(signal.SIGHUP, before)  # inherited: nohup
+            with Appliance(self.home, "-i", stdin=reader) as appliance, appliance.connect() as client:
+                signal.signal(signal.SIGHUP, signal.SIG_DFL)
+                appliance.process.send_signal(signal.SIGHUP)
+                if status is None:
+                    self.assertTrue(ask(client, SHOW)["ok"])
+                    self.assertEqual(appliance.stop()[0], 0)
+                else:
+                    self.assertEqual(appliance.process.wait(WAIT_S), status)
+            os.close(reader)
+            os.close(writer)
+
     def test_console_with_half_a_line(self):
         reader, writer = os.pipe()
         with Appliance(self.home, "-i", stdin=reader) as appliance:
