@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app.h"
+#include "base/gaps.h"
 #include "dpdk/resident.h"
 #include "shm/shm_control.h"
 
@@ -18,7 +19,8 @@
     NS_PER_S /* between two tries to make the ring, and two looks whether its files are still there */
 
 struct bad_records {
-    uint64_t logged, logged_ns; /* how many by the newest line, and when that was */
+    uint64_t logged; /* how many by the newest line */
+    struct gaps said;
 };
 
 static uint64_t monotonic_ns(void)
@@ -74,16 +76,16 @@ static bool node_to_planner(struct app *app, struct shm_control *control)
     return any;
 }
 
-/* What came from the planner's side and is no record: at most a line a second. */
+/* What came from the planner's side and is no record. */
 static void log_bad(const struct app *app, const struct shm_ring *ring, struct bad_records *bad,
                     uint64_t now_ns)
 {
     uint64_t count = shm_ring_counters(ring).bad;
-    if (count == bad->logged || (bad->logged > 0 && elapsed_ns(now_ns, bad->logged_ns) < NS_PER_S))
+    if (count == bad->logged || !gaps_say(&bad->said, now_ns))
         return;
     fprintf(stderr, "%s: %llu bad records on the control ring thrown away so far\n", app->config.node.name,
             (unsigned long long)count);
-    *bad = (struct bad_records){.logged = count, .logged_ns = now_ns};
+    bad->logged = count;
 }
 
 /* What a memif link shares is mapped while the worker runs: its pages are made here, when the link comes up. */

@@ -11,12 +11,14 @@
 #include <rte_ethdev.h>
 
 #include "base/units.h"
+#include "dpdk/driver_log.h"
 #include "dpdk/fanout.h"
 #include "dpdk/pool.h"
 #include "dpdk/socket_file.h"
 
 #define POOL_BASE     (2047 + 2 * STOCK_PLACES) /* bursts, lane, caches, answers */
 #define FRAME_RESERVE 8
+#define MEMIF_LOG     "pmd.net.memif"
 #define VIRTIO_SPARE  4 /* places that its threshold must leave */
 
 /* False: malformed; port_open says so. */
@@ -250,9 +252,20 @@ static void port_clock_look(struct port *port)
     count_set(&port->lane.lead_ns, stamps_depart(&port->stamps) ? LANE_LEAD_NS : 0);
 }
 
+/* A memif client that nobody serves says so each time that it is started. */
+static bool device_start(struct port *port, uint64_t now_ns)
+{
+    bool hushed = port->device.redials && !gaps_say(&port->redials_said, now_ns);
+    int level = hushed ? driver_log_hush(MEMIF_LOG) : 0;
+    bool started = rte_eth_dev_start(port->id) == 0;
+    if (hushed)
+        driver_log_restore(MEMIF_LOG, level);
+    return started;
+}
+
 bool port_start(struct port *port, uint64_t now_ns)
 {
-    __atomic_store_n(&port->started, rte_eth_dev_start(port->id) == 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&port->started, device_start(port, now_ns), __ATOMIC_RELAXED);
     port->redial_ns = now_ns;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
@@ -340,6 +353,8 @@ bool port_service(struct port *port, uint64_t now_ns)
         return false;
     port->link_poll_ns = later_ns(now_ns, PORT_LINK_POLL_NS);
     port_link_poll(port, now_ns);
+    if (port->link_up)
+        gaps_end(&port->redials_said);
     port_redial(port, now_ns);
     port_clock_look(port);
     count_set(&port->counters.rx_missed, missed_frames_all(&port->missed, port->id));

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/count.h"
+#include "base/gaps.h"
 #include "dpdk/compat.h"
 
 #include <rte_mbuf.h>
@@ -102,7 +103,8 @@ struct port {
     bool started;
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;
-    uint64_t stuck_since_ns; /* the device takes nothing; 0: it does */
+    struct gaps redials_said; /* by the driver, that nobody is there */
+    uint64_t stuck_since_ns;  /* the device takes nothing; 0: it does */
     struct answer_budget answers;
     struct port_counters counters;
     struct responder responder;
