@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,28 @@ static void reply_error(struct command_reply *reply, const char *text)
 {
     reply->ok = false;
     snprintf(reply->text, sizeof(reply->text), "%s", text);
+}
+
+/* What was done, for people; programs get it as an object, with the name of the job if it is one's. */
+__attribute__((format(printf, 4, 5))) static void reply_done(const struct command *command,
+                                                             struct command_reply *reply, const char *job,
+                                                             const char *format, ...)
+{
+    char done[256];
+    struct report report;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(done, sizeof(done), format, arguments);
+    va_end(arguments);
+    if (command->form == REPORT_TEXT) {
+        snprintf(reply->text, sizeof(reply->text), "%s", done);
+        return;
+    }
+    report_begin(&report, REPORT_JSON, reply->text, sizeof(reply->text));
+    if (job != NULL)
+        report_text(&report, "job", job);
+    report_text(&report, "done", done);
+    reply->ok = report_end(&report);
 }
 
 static void run_call(struct app *app, struct command_reply *reply)
@@ -141,22 +164,24 @@ static void run_job(struct app *app, const struct command *command, struct comma
     name_copy(name, sizeof(name), spec->name);
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "job %s accepted", name);
+        reply_done(command, reply, name, "job %s accepted", name);
 }
 
-static void run_cancel(struct app *app, const char *name, struct command_reply *reply)
+static void run_cancel(struct app *app, const struct command *command, struct command_reply *reply)
 {
+    const char *name = command->words.arguments[0];
     reply->call.msg.type = CTL_JOB_CANCEL;
     if (!take_name(reply->call.msg.body.job_cancel.name, name, reply))
         return;
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "job %s is being cancelled", name);
+        reply_done(command, reply, name, "job %s is being cancelled", name);
 }
 
 /* `to` empty: from here to the peer. */
-static void run_probe(struct app *app, const char *peer, const char *to, struct command_reply *reply)
+static void run_probe(struct app *app, const struct command *command, struct command_reply *reply)
 {
+    const char *peer = command->words.arguments[0], *to = command->words.arguments[1];
     char name[NAME_BYTES], other[NAME_BYTES] = "";
     reply->call.msg.type = CTL_PROBE;
     if (!take_name(name, peer, reply) || (to[0] != '\0' && !take_name(other, to, reply)))
@@ -165,51 +190,54 @@ static void run_probe(struct app *app, const char *peer, const char *to, struct 
     memcpy(reply->call.msg.body.probe.to, other, sizeof(other));
     run_call(app, reply);
     if (reply->ok && other[0] != '\0')
-        snprintf(reply->text, sizeof(reply->text), "the path from %s to %s is being measured: show probes",
-                 name, other);
+        reply_done(command, reply, NULL, "the path from %s to %s is being measured: show probes", name,
+                   other);
     else if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "the path to %s is being measured: show probes", name);
+        reply_done(command, reply, NULL, "the path to %s is being measured: show probes", name);
 }
 
-static void run_all(struct app *app, enum ctl_all what, bool order, const char *done,
+static void run_all(struct app *app, const struct command *command, enum ctl_all what, const char *done,
                     struct command_reply *reply)
 {
     reply->call.msg.type = CTL_PROBE_ALL;
     reply->call.msg.body.probe_all.what = (uint8_t)what;
-    reply->call.msg.body.probe_all.order = order;
+    reply->call.msg.body.probe_all.order = command->words.kind == COMMAND_PROBE_ORDER;
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "%s", done);
+        reply_done(command, reply, NULL, "%s", done);
 }
 
 static void run_measurement(struct app *app, const struct command *command, struct command_reply *reply)
 {
-    const char *const *arguments = command->words.arguments;
-    bool order = command->words.kind == COMMAND_PROBE_ORDER;
     if (command->words.kind == COMMAND_PROBE)
-        run_probe(app, arguments[0], arguments[1], reply);
+        run_probe(app, command, reply);
     else if (command->words.kind == COMMAND_PROBE_START)
-        run_all(app, CTL_ALL_START, false, "all pairs are being measured: show probes; probe stop", reply);
+        run_all(app, command, CTL_ALL_START, "all pairs are being measured: show probes; probe stop", reply);
     else if (command->words.kind == COMMAND_PROBE_STOP)
-        run_all(app, CTL_ALL_STOP, false, "no more pairs are measured", reply);
+        run_all(app, command, CTL_ALL_STOP, "no more pairs are measured", reply);
     else
-        run_all(app, CTL_ALL_RECKON, order, "what it costs is being reckoned: show probes; probe start",
+        run_all(app, command, CTL_ALL_RECKON, "what it costs is being reckoned: show probes; probe start",
                 reply);
 }
 
-static void run_train(struct app *app, const char *peer, struct command_reply *reply)
+static void run_train(struct app *app, const struct command *command, struct command_reply *reply)
 {
     reply->call.msg.type = CTL_TRAIN;
-    if (!take_name(reply->call.msg.body.probe.peer, peer, reply))
+    if (command->form == REPORT_JSON) {
+        reply_error(reply, "a picture has no JSON form");
+        return;
+    }
+    if (!take_name(reply->call.msg.body.probe.peer, command->words.arguments[0], reply))
         return;
     run_call(app, reply);
     if (reply->ok)
         reply->ok = picture_of_train(reply->text, reply->call.reply.length, sizeof(reply->text));
 }
 
-static void run_set(struct app *app, const char *name, const struct job_controls *controls, uint8_t changed,
-                    const char *done, struct command_reply *reply)
+static void run_set(struct app *app, const struct command *command, const struct job_controls *controls,
+                    uint8_t changed, const char *done, struct command_reply *reply)
 {
+    const char *name = command->words.arguments[0];
     reply->call.msg.type = CTL_JOB_SET;
     reply->call.msg.body.job_set.changed = changed;
     reply->call.msg.body.job_set.controls = *controls;
@@ -217,22 +245,23 @@ static void run_set(struct app *app, const char *name, const struct job_controls
         return;
     run_call(app, reply);
     if (reply->ok)
-        snprintf(reply->text, sizeof(reply->text), "job %s %s", name, done);
+        reply_done(command, reply, name, "job %s %s", name, done);
 }
 
-static void run_pause(struct app *app, const char *name, bool paused, struct command_reply *reply)
+static void run_pause(struct app *app, const struct command *command, struct command_reply *reply)
 {
-    const struct job_controls controls = {.paused = paused};
-    run_set(app, name, &controls, JOB_CONTROL_PAUSED, paused ? "is paused" : "goes on", reply);
+    const struct job_controls controls = {.paused = command->words.kind == COMMAND_JOB_PAUSE};
+    run_set(app, command, &controls, JOB_CONTROL_PAUSED, controls.paused ? "is paused" : "goes on", reply);
 }
 
-static void run_change(struct app *app, const char *const *arguments, struct command_reply *reply)
+static void run_change(struct app *app, const struct command *command, struct command_reply *reply)
 {
+    const char *const *arguments = command->words.arguments;
     struct job_controls controls = {0};
     uint8_t changed = 0;
     struct err err;
     if (conf_parse_job_control(arguments[1], arguments[2], &controls, &changed, &err))
-        run_set(app, arguments[0], &controls, changed, "is changed", reply);
+        run_set(app, command, &controls, changed, "is changed", reply);
     else
         reply_error(reply, err.text);
 }
@@ -251,7 +280,7 @@ void command_run(struct app *app, const struct command *command, struct command_
                                          reply->text, sizeof(reply->text));
         return;
     case COMMAND_SHOW_TRAIN:
-        run_train(app, arguments[0], reply);
+        run_train(app, command, reply);
         return;
     case COMMAND_JOB_LIST:
         run_show(app, command, CTL_SHOW_jobs, NULL, reply);
@@ -267,14 +296,14 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_job(app, command, reply);
         return;
     case COMMAND_JOB_CANCEL:
-        run_cancel(app, arguments[0], reply);
+        run_cancel(app, command, reply);
         return;
     case COMMAND_JOB_PAUSE:
     case COMMAND_JOB_RESUME:
-        run_pause(app, arguments[0], command->words.kind == COMMAND_JOB_PAUSE, reply);
+        run_pause(app, command, reply);
         return;
     case COMMAND_JOB_SET:
-        run_change(app, arguments, reply);
+        run_change(app, command, reply);
         return;
     case COMMAND_PROBE:
     case COMMAND_PROBE_ALL:
@@ -288,7 +317,7 @@ void command_run(struct app *app, const struct command *command, struct command_
                      sizeof(reply->text));
         return;
     case COMMAND_HELP_COUNTERS:
-        show_counter_help(reply->text, sizeof(reply->text));
+        show_counter_help(command->form, reply->text, sizeof(reply->text));
         return;
     case COMMAND_QUIT:
         app_stop(app);

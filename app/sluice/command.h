@@ -27,5 +27,5 @@ struct command_reply {
 
 void command_run(struct app *app, const struct command *command, struct command_reply *reply);
 /* show.c: what the program itself knows. */
-void show_counter_help(char *text, size_t room);
+void show_counter_help(enum report_form form, char *text, size_t room);
 bool show_local(struct app *app, enum ctl_show what, enum report_form form, char *text, size_t room);

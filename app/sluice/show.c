@@ -157,11 +157,43 @@ static void help_line(char *text, size_t room, const char *name, const char *hel
     snprintf(text + length, room - length, "%-24s %s\n", name, help);
 }
 
-void show_counter_help(char *text, size_t room)
+static void counter_row(struct report *report, const char *of, const char *name, const char *help)
+{
+    report_row(report);
+    report_text(report, "of", of);
+    report_text(report, "name", name);
+    report_text(report, "help", help);
+    report_row_end(report);
+}
+
+static void counter_help_json(char *text, size_t room)
+{
+    static const struct port_counters none;
+    struct report report;
+    const char *name;
+    uint64_t value;
+    report_begin(&report, REPORT_JSON, text, room);
+    report_table(&report, "counters");
+#define COUNTER(name, help)       counter_row(&report, "node", #name, help);
+#define STORE_COUNTER(name, help) COUNTER(name, help)
+#include "node/counters.def"
+#undef STORE_COUNTER
+#undef COUNTER
+    for (uint32_t index = 0; (name = port_counter(&none, index, &value)) != NULL; index++)
+        counter_row(&report, "port", name, port_counter_help(index));
+    report_table_end(&report);
+    CHECK(report_end(&report));
+}
+
+void show_counter_help(enum report_form form, char *text, size_t room)
 {
     static const struct port_counters none;
     const char *name;
     uint64_t value;
+    if (form == REPORT_JSON) {
+        counter_help_json(text, room);
+        return;
+    }
     text[0] = '\0';
     help_line(text, room, "show counters", "");
 #define COUNTER(name, help)       help_line(text, room, "  " #name, help);

@@ -135,6 +135,23 @@ class ApplianceTest(unittest.TestCase):
             self.assertGreater(len(counted), 50)
             self.assertEqual(set(counted) - set(names), set())
 
+    def test_json_of_what_was_done(self):
+        """Whatever has no other answer, and for people the same words."""
+        cases = [("job pause", "is paused"), ("job resume", "goes on"), ("job set", "is changed"),
+                 ("job cancel", "is being cancelled")]
+        with Appliance(self.home, timeouts={"measure": "60s"}) as appliance, appliance.connect() as client:
+            for name, form in (("people", False), ("programs", True)):
+                def check(request, done, job=None):
+                    text = ask(client, {**request, "json": form})["text"]
+                    expected = {**({"job": job} if job else {}), "done": done}
+                    self.assertEqual(json.loads(text) if form else text, expected if form else done)
+                check(run_job(name, "/etc/hostname"), f"job {name} accepted", name)
+                for command, done in cases:
+                    check({"command": command, "name": name, "key": "rate", "value": "20Mbps"}, f"job {name} {done}", name)
+            rows = json.loads(ask(client, {"command": "help counters", "json": True})["text"])["counters"]
+            self.assertTrue(all(row["help"] for row in rows))
+            self.assertFalse(ask(client, {"command": "show train", "peer": "n2", "json": True})["ok"])
+
     def test_config_tells_what_directories_accept(self):
         directories = [{"name": "a", "path": self.home, "sources": "any"},
                        {"name": "b", "path": self.home, "sources": ["n2"], "accept": {"owner": True, "xattrs": True}}]

@@ -302,6 +302,13 @@ class Sluicectl(unittest.TestCase):
         self.serve(ACCEPTED)
         self.assertEqual(self.expect(0, "job", "run", self.file, "--no-wait").stdout, "job j1 accepted\n")
         self.assertEqual(len(self.appliance.requests), 1)
+        self.assertIs(self.appliance.requests[0]["json"], False)
+
+    def test_no_wait_json(self):
+        done = '{"job":"j1","done":"job j1 accepted"}'
+        self.serve({"ok": True, "text": done})
+        self.assertEqual(self.expect(0, "--json", "job", "run", self.file, "--no-wait").stdout, done + "\n")
+        self.assertIs(self.appliance.requests[0]["json"], True)
 
     def test_job_failed(self):
         for end, text in (("failed", "b does not answer"), ("cancelled", "by the operator")):
