@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/file_time.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -337,6 +338,17 @@ void report_u64(struct report *report, const char *name, uint64_t value)
     }
     put_name(report, name, true);
     put(report, "%" PRIu64, value);
+    put_value_end(report);
+}
+
+void report_file_time(struct report *report, const char *name, uint64_t time)
+{
+    if (!file_time_is_before_1970(time)) {
+        report_u64(report, name, time);
+        return;
+    }
+    put_name(report, name, true);
+    put(report, "%" PRId64, (int64_t)time);
     put_value_end(report);
 }
 

@@ -71,6 +71,9 @@ void report_text(struct report *report, const char *name, const char *value);
 /* value / 10^decimals as a decimal fraction, e.g. (1234567, 6) prints 1.234567. decimals <= 9. */
 void report_fixed(struct report *report, const char *name, uint64_t value, unsigned decimals);
 
+/* A time of file_time.h: before 1970 it is below 0. */
+void report_file_time(struct report *report, const char *name, uint64_t time);
+
 /* "name":[1,2,3] in JSON, "name: 1 2 3" in text. */
 void report_numbers(struct report *report, const char *name, const uint64_t *values, uint32_t count);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/units.h"
+#include "base/file_time.h"
 #include "disk/fully.h"
 #include "disk/hash.h"
 #include "disk/identity.h"
@@ -20,16 +20,14 @@
 
 static uint64_t modified_of(const struct stat *stat)
 {
-    if (stat->st_mtim.tv_sec < 0)
-        return 0;
-    return (uint64_t)stat->st_mtim.tv_sec * NS_PER_S + (uint64_t)stat->st_mtim.tv_nsec;
+    return file_time_of(stat->st_mtim.tv_sec, (uint32_t)stat->st_mtim.tv_nsec);
 }
 
 static bool set_modified(int fd, uint64_t modified_ns)
 {
     const struct timespec times[2] = {
         {.tv_nsec = UTIME_OMIT},
-        {.tv_sec = (time_t)(modified_ns / NS_PER_S), .tv_nsec = (long)(modified_ns % NS_PER_S)},
+        {.tv_sec = (time_t)file_time_seconds(modified_ns), .tv_nsec = (long)file_time_ns(modified_ns)},
     };
     return futimens(fd, times) == 0;
 }

@@ -67,7 +67,7 @@ struct disk_open {
     char directory[PATH_BYTES];  /* absolute path of the permitted directory; unused for a source */
     char file[PATH_BYTES];       /* source: the path; target: path below the directory */
     uint64_t size_bytes;         /* target */
-    uint64_t modified_ns;        /* target: given to the file when it is whole */
+    uint64_t modified_ns;        /* target: given to the file when it is whole (base/file_time.h) */
     uint16_t mode;               /* target, a file: its permissions when it is whole; 0: 0600 */
     uint8_t exists;              /* enum part_exists */
     uint8_t durable;             /* enum part_durable */

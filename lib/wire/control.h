@@ -128,7 +128,7 @@ extern const struct word part_hash_words[], part_durable_words[], part_exists_wo
     FIELD(name, directory) /* the site's own name for the place where the file goes */                       \
     FIELD(name, job_name)                                                                                    \
     FIELD(u64, size_bytes)                                                                                   \
-    FIELD(u64, modified_ns) /* the source file's modification time */                                        \
+    FIELD(u64, modified_ns) /* the source file's, base/file_time.h */                                        \
     FIELD(u16, mode)        /* file: its permissions, at most 0777; 0: not told */                           \
     FIELD(u16, symbol_bytes)                                                                                 \
     FIELD(u32, block_symbols)                                                                                \

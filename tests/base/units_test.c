@@ -1,4 +1,4 @@
-/* units.h, serial.h, rng.h, digest.h, arena.h: arithmetic that everything else stands on. */
+/* units.h, file_time.h, serial.h, rng.h, digest.h, arena.h: arithmetic that everything else stands on. */
 #include "include.h"
 
 #include <signal.h>
@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
+#include "base/file_time.h"
 #include "base/rng.h"
 #include "base/serial.h"
 #include "base/units.h"
@@ -48,6 +49,39 @@ static void transmit_ns__rows(void **state)
     assert_int_equal(bytes_within(10000000000, NS_PER_S), 1250000000);
     assert_int_equal(bytes_within(1, 7 * NS_PER_S), 0);
     assert_int_equal(bytes_within(400000000000, 3600 * NS_PER_S), 180000000000000);
+}
+
+static void file_time__rows(void **state)
+{
+    static const struct {
+        int64_t seconds;
+        uint32_t ns;
+        uint64_t time;
+        int64_t kept_seconds; /* other than `seconds` where no number stands for it */
+        uint32_t kept_ns;
+    } rows[] = {
+        {0, 0, 0, 0, 0},
+        {1752008896, 400000000, 1752008896400000000, 1752008896, 400000000},
+        {13569465600, 1, 13569465600000000001U, 13569465600, 1}, /* the year 2400 */
+        {-1, 500000000, (uint64_t)-500000000, -1, 500000000},
+        {-1, 0, (uint64_t)-1000000000, -1, 0},
+        {-1, 999999999, UINT64_MAX, -1, 999999999},
+        {-31536000, 0, (uint64_t)-31536000000000000, -31536000, 0},
+        {-2147483648, 0, (uint64_t)-2147483648000000000, -2147483648, 0},
+        {-2147483649, 7, (uint64_t)-2147483648000000000, -2147483648, 0},
+        {INT64_MIN, 0, (uint64_t)-2147483648000000000, -2147483648, 0},
+        {16299260424, 0, 16299260424000000000U, 16299260424, 0}, /* the year 2486 */
+        {16299260426, 5, 16299260425000000000U, 16299260425, 0},
+        {INT64_MAX, 0, 16299260425000000000U, 16299260425, 0},
+    };
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        uint64_t time = file_time_of(rows[index].seconds, rows[index].ns);
+        assert_true(time == rows[index].time);
+        assert_true(file_time_seconds(time) == rows[index].kept_seconds);
+        assert_int_equal(file_time_ns(time), rows[index].kept_ns);
+        assert_int_equal(file_time_is_before_1970(time), rows[index].seconds < 0);
+    }
 }
 
 static void time__saturates(void **state)
@@ -233,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(muldiv64__rows),
         cmocka_unit_test(transmit_ns__rows),
+        cmocka_unit_test(file_time__rows),
         cmocka_unit_test(time__saturates),
         cmocka_unit_test(min_max__evaluate_once),
         cmocka_unit_test(serial_expand32__rows),

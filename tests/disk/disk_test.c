@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/file_time.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "disk/hash.h"
@@ -116,6 +117,39 @@ static void disk__writes_a_target_by_every_durability(void **state)
                          FIXED_NS);
         assert_int_equal(ask_read(&fixture, 5, got, BLOCK, BLOCK).status, DISK_OK); /* slow children go on */
         assert_int_equal(ask_op(&fixture, DISK_CLOSE, 5).status, DISK_OK);
+    }
+    fixture_stop(&fixture);
+}
+
+/* What a source says of its time is what its copy gets, and what skip-if-same looks at. */
+static void disk__files_keep_their_times(void **state)
+{
+    (void)state;
+    const struct timespec cases[] = {
+        {0, 0}, {-1, 500000000}, {-31536000, 0}, {-1, 999999999}, {4102444800, 1}};
+    struct fixture fixture;
+    struct stat stat_of;
+    fixture_start(&fixture, 1, false);
+    for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
+        char name[32];
+        uint64_t time = file_time_of(cases[at].tv_sec, (uint32_t)cases[at].tv_nsec);
+        snprintf(name, sizeof(name), "time%zu", at);
+        make_file(&fixture, "source", "x", 1, time);
+        assert_int_equal(stat(path_of(&fixture, "source"), &stat_of), 0);
+        assert_int_equal(stat_of.st_mtim.tv_sec, cases[at].tv_sec);
+        fixture.open.modified_ns = ask_source(&fixture, 63, "source").modified_ns;
+        assert_true(fixture.open.modified_ns == time);
+        assert_int_equal(ask_target(&fixture, 5, name, 1).status, DISK_OK);
+        assert_int_equal(ask_write(&fixture, 5, (uint8_t[]){0x78}, 1, 0).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, 5).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_CLOSE, 5).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_CLOSE, 63).status, DISK_OK);
+        assert_int_equal(stat(path_of(&fixture, name), &stat_of), 0);
+        assert_memory_equal(&stat_of.st_mtim, &cases[at], sizeof(cases[at]));
+        fixture.open.exists = PART_EXISTS_SKIP_IF_SAME;
+        assert_int_equal(ask_target(&fixture, 5, name, 1).status, DISK_ALREADY_THERE);
+        assert_int_equal(ask_op(&fixture, DISK_CLOSE, 5).status, DISK_OK);
+        fixture.open.exists = PART_EXISTS_FAIL;
     }
     fixture_stop(&fixture);
 }
@@ -325,6 +359,7 @@ int run_disk_tests(void)
         cmocka_unit_test(ring__is_bounded_and_ordered),
         cmocka_unit_test(disk__reads_a_source),
         cmocka_unit_test(disk__writes_a_target_by_every_durability),
+        cmocka_unit_test(disk__files_keep_their_times),
         cmocka_unit_test(disk__files_keep_their_permissions),
         cmocka_unit_test(disk__empty_files),
         cmocka_unit_test(disk__memory_target_keeps_nothing),

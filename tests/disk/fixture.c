@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/file_time.h"
 #include "base/units.h"
 
 void fixture_start(struct fixture *fixture, uint32_t threads, bool sparse)
@@ -101,7 +102,7 @@ void make_file(const struct fixture *fixture, const char *file, const void *data
     assert_int_equal(write(fd, data, length), length);
     const struct timespec times[2] = {
         {.tv_nsec = UTIME_OMIT},
-        {.tv_sec = (time_t)(modified_ns / NS_PER_S), .tv_nsec = (long)(modified_ns % NS_PER_S)}};
+        {.tv_sec = (time_t)file_time_seconds(modified_ns), .tv_nsec = (long)file_time_ns(modified_ns)}};
     assert_int_equal(futimens(fd, times), 0);
     close(fd);
 }

@@ -64,7 +64,7 @@ static void report_manifest(const struct node *node, const struct job *job, stru
     report_text(report, "directory", job->source->spec.directory);
     report_text(report, "file", job->part.file);
     report_u64(report, "size_bytes", job->kind->size_bytes(job));
-    report_u64(report, "modified_ns", job->source->modified_ns);
+    report_file_time(report, "modified_ns", job->source->modified_ns);
     report_u64(report, "block_bytes", (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes);
     report_u64(report, "blocks", blocks(job));
     report_text(report, "block_hash", job->source->spec.hash == PART_HASH_SHA256 ? "sha256" : "none");
