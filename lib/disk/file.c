@@ -70,6 +70,7 @@ static enum disk_status open_source(struct file *file, const struct disk_open *o
     file->kind = FILE_SOURCE;
     file->size_bytes = reply->size_bytes = (uint64_t)stat.st_size;
     file->modified_ns = reply->modified_ns = modified_of(&stat);
+    file->changed = tree_changed(&stat);
     reply->mode = (uint16_t)(stat.st_mode & PART_MODE_MAX);
     return DISK_OK;
 }
@@ -204,7 +205,7 @@ static bool source_changed(const struct file *file)
 {
     struct stat stat;
     return fstat(file->fd, &stat) != 0 || (uint64_t)stat.st_size != file->size_bytes ||
-           modified_of(&stat) != file->modified_ns;
+           modified_of(&stat) != file->modified_ns || tree_changed(&stat) != file->changed;
 }
 
 static enum disk_status read_tree(struct file *file, const struct disk_request *request,

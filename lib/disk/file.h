@@ -39,6 +39,7 @@ struct file {
     uint64_t device;            /* st_dev of the filesystem that it lies on; 0: on none */
     uint64_t size_bytes;
     uint64_t modified_ns;
+    uint64_t changed;     /* source: its ctime, which nobody can put back */
     uint16_t mode;        /* target: when it is whole */
     atomic_bool unsynced; /* an fsync has failed: nothing tells any more what is on the disk */
 };

@@ -86,10 +86,11 @@ bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *
 
 /* ---- reading ---- */
 
-static bool unchanged(const struct pack_entry *entry, uint64_t inode, const struct stat *stat)
+static bool unchanged(const struct pack_entry *entry, const struct tree_seen *seen, const struct stat *stat)
 {
-    return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size == entry->size_bytes && stat->st_ino == inode &&
-           stat->st_mtim.tv_sec == entry->modified_s && stat->st_mtim.tv_nsec == (long)entry->modified_ns;
+    return S_ISREG(stat->st_mode) && (uint64_t)stat->st_size == entry->size_bytes &&
+           stat->st_ino == seen->inode && stat->st_mtim.tv_sec == entry->modified_s &&
+           stat->st_mtim.tv_nsec == (long)entry->modified_ns && tree_changed(stat) == seen->changed;
 }
 
 static enum disk_status changed(const struct pack *pack, uint32_t number, char text[DISK_TEXT_BYTES])
@@ -124,37 +125,37 @@ static int open_unreadable(int directory_fd, const char *name)
     return fd;
 }
 
-static enum disk_status read_piece(const struct pack *pack, int directory_fd, const uint64_t *inodes,
+static enum disk_status read_piece(const struct pack *pack, int directory_fd, const struct tree_seen *seen,
                                    const struct pack_piece *piece, uint8_t *data, char text[DISK_TEXT_BYTES])
 {
     struct pack_entry entry;
     struct stat stat;
     pack_entry(pack, piece->entry, &entry);
     int fd = openat(directory_fd, entry.name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0 && inodes == NULL && errno == EACCES)
+    if (fd < 0 && seen == NULL && errno == EACCES)
         fd = open_unreadable(directory_fd, entry.name);
-    if (fd < 0 && inodes != NULL && (errno == ENOENT || errno == ELOOP))
+    if (fd < 0 && seen != NULL && (errno == ENOENT || errno == ELOOP))
         return changed(pack, piece->entry, text);
     int64_t got = fd < 0 ? -1 : read_fully(fd, data, piece->length, piece->file_offset);
     if (got < 0)
         tree_fail(text, fd < 0 ? "open" : "read", pack, piece->entry);
     /* Looked at after the read: what was read while it changed is not used. */
-    bool same = got < 0 || inodes == NULL ||
-                (fstat(fd, &stat) == 0 && unchanged(&entry, inodes[piece->entry], &stat));
+    bool same =
+        got < 0 || seen == NULL || (fstat(fd, &stat) == 0 && unchanged(&entry, &seen[piece->entry], &stat));
     if (fd >= 0)
         close(fd);
     if (got < 0)
         return DISK_FAILED;
     if (same && got == (int64_t)piece->length)
         return DISK_OK;
-    if (inodes != NULL)
+    if (seen != NULL)
         return changed(pack, piece->entry, text);
     errno = EIO;
     tree_fail(text, "read", pack, piece->entry);
     return DISK_FAILED;
 }
 
-enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
+enum disk_status tree_read(const struct pack *pack, int root_fd, const struct tree_seen *seen, uint64_t start,
                            uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES])
 {
     struct pack_cursor cursor;
@@ -170,8 +171,8 @@ enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t 
         pack_entry(pack, piece.entry, &entry);
         int directory_fd = tree_chain_open(&chain, entry.parent);
         if (directory_fd >= 0) {
-            status = read_piece(pack, directory_fd, inodes, &piece, data + piece.range_offset, text);
-        } else if (inodes != NULL && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
+            status = read_piece(pack, directory_fd, seen, &piece, data + piece.range_offset, text);
+        } else if (seen != NULL && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) {
             status = changed(pack, entry.parent, text);
         } else {
             tree_fail(text, "open", pack, entry.parent);

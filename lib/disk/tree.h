@@ -3,6 +3,7 @@
  * only. */
 #pragma once
 
+#include "base/file_time.h"
 #include "disk/place.h"
 #include "pack/pack.h"
 
@@ -34,10 +35,21 @@ void tree_chain_end(struct tree_chain *chain);
 /* "WHAT PATH: CAUSE", the cause being errno's. Always false. */
 bool tree_fail(char text[DISK_TEXT_BYTES], const char *what, const struct pack *pack, uint32_t number);
 
-/* Fills `data` with bytes start … end - 1 of the object's content, from files below root_fd. With `inodes` (a
- * source) every file must still be what it was when the index was made, else DISK_CHANGED; without (a target)
+/* What tells whether a file of a source is still what it was, beside what its entry says: its ctime is what nobody can put back. */
+struct tree_seen {
+    uint64_t inode;
+    uint64_t changed; /* base/file_time.h */
+};
+
+static inline uint64_t tree_changed(const struct stat *stat)
+{
+    return file_time_of(stat->st_ctim.tv_sec, (uint32_t)stat->st_ctim.tv_nsec);
+}
+
+/* Fills `data` with bytes start … end - 1 of the object's content, from files below root_fd. With `seen` (a source, by entry)
+ * every file must still be what it was when the index was made, else DISK_CHANGED; without (a target)
  * a file is read even where its mode forbids that, as long as it is ours. */
-enum disk_status tree_read(const struct pack *pack, int root_fd, const uint64_t *inodes, uint64_t start,
+enum disk_status tree_read(const struct pack *pack, int root_fd, const struct tree_seen *seen, uint64_t start,
                            uint64_t end, uint8_t *data, char text[DISK_TEXT_BYTES]);
 
 /* Whether another filesystem is mounted in the directory or below it, or is bound there; also in place of a file.

@@ -81,7 +81,7 @@ static bool is_same(struct tree_sink *sink, int fd)
         return false;
     bool same = walked.pack.object_bytes == sink->object_bytes &&
                 memcmp(&walked.hash, &sink->index_hash, sizeof(walked.hash)) == 0;
-    free(walked.inodes);
+    free(walked.seen);
     if (same) {
         sink->index = walked.bytes;
         sink->pack = walked.pack;

@@ -50,14 +50,14 @@ enum disk_status tree_source_read(const struct tree_source *tree, const struct d
         memcpy(request->data, pack->bytes + start, content - start);
     if (content == end)
         return DISK_OK;
-    return tree_read(pack, tree->root_fd, tree->walked.inodes, content, end,
-                     request->data + (content - start), text);
+    return tree_read(pack, tree->root_fd, tree->walked.seen, content, end, request->data + (content - start),
+                     text);
 }
 
 void tree_source_close(struct tree_source *tree)
 {
     close(tree->root_fd);
     free(tree->walked.bytes);
-    free(tree->walked.inodes);
+    free(tree->walked.seen);
     free(tree);
 }

@@ -23,7 +23,7 @@
 struct item {
     struct pack_entry entry; /* its texts lie at text_at: name, zero, target, zero, attributes */
     uint64_t text_at;
-    uint64_t inode;
+    struct tree_seen seen;
     uint32_t depth;
 };
 
@@ -278,7 +278,7 @@ static bool add_entry(struct walk *walk, uint32_t parent, int directory_fd, cons
                                  .modified_ns = (uint32_t)stat->st_mtim.tv_nsec,
                                  .name_bytes = (uint16_t)strlen(name)};
     item->text_at = walk->text_bytes;
-    item->inode = stat->st_ino;
+    item->seen = (struct tree_seen){.inode = stat->st_ino, .changed = tree_changed(stat)};
     item->depth = walk->count == 0 ? 0 : walk->items[parent].depth + 1;
     if (entry->kind == 0)
         return place_say(walk->text, "%.100s in %.60s: neither file, directory nor symbolic link", name,
@@ -433,7 +433,7 @@ static void write_index(const struct walk *walk, struct walked *walked)
         uint32_t target_room = entry.target_bytes == 0 ? 0 : entry.target_bytes + 1u;
         entry.xattrs = (const uint8_t *)entry.target + target_room;
         pack_write(&writer, &entry);
-        walked->inodes[number] = walk->items[number].inode;
+        walked->seen[number] = walk->items[number].seen;
     }
     walked->pack.index_bytes = writer.index_bytes;
     walked->pack.object_bytes = pack_write_end(&writer);
@@ -444,8 +444,8 @@ static bool make_index(struct walk *walk, struct walked *walked)
     struct err err;
     uint64_t index_bytes = pack_index_bytes(walk->count, walk->text_bytes);
     walked->bytes = malloc(index_bytes);
-    walked->inodes = malloc(walk->count * sizeof(*walked->inodes));
-    if (walked->bytes == NULL || walked->inodes == NULL)
+    walked->seen = malloc(walk->count * sizeof(*walked->seen));
+    if (walked->bytes == NULL || walked->seen == NULL)
         return out_of_memory(walk);
     write_index(walk, walked);
     hash_block(PART_HASH_SHA256, walked->bytes, index_bytes, &walked->hash);
@@ -459,7 +459,7 @@ static bool walk_and_index(struct walk *walk, struct walked *walked, int root_fd
     bool good = walk_all(walk, root_fd) && make_index(walk, walked);
     if (!good) {
         free(walked->bytes);
-        free(walked->inodes);
+        free(walked->seen);
         memset(walked, 0, sizeof(*walked));
     }
     tdestroy(walk->links, free);

@@ -5,9 +5,9 @@
 #include "disk/tree.h"
 
 struct walked {
-    struct pack pack; /* of `bytes` */
-    uint8_t *bytes;   /* the index */
-    uint64_t *inodes; /* of each entry */
+    struct pack pack;       /* of `bytes` */
+    uint8_t *bytes;         /* the index */
+    struct tree_seen *seen; /* of each entry */
     struct wire_hash hash;
     struct lost lost; /* what the job's keys leave behind */
 };

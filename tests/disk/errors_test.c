@@ -72,6 +72,24 @@ static void read__tells_a_changed_source(void **state)
     }
 }
 
+/* Rewritten as long as it was, and its time put back: only the ctime tells. */
+static void read__tells_a_source_whose_time_was_put_back(void **state)
+{
+    (void)state;
+    struct stat before, after;
+    uint8_t got[4];
+    make_file(&fixture, "source", "four", 4, FIXED_NS);
+    assert_int_equal(ask_source(&fixture, 0, "source").status, DISK_OK);
+    assert_int_equal(stat(path_of(&fixture, "source"), &before), 0);
+    do { /* until the kernel's clock has moved */
+        make_file(&fixture, "source", "five", 4, FIXED_NS);
+        assert_int_equal(stat(path_of(&fixture, "source"), &after), 0);
+    } while (memcmp(&before.st_ctim, &after.st_ctim, sizeof(before.st_ctim)) == 0);
+    assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+    assert_int_equal(ask_read(&fixture, 0, got, 4, 0).status, DISK_CHANGED);
+    ask_op(&fixture, DISK_CLOSE, 0);
+}
+
 static void open_target__missing_directory(void **state)
 {
     (void)state;
@@ -176,6 +194,7 @@ int run_error_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(open_source__refuses_what_is_no_readable_file, start, stop),
         cmocka_unit_test_setup_teardown(read__tells_a_changed_source, start, stop),
+        cmocka_unit_test_setup_teardown(read__tells_a_source_whose_time_was_put_back, start, stop),
         cmocka_unit_test_setup_teardown(open_target__missing_directory, start, stop),
         cmocka_unit_test_setup_teardown(open_target__no_permission, start, stop),
         cmocka_unit_test_setup_teardown(open_target__long_path_leaves_the_cause_readable, start, stop),

@@ -225,6 +225,9 @@ static void tree__changed_source(void **state)
         enum disk_status status;
     } cases[] = {{"echo x >> script", DISK_CHANGED},
                  {"touch script", DISK_CHANGED},
+                 {"touch -r script ref; sleep .05; printf X | dd of=script conv=notrunc status=none; touch "
+                  "-r ref script",
+                  DISK_CHANGED},
                  {"rm script", DISK_CHANGED},
                  {"cp -p script a && mv a script", DISK_CHANGED},
                  {"rm script; ln -s big script", DISK_CHANGED},
