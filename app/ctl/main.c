@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "conf/app_config.h"
 #include "conf/conf.h"
 #include "ctl/command.h"
@@ -93,7 +95,7 @@ static int pass_on(const struct options *options, const struct command_words *wo
     json_t *request =
         json_pack("{s:s, s:b}", "command", command_rows[words->kind].words, "json", options->json);
     for (unsigned index = 0; command_argument(words->kind, index, name); index++)
-        json_object_set_new(request, name, json_string(words->arguments[index]));
+        json_object_set_new(request, name, json_string(words->arguments[index])); /* UTF-8: see run */
     return ask_and_print(options, request);
 }
 
@@ -174,6 +176,18 @@ static int send_fed(const struct options *options, json_t *request, const char *
     return result;
 }
 
+/* Paths, and files that have them in them, are bytes of any kind. */
+static json_t *json_bytes(const char *text)
+{
+    char *armoured = malloc(TEXT_ARMOUR_MOST * strlen(text) + 1);
+    CHECK(armoured != NULL);
+    text_armour(armoured, text);
+    json_t *string = json_string(armoured);
+    free(armoured);
+    CHECK(string != NULL);
+    return string;
+}
+
 /* A job file as a request: its mistakes are told here. NULL: it can't be run. To be released. */
 static json_t *request_of_file(const struct options *options, const struct command_words *words,
                                struct job_spec *spec)
@@ -184,9 +198,9 @@ static json_t *request_of_file(const struct options *options, const struct comma
     if (text == NULL)
         return NULL;
     /* The path only names the file in errors; a pipe has none that leads anywhere. */
-    json_t *request =
-        json_pack("{s:s, s:s, s:s, s:b}", "command", command_rows[words->kind].words, "path",
-                  realpath(path, absolute) != NULL ? absolute : path, "text", text, "json", options->json);
+    json_t *request = json_pack("{s:s, s:o, s:o, s:b}", "command", command_rows[words->kind].words, "path",
+                                json_bytes(realpath(path, absolute) != NULL ? absolute : path), "text",
+                                json_bytes(text), "json", options->json);
     free(text);
     return request;
 }
@@ -318,6 +332,23 @@ static void take_round_options(struct options *options)
     }
 }
 
+/* What is behind job run and job plan is a path, with whatever bytes and blanks are in it; of all other words no byte has a meaning
+ * that is no UTF-8. NULL: good; else the first that is none, to be shown. */
+static const char *check_words(const struct options *options, struct command_words *words)
+{
+    if (words->kind == COMMAND_JOB_RUN || words->kind == COMMAND_JOB_PLAN) {
+        if (options->count == 3)
+            words->arguments[0] = options->words[2];
+        return NULL;
+    }
+    for (int index = 0; index < options->count; index++)
+        if (!text_printable(options->words[index])) {
+            text_make_printable(options->words[index]);
+            return options->words[index];
+        }
+    return NULL;
+}
+
 static bool round_options_fit(const struct options *options, enum command_kind kind)
 {
     bool round = kind == COMMAND_PROBE_ALL || kind == COMMAND_PROBE_ORDER;
@@ -340,6 +371,9 @@ static int run(struct options *options)
         return usage_error("the command is too long", NULL);
     if (!command_parse(&words, COMMAND_AT_SLUICECTL, line, &err))
         return usage_error(err.text, NULL);
+    const char *unfit = check_words(options, &words);
+    if (unfit != NULL)
+        return usage_error("a word that is no UTF-8, or has control characters", unfit);
     if (!option_fits(options->option, words.kind))
         return usage_error("unknown option", options->option);
     if (!round_options_fit(options, words.kind))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "conf/conf.h"
 #include "picture.h"
 
@@ -122,6 +123,7 @@ static bool absolute_path(const struct command *command, char path[PATH_MAX], st
         return true;
     snprintf(reply->text, sizeof(reply->text), "%s: %s", given,
              strerror(command->text != NULL ? ENAMETOOLONG : errno));
+    text_make_printable(reply->text);
     return reply->ok = false;
 }
 

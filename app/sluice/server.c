@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "seats.h"
 
@@ -52,9 +53,13 @@ static bool request_fail(const char *text)
     return reply.ok = false;
 }
 
+/* Asked for once only: its bytes become those that the client has, which may be no UTF-8 (base/text.h). */
 static const char *member_text(const json_t *object, const char *key)
 {
-    return json_string_value(json_object_get(object, key));
+    char *text = (char *)(uintptr_t)json_string_value(json_object_get(object, key));
+    if (text != NULL)
+        text_disarm(text);
+    return text;
 }
 
 /* False: not a command; reply says why. The texts are the object's. */

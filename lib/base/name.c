@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 
-#include "base/text.h"
-
 bool name_valid(const char *name)
 {
     size_t length = strnlen(name, NAME_BYTES);
@@ -26,7 +24,7 @@ bool name_copy(char *target, size_t room, const char *source)
 
 bool path_stays_below(const char *path)
 {
-    if (strnlen(path, PATH_BYTES) >= PATH_BYTES || !text_printable(path))
+    if (strnlen(path, PATH_BYTES) >= PATH_BYTES)
         return false;
     const char *component = path;
     for (const char *c = path;; c++) {

@@ -13,6 +13,6 @@ bool name_valid(const char *name);
 /* Copies with truncation; `room` includes the terminating zero. Returns false when it did not fit. */
 bool name_copy(char *target, size_t room, const char *source);
 
-/* A relative path that stays where it starts: no leading slash, no empty, "." or ".." component, printable
- * (text.h), shorter than PATH_BYTES. */
+/* A relative path that stays where it starts: no leading slash, no empty, "." or ".." component, shorter than PATH_BYTES. It may
+ * have any other bytes: text.h says how they are shown. */
 bool path_stays_below(const char *path);

@@ -1,6 +1,5 @@
 #include "base/text.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -52,4 +51,48 @@ void text_make_printable(char *text)
         if (bytes == 0 || text_is_control(text, bytes))
             memset(text, '?', (size_t)MAX(bytes, 1));
     }
+}
+
+/* U+10FF80 + n is f4 8f be 80+n up to n = 63, then f4 8f bf 40+n. */
+static bool is_armour(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    return c[0] == 0xf4 && c[1] == 0x8f && (c[2] == 0xbe || c[2] == 0xbf) && c[3] >= 0x80 && c[3] <= 0xbf;
+}
+
+size_t text_armour(char *out, const char *text)
+{
+    size_t length = 0;
+    while (*text != '\0') {
+        int bytes = is_armour(text) ? 0 : text_utf8_bytes(text);
+        if (bytes > 0) {
+            memcpy(out + length, text, (size_t)bytes);
+            length += (size_t)bytes;
+            text += bytes;
+            continue;
+        }
+        unsigned low = (unsigned char)*text++ & 0x7f;
+        const unsigned char armour[4] = {0xf4, 0x8f, (unsigned char)(0xbe + (low >> 6)),
+                                         (unsigned char)(0x80 + (low & 0x3f))};
+        memcpy(out + length, armour, sizeof(armour));
+        length += sizeof(armour);
+    }
+    out[length] = '\0';
+    return length;
+}
+
+size_t text_disarm(char *text)
+{
+    size_t length = 0;
+    for (const char *from = text; *from != '\0';) {
+        if (!is_armour(from)) {
+            text[length++] = *from++;
+            continue;
+        }
+        const unsigned char *c = (const unsigned char *)from;
+        text[length++] = (char)(0x80 | (unsigned)(c[2] - 0xbe) << 6 | (c[3] & 0x3fu));
+        from += 4;
+    }
+    text[length] = '\0';
+    return length;
 }

@@ -115,7 +115,7 @@ const struct conf_option job_options[] = {
      .help = "the receivers: names of nodes, or all that the source knows"},
     {"directory", OPTION_NAME, FIELD(struct job_spec, directory), .initial = "incoming",
      .help = "where the receivers put it: the name of one of their configured directories"},
-    {"as", OPTION_TEXT, FIELD(struct job_spec, target),
+    {"as", OPTION_FILE, FIELD(struct job_spec, target),
      .help = "path below that directory; default: the file's own name, or a stream's job's"},
     {"plan", OPTION_MAP, .options = job_plan_options, .help = "how the tree is found"},
     {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
@@ -162,17 +162,17 @@ struct job_file {
 };
 
 static const struct conf_option object_options[] = {
-    {"file", OPTION_TEXT, FIELD(struct job_file, object_file),
+    {"file", OPTION_FILE, FIELD(struct job_file, object_file),
      .help =
          "path of the file or directory at the source; a relative one counts from the job file's directory"},
-    {"stream", OPTION_TEXT, FIELD(struct job_file, stream),
+    {"stream", OPTION_FILE, FIELD(struct job_file, stream),
      .help = "path of a FIFO, a listening unix socket, a device or a file at the source, read to its end; "
              "\"" CONF_JOB_STDIN "\": what sluicectl gets on its standard input"},
     {.type = OPTION_END}};
 
 const struct conf_option job_file_options[] = {
     {.type = OPTION_INCLUDE, .options = job_options, .offset = offsetof(struct job_file, spec)},
-    {"file", OPTION_TEXT, FIELD(struct job_file, file), .help = "short for object: {file: …}"},
+    {"file", OPTION_FILE, FIELD(struct job_file, file), .help = "short for object: {file: …}"},
     {"object", OPTION_MAP, .options = object_options, .help = "what is sent"},
     {.type = OPTION_END}};
 

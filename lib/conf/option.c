@@ -53,7 +53,8 @@ static bool parse_number(const struct conf_option *option, const char *text, voi
 
 static bool parse_text(const struct conf_option *option, const char *text, void *field)
 {
-    if (!text_printable(text))
+    bool path = option->type == OPTION_FILE || option->type == OPTION_PATH;
+    if (!path && !text_printable(text))
         return false;
     if (option->type == OPTION_NAME && !name_valid(text))
         return false;
@@ -94,6 +95,7 @@ bool option_parse(const struct conf_option *option, const char *text, void *fiel
         return parse_number(option, text, field);
     case OPTION_NAME:
     case OPTION_TEXT:
+    case OPTION_FILE:
     case OPTION_PATH:
         return parse_text(option, text, field);
     case OPTION_BOOL:
@@ -166,6 +168,7 @@ void option_form(const struct conf_option *option, char *text, size_t room)
         snprintf(text, room, "a name (1 to 31 of a-z A-Z 0-9 . _ -)");
         return;
     case OPTION_TEXT:
+    case OPTION_FILE:
         snprintf(text, room, "text of 1 to %zu characters", option->bytes - 1);
         return;
     case OPTION_PATH:

@@ -20,6 +20,7 @@ enum option_type {
     OPTION_BOOL,   /* true or false */
     OPTION_NAME,   /* base/name.h */
     OPTION_TEXT,   /* anything printable that fits */
+    OPTION_FILE,   /* a path: any bytes that fit */
     OPTION_PATH,   /* the same, and absolute */
     OPTION_RATE,   /* bit/s */
     OPTION_TIME,   /* ns */

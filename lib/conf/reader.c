@@ -235,7 +235,7 @@ char *conf_slurp(const char *path, size_t bytes_max, struct err *err)
     return NULL;
 }
 
-/* The parser marks no place for bytes that are no UTF-8, only an offset. */
+/* The parser marks no place for characters that YAML has not, only an offset. */
 static int problem_line(const yaml_parser_t *parser, const char *text)
 {
     if (parser->error != YAML_READER_ERROR)
@@ -261,7 +261,17 @@ static bool ends_here(struct conf_reader *reader, yaml_parser_t *parser, const c
     return root == NULL;
 }
 
-static bool load_text(struct conf_reader *reader, const char *text)
+/* Values are the bytes that the file has. */
+static void disarm_scalars(const yaml_document_t *document)
+{
+    for (yaml_node_t *node = document->nodes.start; node < document->nodes.top; node++) {
+        char *text = node->type == YAML_SCALAR_NODE ? (char *)node->data.scalar.value : NULL;
+        if (text != NULL && strlen(text) == node->data.scalar.length)
+            node->data.scalar.length = text_disarm(text);
+    }
+}
+
+static bool load_armoured(struct conf_reader *reader, const char *text)
 {
     yaml_parser_t parser;
     CHECK(yaml_parser_initialize(&parser) == 1);
@@ -278,6 +288,18 @@ static bool load_text(struct conf_reader *reader, const char *text)
             yaml_document_delete(&reader->document);
     }
     yaml_parser_delete(&parser);
+    if (loaded)
+        disarm_scalars(&reader->document);
+    return loaded;
+}
+
+static bool load_text(struct conf_reader *reader, const char *text)
+{
+    char *armoured = malloc(TEXT_ARMOUR_MOST * strlen(text) + 1);
+    CHECK(armoured != NULL);
+    text_armour(armoured, text);
+    bool loaded = load_armoured(reader, armoured);
+    free(armoured);
     return loaded;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +11,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/text.h"
 
 #define OPEN_ATTEMPTS_MAX 8
 #define OPEN_REST_US      1000
+#define DIGEST_BYTES      18 /* ~ and 16 digits, and a zero */
 
 void place_show(char shown[PLACE_SHOWN_BYTES], const char *path)
 {
@@ -82,6 +85,37 @@ static void go_to(struct place *place, int fd)
     place->directory_fd = fd;
 }
 
+static uint64_t digest_of(const char *name)
+{
+    struct digest digest;
+    digest_init(&digest);
+    for (; *name != '\0'; name++)
+        digest_add(&digest, (unsigned char)*name);
+    return digest.value;
+}
+
+/* The longest name that the filesystem takes. */
+static size_t name_bytes_max(int directory_fd)
+{
+    long most = fpathconf(directory_fd, _PC_NAME_MAX);
+    return most > 0 && most < NAME_MAX ? (size_t)most : NAME_MAX;
+}
+
+/* NAME.part; where that is too long, NAME's beginning, up to a character's end, a digest of all of it, and .part. */
+static void name_part(struct place *place)
+{
+    size_t length = strlen(place->name), most = name_bytes_max(place->directory_fd);
+    char digest[DIGEST_BYTES] = "";
+    if (length + strlen(PLACE_PART_SUFFIX) > most && most > DIGEST_BYTES + strlen(PLACE_PART_SUFFIX)) {
+        snprintf(digest, sizeof(digest), "~%016" PRIx64, digest_of(place->name));
+        length = most - strlen(digest) - strlen(PLACE_PART_SUFFIX);
+        while (length > 1 && ((unsigned char)place->name[length] & 0xc0) == 0x80)
+            length--;
+    }
+    snprintf(place->part, sizeof(place->part), "%.*s%s%s", (int)length, place->name, digest,
+             PLACE_PART_SUFFIX);
+}
+
 /* False: errno. */
 static bool open_way(struct place *place, const char *file, bool patient)
 {
@@ -98,7 +132,7 @@ static bool open_way(struct place *place, const char *file, bool patient)
         snprintf(place->way, sizeof(place->way), "%.*s", (int)(slash - file), file);
     }
     snprintf(place->name, sizeof(place->name), "%s", rest);
-    snprintf(place->part, sizeof(place->part), "%s%s", rest, PLACE_PART_SUFFIX);
+    name_part(place);
     return true;
 }
 

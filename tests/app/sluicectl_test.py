@@ -269,6 +269,25 @@ class Sluicectl(unittest.TestCase):
         result = self.expect(2, "job", "run", self.file)
         self.assertIn(self.file + ":2: hash: \"md5\", expected sha256 | none", result.stderr)
 
+    def test_bytes_that_are_no_utf8(self):
+        """Paths and job files have them; as characters that nobody writes they go into JSON. Other words may not."""
+        folder = os.path.join(self.folder.name.encode(), b"caf\xe9  two ")
+        os.mkdir(folder)
+        path = os.path.join(folder, b" lead.yaml ")
+        with open(path, "wb") as file:
+            file.write(JOB.encode() + b"as: \xff\n")
+        self.serve(ACCEPTED)
+        result = subprocess.run([SLUICECTL.encode(), b"-s", self.path.encode(), b"job", b"run", path, b"--no-wait"],
+                                capture_output=True, timeout=60, check=False)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        request = self.appliance.requests[0]
+        self.assertEqual(request["text"], JOB + "as: \U0010ffff\n")
+        self.assertTrue(request["path"].endswith("/caf\U0010ffe9  two / lead.yaml "), request["path"])
+        for words in ((b"job", b"cancel"), (b"probe",), (b"show", b"history", b"x")):
+            result = subprocess.run([SLUICECTL.encode(), *words, b"caf\xe9"], capture_output=True, timeout=60, check=False)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(b"no UTF-8, or has control characters: caf?\n", result.stderr)
+
     def test_job_file_missing(self):
         self.assertIn("No such file", self.expect(2, "job", "run", self.file + "x").stderr)
 

@@ -74,19 +74,53 @@ static void path_stays_below__rows(void **state)
         const char *path;
         bool below;
     } rows[] = {
-        {"file", true},    {"a/b/c.iso", true},  {"...", true},
-        {"..a/b..", true}, {".hidden", true},    {"a b/caf\xc3\xa9", true},
-        {"", false},       {"/", false},         {"/etc/passwd", false},
-        {"a//b", false},   {"a/", false},        {".", false},
-        {"..", false},     {"../a", false},      {"a/..", false},
-        {"a/../b", false}, {"a/./b", false},     {"./a", false},
-        {"a\nb", false},   {"a/\x1b[2J", false}, {"a\x7f", false},
-        {"a\x9b", false},  {"a\xc2\x9b", false}, {"a\xff/b", false},
+        {"file", true},    {"a/b/c.iso", true}, {"...", true},
+        {"..a/b..", true}, {".hidden", true},   {"a b/caf\xc3\xa9", true},
+        {"", false},       {"/", false},        {"/etc/passwd", false},
+        {"a//b", false},   {"a/", false},       {".", false},
+        {"..", false},     {"../a", false},     {"a/..", false},
+        {"a/../b", false}, {"a/./b", false},    {"./a", false},
+        {"a\nb", true},    {"a/\x1b[2J", true}, {"a\xff/b", true},
+        {"\n/..", false},
     };
     (void)state;
     for (unsigned index = 0; index < ROWS(rows); index++)
         if (path_stays_below(rows[index].path) != rows[index].below)
             fail_msg("\"%s\"", rows[index].path);
+}
+
+/* Every byte and what may stand beside it: armoured it is UTF-8, disarmed it is the same again. */
+static void text_armour__any_bytes(void **state)
+{
+    static const struct {
+        const char *text, *armoured;
+    } rows[] = {
+        {"", ""},
+        {"caf\xc3\xa9\n", "caf\xc3\xa9\n"},
+        {"caf\xe9.txt", "caf\xf4\x8f\xbf\xa9.txt"},
+        {"\x80\xbf\xc0\xff", "\xf4\x8f\xbe\x80\xf4\x8f\xbe\xbf\xf4\x8f\xbf\x80\xf4\x8f\xbf\xbf"},
+        {"\xe2\x82", "\xf4\x8f\xbf\xa2\xf4\x8f\xbe\x82"}, /* the beginning of a character */
+        {"\xf4\x8f\xbd\xbf", "\xf4\x8f\xbd\xbf"},         /* U+10FF7F is a character */
+        {"\xf4\x8f\xbe", "\xf4\x8f\xbf\xb4\xf4\x8f\xbe\x8f\xf4\x8f\xbe\xbe"},
+        {"\xf4\x8f\xbf\xa9", "\xf4\x8f\xbf\xb4\xf4\x8f\xbe\x8f\xf4\x8f\xbe\xbf\xf4\x8f\xbe\xa9"},
+    };
+    char armoured[TEXT_ARMOUR_MOST * 512 + 1];
+    (void)state;
+    for (unsigned index = 0; index < ROWS(rows); index++) {
+        assert_int_equal(text_armour(armoured, rows[index].text), strlen(rows[index].armoured));
+        assert_string_equal(armoured, rows[index].armoured);
+        assert_int_equal(text_disarm(armoured), strlen(rows[index].text));
+        assert_string_equal(armoured, rows[index].text);
+    }
+    for (unsigned first = 1; first < 256; first++)
+        for (unsigned second = 0; second < 256; second++) {
+            const char text[] = {(char)first, (char)second, 'x', '\0'};
+            text_armour(armoured, text);
+            for (const char *at = armoured; *at != '\0'; at += text_utf8_bytes(at))
+                assert_int_not_equal(text_utf8_bytes(at), 0);
+            text_disarm(armoured);
+            assert_string_equal(armoured, text);
+        }
 }
 
 static void path_stays_below__length(void **state)
@@ -167,15 +201,11 @@ static void bytes__big_endian_at_any_alignment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_make_printable__rows),
-        cmocka_unit_test(name_valid__rows),
-        cmocka_unit_test(path_stays_below__rows),
-        cmocka_unit_test(path_stays_below__length),
-        cmocka_unit_test(name_copy__truncates_and_says_so),
-        cmocka_unit_test(err__gathers_context),
-        cmocka_unit_test(err__steers_no_terminal),
-        cmocka_unit_test(err__too_long_is_cut),
-        cmocka_unit_test(bytes__big_endian_at_any_alignment),
+        cmocka_unit_test(text_make_printable__rows), cmocka_unit_test(name_valid__rows),
+        cmocka_unit_test(path_stays_below__rows),    cmocka_unit_test(path_stays_below__length),
+        cmocka_unit_test(text_armour__any_bytes),    cmocka_unit_test(name_copy__truncates_and_says_so),
+        cmocka_unit_test(err__gathers_context),      cmocka_unit_test(err__steers_no_terminal),
+        cmocka_unit_test(err__too_long_is_cut),      cmocka_unit_test(bytes__big_endian_at_any_alignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

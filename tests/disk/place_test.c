@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -24,6 +25,39 @@ static int stop(void **state)
     (void)state;
     fixture_stop(&fixture);
     return 0;
+}
+
+/* Whatever name a filesystem takes, a target may have, beside others of the same beginning. */
+static void open_target__names_of_any_length_and_bytes(void **state)
+{
+    static const char *const odd[] = {"new\nline", "tab\t", "caf\xe9", "\x1b[31m", " ",
+                                      "-rf",       "~",     "...",     ".part"};
+    char name[NAME_MAX + 1];
+    (void)state;
+    for (size_t at = 0; at < sizeof(odd) / sizeof(odd[0]); at++) {
+        assert_int_equal(ask_target(&fixture, 0, odd[at], 1).status, DISK_OK);
+        assert_int_equal(ask_write(&fixture, 0, (uint8_t[]){0x78}, 1, 0).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, 0).status, DISK_OK);
+        assert_int_equal(ask_op(&fixture, DISK_CLOSE, 0).status, DISK_OK);
+        assert_true(file_exists(&fixture, odd[at]));
+    }
+    for (int length = 249; length <= NAME_MAX; length++) {
+        for (uint16_t handle = 0; handle < 2; handle++) { /* at once, and different at their ends alone */
+            memset(name, 'a', (size_t)length);
+            memcpy(name + length - 3, "\xe2\x82", 2);
+            name[length - 1] = (char)(0xa0 + handle);
+            name[length] = '\0';
+            assert_int_equal(ask_target(&fixture, handle, name, 1).status, DISK_OK);
+            assert_false(file_exists(&fixture, name));
+        }
+        for (uint16_t handle = 0; handle < 2; handle++) {
+            assert_int_equal(ask_write(&fixture, handle, (uint8_t[]){0x78}, 1, 0).status, DISK_OK);
+            assert_int_equal(ask_op(&fixture, DISK_FINISH, handle).status, DISK_OK);
+            assert_int_equal(ask_op(&fixture, DISK_CLOSE, handle).status, DISK_OK);
+            name[length - 1] = (char)(0xa0 + handle);
+            assert_true(file_exists(&fixture, name));
+        }
+    }
 }
 
 static void open_target__existing_name_by_policy(void **state)
@@ -285,6 +319,7 @@ static void open_target__a_lock_of_others_keeps_nobody_out(void **state)
 int run_place_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(open_target__names_of_any_length_and_bytes, start, stop),
         cmocka_unit_test_setup_teardown(open_target__existing_name_by_policy, start, stop),
         cmocka_unit_test_setup_teardown(open_target__never_leaves_the_directory, start, stop),
         cmocka_unit_test_setup_teardown(open_target__follows_no_link_at_the_end, start, stop),
