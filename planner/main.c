@@ -12,9 +12,12 @@
 
 static volatile sig_atomic_t stop;
 
+/* The second one ends it, whatever hangs (the filesystem of the history). */
 static void on_signal(int number)
 {
     stop = number;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
 }
 
 struct arguments {

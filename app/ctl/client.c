@@ -14,6 +14,8 @@
 
 #define REPLY_BYTES_MAX (4u << 20)
 #define REPLY_TIMEOUT_S 10
+#define PATIENCE        6 /* so many of these; a site may stand still for 20 s, and its source with it */
+#define NO_ANSWER       "the appliance does not answer"
 
 static int unreachable(const struct client *client, const char *why)
 {
@@ -30,16 +32,19 @@ int client_open(struct client *client, const char *path)
         return unreachable(client, "the path is too long for a socket");
     memcpy(address.sun_path, path, strlen(path) + 1);
     client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (client->fd >=
+        0) { /* before connecting: where more wait than the appliance has places for, that waits, too */
+        setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+        setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+    }
     if (client->fd < 0 || connect(client->fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
         int error = errno;
         client_close(client);
-        unreachable(client, strerror(error));
+        unreachable(client, error == EAGAIN ? NO_ANSWER : strerror(error));
         if (error == ENOENT || error == ECONNREFUSED)
             fprintf(stderr, "Is the appliance running, and is this its control socket? (-s SOCKET)\n");
         return EXIT_UNREACHABLE;
     }
-    setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-    setsockopt(client->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     client->line = malloc(REPLY_BYTES_MAX);
     CHECK(client->line != NULL);
     return EXIT_OK;
@@ -53,16 +58,36 @@ void client_close(struct client *client)
     *client = (struct client){.path = client->path, .fd = -1};
 }
 
-/* Why the connection failed; NULL: a whole line is there. */
+void client_be_patient(struct client *client, const volatile sig_atomic_t *stop)
+{
+    client->patient = true;
+    client->stop = stop;
+}
+
+/* Nothing came for REPLY_TIMEOUT_S, once more. True: it is waited on. */
+static bool go_on_waiting(const struct client *client, unsigned times)
+{
+    if (!client->patient || times == PATIENCE)
+        return false;
+    if (times == 1)
+        fprintf(stderr, "sluicectl: %s: " NO_ANSWER ": waiting for it, up to %d s\n", client->path,
+                PATIENCE * REPLY_TIMEOUT_S);
+    return true;
+}
+
+/* Why the connection failed; NULL: a whole line is there, or *stop is set. */
 static const char *receive_line(struct client *client)
 {
+    unsigned times = 0;
     client->length = 0;
     for (;;) {
+        if (client->stop != NULL && *client->stop)
+            return NULL;
         ssize_t count = recv(client->fd, client->line + client->length, REPLY_BYTES_MAX - client->length, 0);
-        if (count < 0 && errno == EINTR)
+        if (count < 0 && (errno == EINTR || (errno == EAGAIN && go_on_waiting(client, ++times))))
             continue;
         if (count < 0)
-            return errno == EAGAIN ? "the appliance does not answer" : strerror(errno);
+            return errno == EAGAIN ? NO_ANSWER : strerror(errno);
         if (count == 0)
             return client->length == REPLY_BYTES_MAX ? "the reply is too long"
                                                      : "the appliance closed the connection";
@@ -102,5 +127,7 @@ int client_ask(struct client *client, json_t *request, char **text)
     if (!sent)
         return unreachable(client, strerror(errno));
     const char *failure = receive_line(client);
+    if (client->stop != NULL && *client->stop)
+        return EXIT_DETACHED;
     return failure != NULL ? unreachable(client, failure) : read_reply(client, text);
 }

@@ -1,6 +1,7 @@
 /* One connection to an appliance: requests and replies as README.md describes them. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,12 +20,18 @@ struct client {
     int fd;
     char *line; /* what was received, REPLY_BYTES_MAX */
     size_t length;
+    bool patient;
+    const volatile sig_atomic_t *stop; /* NULL: nothing but time ends the waiting */
 };
 
 /* EXIT_OK or EXIT_UNREACHABLE, after a message. */
 int client_open(struct client *client, const char *path);
 void client_close(struct client *client);
 
-/* Sends `request` (and releases it) and waits for its reply. EXIT_OK: *text is the reply's text, to be freed.
- * Else a message was printed, and it is EXIT_UNREACHABLE or EXIT_REFUSED. */
+/* Of what goes on at an appliance: that it stands still for a while does not end it. From now on replies are waited for up to 60 s
+ * instead of 10, until a signal has set *stop. */
+void client_be_patient(struct client *client, const volatile sig_atomic_t *stop);
+
+/* Sends `request` (and releases it) and waits for its reply. EXIT_OK: *text is the reply's text, to be freed. EXIT_DETACHED: *stop
+ * was set meanwhile. Else a message was printed, and it is EXIT_UNREACHABLE or EXIT_REFUSED. */
 int client_ask(struct client *client, json_t *request, char **text);

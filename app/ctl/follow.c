@@ -146,13 +146,18 @@ static int finish(const struct follow *follow)
     return good ? EXIT_OK : EXIT_JOB_FAILED;
 }
 
-static int detach(const struct client *client, const char *name)
+static void say_how_to_go_on(const struct client *client, const char *name)
 {
     fprintf(stderr,
-            "\nDetached; the job goes on.\n"
             "  follow it again:  sluicectl -s %s job watch %s\n"
             "  cancel it:        sluicectl -s %s job cancel %s\n",
             client->path, name, client->path, name);
+}
+
+static int detach(const struct client *client, const char *name)
+{
+    fprintf(stderr, "\nDetached; the job goes on.\n");
+    say_how_to_go_on(client, name);
     return EXIT_DETACHED;
 }
 
@@ -160,6 +165,7 @@ static int detach(const struct client *client, const char *name)
 static int cancel(struct client *client, const char *name)
 {
     char *text = NULL;
+    client->stop = NULL;
     int result = client_ask(
         client, json_pack("{s:s, s:s}", "command", command_rows[COMMAND_JOB_CANCEL].words, "name", name),
         &text);
@@ -167,6 +173,13 @@ static int cancel(struct client *client, const char *name)
         fprintf(stderr, "\nCancelled: the input of job %s ends with sluicectl.\n", name);
     free(text);
     return EXIT_DETACHED;
+}
+
+/* The same while a reply is still to come on this connection. */
+static int cancel_anew(struct client *client, const char *name)
+{
+    client_close(client);
+    return client_open(client, client->path) == EXIT_OK ? cancel(client, name) : EXIT_DETACHED;
 }
 
 /* ---- polling ---- */
@@ -208,8 +221,15 @@ int follow_job(struct client *client, const char *name, bool fresh, bool feeds, 
     follow = (struct follow){.name = name, .json = json, .terminal = terminal};
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
+    client_be_patient(client, &interrupted);
     for (;;) {
         int result = poll_job(client, &follow, fresh);
+        if (result == EXIT_DETACHED)
+            return feeds ? cancel_anew(client, name) : detach(client, name);
+        if (result == EXIT_UNREACHABLE && !feeds) {
+            fprintf(stderr, "The job may go on.\n");
+            say_how_to_go_on(client, name);
+        }
         if (result != EXIT_OK)
             return result;
         fresh = true;

@@ -46,6 +46,7 @@ static int await_plan(struct client *client, const char *name)
 int job_plan_print(struct client *client, json_t *request, const char *name, enum ctl_show what, bool json)
 {
     char *text = NULL;
+    client_be_patient(client, NULL);
     int result = client_ask(client, request, &text);
     free(text);
     if (result == EXIT_OK)

@@ -140,6 +140,7 @@ static int start_job(struct client *client, json_t *request, const char *name, b
                      bool json)
 {
     char *text = NULL;
+    client_be_patient(client, NULL);
     int result = client_ask(client, request, &text);
     if (result == EXIT_OK && wait)
         result = follow_job(client, name, true, feeds, json);

@@ -129,6 +129,7 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, co
                     const char *plot)
 {
     char *text = NULL, name[2 * NAME_BYTES + 4];
+    client_be_patient(client, NULL);
     int result = client_ask(client, request, &text);
     json_t *row = NULL;
     free(text);

@@ -166,6 +166,7 @@ static int follow(struct client *client, const struct probe_all_options *options
 int probe_all_follow(struct client *client, const struct probe_all_options *options)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
+    client_be_patient(client, NULL);
     int result = reckon(client, options);
     if (result != EXIT_OK)
         return result;

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "app.h"
 #include "app/exit_usage.h"
@@ -10,14 +12,26 @@
 #include "log.h"
 #include "options.h"
 
-#define EXIT_FAILED 1
+#define EXIT_FAILED     1
+#define SECOND_SIGNAL_S 2 /* by whole seconds of the clock: at least one */
 
 static struct app app;
 
+/* What hangs (a filesystem) would keep us for ever from ending in order: a second word, that can't be part of the first, is enough. */
 static void on_signal(int number)
 {
-    (void)number;
-    app_stop(&app);
+    static const char said[] = "sluice: asked again to end: at once, without a farewell\n";
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (first.tv_sec == 0) {
+        first = now;
+        app_stop(&app);
+    } else if (now.tv_sec - first.tv_sec >= SECOND_SIGNAL_S) {
+        (void)!write(STDERR_FILENO, said, sizeof(said) - 1);
+        signal(number, SIG_DFL);
+        raise(number); /* it comes when this handler has ended */
+    }
 }
 
 static int check_config(void)

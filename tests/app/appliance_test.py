@@ -403,6 +403,21 @@ class ApplianceTest(unittest.TestCase):
             os.close(reader)
             os.close(writer)
 
+    def test_second_signal_ends_what_hangs(self):
+        """Here the console does, as nobody reads what it says."""
+        reader, writer = os.pipe()
+        with Appliance(self.home, "-i", stdin=reader) as appliance:
+            os.write(writer, 100 * b"help counters\n")
+            wait_until(lambda: stands_full(appliance.process.stdout))
+            appliance.process.send_signal(signal.SIGTERM)
+            appliance.process.send_signal(signal.SIGINT)  # at once: no second word
+            self.assertRaises(subprocess.TimeoutExpired, appliance.process.wait, 2.5)
+            appliance.process.send_signal(signal.SIGTERM)
+            self.assertEqual(appliance.process.wait(WAIT_S), -signal.SIGTERM)
+            self.assertIn(b"asked again to end", drain(appliance.process.stderr))
+        os.close(reader)
+        os.close(writer)
+
     def test_console_with_half_a_line(self):
         reader, writer = os.pipe()
         with Appliance(self.home, "-i", stdin=reader) as appliance:
@@ -596,6 +611,14 @@ class OutgoingTest(unittest.TestCase):
                 self.assertIn(words, reply.get("error", ""))
                 if reply["ok"]:
                     self.assertEqual(self.opened(appliance, "j"), "")
+
+
+def stands_full(pipe):
+    """Nobody can write to it."""
+    own = os.open(f"/proc/self/fd/{pipe.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    writable = select.select([], [own], [], 0)[1]
+    os.close(own)
+    return not writable
 
 
 def drain(pipe):

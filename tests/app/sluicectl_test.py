@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 SLUICECTL = sys.argv[1]
@@ -36,6 +37,11 @@ DONE = jobs(job("done", [site("b", "verified", 1000000, 3000000000, "/srv/b/data
 ACCEPTED = {"ok": True, "text": "job j1 accepted"}
 
 
+class Late:
+    def __init__(self, seconds, reply):
+        self.seconds, self.reply = seconds, reply
+
+
 class Appliance(threading.Thread):
     """Answers each request with the next reply; the last one is repeated. None closes the connection."""
 
@@ -46,6 +52,7 @@ class Appliance(threading.Thread):
         self.listener.listen(1)
         self.replies, self.requests = list(replies), []
         self.asked = threading.Event()  # several requests came: the client is polling
+        self.late = threading.Event()   # it waits for a reply that takes its time
 
     def run(self):
         connection, _ = self.listener.accept()
@@ -56,6 +63,10 @@ class Appliance(threading.Thread):
                 self.asked.set()
             if reply is None:
                 break
+            if isinstance(reply, Late):
+                self.late.set()
+                time.sleep(reply.seconds)
+                reply = reply.reply
             text = reply if isinstance(reply, str) else json.dumps(reply)
             connection.sendall(text.encode() + b"\n")
         connection.close()
@@ -342,13 +353,39 @@ class Sluicectl(unittest.TestCase):
         self.assertIn("no space", result.stdout)
         self.assertIn("not every site", result.stderr)
 
+    def test_waits_for_an_appliance_that_stands_still(self):
+        """While it is followed. Nobody waits for ever to get in, even where all places are taken."""
+        full = os.path.join(self.folder.name, "full")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(full)
+        listener.listen(0)
+        first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        first.connect(full)
+        with subprocess.Popen([SLUICECTL, "-s", full, "show", "peers"], stderr=subprocess.PIPE, text=True) as stuck:
+            self.serve(ACCEPTED, RUNNING, Late(11, DONE))
+            self.assertIn("does not answer: waiting for it", self.expect(0, "job", "run", self.file).stderr)
+            self.assertIn("does not answer", stuck.communicate(timeout=60)[1])
+            self.assertEqual(stuck.returncode, 3)
+        first.close()
+        listener.close()
+
+    def test_interrupt_while_the_appliance_stands_still(self):
+        self.serve(ACCEPTED, RUNNING, RUNNING, Late(60, DONE))
+        process = subprocess.Popen([SLUICECTL, "-s", self.path, "job", "run", self.file], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        self.assertTrue(self.appliance.late.wait(60))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130)
+        self.assertIn("job watch j1", errors)
+
     def test_job_vanishes(self):
         self.serve(ACCEPTED, RUNNING, jobs())
         self.expect(1, "job", "run", self.file)
 
     def test_appliance_dies_during_the_job(self):
         self.serve(ACCEPTED, RUNNING, None)
-        self.expect(3, "job", "run", self.file)
+        self.assertIn("The job may go on.\n  follow it again:", self.expect(3, "job", "run", self.file).stderr)
 
     def test_watch(self):
         self.serve(DONE)
