@@ -20,14 +20,28 @@ static void event_add(struct events *events, enum event_kind kind, uint8_t state
     __atomic_store_n(&events->tail, events->tail + 1, __ATOMIC_RELEASE);
 }
 
-static void scan_peers(struct events *events, const struct node *node)
+/* What does not fit comes with every hello: it is said at once, and then ever more rarely. */
+static void scan_misfit(struct events *events, const struct node *node, uint32_t index, const char *peer,
+                        uint64_t now_ns)
+{
+    char text[CONTROL_TEXT_BYTES];
+    node_peer_misfit(node, index, text, sizeof(text));
+    if (text[0] == '\0')
+        gaps_end(&events->misfits[index]);
+    else if (gaps_say(&events->misfits[index], now_ns))
+        event_add(events, EVENT_MISFIT, 0, peer, text);
+}
+
+static void scan_peers(struct events *events, const struct node *node, uint64_t now_ns)
 {
     struct node_edge_view view;
-    for (uint32_t index = 0; index < NODE_PEERS_MAX && node_edge_view(node, index, &view); index++)
+    for (uint32_t index = 0; index < NODE_PEERS_MAX && node_edge_view(node, index, &view); index++) {
         if (view.up != events->peer_up[index]) {
             events->peer_up[index] = view.up;
             event_add(events, EVENT_PEER, view.up, view.peer, "");
         }
+        scan_misfit(events, node, index, view.peer, now_ns);
+    }
 }
 
 static void scan_links(struct events *events, const struct port *ports, uint16_t port_count)
@@ -67,7 +81,7 @@ void events_scan(struct events *events, const struct node *node, const struct po
         return;
     events->scan_ns = now_ns + EVENTS_SCAN_NS;
     scan_links(events, ports, port_count);
-    scan_peers(events, node);
+    scan_peers(events, node, now_ns);
     scan_job(events, node);
 }
 
@@ -81,6 +95,9 @@ static void event_print(const struct event *event, const char *node_name)
     case EVENT_PEER:
         fprintf(stderr, "%s %s: peer %s is %s\n", clock, node_name, event->name,
                 event->state ? "up" : "down");
+        break;
+    case EVENT_MISFIT:
+        fprintf(stderr, "%s %s: peer %s does not fit: %s\n", clock, node_name, event->name, event->text);
         break;
     case EVENT_LINK:
         fprintf(stderr, "%s %s: link of %s is %s\n", clock, node_name, event->name,

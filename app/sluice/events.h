@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/gaps.h"
 #include "node/node.h"
 
 #define EVENTS_PLACES  256
 #define EVENTS_PER_S   20
 #define EVENTS_SCAN_NS 50000000ULL
 
-enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB };
+enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB, EVENT_MISFIT };
 
 struct event {
     uint8_t kind;  /* enum event_kind */
@@ -29,6 +30,7 @@ struct events {
     uint64_t scan_ns;
     uint32_t job_index;
     bool peer_up[NODE_PEERS_MAX];
+    struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
     bool link_up[NODE_PORTS_MAX];
     struct {
         uint32_t id;

@@ -151,6 +151,8 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
 bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_view *view);
 /* The same edge's pulse at now_ns of the node's clock: cheap, to be taken often. */
 bool node_edge_pulse(const struct node *node, uint32_t index, uint64_t now_ns, struct node_edge_pulse *pulse);
+/* What comes from peer `index`, or in its name, and does not fit the configuration (peer/misfit.h); "": nothing. */
+void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_t room);
 /* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */
 bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view);
 /* False: there was none. */

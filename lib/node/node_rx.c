@@ -35,8 +35,11 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
     struct wire_hello hello;
     if (!flow_is_decoded(node, wire_hello_decode(packet->data, packet->length, &hello)))
         return;
-    if (peer_find(node, hello.name.text) != peer->index || peer_find(node, hello.peer.text) != PEER_SELF) {
+    bool is_he = peer_find(node, hello.name.text) == peer->index;
+    if (!is_he || peer_find(node, hello.peer.text) != PEER_SELF) {
         node->counters.drop_name++;
+        misfit_note_name(peer, is_he ? MISFIT_CALLED : MISFIT_NAME,
+                         is_he ? hello.peer.text : hello.name.text);
         return;
     }
     if (hello.incarnation == 0 || hello.session == 0 || hello.interval_ms == 0) {
@@ -140,8 +143,10 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
 {
     if (header->type == WIRE_HELLO) {
         uint16_t index = peer_by_address(node, &packet->from);
-        if (index == PEER_NONE)
+        if (index == PEER_NONE) {
             node->counters.drop_source++;
+            misfit_note_hello(node, packet);
+        }
         return index == PEER_NONE ? NULL : &node->peers[index];
     }
     struct peer *peer = peer_of_session(node, header->session);
@@ -154,6 +159,7 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
     }
     if (!address_equal(&peer->config->address, &packet->from)) {
         node->counters.drop_source++;
+        misfit_note_address(peer, &packet->from);
         return NULL;
     }
     if (!peer->known) {

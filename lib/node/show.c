@@ -22,8 +22,9 @@ static void show_peers(const struct node *node, struct report *report)
     report_table(report, "peers");
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct peer *peer = &node->peers[index];
-        char address[ADDRESS_TEXT_BYTES];
+        char address[ADDRESS_TEXT_BYTES], misfit[CONTROL_TEXT_BYTES];
         address_format(&peer->config->address, address);
+        misfit_text(node, peer, misfit, sizeof(misfit));
         report_row(report);
         report_text(report, "name", peer->config->name);
         report_text(report, "address", address);
@@ -35,6 +36,7 @@ static void show_peers(const struct node *node, struct report *report)
                      3);
         report_u64(report, "messages_sent", peer->mail.counters.sent);
         report_u64(report, "messages_resent", peer->mail.counters.resent);
+        report_text(report, "misfit", misfit);
         report_row_end(report);
     }
     report_table_end(report);

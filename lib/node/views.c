@@ -97,6 +97,12 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     return true;
 }
 
+void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_t room)
+{
+    CHECK(index < node->peer_count);
+    misfit_text(node, &node->peers[index], text, room);
+}
+
 static uint64_t running_ns_of_edge(const struct node *node, const struct peer *peer)
 {
     uint64_t first_ns = TIME_NEVER, last_ns = 0;

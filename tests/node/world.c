@@ -148,6 +148,8 @@ static void inject(struct world *world, uint16_t from, uint16_t to, const uint8_
                              .rx_ns = clock_ns(world, &world->nodes[to]),
                              .wait_ns = wait_ns,
                              .from = address_of(from, world->nodes[to].config.ports[0].address.family)};
+    if (world->nodes[from].nat_port != 0)
+        view.from.udp_port = world->nodes[from].nat_port;
     node_rx(world->nodes[to].node, &view, 1, clock_ns(world, &world->nodes[to]));
 }
 

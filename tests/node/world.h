@@ -57,6 +57,7 @@ struct world_node {
     uint32_t reply_count;
     uint64_t refused_until_ns; /* its port takes no data until then */
     uint64_t stopped_until_ns; /* the process stands still until then */
+    uint16_t nat_port;         /* what it sends comes from this port; 0: its own */
     bool acks_no_mail;         /* what it sends acks no message */
     /* When its port says that a packet left which was to leave then; NULL: then. */
     uint64_t (*left_ns)(uint64_t depart_ns);

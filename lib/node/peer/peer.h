@@ -11,6 +11,7 @@
 #include "edge/receiver.h"
 #include "edge/sender.h"
 #include "node/core/core.h"
+#include "node/peer/misfit.h"
 #include "node/peer/port.h"
 #include "node/peer/sparing.h"
 #include "probe/rtt_probe.h"
@@ -52,6 +53,7 @@ struct peer {
     uint64_t heard_ns, answered_ns, down_since_ns;
     uint64_t answered_messages; /* acked by answered_ns */
     uint64_t hello_due_ns;
+    struct misfit misfit;
     struct sparing sparing; /* what the path can afford of hellos and the watch's probes */
     bool close_due;
     uint8_t close_reason;

@@ -55,6 +55,7 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
 static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->state = PEER_UP;
+    peer->misfit.kind = MISFIT_NONE;
     peer->session_used = true;
     peer->down_since_ns = 0;
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);

@@ -61,10 +61,11 @@ static void mark_silent(const struct node *node, struct job *job, uint64_t now_n
 {
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        char text[CONTROL_TEXT_BYTES];
-        snprintf(text, sizeof(text), "does not answer: no %s within %u s",
+        char text[CONTROL_TEXT_BYTES], misfit[CONTROL_TEXT_BYTES];
+        bool fits = misfit_text(node, &node->peers[site->peer], misfit, sizeof(misfit)) == 0;
+        snprintf(text, sizeof(text), "does not answer: no %s within %u s%s%.160s",
                  site->asked ? "measurements" : "hello",
-                 (unsigned)(node->config.measure_timeout_ns / NS_PER_S));
+                 (unsigned)(node->config.measure_timeout_ns / NS_PER_S), fits ? "" : "; ", misfit);
         if (!site->measured)
             source_site_ended(site, SITE_FAILED, text, now_ns);
     }

@@ -174,6 +174,27 @@ static void check_stream(struct node *node, struct job *job, struct site *site, 
     source_site_ended(site, SITE_FAILED, text, now_ns);
 }
 
+/* It is heard, and neither what is written to it nor what is sent to it has an answer: it may not know whom that comes from. */
+static bool takes_nothing(const struct node *node, const struct site *site, uint64_t now_ns)
+{
+    const struct peer *peer = &node->peers[site->peer];
+    const struct sender *sender = &peer->sender;
+    uint64_t patience_ns = node->config.stall_timeout_ns / 2;
+    bool unwritten = peer->mail.out_acked != peer->mail.out_next &&
+                     core_lived_ns(node) >= later_ns(peer->answered_ns, patience_ns);
+    bool unsent = sender->newest_sent_ns > sender->delivered_told_ns &&
+                  now_ns >= later_ns(sender->delivered_told_ns, patience_ns);
+    return unwritten || unsent;
+}
+
+static void tell_down(const struct node *node, const struct site *site, unsigned seconds,
+                      char text[CONTROL_TEXT_BYTES])
+{
+    char misfit[CONTROL_TEXT_BYTES];
+    bool fits = misfit_text(node, &node->peers[site->peer], misfit, sizeof(misfit)) == 0;
+    snprintf(text, CONTROL_TEXT_BYTES, "does not answer for %u s%s%.160s", seconds, fits ? "" : "; ", misfit);
+}
+
 static void check_stall(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
 {
     uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
@@ -185,12 +206,15 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
     const struct site *above = lost_above(node, job, site);
     char text[CONTROL_TEXT_BYTES];
     if (is_down(node, site))
-        snprintf(text, sizeof(text), "does not answer for %u s", seconds);
+        tell_down(node, site, seconds, text);
     else if (above != NULL)
         snprintf(text, sizeof(text), "no progress for %u s: %s above it does not answer", seconds,
                  above->name);
     else
-        snprintf(text, sizeof(text), "no progress for %u s", seconds);
+        snprintf(text, sizeof(text), "no progress for %u s%s", seconds,
+                 takes_nothing(node, site, now_ns)
+                     ? ": it is heard, but takes nothing that comes from here; show peers there tells more"
+                     : "");
     source_site_ended(site, SITE_FAILED, text, now_ns);
 }
 

@@ -1,0 +1,85 @@
+/* Configurations that do not fit each other: what is heard of such a peer, and what a job says of it. */
+#include "check.h"
+
+#include "base/name.h"
+#include "node/node.h"
+
+static void assert_misfit(uint16_t node, const char *expected)
+{
+    char text[CONTROL_TEXT_BYTES];
+    node_peer_misfit(world.nodes[node].node, 0, text, sizeof(text));
+    assert_string_equal(text, expected);
+}
+
+static void node_peer__does_not_fit(void **state)
+{
+    static const struct {
+        const char *name;  /* of n1, in its own file */
+        uint16_t udp_port; /* of n1, in the file of n0 */
+        const char *of_n1, *of_n0;
+    } rows[] = {
+        {"n1", 7840, "", ""},
+        {"tokyo", 7840, "hellos from its address name 'tokyo', expected 'n1'",
+         "its hellos are for 'n1', this node is 'tokyo'"},
+        {"n1", 7841, "packets in its name come from 10.0.0.2:7840, expected 10.0.0.2:7841", ""},
+    };
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 2, row + 1);
+        struct node_config *of_n0 = &world.nodes[0].config, *of_n1 = &world.nodes[1].config;
+        struct net_address right = of_n0->peers[0].address;
+        name_copy(of_n1->name, sizeof(of_n1->name), rows[row].name);
+        of_n0->peers[0].address.udp_port = rows[row].udp_port;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        assert_misfit(0, rows[row].of_n1);
+        assert_misfit(1, rows[row].of_n0);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        run_until_over(0, "j", 30 * NS_PER_S);
+        if (row > 0)
+            assert_text(0, "j", rows[row].of_n1);
+        /* Mended, the peer comes up and nothing is left of it. */
+        name_copy(of_n1->name, sizeof(of_n1->name), "n1");
+        of_n0->peers[0].address = right;
+        start_all();
+        world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+        assert_misfit(0, "");
+        assert_misfit(1, "");
+        world_end(&world);
+    }
+}
+
+/* A port changes in mid transfer (NAT): the site is failed with what is heard in its place; or it is the source's own, and only
+ * the site knows. */
+static void node_job__source_port_changes(void **state)
+{
+    static const char *const texts[] = {
+        "it is heard, but takes nothing that comes from here; show peers there",
+        "packets in its name come from 10.0.0.2:40001, expected 10.0.0.2:7840"};
+    (void)state;
+    for (uint16_t whose = 0; whose < 2; whose++) {
+        world_init(&world, 2, 1);
+        world.source_bytes = 80000000;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+        world_run_until(&world, world.now_ns + 10 * NS_PER_MS);
+        world.nodes[whose].nat_port = 40001;
+        run_until_over(0, "j", 60 * NS_PER_S);
+        assert_state(0, "j", JOB_FAILED);
+        assert_text(0, "j", texts[whose]);
+        if (whose == 0)
+            assert_misfit(1, "packets in its name come from 10.0.0.1:40001, expected 10.0.0.1:7840");
+        world_end(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(node_peer__does_not_fit),
+                                       cmocka_unit_test(node_job__source_port_changes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
