@@ -137,15 +137,21 @@ bool device_argument(const struct device *device, const char *key, char *value, 
     return true;
 }
 
-static bool argument_add(struct device *device, const char *key, uint64_t value, struct err *err)
+static bool argument_set(struct device *device, const char *key, const char *value, struct err *err)
 {
     size_t length = strlen(device->args);
     size_t room = sizeof(device->args) - length;
-    int wrote = snprintf(device->args + length, room, "%s%s=%llu", length > 0 ? "," : "", key,
-                         (unsigned long long)value);
+    int wrote = snprintf(device->args + length, room, "%s%s=%s", length > 0 ? "," : "", key, value);
     if (wrote < 0 || (size_t)wrote >= room)
         return err_set(err, "device %s: its arguments are too long", device->name);
     return true;
+}
+
+static bool argument_add(struct device *device, const char *key, uint64_t value, struct err *err)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    return argument_set(device, key, text, err);
 }
 
 /* Adds the argument, or checks that the one given is large enough. */
@@ -164,7 +170,12 @@ static bool memif_complete(struct device *device, uint32_t frame_bytes_max, uint
                            struct err *err)
 {
     const char *role = argument_find(device->args, "role");
-    device->redials = role == NULL || strncmp(role, "server", 6) != 0;
+    device->redials = role == NULL || (strncmp(role, "server", 6) != 0 && strncmp(role, "master", 6) != 0);
+    /* The driver would take a path for an abstract name, which any user may connect to. */
+    const char *socket = argument_find(device->args, "socket");
+    if (socket != NULL && socket[0] == '/' && argument_find(device->args, "socket-abstract") == NULL &&
+        !argument_set(device, "socket-abstract", "no", err))
+        return false;
     if (!argument_at_least(device, "bsize", device_buffer_bytes(frame_bytes_max), err))
         return false;
     if (argument_find(device->args, "rsize") != NULL)

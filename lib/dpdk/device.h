@@ -45,7 +45,7 @@ struct device {
 };
 
 /* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
- * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, af_packet gets
+ * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, and socket-abstract=no where its socket is a path, af_packet gets
  * framecnt for 20 ms of the rate (512 frames to 32 MiB), framesz (the next power of two) and blocksz for frames beyond 2 KiB,
  * a NIC so many receive descriptors (1024 to 4096, or as many as it has), virtio-user queue_size (1024, above 1 Gbit/s
  * 4096). False: malformed, a vhost device without iface or a virtio-user one without path, or a given bsize or framesz

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "dpdk/driver_log.h"
 #include "dpdk/fanout.h"
+#include "dpdk/memif_gate.h"
 #include "dpdk/pool.h"
 #include "dpdk/socket_file.h"
 
@@ -188,12 +189,12 @@ static bool port_prepare(struct port *port, const struct port_config *config, st
 }
 
 /* Makes a virtual device. The drivers say why not on their log alone. */
-static bool port_make_device(const struct device *device, struct err *err)
+static bool port_make_vdev(const struct device *device, const char *args, struct err *err)
 {
     char interface[IF_NAMESIZE], path[DEVICE_ARGS_BYTES];
     if (device->listens != NULL && device_argument(device, device->listens, path, sizeof(path)))
         socket_file_clear(path);
-    if (rte_vdev_init(device->name, device->args) == 0)
+    if (rte_vdev_init(device->name, args) == 0)
         return true;
     int error = rte_errno;
     if (device->kind == DEVICE_AF_PACKET && device_argument(device, "iface", interface, sizeof(interface)) &&
@@ -201,17 +202,28 @@ static bool port_make_device(const struct device *device, struct err *err)
         return err_set(err, "device %s: " FANOUT_TAKEN, device->name);
     return err_set(
         err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args, rte_strerror(error),
-        device->kind == DEVICE_MEMIF         ? "; is another process listening on its socket?"
-        : device->kind == DEVICE_AF_PACKET   ? "; do its rings fit ulimit -l? framecnt=512 makes small ones"
+        device->kind == DEVICE_AF_PACKET     ? "; do its rings fit ulimit -l? framecnt=512 makes small ones"
         : device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?"
                                              : "");
+}
+
+static bool port_make_device(struct port *port, struct err *err)
+{
+    char args[DEVICE_ARGS_BYTES];
+    if (!memif_gate_open(&port->gate, &port->device, args, sizeof(args), err))
+        return false;
+    if (port_make_vdev(&port->device, args, err) && memif_gate_listen(port->gate, err))
+        return true;
+    memif_gate_stop(port->gate);
+    memif_gate_close(port->gate);
+    return false;
 }
 
 bool port_open(struct port *port, const struct port_config *config, struct err *err)
 {
     if (!port_prepare(port, config, err))
         return false;
-    if (port->device.vdev && !port_make_device(&port->device, err))
+    if (port->device.vdev && !port_make_device(port, err))
         return false;
     if (rte_eth_dev_get_port_by_name(port->device.name, &port->id) != 0)
         return err_set(err, "device %s: not found%s", port->device.name,
@@ -300,7 +312,9 @@ void port_close(struct port *port)
     stock_drain(&port->heads);
     stock_drain(&port->bodies);
     port_stop(port);
+    memif_gate_stop(port->gate);
     rte_eth_dev_close(port->id);
+    memif_gate_close(port->gate);
     if (port->config.pool == NULL)
         rte_mempool_free(port->pool);
     port->pool = NULL;
@@ -358,6 +372,7 @@ bool port_service(struct port *port, uint64_t now_ns)
     port_redial(port, now_ns);
     port_clock_look(port);
     count_set(&port->counters.rx_missed, missed_frames_all(&port->missed, port->id));
+    count_set(&port->counters.refused_clients, memif_gate_refused(port->gate));
     if (port->started &&
         chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
         rte_eth_tx_done_cleanup(port->id, 0, 0);

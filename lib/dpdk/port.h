@@ -100,6 +100,7 @@ struct port {
     struct reach reach;
     struct stamps stamps;
     struct missed missed;
+    struct memif_gate *gate; /* of a memif server; NULL: it is none */
     bool started;
     bool link_up; /* read by other threads: atomic */
     uint64_t link_since_ns, link_poll_ns, redial_ns;
