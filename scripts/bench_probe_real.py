@@ -112,11 +112,11 @@ def start(processes, log, *command):
     return process
 
 
-def start_sites(options, directory, identity, processes, sites, *of_wanem):
+def start_sites(options, directory, processes, sites, *of_wanem):
     """The emulator of scenario.yaml, and a node for each site by its node.yaml; all are ready then."""
     log = os.path.join(directory, "wanem.log")
     wanem = start(processes, log, os.path.join(options.build, "app/wanem/sluice-wanem"), "-c",
-                  os.path.join(directory, "scenario.yaml"), "--socket-prefix", identity, *of_wanem, "--json",
+                  os.path.join(directory, "scenario.yaml"), "--sockets", directory, *of_wanem, "--json",
                   os.path.join(directory, "wanem.json"))
     wait_for_line(wanem, log, "sluice-wanem: ready")
     for site in sites:
@@ -137,11 +137,11 @@ def stop(processes):
             process.wait()
 
 
-def node_files(directory, identity):
+def node_files(directory):
     names = list(SCENARIO["nodes"])
     for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory, identity, False)
+        content = lab.node_file(site, number, names, own, directory, False)
         content["memory"] = {"hugepages": False}
         content["idle"] = "yield"
         content["probe"] = {"period": "1s"}
@@ -160,12 +160,11 @@ def ask(options, directory):
 
 
 def measure_memif(options, directory, processes):
-    identity = f"probe-real-{os.getpid()}"
     scenario = os.path.join(directory, "scenario.yaml")
     with open(scenario, "w", encoding="utf-8") as file:
         yaml.safe_dump(SCENARIO, file, sort_keys=False)
-    node_files(directory, identity)
-    start_sites(options, directory, identity, processes, SCENARIO["nodes"], "--idle", "yield")
+    node_files(directory)
+    start_sites(options, directory, processes, SCENARIO["nodes"], "--idle", "yield")
     time.sleep(3)  # they find each other, and know their round trip
     left_bps = CAPACITY_BPS - CROSS_BPS
     runs = []

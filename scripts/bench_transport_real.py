@@ -92,11 +92,11 @@ def site_gap_ms(options, directory, site):
     return largest_gap_ms(json.loads(ask(options, directory, site, "show", "ports").stdout))
 
 
-def prepare(options, directory, identity):
+def prepare(options, directory):
     names = list(SCENARIO["nodes"])
     for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory, identity, site == "a")
+        content = lab.node_file(site, number, names, own, directory, site == "a")
         content["memory"] = {"hugepages": False}
         write_yaml(os.path.join(directory, site, "node.yaml"), content)
     payload = os.path.join(directory, "payload")
@@ -106,8 +106,8 @@ def prepare(options, directory, identity):
     write_yaml(os.path.join(directory, "job.yaml"), {**JOB, "file": payload, "directory": "incoming"})
 
 
-def start_all(options, directory, identity, processes):
-    start_sites(options, directory, identity, processes, SCENARIO["nodes"])
+def start_all(options, directory, processes):
+    start_sites(options, directory, processes, SCENARIO["nodes"])
     start(processes, os.path.join(directory, "planner.log"), os.path.join(options.build, "planner/sluice-planner"), "--ring",
           os.path.join(directory, "a", "sluice.ring"))
     time.sleep(2)  # they find each other
@@ -122,13 +122,12 @@ def job_bps(options, directory):
     return options.size * 8e9 / (max(site["complete_ns"] for site in job["sites"]) - job["created_ns"])
 
 
-def real_run(options, number):
+def real_run(options):
     processes = []
     with tempfile.TemporaryDirectory(prefix="sluice-real.") as directory:
-        identity = f"real-{os.getpid()}-{number}"
-        prepare(options, directory, identity)
+        prepare(options, directory)
         try:
-            start_all(options, directory, identity, processes)
+            start_all(options, directory, processes)
             before, load = stolen_and_all(), os.getloadavg()[0]
             found = {"goodput_bps": job_bps(options, directory), "load": load}
             after = stolen_and_all()
@@ -164,7 +163,7 @@ def main(arguments, table):
         virtual = virtual_bps(options, directory)
     usual = statistics.median(virtual)
     print(f"in virtual time {usual / 1e6:.1f} Mbit/s, {min(virtual) / 1e6:.1f} to {max(virtual) / 1e6:.1f}")
-    runs = [real_run(options, number) for number in range(options.runs)]
+    runs = [real_run(options) for _ in range(options.runs)]
     table([[number, f"{run['goodput_bps'] / 1e6:.1f}", f"{run['goodput_bps'] / usual:.2f}", f"{run['emulator_gap_ms']:.1f}",
             f"{run['source_gap_ms']:.1f}", f"{run['receiver_gap_ms']:.1f}", f"{run['stolen_percent']:.1f}",
             f"{run['load']:.1f}"] for number, run in enumerate(runs, 1)], HEADER)

@@ -2,8 +2,8 @@
 """What scripts/demo needs besides shell: node files from a scenario, and the trees that its job asks for.
 
     lab.py nodes SCENARIO                    the sites' names, one a line
-    lab.py configs SCENARIO DIRECTORY ID SOURCE…
-        DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --socket-prefix ID.
+    lab.py configs SCENARIO DIRECTORY SOURCE…
+        DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --sockets DIRECTORY.
         Sites named as SOURCE get a control ring for a planner beside them.
     lab.py job TEMPLATE FILE SCENARIO
         the job file TEMPLATE with `file: FILE` and the plan of the scenario's job, on standard output
@@ -48,13 +48,13 @@ def address(number):
     return f"10.77.{number}.2"
 
 
-def node_file(site, number, names, own, directory, identity, is_source):
+def node_file(site, number, names, own, directory, is_source):
     home = os.path.join(directory, site)
     ring = {"ring": os.path.join(home, "sluice.ring")} if is_source else {}
     return {
         "node": {"name": site},
         "ports": [{
-            "device": f"net_memif0,role=client,socket-abstract=yes,socket=@sluice-{identity}-{site}",
+            "device": f"net_memif0,role=client,socket={os.path.abspath(home)}.memif",
             "address": address(number) + "/24",
             "gateway": f"10.77.{number}.1",
             "rate": own.get("uplink", "10Gbps"),
@@ -70,12 +70,12 @@ def node_file(site, number, names, own, directory, identity, is_source):
     }
 
 
-def configs(path, directory, identity, *sources):
+def configs(path, directory, *sources):
     _, nodes = scenario_read(path)
     names = list(nodes)
     for number, (site, own) in enumerate(nodes.items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"), exist_ok=True)
-        content = node_file(site, number, names, own, directory, identity, site in sources)
+        content = node_file(site, number, names, own, directory, site in sources)
         with open(os.path.join(directory, site, "node.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(content, file, sort_keys=False)
 

@@ -18,7 +18,7 @@
 
 struct options {
     const char *scenario_path;
-    const char *socket_prefix;
+    const char *socket_prefix, *socket_directory;
     const char *json_path;
     uint64_t period_s;
     uint64_t packets; /* 0: computed */
@@ -45,7 +45,10 @@ static void usage(FILE *stream)
 {
     fputs("usage: sluice-wanem -c SCENARIO.yaml [options] [-- EAL arguments]\n"
           "  -c, --config FILE        scenario: sites, links (sluice-sim reads the same)\n"
-          "      --socket-prefix ID   memif sockets are the abstract names @sluice-ID-SITE; default: wan\n"
+          "      --sockets DIRECTORY  memif sockets are DIRECTORY/SITE.memif, for whom their permissions let "
+          "in\n"
+          "      --socket-prefix ID   they are the abstract names @sluice-ID-SITE, for this user and root;\n"
+          "                           default: wan\n"
           "      --device SITE=DEVICE another device for a site, e.g. tokyo=net_tap0,iface=wan-tokyo; "
           "repeatable\n"
           "      --mtu BYTES          largest IP packet of sites that state none; default: Ethernet's\n"
@@ -65,6 +68,7 @@ static void usage(FILE *stream)
 
 enum option_id {
     OPTION_PREFIX = 256,
+    OPTION_SOCKETS,
     OPTION_DEVICE,
     OPTION_MTU,
     OPTION_PACKETS,
@@ -80,6 +84,7 @@ enum option_id {
 static const struct option option_table[] = {
     {"config", required_argument, NULL, 'c'},
     {"socket-prefix", required_argument, NULL, OPTION_PREFIX},
+    {"sockets", required_argument, NULL, OPTION_SOCKETS},
     {"device", required_argument, NULL, OPTION_DEVICE},
     {"mtu", required_argument, NULL, OPTION_MTU},
     {"packets", required_argument, NULL, OPTION_PACKETS},
@@ -123,6 +128,10 @@ static bool parse_option(struct options *options, int option, const char *text)
     case OPTION_PREFIX:
         options->socket_prefix = text;
         good = name_valid(text);
+        break;
+    case OPTION_SOCKETS:
+        options->socket_directory = text;
+        good = text[0] == '/';
         break;
     case OPTION_DEVICE:
         good = options->device_count < SCENARIO_NODES_MAX && strchr(text, '=') != NULL;
@@ -205,10 +214,16 @@ static bool device_set(char (*devices)[DEVICE_ARGS_BYTES], const struct scenario
 static bool devices_make(char (*devices)[DEVICE_ARGS_BYTES], const struct scenario *scenario,
                          const struct options *options)
 {
-    for (uint16_t site = 0; site < scenario->node_count; site++)
-        snprintf(devices[site], DEVICE_ARGS_BYTES,
-                 "net_memif%u,role=server,socket-abstract=yes,socket=@sluice-%s-%s", site,
-                 options->socket_prefix, scenario->nodes[site].name);
+    for (uint16_t site = 0; site < scenario->node_count; site++) {
+        const char *name = scenario->nodes[site].name;
+        if (options->socket_directory != NULL)
+            snprintf(devices[site], DEVICE_ARGS_BYTES, "net_memif%u,role=server,socket=%s/%s.memif", site,
+                     options->socket_directory, name);
+        else
+            snprintf(devices[site], DEVICE_ARGS_BYTES,
+                     "net_memif%u,role=server,socket-abstract=yes,socket=@sluice-%s-%s", site,
+                     options->socket_prefix, name);
+    }
     for (int index = 0; index < options->device_count; index++)
         if (!device_set(devices, scenario, options->devices[index]))
             return false;
@@ -321,6 +336,7 @@ static int run(const struct emulator_config *config, const struct options *optio
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* of memif clients that went away */
     if (options->lcore_count > 0)
         eal_worker_pin(&eal);
     puts("sluice-wanem: ready");

@@ -27,7 +27,7 @@ class TransportReal(unittest.TestCase):
     def test_prepare(self):
         options = type("Options", (), {"size": 12345})()
         with tempfile.TemporaryDirectory() as directory:
-            real.prepare(options, directory, "x")
+            real.prepare(options, directory)
             self.assertEqual(os.path.getsize(os.path.join(directory, "payload")), 12345)
             for site in ("a", "r0", "r1", "r2"):
                 self.assertTrue(os.path.exists(os.path.join(directory, site, "node.yaml")))
