@@ -137,7 +137,7 @@ static void read_loss_model(struct conf_reader *reader, const struct conf_option
 _Static_assert(NETEM_CHANGE_RATE == 1 << 0 && NETEM_CHANGE_QUEUE == 1 << 4 &&
                    NETEM_CHANGE_QUEUE_MIN == 1 << 5 && NETEM_CHANGE_ECN == 1 << 6 &&
                    NETEM_CHANGE_POLICER == 1 << 7 && NETEM_CHANGE_BURST == 1 << 8 &&
-                   NETEM_CHANGE_SHAPER == 1 << 9,
+                   NETEM_CHANGE_SHAPER == 1 << 9 && NETEM_CHANGE_MTU == 1 << 10,
                "the rows below have this order");
 
 const struct conf_option scenario_set_options[] = {
@@ -163,6 +163,8 @@ const struct conf_option scenario_set_options[] = {
      .options = loss_model_options, .help = "loss in bursts, besides loss; none: there is none"},
     {"shaper", OPTION_CUSTOM, .form = "a map or none", .read = read_shaper, .options = shaper_options,
      .help = "token bucket behind the queue: delays what finds no tokens; none: there is none"},
+    {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
+     .help = "largest IP packet that passes; default: no limit"},
     {.type = OPTION_END}};
 
 static const struct conf_option delay_some_options[] = {
@@ -193,8 +195,6 @@ const struct conf_option scenario_link_options[] = {
      .initial = "kept",
      .help =
          "broken middleboxes: cleared, nothing is ECN-capable behind the link; marked, all of that is CE"},
-    {"mtu", OPTION_UINT, FIELD(struct netem_config, mtu), .min = LINK_MTU_MIN, .max = LINK_MTU_MAX,
-     .help = "largest IP packet that passes; default: no limit"},
     {.type = OPTION_END}};
 
 /* ---- single links ---- */

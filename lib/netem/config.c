@@ -32,6 +32,8 @@ void netem_config_change(struct netem_config *config, const struct netem_config 
         config->shaper_bps = set->shaper_bps;
         config->shaper_depth_bytes = set->shaper_depth_bytes;
     }
+    if (mask & NETEM_CHANGE_MTU)
+        config->mtu = set->mtu;
 }
 
 uint64_t netem_config_drain_bps(const struct netem_config *config)

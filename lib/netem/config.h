@@ -80,7 +80,8 @@ enum netem_change {
     NETEM_CHANGE_ECN = 64,
     NETEM_CHANGE_POLICER = 128,
     NETEM_CHANGE_BURST = 256,
-    NETEM_CHANGE_SHAPER = 512
+    NETEM_CHANGE_SHAPER = 512,
+    NETEM_CHANGE_MTU = 1024
 };
 
 /* A packet's size on the wire, on average, rounded down. */
