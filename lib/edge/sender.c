@@ -207,6 +207,18 @@ void sender_on_standstill(struct sender *sender, uint64_t gap_ns)
     sender->rate_window_open = false; /* deliveries of before and after the pause make no rate together */
 }
 
+void sender_on_narrower(struct sender *sender, uint64_t now_ns, const struct sender_events *events)
+{
+    if (elapsed_ns(now_ns, sender->quiet_from_ns) <= 2 * sender->rtt.smoothed_ns)
+        return; /* acks come: they judge what is in flight */
+    sender_end_silence(sender, now_ns);
+    sender->untold_end = sender->next_number;
+    sender->rate_window_open = false;
+    sender->probe_backoff = 0;
+    sender_give_up(sender, now_ns, events);
+    sender->quiet_from_ns = now_ns;
+}
+
 uint64_t sender_next_ns(const struct sender *sender)
 {
     if (sender->in_flight_packets == 0)

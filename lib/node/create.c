@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "edge/sender.h"
 #include "node/flow/data_rate.h"
-#include "node/flow/flow.h"
+#include "node/flow/pieces.h"
 #include "node/kind/stream.h"
 #include "node/node.h"
 #include "node/peer/measure.h"
@@ -39,6 +39,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(NODE_PORTS_MAX * sizeof(struct node_port));
     bytes += arena_need(config->peer_count * sizeof(struct peer));
     bytes += arena_need(config->peer_count * sizeof(struct flow));
+    bytes += arena_need(sizeof(struct pieces));
     bytes += arena_need(sizeof(struct measure));
     bytes += arena_need(sizeof(struct path_table)) + path_table_bytes((uint16_t)(config->peer_count + 1));
     bytes += arena_need(sizeof(struct train_out)) + arena_need(sizeof(struct train_in)) +
@@ -62,6 +63,7 @@ static void allocate(struct node *node, struct arena *arena)
     node->ports = arena_alloc(arena, NODE_PORTS_MAX * sizeof(struct node_port));
     node->peers = arena_alloc(arena, node->peer_count * sizeof(struct peer));
     node->flows = arena_alloc(arena, node->peer_count * sizeof(struct flow));
+    node->pieces = arena_alloc(arena, sizeof(struct pieces));
     node->measure = arena_alloc(arena, sizeof(struct measure));
     node->paths = arena_alloc(arena, sizeof(struct path_table));
     path_table_init(node->paths, (uint16_t)(node->peer_count + 1), arena);

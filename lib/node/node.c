@@ -7,6 +7,7 @@
 #include "edge/gather.h"
 #include "node/flow/data_rate.h"
 #include "node/flow/depart.h"
+#include "node/flow/edges.h"
 #include "node/flow/feedback.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
@@ -69,6 +70,8 @@ static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
         pairs_forget(node, peer->index, now_ns);
     }
     measure_tick_peer(node, peer, now_ns);
+    if (edges_follow_mtu(node, peer, now_ns))
+        feedback_on_narrower(node, peer, now_ns);
     if (peer->state == PEER_UP)
         feedback_tick(node, peer, now_ns);
 }

@@ -99,7 +99,8 @@ static void on_probe(struct node *node, struct peer *peer, const struct wire_hea
     if (header->type == WIRE_PROBE_REPLY) {
         if (rtt_watch_on_reply(&peer->watch, &probe, packet->length, packet->rx_ns)) {
             measure_on_reply(node, peer);
-        } else if (!rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
+        } else if (!mtu_watch_on_reply(&peer->mtu, &probe, packet->length, now_ns) &&
+                   !rtt_probe_on_reply(&peer->probe, &probe, packet->length, packet->rx_ns)) {
             node->counters.drop_probe_reply++;
             return;
         }
@@ -180,6 +181,10 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
         if (arrive_on_packet(node, peer, &header, packet, now_ns))
+            renew_session(node, peer, now_ns);
+        break;
+    case WIRE_PIECE:
+        if (arrive_on_piece(node, peer, &header, packet, now_ns))
             renew_session(node, peer, now_ns);
         break;
     case WIRE_ACK:

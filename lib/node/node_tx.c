@@ -180,7 +180,8 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         return true;
     struct wire_probe probe;
     if ((peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) ||
-        rtt_watch_next(&peer->watch, peer->sparing.interval_ns, now_ns, &probe)) {
+        rtt_watch_next(&peer->watch, peer->sparing.interval_ns, now_ns, &probe) ||
+        mtu_watch_next(&peer->mtu, peer->sparing.interval_ns, peer->watch.smoothed_ns, now_ns, &probe)) {
         fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
         node->counters.tx_control++;
         return true;

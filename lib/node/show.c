@@ -30,7 +30,7 @@ static void show_peers(const struct node *node, struct report *report)
         report_text(report, "address", address);
         report_text(report, "state", peer->state == PEER_UP ? "up" : "down");
         report_fixed(report, "rtt_ms", peer->rtt_min_ns / NS_PER_US, 3);
-        report_u64(report, "path_mtu", peer->path_mtu);
+        report_u64(report, "path_mtu", peer->mtu.mtu);
         report_fixed(report, "heard_s",
                      peer->heard_ns == 0 ? 0 : elapsed_ns(core_lived_ns(node), peer->heard_ns) / NS_PER_MS,
                      3);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/units.h"
 #include "wire/data.h"
+#include "wire/piece.h"
 
 #define WORD_BITS 64
 
@@ -147,9 +148,30 @@ static uint32_t mark(uint64_t *bitmap, uint64_t symbol, uint32_t count)
     return clear;
 }
 
+/* A data packet, or the first piece of one, which stands for all of it. */
+static bool read_data(const struct meter_packet *packet, struct wire_data *data, uint64_t *body_bytes)
+{
+    struct wire_piece piece = {.index = 0, .total = (uint16_t)(packet->length - WIRE_HEADER_BYTES)};
+    size_t before = WIRE_HEADER_BYTES;
+    if (packet->length > WIRE_DATA_BYTES && packet->head[1] == WIRE_PIECE) {
+        wire_piece_get(packet->head + WIRE_HEADER_BYTES, &piece);
+        before = WIRE_PIECE_BYTES;
+    } else if (packet->length <= WIRE_DATA_BYTES || packet->head[1] != WIRE_DATA) {
+        return false;
+    }
+    if (piece.index != 0)
+        return false;
+    wire_data_get(packet->head + before, data);
+    *body_bytes = piece.total + WIRE_HEADER_BYTES - WIRE_DATA_BYTES -
+                  (uint64_t)wire_content_count(data->content) * WIRE_TAG_BYTES;
+    return true;
+}
+
 static bool is_data(const struct meter_packet *packet)
 {
-    return packet->length > WIRE_DATA_BYTES && packet->head[1] == WIRE_DATA;
+    struct wire_data data;
+    uint64_t body_bytes;
+    return read_data(packet, &data, &body_bytes);
 }
 
 /* ---- time ---- */
@@ -196,17 +218,45 @@ static void add_sent(struct meter_sums *sums, uint32_t wire_bytes, bool repair)
     sums->repairs += repair;
 }
 
+/* The packet itself was counted by its first piece. */
+static bool is_later_piece(const struct meter_packet *packet)
+{
+    struct wire_piece piece;
+    if (packet->length <= WIRE_PIECE_BYTES || packet->head[1] != WIRE_PIECE)
+        return false;
+    wire_piece_get(packet->head + WIRE_HEADER_BYTES, &piece);
+    return piece.index != 0;
+}
+
+static void add_bytes(struct meter_table *table, const struct meter_packet *packet, bool sent,
+                      uint64_t now_ns)
+{
+    struct meter *meter = table->meters[pair_of(table, packet->from, packet->to)];
+    if (meter == NULL)
+        return;
+    struct meter_step *step = step_at(table, meter, now_ns);
+    if (step != NULL)
+        *(sent ? &step->sent_bytes : &step->delivered_bytes) += packet->wire_bytes;
+    struct meter_sums *sums[] = {&meter->all, &meter->window};
+    for (int index = 0; index < (in_window(table, now_ns) ? 2 : 1); index++)
+        *(sent ? &sums[index]->sent_bytes : &sums[index]->delivered_bytes) += packet->wire_bytes;
+}
+
 void meter_on_sent(struct meter_table *table, const struct meter_packet *packet, uint64_t sent_ns)
 {
-    if (!is_data(packet)) {
+    struct wire_data data;
+    uint64_t body_bytes;
+    if (is_later_piece(packet)) {
+        add_bytes(table, packet, true, sent_ns);
+        return;
+    }
+    if (!read_data(packet, &data, &body_bytes)) {
         table->other_bytes[pair_of(table, packet->from, packet->to)] += packet->wire_bytes;
         return;
     }
     struct meter *meter = table->meters[pair_of(table, packet->from, packet->to)];
     if (meter == NULL)
         meter = meter_new(table, packet, sent_ns);
-    struct wire_data data;
-    wire_data_get(packet->head + WIRE_HEADER_BYTES, &data);
     uint64_t symbol = wire_content_symbol(data.content);
     uint32_t count = wire_content_count(data.content);
     struct meter_symbols *symbols = symbols_of(meter, data.job);
@@ -271,15 +321,18 @@ static void add_delivered(struct meter_sums *sums, uint32_t wire_bytes, uint64_t
 void meter_on_delivered(struct meter_table *table, const struct meter_packet *packet, uint64_t wait_ns,
                         uint64_t now_ns)
 {
-    if (!is_data(packet))
+    struct wire_data data;
+    uint64_t body_bytes;
+    if (is_later_piece(packet)) {
+        add_bytes(table, packet, false, now_ns);
+        return;
+    }
+    if (!read_data(packet, &data, &body_bytes))
         return;
     struct meter *meter = table->meters[pair_of(table, packet->from, packet->to)];
-    struct wire_data data;
-    wire_data_get(packet->head + WIRE_HEADER_BYTES, &data);
     uint32_t count = wire_content_count(data.content);
     struct meter_symbols *symbols = symbols_of(meter, data.job);
     uint32_t fresh = mark(symbols->received, wire_content_symbol(data.content), count);
-    uint64_t body_bytes = packet->length - WIRE_DATA_BYTES - count * WIRE_TAG_BYTES;
     uint64_t new_bytes = fresh == count ? body_bytes : body_bytes * fresh / count;
     if (!meter->steady && now_ns >= steady_start_ns(meter)) {
         meter->steady = true;

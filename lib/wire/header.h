@@ -25,7 +25,8 @@
     ROW(WIRE_PROBE, 5, "probe")                                                                              \
     ROW(WIRE_PROBE_REPLY, 6, "probe_reply")                                                                  \
     ROW(WIRE_CLOSE, 7, "close")                                                                              \
-    ROW(WIRE_TRAIN, 8, "train")
+    ROW(WIRE_TRAIN, 8, "train")                                                                              \
+    ROW(WIRE_PIECE, 9, "piece")
 enum wire_type { WIRE_TYPES(WORD_CONSTANT) WIRE_TYPE_COUNT };
 
 #define WIRE_HEADER_FIELDS(FIELD)                                                                            \

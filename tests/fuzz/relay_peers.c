@@ -7,6 +7,7 @@
 #include "relay_script.h"
 #include "wire/ack.h"
 #include "wire/close.h"
+#include "wire/piece.h"
 #include "wire/control.h"
 
 #define MANGLED_BYTES    256
@@ -432,6 +433,7 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
     struct wire_header header;
     struct wire_ack_view ack;
     struct wire_train train;
+    struct wire_piece_view piece;
     struct hostile *peer = &bench->peers[packet->peer];
     size_t length = (size_t)packet->head_bytes + packet->body_bytes;
     memcpy(datagram, packet->head, packet->head_bytes);
@@ -458,6 +460,9 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
         break;
     case WIRE_TRAIN:
         CHECK(wire_train_decode(datagram, length, &train) == WIRE_OK);
+        break;
+    case WIRE_PIECE:
+        CHECK(wire_piece_decode(datagram, length, &piece) == WIRE_OK);
         break;
     case WIRE_PROBE_REPLY:
     case WIRE_CLOSE:

@@ -281,7 +281,7 @@ def dropped(before, after):
 
 
 # Every datagram that reaches a node is one of these, or one drop.
-USED = ("rx_data", "rx_acks", "rx_messages", "rx_hellos", "rx_probes", "rx_probe_replies", "rx_closes",
+USED = ("rx_data", "rx_pieces", "rx_acks", "rx_messages", "rx_hellos", "rx_probes", "rx_probe_replies", "rx_closes",
         "symbols_repeated")
 
 

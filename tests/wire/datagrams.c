@@ -8,6 +8,7 @@
 #include "wire/data.h"
 #include "wire/hello.h"
 #include "wire/message.h"
+#include "wire/piece.h"
 #include "wire/probe.h"
 #include "wire/train.h"
 
@@ -325,6 +326,15 @@ static size_t build_train(uint8_t *out)
     return length + train.padding;
 }
 
+static size_t build_piece(uint8_t *out)
+{
+    struct wire_header header = datagram_header(WIRE_PIECE, 0x89abcdef);
+    struct wire_piece piece = {.total = 45, .index = 1, .count = 3};
+    size_t length = wire_piece_encode(out, &header, &piece);
+    memcpy(out + length, "the middle one.", 15);
+    return length + 15;
+}
+
 /* In order, one of them late by two places, stamps that step back, a long pause. */
 static size_t build_train_report(uint8_t *out)
 {
@@ -437,6 +447,7 @@ const struct datagram datagrams[] = {
     {"probe-reply", build_probe_reply},
     {"close", build_close},
     {"train", build_train},
+    {"piece", build_piece},
     {"train-report", build_train_report},
     {"train-busy", build_train_busy},
     {"available", build_available},

@@ -10,7 +10,7 @@
 #include "roundtrip.h"
 #include "base/rng.h"
 
-#define GOLDEN_MAX 40
+#define GOLDEN_MAX 48
 
 static struct golden vectors[GOLDEN_MAX];
 static unsigned vector_count;

@@ -7,6 +7,7 @@
 #include "wire/data.h"
 #include "wire/hello.h"
 #include "wire/message.h"
+#include "wire/piece.h"
 #include "wire/probe.h"
 #include "wire/train.h"
 
@@ -162,6 +163,18 @@ static enum wire_error train(const struct wire_header *header, const uint8_t *da
     return error;
 }
 
+static enum wire_error piece(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    struct wire_piece_view view;
+    uint8_t out[WIRE_PIECE_BYTES];
+    enum wire_error error = wire_piece_decode(data, length, &view);
+    if (error != WIRE_OK)
+        return error;
+    CHECK(view.length > 0 && view.from + view.length <= view.fixed.total);
+    same(data, length - view.length, out, wire_piece_encode(out, header, &view.fixed));
+    return WIRE_OK;
+}
+
 static enum wire_error close_packet(const struct wire_header *header, const uint8_t *data, size_t length)
 {
     struct wire_close close;
@@ -194,6 +207,8 @@ enum wire_error roundtrip_datagram(const uint8_t *data, size_t length)
         return close_packet(&header, data, length);
     case WIRE_TRAIN:
         return train(&header, data, length);
+    case WIRE_PIECE:
+        return piece(&header, data, length);
     case WIRE_TYPE_COUNT:
         break;
     }

@@ -107,6 +107,7 @@ def vectors():
     yield "train", header(type="train") / sluice.SluiceTrain(train=0xdecade05, index=258, count=4096, rest_us=0x01020304,
                                                              zeros=bytes(20))
     began = 0x16d6ba3c12345678
+    yield "piece", header(number=0x89abcdef, type="piece") / sluice.SluicePiece(total=45, index=1, count=3, bytes=b"the middle one.")
     yield "train-report", message(18, 19, sluice.TrainReport(
         train=0xdecade05, stamp_kind=1, batch=32, noise_ns=100, granularity_ns=64, gap_ns=20000, twice=2, total=300,
         first=294, count=6, index=3, came_ns=began,

@@ -242,6 +242,13 @@ class SluiceTrain(SluiceLayer):
     ]
 
 
+class SluicePiece(SluiceLayer):
+    """A piece of a data packet."""
+
+    name = "piece"
+    fields_desc = [ShortField("total", 0), ByteField("index", 0), ByteField("count", 2), StrField("bytes", b"")]
+
+
 class SluiceClose(SluiceLayer):
     name = "close"
     fields_desc = [
@@ -490,7 +497,8 @@ class ProbeAnswer(SluiceLayer):
 
 
 LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
-          "probe_reply": SluiceProbe, "close": SluiceClose, "train": SluiceTrain}
+          "probe_reply": SluiceProbe, "close": SluiceClose, "train": SluiceTrain,
+          "piece": SluicePiece}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
 BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
           "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd,

@@ -216,9 +216,15 @@ static const struct {
     {"adjust", 58, 2, WIRE_BAD_VALUE},
     {"probe", 37, 1, WIRE_BAD_LENGTH},
     {"train", 45, 21, WIRE_BAD_LENGTH},
-    {"train", 36, 16, WIRE_BAD_VALUE}, /* index 4098 of 4096 */
-    {"train", 39, 1, WIRE_BAD_VALUE},  /* 4097 packets */
-    {"train", 38, 1, WIRE_BAD_VALUE},  /* 256 packets, of which this is number 258 */
+    {"train", 36, 16, WIRE_BAD_VALUE},  /* index 4098 of 4096 */
+    {"train", 39, 1, WIRE_BAD_VALUE},   /* 4097 packets */
+    {"train", 38, 1, WIRE_BAD_VALUE},   /* 256 packets, of which this is number 258 */
+    {"piece", 35, 1, WIRE_BAD_VALUE},   /* one is no piece */
+    {"piece", 35, 9, WIRE_BAD_VALUE},   /* nine are too many */
+    {"piece", 34, 3, WIRE_BAD_VALUE},   /* number 3 of 3 */
+    {"piece", 33, 2, WIRE_BAD_VALUE},   /* two bytes for three pieces */
+    {"piece", 32, 255, WIRE_BAD_VALUE}, /* more than any packet has */
+    {"piece", 33, 46, WIRE_BAD_LENGTH}, /* pieces of 16 bytes */
     {"train-report", 44, 4, WIRE_BAD_VALUE},
     {"train-report", 45, 3, WIRE_BAD_VALUE},  /* who stamps so? */
     {"train-report", 67, 43, WIRE_BAD_VALUE}, /* 299 packets */

@@ -68,6 +68,7 @@ struct node {
     /* room flow: one per peer */
     struct flow *flows;
     struct data_rate *data_rates; /* one per peer; NULL: paths are not measured in the background */
+    struct pieces *pieces;        /* data packets in pieces */
     uint64_t short_mask;          /* bit per peer that was told of no room by the last ack */
     /* room kind: one per job slot */
     struct job_stream *streams;

@@ -1,5 +1,6 @@
 #include "node/flow/arrive.h"
 
+#include "node/flow/pieces.h"
 #include "node/job/object_kind.h"
 #include "wire/data.h"
 #include "wire/ethernet.h"
@@ -97,8 +98,9 @@ static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
     return false;
 }
 
-bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
-                      const struct rx_packet *packet, uint64_t now_ns)
+/* wire_bytes: what it took on the wire. */
+static bool take_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                        const struct rx_packet *packet, uint32_t wire_bytes, uint64_t now_ns)
 {
     struct wire_data_view view;
     if (!flow_is_decoded(node, wire_data_decode(packet->data, packet->length, &view)))
@@ -119,7 +121,6 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
         if (job != NULL && !store_symbols(node, flow_of(node, peer), job, packet, &view))
             return false;
     }
-    uint32_t wire_bytes = packet->length + peer->frame_overhead;
     receiver_set_wait(&peer->receiver, packet->wait_ns);
     receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
                        packet->rx_ns);
@@ -134,4 +135,21 @@ bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_he
     else
         peer_schedule(node, peer, due_ns);
     return verdict == RECEIVER_DUPLICATE && receiver_lost_sync(&peer->receiver, packet->rx_ns);
+}
+
+bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,
+                      const struct rx_packet *packet, uint64_t now_ns)
+{
+    return take_packet(node, peer, header, packet, packet->length + peer->frame_overhead, now_ns);
+}
+
+bool arrive_on_piece(struct node *node, struct peer *peer, const struct wire_header *header,
+                     const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_header whole_header = *header;
+    struct rx_packet whole;
+    uint32_t wire_bytes;
+    if (!pieces_on_packet(node, packet, &whole_header, &whole, peer->frame_overhead, &wire_bytes))
+        return false;
+    return take_packet(node, peer, &whole_header, &whole, wire_bytes, now_ns);
 }

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "edge/gather.h"
 #include "node/flow/feedback.h"
+#include "node/flow/pieces.h"
 #include "node/flow/turn.h"
 #include "node/job/object_kind.h"
 #include "node/train/out.h"
@@ -15,6 +16,7 @@ struct candidate {
     struct job *job;
     struct feed_item item;
     uint32_t body_bytes, wire_bytes;
+    uint32_t pieces;       /* that it leaves in: 1, unless the path has become too narrow */
     uint64_t at_ns;        /* when it may leave; TIME_NEVER: not yet known */
     enum edge_limit limit; /* what decides that */
 };
@@ -23,8 +25,9 @@ static void measure_item(const struct peer *peer, struct candidate *next)
 {
     const struct feed_item *item = &next->item;
     next->body_bytes = (uint32_t)geometry_run_length(&next->job->geometry, item->symbol, item->count);
-    next->wire_bytes =
-        WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + next->body_bytes + peer->frame_overhead;
+    uint32_t datagram_bytes = WIRE_DATA_BYTES + item->count * WIRE_TAG_BYTES + next->body_bytes;
+    next->pieces = pieces_needed(datagram_bytes, peer->mtu.mtu, peer->frame_overhead - WIRE_OVERHEAD_BYTES);
+    next->wire_bytes = pieces_wire_bytes(datagram_bytes, next->pieces, peer->frame_overhead);
 }
 
 static void set_catch_up(struct node_port *port, struct peer *peer, struct child *child)
@@ -73,6 +76,8 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     pacer_on_sent(&port->pacer, wire_bytes, depart_ns);
     digest_add(&node->digest, content ^ depart_ns << 8 ^ peer->index);
     node->counters.tx_data++;
+    if (next->pieces > 1)
+        pieces_begin(node, packet, next->pieces);
 }
 
 /* Why no job has anything for this peer. */
@@ -236,6 +241,8 @@ bool depart_next(struct node *node, uint16_t port, uint64_t horizon_ns, struct t
                  uint64_t now_ns)
 {
     uint64_t due_ns = MAX(pacer_next_ns(&node->ports[port].pacer), now_ns);
+    if (pieces_next(node, port, packet))
+        return true;
     if (due_ns > horizon_ns)
         return false;
     for (;;) {
@@ -254,6 +261,8 @@ uint64_t depart_next_ns(const struct node *node)
     uint64_t next_ns = TIME_NEVER;
     for (uint16_t number = 0; number < node->config.port_count; number++) {
         const struct node_port *port = &node->ports[number];
+        if (pieces_left(node, number))
+            return node->now_ns;
         for (uint64_t mask = port->edges_mask; mask != 0; mask &= mask - 1) {
             uint32_t index = (uint32_t)__builtin_ctzll(mask);
             const struct flow *flow = &node->flows[index];

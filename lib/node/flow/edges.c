@@ -36,6 +36,29 @@ static void start_edge(struct node *node, struct peer *peer, const struct job *j
     sender_set_congestion(&peer->sender, congestion_of(job), start_bps, known, now_ns);
 }
 
+/* One that does not fit leaves in pieces. */
+static uint32_t symbols_per_packet(const struct node *node, const struct job *job, const struct peer *peer)
+{
+    return MAX(trees_symbols_per_packet(node, job, peer->index, peer->mtu.mtu), 1u);
+}
+
+bool edges_follow_mtu(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct flow *flow = flow_of(node, peer);
+    if (flow->mtu == peer->mtu.mtu)
+        return false;
+    bool narrower = peer->mtu.mtu < flow->mtu;
+    flow->mtu = peer->mtu.mtu;
+    digest_add(&node->digest, flow->mtu);
+    for (uint16_t left = peer->jobs_out; left != 0; left &= (uint16_t)(left - 1)) {
+        struct job *job = &node->jobs[__builtin_ctz(left)];
+        struct child *child = &job->children.of[job->children.of_peer[peer->index]];
+        child->symbols_per_packet = symbols_per_packet(node, job, peer);
+        cap_apply(node, job, now_ns);
+    }
+    return narrower;
+}
+
 void edges_start(struct node *node, struct job *job, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < job->children.count; index++) {
@@ -44,8 +67,7 @@ void edges_start(struct node *node, struct job *job, uint64_t now_ns)
         if (child->gone)
             continue;
         bool idle = peer->jobs_out == 0;
-        /* At least one, as planned: a later measurement may have lost its large probes. */
-        child->symbols_per_packet = MAX(trees_symbols_per_packet(node, job, child->peer, peer->path_mtu), 1u);
+        child->symbols_per_packet = symbols_per_packet(node, job, peer);
         peer->jobs_out |= (uint16_t)(1u << job->slot);
         node->ports[peer->port].edges_mask |= 1ULL << peer->index;
         cap_start(node, job, child, now_ns);

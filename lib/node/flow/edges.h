@@ -6,6 +6,9 @@
 /* The job runs from now on: an edge that carried none starts at the rate that the job knows for its path,
  * else as its strategy does where nothing is known. */
 void edges_start(struct node *node, struct job *job, uint64_t now_ns);
+/* What is known of the MTU of the path to that peer has changed: packets are as large as it allows from now on. True: that is
+ * less than before. */
+bool edges_follow_mtu(struct node *node, struct peer *peer, uint64_t now_ns);
 /* The child gets no more of the job; nothing happens to one that is gone, or no child. */
 void edges_drop(struct node *node, struct job *job, uint16_t peer);
 /* All of them, at the job's end. */

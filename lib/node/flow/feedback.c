@@ -35,6 +35,14 @@ static struct job *event_job(const struct event_scope *scope, uint64_t content, 
     return kind_place(job, wire_content_count(content), symbol) == PLACE_INSIDE ? job : NULL;
 }
 
+/* A packet's IP bytes as far as the path goes: what is longer left in pieces. */
+static uint32_t ip_bytes(const struct peer *peer, const struct job *job, uint64_t symbol, uint32_t count)
+{
+    uint32_t body_bytes = (uint32_t)geometry_run_length(&job->geometry, symbol, count);
+    uint32_t around = WIRE_DATA_BYTES + count * WIRE_TAG_BYTES + peer->frame_overhead - WIRE_OVERHEAD_BYTES;
+    return MIN(around + body_bytes, peer->mtu.mtu);
+}
+
 static bool on_acked(void *owner, uint64_t content, uint16_t tag)
 {
     const struct event_scope *scope = owner;
@@ -43,11 +51,13 @@ static bool on_acked(void *owner, uint64_t content, uint16_t tag)
     struct job *job = event_job(scope, content, tag, &child, &symbol);
     if (job == NULL)
         return false;
+    struct peer *peer = &scope->node->peers[scope->peer];
+    mtu_watch_on_acked(&peer->mtu, ip_bytes(peer, job, symbol, count), scope->node->now_ns);
     scope->node->flows[scope->peer].acked_payload_bytes += geometry_run_length(&job->geometry, symbol, count);
     return feed_on_acked(job->object, child, symbol, count);
 }
 
-static bool on_lost(void *owner, uint64_t content, uint16_t tag)
+static bool on_probe(void *owner, uint64_t content, uint16_t tag)
 {
     uint32_t child;
     uint64_t symbol;
@@ -55,10 +65,23 @@ static bool on_lost(void *owner, uint64_t content, uint16_t tag)
     return job != NULL && feed_on_lost(job->object, child, symbol, wire_content_count(content));
 }
 
+static bool on_lost(void *owner, uint64_t content, uint16_t tag)
+{
+    const struct event_scope *scope = owner;
+    struct peer *peer = &scope->node->peers[scope->peer];
+    uint32_t child, count = wire_content_count(content);
+    uint64_t symbol;
+    struct job *job = event_job(scope, content, tag, &child, &symbol);
+    if (job == NULL)
+        return false;
+    mtu_watch_on_lost(&peer->mtu, ip_bytes(peer, job, symbol, count));
+    return feed_on_lost(job->object, child, symbol, count);
+}
+
 static struct sender_events events_for(struct event_scope *scope)
 {
     return (struct sender_events){
-        .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_lost, .owner = scope};
+        .on_acked = on_acked, .on_lost = on_lost, .on_probe = on_probe, .owner = scope};
 }
 
 /* Places are told in whole: a job that is not spoken of has enough. */
@@ -123,6 +146,14 @@ void feedback_on_report(struct node *node, const struct tx_report *report, uint6
         on_refused(node, &node->peers[report->cookie >> 32 & 0xff], report->cookie, now_ns);
     if (report->released)
         store_release(&node->store, (uint32_t)(report->cookie >> 40), report->released);
+}
+
+void feedback_on_narrower(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct event_scope scope = {.node = node, .peer = peer->index};
+    struct sender_events events = events_for(&scope);
+    sender_on_narrower(&peer->sender, now_ns, &events);
+    flow_begin(flow_of(node, peer));
 }
 
 void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns)

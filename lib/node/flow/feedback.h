@@ -7,6 +7,8 @@
 /* True: the two ends do not speak of the same packet numbers any more; only a new session helps. */
 bool feedback_on_ack(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns);
 void feedback_on_report(struct node *node, const struct tx_report *report, uint64_t now_ns);
+/* The path to the peer has become too narrow for what was sent to it: that goes again, in packets that fit. */
+void feedback_on_narrower(struct node *node, struct peer *peer, uint64_t now_ns);
 /* Tail probes, silence, credit: of a peer that is up. */
 void feedback_tick(struct node *node, struct peer *peer, uint64_t now_ns);
 /* Cookie of a data packet: slot of the symbol buffer (24 bits), peer (8), packet number (32). */

@@ -9,6 +9,7 @@ struct flow {
     uint64_t ready_ns;           /* when the edge may send again; TIME_NEVER: woken by an event */
     struct fair_user port_share; /* of the port, by the rates of plan and jobs */
     struct fair_clock turns;     /* of its jobs, see turn.h */
+    uint32_t mtu;                /* of the path, for which its packets are made */
     uint16_t dry;                /* bit per job slot that had nothing, and has nothing new */
     bool job_held;               /* ready_ns is the time of a job's pacer: another job may come earlier */
     uint8_t ack_class;           /* traffic class of acks: that of the data which came last */

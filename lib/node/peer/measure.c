@@ -56,28 +56,49 @@ static bool try_again(struct node *node, struct peer *peer, uint64_t now_ns)
 static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->probe.active = false;
-    if (peer->probe.min_ns == 0 || try_again(node, peer, now_ns))
+    if (peer->probe.min_ns != 0 && try_again(node, peer, now_ns))
+        return;
+    mtu_watch_give_up(&peer->mtu);
+    if (peer->probe.min_ns == 0)
         return;
     peer->probe_tries = 0;
     rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
     rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
     if (rtt_probe_path_mtu(&peer->probe) != 0)
-        peer->path_mtu = rtt_probe_path_mtu(&peer->probe);
+        mtu_watch_take(&peer->mtu, rtt_probe_path_mtu(&peer->probe), peer->sparing.interval_ns, now_ns);
     measure_on_reply(node, peer);
     receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
     /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
     sender_set_rtt(&peer->sender, peer->rtt_min_ns);
 }
 
+/* Whoever waits for a proof waits for the measurement that comes of it; else nobody does: a slow path is often quiet. */
+static void settle_doubt(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    if (peer->probe.active || peer->state != PEER_UP ||
+        !mtu_watch_doubts(&peer->mtu, now_ns >= peer_doubt_ns(peer), now_ns))
+        return;
+    uint64_t asked_ns = peer->mtu.asked_ns;
+    start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
+    peer->probe_ns = asked_ns != 0 ? asked_ns : TIME_NEVER;
+}
+
 void measure_tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     if (peer->probe.active && rtt_probe_finished(&peer->probe, now_ns))
         finish_probe(node, peer, now_ns);
+    settle_doubt(node, peer, now_ns);
 }
 
 static bool is_fresh(const struct peer *peer, uint64_t age_ns, uint64_t now_ns)
 {
     return age_ns > 0 && !rtt_probe_narrow(&peer->probe) && rtt_watch_fresh(&peer->watch, age_ns, now_ns);
+}
+
+static void prove_mtu(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    mtu_watch_ask(&peer->mtu, now_ns);
+    peer_schedule(node, peer, now_ns);
 }
 
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
@@ -86,9 +107,16 @@ static void start_measuring(struct node *node, const struct wire_measure *wanted
     uint64_t age_ns = wanted->age_ms * NS_PER_MS;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
-        if (peer->state != PEER_UP || is_fresh(peer, age_ns, now_ns))
+        if (peer->state != PEER_UP)
             continue;
-        if (!peer->probe.active) {
+        bool fresh = is_fresh(peer, age_ns, now_ns);
+        if (fresh && mtu_watch_fresh(&peer->mtu, age_ns, now_ns))
+            continue;
+        if (peer->probe.active)
+            peer->probe_ns = MIN(peer->probe_ns, now_ns); /* one that nobody has waited for */
+        if (fresh && !peer->probe.active) {
+            prove_mtu(node, peer, now_ns);
+        } else if (!peer->probe.active) {
             start_probe(node, peer, duration_ns, now_ns);
         } else if (age_ns == 0 && peer->probe_ns == PROBE_FIRST) {
             start_probe(node, peer, duration_ns, now_ns); /* as long as wanted, once */
@@ -145,7 +173,7 @@ static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measu
     entry->rtt_smoothed_us = known ? (uint32_t)(peer->watch.smoothed_ns / NS_PER_US) : UINT32_MAX;
     entry->answered = peer->state == PEER_UP ? peer->probe.answered : 0;
     entry->sent = peer->probe.sent;
-    entry->mtu = (uint16_t)peer->path_mtu;
+    entry->mtu = (uint16_t)peer->mtu.mtu;
 }
 
 bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint16_t *next,
@@ -200,12 +228,16 @@ static bool report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t 
     return true;
 }
 
-/* A measurement is under way that has begun by then. */
+/* A measurement, or a proof of the path's MTU, is under way that has begun by then. */
 static bool is_measuring(const struct node *node, uint64_t asked_ns)
 {
-    for (uint16_t index = 0; index < node->peer_count; index++)
-        if (node->peers[index].probe.active && node->peers[index].probe_ns <= asked_ns)
+    for (uint16_t index = 0; index < node->peer_count; index++) {
+        const struct peer *peer = &node->peers[index];
+        if (peer->probe.active && peer->probe_ns <= asked_ns)
             return true;
+        if (peer->state == PEER_UP && peer->mtu.asked_ns != 0 && peer->mtu.asked_ns <= asked_ns)
+            return true;
+    }
     return false;
 }
 

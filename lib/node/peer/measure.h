@@ -1,6 +1,6 @@
 /* Measurements of the paths to all peers: RTTs are kept fresh in the background, by a bare probe per
- * hello interval; a whole measurement, path MTU included, is made when a peer first comes up and where a
- * job wants newer RTTs, and reported to whoever asked. Whoever asks waits for what is under way then,
+ * hello interval, path MTUs by data or padded probes (probe/mtu_watch.h); a whole measurement, path MTU included, is made when a
+ * peer first comes up, where a job wants newer RTTs, and where the path MTU is in doubt, and reported to whoever asked. Whoever asks waits for what is under way then,
  * for another job or since the peer came up, for what is begun for him, and for a peer's very first; not
  * for what others have begun since. */
 #pragma once
@@ -24,12 +24,12 @@ struct measure {
 };
 
 /* `asker`: PEER_SELF for a job whose source is here. Peers whose RTT is not older than the wanted age are not
- * measured anew. */
+ * measured anew; their path MTU is proven where it is older. */
 void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns);
 /* A peer came up: its first measurement, unless it was measured before. */
 void measure_first(struct node *node, struct peer *peer, uint64_t now_ns);
 void measure_on_reply(struct node *node, struct peer *peer); /* the watch has a new sample */
-/* Takes over the result of a measurement that is over. */
+/* Takes over the result of a measurement that is over, and begins one where the path MTU is in doubt. */
 void measure_tick_peer(struct node *node, struct peer *peer, uint64_t now_ns);
 /* The peer has lost its state: nothing that it has asked is answered any more. */
 void measure_forget(struct node *node, uint16_t peer);

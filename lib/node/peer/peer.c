@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "wire/ethernet.h"
 
+#define QUIET_NS          (250 * NS_PER_MS) /* besides three round trips: what hosts and delayed acks take */
 #define CAP_PACKET_NS_MAX (100 * NS_PER_MS)
 
 static uint32_t window_packets(const struct node_config *config, const struct node_peer_config *peer)
@@ -75,7 +76,8 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->session_in = peer_new_session(node, index);
     peer->offer_due_ns = TIME_NEVER;
     peer->down_since_ns = now_ns;
-    peer->path_mtu = node->config.ports[config->port].mtu;
+    mtu_watch_init(&peer->mtu, node->config.ports[config->port].mtu,
+                   address_overhead_bytes(config->address.family));
     /* Spread over the interval, so that many nodes started together do not beat in step. */
     peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
     sparing_init(&peer->sparing, node->config.hello_interval_ns, now_ns);
@@ -141,7 +143,16 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
     if (peer->state != PEER_UP)
         return false;
     return now_ns >= receiver_next_ns(&peer->receiver) || now_ns >= message_due_ns(peer) ||
-           (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) || now_ns >= peer->watch.next_ns;
+           (peer->probe.active && now_ns >= rtt_probe_next_ns(&peer->probe)) ||
+           now_ns >= peer->watch.next_ns || now_ns >= mtu_watch_next_ns(&peer->mtu);
+}
+
+uint64_t peer_doubt_ns(const struct peer *peer)
+{
+    const struct sender *sender = &peer->sender;
+    if (peer->probe.active || sender->in_flight_packets == 0)
+        return TIME_NEVER;
+    return MAX(sender->quiet_from_ns + 3 * sender->rtt.smoothed_ns + QUIET_NS, peer->mtu.doubt_from_ns);
 }
 
 uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
@@ -156,6 +167,8 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
         return next_ns;
     next_ns = MIN(next_ns, later_ns(peer->heard_ns + node->still_ns, peer->silence_ns));
     next_ns = MIN(next_ns, peer->watch.next_ns);
+    next_ns = MIN(next_ns, mtu_watch_next_ns(&peer->mtu));
+    next_ns = MIN(next_ns, peer_doubt_ns(peer));
     next_ns = MIN(next_ns, receiver_next_ns(&peer->receiver));
     next_ns = MIN(next_ns, message_due_ns(peer));
     return MIN(next_ns, sender_next_ns(&peer->sender));

@@ -14,6 +14,7 @@
 #include "node/peer/misfit.h"
 #include "node/peer/port.h"
 #include "node/peer/sparing.h"
+#include "probe/mtu_watch.h"
 #include "probe/rtt_probe.h"
 #include "probe/rtt_watch.h"
 #include "wire/close.h"
@@ -58,12 +59,12 @@ struct peer {
     bool close_due;
     uint8_t close_reason;
     uint16_t jobs_out;   /* bit per job slot in which this peer is a child; written by the flow */
-    uint32_t path_mtu;   /* as measured; the port's MTU before */
     uint64_t rtt_min_ns; /* of recent samples; 0: none yet */
     struct rtt_probe probe;
     uint64_t probe_ns;   /* when it was started; 0: never; the very first: see measure.c */
     uint8_t probe_tries; /* measurements that this one repeats */
     struct rtt_watch watch;
+    struct mtu_watch mtu;                         /* of the path */
     struct wire_probe replies[PROBE_REPLIES_MAX]; /* probes to be answered */
     uint32_t reply_count;
     struct sender sender;
@@ -81,6 +82,9 @@ const char *peer_name(const struct node *node, uint16_t peer); /* the node's own
 void peer_note_control(struct node *node, const struct peer *peer);
 /* A node that shuts down says farewell, and nothing after that. */
 bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t now_ns);
+/* When what is in flight has gone without any ack for so long that the path may be too narrow for it; TIME_NEVER: nothing
+ * is, or that is being found out. */
+uint64_t peer_doubt_ns(const struct peer *peer);
 /* When the next of that, or of its timers, is due. */
 uint64_t peer_next_ns(const struct node *node, const struct peer *peer);
 /* node->due holds that time for each peer, found anew by the next tick for those which something has happened to. Whoever

@@ -6,6 +6,7 @@
  *   silence     SILENT_HELLOS of its own intervals + 1 s without a packet: down, until it is heard again
  *   probe       while a measurement runs; a first one starts when the peer comes up
  *   watch       one bare probe every hello interval while the peer is up
+ *   mtu         one padded probe every thirtieth, where no data shows the same; wider ones where the path is narrow
  *               both less often while data is slow: sparing.h
  *   their own   mail, receiver (acks), sender (tail probes, silence)
  *
@@ -60,6 +61,7 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->down_since_ns = 0;
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
     peer_changed(node, peer);
+    mtu_watch_on_up(&peer->mtu, now_ns);
     measure_first(node, peer, now_ns);
 }
 

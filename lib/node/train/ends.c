@@ -32,7 +32,7 @@ bool ends_send(struct node *node, const struct peer *peer, struct ends *ends, ui
     ends->tries++;
     ends->tried_ns = now_ns;
     self_test_shape(&shape, port->rate_bps, top_bps(node, peer),
-                    MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES);
+                    MIN(peer->mtu.mtu, port->mtu) + WIRE_OVERHEAD_BYTES);
     return train_out_begin(node, peer, &shape, flags, now_ns, now_ns);
 }
 

@@ -22,7 +22,7 @@ static uint64_t *departure(struct train_out *out, const struct train_sent *train
 static bool fits_path(const struct node *node, const struct peer *peer, struct train_shape *shape)
 {
     uint32_t least = WIRE_TRAIN_BYTES + peer->frame_overhead;
-    uint32_t most = MIN(peer->path_mtu, node->config.ports[peer->port].mtu) + WIRE_OVERHEAD_BYTES;
+    uint32_t most = MIN(peer->mtu.mtu, node->config.ports[peer->port].mtu) + WIRE_OVERHEAD_BYTES;
     shape->wire_bytes = MAX(MIN(shape->wire_bytes, most), least);
     return train_shape_valid(shape) && train_duration_ns(shape) <= TRAIN_LASTS_NS_MAX;
 }

@@ -128,7 +128,7 @@ static struct estimator_goal goal_for(const struct node *node, const struct peer
         .port_bps = port->rate_bps,
         .receiver_bps = path_table_site(node->paths, peer->index + 1u)->down_bps,
         .rtt_ns = peer->rtt_min_ns,
-        .wire_bytes = MIN(peer->path_mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
+        .wire_bytes = MIN(peer->mtu.mtu, port->mtu) + WIRE_OVERHEAD_BYTES,
         .width_ppm = MAX(config->width_ppb / 1000, 1ULL),
         .duration_ns = node->prober->ask.quick ? 0 : config->period_ns,
         .bytes_max = bytes_for(node, peer),
