@@ -15,6 +15,7 @@
 #include "node/node.h"
 #include "wire/hello.h"
 #include "wire/message.h"
+#include "wire/piece.h"
 
 enum step { STEP_RAW, STEP_FROM_PEER, STEP_FROM_STRANGER, STEP_JOB, STEP_PLAN, STEP_COUNT };
 
@@ -358,6 +359,25 @@ static void add_data(struct script *script, uint32_t number, uint64_t symbol, ui
     step_add(script, STEP_FROM_PEER, 2, out, head + bytes);
 }
 
+/* The same in two pieces, the second of which comes first, and twice. */
+static void add_pieces(struct script *script, uint32_t number, uint64_t symbol, uint8_t stripe, size_t bytes)
+{
+    uint8_t whole[WIRE_DATA_HEADER_MAX + 1400], out[sizeof(whole)];
+    struct wire_header header = header_of(WIRE_PIECE, number);
+    struct wire_data data = {.job = 5, .content = wire_content(symbol, 1, stripe, 1)};
+    size_t head = wire_data_encode(whole, &header, &data, NULL);
+    memset(whole + head, 0x5a, bytes);
+    uint32_t total = (uint32_t)(head + bytes) - WIRE_HEADER_BYTES, size = WIRE_PIECE_SIZE(total, 2);
+    struct wire_piece piece = {.total = (uint16_t)total, .count = 2};
+    for (int turn = 0; turn < 3; turn++) {
+        piece.index = turn < 2;
+        uint32_t length = piece.index == 0 ? size : total - size;
+        size_t before = wire_piece_encode(out, &header, &piece);
+        memcpy(out + before, whole + WIRE_HEADER_BYTES + piece.index * size, length);
+        step_add(script, STEP_FROM_PEER, 2, out, before + length);
+    }
+}
+
 static void seed_emit(struct seeds *seeds, const char *name, const struct script *script)
 {
     LLVMFuzzerTestOneInput(script->bytes, script->length);
@@ -401,7 +421,7 @@ static void seed_site(struct seeds *seeds, const char *name, uint8_t stripes)
     add_message(&script, number++, CONTROL_START, body, control_start_encode(body, &start));
     add_data(&script, 0, 0, 0, 1024);
     add_data(&script, 2, 2, 0, 3000 - 2 * 1024);
-    add_data(&script, 3, 1, stripes - 1, 1024);
+    add_pieces(&script, 3, 1, stripes - 1, 1024);
     add_message(&script, number, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
     step_add(&script, STEP_RAW, 200, NULL, 0);
     seed_emit(seeds, name, &script);

@@ -7,8 +7,8 @@
 #include "relay_script.h"
 #include "wire/ack.h"
 #include "wire/close.h"
-#include "wire/piece.h"
 #include "wire/control.h"
+#include "wire/piece.h"
 
 #define MANGLED_BYTES    256
 #define SESSION_OF(peer) (0x22222200u + (peer))
