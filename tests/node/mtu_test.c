@@ -65,6 +65,22 @@ static void node_mtu__falls_and_rises_in_a_job(void **state)
     }
 }
 
+/* Nothing but bare probes passes: nobody can help that, and who waits is told. */
+static void node_mtu__falls_too_far(void **state)
+{
+    (void)state;
+    begin(2, 1500);
+    world.path_mtu = 300;
+    run_until_over(0, "j", 60 * NS_PER_S);
+    assert_text(0, "j", "n1: no progress for 20 s: the path to it is too narrow, MTU 92");
+    world.path_mtu = 0;
+    struct job_spec spec = world_job(&world, "next");
+    run_job_at(0, &spec);
+    run_until_over(0, "next", 10 * NS_PER_S);
+    assert_state(0, "next", JOB_DONE);
+    world_end(&world);
+}
+
 /* Pieces are lost, late and doubled, as anything is. */
 static void node_mtu__pieces_on_a_bad_path(void **state)
 {
@@ -181,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_needed__table),
         cmocka_unit_test(node_mtu__falls_and_rises_in_a_job),
+        cmocka_unit_test(node_mtu__falls_too_far),
         cmocka_unit_test(node_mtu__pieces_on_a_bad_path),
         cmocka_unit_test(node_mtu__a_new_job_trusts_nothing_old),
         cmocka_unit_test(node_mtu__is_noticed_in_quiet),

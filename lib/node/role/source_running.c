@@ -195,6 +195,13 @@ static void tell_down(const struct node *node, const struct site *site, unsigned
     snprintf(text, CONTROL_TEXT_BYTES, "does not answer for %u s%s%.160s", seconds, fits ? "" : "; ", misfit);
 }
 
+/* The path from here to it has become too narrow for any piece of a data packet. */
+static bool is_cut_small(const struct node *node, const struct job *job, const struct site *site)
+{
+    return site->peer < node->peer_count && job->children.of_peer[site->peer] != CHILD_NONE &&
+           rtt_probe_narrow(&node->peers[site->peer].probe);
+}
+
 static void check_stall(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
 {
     uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
@@ -210,6 +217,9 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
     else if (above != NULL)
         snprintf(text, sizeof(text), "no progress for %u s: %s above it does not answer", seconds,
                  above->name);
+    else if (is_cut_small(node, job, site))
+        snprintf(text, sizeof(text), "no progress for %u s: the path to it is too narrow, MTU %u", seconds,
+                 node->peers[site->peer].mtu.mtu);
     else
         snprintf(text, sizeof(text), "no progress for %u s%s", seconds,
                  takes_nothing(node, site, now_ns)
