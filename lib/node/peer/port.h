@@ -10,7 +10,7 @@
 #define PORT_LATE_NS_MAX NS_PER_MS
 
 struct node_port {
-    struct pacer pacer; /* the uplink: keeps the sum of all edges under the port's rate */
+    struct pacer pacer;           /* the uplink: keeps the sum of all edges under the port's rate */
     struct fair_clock share;      /* … which they share by their rates */
     uint64_t received_bytes;      /* wire bytes of data, duplicates excluded */
     uint64_t rate_bytes, rate_ns; /* that count, and when it was looked at last */
