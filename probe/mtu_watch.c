@@ -25,6 +25,7 @@ static void set_mtu(struct mtu_watch *watch, uint32_t mtu, uint64_t now_ns)
     watch->mtu = mtu;
     watch->proven_ns = now_ns;
     watch->tries = 0;
+    watch->unproven = false;
     watch->lost = 0;
     watch->asked_ns = 0;
 }
@@ -101,7 +102,7 @@ static bool proof_is_needed(struct mtu_watch *watch, uint64_t interval_ns, uint6
     if (watch->tries < MTU_WATCH_TRIES)
         return true;
     watch->proof_ns = now_ns + MTU_WATCH_PROOF * interval_ns;
-    watch->lost = MTU_WATCH_LOST;
+    watch->unproven = true;
     watch->tries = 0;
     return false;
 }
@@ -159,18 +160,21 @@ void mtu_watch_on_acked(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now
     watch->doubt_gap_ns = DOUBT_GAP_NS;
 }
 
-void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes)
+void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_ns)
 {
     watch->lost_bytes = watch->lost == 0 ? ip_bytes : MIN(watch->lost_bytes, ip_bytes);
+    watch->lost_ns = watch->lost == 0 ? now_ns : watch->lost_ns;
     watch->lost += watch->lost < MTU_WATCH_LOST;
 }
 
-bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t now_ns)
+bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t wait_ns, uint64_t now_ns)
 {
-    bool asked = watch->asked_ns != 0 && watch->lost == MTU_WATCH_LOST;
-    if ((!quiet && watch->lost < MTU_WATCH_LOST) || (now_ns < watch->doubt_from_ns && !asked))
+    bool lost = watch->lost >= MTU_WATCH_LOST && elapsed_ns(now_ns, watch->lost_ns) >= wait_ns;
+    bool asked = watch->asked_ns != 0 && watch->unproven;
+    if ((!quiet && !lost && !watch->unproven) || (now_ns < watch->doubt_from_ns && !asked))
         return false;
     watch->lost = 0;
+    watch->unproven = false;
     watch->doubt_from_ns = now_ns + watch->doubt_gap_ns;
     watch->doubt_gap_ns = MIN(2 * watch->doubt_gap_ns, DOUBT_GAP_NS_MAX);
     return true;

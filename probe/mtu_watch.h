@@ -2,8 +2,9 @@
  * Sans-IO: asks for padded probes to be sent, is told of replies and of what became of data.
  *
  * Narrower: every MTU_WATCH_PROOF intervals one probe of the size that is known shows that it still passes, unless data
- * of that size was acked since. Without an answer it is tried MTU_WATCH_TRIES times. Data says it sooner: a packet
- * that gets no ack, or MTU_WATCH_LOST in a row of a size of which none comes any more. Both are a doubt, no verdict: the
+ * of that size was acked since. Without an answer it is tried MTU_WATCH_TRIES times. Data says it sooner: nothing is
+ * acked for longer than acks take, or for as long nothing of a size of which MTU_WATCH_LOST were lost (losses are told in
+ * batches, so that a count alone says nothing). All that is a doubt, no verdict: the
  * owner measures anew, at once, then after 1, 2, 4 … 16 s until data of full size is acked; in a measurement bare
  * probes tell a path that is dark from one that is narrow. A job that wants the size to be known more newly asks for a
  * proof, which takes a round trip.
@@ -39,7 +40,9 @@ struct mtu_watch {
     uint64_t asked_ns; /* somebody waits for a proof, since then; 0: nobody */
     uint32_t next_id;
     uint16_t sent[MTU_WATCH_SENT]; /* sizes by id; 0: answered, or never sent */
-    uint32_t lost, lost_bytes;     /* data in a row, and the least of their sizes */
+    bool unproven;                 /* all tries went without an answer */
+    uint32_t lost, lost_bytes;     /* data since one as large was acked, and the least of their sizes … */
+    uint64_t lost_ns;              /* … since then */
     uint64_t doubt_from_ns;        /* before, no doubt leads to a measurement */
     uint64_t doubt_gap_ns;
 };
@@ -65,8 +68,9 @@ bool mtu_watch_on_reply(struct mtu_watch *watch, const struct wire_probe *reply,
 
 /* A data packet of so many IP bytes was acked, or declared lost. */
 void mtu_watch_on_acked(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_ns);
-void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes);
-/* Whether to measure now, which is then to begin. quiet: data has been out for longer than its acks take. */
-bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t now_ns);
+void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_ns);
+/* Whether to measure now, which is then to begin. quiet: data has been out without any ack for wait_ns, which is more than
+ * acks take. */
+bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t wait_ns, uint64_t now_ns);
 /* A packet of the path's size is known to have passed within that age. */
 bool mtu_watch_fresh(const struct mtu_watch *watch, uint64_t age_ns, uint64_t now_ns);

@@ -74,7 +74,7 @@ static bool on_lost(void *owner, uint64_t content, uint16_t tag)
     struct job *job = event_job(scope, content, tag, &child, &symbol);
     if (job == NULL)
         return false;
-    mtu_watch_on_lost(&peer->mtu, ip_bytes(peer, job, symbol, count));
+    mtu_watch_on_lost(&peer->mtu, ip_bytes(peer, job, symbol, count), scope->node->now_ns);
     return feed_on_lost(job->object, child, symbol, count);
 }
 

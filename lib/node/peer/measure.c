@@ -40,12 +40,21 @@ void measure_on_reply(struct node *node, struct peer *peer)
     digest_add(&node->digest, peer->rtt_min_ns);
 }
 
+/* Of a path that loses much, every padded probe of a size may be lost: what was known is not given up for that at once. */
+static bool is_narrower_by_chance(const struct peer *peer)
+{
+    uint32_t mtu = rtt_probe_path_mtu(&peer->probe);
+    return peer->mtu.wider_intervals != 0 && mtu != 0 && mtu < peer->mtu.mtu &&
+           peer->probe.answered < RTT_PROBE_ROUNDS && peer->probe_tries == 0;
+}
+
 /* A path that was full or dark for that moment would else count as too narrow for any job from then on. Whoever waits
  * for the measurement waits for this one too. */
 static bool try_again(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     uint64_t begun_ns = peer->probe_ns;
-    if (!rtt_probe_narrow(&peer->probe) || peer->probe_tries == MTU_TRIES_MAX - 1)
+    bool narrow = rtt_probe_narrow(&peer->probe) && peer->probe_tries < MTU_TRIES_MAX - 1;
+    if (!narrow && !is_narrower_by_chance(peer))
         return false;
     start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
     peer->probe_ns = begun_ns;
@@ -76,7 +85,7 @@ static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
 static void settle_doubt(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     if (peer->probe.active || peer->state != PEER_UP ||
-        !mtu_watch_doubts(&peer->mtu, now_ns >= peer_doubt_ns(peer), now_ns))
+        !mtu_watch_doubts(&peer->mtu, now_ns >= peer_doubt_ns(peer), peer_quiet_ns(peer), now_ns))
         return;
     uint64_t asked_ns = peer->mtu.asked_ns;
     start_probe(node, peer, FIRST_MEASURE_NS, now_ns);

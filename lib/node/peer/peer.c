@@ -147,12 +147,17 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
            now_ns >= peer->watch.next_ns || now_ns >= mtu_watch_next_ns(&peer->mtu);
 }
 
+uint64_t peer_quiet_ns(const struct peer *peer)
+{
+    return 3 * peer->sender.rtt.smoothed_ns + QUIET_NS;
+}
+
 uint64_t peer_doubt_ns(const struct peer *peer)
 {
     const struct sender *sender = &peer->sender;
     if (peer->probe.active || sender->in_flight_packets == 0)
         return TIME_NEVER;
-    return MAX(sender->quiet_from_ns + 3 * sender->rtt.smoothed_ns + QUIET_NS, peer->mtu.doubt_from_ns);
+    return MAX(sender->quiet_from_ns + peer_quiet_ns(peer), peer->mtu.doubt_from_ns);
 }
 
 uint64_t peer_next_ns(const struct node *node, const struct peer *peer)

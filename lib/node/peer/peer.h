@@ -82,6 +82,8 @@ const char *peer_name(const struct node *node, uint16_t peer); /* the node's own
 void peer_note_control(struct node *node, const struct peer *peer);
 /* A node that shuts down says farewell, and nothing after that. */
 bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t now_ns);
+/* So long without an ack is more than acks take. */
+uint64_t peer_quiet_ns(const struct peer *peer);
 /* When what is in flight has gone without any ack for so long that the path may be too narrow for it; TIME_NEVER: nothing
  * is, or that is being found out. */
 uint64_t peer_doubt_ns(const struct peer *peer);
