@@ -6,7 +6,7 @@ idle        CPU of an appliance without work, and how often it wakes: af_packet 
 rate        a default job to one receiver over veth, ports of 100 Mbit/s and 1 Gbit/s: CPU and wakes of both ends, beside
             iperf3 -u -l 1448 at the same payload rate over the same interfaces.
 departures  the same at 0.1, 1 and 10 Gbit/s: how long rests lasted (p50, p99), beside bare ppolls of as long in the same run:
-            packets leave no later than that after their time. With `idle: poll`: by how much packets missed their time.
+            packets leave no later than that after their time. (`idle: poll`: `scripts/bench pacer`.)
 wan         five appliances over sluice-wanem, all ports af_packet over veth, 100 Mbit/s each, 60 ms, 0.1 %; a default job to
             four; the same in virtual time; CPU of all.
 
@@ -171,24 +171,15 @@ def bare_ppoll_ns(for_ns, count=2000):
     return sorted(found)
 
 
-def worker_report(labs):
-    return json.loads(labs.ask("--json", "show", "ports").stdout)
-
-
 def part_departures(options, directory, judge):
     for rate, bps, gather_ns in (("100Mbps", 100e6, 1_000_000), ("1Gbps", 1e9, 312_500), ("10Gbps", 10e9, 98_800)):
-        for idle in ("sleep", "poll"):
-            with Lan(2, f"sluice-idle-{os.getpid()}") as lan, Labs(options, directory, lan, {"idle": idle}, rate=rate) as labs:
-                transfer(labs, directory, min(bps, 1e9), options.seconds)
-                report = worker_report(labs)
-            worker, port = report["worker"], report["ports"][0]
-            if idle == "poll":
-                judge.row(f"departures, poll, {rate}: late, p99", port["late_ns_p99"] / 1000, "us")
-                continue
-            bare = bare_ppoll_ns(gather_ns)
-            judge.row(f"departures, sleep, {rate}: rests, p50", worker["sleep_ns_p50"] / 1000, "us")
-            judge.row(f"departures, sleep, {rate}: rests, p99", worker["sleep_ns_p99"] / 1000, "us")
-            judge.row(f"departures, sleep, {rate}: bare ppoll, p99", bare[len(bare) * 99 // 100] / 1000, "us")
+        with Lan(2, f"sluice-idle-{os.getpid()}") as lan, Labs(options, directory, lan, rate=rate) as labs:
+            transfer(labs, directory, min(bps, 1e9), options.seconds)
+            worker = json.loads(labs.ask("--json", "show", "ports").stdout)["worker"]
+        bare = bare_ppoll_ns(gather_ns)
+        judge.row(f"departures, {rate}: rests, p50", worker["rest_ns_p50"] / 1000, "us")
+        judge.row(f"departures, {rate}: rests, p99", worker["rest_ns_p99"] / 1000, "us")
+        judge.row(f"departures, {rate}: bare ppoll of {gather_ns / 1000:.0f} us, p99", bare[len(bare) * 99 // 100] / 1000, "us")
 
 
 # ---- wan ----

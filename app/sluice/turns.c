@@ -45,10 +45,10 @@ void turns_begin(struct turns *turns, uint64_t now_ns)
         turns->look_ns = now_ns + NS_PER_S;
         count_set(&turns->faults, memory_thread_faults() - turns->faults_before);
     }
-    if (turns->slept) {
-        histogram_add(&turns->sleep_ns, turn_ns);
+    if (turns->gathered)
+        histogram_add(&turns->rest_ns, turn_ns);
+    if (turns->slept)
         return;
-    }
     histogram_add(&turns->gap_ns, turn_ns);
     count_add(&turns->gaps_long, turn_ns > TURN_LONG_NS);
     count_add(&turns->stalls, turn_ns > TURN_STALL_NS);
@@ -67,6 +67,7 @@ void turns_rest(struct turns *turns, bool worked, uint64_t now_ns, uint64_t next
     enum idle_action action = idle_next(&turns->idle, &turn);
     idle_do(&turns->idle, action, &turns->waiter);
     turns->slept = idle_rests(action);
+    turns->gathered = action == IDLE_REST;
 }
 
 void turns_report(const struct turns *turns, struct report *report)
@@ -81,8 +82,8 @@ void turns_report(const struct turns *turns, struct report *report)
     report_u64(report, "poll_gaps_over_300us", count_get(&turns->stalls));
     report_u64(report, "page_faults", count_get(&turns->faults));
     report_u64(report, "sleeps", count_get(&turns->idle.sleeps));
-    report_u64(report, "sleep_ns_p50", histogram_percentile(&turns->sleep_ns, 500000));
-    report_u64(report, "sleep_ns_p99", histogram_percentile(&turns->sleep_ns, 990000));
-    report_u64(report, "sleep_ns_max", count_get(&turns->sleep_ns.largest));
+    report_u64(report, "rest_ns_p50", histogram_percentile(&turns->rest_ns, 500000));
+    report_u64(report, "rest_ns_p99", histogram_percentile(&turns->rest_ns, 990000));
+    report_u64(report, "rest_ns_max", count_get(&turns->rest_ns.largest));
     report_u64(report, "yields", count_get(&turns->idle.yields));
 }

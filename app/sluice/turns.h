@@ -18,17 +18,18 @@ struct turns {
     uint64_t start_ns; /* when the first did */
     struct idle idle;
     struct waiter waiter; /* where it rests: others wake it */
-    bool slept;           /* the last turn ended in a sleep */
+    bool slept;           /* the last turn ended in a rest or a wait … */
+    bool gathered;        /* … in a rest */
     bool worked;          /* the last turn did something */
     bool looks;           /* of some port no descriptor tells when frames come */
     uint64_t count, busy_ns;
-    uint64_t gaps_long;        /* turns longer than TURN_LONG_NS that were not slept */
-    uint64_t stalls;           /* the same, TURN_STALL_NS */
-    uint64_t faults_before;    /* page faults of this thread before the first … */
-    uint64_t faults;           /* … and since, looked at once a second */
-    uint64_t look_ns;          /* when that is next */
-    struct histogram gap_ns;   /* turns that were not slept */
-    struct histogram sleep_ns; /* turns that ended in a sleep */
+    uint64_t gaps_long;       /* turns longer than TURN_LONG_NS that were not slept */
+    uint64_t stalls;          /* the same, TURN_STALL_NS */
+    uint64_t faults_before;   /* page faults of this thread before the first … */
+    uint64_t faults;          /* … and since, looked at once a second */
+    uint64_t look_ns;         /* when that is next */
+    struct histogram gap_ns;  /* turns that were not slept */
+    struct histogram rest_ns; /* turns that ended in a rest, while packets gathered */
 };
 
 /* Before any thread runs. */
