@@ -162,6 +162,11 @@ static bool start_node(struct app *app, struct err *err)
     return true;
 }
 
+/* A worker that sleeps leaves the CPU to the disk, which beside busy programs of others would get next to nothing of it;
+ * one that polls does without it only at the disk's expense. */
+#define DISK_NICE                5
+#define DISK_NICE_BESIDE_POLLERS 19
+
 static void disk_replied(void *waiter)
 {
     waiter_wake(waiter);
@@ -170,7 +175,8 @@ static void disk_replied(void *waiter)
 static bool start_disk(struct app *app, struct err *err)
 {
     struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1),
-                                 .nice = 19,
+                                 .nice = app->config.idle == IDLE_MODE_SLEEP ? DISK_NICE
+                                                                             : DISK_NICE_BESIDE_POLLERS,
                                  .cpu_count = app->config.disk_cpu_count,
                                  .index_bytes_max = app->config.disk_index_bytes,
                                  .waiter = {disk_replied, &app->worker.turns.waiter}};
