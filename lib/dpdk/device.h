@@ -1,5 +1,5 @@
 /* Device strings as operators write them ("net_memif0,role=client,socket=@lab-7", "0000:3b:02.0") and what is
- * known about the kinds of device behind them. Pure text and numbers; README.md has the table of quirks. */
+ * known about the kinds of device behind them. Pure text and numbers; DEVICES.md has the table of quirks. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,18 +38,19 @@ struct device {
     bool vdev;
     bool redials;        /* a memif client: starts over when its server went away */
     const char *listens; /* the argument that names the socket it makes and listens on; NULL: none */
-    /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit one,
-     * however short the frames of the link are. */
+    /* The data room its pool's buffers must have: af_packet's driver wants a whole frame of its ring to fit
+     * one, however short the frames of the link are. */
     uint32_t buffer_bytes;
     uint16_t rx_descriptors, tx_descriptors;
 };
 
-/* Splits and completes: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same on both ends of a
- * link as long as their MTUs agree) and rsize (10, from 1 Gbit/s 11, above 12) unless given, and socket-abstract=no where its socket is a path, af_packet gets
- * framecnt for 20 ms of the rate (512 frames to 32 MiB), framesz (the next power of two) and blocksz for frames beyond 2 KiB,
- * a NIC so many receive descriptors (1024 to 4096, or as many as it has), virtio-user queue_size (1024, above 1 Gbit/s
- * 4096). False: malformed, a vhost device without iface or a virtio-user one without path, or a given bsize or framesz
- * that is too small, too large, or no fraction of blocksz. */
+/* Splits and completes, unless given: memif gets bsize (2 KiB, or the frame rounded up to 1 KiB: the same
+ * on both ends of a link as long as their MTUs agree), rsize (10 to 500 Mbit/s, 11 to 1 Gbit/s, 12 above)
+ * and socket-abstract=no where its socket is a path; af_packet framecnt for 20 ms of the rate (512 frames
+ * to 32 MiB), and for frames beyond 2 KiB framesz (the next power of two) and blocksz; a NIC so many
+ * receive descriptors (1024 to 4096, or as many as it has); virtio-user queue_size (1024, above 1 Gbit/s
+ * 4096). False: malformed, a vhost device without iface or a virtio-user one without path, or a given bsize
+ * or framesz that is too small, too large, or no fraction of blocksz. */
 bool device_parse(struct device *device, const char *text, uint32_t frame_bytes_max, uint64_t rate_bps,
                   struct err *err);
 /* The value of argument `key` ("iface") as a string; false: not given, or longer than `room`. */

@@ -6,7 +6,7 @@
  * time has come, port_reports says what became of them. Do not mix both ways of sending on one port.
  *
  * Guarantee: no frame longer than frame_bytes_max is ever given to the device, or handed up; each dropped
- * packet increments exactly one row of port_counters.def. README.md has the quirks of devices that this
+ * packet increments exactly one row of port_counters.def. DEVICES.md has the quirks of devices that this
  * hides. Ownership: mbufs given to port_tx_burst belong to the port as far as its return value says. */
 #pragma once
 
