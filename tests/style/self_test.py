@@ -77,9 +77,9 @@ LOCKED = [
 
 # a file of the repository, what is spoilt in it and how, part of the complaint
 SPOILT = [
-    ("lib/wire/README.md", "| 92 + runs", "| 80 + runs", "its fields take 92"),
-    ("lib/wire/README.md", "60 jump", "61 jump", "ack: no field begins at 61 jump"),
-    ("lib/wire/README.md", "| stream room |", "| live room |", "kind 12 is called live room"),
+    ("lib/wire/FORMAT.md", "| 92 + runs", "| 80 + runs", "its fields take 92"),
+    ("lib/wire/FORMAT.md", "60 jump", "61 jump", "ack: no field begins at 61 jump"),
+    ("lib/wire/FORMAT.md", "| stream room |", "| live room |", "kind 12 is called live room"),
     ("lib/wire/control.h", "ROW(CONTROL_START, 5,", "ROW(CONTROL_START, 55,", "kind 5 (start) is not in the headers"),
     ("planner/README.md", "`star`", "star", "planner/README.md: does not name `star`"),
     ("lib/wire/control.h", '"scavenger"', '"lurker"', "no congestion_lurker.c"),

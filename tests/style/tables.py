@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of READMEs say what the code declares.
 
-The messages of lib/wire/README.md: every row of WIRE_TYPES and CONTROL_KINDS is there under its number, with the bytes of
+The messages of lib/wire/FORMAT.md: every row of WIRE_TYPES and CONTROL_KINDS is there under its number, with the bytes of
 its fixed fields, and every offset that the table gives is where a field begins. Pages that list the words of a table list
 them all: strategies, metrics, causes of a limit, and of the causes no others. Each strategy has its file. Every file of
 conf/scenarios is run by tests/scenarios.
@@ -58,7 +58,7 @@ def check_messages(what, rows, fields, prefix, start, table, problems):
     for number in sorted(set(numbers) | set(table) - {0}):
         word = numbers.get(number)
         if word is None or number not in table:
-            problems.append(f"lib/wire/README.md: {what} {number} ({word or table[number][0]}) is not in " +
+            problems.append(f"lib/wire/FORMAT.md: {what} {number} ({word or table[number][0]}) is not in " +
                             ("the headers" if word is None else "the table"))
             continue
         name, size, *_, text = table[number]
@@ -66,13 +66,13 @@ def check_messages(what, rows, fields, prefix, start, table, problems):
         places = offsets(fields[list_name], start)
         stated = re.match(r"\d+", size)
         if name.replace(" ", "_") not in (word, word.split("_")[-1]):
-            problems.append(f"lib/wire/README.md: {what} {number} is called {name}, the headers say {word}")
+            problems.append(f"lib/wire/FORMAT.md: {what} {number} is called {name}, the headers say {word}")
         if stated is None or int(stated.group()) != places[-1]:
-            problems.append(f"lib/wire/README.md: {what} {word}: {size} bytes, its fields take {places[-1]}")
+            problems.append(f"lib/wire/FORMAT.md: {what} {word}: {size} bytes, its fields take {places[-1]}")
         for item in text.split(";")[0].split(", "):
             begin = re.match(r"(\d+) [A-Za-z]", item.strip())
             if begin is not None and int(begin.group(1)) not in places:
-                problems.append(f"lib/wire/README.md: {what} {word}: no field begins at {item.strip()}")
+                problems.append(f"lib/wire/FORMAT.md: {what} {word}: no field begins at {item.strip()}")
 
 
 def read(root, path):
@@ -82,7 +82,7 @@ def read(root, path):
 
 def check_wire(root, problems):
     rows, fields = declared([read(root, path) for path in sorted(glob.glob(f"{root}/lib/wire/*.h"))])
-    readme = read(root, "lib/wire/README.md")
+    readme = read(root, "lib/wire/FORMAT.md")
     check_messages("type", rows["WIRE_TYPES"], fields, "WIRE", HEADER_BYTES,
                    table_rows(readme, "## Datagrams"), problems)
     check_messages("kind", rows["CONTROL_KINDS"], fields, "CONTROL", 0, table_rows(readme, "## Bodies"), problems)
