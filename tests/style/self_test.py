@@ -16,6 +16,8 @@ import pages  # noqa: E402
 LISTS = {"base": [], "pack": ["base"], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
          "plan": ["base"], "probe": ["base"], "ctl": ["base", "plan"], "node": ["base", "edge", "ctl"]}
 
+TWENTY = " ".join(["word"] * 20) + "\n"
+
 # checker, path, content, part of the complaint
 CASES = [
     (layers, "lib/wire/a.c", '#include "edge/x.h"\n', "wire may not include edge/x.h"),
@@ -42,14 +44,19 @@ CASES = [
     (tidy, "lib/wire/a.c", "int  x;\n", "clang-format"),
     (tidy, "lib/wire/a.o", "", "build output"),
     (tidy, "helpers/a.c", "int x;\n", "top level holds only"),
-    (pages, "README.md", "word " * 900, "900 words"),
+    (pages, "README.md", TWENTY * 45 + "word\n", "901 words, 900 are allowed"),
+    (pages, "lib/README.md", TWENTY * 40 + "word\n", "801 words, 800 are allowed"),
+    (pages, "lib/README.md", "some words\n" + "w" * 121 + "\n", "README.md:2: 121 columns"),
+    (pages, "lib/NOTES.md", "w" * 121 + "\n", "121 columns"),
     (pages, "lib/README.md", "see [there](wire/README.md)\n", "leads nowhere"),
 ]
 
 CLEAN = [
     ("lib/edge/a.c", '#include <stdint.h>\n\n#include "base/x.h"\n\nint f(struct s *s)\n{\n    return s->free(s);\n}\n'),
     ("app/wanem/a.c", '#include <rte_mbuf.h>\n\n#include "netem/link.h"\n'),
-    ("README.md", "word " * 898 + "word"),
+    ("README.md", TWENTY * 45),
+    ("lib/README.md", TWENTY * 39 + "w" * 120 + "\n| " + "w" * 130 + " |\n"),
+    ("lib/NOTES.md", TWENTY * 60),
     ("lib/README.md", "[this](README.md#part), [that](https://example.org/none)\n"),
     ("lib/base/a.c", "/* malloc(3), a double and time() in a comment */\n"),
 ]
@@ -61,6 +68,16 @@ CIRCLES = [
      ["2 files in a circle: a.c, b.c", "a.c needs of b.c: b", "b.c needs of a.c: a"]),
     ({"a.c": ({"a"}, {"b"}), "b.c": ({"b"}, {"c"}), "sub/c.c": ({"c"}, {"a"})},
      ["3 files in a circle: a.c, b.c, c.c", "b.c needs of sub/c.c: c"]),
+]
+
+# a page, the pages that are too long or too wide yet, part of the complaint (empty: none)
+LISTED = [
+    (TWENTY * 40 + "word\n", ["lib/README.md"], [], ""),
+    ("w" * 121 + "\n", [], ["lib/README.md"], ""),
+    (TWENTY * 40 + "w" * 121 + "\n", [], ["lib/README.md"], "801 words"),
+    (TWENTY * 40, ["lib/README.md"], [], "take it off the list LONG_YET"),
+    ("w" * 120 + "\n", [], ["lib/README.md"], "take it off the list WIDE_YET"),
+    ("word\n", ["lib/gone.md"], [], "lib/gone.md: no such page"),
 ]
 
 # a file, what objdump says of a function in it, what must be found
@@ -122,6 +139,13 @@ def main():
             if found:
                 print(f"FAIL {path}: expected nothing, found {found}")
                 failures += 1
+    for content, long_yet, wide_yet, expected in LISTED:
+        with tempfile.TemporaryDirectory() as root:
+            write(root, "lib/README.md", content)
+            found = pages.check(root, long_yet, wide_yet)
+            if bool(found) != bool(expected) or not all(expected in line for line in found):
+                print(f"FAIL {content[:5]}…, {long_yet}, {wide_yet}: expected '{expected}', found {found}")
+                failures += 1
     for path, text, other, complaint in SPOILT:
         with tempfile.TemporaryDirectory() as root:
             top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -145,7 +169,7 @@ def main():
         if bool(found) != bool(expected) or not all(expected in line for line in found):
             print(f"FAIL {path}, {function} with {instruction}: expected '{expected}', found {found}")
             failures += 1
-    count = len(CASES) + len(CLEAN) + len(SPOILT) + len(CIRCLES) + len(LOCKED)
+    count = len(CASES) + len(CLEAN) + len(LISTED) + len(SPOILT) + len(CIRCLES) + len(LOCKED)
     print(f"{count - failures} of {count} cases")
     return 1 if failures else 0
 
