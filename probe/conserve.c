@@ -37,8 +37,9 @@ struct ends {
     double noise_bits2, closing_bits2;
 };
 
-/* Twice the variance of the sum is what neighbours differ by. Whole packets, noise of stamps and batches that time closed make
- * a part of it that does not add up: from one part's end to the next one's begin. The outermost ends' is added elsewhere. */
+/* Twice the variance of the sum is what neighbours differ by. Whole packets, noise of stamps and batches
+ * that time closed make a part of it that does not add up: from one part's end to the next one's begin. The
+ * outermost ends' is added elsewhere. */
 static double variance_of(const struct block *blocks, double packet_bits, const struct ends *ends)
 {
     double total_ns = 0, total_bits = 0;

@@ -1,15 +1,17 @@
 /* The law of conservation of a queue that serves in order, over one train.
  *
- * Let C be the tight hop's capacity. While it is not idle, what it serves between the ends of two probes is what came
- * between their arrivals: C * (r_j - r_i) = probe bits + cross bits that came within (s_i, s_j). The probe bits are known, so the
- * cross bits are, for any pattern of gaps: no search, no bend to find. Available is C less those over s_j - s_i; of C itself
- * only the share 1 - (r_j - r_i) / (s_j - s_i) goes into that, nothing where the queue ends as it began.
+ * Let C be the tight hop's capacity. While it is not idle, what it serves between the ends of two probes is
+ * what came between their arrivals: C * (r_j - r_i) = probe bits + cross bits that came within (s_i, s_j).
+ * The probe bits are known, so the cross bits are, for any pattern of gaps: no search, no bend to find.
+ * Available is C less those over s_j - s_i; of C itself only the share 1 - (r_j - r_i) / (s_j - s_i) goes
+ * into that, nothing where the queue ends as it began.
  *
- * A step from one point to the next goes in when the queue cannot have run dry in it, by what was known when the step
- * began: the first packet's wait is at least its delay beyond the least delay so far, and the gap behind it is known.
- * What the step itself then measures has no say in that, so the sum over all steps has no bias, wherever the queue ran
- * dry (cross bits of a stopped random walk have the mean of an unstopped one). Between points that lie many packets
- * apart (batches) the cross traffic known so far is reckoned with, less two deviations of it. */
+ * A step from one point to the next goes in when the queue cannot have run dry in it, by what was known
+ * when the step began: the first packet's wait is at least its delay beyond the least delay so far, and the
+ * gap behind it is known. What the step itself then measures has no say in that, so the sum over all steps
+ * has no bias, wherever the queue ran dry (cross bits of a stopped random walk have the mean of an
+ * unstopped one). Between points that lie many packets apart (batches) the cross traffic known so far is
+ * reckoned with, less two deviations of it. */
 #pragma once
 
 #include "probe/points.h"

@@ -46,8 +46,8 @@ enum estimate_kind { ESTIMATE_KINDS(WORD_CONSTANT) };
 enum estimate_reason { ESTIMATE_REASONS(WORD_CONSTANT) };
 enum estimate_flag { ESTIMATE_FLAGS(WORD_CONSTANT) };
 
-/* FIELD(type, name): what is found, and what it took. The struct, the record that travels (ctl/estimate.h) and the columns of the
- * planner's history are these lists. */
+/* FIELD(type, name): what is found, and what it took. The struct, the record that travels (ctl/estimate.h)
+ * and the columns of the planner's history are these lists. */
 #define ESTIMATE_FOUND(FIELD)                                                                                \
     FIELD(u8, kind)       /* enum estimate_kind */                                                           \
     FIELD(u8, reason)     /* enum estimate_reason */                                                         \

@@ -1,10 +1,11 @@
-/* capacity: packet pairs. Trains as fast as the port sends; the narrow hop stretches the gaps between their packets to its
- * own packet time, cross packets that come between stretch some of them further. So the most frequent gap of all that
- * were stretched tells the narrow hop's capacity (Dovrolis, Ramanathan, Moore 2001), whatever crosses. It says nothing of
- * what is available: NONE with capacity_bps; no capacity where no gap was stretched.
+/* capacity: packet pairs. Trains as fast as the port sends; the narrow hop stretches the gaps between their
+ * packets to its own packet time, cross packets that come between stretch some of them further. So the most
+ * frequent gap of all that were stretched tells the narrow hop's capacity (Dovrolis, Ramanathan, Moore
+ * 2001), whatever crosses. It says nothing of what is available: NONE with capacity_bps; no capacity where
+ * no gap was stretched.
  *
- * The mode is found on a logarithmic scale, in two looks: bins of 2^(1/16), then the mean of all gaps within ± 2 % of the
- * fullest bin's mean: so stamps of 1 ns give far better than a bin. */
+ * The mode is found on a logarithmic scale, in two looks: bins of 2^(1/16), then the mean of all gaps
+ * within ± 2 % of the fullest bin's mean: so stamps of 1 ns give far better than a bin. */
 #include <math.h>
 
 #include "base/units.h"

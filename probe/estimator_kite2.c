@@ -1,10 +1,10 @@
-/* kite2: a probe-rate model LIKE Kite 2 (Future Internet 2019, 11(8), 179, and what its authors say of it). Its internals
- * are not published; this is what the family does, and no measurement of Kite 2 itself.
+/* kite2: a probe-rate model LIKE Kite 2 (Future Internet 2019, 11(8), 179, and what its authors say of it).
+ * Its internals are not published; this is what the family does, and no measurement of Kite 2 itself.
  *
- * A train of one rate is congested when its packets come further apart, on average, than they left. Halving between the
- * fastest rate that was not and the slowest that was ends when they are as close as was asked for (at 10 Gbit/s it is said
- * to reach 100 Mbit/s); the middle is the estimate. One that goes on begins the next search 10 % around the last result,
- * so it walks after a path that changes. */
+ * A train of one rate is congested when its packets come further apart, on average, than they left. Halving
+ * between the fastest rate that was not and the slowest that was ends when they are as close as was asked
+ * for (at 10 Gbit/s it is said to reach 100 Mbit/s); the middle is the estimate. One that goes on begins
+ * the next search 10 % around the last result, so it walks after a path that changes. */
 #include "base/units.h"
 #include "probe/estimators.h"
 #include "probe/search.h"

@@ -1,7 +1,8 @@
-/* pathchirp (Ribeiro, Riedi, Baraniuk, Navratil, Cottrell 2003): chirps, trains whose gaps shrink by a factor from packet
- * to packet. Where delays rise and fall again, an excursion, each rising packet of one that is long enough says that its
- * rate was too much; where they rise and never fall, the rate at that place is what is available. A chirp's estimate is
- * the mean of what its packets say, each for its gap; that of the path the mean of 11 chirps.
+/* pathchirp (Ribeiro, Riedi, Baraniuk, Navratil, Cottrell 2003): chirps, trains whose gaps shrink by a
+ * factor from packet to packet. Where delays rise and fall again, an excursion, each rising packet of one
+ * that is long enough says that its rate was too much; where they rise and never fall, the rate at that
+ * place is what is available. A chirp's estimate is the mean of what its packets say, each for its gap;
+ * that of the path the mean of 11 chirps.
  *
  * Whatever is lost drops the chirp, as there. */
 #include <math.h>
@@ -37,7 +38,8 @@ static double rate_bps(const struct estimator_goal *goal, unsigned index)
     return (double)search_rate_max(goal) / SPAN * pow(FACTOR, index);
 }
 
-/* Packets of a chirp, one more than it has gaps: up to the fastest rate, and one step beyond it where the port allows. */
+/* Packets of a chirp, one more than it has gaps: up to the fastest rate, and one step beyond it where the
+ * port allows. */
 static unsigned packets(const struct estimator_goal *goal)
 {
     unsigned gaps = 0;

@@ -1,11 +1,12 @@
-/* pathload (Jain, Dovrolis 2002): fleets of 12 streams of one rate. A stream shows a trend of its delays when the medians
- * of ten groups rise one after the other (PCT) or in all, compared with how they go up and down (PDT). A fleet most of
- * whose streams rise is above what is available, one most of whose do not is below, else it is grey. Halving between them,
- * and towards the grey zone from both sides, ends when what is left is as narrow as was asked for; the estimate is what
- * is left.
+/* pathload (Jain, Dovrolis 2002): fleets of 12 streams of one rate. A stream shows a trend of its delays
+ * when the medians of ten groups rise one after the other (PCT) or in all, compared with how they go up and
+ * down (PDT). A fleet most of whose streams rise is above what is available, one most of whose do not is
+ * below, else it is grey. Halving between them, and towards the grey zone from both sides, ends when what
+ * is left is as narrow as was asked for; the estimate is what is left.
  *
- * A stream without a seventh of its packets says "above", and so does a fleet with many that lost a few. The streams of
- * a fleet leave without waiting for each other, a round trip or nine times their length apart. */
+ * A stream without a seventh of its packets says "above", and so does a fleet with many that lost a few.
+ * The streams of a fleet leave without waiting for each other, a round trip or nine times their length
+ * apart. */
 #include <math.h>
 
 #include "base/units.h"

@@ -1,7 +1,8 @@
-/* Estimator `sluice`: no search. A first train tells capacity and cross traffic at once (contact); what it leaves open one
- * train around the rate that it found settles (refine), or, of a measurement that has a period, many short ones spread
- * over it (spread). Every train's cross bits come from the conservation law (conserve.h) and go into one pool, which
- * says how sure it is. One that goes on for ever spreads, forgets after a while, and begins anew when the path changes. */
+/* Estimator `sluice`: no search. A first train tells capacity and cross traffic at once (contact); what it
+ * leaves open one train around the rate that it found settles (refine), or, of a measurement that has a
+ * period, many short ones spread over it (spread). Every train's cross bits come from the conservation law
+ * (conserve.h) and go into one pool, which says how sure it is. One that goes on for ever spreads, forgets
+ * after a while, and begins anew when the path changes. */
 #include <math.h>
 
 #include "probe/estimators.h"
@@ -32,7 +33,8 @@
 #define WALK_SHARE 0.02
 /* Between trains that look for a bucket: it is full again. */
 #define FULL_BUCKET_NS (20 * NS_PER_MS)
-/* A bucket that was found is gone after so many trains without it; it is the same one within such a part of its rate. */
+/* A bucket that was found is gone after so many trains without it; it is the same one within such a part of
+ * its rate. */
 #define SHAPER_MISSES 2u
 #define SHAPER_AGREE  0.1
 /* Trains of one that has no period and is not sure yet. */

@@ -1,10 +1,11 @@
-/* yaz (Sommers, Barford, Willinger 2006): streams of one rate, from above. A stream is congested when the mean gap of what
- * came differs from the mean gap of what left by more than a tolerance; the next one's gap is then larger by half of the
- * difference. The first rate within the tolerance is the estimate, and the search begins anew at the fastest rate. It ends
- * there by design: biased upwards by up to the tolerance.
+/* yaz (Sommers, Barford, Willinger 2006): streams of one rate, from above. A stream is congested when the
+ * mean gap of what came differs from the mean gap of what left by more than a tolerance; the next one's gap
+ * is then larger by half of the difference. The first rate within the tolerance is the estimate, and the
+ * search begins anew at the fastest rate. It ends there by design: biased upwards by up to the tolerance.
  *
- * The original's tolerance is 1 us, 81 % of a gap at 10 Gbit/s; here it is what was asked for as the interval's half-width,
- * applied to the gap. Pauses are exponential, 50 ms between streams and 500 ms between estimates, as there. */
+ * The original's tolerance is 1 us, 81 % of a gap at 10 Gbit/s; here it is what was asked for as the
+ * interval's half-width, applied to the gap. Pauses are exponential, 50 ms between streams and 500 ms
+ * between estimates, as there. */
 #include <math.h>
 
 #include "base/rng.h"

@@ -1,12 +1,13 @@
 /* The tight hop's capacity as a train shows it, in two ways that know nothing of each other.
  *
- * Spacing: two packets that were served one right behind the other come packet / C apart, and nothing comes closer. The
- * closest spacings of a train are those, if its packets came fast enough and stamps tell each from a spacing with a small
- * packet between. Sees the last hop that queues.
+ * Spacing: two packets that were served one right behind the other come packet / C apart, and nothing comes
+ * closer. The closest spacings of a train are those, if its packets came fast enough and stamps tell each
+ * from a spacing with a small packet between. Sees the last hop that queues.
  *
- * Slopes: while a queue stands, r = B / C + (cross / C) * s + const; a least-squares plane over the parts of a train with
- * different rates gives 1 / C and cross / C. Needs no single spacing, so batches and noise don't hurt it; needs rates that
- * differ, and cross traffic that keeps its rate. Sees the hop whose queue the train feeds. Parts of many trains add up. */
+ * Slopes: while a queue stands, r = B / C + (cross / C) * s + const; a least-squares plane over the parts
+ * of a train with different rates gives 1 / C and cross / C. Needs no single spacing, so batches and noise
+ * don't hurt it; needs rates that differ, and cross traffic that keeps its rate. Sees the hop whose queue
+ * the train feeds. Parts of many trains add up. */
 #pragma once
 
 #include "probe/points.h"

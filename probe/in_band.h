@@ -1,11 +1,14 @@
-/* What data that is sent anyway tells of a path: the rate at which it was delivered, and what held it at that.
+/* What data that is sent anyway tells of a path: the rate at which it was delivered, and what held it at
+ * that.
  *
- * Where congestion control held it for IN_BAND_CONGESTED_PPM of the window at least, the path carries just that:
- * ESTIMATE_VALUE, the mean of the last windows in a row that were so, with the interval that their differences leave, and
- * never narrower than IN_BAND_LEAST_SHARE on either side, since control wobbles around what there is. Where anything else
- * held it (the application, a cap, memory, a disk) it carries at least that. Costs no byte; flag IN_BAND.
+ * Where congestion control held it for IN_BAND_CONGESTED_PPM of the window at least, the path carries just
+ * that: ESTIMATE_VALUE, the mean of the last windows in a row that were so, with the interval that their
+ * differences leave, and never narrower than IN_BAND_LEAST_SHARE on either side, since control wobbles
+ * around what there is. Where anything else held it (the application, a cap, memory, a disk) it carries at
+ * least that. Costs no byte; flag IN_BAND.
  *
- * Several edges that meet in one queue each see their own share of it alone. Sans-IO; a struct of zeroes begins anew. */
+ * Several edges that meet in one queue each see their own share of it alone. Sans-IO; a struct of zeroes
+ * begins anew. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
-/* What is known of one path by now: every estimate of it, from trains and from data that was sent anyway, goes in here, and
- * one comes out, with the interval that its age leaves.
+/* What is known of one path by now: every estimate of it, from trains and from data that was sent anyway,
+ * goes in here, and one comes out, with the interval that its age leaves.
  *
- * Between estimates available bandwidth is taken for a random walk: after t seconds what was known has a variance of
- * drift_bps^2 * t more. What comes in is weighed with that by its own interval (Kalman), so that several coarse ones give
- * a narrow one and an old one gives way to a new one. An estimate that lies more than KNOWN_CHANGE_SIGMAS away, or says
- * itself that the path has changed, takes the place of all before. "At least R" lifts what is known up to R where it is
- * less, and says nothing where it is more.
+ * Between estimates available bandwidth is taken for a random walk: after t seconds what was known has a
+ * variance of drift_bps^2 * t more. What comes in is weighed with that by its own interval (Kalman), so
+ * that several coarse ones give a narrow one and an old one gives way to a new one. An estimate that lies
+ * more than KNOWN_CHANGE_SIGMAS away, or says itself that the path has changed, takes the place of all
+ * before. "At least R" lifts what is known up to R where it is less, and says nothing where it is more.
  *
  * No IO; times are the caller's, of one clock. A struct of zeroes knows nothing. */
 #pragma once
@@ -35,12 +35,13 @@ struct known {
 
 /* False: it said nothing (none, refused, or "at least" of what is known to be more). */
 bool known_take(struct known *known, const struct estimate *estimate, uint64_t at_ns);
-/* As of now_ns: kind NONE, VALUE with the aged interval within [0, capacity], or AT_LEAST. Flags, capacity and what else
- * was seen are the newest one's. */
+/* As of now_ns: kind NONE, VALUE with the aged interval within [0, capacity], or AT_LEAST. Flags, capacity
+ * and what else was seen are the newest one's. */
 struct estimate known_at(const struct known *known, uint64_t now_ns);
-/* Whether a train is worth its bytes: nothing is known, or not as narrow as half_bps on either side by now. "At least" what
- * the sender's port can do, but for one part in a hundred, is all that a train could find out. */
+/* Whether a train is worth its bytes: nothing is known, or not as narrow as half_bps on either side by now.
+ * "At least" what the sender's port can do, but for one part in a hundred, is all that a train could find
+ * out. */
 bool known_wants_train(const struct known *known, uint64_t half_bps, uint64_t port_bps, uint64_t now_ns);
-/* The newest word is that of data that was sent anyway, and as narrow as that gets or as is asked for: a train is not worth its
- * bytes while the data goes on, nor for some seconds behind it. */
+/* The newest word is that of data that was sent anyway, and as narrow as that gets or as is asked for: a
+ * train is not worth its bytes while the data goes on, nor for some seconds behind it. */
 bool known_data_tells(const struct known *known, uint64_t half_bps, uint64_t port_bps, uint64_t now_ns);

@@ -1,18 +1,20 @@
-/* Keeps the path MTU towards one peer true: what a measurement (rtt_probe) has found holds until something refutes it.
- * Sans-IO: asks for padded probes to be sent, is told of replies and of what became of data.
+/* Keeps the path MTU towards one peer true: what a measurement (rtt_probe) has found holds until something
+ * refutes it. Sans-IO: asks for padded probes to be sent, is told of replies and of what became of data.
  *
- * Narrower: every MTU_WATCH_PROOF intervals one probe of the size that is known shows that it still passes, unless data
- * of that size was acked since. Without an answer it is tried MTU_WATCH_TRIES times. Data says it sooner: nothing is
- * acked for longer than acks take, or for as long nothing of a size of which MTU_WATCH_LOST were lost (losses are told in
- * batches, so that a count alone says nothing). All that is a doubt, no verdict: the
- * owner measures anew, at once, then after 1, 2, 4 … 16 s until data of full size is acked; in a measurement bare
- * probes tell a path that is dark from one that is narrow. A job that wants the size to be known more newly asks for a
- * proof, which takes a round trip.
- * Wider: while a port could send more, one probe of the next larger candidate, by turns, MTU_WATCH_WIDER_LEAST intervals
- * after the path was found to be narrow, then half as long again each time, up to MTU_WATCH_WIDER_MOST.
+ * Narrower: every MTU_WATCH_PROOF intervals one probe of the size that is known shows that it still passes,
+ * unless data of that size was acked since. Without an answer it is tried MTU_WATCH_TRIES times. Data says
+ * it sooner: nothing is acked for longer than acks take, or for as long nothing of a size of which
+ * MTU_WATCH_LOST were lost (losses are told in batches, so that a count alone says nothing). All that is a
+ * doubt, no verdict: the owner measures anew, at once, then after 1, 2, 4 … 16 s until data of full size is
+ * acked; in a measurement bare probes tell a path that is dark from one that is narrow. A job that wants
+ * the size to be known more newly asks for a proof, which takes a round trip.
+ * Wider: while a port could send more, one probe of the next larger candidate, by turns,
+ * MTU_WATCH_WIDER_LEAST intervals after the path was found to be narrow, then half as long again each time,
+ * up to MTU_WATCH_WIDER_MOST.
  *
- * Cost at one interval a second: 0.4 kbit/s and direction for 1500 bytes, none while data flows; 0.5 more where narrow.
- * Ids have bit 30 set and bit 31 clear, which tells them from those of rtt_watch and rtt_probe. */
+ * Cost at one interval a second: 0.4 kbit/s and direction for 1500 bytes, none while data flows; 0.5 more
+ * where narrow. Ids have bit 30 set and bit 31 clear, which tells them from those of rtt_watch and
+ * rtt_probe. */
 #pragma once
 
 #include <stdbool.h>
@@ -69,8 +71,8 @@ bool mtu_watch_on_reply(struct mtu_watch *watch, const struct wire_probe *reply,
 /* A data packet of so many IP bytes was acked, or declared lost. */
 void mtu_watch_on_acked(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_ns);
 void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_ns);
-/* Whether to measure now, which is then to begin. quiet: data has been out without any ack for wait_ns, which is more than
- * acks take. */
+/* Whether to measure now, which is then to begin. quiet: data has been out without any ack for wait_ns,
+ * which is more than acks take. */
 bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t wait_ns, uint64_t now_ns);
 /* A packet of the path's size is known to have passed within that age. */
 bool mtu_watch_fresh(const struct mtu_watch *watch, uint64_t age_ns, uint64_t now_ns);

@@ -1,17 +1,19 @@
-/* Which pairs of N nodes are still worth a train, where the measurement is for a plan: trees need of each receiver the paths
- * into it that are widest, and how wide those are; of the others only that they are not among them.
+/* Which pairs of N nodes are still worth a train, where the measurement is for a plan: trees need of each
+ * receiver the paths into it that are widest, and how wide those are; of the others only that they are not
+ * among them.
  *
- * The rule, for each receiver and the paths into it. The bar is the `keep`-th greatest low end among them. A path
+ * The rule, for each receiver and the paths into it. The bar is the `keep`-th greatest low end among them.
+ * A path
  *   is OPEN     while its interval is wider than coarse_bps on either side: even the order of paths is not known then;
  *   else OUT    once its high end lies below the bar: `keep` others are certainly wider;
  *   else SURE   once its interval is no wider than fine_bps on either side, or "at least" what its ends' ports can do;
  *   else OPEN.
- * As intervals hold the truth, none of the `keep` widest is ever OUT, so a tree that takes of each receiver one of these is
- * planned as if all had been measured to fine_bps. Bars only rise while intervals shrink: what is OUT need not be looked
- * at again but when a path changes.
+ * As intervals hold the truth, none of the `keep` widest is ever OUT, so a tree that takes of each receiver
+ * one of these is planned as if all had been measured to fine_bps. Bars only rise while intervals shrink:
+ * what is OUT need not be looked at again but when a path changes.
  *
- * The value of a train: of an OPEN path the part of its interval that lies above the bar, all of it while it is coarse;
- * trains cost the same, so what is greatest is worth most per byte.
+ * The value of a train: of an OPEN path the part of its interval that lies above the bar, all of it while
+ * it is coarse; trains cost the same, so what is greatest is worth most per byte.
  *
  * No IO, no allocation; times are the caller's, of one clock. */
 #pragma once

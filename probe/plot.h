@@ -1,8 +1,10 @@
-/* One train as a picture, so that an engineer can check its reading by eye: delay over departure, the part that kept the tight
- * hop busy, the line that the fit draws through it, the rate at which the train left, and what the line leaves over.
+/* One train as a picture, so that an engineer can check its reading by eye: delay over departure, the part
+ * that kept the tight hop busy, the line that the fit draws through it, the rate at which the train left,
+ * and what the line leaves over.
  *
- * The line is that of cross traffic at its mean rate: delay = first delay + (probe bits + cross * time) / C - time. What lies
- * beside it, in packets of cross traffic, is the traffic's own unevenness, or something that is no queue. */
+ * The line is that of cross traffic at its mean rate: delay = first delay + (probe bits + cross * time) / C
+ * - time. What lies beside it, in packets of cross traffic, is the traffic's own unevenness, or something
+ * that is no queue. */
 #pragma once
 
 #include <stddef.h>
@@ -34,7 +36,8 @@ struct plot_dot {
 
 typedef void plot_write(void *user, const char *text);
 
-/* A train to be drawn, as it travels from who kept it to who has the time: only its first record.count samples are there. */
+/* A train to be drawn, as it travels from who kept it to who has the time: only its first record.count
+ * samples are there. */
 struct plot_train {
     uint64_t capacity_bps; /* as other trains told; 0: nothing */
     struct train_record record;
@@ -51,5 +54,6 @@ void plot_begin(struct plot *plot, uint64_t capacity_bps);
 void plot_read(struct plot *plot, const struct train_record *record);
 /* Of point i < plot->points.count. */
 void plot_dot(const struct plot *plot, uint32_t i, struct plot_dot *dot);
-/* An SVG document of what was read, handed to `write` piece by piece; PLOT_BYTES_MAX at most. Equal records give equal bytes. */
+/* An SVG document of what was read, handed to `write` piece by piece; PLOT_BYTES_MAX at most. Equal records
+ * give equal bytes. */
 void plot_svg(const struct plot *plot, plot_write *write, void *user);

@@ -145,8 +145,8 @@ static void leave_out_late(struct probe_points *points)
         points->count--;
 }
 
-/* In order of arrival stamps cannot fall, nor departures in order of index: by how much they do tells their noise, where an
- * end does not know its own. */
+/* In order of arrival stamps cannot fall, nor departures in order of index: by how much they do tells their
+ * noise, where an end does not know its own. */
 static double falls_ns(const struct probe_points *points, const struct train_record *record, bool sent)
 {
     double squares = 0;

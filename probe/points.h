@@ -1,11 +1,13 @@
-/* What of a train's record can be reckoned with: packets in the order of a queue, each with when it left and when it came.
+/* What of a train's record can be reckoned with: packets in the order of a queue, each with when it left
+ * and when it came.
  *
- * A queue that serves in order cannot let a packet be overtaken: one that was came late for reasons of its own and is no
- * point; nor is what came last of all where such lateness occurs, since nothing could have overtaken it. Of packets that
- * came with one stamp only the last one's arrival is known, if it is the furthest of all before it: it stands for its
- * batch, and the last batch, whose end is that of a wait for more, for nothing. A batch that came short of its size was
- * closed by time, on average half a spacing after its last packet. Points ascend in index, rank, time of
- * departure and, to the noise of stamps, in time of arrival. Times count from the first sample's. */
+ * A queue that serves in order cannot let a packet be overtaken: one that was came late for reasons of its
+ * own and is no point; nor is what came last of all where such lateness occurs, since nothing could have
+ * overtaken it. Of packets that came with one stamp only the last one's arrival is known, if it is the
+ * furthest of all before it: it stands for its batch, and the last batch, whose end is that of a wait for
+ * more, for nothing. A batch that came short of its size was closed by time, on average half a spacing
+ * after its last packet. Points ascend in index, rank, time of departure and, to the noise of stamps, in
+ * time of arrival. Times count from the first sample's. */
 #pragma once
 
 #include <stdbool.h>

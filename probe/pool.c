@@ -70,9 +70,9 @@ static bool by_rank(const struct pool *pool)
     return evidence > weight / 2;
 }
 
-/* A train whose queue did not end as it began tells C as much as cross traffic: of C's error it carries the share
- * 1 - received / sent. Weights by time less so much of those shares make the least variance of both together, that of the
- * trains within them taken as in proportion to time. */
+/* A train whose queue did not end as it began tells C as much as cross traffic: of C's error it carries the
+ * share 1 - received / sent. Weights by time less so much of those shares make the least variance of both
+ * together, that of the trains within them taken as in proportion to time. */
 static double share_of(const struct conserve *fit)
 {
     return 1 - fit->all.received_ns / fit->all.sent_ns;

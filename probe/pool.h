@@ -1,12 +1,13 @@
 /* What many trains say together: the cross traffic's mean over their windows, and how sure that is.
  *
- * Kept are each train's sums, so that a capacity learned later serves earlier trains too. `busy`: cross bits of all over time of
- * all, which has the least variance and no bias where the queue ran dry early in a train, if its trains see one steady
- * process; for Poisson arrivals of packets of L bits its deviation is sqrt(cross * L / T), the law that no estimator of this
- * kind goes below; less so much of each as makes the capacity's error in the whole, and the trains' own, the least together.
- * `equal`: each train counts alike, whatever it saw of the queue; for cross traffic that changes from
- * one train to the next. Then variance is the greater of that of all trains and that of the differences of
- * successive ones, with a third of the freedom that as many independent values would have. */
+ * Kept are each train's sums, so that a capacity learned later serves earlier trains too. `busy`: cross
+ * bits of all over time of all, which has the least variance and no bias where the queue ran dry early in a
+ * train, if its trains see one steady process; for Poisson arrivals of packets of L bits its deviation is
+ * sqrt(cross * L / T), the law that no estimator of this kind goes below; less so much of each as makes the
+ * capacity's error in the whole, and the trains' own, the least together. `equal`: each train counts alike,
+ * whatever it saw of the queue; for cross traffic that changes from one train to the next. Then variance is
+ * the greater of that of all trains and that of the differences of successive ones, with a third of the
+ * freedom that as many independent values would have. */
 #pragma once
 
 #include "probe/conserve.h"
@@ -46,7 +47,8 @@ void pool_add(struct pool *pool, const struct conserve *fit, uint32_t bytes);
 void pool_forget(struct pool *pool, uint64_t before_ns);
 void pool_view(const struct pool *pool, double capacity, double capacity_error, double packet_bits,
                bool equal, struct pool_view *view);
-/* A good part of the trains found the hop idle for most of their time, another one busy: `busy` would go by these alone. */
+/* A good part of the trains found the hop idle for most of their time, another one busy: `busy` would go by
+ * these alone. */
 bool pool_divided(const struct pool *pool);
 /* Of Student's distribution, 97.5 %. */
 double pool_quantile(double freedom);

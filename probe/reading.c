@@ -19,8 +19,9 @@
 #define CAPACITY_MOST    1e4
 #define AGREE_DEVIATIONS 4
 
-/* From the greatest delay on, the last point before delays come near the least: a queue stands from the train's begin until then,
- * more or less. For the first look at a path, where the exact rule has nothing to go by. */
+/* From the greatest delay on, the last point before delays come near the least: a queue stands from the
+ * train's begin until then, more or less. For the first look at a path, where the exact rule has nothing to
+ * go by. */
 static uint32_t standing_until(const struct probe_points *points)
 {
     int64_t least_ns = INT64_MAX;
@@ -56,8 +57,8 @@ static void sharpen(struct reading_path *path, const struct fingerprint *print)
     path->capacity_error = print->error;
 }
 
-/* Whether batches that time closed may move a train's slow part against its fast one, the same way all along, by more of the
- * queue that it made than what is already known of the capacity allows. */
+/* Whether batches that time closed may move a train's slow part against its fast one, the same way all
+ * along, by more of the queue that it made than what is already known of the capacity allows. */
 static bool closing_hides(const struct probe_points *points, uint32_t last, const struct reading_path *path)
 {
     int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;

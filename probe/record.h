@@ -1,8 +1,9 @@
 /* What became of one train: of each packet when it left and when it came, as exactly as both ends know it.
  *
- * Clocks: sent_ns is the sender's, received_ns the receiver's; neither their offset nor their drift is known here. Samples
- * stand in order of sending (index rises); what was lost has none. A record says by its marks what spoils it: a train
- * whose departures were not those of its schedule, or whose end stood still, is no measurement of the path. */
+ * Clocks: sent_ns is the sender's, received_ns the receiver's; neither their offset nor their drift is
+ * known here. Samples stand in order of sending (index rises); what was lost has none. A record says by its
+ * marks what spoils it: a train whose departures were not those of its schedule, or whose end stood still,
+ * is no measurement of the path. */
 #pragma once
 
 #include <stdbool.h>

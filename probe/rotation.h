@@ -1,12 +1,13 @@
 /* All pairs of N nodes, one train after the other on each: who sends to whom, and when.
  *
- * In round k of N - 1 node i sends to node (i + k) mod N: no node sends two trains at once, or receives two. Nodes of one
- * group leave through one way out: where a round has more trains that leave a group than its way out may take at a time,
- * it is cut into slots, and no slot has more. A slot lasts a train and a guard, however long the round trips are: the next
- * one begins before the answers to this one are back. A pass is all rounds once; each pass gives every wanted pair a train.
+ * In round k of N - 1 node i sends to node (i + k) mod N: no node sends two trains at once, or receives
+ * two. Nodes of one group leave through one way out: where a round has more trains that leave a group than
+ * its way out may take at a time, it is cut into slots, and no slot has more. A slot lasts a train and a
+ * guard, however long the round trips are: the next one begins before the answers to this one are back. A
+ * pass is all rounds once; each pass gives every wanted pair a train.
  *
- * A node that answers nothing is left out from then on: its trains are those that left within one timeout, and nobody
- * waits for them at the end. It is back as soon as an answer to one of them comes.
+ * A node that answers nothing is left out from then on: its trains are those that left within one timeout,
+ * and nobody waits for them at the end. It is back as soon as an answer to one of them comes.
  *
  *     rotation_init(&rotation, &goal, now, &err)
  *     while ((step = rotation_next(..., now, &train)) != ROTATION_DONE)

@@ -1,9 +1,9 @@
-/* What estimators have in common that send trains, wait for what became of them and decide: when the next one may leave,
- * what has been spent, when there is an end.
+/* What estimators have in common that send trains, wait for what became of them and decide: when the next
+ * one may leave, what has been spent, when there is an end.
  *
- * Guarantee: at any time t behind the start no more than load * C * (5 s + t / 2) has been asked for, C being the
- * receiver's interface or, where that is not told, the sender's: within any 10 s no more than load * C * 10 s. And never
- * more than goal.bytes_max. */
+ * Guarantee: at any time t behind the start no more than load * C * (5 s + t / 2) has been asked for, C
+ * being the receiver's interface or, where that is not told, the sender's: within any 10 s no more than
+ * load * C * 10 s. And never more than goal.bytes_max. */
 #pragma once
 
 #include "probe/estimator.h"

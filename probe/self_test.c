@@ -120,7 +120,8 @@ static uint64_t spacing_ns(const struct train_record *record)
     return steps.count < FAST_LEAST ? 0 : (uint64_t)MAX(median(&steps), (int64_t)0);
 }
 
-/* By departures against their schedule, of the second part: in the first one they may not leave as close as they should. */
+/* By departures against their schedule, of the second part: in the first one they may not leave as close as
+ * they should. */
 static uint64_t sender_noise(const struct train_record *record, uint64_t *late_ns)
 {
     struct train_schedule schedule;
@@ -162,8 +163,8 @@ static uint64_t granularity(const struct train_record *record)
     return distinct >= FAST_LEAST / 2 && common_ns > 1 ? common_ns : 0;
 }
 
-/* Whether packets of a queue, which cannot come closer than a hop sends them, were stamped closer: packets that stand so far
- * apart in the first part that noise does not hide it, by the median of all such pairs. */
+/* Whether packets of a queue, which cannot come closer than a hop sends them, were stamped closer: packets
+ * that stand so far apart in the first part that noise does not hide it, by the median of all such pairs. */
 static bool shows_batches(const struct train_record *record, double noise_ns, uint64_t top_bps)
 {
     double packet_ns = (double)transmit_ns(SELF_TEST_BYTES, top_bps);

@@ -1,14 +1,15 @@
-/* Self-test of both ends of a path: a train of small packets, hardly any load, that shows what the ends add to their stamps
- * before one is sent that measures the path.
+/* Self-test of both ends of a path: a train of small packets, hardly any load, that shows what the ends add
+ * to their stamps before one is sent that measures the path.
  *
- * It has three parts. Packets back to back: spacings in a queue are all alike, so that what they differ by is the noise of
- * stamps (its deviation by the median, which a few cross packets do not move). Packets as far apart as the largest ones
- * of a real train would be: those that come with one stamp all the same are a batch. Packets far apart: an end that stands still
- * shows. Delays that keep the order (jitter) are no noise: noise of such a size makes stamps fall.
+ * It has three parts. Packets back to back: spacings in a queue are all alike, so that what they differ by
+ * is the noise of stamps (its deviation by the median, which a few cross packets do not move). Packets as
+ * far apart as the largest ones of a real train would be: those that come with one stamp all the same are a
+ * batch. Packets far apart: an end that stands still shows. Delays that keep the order (jitter) are no
+ * noise: noise of such a size makes stamps fall.
  *
- * The spacings of a queue tell the path's rate, roughly: to about half where stamps are exact, and nothing where packets
- * come in batches. Error of noise_ns: some 15 % (64 packets). Batches longer than half of the second part are told as seen: there may
- * have been more. Times in ns. */
+ * The spacings of a queue tell the path's rate, roughly: to about half where stamps are exact, and nothing
+ * where packets come in batches. Error of noise_ns: some 15 % (64 packets). Batches longer than half of the
+ * second part are told as seen: there may have been more. Times in ns. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* The state of estimator `sluice`, which its files share: estimator_sluice.c drives it, sluice_course.c says which train is
- * next, sluice_verdict.c what is known. */
+/* The state of estimator `sluice`, which its files share: estimator_sluice.c drives it, sluice_course.c
+ * says which train is next, sluice_verdict.c what is known. */
 #pragma once
 
 #include "base/rng.h"

@@ -6,7 +6,8 @@
 #define CONTACT_PRIME   32u
 #define CONTACT_PACKETS 200u
 #define CONTACT_LEAST   0.1 /* last rate, of the first */
-/* A measurement with a period is of all of that: its first train takes so much of the bytes at most, or so many packets. */
+/* A measurement with a period is of all of that: its first train takes so much of the bytes at most, or so
+ * many packets. */
 #define CONTACT_SHARE         0.25
 #define CONTACT_PERIOD_LEAST  80u
 #define CONTACT_BATCH_LEAST   0.15
@@ -23,8 +24,9 @@
 #define SPREAD_QUEUE_BYTES 249000u
 #define SPREAD_BATCHES     16u /* that a train has at least */
 #define SPREAD_LEAST       40u
-/* Of the queue that a spread train's prime makes for cross traffic's sake, what it lets go: of a queue left behind nothing is
- * learned. With more the hop runs dry in many trains, and what cross traffic did then is not seen either. */
+/* Of the queue that a spread train's prime makes for cross traffic's sake, what it lets go: of a queue left
+ * behind nothing is learned. With more the hop runs dry in many trains, and what cross traffic did then is
+ * not seen either. */
 #define SPREAD_USED         0.35
 #define SPREAD_TRAINS_LEAST 25u
 #define SPREAD_TRAINS_MOST  400u

@@ -7,7 +7,8 @@
 #define HOPS_TRAINS     2u
 #define HOPS_TAIL_LEAST 0.1
 #define HOPS_BOUND      0.9
-/* No path has more left than it carries: what says so by more than this part was made by something else than a queue. */
+/* No path has more left than it carries: what says so by more than this part was made by something else
+ * than a queue. */
 #define UNSTEADY_SHARE 0.1
 /* Sudden waits that queues hardly explain, of the time. */
 #define JUMPS_MOST 0.1
@@ -75,8 +76,8 @@ static void at_least(const struct sluice *sluice, double rate, struct estimate *
     estimate->high_bps = 0;
 }
 
-/* Cross traffic that some part of what was sent found, against that of the pool: farther apart than the law, the part's two
- * ends, and what is not known of the capacity explain. */
+/* Cross traffic that some part of what was sent found, against that of the pool: farther apart than the
+ * law, the part's two ends, and what is not known of the capacity explain. */
 static bool contradicts(const struct sluice *sluice, const struct pool_view *view,
                         const struct conserve_sums *sums, bool rank, double trains, double balance)
 {
@@ -90,8 +91,9 @@ static bool contradicts(const struct sluice *sluice, const struct pool_view *vie
     return fabs(cross - view->cross) > HOPS_DEVIATIONS * deviation;
 }
 
-/* One queue tells one cross traffic, whatever is sent into it: the second halves of trains, when their primes' queues are
- * gone elsewhere, and one that was sent faster than what is available, agree with the whole. */
+/* One queue tells one cross traffic, whatever is sent into it: the second halves of trains, when their
+ * primes' queues are gone elsewhere, and one that was sent faster than what is available, agree with the
+ * whole. */
 static bool several_hops(const struct sluice *sluice, const struct pool_view *view)
 {
     if (sluice->bursty || sluice->batched || view->trains < HOPS_TRAINS)

@@ -1,10 +1,12 @@
-/* Measures the paths between all of N nodes: whom to ask for which path, and when; what is known, and what is still worth it.
+/* Measures the paths between all of N nodes: whom to ask for which path, and when; what is known, and what
+ * is still worth it.
  *
- * A measurement of one path takes a slot of the rotation (rotation.h): nobody sends or receives for two at once, and of a group's
- * shared way out no more is taken than it has. Within a pass rounds are open loop: each ask goes out `lead_ns` ahead, and the
- * next round begins whether or not answers to the last one are back. Between two passes answers are waited for, those of silent
- * nodes not; then only what is not yet known to `fine_bps` is asked for again, and by `order` (order.h) only what a plan may
- * need to know better. What was refused by a node's own rules is not asked for again.
+ * A measurement of one path takes a slot of the rotation (rotation.h): nobody sends or receives for two at
+ * once, and of a group's shared way out no more is taken than it has. Within a pass rounds are open loop:
+ * each ask goes out `lead_ns` ahead, and the next round begins whether or not answers to the last one are
+ * back. Between two passes answers are waited for, those of silent nodes not; then only what is not yet
+ * known to `fine_bps` is asked for again, and by `order` (order.h) only what a plan may need to know
+ * better. What was refused by a node's own rules is not asked for again.
  *
  *     survey_begin(&survey, &goal, known, now, &err)
  *     while ((step = survey_next(..., now, &turn)) != SURVEY_DONE)

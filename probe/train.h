@@ -1,11 +1,11 @@
 /* A train: packets of one size whose departures are known beforehand, at any profile of rates.
  *
- * A shape is a list of pieces; the packets of a piece leave at its rate: each packet departs when the one before it would
- * have left a link of that rate, the first of all at the start. So a piece of n packets takes the time that n packets
- * occupy a link of its rate, and pieces follow each other without a gap. A piece of zero packets and a duration is a
- * pause. Packet k of a piece departs k * bits * 1e9 / rate ns behind the begin of the piece, which is the end of the one
- * before it; times are rounded down to a nanosecond, and what that leaves out is carried: no departure is 1 ns off,
- * however many there are.
+ * A shape is a list of pieces; the packets of a piece leave at its rate: each packet departs when the one
+ * before it would have left a link of that rate, the first of all at the start. So a piece of n packets
+ * takes the time that n packets occupy a link of its rate, and pieces follow each other without a gap. A
+ * piece of zero packets and a duration is a pause. Packet k of a piece departs k * bits * 1e9 / rate ns
+ * behind the begin of the piece, which is the end of the one before it; times are rounded down to a
+ * nanosecond, and what that leaves out is carried: no departure is 1 ns off, however many there are.
  *
  * Nothing here sends. Whoever does tells of each packet when it truly left (probe/record.h). */
 #pragma once

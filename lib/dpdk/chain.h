@@ -1,13 +1,13 @@
-/* Bodies that leave without a copy: a second mbuf points into the symbol buffer. Frames of one burst that carry the same
- * body, to several children, share one record of references, taken from this pool; the callback that DPDK makes when
- * the last of them is gone puts it on a list of released ones. The count is written before any of the frames leaves,
- * so that the worker never contends for it; and a record serves one burst, as a common one of all frames in flight
- * would be a cache line that bounces.
+/* Bodies that leave without a copy: a second mbuf points into the symbol buffer. Frames of one burst that
+ * carry the same body, to several children, share one record of references, taken from this pool; the
+ * callback that DPDK makes when the last of them is gone puts it on a list of released ones. The count is
+ * written before any of the frames leaves, so that the worker never contends for it; and a record serves
+ * one burst, as a common one of all frames in flight would be a cache line that bounces.
  *
- * The callback may run on any thread (over net_ring the receiver frees): it takes a ticket, and writes the record's
- * number to that place of a ring which never overflows, each record being in it once at most. The owner reads the places
- * in order. So there is no lock, and the lines that other threads write are apart from what the worker keeps of a body.
- * All else: the worker alone. */
+ * The callback may run on any thread (over net_ring the receiver frees): it takes a ticket, and writes the
+ * record's number to that place of a ring which never overflows, each record being in it once at most. The
+ * owner reads the places in order. So there is no lock, and the lines that other threads write are apart
+ * from what the worker keeps of a body. All else: the worker alone. */
 #pragma once
 
 #include <stdbool.h>
@@ -48,8 +48,8 @@ struct chain_pool {
 };
 
 void chain_init(struct chain_pool *pool);
-/* A record for `body`, which the device knows by `address`, without frames as yet: chain_attach follows. CHAIN_NONE: none
- * is free. */
+/* A record for `body`, which the device knows by `address`, without frames as yet: chain_attach follows.
+ * CHAIN_NONE: none is free. */
 uint32_t chain_open(struct chain_pool *pool, const uint8_t *body, uint16_t body_bytes, uint64_t address,
                     uint64_t cookie);
 /* Makes `mbuf` (fresh from a pool) point at the record's body. Before any frame of it was given to a device. */

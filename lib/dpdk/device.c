@@ -17,7 +17,7 @@
 #define WIRE_OVERHEAD            24
 #define BUFFER_BYTES_MAX         65024 /* a pool's data room has 16 bits, headroom included */
 #define VIRTIO_PLACES_MAX        32768
-#define VIRTIO_PLACES            4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three places */
+#define VIRTIO_PLACES            4096 /* queue_size above 1 Gbit/s, 1024 else; a frame of two parts takes three */
 
 static const struct {
     const char *prefix;

@@ -1,10 +1,10 @@
-/* A device's clock against ours: what it stamps frames with, and departs them by, is in ticks of its own, of a rate
- * that no driver tells.
+/* A device's clock against ours: what it stamps frames with, and departs them by, is in ticks of its own,
+ * of a rate that no driver tells.
  *
- * Guarantee: known after two looks at least DEVICE_CLOCK_BASE_NS apart. From then on a conversion near the last look is
- * wrong by no more than that look was uncertain, and by what the rate, measured over the last one to two seconds, is
- * wrong since. A clock that was set (by more than DEVICE_CLOCK_JUMP_NS, or backwards) is unknown again and counted. Pure
- * arithmetic; ns are those of the caller's clock. */
+ * Guarantee: known after two looks at least DEVICE_CLOCK_BASE_NS apart. From then on a conversion near the
+ * last look is wrong by no more than that look was uncertain, and by what the rate, measured over the last
+ * one to two seconds, is wrong since. A clock that was set (by more than DEVICE_CLOCK_JUMP_NS, or
+ * backwards) is unknown again and counted. Pure arithmetic; ns are those of the caller's clock. */
 #pragma once
 
 #include <stdbool.h>

@@ -2,18 +2,20 @@
  *
  * poll:  spins for ever.
  * yield: gives the CPU away between empty turns.
- * sleep: rests for gather_ns after each turn that found something, while things come that close, so that what comes and
- *        what is due meanwhile is dealt with at once; else waits until something comes, at the ports or from another
- *        thread, or is due. Where ports have to be looked at (memif) it does so every 100 us, growing to 1 ms.
+ * sleep: rests for gather_ns after each turn that found something, while things come that close, so that
+ *        what comes and what is due meanwhile is dealt with at once; else waits until something comes, at
+ *        the ports or from another thread, or is due. Where ports have to be looked at (memif) it does so
+ *        every 100 us, growing to 1 ms.
  *
- * Where nothing may wait (gather_ns below IDLE_GATHER_NS_MIN: a train, small buffers) sleep is as yield until IDLE_PATIENCE_NS
- * after the last work, and while something is due within IDLE_HORIZON_NS.
+ * Where nothing may wait (gather_ns below IDLE_GATHER_NS_MIN: a train, small buffers) sleep is as yield
+ * until IDLE_PATIENCE_NS after the last work, and while something is due within IDLE_HORIZON_NS.
  *
- * No yield is made within IDLE_SPIN_NS of work done or work due: on a contended CPU a yield costs milliseconds. Where yields
- * have cost so much of late, none is made either when work is due sooner than that, up to IDLE_HORIZON_NS: a sender of a
- * packet each 60 us would get to it as often as the other processes let it, for a few packets each time.
- * What is overdue by more than that could not be done (a full device), so it is waited for by yielding, or by looking as
- * at ports: the CPU may be what the other end needs. */
+ * No yield is made within IDLE_SPIN_NS of work done or work due: on a contended CPU a yield costs
+ * milliseconds. Where yields have cost so much of late, none is made either when work is due sooner than
+ * that, up to IDLE_HORIZON_NS: a sender of a packet each 60 us would get to it as often as the other
+ * processes let it, for a few packets each time. What is overdue by more than that could not be done (a
+ * full device), so it is waited for by yielding, or by looking as at ports: the CPU may be what the other
+ * end needs. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,11 +1,11 @@
 /* The departure lane: finished packets wait here, in order, for their time of departure.
  *
  * Guarantee: no packet leaves before its time less `slack_ns`; order is kept; and no burst after a stall:
- * when the head is overdue by more than LANE_STALL_NS, LANE_CATCH_UP packets leave at once, and the schedule
- * of the others is moved so that the next one follows them by its own distance. Later packets take up what
- * was lost by running at most 1/8 closer together than they were asked to. A device that departs packets itself gets them
- * `lead_ns` before their time, which is all that differs. Times in ns of the caller's clock.
- * Thread: one. The lane owns a packet from lane_push to lane_pop. */
+ * when the head is overdue by more than LANE_STALL_NS, LANE_CATCH_UP packets leave at once, and the
+ * schedule of the others is moved so that the next one follows them by its own distance. Later packets take
+ * up what was lost by running at most 1/8 closer together than they were asked to. A device that departs
+ * packets itself gets them `lead_ns` before their time, which is all that differs. Times in ns of the
+ * caller's clock. Thread: one. The lane owns a packet from lane_push to lane_pop. */
 #pragma once
 
 #include <stdbool.h>

@@ -106,8 +106,8 @@ static struct gate_link *link_free(struct memif_gate *gate)
     return NULL;
 }
 
-/* The driver is asked for one greeting at a time: its socket keeps hardly more waiting. The client's end is not looked at
- * before, as its going away must not end the other. */
+/* The driver is asked for one greeting at a time: its socket keeps hardly more waiting. The client's end is
+ * not looked at before, as its going away must not end the other. */
 static void admit(struct memif_gate *gate)
 {
     int client = accept4(gate->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

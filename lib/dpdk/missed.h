@@ -1,9 +1,11 @@
-/* Frames that a device's ring lost: they came, and nobody took them in time. Lost at this host, not on the path.
+/* Frames that a device's ring lost: they came, and nobody took them in time. Lost at this host, not on the
+ * path.
  *
- * DPDK's af_packet never asks what its ring lost, so this asks the driver's socket (PACKET_STATISTICS, packet(7)): every
- * 100 ms, and at once when frames are taken that may have waited for MISSED_LATE_NS, so that acks of what is left tell the
- * loss as well. A NIC's driver tells what was lost for want of a place or a buffer (imissed, rx_nombuf); as that may take it
- * milliseconds it is asked only in the service after such a turn.
+ * DPDK's af_packet never asks what its ring lost, so this asks the driver's socket (PACKET_STATISTICS,
+ * packet(7)): every 100 ms, and at once when frames are taken that may have waited for MISSED_LATE_NS, so
+ * that acks of what is left tell the loss as well. A NIC's driver tells what was lost for want of a place
+ * or a buffer (imissed, rx_nombuf); as that may take it milliseconds it is asked only in the service after
+ * such a turn.
  *
  * One port, one thread. */
 #pragma once
@@ -20,7 +22,8 @@ struct missed {
     uint64_t late_ns;       /* when frames were taken late last; 0: not since the driver was asked */
 };
 
-/* After the device was configured. interface: that of af_packet; NULL: another kind of device, which loses none here. */
+/* After the device was configured. interface: that of af_packet; NULL: another kind of device, which loses
+ * none here. */
 void missed_open(struct missed *missed, const char *interface);
 /* The driver is about to close its socket. */
 void missed_close(struct missed *missed);

@@ -18,6 +18,6 @@
  * memory, *err says so. The caller frees it by rte_mempool_free. */
 struct rte_mempool *pool_create(const char *name, uint32_t count, uint32_t buffer_bytes, bool for_device,
                                 struct err *err);
-/* What such a pool takes of the EAL's memory, before that starts with or without hugepages: all of it, or the bookkeeping
- * of a pool with memory of its own. */
+/* What such a pool takes of the EAL's memory, before that starts with or without hugepages: all of it, or
+ * the bookkeeping of a pool with memory of its own. */
 uint64_t pool_eal_bytes(uint32_t count, uint32_t buffer_bytes, bool for_device, bool hugepages);

@@ -102,8 +102,9 @@ static void port_offloads(struct port *port, const struct rte_eth_dev_info *info
     /* What drivers reckon with besides: FCS and a second tag. */
     if (port->config.frame_bytes_max + FRAME_RESERVE > port->device.buffer_bytes)
         conf->rxmode.offloads |= info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
-    /* Else, once the other end went and came back, the EAL watches this driver's socket beyond its close, and panics; and
-     * the worker, which reads the link's state, would set up the new connection and wait for that end's answers. */
+    /* Else, once the other end went and came back, the EAL watches this driver's socket beyond its close,
+     * and panics; and the worker, which reads the link's state, would set up the new connection and wait
+     * for that end's answers. */
     conf->intr_conf.lsc =
         port->device.kind == DEVICE_VIRTIO_USER && (*info->dev_flags & RTE_ETH_DEV_INTR_LSC) != 0;
     conf->intr_conf.rxq = port->device.kind == DEVICE_TAP; /* else it does not tell its descriptor */

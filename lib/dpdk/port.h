@@ -143,7 +143,8 @@ void port_take_bodies(struct port *port, const void *memory, uint64_t bytes);
 bool port_start(struct port *port, uint64_t now_ns);
 void port_stop(struct port *port);
 void port_close(struct port *port);
-/* Readable while there are frames at the device: to be watched, not touched. -1: it has none, and is to be looked at. */
+/* Readable while there are frames at the device: to be watched, not touched. -1: it has none, and is to be
+ * looked at. */
 int port_descriptor(const struct port *port);
 /* Link state, redialling, questions for neighbours. Cheap when called early: call it every turn. True: did
  * something. */

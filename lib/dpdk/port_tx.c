@@ -142,7 +142,8 @@ static bool wants_chain(const struct port *port, const struct tx_packet *packet)
     return port->chains && packet->cookie < TX_COOKIE_TIMED && packet->body_bytes >= CHAIN_BYTES_MIN;
 }
 
-/* The record of the packet's body: that of the packet before, when it is the same body. CHAIN_NONE: it is to be copied. */
+/* The record of the packet's body: that of the packet before, when it is the same body. CHAIN_NONE: it is
+ * to be copied. */
 static uint32_t chain_record(struct port *port, const struct tx_packet *packet, uint32_t last)
 {
     if (last != CHAIN_NONE) {

@@ -1,9 +1,10 @@
-/* What a device can read of memory outside packet buffers: the symbol buffer, whose symbols are to leave without a copy,
- * and by which address.
+/* What a device can read of memory outside packet buffers: the symbol buffer, whose symbols are to leave
+ * without a copy, and by which address.
  *
- * Guarantee: an address is only given for a body that the device can read whole, in one piece. Resolved once, when the
- * memory is taken, for each 2 MiB of it: physical addresses have no order beyond a huge page, and asking the EAL for
- * each body would cost a walk. Where devices use the process's own addresses (IOVA mode VA) there is no table. */
+ * Guarantee: an address is only given for a body that the device can read whole, in one piece. Resolved
+ * once, when the memory is taken, for each 2 MiB of it: physical addresses have no order beyond a huge
+ * page, and asking the EAL for each body would cost a walk. Where devices use the process's own addresses
+ * (IOVA mode VA) there is no table. */
 #pragma once
 
 #include <stdbool.h>

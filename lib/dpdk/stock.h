@@ -1,8 +1,9 @@
-/* Packet buffers at hand for sending: taken from their pool in bulk, and their cache lines asked for some packets before
- * each is used, because whoever freed them, another core or a device, had them last.
+/* Packet buffers at hand for sending: taken from their pool in bulk, and their cache lines asked for some
+ * packets before each is used, because whoever freed them, another core or a device, had them last.
  *
- * Guarantee: stock_take never waits for a line but the first after a pause; buffers come out as rte_pktmbuf_alloc
- * gives them. Thread: one. What lies here is the stock's until it is taken; the pool must hold STOCK_PLACES more. */
+ * Guarantee: stock_take never waits for a line but the first after a pause; buffers come out as
+ * rte_pktmbuf_alloc gives them. Thread: one. What lies here is the stock's until it is taken; the pool must
+ * hold STOCK_PLACES more. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,10 @@
-/* Where a worker waits for whatever comes first: frames at a port that has a descriptor, a word of another thread, or a
- * time.
+/* Where a worker waits for whatever comes first: frames at a port that has a descriptor, a word of another
+ * thread, or a time.
  *
- * No word is lost: a worker that is about to wait announces it, looks at everything once more, and then waits;
- * whoever has put something where the worker looks calls waiter_wake, which costs a fence while the worker is awake and
- * a system call when it is not. One waiter for one worker; waiter_wake from any thread, also from a signal's handler. */
+ * No word is lost: a worker that is about to wait announces it, looks at everything once more, and then
+ * waits; whoever has put something where the worker looks calls waiter_wake, which costs a fence while the
+ * worker is awake and a system call when it is not. One waiter for one worker; waiter_wake from any thread,
+ * also from a signal's handler. */
 #pragma once
 
 #include <poll.h>

@@ -56,14 +56,15 @@ struct congestion {
     uint32_t packet_bytes;        /* in, before init: wire bytes of a full packet */
     uint64_t rate_bps;            /* out: pacing rate */
     uint64_t in_flight_max_bytes; /* out */
-    uint64_t
-        gather_ns; /* out: packets may wait so long to leave together, or for 8 of them; 0: not at all. TIME_NEVER before init */
+    /* out: packets may wait so long to leave together, or for 8 of them; 0: not at all. TIME_NEVER before init */
+    uint64_t gather_ns;
     _Alignas(uint64_t) unsigned char state[CONGESTION_STATE_BYTES]; /* the strategy's own */
 };
 
-/* What the strategy owes at this time, as the law of liveness (edge/liveness.h) may ask: no rate, for it is given one or gives
- * way to everybody; none yet, for it is finding out what the path takes; none, for it shares with senders that fill the
- * buffer; what it has, for a little more got lost; or what the path takes. */
+/* What the strategy owes at this time, as the law of liveness (edge/liveness.h) may ask: no rate, for it is
+ * given one or gives way to everybody; none yet, for it is finding out what the path takes; none, for it
+ * shares with senders that fill the buffer; what it has, for a little more got lost; or what the path
+ * takes. */
 enum congestion_duty {
     CONGESTION_OWES_NOTHING,
     CONGESTION_STARTS,

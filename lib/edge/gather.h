@@ -1,6 +1,7 @@
-/* GATHER: how long what is due, or what came, may wait for more of its kind, so that a host that sleeps in between wakes
- * up rarely (a wake costs 30 us of CPU and more). Packets that waited for each other leave at once and make a queue as
- * long as they waited: an eighth of the queue that bql keeps at that rate is too little to disturb anybody. */
+/* GATHER: how long what is due, or what came, may wait for more of its kind, so that a host that sleeps in
+ * between wakes up rarely (a wake costs 30 us of CPU and more). Packets that waited for each other leave at
+ * once and make a queue as long as they waited: an eighth of the queue that bql keeps at that rate is too
+ * little to disturb anybody. */
 #pragma once
 
 #include <stdint.h>

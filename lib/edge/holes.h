@@ -1,13 +1,15 @@
-/* Holes in what this host sent, because it stood still: the edge had something to send, its pacer allowed it, and nobody
- * was there to do it.
+/* Holes in what this host sent, because it stood still: the edge had something to send, its pacer allowed
+ * it, and nobody was there to do it.
  *
- * Short ones, below HOLES_MIN_NS, happen to every host; where they are more than 1/HOLES_LIMIT_PART of the last round
- * trip the host is what limits the edge. A longer one is a pause that has nothing to do with the path, and each is told
- * once: when the first packet behind it is known to have come, so that nobody takes the hole in the deliveries for the
- * path's. What left shortly before a hole may have left at its end, later than its stamp says: what was handed out ahead
- * of its time waits in the device's queue or in the host's.
+ * Short ones, below HOLES_MIN_NS, happen to every host; where they are more than 1/HOLES_LIMIT_PART of the
+ * last round trip the host is what limits the edge. A longer one is a pause that has nothing to do with the
+ * path, and each is told once: when the first packet behind it is known to have come, so that nobody takes
+ * the hole in the deliveries for the path's. What left shortly before a hole may have left at its end,
+ * later than its stamp says: what was handed out ahead of its time waits in the device's queue or in the
+ * host's.
  *
- * The newest HOLES_MAX are remembered until they are told; older ones are forgotten. Times in ns of this host's clock. */
+ * The newest HOLES_MAX are remembered until they are told; older ones are forgotten. Times in ns of this
+ * host's clock. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,24 +1,25 @@
-/* A law of liveness: no edge stands still on a path that would take more. It looks at an edge from outside and never
- * tells the strategy; the sender feeds it with what acks say, the simulator a second one with what truly happened.
+/* A law of liveness: no edge stands still on a path that would take more. It looks at an edge from outside
+ * and never tells the strategy; the sender feeds it with what acks say, the simulator a second one with
+ * what truly happened.
  *
- *   M           the most that was delivered over max(RTT, 100 ms, 16 packets) within the last 10 s in which the edge was
- *               awake (or 10 W, where that is more: else no edge above 312 ms of RTT could break the law), since its
- *               start ended
+ *   M           the most that was delivered over max(RTT, 100 ms, 16 packets) within the last 10 s in which the edge
+ *               was awake (or 10 W, where that is more: else no edge above 312 ms of RTT could break the law), since
+ *               its start ended
  *   W           max(8 RTT, 100 ms, 32 packets at M), and until it is known what became of a packet
  *   low         in such a window less than M/4 was delivered
  *   unhindered  in it congestion control limited the edge for 90 % of the time in which it was awake; there was no
  *               silence, no mark of congestion; the strategy owed a rate all the time (congestion.h); no more than 1.5
- *               times the share that was lost at M, and 2 %, got lost; the mean queue was less than half of q*. Nor was the
- *               rate held because a little more gets lost (by a policer, or the ring of a host that stands still), unless
- *               that is below M/16
+ *               times the share that was lost at M, and 2 %, got lost; the mean queue was less than half of q*. Nor
+ *               was the rate held because a little more gets lost (by a policer, or the ring of a host that stands
+ *               still), unless that is below M/16
  *   stuck       low and unhindered in 4 windows in a row, and as long as that goes on
- *   late        unhindered since it was low, and not back at M/2 within 2 W: in the 4th such window and later, for where in a
- *               window it began nobody knows
- *   deep        unhindered in a window in which less than M/16 was delivered, and in the one before, whatever came then: what
- *               hindered it may have brought it there
+ *   late        unhindered since it was low, and not back at M/2 within 2 W: in the 4th such window and later, for
+ *               where in a window it began nobody knows
+ *   deep        unhindered in a window in which less than M/16 was delivered, and in the one before, whatever came
+ *               then: what hindered it may have brought it there
  *
- * Time is a window's own: a look says what has come about since the one before, so looks may be as rare as one likes; at
- * most every LIVENESS_LOOK_NS is enough. Cost of a look: some additions. */
+ * Time is a window's own: a look says what has come about since the one before, so looks may be as rare as
+ * one likes; at most every LIVENESS_LOOK_NS is enough. Cost of a look: some additions. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,12 +1,13 @@
 /* Delivery rate over chosen spans, from the receiver's count and clock: the way back has no say in it, nor
  * has when acks were sent.
  *
- * Keeps PATH_RATE_POINTS points (count, time) about RTT/32 apart or an ack's distance, thus at least the last
- * two RTT. A point that may be late, because the receiver stood still and had not yet counted all that came, is used only
- * where there was no better one for max(RTT/2, min(4 x as long as it stood, 250 ms)). What a ring loses while its host
- * stands still, eight times longer than it usually waits, is not what the path takes: so much of that time does not
- * count as makes the rate the usual one, less 1/32. Time in which the sender stood still is taken out (path_rate_skip): rates are
- * those of a sender that is awake. A point older than a restart (the edge was idle, or the hosts stood still) is not used. */
+ * Keeps PATH_RATE_POINTS points (count, time) about RTT/32 apart or an ack's distance, thus at least the
+ * last two RTT. A point that may be late, because the receiver stood still and had not yet counted all that
+ * came, is used only where there was no better one for max(RTT/2, min(4 x as long as it stood, 250 ms)).
+ * What a ring loses while its host stands still, eight times longer than it usually waits, is not what the
+ * path takes: so much of that time does not count as makes the rate the usual one, less 1/32. Time in which
+ * the sender stood still is taken out (path_rate_skip): rates are those of a sender that is awake. A point
+ * older than a restart (the edge was idle, or the hosts stood still) is not used. */
 #pragma once
 
 #include <stdbool.h>

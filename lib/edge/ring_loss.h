@@ -1,15 +1,16 @@
-/* What of an edge's losses the receiver's ring lost: packets that came to its host, which did not take them in time.
+/* What of an edge's losses the receiver's ring lost: packets that came to its host, which did not take them
+ * in time.
  *
- * Each ack tells how many frames the port has missed so far. Growth of that count is a credit: as many of the packets that
- * turn out lost soon after are the ring's. It is the whole port's count, of all edges and of what else comes in, so a
- * sender has what is another's as well, as far as it has packets under way; losses on the path that fall into the same
- * moment are then taken for the ring's.
+ * Each ack tells how many frames the port has missed so far. Growth of that count is a credit: as many of
+ * the packets that turn out lost soon after are the ring's. It is the whole port's count, of all edges and
+ * of what else comes in, so a sender has what is another's as well, as far as it has packets under way;
+ * losses on the path that fall into the same moment are then taken for the ring's.
  *
- * What the ring lost while the host stood still says nothing of the rate, and is forgiven: up to what was under way at the
- * end of the standstill. It shows by acks that come after twice as long as usual, or tell that what they are of had waited
- * for twice as long. What the ring loses without is more than the host takes: that is for the strategy to find out, as with
- * any bottleneck. A host that never catches up, or a peer that says so, is late as a rule: it is forgiven nothing. Counts of
- * frames, times in ns. */
+ * What the ring lost while the host stood still says nothing of the rate, and is forgiven: up to what was
+ * under way at the end of the standstill. It shows by acks that come after twice as long as usual, or tell
+ * that what they are of had waited for twice as long. What the ring loses without is more than the host
+ * takes: that is for the strategy to find out, as with any bottleneck. A host that never catches up, or a
+ * peer that says so, is late as a rule: it is forgiven nothing. Counts of frames, times in ns. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,8 +46,9 @@ struct ring_lost {
 /* Nothing is known; with a new session the count begins anew. */
 void ring_loss_init(struct ring_loss *ring);
 void ring_loss_forget(struct ring_loss *ring);
-/* The newest ack: the port's count, how long what it tells of may have waited there, packets under way before it, and how
- * long after the count its losses may be declared. Returns by how much the count has grown. */
+/* The newest ack: the port's count, how long what it tells of may have waited there, packets under way
+ * before it, and how long after the count its losses may be declared. Returns by how much the count has
+ * grown. */
 uint32_t ring_loss_on_ack(struct ring_loss *ring, uint32_t missed, uint64_t wait_ns, uint64_t in_flight,
                           uint64_t lasts_ns, uint64_t now_ns);
 /* An ack judged so many packets, `lost` of them lost. */

@@ -226,8 +226,8 @@ bool sender_on_ack(struct sender *sender, const struct wire_ack_view *ack, uint6
  * came in a silence. The owner then renews the session; nothing else will bring the edge back. Cheap enough
  * to be asked whenever sender_on_ack returned false. */
 bool sender_lost_sync(const struct sender *sender);
-/* The path has been found to be narrower than packets that nothing was heard of: all of them are lost, which says nothing
- * of its rate. */
+/* The path has been found to be narrower than packets that nothing was heard of: all of them are lost,
+ * which says nothing of its rate. */
 void sender_on_narrower(struct sender *sender, uint64_t now_ns, const struct sender_events *events);
 /* This host stood still for gap_ns: what is in flight gives no RTT samples (its acks may have waited here),
  * the tail timer starts anew. */

@@ -151,8 +151,8 @@ static void walk_runs(struct ack_turn *turn, uint64_t base, const struct wire_ac
     }
 }
 
-/* No packet waited at the receiver for longer than the oldest that is open has been out, whatever the peer says: it tells
- * since when its ring was never empty, which a busy host's may not be for a minute. */
+/* No packet waited at the receiver for longer than the oldest that is open has been out, whatever the peer
+ * says: it tells since when its ring was never empty, which a busy host's may not be for a minute. */
 static uint64_t wait_ns(const struct ack_turn *turn, const struct wire_ack *ack)
 {
     return MIN((uint64_t)ack->wait * WIRE_STAMP_UNIT_NS, elapsed_ns(turn->now_ns, turn->oldest_sent_ns));

@@ -352,7 +352,8 @@ struct control_available {
     struct wire_available_peer peers[CONTROL_AVAILABLES_MAX];
 };
 
-/* Somebody who is neither may want to know of a path: its sender measures it, by its own rules and within its own budget. */
+/* Somebody who is neither may want to know of a path: its sender measures it, by its own rules and within
+ * its own budget. */
 #define CONTROL_PROBE_ASK_FIELDS(FIELD)                                                                      \
     FIELD(u32, ask)      /* of who asks: it comes back */                                                    \
     FIELD(name, to)      /* the path's other end */                                                          \

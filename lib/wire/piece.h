@@ -2,8 +2,9 @@
  *
  * common header 32, as of the whole: its packet number, flags and session | total u16 | index u8 | count u8 | bytes
  *
- * total: bytes of the whole behind its common header. Piece `index` of `count` has WIRE_PIECE_SIZE(total, count) bytes of
- * them, from index * that on, the last one what is left: so pieces say where they belong, and can't overlap. */
+ * total: bytes of the whole behind its common header. Piece `index` of `count` has
+ * WIRE_PIECE_SIZE(total, count) bytes of them, from index * that on, the last one what is left: so pieces
+ * say where they belong, and can't overlap. */
 #pragma once
 
 #include "wire/header.h"

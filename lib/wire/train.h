@@ -1,6 +1,6 @@
-/* TRAIN: one packet of a train, with which its sender measures the path (probe/train.h). It is never answered by itself:
- * how its packets came is told by TRAIN_REPORT (wire/control.h) once the last one came or is overdue. Padded with zeros
- * to the size of the train's packets. */
+/* TRAIN: one packet of a train, with which its sender measures the path (probe/train.h). It is never
+ * answered by itself: how its packets came is told by TRAIN_REPORT (wire/control.h) once the last one came
+ * or is overdue. Padded with zeros to the size of the train's packets. */
 #pragma once
 
 #include "wire/header.h"

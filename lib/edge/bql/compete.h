@@ -32,10 +32,11 @@ struct bql_compete {
 /* Notes what all edges into the receiver's port have. */
 void bql_contest_on_sample(struct bql_contest *contest, const struct bql_path *path,
                            const struct congestion_sample *sample);
-/* The queue stays for max(1.5 s, 15 RTT), or three times that where what packets wait for their predecessors is a quarter of
- * it or more, although this edge keeps giving way, and the receiver's edges together have less than 85 % of the most they
- * had of late. A queue is long enough above min(2.5 q*, 30 ms + 2 J), but not below 1.5 q* of that most and what packets
- * wait for their predecessors. To be asked at each sample. */
+/* The queue stays for max(1.5 s, 15 RTT), or three times that where what packets wait for their
+ * predecessors is a quarter of it or more, although this edge keeps giving way, and the receiver's edges
+ * together have less than 85 % of the most they had of late. A queue is long enough above min(2.5 q*, 30 ms
+ * + 2 J), but not below 1.5 q* of that most and what packets wait for their predecessors. To be asked at
+ * each sample. */
 bool bql_contest_found(struct bql_contest *contest, const struct bql_path *path, const struct bql_view *view);
 /* The others are gone. */
 void bql_contest_over(struct bql_contest *contest);

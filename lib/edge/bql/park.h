@@ -1,15 +1,16 @@
 /* PARK: more gets lost than by chance, without a long queue: a lower rate will tell why.
  *
  * 0.985 C, and 0.9 of the rate while loss stays. A round without: 0.985 of what was delivered is the rate,
- * for 10 rounds, twice as many each time it turns out to be the same again (a policer), up to 5 s. Loss that
- * stays is chance when deliveries fell as much as the rate; loss that goes was the buffer's: from then on q*
- * is at most half of the queue at which it came. p0 does not rise while the rate grows from there (CALM).
- * Of one edge of a crowd a slightly lower rate shows nothing. So a loss that is not plausible (chance.h) is chance only
- * where it stays for max(min(4.5 s, 75 RTT), 45 RTT), until all of a crowd have gone lower, and at less than half of
- * the rate compared with. Meanwhile the rate falls to 1/16 of that of before at least; after the proof it doubles once,
- * and CALM raises it. A slightly lower rate is enough where a round trip has less than 16 packets, whose rounds swing by
- * more than is plausible, and where nothing has shown others for long, neither C nor a loss (a radio link that fades).
- * Where rounds swing more than chance does (bursts), it takes two in a row that lose so much. */
+ * for 10 rounds, twice as many each time it turns out to be the same again (a policer), up to 5 s. Loss
+ * that stays is chance when deliveries fell as much as the rate; loss that goes was the buffer's: from then
+ * on q* is at most half of the queue at which it came. p0 does not rise while the rate grows from there
+ * (CALM). Of one edge of a crowd a slightly lower rate shows nothing. So a loss that is not plausible
+ * (chance.h) is chance only where it stays for max(min(4.5 s, 75 RTT), 45 RTT), until all of a crowd have
+ * gone lower, and at less than half of the rate compared with. Meanwhile the rate falls to 1/16 of that of
+ * before at least; after the proof it doubles once, and CALM raises it. A slightly lower rate is enough
+ * where a round trip has less than 16 packets, whose rounds swing by more than is plausible, and where
+ * nothing has shown others for long, neither C nor a loss (a radio link that fades). Where rounds swing
+ * more than chance does (bursts), it takes two in a row that lose so much. */
 #pragma once
 
 #include "edge/bql/move.h"

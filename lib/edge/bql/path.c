@@ -197,9 +197,9 @@ static void note_limit(struct bql_path *path, const struct congestion_sample *sa
     path->window_limited = sample->limited == EDGE_LIMIT_window || sample->limited == EDGE_LIMIT_credit;
 }
 
-/* Where packets and acks wait for their predecessors, or both come late by jitter, a change of the rate shows later than
- * after the least RTT, always: by that, and the queue that the edge wants then. A queue beyond that is no reason to
- * answer it slowly. */
+/* Where packets and acks wait for their predecessors, or both come late by jitter, a change of the rate
+ * shows later than after the least RTT, always: by that, and the queue that the edge wants then. A queue
+ * beyond that is no reason to answer it slowly. */
 static void note_loop(struct bql_path *path, const struct congestion_sample *sample, uint64_t rate_bps)
 {
     uint64_t excess_ns = elapsed_ns(path_delay_queue_ns(&path->delay), bql_path_target_ns(path, rate_bps));
@@ -230,8 +230,8 @@ void bql_path_on_sample(struct bql_path *path, const struct congestion_sample *s
     if (sample->acked_packets > 0)
         path->packet_bytes = (7 * path->packet_bytes + sample->acked_bytes / sample->acked_packets) / 8;
     path->delay.packets_min = bql_path_telling_packets(path);
-    /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. Nor since the newest
-     * point of the rate: unsure ones are not taken there. */
+    /* Not the acked ones: an ack in several messages tells the delay in the first, most numbers later. Nor
+     * since the newest point of the rate: unsure ones are not taken there. */
     uint64_t bytes = sample->delivered_bytes - MIN(sample->delivered_bytes, path->told_bytes);
     path->told_bytes = sample->delivered_bytes;
     note_delays(path, sample, bytes, rate_bps);

@@ -87,9 +87,10 @@ void bql_path_end_train(struct bql_path *path);
 /* Deliveries before now_ns say nothing of those after it. */
 void bql_path_interrupt(struct bql_path *path, uint64_t now_ns);
 
-/* The rate is held back, by an edge that is alone: where packets overtake C is a lower bound for one loop from now on. Their
- * least delay leaves it open whether a queue stands, and C that falls with the edge's own rate takes that along, by half a
- * refresh: one of twelve edges with jitter of 0.4 RTT ended below a tenth of the path. */
+/* The rate is held back, by an edge that is alone: where packets overtake C is a lower bound for one loop
+ * from now on. Their least delay leaves it open whether a queue stands, and C that falls with the edge's
+ * own rate takes that along, by half a refresh: one of twelve edges with jitter of 0.4 RTT ended below a
+ * tenth of the path. */
 void bql_path_hold_back(struct bql_path *path);
 
 /* Takes the queue that stands, however long, for packets that wait for their predecessors: the base rises by it. A

@@ -118,8 +118,9 @@ static uint64_t lasts_ns(const struct bql_path *path)
     return MAX(usual_ns, transmit_ns(REFRESH_PACKETS * path->packet_bytes, path->capacity_bps));
 }
 
-/* Begins a brief one, at the rate returned; 0: it would win nothing. Half the rate takes twice as long as the queue is; as
- * nothing shows before a round trip is over, half of that may pass as well, lest the time between two acks counts. */
+/* Begins a brief one, at the rate returned; 0: it would win nothing. Half the rate takes twice as long as
+ * the queue is; as nothing shows before a round trip is over, half of that may pass as well, lest the time
+ * between two acks counts. */
 static uint64_t begin_brief(struct bql_refresh *refresh, const struct bql_path *path,
                             const struct bql_view *view, uint64_t rate_bps)
 {

@@ -1,33 +1,34 @@
-/* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h), or the rate was for a fifth of
- * that time below half of what it was then, under a queue that stays: half the rate for max(RTT, 200 ms, 8 packets) or
- * until it is. Where most packets are marked whatever the edge does (heed.h) one
- * comes early, and takes all its time. Doubt alone has a brief one: so much less is sent that the queue runs dry if all
- * of it is the edge's own, but hardly the path; what that did shows a round trip later, and only where the base was not
- * seen then the rate is halved.
+/* REFRESH: the base was not seen for max(10 s, 20 RTT), or there is doubt of it (doubt.h), or the rate was
+ * for a fifth of that time below half of what it was then, under a queue that stays: half the rate for
+ * max(RTT, 200 ms, 8 packets) or until it is. Where most packets are marked whatever the edge does (heed.h)
+ * one comes early, and takes all its time. Doubt alone has a brief one: so much less is sent that the queue
+ * runs dry if all of it is the edge's own, but hardly the path; what that did shows a round trip later, and
+ * only where the base was not seen then the rate is halved.
  *
- * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up, so
- * that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds its own:
- * until they have done this together it has more than its share, and the next one adds still more. Hence, where
- * what the path takes changes as it does among others, its first refresh comes after a fortieth of the time,
- * while it has so much that others notice, and each next one after twice the gap; and others join after a
- * quarter of the time. A long queue does not keep it from that, for so is the queue of a crowd that has gone
- * wrong; but where the peak is above 1.5 q* it joins none before half of the time is up, for there others may be
- * unlike itself, who fill the buffer. Early ones never count towards a renewal of the base: the others' queue does
- * not end for one alone. Where an edge was alone for long they wait two loops: a path that has become slower looks
- * the same, and the rate must follow that first. For the same reason half the rate is half of C, as long as samples
- * tell of packets that left before.
+ * Edges that share a queue see it fall when one of them refreshes, and join when half of their time is up,
+ * so that together they run it dry. An edge that comes to a queue takes it for a part of the way and adds
+ * its own: until they have done this together it has more than its share, and the next one adds still more.
+ * Hence, where what the path takes changes as it does among others, its first refresh comes after a
+ * fortieth of the time, while it has so much that others notice, and each next one after twice the gap; and
+ * others join after a quarter of the time. A long queue does not keep it from that, for so is the queue of
+ * a crowd that has gone wrong; but where the peak is above 1.5 q* it joins none before half of the time is
+ * up, for there others may be unlike itself, who fill the buffer. Early ones never count towards a renewal
+ * of the base: the others' queue does not end for one alone. Where an edge was alone for long they wait two
+ * loops: a path that has become slower looks the same, and the rate must follow that first. For the same
+ * reason half the rate is half of C, as long as samples tell of packets that left before.
  *
- * Where an edge has taken a queue for packets that wait, one comes a tenth of that time later, thus 1 s or 2 RTT, and
- * takes all its own: an edge that comes just as others refresh may have taken their queue for that, and most of the path.
+ * Where an edge has taken a queue for packets that wait, one comes a tenth of that time later, thus 1 s or
+ * 2 RTT, and takes all its own: an edge that comes just as others refresh may have taken their queue for
+ * that, and most of the path.
  *
  * Where much seems to be lost by chance, a short one tries that (retest.h).
  *
  * Where packets wait for their predecessors the base rises to what is left when most of the queue has gone:
- * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it rises all
- * the same, by what the jitter has grown since the last look (wait.h). What two refreshes in a row
- * see above the target replaces the base, unless half the rate made it shorter by a quarter of the time: that
- * was a queue of the edge's own. Where it stood still, as only a way does, it is above 1.5 times the target of the
- * rate at which the base was last seen that counts. */
+ * the least wait ever says little of the usual one, and edges would differ by it. Where most of it stays it
+ * rises all the same, by what the jitter has grown since the last look (wait.h). What two refreshes in a
+ * row see above the target replaces the base, unless half the rate made it shorter by a quarter of the
+ * time: that was a queue of the edge's own. Where it stood still, as only a way does, it is above 1.5 times
+ * the target of the rate at which the base was last seen that counts. */
 #pragma once
 
 #include "edge/bql/doubt.h"

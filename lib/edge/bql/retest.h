@@ -12,8 +12,8 @@ struct bql_retest {
     uint32_t passed;      /* so many in a row lost as much */
 };
 
-/* So much is lost by chance, as it seems, that it is worth half the rate for a moment, and it is long after the last one:
- * after_ns, and twice as long for each of two that found nothing. */
+/* So much is lost by chance, as it seems, that it is worth half the rate for a moment, and it is long after
+ * the last one: after_ns, and twice as long for each of two that found nothing. */
 bool bql_retest_due(const struct bql_retest *retest, const struct bql_chance *chance, uint64_t after_ns,
                     uint64_t since_ns);
 /* How long half the rate is sent for it at most: what p0 is tried by needs no whole round trip. */

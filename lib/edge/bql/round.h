@@ -32,7 +32,8 @@ void bql_rounds_start(struct bql_rounds *rounds, const struct bql_path *path, ui
 /* Adds the sample, which the path has seen before, to the round under way. */
 void bql_rounds_on_sample(struct bql_rounds *rounds, const struct bql_path *path,
                           const struct congestion_sample *sample);
-/* Ends the round where it tells enough, deliveries included or after 8 RTT and 0.5 s, and begins the next one. False: it goes on. */
+/* Ends the round where it tells enough, deliveries included or after 8 RTT and 0.5 s, and begins the next
+ * one. False: it goes on. */
 bool bql_rounds_end(struct bql_rounds *rounds, const struct bql_path *path, struct bql_round *round);
 /* The longest queue of this round and the one before. */
 uint64_t bql_rounds_queue_peak_ns(const struct bql_rounds *rounds);

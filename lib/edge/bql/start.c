@@ -24,17 +24,19 @@ static bool comes_late(const struct bql_path *path)
            bql_path_kept_jitter_ns(path) == 0;
 }
 
-/* Packets wait for their predecessors by so much that a trial takes more than a round trip and a half, and that is long: a
- * start of twenty trials takes seconds. On shorter paths care for others that start as well is worth more. */
+/* Packets wait for their predecessors by so much that a trial takes more than a round trip and a half, and
+ * that is long: a start of twenty trials takes seconds. On shorter paths care for others that start as well
+ * is worth more. */
 static bool waits_long(const struct bql_start *start, const struct bql_path *path)
 {
     return start->long_trip && bql_path_kept_jitter_ns(path) > 0 &&
            path_delay_jitter_ns(&path->delay) > path->rtt_ns / LATE_PART;
 }
 
-/* Where the path may be full others grow as well; where trials take long they have doubled twice meanwhile, or nearly: ten
- * edges that start together at four times the rate lost 13 %. Packets that wait show that only from the second judged
- * trial on: of fifty edges that start together each would take that many times its share. */
+/* Where the path may be full others grow as well; where trials take long they have doubled twice meanwhile,
+ * or nearly: ten edges that start together at four times the rate lost 13 %. Packets that wait show that
+ * only from the second judged trial on: of fifty edges that start together each would take that many times
+ * its share. */
 static uint64_t unsure_gain_ppm(const struct bql_start *start, const struct bql_path *path)
 {
     bool first = start->before_bps == 0;
@@ -78,9 +80,10 @@ static uint64_t trial_ns(const struct bql_start *start, const struct bql_path *p
     return telling_ns(start, path) + path->rtt_ns / 8 + NS_PER_MS;
 }
 
-/* A queue as long as this may be packets that wait for their predecessors. The few of the first trial tell a part of how far
- * they may wait: TRACK would stand where q* of that low rate is what they wait, and no refresh, which sees the same at half
- * the rate, would end that. But more than half of what the train told may be too much for a slow path. */
+/* A queue as long as this may be packets that wait for their predecessors. The few of the first trial tell
+ * a part of how far they may wait: TRACK would stand where q* of that low rate is what they wait, and no
+ * refresh, which sees the same at half the rate, would end that. But more than half of what the train told
+ * may be too much for a slow path. */
 static bool may_wait(const struct bql_start *start, const struct bql_path *path, uint64_t queue_ns)
 {
     bool tells_part = start->before_bps == 0 && start->tried_bps <= start->train_bps / 2;
@@ -245,7 +248,8 @@ static struct bql_move conclude_trial(struct bql_start *start, struct bql_path *
     if (trial_ns(start, path) > start->tried_ns + start->tried_ns / 4)
         return begin_trial(start, path); /* too short a trial for the jitter that was seen meanwhile */
     uint64_t sent_bps = bql_chance_sent_bps(&path->chance, start->delivered_bps);
-    /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it for the way. */
+    /* A queue that may be a wait, under deliveries that did not grow: TRACK finds out, CALM would take it
+     * for the way. */
     bool finds_out = waits_long(start, path) && view->queue_ns > view->target_ns;
     return end_start(bql_at_rate(muldiv64(sent_bps, BQL_PARK_PPM, BQL_PPM)),
                      finds_out ? BQL_TRACK : BQL_CALM);

@@ -1,22 +1,23 @@
-/* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3 RTT, longer
- * where packets jitter (up to 0.8), and kept where deliveries grew with it. Where less than 95 % came while a queue of
- * half of q* stands, and jitter makes the train worthless, the next is a quarter higher only: others grow as well.
+/* START: the rate doubles, or takes 0.95 of what the train told; each higher one is tried for about 0.3
+ * RTT, longer where packets jitter (up to 0.8), and kept where deliveries grew with it. Where less than 95
+ * % came while a queue of half of q* stands, and jitter makes the train worthless, the next is a quarter
+ * higher only: others grow as well.
  *
- * The first is half of what the train told, and no more than what it had of the path (train.h): of edges that
- * start together each would else take the path for its own.
+ * The first is half of what the train told, and no more than what it had of the path (train.h): of edges
+ * that start together each would else take the path for its own.
  *
- * Where packets overtake by more than 1/12 RTT the next is four times as high, for a trial takes two round trips then;
- * it is judged by what comes once its late packets come as well; much loss ends it at once (PARK), not only a first one;
- * and a queue ends the start only if it stays, and not while hardly anything but a trial's late packets comes. Where
- * they keep their order, jumps are that long, and the RTT is above 200 ms, it is three times as high once the first trial
- * was judged, but all else as ever (crowds forbid it: of twenty newcomers half a second apart one took the path).
+ * Where packets overtake by more than 1/12 RTT the next is four times as high, for a trial takes two round
+ * trips then; it is judged by what comes once its late packets come as well; much loss ends it at once
+ * (PARK), not only a first one; and a queue ends the start only if it stays, and not while hardly anything
+ * but a trial's late packets comes. Where they keep their order, jumps are that long, and the RTT is above
+ * 200 ms, it is three times as high once the first trial was judged, but all else as ever (crowds forbid
+ * it: of twenty newcomers half a second apart one took the path).
  *
- * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h), in the first trial
- * eight times, for few packets show little of it, that is still there when what was sent at the rate before has come
- * may as well be packets that wait for their predecessors: where deliveries grew it becomes part of the base; where
- * they did not, TRACK falls by 15 %
- * until deliveries are below 92 % of their most, and what stays then does. p0 does not rise by what only the
- * higher rate lost. */
+ * Loss of over 10 % in a trial: PARK tells. A queue of up to twice what packets may wait (wait.h), in the
+ * first trial eight times, for few packets show little of it, that is still there when what was sent at the
+ * rate before has come may as well be packets that wait for their predecessors: where deliveries grew it
+ * becomes part of the base; where they did not, TRACK falls by 15 % until deliveries are below 92 % of
+ * their most, and what stays then does. p0 does not rise by what only the higher rate lost. */
 #pragma once
 
 #include "edge/bql/move.h"

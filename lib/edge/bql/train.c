@@ -54,8 +54,8 @@ static uint64_t share_bps(const struct bql_train *train, const struct congestion
     return muldiv64(bytes, 8 * NS_PER_S, MAX(late_ns, TRAIN_SPAN_MIN_NS));
 }
 
-/* The first packet of a later train finds an ack due, which tells of it alone; the next ack comes when it is time for one, and
- * tells of all others. */
+/* The first packet of a later train finds an ack due, which tells of it alone; the next ack comes when it
+ * is time for one, and tells of all others. */
 static bool tells_alone(const struct bql_train *train, const struct bql_path *path,
                         const struct congestion_sample *sample)
 {
@@ -63,8 +63,8 @@ static bool tells_alone(const struct bql_train *train, const struct bql_path *pa
     return train->lost > 0 && train->first_ns != 0 && newly >= FIRST_PACKETS * path->packet_bytes;
 }
 
-/* The ack tells of repairs as well, a round trip later: the path takes that at least. But what loses most of a train is a
- * buffer that is shorter: then that is what the path takes. */
+/* The ack tells of repairs as well, a round trip later: the path takes that at least. But what loses most
+ * of a train is a buffer that is shorter: then that is what the path takes. */
 static bool tells_of_repairs(const struct bql_path *path, const struct congestion_sample *sample,
                              uint64_t departs_ns)
 {
