@@ -42,6 +42,7 @@ CASES = [
     (tidy, "lib/wire/a.c", "/* TODO */\n", "TODO"),
     (tidy, "lib/wire/a.c", "\tint x;\n", "tab"),
     (tidy, "lib/wire/a.c", "int  x;\n", "clang-format"),
+    (tidy, "lib/wire/a.c", "/* " + "a" * 115 + " */\n", "121 columns"),
     (tidy, "lib/wire/a.o", "", "build output"),
     (tidy, "helpers/a.c", "int x;\n", "top level holds only"),
     (pages, "README.md", TWENTY * 45 + "word\n", "901 words, 900 are allowed"),
@@ -53,6 +54,7 @@ CASES = [
 
 CLEAN = [
     ("lib/edge/a.c", '#include <stdint.h>\n\n#include "base/x.h"\n\nint f(struct s *s)\n{\n    return s->free(s);\n}\n'),
+    ("lib/wire/a.c", "/* " + "a" * 114 + " */\n"),
     ("app/wanem/a.c", '#include <rte_mbuf.h>\n\n#include "netem/link.h"\n'),
     ("README.md", TWENTY * 45),
     ("lib/README.md", TWENTY * 39 + "w" * 120 + "\n| " + "w" * 130 + " |\n"),
