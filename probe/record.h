@@ -43,7 +43,6 @@ struct train_record {
     uint64_t start_ns; /* of the schedule, sender's clock */
     uint32_t sent;     /* packets that left */
     uint32_t count;    /* of samples: packets that came */
-    uint32_t twice;    /* copies that came beyond that */
     struct train_floor sender, receiver;
     struct train_sample samples[TRAIN_PACKETS_MAX];
 };

@@ -112,7 +112,6 @@ uint64_t world_arrive(struct world *world, const struct train_shape *shape, uint
     record->shape = *shape;
     record->start_ns = start_ns;
     record->sent = sent;
-    record->twice = 0;
     record->sender = stamps_floor(&config->sender);
     record->receiver = stamps_floor(&config->receiver);
     fill(world, record);

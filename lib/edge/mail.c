@@ -221,19 +221,17 @@ static void fill_ack(struct mail *mail, struct wire_message *message, const uint
     *body = mail->gaps;
 }
 
-bool mail_next(struct mail *mail, uint64_t now_ns, struct wire_message *message, uint32_t *number,
-               const uint8_t **body)
+bool mail_next(struct mail *mail, uint64_t now_ns, struct wire_message *message, const uint8_t **body)
 {
     uint64_t chosen;
     *message = (struct wire_message){.ack = (uint32_t)mail->in_next, .kind = WIRE_MESSAGE_ACK};
-    *number = 0;
     *body = NULL;
     if (choose_message(mail, now_ns, &chosen)) {
         struct mail_slot *slot = out_slot(mail, chosen);
         slot->sent_ns = mail->newest_sent_ns = now_ns;
         message->kind = slot->kind;
         message->length = slot->length;
-        *number = (uint32_t)chosen;
+        message->sequence = (uint32_t)chosen;
         *body = slot->body;
         arm_timer(mail);
         mail->ack_due &= mail->in_count > 0; /* an ack of its own tells of holes */
@@ -300,15 +298,14 @@ static void note_stamp(struct mail *mail, uint32_t stamp)
     mail->in_known = true;
 }
 
-bool mail_on_datagram(struct mail *mail, uint32_t number, uint32_t stamp,
-                      const struct wire_message_view *message)
+bool mail_on_datagram(struct mail *mail, uint32_t stamp, const struct wire_message_view *message)
 {
     on_ack(mail, message);
     if (message->fixed.kind == WIRE_MESSAGE_ACK)
         return true;
     mail->ack_due = true;
     note_stamp(mail, stamp);
-    uint64_t full = serial_expand32(mail->in_next, number);
+    uint64_t full = serial_expand32(mail->in_next, message->fixed.sequence);
     if (full < mail->in_next || (full < mail->in_next + MAIL_WINDOW && in_slot(mail, full)->present)) {
         mail->counters.duplicates++;
         return true;

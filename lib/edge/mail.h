@@ -75,13 +75,11 @@ bool mail_push(struct mail *mail, uint8_t kind, const uint8_t *body, size_t leng
 void mail_repeat_newest(struct mail *mail);
 size_t mail_room(const struct mail *mail); /* messages that mail_push would take now */
 /* The next datagram to send now, new, repeated or a bare ack; false: none. `body` stays valid until the next
- * call. *number is what the header's packet number carries. */
-bool mail_next(struct mail *mail, uint64_t now_ns, struct wire_message *message, uint32_t *number,
-               const uint8_t **body);
+ * call. */
+bool mail_next(struct mail *mail, uint64_t now_ns, struct wire_message *message, const uint8_t **body);
 /* A datagram came: handles its ack, keeps its message. False: outside the window (dropped, to be counted).
  * `stamp` is its header's. */
-bool mail_on_datagram(struct mail *mail, uint32_t number, uint32_t stamp,
-                      const struct wire_message_view *message);
+bool mail_on_datagram(struct mail *mail, uint32_t stamp, const struct wire_message_view *message);
 /* The next message in order, valid until the next call on this mail; false: none. */
 bool mail_receive(struct mail *mail, uint8_t *kind, const uint8_t **body, size_t *length);
 /* When mail_next has something to send; 0: now. */

@@ -148,7 +148,7 @@ static void note_stray(struct receiver *receiver, uint64_t now_ns)
     receiver->strays += receiver->strays < RECEIVER_LOST_SYNC_PACKETS;
 }
 
-void receiver_on_beyond(struct receiver *receiver, uint64_t number, uint64_t now_ns)
+static void note_beyond(struct receiver *receiver, uint64_t number, uint64_t now_ns)
 {
     receiver->counters.beyond_window++;
     note_stray(receiver, now_ns);
@@ -168,6 +168,16 @@ static void note_duplicate(struct receiver *receiver, uint64_t number, uint64_t 
         note_stray(receiver, now_ns);
 }
 
+void receiver_on_refused(struct receiver *receiver, enum receiver_verdict verdict, uint64_t number,
+                         uint64_t now_ns)
+{
+    CHECK(verdict != RECEIVER_NEW);
+    if (verdict == RECEIVER_DUPLICATE)
+        note_duplicate(receiver, number, now_ns);
+    else
+        note_beyond(receiver, number, now_ns);
+}
+
 bool receiver_lost_sync(const struct receiver *receiver, uint64_t now_ns)
 {
     return receiver->strays >= RECEIVER_LOST_SYNC_PACKETS &&
@@ -178,16 +188,13 @@ void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t flo
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns)
 {
     enum receiver_verdict verdict = receiver_check(receiver, number, floor);
-    if (verdict == RECEIVER_BEYOND_WINDOW) {
-        receiver_on_beyond(receiver, number, now_ns);
+    if (verdict != RECEIVER_NEW) {
+        receiver_on_refused(receiver, verdict, number, now_ns);
         return;
     }
     bool idle = receiver->end == 0 || elapsed_ns(now_ns, receiver->last_ns) >= RECEIVER_ACK_DELAY_MAX_NS;
     advance_floor(receiver, MIN(floor, number));
-    if (verdict == RECEIVER_NEW)
-        note_new(receiver, number, stamp, wire_bytes, now_ns);
-    else
-        note_duplicate(receiver, number, now_ns);
+    note_new(receiver, number, stamp, wire_bytes, now_ns);
     receiver->ce_count += congestion_experienced;
     receiver->last_ns = now_ns;
     set_reminders(receiver, receiver->end <= RECEIVER_BEGINNING ? RECEIVER_REPETITIONS : 0);

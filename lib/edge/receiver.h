@@ -122,10 +122,10 @@ uint64_t receiver_expand(const struct receiver *receiver, uint32_t low);
  * receiver_on_packet, so that the gap is reported and the packet comes again. `floor` is the packet's own: it
  * may move the window far enough. */
 enum receiver_verdict receiver_check(const struct receiver *receiver, uint64_t number, uint64_t floor);
-/* Notes a packet that receiver_check found to be beyond the window; the owner drops it. */
-void receiver_on_beyond(struct receiver *receiver, uint64_t number, uint64_t now_ns);
-/* Accepts a packet, new or duplicate: advances the floor, marks the number, schedules an ack. One beyond the
- * window is noted only. */
+/* Notes a packet that receiver_check found to be no new one; the owner drops it, and it has no other effect. */
+void receiver_on_refused(struct receiver *receiver, enum receiver_verdict verdict, uint64_t number,
+                         uint64_t now_ns);
+/* Accepts a packet: advances the floor, marks the number, schedules an ack. One that is not new is noted only. */
 void receiver_on_packet(struct receiver *receiver, uint64_t number, uint64_t floor, uint32_t stamp,
                         uint32_t wire_bytes, bool congestion_experienced, uint64_t now_ns);
 /* Packets that are told from now on may have come so long before the time that is told: this host looked for them as

@@ -30,7 +30,15 @@ static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
     on_state_lost(node, peer, now_ns);
 }
 
-static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+static void on_replayed(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    node->counters.drop_replay++;
+    if (replay_lost_sync(&peer->replay, now_ns))
+        renew_session(node, peer, now_ns);
+}
+
+static void on_hello(struct node *node, struct peer *peer, const struct wire_header *header,
+                     const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
     if (!flow_is_decoded(node, wire_hello_decode(packet->data, packet->length, &hello)))
@@ -44,6 +52,10 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
     }
     if (hello.incarnation == 0 || hello.session == 0 || hello.interval_ms == 0) {
         node->counters.drop_value++;
+        return;
+    }
+    if (!session_take_hello(peer, &hello, header->packet_number, now_ns)) {
+        on_replayed(node, peer, now_ns);
         return;
     }
     enum session_meeting meeting = session_on_hello(node, peer, &hello, now_ns);
@@ -80,7 +92,7 @@ static void on_message(struct node *node, struct peer *peer, const struct wire_h
     if (!flow_is_decoded(node, wire_message_decode(packet->data, packet->length, &view)))
         return;
     flow_on_packet(node, peer, now_ns);
-    if (!mail_on_datagram(&peer->mail, header->packet_number, header->stamp, &view)) {
+    if (!mail_on_datagram(&peer->mail, header->stamp, &view)) {
         node->counters.drop_message_window++;
         return;
     }
@@ -170,13 +182,24 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
     return peer;
 }
 
+/* DATA has numbers and a window of its own; which session a hello belongs to is in its body. */
+static bool is_replayed(struct node *node, struct peer *peer, const struct wire_header *header,
+                        uint64_t now_ns)
+{
+    if (header->type == WIRE_DATA || header->type == WIRE_HELLO ||
+        replay_take(&peer->replay, replay_expand(&peer->replay, header->packet_number), now_ns))
+        return false;
+    on_replayed(node, peer, now_ns);
+    return true;
+}
+
 static void on_datagram(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_header header;
     if (!flow_is_decoded(node, wire_header_decode(packet->data, packet->length, &header)))
         return;
     struct peer *peer = find_peer(node, &header, packet);
-    if (peer == NULL)
+    if (peer == NULL || is_replayed(node, peer, &header, now_ns))
         return;
     switch ((enum wire_type)header.type) {
     case WIRE_DATA:
@@ -199,7 +222,7 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
         on_probe(node, peer, &header, packet, now_ns);
         break;
     case WIRE_HELLO:
-        on_hello(node, peer, packet, now_ns);
+        on_hello(node, peer, &header, packet, now_ns);
         break;
     case WIRE_CLOSE:
         on_close(node, peer, packet, now_ns);

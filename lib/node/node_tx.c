@@ -11,11 +11,12 @@
 #include "node/train/out.h"
 #include "wire/ack.h"
 
-static struct wire_header header_for(const struct peer *peer, enum wire_type type, uint64_t depart_ns)
+static struct wire_header header_for(struct peer *peer, enum wire_type type, uint64_t depart_ns)
 {
     return (struct wire_header){.version = WIRE_VERSION,
                                 .type = (uint8_t)type,
                                 .session = peer->session_out,
+                                .packet_number = peer_control_number(peer),
                                 .stamp = wire_stamp(depart_ns)};
 }
 
@@ -132,14 +133,12 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
 static bool fill_message(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
     struct wire_message message = {0};
-    uint32_t number = 0;
     const uint8_t *body = NULL;
     uint64_t depart_ns = MAX(peer_message_ns(peer), now_ns);
-    if (depart_ns > now_ns + TX_HORIZON_NS || !mail_next(&peer->mail, depart_ns, &message, &number, &body))
+    if (depart_ns > now_ns + TX_HORIZON_NS || !mail_next(&peer->mail, depart_ns, &message, &body))
         return false;
     struct wire_header header = header_for(peer, WIRE_MESSAGE, depart_ns);
     packet->depart_ns = depart_ns;
-    header.packet_number = number;
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
     split(packet, scratch, wire_message_encode(scratch, &header, &message, body));
     node->counters.tx_control++;

@@ -307,7 +307,6 @@ enum train_answer { TRAIN_ANSWERS(WORD_CONSTANT) };
     FIELD(u32, granularity_ns)                                                                               \
     FIELD(u32, gap_ns)  /* longest time for which the receiver was not called while the train came */        \
     FIELD(u32, wait_ms) /* not taken: one is likely to be after so long */                                   \
-    FIELD(u16, twice)   /* copies */                                                                         \
     FIELD(u16, total)   /* packets that came, over all messages of this report */                            \
     FIELD(u16, first)   /* of them the place of the first one in this message */                             \
     FIELD(u16, count)   /* in this message */                                                                \

@@ -4,7 +4,8 @@
  *   4 session u32 | 8 packet number u32 | 12 stamp u32 | 16 tag[16]
  *
  * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello.
- * packet number: low 32 bits of the edge's number (data), of the sequence number (message); 0 elsewhere.
+ * packet number: low 32 bits of the edge's number (data), of the session's control number (all others): a fresh
+ * one for each datagram that leaves (edge/replay.h).
  * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
  * delays. key id 0 means unauthenticated: the tag is zero. Other key ids are refused until keys exist.
  * flags: of DATA, WIRE_FLAG_TAIL; all others, and every field named reserved: sent as 0, not looked at. */

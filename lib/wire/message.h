@@ -1,15 +1,16 @@
 /* MESSAGE: one item of mail, the reliable, ordered exchange of small control messages between two peers.
  *
- * common header 32 (packet number = sequence number) | ack u32 | kind u8 | reserved u8 | length u16 | body
+ * common header 32 | sequence u32 | ack u32 | kind u8 | reserved u8 | length u16 | body
  *
- * ack: the next sequence number expected from the peer (cumulative). Kind WIRE_MESSAGE_ACK carries only that,
- * and uses no sequence number. Its body is empty, or, where later ones than the expected one came already,
- * wire_gaps. Bodies of other kinds are declared in wire/control.h. */
+ * sequence: the message's own number, the same each time it is sent. ack: the next one expected from the peer
+ * (cumulative). Kind WIRE_MESSAGE_ACK carries only that, and uses no sequence number. Its body is empty, or, where
+ * later ones than the expected one came already, wire_gaps. Bodies of other kinds are declared in wire/control.h. */
 #pragma once
 
 #include "wire/header.h"
 
 #define WIRE_MESSAGE_FIELDS(FIELD)                                                                           \
+    FIELD(u32, sequence)                                                                                     \
     FIELD(u32, ack)                                                                                          \
     FIELD(u8, kind) /* enum control_kind, or WIRE_MESSAGE_ACK */                                             \
     FIELD(u8, reserved)                                                                                      \
@@ -25,7 +26,7 @@ WIRE_DECLARE(message, WIRE_MESSAGE_FIELDS)
 WIRE_DECLARE(gaps, WIRE_GAPS_FIELDS)
 #define WIRE_GAPS_BYTES       WIRE_FIXED_BYTES(WIRE_GAPS_FIELDS)
 #define WIRE_MESSAGE_BYTES    (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_MESSAGE_FIELDS))
-#define WIRE_MESSAGE_BODY_MAX 1180 /* 40 + 1180 + 48 (IPv6, UDP) <= 1280 */
+#define WIRE_MESSAGE_BODY_MAX 1176 /* 44 + 1176 + 48 (IPv6, UDP) <= 1280 */
 #define WIRE_MESSAGE_ACK      0
 
 struct wire_message_view {

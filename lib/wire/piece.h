@@ -1,15 +1,16 @@
 /* PIECE: a piece of a DATA datagram that is longer than the path's MTU has become.
  *
- * common header 32, as of the whole: its packet number, flags and session | total u16 | index u8 | count u8 | bytes
+ * common header 32, flags and session as of the whole | whole u32 | total u16 | index u8 | count u8 | bytes
  *
- * total: bytes of the whole behind its common header. Piece `index` of `count` has
- * WIRE_PIECE_SIZE(total, count) bytes of them, from index * that on, the last one what is left: so pieces
- * say where they belong, and can't overlap. */
+ * whole: packet number of the whole. total: bytes of the whole behind its common header. Piece `index` of
+ * `count` has WIRE_PIECE_SIZE(total, count) bytes of them, from index * that on, the last one what is left: so
+ * pieces say where they belong, and can't overlap. */
 #pragma once
 
 #include "wire/header.h"
 
 #define WIRE_PIECE_FIELDS(FIELD)                                                                             \
+    FIELD(u32, whole)                                                                                        \
     FIELD(u16, total)                                                                                        \
     FIELD(u8, index)                                                                                         \
     FIELD(u8, count)

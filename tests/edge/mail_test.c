@@ -14,7 +14,7 @@
 
 struct datagram {
     uint64_t at_ns;
-    uint32_t number, stamp;
+    uint32_t stamp;
     struct wire_message fixed;
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
     bool to_b;
@@ -90,8 +90,7 @@ static void take_all(struct mail *mail, uint64_t *received)
     }
 }
 
-static void put(struct pair *pair, const struct wire_message *message, uint32_t number, const uint8_t *body,
-                bool to_b)
+static void put(struct pair *pair, const struct wire_message *message, const uint8_t *body, bool to_b)
 {
     int copies = 1 + rng_chance_ppb(&pair->rng, pair->duplicate_ppb);
     for (int copy = 0; copy < copies; copy++) {
@@ -100,7 +99,6 @@ static void put(struct pair *pair, const struct wire_message *message, uint32_t 
         assert_true(pair->count < FLIGHT_MAX);
         struct datagram *datagram = &pair->flight[pair->count++];
         datagram->at_ns = pair->now_ns + pair->delay_ns + rng_below(&pair->rng, pair->jitter_ns + 1);
-        datagram->number = number;
         datagram->stamp = wire_stamp(pair->now_ns);
         datagram->fixed = *message;
         datagram->to_b = to_b;
@@ -112,11 +110,10 @@ static void put(struct pair *pair, const struct wire_message *message, uint32_t 
 static void send_all(struct pair *pair, struct mail *mail, bool to_b)
 {
     struct wire_message message;
-    uint32_t number;
     const uint8_t *body;
-    for (int sent = 0; mail_next(mail, pair->now_ns, &message, &number, &body); sent++) {
+    for (int sent = 0; mail_next(mail, pair->now_ns, &message, &body); sent++) {
         assert_true(sent < 3 * MAIL_WINDOW);
-        put(pair, &message, number, body, to_b);
+        put(pair, &message, body, to_b);
     }
     assert_int_not_equal(mail_next_ns(mail), 0);
 }
@@ -131,7 +128,7 @@ static void deliver(struct pair *pair)
         }
         struct wire_message_view view = {.fixed = datagram->fixed, .body = datagram->body};
         struct mail *mail = datagram->to_b ? &pair->b : &pair->a;
-        assert_true(mail_on_datagram(mail, datagram->number, datagram->stamp, &view));
+        assert_true(mail_on_datagram(mail, datagram->stamp, &view));
         take_all(mail, datagram->to_b ? &pair->b_received : &pair->a_received);
         pair->flight[index] = pair->flight[--pair->count];
     }
@@ -232,15 +229,17 @@ static void mail__window_bounds_what_is_in_flight(void **state)
     for (uint64_t n = 0; n < 400; n++)
         assert_true(push(&pair->a, n));
     struct wire_message message;
-    uint32_t number, sent = 0;
+    uint32_t sent = 0;
     const uint8_t *body;
-    while (mail_next(&pair->a, 0, &message, &number, &body))
-        assert_int_equal(number, sent++);
+    while (mail_next(&pair->a, 0, &message, &body))
+        assert_int_equal(message.sequence, sent++);
     assert_int_equal(sent, MAIL_WINDOW);
     /* The far end refuses what lies beyond its window, and keeps what is inside. */
     struct wire_message_view view = {.fixed = {.kind = 1}};
-    assert_false(mail_on_datagram(&pair->b, MAIL_WINDOW, 0, &view));
-    assert_true(mail_on_datagram(&pair->b, MAIL_WINDOW - 1, 0, &view));
+    view.fixed.sequence = MAIL_WINDOW;
+    assert_false(mail_on_datagram(&pair->b, 0, &view));
+    view.fixed.sequence = MAIL_WINDOW - 1;
+    assert_true(mail_on_datagram(&pair->b, 0, &view));
     assert_int_equal(pair->b.counters.received, 1);
 }
 
@@ -252,7 +251,7 @@ static void tell_gaps(struct mail *mail, uint32_t acked, uint64_t early, uint64_
     wire_gaps_put(body, &gaps);
     struct wire_message_view ack = {
         .fixed = {.kind = WIRE_MESSAGE_ACK, .ack = acked, .length = WIRE_GAPS_BYTES}, .body = body};
-    assert_true(mail_on_datagram(mail, 0, 0, &ack));
+    assert_true(mail_on_datagram(mail, 0, &ack));
 }
 
 /* What left an allowance before the newest that came is resent at once, each hole once per departure. */
@@ -260,12 +259,11 @@ static void mail__holes_are_resent_at_once(void **state)
 {
     struct pair *pair = *state;
     struct wire_message message;
-    uint32_t number;
     const uint8_t *body;
     const uint64_t step_ns = NS_PER_MS;
     for (uint64_t n = 0; n < 20; n++) {
         push(&pair->a, n);
-        assert_true(mail_next(&pair->a, n * step_ns, &message, &number, &body));
+        assert_true(mail_next(&pair->a, n * step_ns, &message, &body));
     }
     /* 4, 7 and 15 are missing; the newest that came left at 16 ms, the allowance is 80 ms / 16. */
     uint64_t early = 0xffff & ~(1ULL << 2 | 1ULL << 10 | 0xfULL << 12);
@@ -274,20 +272,20 @@ static void mail__holes_are_resent_at_once(void **state)
     const uint32_t lost[] = {4, 7};
     for (size_t index = 0; index < 2; index++) {
         assert_int_equal(mail_next_ns(&pair->a), 0);
-        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, lost[index]);
+        assert_true(mail_next(&pair->a, now_ns, &message, &body));
+        assert_int_equal(message.sequence, lost[index]);
     }
     /* The same news changes nothing, nor does a stamp of nothing that ever left. */
     tell_gaps(&pair->a, 4, early, 19 * step_ns);
     tell_gaps(&pair->a, 4, early, 60 * step_ns);
-    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
+    assert_false(mail_next(&pair->a, now_ns, &message, &body));
     /* The copy of 4 came, that of 7 left at the same time; 15 … 19 by now are overdue. */
     tell_gaps(&pair->a, 7, early >> 3, now_ns);
     for (uint32_t expected = 15; expected < 20; expected += expected == 15 ? 2 : 1) {
-        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, expected);
+        assert_true(mail_next(&pair->a, now_ns, &message, &body));
+        assert_int_equal(message.sequence, expected);
     }
-    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
+    assert_false(mail_next(&pair->a, now_ns, &message, &body));
     assert_int_equal(pair->a.counters.resent, 6);
 }
 
@@ -320,28 +318,27 @@ static void mail__silence_doubles_the_wait(void **state)
     struct pair *pair = *state;
     push(&pair->a, 0);
     struct wire_message message;
-    uint32_t number;
     const uint8_t *body;
-    assert_true(mail_next(&pair->a, 1000, &message, &number, &body));
+    assert_true(mail_next(&pair->a, 1000, &message, &body));
     uint64_t now_ns = 1000;
     const uint64_t waits_ms[] = {80, 80, 80, 160, 320, 640, 1280, 2000, 2000};
     for (size_t index = 0; index < sizeof(waits_ms) / sizeof(waits_ms[0]); index++) {
         assert_int_equal(mail_next_ns(&pair->a), now_ns + waits_ms[index] * NS_PER_MS);
         now_ns = mail_next_ns(&pair->a);
-        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, 0);
+        assert_true(mail_next(&pair->a, now_ns, &message, &body));
+        assert_int_equal(message.sequence, 0);
     }
     /* News ends the doubling. */
     push(&pair->a, 1);
     push(&pair->a, 2);
-    while (mail_next(&pair->a, now_ns, &message, &number, &body))
+    while (mail_next(&pair->a, now_ns, &message, &body))
         continue;
     struct wire_message_view news = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    mail_on_datagram(&pair->a, 0, 0, &news);
+    mail_on_datagram(&pair->a, 0, &news);
     assert_int_equal(mail_next_ns(&pair->a), now_ns + 80 * NS_PER_MS);
     /* An ack of what was never sent changes nothing. */
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 4}};
-    mail_on_datagram(&pair->a, 0, 0, &ack);
+    mail_on_datagram(&pair->a, 0, &ack);
     assert_int_equal(pair->a.out_acked, 1);
 }
 
@@ -355,21 +352,20 @@ static void mail__repeats_marked_messages_early(void **state)
             mail_repeat_newest(&pair->a);
     }
     struct wire_message message;
-    uint32_t number;
     const uint8_t *body;
-    while (mail_next(&pair->a, 1000, &message, &number, &body))
+    while (mail_next(&pair->a, 1000, &message, &body))
         continue;
     assert_int_equal(mail_next_ns(&pair->a), 1000 + MAIL_REPEAT_NS);
-    assert_false(mail_next(&pair->a, 999 + MAIL_REPEAT_NS, &message, &number, &body));
+    assert_false(mail_next(&pair->a, 999 + MAIL_REPEAT_NS, &message, &body));
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 1}};
-    mail_on_datagram(&pair->a, 0, 0, &ack);
+    mail_on_datagram(&pair->a, 0, &ack);
     for (uint64_t turn = 1; turn <= MAIL_REPEATS; turn++) {
         assert_int_equal(mail_next_ns(&pair->a), 1000 + turn * MAIL_REPEAT_NS);
         for (uint32_t expected = 2; expected < 4; expected++) {
-            assert_true(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &number, &body));
-            assert_int_equal(number, expected);
+            assert_true(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &body));
+            assert_int_equal(message.sequence, expected);
         }
-        assert_false(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &number, &body));
+        assert_false(mail_next(&pair->a, 1000 + turn * MAIL_REPEAT_NS, &message, &body));
     }
     assert_int_equal(pair->a.counters.repeated, 4);
     /* Then the timeout of the oldest. */
@@ -384,32 +380,31 @@ static void mail__several_losses_are_resent_together(void **state)
         push(&pair->a, n);
     mail_repeat_newest(&pair->a);
     struct wire_message message;
-    uint32_t number;
     const uint8_t *body;
-    while (mail_next(&pair->a, 1000, &message, &number, &body))
+    while (mail_next(&pair->a, 1000, &message, &body))
         continue;
     struct wire_message_view ack = {.fixed = {.kind = WIRE_MESSAGE_ACK, .ack = 5}};
-    mail_on_datagram(&pair->a, 0, 0, &ack);
+    mail_on_datagram(&pair->a, 0, &ack);
     uint64_t now_ns = 1000;
     for (int turn = 0; turn < MAIL_REPEATS; turn++) {
         now_ns += MAIL_REPEAT_NS;
-        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
+        assert_true(mail_next(&pair->a, now_ns, &message, &body));
+        assert_int_equal(message.sequence, MAIL_RESEND_AHEAD + 3);
     }
     now_ns = mail_next_ns(&pair->a);
     assert_int_equal(now_ns, 1000 + 80 * NS_PER_MS);
     for (uint32_t expected = 5; expected < MAIL_RESEND_AHEAD + 3; expected++) {
-        assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-        assert_int_equal(number, expected);
+        assert_true(mail_next(&pair->a, now_ns, &message, &body));
+        assert_int_equal(message.sequence, expected);
     }
-    assert_false(mail_next(&pair->a, now_ns, &message, &number, &body));
+    assert_false(mail_next(&pair->a, now_ns, &message, &body));
     now_ns += MAIL_REPEATS * MAIL_REPEAT_NS; /* its own time came with its last copy */
     assert_int_equal(mail_next_ns(&pair->a), now_ns);
-    assert_true(mail_next(&pair->a, now_ns, &message, &number, &body));
-    assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
+    assert_true(mail_next(&pair->a, now_ns, &message, &body));
+    assert_int_equal(message.sequence, MAIL_RESEND_AHEAD + 3);
     assert_int_equal(mail_next_ns(&pair->a), now_ns + MAIL_REPEAT_NS);
-    assert_true(mail_next(&pair->a, now_ns + MAIL_REPEAT_NS, &message, &number, &body));
-    assert_int_equal(number, MAIL_RESEND_AHEAD + 3);
+    assert_true(mail_next(&pair->a, now_ns + MAIL_REPEAT_NS, &message, &body));
+    assert_int_equal(message.sequence, MAIL_RESEND_AHEAD + 3);
     assert_int_equal(pair->a.counters.resent, MAIL_RESEND_AHEAD - 1);
 }
 

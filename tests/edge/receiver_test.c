@@ -160,8 +160,12 @@ static void receiver__acks_when_they_are_due(void **state)
     receiver_hurry(receiver);
     assert_int_equal(receiver_next_ns(receiver), start_ns + 20 * NS_PER_MS + 80 * NS_PER_MS / 64);
     assert_true(receiver_ack(receiver, &fixture.ack, fixture.runs, start_ns + 22 * NS_PER_MS));
-    /* Idle again: at once; a duplicate too is answered. */
-    packet(16, 0, start_ns + 100 * NS_PER_MS);
+    /* Idle again: at once; a duplicate is not answered, and its mark is none of the path's. */
+    uint64_t next_ns = receiver_next_ns(receiver);
+    receiver_on_packet(receiver, 16, 0, wire_stamp(0), 1000, true, start_ns + 90 * NS_PER_MS);
+    assert_int_equal(receiver_next_ns(receiver), next_ns);
+    assert_int_equal(receiver->ce_count, 0);
+    packet(19, 0, start_ns + 100 * NS_PER_MS);
     assert_int_equal(receiver_next_ns(receiver), start_ns + 100 * NS_PER_MS);
 }
 

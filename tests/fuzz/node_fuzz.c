@@ -29,7 +29,8 @@ struct bench {
     struct node *node;
     uint64_t now_ns;
     uint32_t session; /* the node's towards us, from its hello */
-    bool asked;       /* the node wants a plan */
+    uint32_t control_next;
+    bool asked; /* the node wants a plan */
     uint32_t job, epoch;
     uint64_t correlation;
     uint32_t heard_job; /* of the last message from the node */
@@ -169,9 +170,9 @@ static void drain(struct bench *bench)
     }
 }
 
-/* Makes version, key, tag and session right, a hello's echo, and job 0 of a message: the one last heard of.
- */
-static void make_genuine(const struct bench *bench, uint8_t *datagram, size_t length)
+/* Makes version, key, tag and session right, the number fresh unless a flag that means nothing keeps it, a hello's echo,
+ * and job 0 of a message: the one last heard of. */
+static void make_genuine(struct bench *bench, uint8_t *datagram, size_t length)
 {
     if (length < WIRE_HEADER_BYTES)
         return;
@@ -179,6 +180,8 @@ static void make_genuine(const struct bench *bench, uint8_t *datagram, size_t le
     datagram[2] = 0;
     memset(datagram + 16, 0, WIRE_TAG_BYTES);
     store_be32(datagram + 4, bench->session);
+    if (datagram[1] != WIRE_DATA && (datagram[3] & 0x80) == 0)
+        store_be32(datagram + 8, bench->control_next++);
     if (datagram[1] == WIRE_HELLO && length == WIRE_HELLO_BYTES)
         store_be32(datagram + WIRE_HEADER_BYTES + 12, bench->session);
     if (datagram[1] == WIRE_MESSAGE && length >= WIRE_MESSAGE_BYTES + 4 &&
@@ -343,8 +346,8 @@ static void add_message(struct script *script, uint32_t number, enum control_kin
                         size_t length)
 {
     uint8_t out[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
-    struct wire_header header = header_of(WIRE_MESSAGE, number);
-    struct wire_message fixed = {.kind = (uint8_t)kind, .length = (uint16_t)length};
+    struct wire_header header = header_of(WIRE_MESSAGE, 0);
+    struct wire_message fixed = {.sequence = number, .kind = (uint8_t)kind, .length = (uint16_t)length};
     CHECK(length > 0);
     step_add(script, STEP_FROM_PEER, 3, out, wire_message_encode(out, &header, &fixed, body));
 }
@@ -363,12 +366,12 @@ static void add_data(struct script *script, uint32_t number, uint64_t symbol, ui
 static void add_pieces(struct script *script, uint32_t number, uint64_t symbol, uint8_t stripe, size_t bytes)
 {
     uint8_t whole[WIRE_DATA_HEADER_MAX + 1400], out[sizeof(whole)];
-    struct wire_header header = header_of(WIRE_PIECE, number);
+    struct wire_header header = header_of(WIRE_PIECE, 0);
     struct wire_data data = {.job = 5, .content = wire_content(symbol, 1, stripe, 1)};
     size_t head = wire_data_encode(whole, &header, &data, NULL);
     memset(whole + head, 0x5a, bytes);
     uint32_t total = (uint32_t)(head + bytes) - WIRE_HEADER_BYTES, size = WIRE_PIECE_SIZE(total, 2);
-    struct wire_piece piece = {.total = (uint16_t)total, .count = 2};
+    struct wire_piece piece = {.whole = number, .total = (uint16_t)total, .count = 2};
     for (int turn = 0; turn < 3; turn++) {
         piece.index = turn < 2;
         uint32_t length = piece.index == 0 ? size : total - size;

@@ -94,7 +94,8 @@ struct hostile {
     uint8_t full_stripes;             /* says so in its acks */
     uint32_t session_in, session_out; /* of packets to it, and from it: told by hellos */
     uint64_t incarnation;
-    uint32_t message_next, message_heard; /* next number of its own, and of the node's */
+    uint32_t control_next;                /* of all but data; some it uses again */
+    uint32_t message_next, message_heard; /* next message of its own, and of the node's */
     uint32_t data_next;
     uint32_t heard_packets;
     bool hello_due, mail_due;

@@ -223,7 +223,6 @@ static size_t train_report_body(const uint8_t *arguments, uint8_t *body)
                                                     .stamp_kind = arguments[2] >> 2 & 1,
                                                     .batch = arguments[3],
                                                     .wait_ms = (uint32_t)wide(arguments[4]),
-                                                    .twice = arguments[5],
                                                     .total = (uint16_t)wide(arguments[6]),
                                                     .first = (uint16_t)wide(arguments[7])}};
     struct control_arrival last, next = {.index = arguments[8], .came_ns = wide(arguments[9])};

@@ -96,12 +96,14 @@ void bench_receive(struct bench *bench, uint8_t who, uint8_t *datagram, size_t l
     free(copy);
 }
 
-static struct wire_header header_of(const struct bench *bench, uint8_t peer, uint8_t type, uint32_t number)
+/* Of a datagram that is no data: under a fresh number. */
+static struct wire_header header_of(struct bench *bench, uint8_t who, uint8_t type)
 {
+    struct hostile *peer = &bench->peers[who % PEERS];
     return (struct wire_header){.version = WIRE_VERSION,
                                 .type = type,
-                                .session = type == WIRE_HELLO ? 0 : bench->peers[peer % PEERS].session_out,
-                                .packet_number = number,
+                                .session = type == WIRE_HELLO ? 0 : peer->session_out,
+                                .packet_number = peer->control_next++,
                                 .stamp = wire_stamp(bench->now_ns)};
 }
 
@@ -109,7 +111,7 @@ void peer_hello(struct bench *bench, uint8_t who, const uint8_t *arguments)
 {
     uint8_t out[DATAGRAM_MAX];
     struct hostile *peer = &bench->peers[who % PEERS];
-    struct wire_header header = header_of(bench, who, WIRE_HELLO, 0);
+    struct wire_header header = header_of(bench, who, WIRE_HELLO);
     uint8_t bits = arguments[0];
     if ((bits & 1) != 0)
         peer->incarnation++;
@@ -131,7 +133,7 @@ void peer_hello(struct bench *bench, uint8_t who, const uint8_t *arguments)
 void peer_close(struct bench *bench, uint8_t who, const uint8_t *arguments)
 {
     uint8_t out[DATAGRAM_MAX];
-    struct wire_header header = header_of(bench, who, WIRE_CLOSE, 0);
+    struct wire_header header = header_of(bench, who, WIRE_CLOSE);
     struct wire_close close = {.incarnation = bench->peers[who % PEERS].incarnation + (arguments[0] & 1),
                                .reason = arguments[1]};
     bench_receive(bench, who, out, wire_close_encode(out, &header, &close));
@@ -142,8 +144,11 @@ void peer_message(struct bench *bench, uint8_t who, uint8_t kind, const uint8_t 
     uint8_t out[DATAGRAM_MAX];
     struct hostile *peer = &bench->peers[who % PEERS];
     bool bare = kind == WIRE_MESSAGE_ACK;
-    struct wire_header header = header_of(bench, who, WIRE_MESSAGE, bare ? 0 : peer->message_next);
-    struct wire_message fixed = {.ack = peer->message_heard, .kind = kind, .length = (uint16_t)length};
+    struct wire_header header = header_of(bench, who, WIRE_MESSAGE);
+    struct wire_message fixed = {.sequence = bare ? 0 : peer->message_next,
+                                 .ack = peer->message_heard,
+                                 .kind = kind,
+                                 .length = (uint16_t)length};
     peer->message_next += !bare; /* what the node has not taken shows in its next acknowledgement */
     peer->mail_due = false;
     bench_receive(bench, who, out, wire_message_encode(out, &header, &fixed, body));
@@ -177,7 +182,8 @@ void peer_data(struct bench *bench, uint8_t who, const uint8_t *arguments)
     if ((bits & 32) != 0)
         peer->data_next += (uint32_t)wide(arguments[5]);
     for (uint32_t left = MAX(arguments[4], 1u); left > 0; left--, symbol += count) {
-        struct wire_header header = header_of(bench, who, WIRE_DATA, peer->data_next);
+        struct wire_header header = header_of(bench, who, WIRE_DATA);
+        header.packet_number = peer->data_next;
         header.flags = (bits & 64) != 0 ? WIRE_FLAG_TAIL : 0;
         struct wire_data data = {.floor_delta = (uint32_t)wide(arguments[9]),
                                  .job = bench_job(bench, arguments[0]),
@@ -197,7 +203,7 @@ static void send_ack(struct bench *bench, uint8_t who, struct wire_ack *ack, con
     const uint32_t jobs[] = {bench_job(bench, SITE_JOB), bench_job(bench, OWN_JOB)};
     struct wire_place places[sizeof(jobs) / sizeof(jobs[0])];
     uint8_t out[WIRE_ACK_BYTES_MAX + 8];
-    struct wire_header header = header_of(bench, who, WIRE_ACK, 0);
+    struct wire_header header = header_of(bench, who, WIRE_ACK);
     for (unsigned index = 0; full_stripes != 0 && index < sizeof(jobs) / sizeof(jobs[0]); index++)
         places[ack->place_count++] =
             (struct wire_place){.job = jobs[index], .full_stripes = full_stripes, .room = full_stripes % 4};
@@ -250,7 +256,7 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
 static void send_probe(struct bench *bench, uint8_t who, uint8_t type, const struct wire_probe *probe)
 {
     uint8_t out[DATAGRAM_MAX] = {0};
-    struct wire_header header = header_of(bench, who, type, 0);
+    struct wire_header header = header_of(bench, who, type);
     size_t length = wire_probe_encode(out, &header, probe) + probe->padding;
     bench_receive(bench, who, out, MIN(length, (size_t)DATAGRAM_MAX - 8));
 }
@@ -265,7 +271,7 @@ static void send_train(struct bench *bench, uint8_t who, const uint8_t *argument
                                .padding = (uint16_t)(wide(arguments[2]) % 1400)};
     for (unsigned sent = 0; sent <= arguments[6]; sent++) {
         uint8_t out[DATAGRAM_MAX] = {0};
-        struct wire_header header = header_of(bench, who, WIRE_TRAIN, 0);
+        struct wire_header header = header_of(bench, who, WIRE_TRAIN);
         bench_receive(bench, who, out, wire_train_encode(out, &header, &train) + train.padding);
         train.index = (uint16_t)(train.index + arguments[7] % 4u);
     }
@@ -385,8 +391,7 @@ static void hear_body(struct bench *bench, struct hostile *peer, uint8_t kind, c
     }
 }
 
-static void hear_message(struct bench *bench, struct hostile *peer, const uint8_t *datagram, size_t length,
-                         uint32_t number)
+static void hear_message(struct bench *bench, struct hostile *peer, const uint8_t *datagram, size_t length)
 {
     struct wire_message_view view;
     CHECK(wire_message_decode(datagram, length, &view) == WIRE_OK);
@@ -394,7 +399,7 @@ static void hear_message(struct bench *bench, struct hostile *peer, const uint8_
     if (view.fixed.kind == WIRE_MESSAGE_ACK)
         return;
     peer->mail_due = true;
-    if (number != peer->message_heard || (peer->mode & MODE_MAIL) == 0)
+    if (view.fixed.sequence != peer->message_heard || (peer->mode & MODE_MAIL) == 0)
         return;
     peer->message_heard++;
     hear_body(bench, peer, view.fixed.kind, view.body, view.fixed.length);
@@ -423,7 +428,7 @@ static void hear_hello(struct hostile *peer, const uint8_t *datagram, size_t len
     if (peer->session_out == hello.session)
         return;
     peer->session_out = hello.session; /* the node has forgotten this edge */
-    peer->message_next = peer->message_heard = peer->data_next = 0;
+    peer->control_next = peer->message_next = peer->message_heard = peer->data_next = 0;
     receiver_reset(&peer->receiver);
 }
 
@@ -451,7 +456,7 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
         CHECK(wire_ack_decode(datagram, length, &ack) == WIRE_OK);
         break;
     case WIRE_MESSAGE:
-        hear_message(bench, peer, datagram, length, header.packet_number);
+        hear_message(bench, peer, datagram, length);
         break;
     case WIRE_PROBE:
         CHECK(peer->probe_count <= PROBES_MAX);

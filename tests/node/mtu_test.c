@@ -139,11 +139,12 @@ static void node_mtu__is_noticed_in_quiet(void **state)
     world_end(&world);
 }
 
-static size_t piece_build(uint8_t *out, uint32_t session, uint32_t number, struct wire_piece piece,
-                          uint32_t length)
+static size_t piece_build(uint8_t *out, struct peer *peer, struct wire_piece piece, uint32_t length)
 {
-    struct wire_header header = {
-        .version = WIRE_VERSION, .type = WIRE_PIECE, .session = session, .packet_number = number};
+    struct wire_header header = {.version = WIRE_VERSION,
+                                 .type = WIRE_PIECE,
+                                 .session = peer->session_out,
+                                 .packet_number = peer_control_number(peer)};
     memset(out, 0, WIRE_PIECE_BYTES + length);
     return wire_piece_encode(out, &header, &piece) + length;
 }
@@ -154,20 +155,20 @@ static void node_mtu__hostile_pieces(void **state)
     (void)state;
     uint8_t datagram[2048];
     begin(2, 1500);
-    uint32_t session = world.nodes[0].node->peers[0].session_out;
+    struct peer *peer = &world.nodes[0].node->peers[0];
     uint64_t before = world_counter(&world, 1, "rx_pieces");
     for (uint32_t number = 0; number < 10 * PIECES_WAITING; number++) {
         size_t length =
-            piece_build(datagram, session, (1u << 20) + number, (struct wire_piece){9000, 3, 8}, 1125);
+            piece_build(datagram, peer, (struct wire_piece){(1u << 20) + number, 9000, 3, 8}, 1125);
         world_inject(&world, 0, 1, datagram, (uint32_t)length);
     }
     world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
     assert_int_equal(world_counter(&world, 1, "rx_pieces") - before, 10 * PIECES_WAITING);
     for (int twice = 0; twice < 2; twice++)
         world_inject(&world, 0, 1, datagram,
-                     (uint32_t)piece_build(datagram, session, 7, (struct wire_piece){9, 0, 2}, 5));
+                     (uint32_t)piece_build(datagram, peer, (struct wire_piece){7, 9, 0, 2}, 5));
     world_inject(&world, 0, 1, datagram,
-                 (uint32_t)piece_build(datagram, session, 7, (struct wire_piece){9, 1, 2}, 4));
+                 (uint32_t)piece_build(datagram, peer, (struct wire_piece){7, 9, 1, 2}, 4));
     world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
     assert_int_equal(world_counter(&world, 1, "drop_data_duplicate"), 1);
     assert_int_equal(world_counter(&world, 1, "drop_short"), 1); /* no room for a data packet's own fields */
@@ -189,7 +190,7 @@ static void pieces_needed__table(void **state)
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++)
         assert_int_equal(pieces_needed(rows[row].datagram_bytes, rows[row].mtu, 28), rows[row].pieces);
     assert_int_equal(pieces_wire_bytes(1472, 1, 66), 1538);
-    assert_int_equal(pieces_wire_bytes(1472, 2, 66), 1440 + 2 * (36 + 66));
+    assert_int_equal(pieces_wire_bytes(1472, 2, 66), 1440 + 2 * (40 + 66));
 }
 
 int main(void)

@@ -148,14 +148,17 @@ static void site__seldom_says_that_it_parted(void **state)
     world_end(&world);
 }
 
-/* As if n2 had said to n1 that it has let go of the job, in a packet of this number of the edge. */
-static void replay(uint32_t session, uint32_t number)
+/* As if n2 had said to n1 that it has let go of the job, in a message of this number. */
+static void replay(uint32_t session, uint32_t sequence)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX], datagram[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
     struct control_close_job close = {.fixed = {.job = job_at(1)->id, .outcome = CLOSE_FAILED}};
-    struct wire_header header = {
-        .version = WIRE_VERSION, .type = WIRE_MESSAGE, .session = session, .packet_number = number};
-    struct wire_message message = {.kind = CONTROL_CLOSE_JOB,
+    struct wire_header header = {.version = WIRE_VERSION,
+                                 .type = WIRE_MESSAGE,
+                                 .session = session,
+                                 .packet_number = peer_control_number(&node_of(2)->peers[peer_of(2, 1)])};
+    struct wire_message message = {.sequence = sequence,
+                                   .kind = CONTROL_CLOSE_JOB,
                                    .length = (uint16_t)control_close_job_encode(body, &close)};
     world_inject(&world, 2, 1, datagram, (uint32_t)wire_message_encode(datagram, &header, &message, body));
 }

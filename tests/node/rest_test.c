@@ -48,12 +48,13 @@ static void node_rx__names_what_is_wrong(void **state)
                 {WIRE_DATA, 2, "drop_short"},   {WIRE_ACK, 2, "drop_short"},
                 {WIRE_ACK, 200, "drop_length"}, {WIRE_MESSAGE, 100, "drop_value"}, /* reserved is not 0 */
                 {WIRE_MESSAGE, 2, "drop_short"}};
+    struct peer *peer = &world.nodes[0].node->peers[0];
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         uint8_t datagram[WIRE_HEADER_BYTES + 200] = {0};
-        wire_header_put(datagram,
-                        &(struct wire_header){.version = WIRE_VERSION,
-                                              .type = rows[row].type,
-                                              .session = world.nodes[0].node->peers[0].session_out});
+        wire_header_put(datagram, &(struct wire_header){.version = WIRE_VERSION,
+                                                        .type = rows[row].type,
+                                                        .session = peer->session_out,
+                                                        .packet_number = peer_control_number(peer)});
         if (rows[row].type == WIRE_MESSAGE)
             memset(datagram + WIRE_HEADER_BYTES, 0xff, rows[row].body_bytes);
         uint64_t before = world_counter(&world, 1, rows[row].counter);
@@ -190,13 +191,15 @@ static void probe__longer_than_the_port_is_dropped(void **state)
     world_init(&world, 2, 3);
     start_all();
     world_run_until(&world, 2 * NS_PER_S);
-    const struct peer *peer = &world.nodes[1].node->peers[0];
+    struct peer *peer = &world.nodes[0].node->peers[0];
     uint8_t datagram[4096] = {0};
     uint32_t mtu = world.nodes[1].config.ports[0].mtu;
     static const uint32_t over[] = {0, 1};
     for (unsigned row = 0; row < 2; row++) {
-        struct wire_header header = {
-            .version = WIRE_VERSION, .type = WIRE_PROBE, .session = peer->session_in};
+        struct wire_header header = {.version = WIRE_VERSION,
+                                     .type = WIRE_PROBE,
+                                     .session = peer->session_out,
+                                     .packet_number = peer_control_number(peer)};
         struct wire_probe probe = {.id = 77};
         probe.padding = (uint16_t)(mtu - address_overhead_bytes(ADDRESS_IPV4) - WIRE_PROBE_BYTES + over[row]);
         uint64_t dropped = world_counter(&world, 1, "drop_length");

@@ -5,6 +5,24 @@
 #include "wire/data.h"
 #include "wire/hello.h"
 
+/* What came by one way, for somebody on the path to send again. */
+#define RECORDED_MAX 4096
+static struct {
+    uint8_t data[2048];
+    uint32_t length;
+} recorded[RECORDED_MAX];
+static uint32_t recorded_count;
+static uint16_t recorded_from;
+
+static void record(uint16_t from, uint16_t to, const uint8_t *data, uint32_t length)
+{
+    (void)to;
+    if (from != recorded_from || recorded_count == RECORDED_MAX || length > sizeof(recorded[0].data))
+        return;
+    memcpy(recorded[recorded_count].data, data, length);
+    recorded[recorded_count++].length = length;
+}
+
 /* A hello as if n1 had started anew. */
 static void spoof_hello(uint64_t incarnation, uint32_t echo)
 {
@@ -91,6 +109,56 @@ static void node_hello__restart_is_found_among_spoofed(void **state)
         run_job_at(0, &spec);
         run_until_over(0, "next", 30 * NS_PER_S);
         assert_state(0, "next", JOB_DONE);
+        world_end(&world);
+    }
+}
+
+/* All that a peer has said, said again by somebody on the path, has no effect while it is there, … */
+static void node_rx__replays_change_nothing(void **state)
+{
+    (void)state;
+    for (uint16_t from = 0; from < 2; from++) {
+        begin();
+        recorded_count = 0;
+        recorded_from = from;
+        world.on_datagram = record;
+        world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+        world.on_datagram = NULL;
+        assert_true(recorded_count > 10);
+        world_run_until(&world, world.now_ns + 50 * NS_PER_MS);
+        uint64_t replays = world_counter(&world, 1 - from, "drop_replay");
+        uint64_t duplicates = world_counter(&world, 1 - from, "drop_data_duplicate");
+        for (uint32_t at = recorded_count; at-- > 0;)
+            world_inject(&world, from, 1 - from, recorded[at].data, recorded[at].length);
+        replays = world_counter(&world, 1 - from, "drop_replay") - replays;
+        duplicates = world_counter(&world, 1 - from, "drop_data_duplicate") - duplicates;
+        assert_true(replays > 0);
+        assert_int_equal(replays + duplicates, recorded_count);
+        run_until_over(0, "j", 30 * NS_PER_S);
+        assert_state(0, "j", JOB_DONE);
+        assert_int_equal(world_counter(&world, 1 - from, "peers_reset"), 0);
+        world_end(&world);
+    }
+}
+
+/* … nor does it keep a dead one alive. */
+static void node_rx__replays_keep_nobody_up(void **state)
+{
+    (void)state;
+    for (uint16_t from = 0; from < 2; from++) {
+        begin();
+        recorded_count = 0;
+        recorded_from = from;
+        world.on_datagram = record;
+        world_run_until(&world, world.now_ns + 1500 * NS_PER_MS); /* hellos are among them */
+        world.on_datagram = NULL;
+        world_kill(&world, from);
+        for (unsigned round = 0; round < 100; round++) {
+            for (uint32_t at = round % 2; at < recorded_count; at += 40)
+                world_inject(&world, from, 1 - from, recorded[at].data, recorded[at].length);
+            world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+        }
+        assert_false(is_up(1 - from));
         world_end(&world);
     }
 }
@@ -220,6 +288,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_hello__spoofed_changes_nothing),
         cmocka_unit_test(node_hello__restart_is_found_among_spoofed),
+        cmocka_unit_test(node_rx__replays_change_nothing),
+        cmocka_unit_test(node_rx__replays_keep_nobody_up),
         cmocka_unit_test(node_hello__spoofed_keeps_nobody_up),
         cmocka_unit_test(node_hello__spoofed_in_an_outage),
         cmocka_unit_test(node_hello__sessions_are_random),

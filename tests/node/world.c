@@ -68,8 +68,11 @@ static void hide_mail_acks(const struct world_packet *packet)
     struct wire_header header;
     if (wire_header_decode(packet->data, packet->length, &header) != WIRE_OK || header.type != WIRE_MESSAGE)
         return;
-    memset(packet->data + WIRE_HEADER_BYTES, 0, sizeof(uint32_t));
-    if (packet->data[WIRE_HEADER_BYTES + sizeof(uint32_t)] == WIRE_MESSAGE_ACK)
+    struct wire_message message;
+    wire_message_get(packet->data + WIRE_HEADER_BYTES, &message);
+    message.ack = 0;
+    wire_message_put(packet->data + WIRE_HEADER_BYTES, &message);
+    if (message.kind == WIRE_MESSAGE_ACK)
         memset(packet->data + WIRE_MESSAGE_BYTES, 0, packet->length - WIRE_MESSAGE_BYTES);
 }
 
@@ -88,6 +91,8 @@ static void fly(struct world *world, uint64_t at_ns, uint16_t from, uint16_t to,
         memcpy(flying.data + packet->head_bytes, packet->body, packet->body_bytes);
     if (world->nodes[from].acks_no_mail)
         hide_mail_acks(&flying);
+    if (world->on_datagram != NULL)
+        world->on_datagram(from, to, flying.data, flying.length);
     push(world, &flying);
 }
 

@@ -92,6 +92,8 @@ struct world {
     uint64_t packets_lost;
     /* Sees each DATA packet that leaves; NULL: nobody looks. */
     void (*on_data)(uint16_t from, uint16_t to, uint64_t content);
+    /* Every datagram that gets through. */
+    void (*on_datagram)(uint16_t from, uint16_t to, const uint8_t *data, uint32_t length);
     uint64_t class_packets[WORLD_NODES_MAX][256]; /* sent by a node, per traffic class */
     struct rng rng;
     uint64_t source_bytes; /* length of every source file */

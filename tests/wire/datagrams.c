@@ -90,14 +90,15 @@ static size_t build_ack(uint8_t *out)
 
 size_t datagram_message(uint8_t *out, uint32_t number, uint8_t kind, const uint8_t *body, size_t length)
 {
-    struct wire_header header = datagram_header(WIRE_MESSAGE, number);
-    struct wire_message fixed = {.ack = number + 1, .kind = kind, .length = (uint16_t)length};
+    struct wire_header header = datagram_header(WIRE_MESSAGE, number + 0x5000);
+    struct wire_message fixed = {
+        .sequence = number, .ack = number + 1, .kind = kind, .length = (uint16_t)length};
     return wire_message_encode(out, &header, &fixed, body);
 }
 
 static size_t build_gaps(uint8_t *out)
 {
-    struct wire_header header = datagram_header(WIRE_MESSAGE, 0);
+    struct wire_header header = datagram_header(WIRE_MESSAGE, 0x5000);
     struct wire_message fixed = {.ack = 0x102, .length = WIRE_GAPS_BYTES};
     struct wire_gaps gaps = {.echo = 0x89abcdee, .early_low = 1ULL << 63 | 5, .early_high = 1};
     uint8_t body[WIRE_GAPS_BYTES];
@@ -328,8 +329,8 @@ static size_t build_train(uint8_t *out)
 
 static size_t build_piece(uint8_t *out)
 {
-    struct wire_header header = datagram_header(WIRE_PIECE, 0x89abcdef);
-    struct wire_piece piece = {.total = 45, .index = 1, .count = 3};
+    struct wire_header header = datagram_header(WIRE_PIECE, 0x5001);
+    struct wire_piece piece = {.whole = 0x89abcdef, .total = 45, .index = 1, .count = 3};
     size_t length = wire_piece_encode(out, &header, &piece);
     memcpy(out + length, "the middle one.", 15);
     return length + 15;
@@ -348,7 +349,6 @@ static size_t build_train_report(uint8_t *out)
                                                     .noise_ns = 100,
                                                     .granularity_ns = 64,
                                                     .gap_ns = 20000,
-                                                    .twice = 2,
                                                     .total = 300,
                                                     .first = 294}};
     struct control_arrival last;

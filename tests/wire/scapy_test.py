@@ -32,7 +32,7 @@ def header(number=0, session=0x11223344, **fields):
 
 
 def message(number, ack, body=None, **fields):
-    packet = header(number) / sluice.SluiceMessage(ack=ack, **fields)
+    packet = header(number + 0x5000) / sluice.SluiceMessage(sequence=number, ack=ack, **fields)
     return packet if body is None else packet / body
 
 
@@ -107,9 +107,10 @@ def vectors():
     yield "train", header(type="train") / sluice.SluiceTrain(train=0xdecade05, index=258, count=4096, rest_us=0x01020304,
                                                              zeros=bytes(20))
     began = 0x16d6ba3c12345678
-    yield "piece", header(number=0x89abcdef, type="piece") / sluice.SluicePiece(total=45, index=1, count=3, bytes=b"the middle one.")
+    yield "piece", header(number=0x5001, type="piece") / sluice.SluicePiece(
+        whole=0x89abcdef, total=45, index=1, count=3, bytes=b"the middle one.")
     yield "train-report", message(18, 19, sluice.TrainReport(
-        train=0xdecade05, stamp_kind=1, batch=32, noise_ns=100, granularity_ns=64, gap_ns=20000, twice=2, total=300,
+        train=0xdecade05, stamp_kind=1, batch=32, noise_ns=100, granularity_ns=64, gap_ns=20000, total=300,
         first=294, count=6, index=3, came_ns=began,
         arrivals=[(4, 0x4ce), (6, 0), (5, -1), (7, 1 << 32), (4095, 2)]))
     yield "train-busy", message(19, 20, sluice.TrainReport(train=0xdecade06, answer="over-budget", wait_ms=10000))

@@ -200,6 +200,7 @@ class SluiceAck(SluiceLayer):
 class SluiceMessage(SluiceLayer):
     name = "message"
     fields_desc = [
+        IntField("sequence", 0),
         IntField("ack", 0),
         ByteEnumField("kind", 0, KINDS),
         ByteField("reserved", 0),
@@ -208,7 +209,7 @@ class SluiceMessage(SluiceLayer):
 
     def post_build(self, built, payload):
         if self.length is None:
-            built = built[:6] + len(payload).to_bytes(2, "big") + built[8:]
+            built = built[:10] + len(payload).to_bytes(2, "big") + built[12:]
         return built + payload
 
 
@@ -246,7 +247,7 @@ class SluicePiece(SluiceLayer):
     """A piece of a data packet."""
 
     name = "piece"
-    fields_desc = [ShortField("total", 0), ByteField("index", 0), ByteField("count", 2), StrField("bytes", b"")]
+    fields_desc = [IntField("whole", 0), ShortField("total", 0), ByteField("index", 0), ByteField("count", 2), StrField("bytes", b"")]
 
 
 class SluiceClose(SluiceLayer):
@@ -446,7 +447,6 @@ class TrainReport(SluiceLayer):
         IntField("granularity_ns", 0),
         IntField("gap_ns", 0),
         IntField("wait_ms", 0),
-        ShortField("twice", 0),
         ShortField("total", 0),
         ShortField("first", 0),
         ShortField("count", 0),

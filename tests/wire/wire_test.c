@@ -96,7 +96,7 @@ static void control_decode__trailing_byte(void **state)
         if (golden_is_frame(&longer) || longer.bytes[1] != WIRE_MESSAGE)
             continue;
         longer.bytes[longer.length++] = 0;
-        store_be16(longer.bytes + 38, (uint16_t)(longer.length - WIRE_MESSAGE_BYTES));
+        store_be16(longer.bytes + 42, (uint16_t)(longer.length - WIRE_MESSAGE_BYTES));
         assert_int_equal(roundtrip_datagram(longer.bytes, longer.length), WIRE_BAD_LENGTH);
     }
 }
@@ -111,9 +111,9 @@ static void control_decode__every_truncation(void **state)
             continue;
         while (shorter.length > WIRE_MESSAGE_BYTES) {
             shorter.length--;
-            store_be16(shorter.bytes + 38, (uint16_t)(shorter.length - WIRE_MESSAGE_BYTES));
+            store_be16(shorter.bytes + 42, (uint16_t)(shorter.length - WIRE_MESSAGE_BYTES));
             enum wire_error error = roundtrip_datagram(shorter.bytes, shorter.length);
-            bool ack = shorter.bytes[36] == WIRE_MESSAGE_ACK && shorter.length == WIRE_MESSAGE_BYTES;
+            bool ack = shorter.bytes[40] == WIRE_MESSAGE_ACK && shorter.length == WIRE_MESSAGE_BYTES;
             assert_true(ack ? error == WIRE_OK : error == WIRE_TOO_SHORT || error == WIRE_BAD_LENGTH);
         }
     }
@@ -151,96 +151,96 @@ static const struct {
     {"ack", 89, 1, WIRE_BAD_LENGTH}, /* places */
     {"ack", 89, 3, WIRE_BAD_LENGTH},
     {"ack", 89, 17, WIRE_BAD_LENGTH},
-    {"message-ack", 36, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
-    {"measure", 36, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
-    {"measure", 36, CONTROL_HAVE, WIRE_TOO_SHORT},
-    {"measure", 38, 5, WIRE_BAD_LENGTH},
-    {"measurement", 76, 2, WIRE_BAD_VALUE},  /* leaf */
-    {"measurement", 78, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
-    {"measurement", 80, 1, WIRE_BAD_LENGTH},
-    {"measurement", 80, 21, WIRE_BAD_LENGTH},
-    {"measurement", 81, 0, WIRE_BAD_VALUE},
-    {"measurement", 122, 11, WIRE_BAD_VALUE}, /* more answers than probes */
-    {"part", 48, 0, WIRE_BAD_VALUE},          /* source */
-    {"part", 80, '-', WIRE_BAD_VALUE},        /* directory */
-    {"part", 112, ' ', WIRE_BAD_VALUE},       /* job name */
-    {"part", 161, 1, WIRE_BAD_VALUE},         /* a directory with the permissions of a file */
-    {"part-source", 160, 2, WIRE_BAD_VALUE},  /* the sticky bit */
-    {"part", 168, 2, WIRE_BAD_VALUE},         /* hash */
-    {"part", 169, 3, WIRE_BAD_VALUE},         /* durable */
-    {"part", 170, 3, WIRE_BAD_VALUE},         /* exists */
-    {"part", 171, 1, WIRE_OK},                /* congestion: one that this node does not have */
-    {"part", 171, 255, WIRE_OK},
-    {"part", 172, 2, WIRE_BAD_VALUE}, /* keep */
-    {"part", 173, 0, WIRE_BAD_VALUE}, /* stripes */
-    {"part", 173, CONTROL_STRIPES_MAX, WIRE_OK},
-    {"part", 173, CONTROL_STRIPES_MAX + 1, WIRE_BAD_VALUE},
-    {"part", 174, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
-    {"part", 174, 0, WIRE_BAD_VALUE},    /* a file with an index */
-    {"part", 175, 0x80, WIRE_BAD_VALUE}, /* tree */
-    {"part", 228, 1, WIRE_BAD_VALUE},    /* a directory with a stream's window */
-    {"part", 224, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
-    {"part-stream", 224, 2, WIRE_BAD_VALUE},
-    {"part-stream", 228, 0, WIRE_BAD_VALUE}, /* no window */
-    {"stream-end", 44, 2, WIRE_BAD_VALUE},
-    {"part", 176, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
-    {"part", 234, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
-    {"part", 233, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
-    {"part", 237, 0, WIRE_BAD_VALUE},   /* a zero within the path */
-    {"tree", 48, CONTROL_STRIPES_MAX - 1, WIRE_OK},
-    {"tree", 48, CONTROL_STRIPES_MAX, WIRE_BAD_VALUE},
-    {"tree", 49, 0, WIRE_BAD_VALUE}, /* weight */
-    {"tree", 49, CONTROL_WEIGHT_MAX, WIRE_OK},
-    {"tree", 49, CONTROL_WEIGHT_MAX + 1, WIRE_BAD_VALUE},
-    {"tree", 50, '.', WIRE_BAD_VALUE}, /* parent */
-    {"tree", 50, 0, WIRE_BAD_VALUE},
-    {"tree", 82, '.', WIRE_BAD_VALUE}, /* backup parent */
-    {"tree", 82, 0, WIRE_BAD_VALUE},
-    {"tree", 114, 1, WIRE_BAD_LENGTH}, /* children */
-    {"tree", 114, 3, WIRE_BAD_LENGTH},
-    {"tree", 114, CONTROL_CHILDREN_MAX + 1, WIRE_BAD_LENGTH},
-    {"tree", 115, 0, WIRE_BAD_VALUE}, /* a child's name */
-    {"tree", 155, 2, WIRE_BAD_VALUE}, /* whether its rate is known */
-    {"confirm", 48, 4, WIRE_BAD_VALUE},
-    {"confirm", 50, 10, WIRE_BAD_LENGTH},
-    {"confirm", 51, 0, WIRE_BAD_VALUE},
-    {"status", 44, SITE_STATE_COUNT, WIRE_BAD_VALUE},
-    {"status", 69, 2, WIRE_BAD_VALUE},  /* there are two children */
-    {"status", 70, 17, WIRE_BAD_VALUE}, /* more than there can be */
-    {"status", 70, 16, WIRE_TOO_SHORT},
-    {"hashes", 53, 37, WIRE_BAD_LENGTH},
-    {"hashes", 53, 1, WIRE_BAD_LENGTH},
-    {"close-job", 44, 3, WIRE_BAD_VALUE},
-    {"adjust", 56, 8, WIRE_BAD_VALUE},
-    {"adjust", 57, 64, WIRE_BAD_VALUE},
-    {"adjust", 58, 2, WIRE_BAD_VALUE},
+    {"message-ack", 40, CONTROL_KIND_COUNT, WIRE_BAD_VALUE},
+    {"measure", 40, 0, WIRE_BAD_LENGTH}, /* an ack with a body */
+    {"measure", 40, CONTROL_HAVE, WIRE_TOO_SHORT},
+    {"measure", 42, 5, WIRE_BAD_LENGTH},
+    {"measurement", 80, 2, WIRE_BAD_VALUE},  /* leaf */
+    {"measurement", 82, 1, WIRE_BAD_LENGTH}, /* fewer in all than here */
+    {"measurement", 84, 1, WIRE_BAD_LENGTH},
+    {"measurement", 84, 21, WIRE_BAD_LENGTH},
+    {"measurement", 85, 0, WIRE_BAD_VALUE},
+    {"measurement", 126, 11, WIRE_BAD_VALUE}, /* more answers than probes */
+    {"part", 52, 0, WIRE_BAD_VALUE},          /* source */
+    {"part", 84, '-', WIRE_BAD_VALUE},        /* directory */
+    {"part", 116, ' ', WIRE_BAD_VALUE},       /* job name */
+    {"part", 165, 1, WIRE_BAD_VALUE},         /* a directory with the permissions of a file */
+    {"part-source", 164, 2, WIRE_BAD_VALUE},  /* the sticky bit */
+    {"part", 172, 2, WIRE_BAD_VALUE},         /* hash */
+    {"part", 173, 3, WIRE_BAD_VALUE},         /* durable */
+    {"part", 174, 3, WIRE_BAD_VALUE},         /* exists */
+    {"part", 175, 1, WIRE_OK},                /* congestion: one that this node does not have */
+    {"part", 175, 255, WIRE_OK},
+    {"part", 176, 2, WIRE_BAD_VALUE}, /* keep */
+    {"part", 177, 0, WIRE_BAD_VALUE}, /* stripes */
+    {"part", 177, CONTROL_STRIPES_MAX, WIRE_OK},
+    {"part", 177, CONTROL_STRIPES_MAX + 1, WIRE_BAD_VALUE},
+    {"part", 178, PART_OBJECT_COUNT, WIRE_BAD_VALUE},
+    {"part", 178, 0, WIRE_BAD_VALUE},    /* a file with an index */
+    {"part", 179, 0x80, WIRE_BAD_VALUE}, /* tree */
+    {"part", 232, 1, WIRE_BAD_VALUE},    /* a directory with a stream's window */
+    {"part", 228, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
+    {"part-stream", 228, 2, WIRE_BAD_VALUE},
+    {"part-stream", 232, 0, WIRE_BAD_VALUE}, /* no window */
+    {"stream-end", 48, 2, WIRE_BAD_VALUE},
+    {"part", 180, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
+    {"part", 238, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
+    {"part", 237, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+    {"part", 241, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+    {"tree", 52, CONTROL_STRIPES_MAX - 1, WIRE_OK},
+    {"tree", 52, CONTROL_STRIPES_MAX, WIRE_BAD_VALUE},
+    {"tree", 53, 0, WIRE_BAD_VALUE}, /* weight */
+    {"tree", 53, CONTROL_WEIGHT_MAX, WIRE_OK},
+    {"tree", 53, CONTROL_WEIGHT_MAX + 1, WIRE_BAD_VALUE},
+    {"tree", 54, '.', WIRE_BAD_VALUE}, /* parent */
+    {"tree", 54, 0, WIRE_BAD_VALUE},
+    {"tree", 86, '.', WIRE_BAD_VALUE}, /* backup parent */
+    {"tree", 86, 0, WIRE_BAD_VALUE},
+    {"tree", 118, 1, WIRE_BAD_LENGTH}, /* children */
+    {"tree", 118, 3, WIRE_BAD_LENGTH},
+    {"tree", 118, CONTROL_CHILDREN_MAX + 1, WIRE_BAD_LENGTH},
+    {"tree", 119, 0, WIRE_BAD_VALUE}, /* a child's name */
+    {"tree", 159, 2, WIRE_BAD_VALUE}, /* whether its rate is known */
+    {"confirm", 52, 4, WIRE_BAD_VALUE},
+    {"confirm", 54, 10, WIRE_BAD_LENGTH},
+    {"confirm", 55, 0, WIRE_BAD_VALUE},
+    {"status", 48, SITE_STATE_COUNT, WIRE_BAD_VALUE},
+    {"status", 73, 2, WIRE_BAD_VALUE},  /* there are two children */
+    {"status", 74, 17, WIRE_BAD_VALUE}, /* more than there can be */
+    {"status", 74, 16, WIRE_TOO_SHORT},
+    {"hashes", 57, 37, WIRE_BAD_LENGTH},
+    {"hashes", 57, 1, WIRE_BAD_LENGTH},
+    {"close-job", 48, 3, WIRE_BAD_VALUE},
+    {"adjust", 60, 8, WIRE_BAD_VALUE},
+    {"adjust", 61, 64, WIRE_BAD_VALUE},
+    {"adjust", 62, 2, WIRE_BAD_VALUE},
     {"probe", 37, 1, WIRE_BAD_LENGTH},
     {"train", 45, 21, WIRE_BAD_LENGTH},
     {"train", 36, 16, WIRE_BAD_VALUE},  /* index 4098 of 4096 */
     {"train", 39, 1, WIRE_BAD_VALUE},   /* 4097 packets */
     {"train", 38, 1, WIRE_BAD_VALUE},   /* 256 packets, of which this is number 258 */
-    {"piece", 35, 1, WIRE_BAD_VALUE},   /* one is no piece */
-    {"piece", 35, 9, WIRE_BAD_VALUE},   /* nine are too many */
-    {"piece", 34, 3, WIRE_BAD_VALUE},   /* number 3 of 3 */
-    {"piece", 33, 2, WIRE_BAD_VALUE},   /* two bytes for three pieces */
-    {"piece", 32, 255, WIRE_BAD_VALUE}, /* more than any packet has */
-    {"piece", 33, 46, WIRE_BAD_LENGTH}, /* pieces of 16 bytes */
-    {"train-report", 44, 4, WIRE_BAD_VALUE},
-    {"train-report", 45, 3, WIRE_BAD_VALUE},  /* who stamps so? */
-    {"train-report", 67, 43, WIRE_BAD_VALUE}, /* 299 packets */
-    {"train-report", 69, 39, WIRE_BAD_VALUE}, /* the last place is 300 */
-    {"train-report", 71, 5, WIRE_BAD_VALUE},  /* bytes of another arrival */
-    {"train-report", 71, 7, WIRE_BAD_VALUE},  /* one is missing */
-    {"train-report", 73, 4, WIRE_BAD_VALUE},  /* the last index is 4096 */
-    {"train-report", 83, 3, WIRE_BAD_LENGTH}, /* bytes that follow */
-    {"train-busy", 71, 1, WIRE_BAD_VALUE},    /* arrivals of nothing */
-    {"available", 40, 3, WIRE_BAD_LENGTH},
-    {"available", 41, '/', WIRE_BAD_VALUE},
-    {"available", 77, 1, WIRE_BAD_VALUE}, /* low is above */
-    {"probe-ask", 44, '/', WIRE_BAD_VALUE},
-    {"probe-answer", 44, 9, WIRE_BAD_VALUE}, /* there is no such answer */
-    {"probe-answer", 47, 3, WIRE_BAD_VALUE}, /* who stamps so? */
-    {"probe-answer", 149, 1, WIRE_BAD_LENGTH},
+    {"piece", 39, 1, WIRE_BAD_VALUE},   /* one is no piece */
+    {"piece", 39, 9, WIRE_BAD_VALUE},   /* nine are too many */
+    {"piece", 38, 3, WIRE_BAD_VALUE},   /* number 3 of 3 */
+    {"piece", 37, 2, WIRE_BAD_VALUE},   /* two bytes for three pieces */
+    {"piece", 36, 255, WIRE_BAD_VALUE}, /* more than any packet has */
+    {"piece", 37, 46, WIRE_BAD_LENGTH}, /* pieces of 16 bytes */
+    {"train-report", 48, 4, WIRE_BAD_VALUE},
+    {"train-report", 49, 3, WIRE_BAD_VALUE},  /* who stamps so? */
+    {"train-report", 69, 43, WIRE_BAD_VALUE}, /* 299 packets */
+    {"train-report", 71, 39, WIRE_BAD_VALUE}, /* the last place is 300 */
+    {"train-report", 73, 5, WIRE_BAD_VALUE},  /* bytes of another arrival */
+    {"train-report", 73, 7, WIRE_BAD_VALUE},  /* one is missing */
+    {"train-report", 75, 4, WIRE_BAD_VALUE},  /* the last index is 4096 */
+    {"train-report", 85, 3, WIRE_BAD_LENGTH}, /* bytes that follow */
+    {"train-busy", 73, 1, WIRE_BAD_VALUE},    /* arrivals of nothing */
+    {"available", 44, 3, WIRE_BAD_LENGTH},
+    {"available", 45, '/', WIRE_BAD_VALUE},
+    {"available", 81, 1, WIRE_BAD_VALUE}, /* low is above */
+    {"probe-ask", 48, '/', WIRE_BAD_VALUE},
+    {"probe-answer", 48, 9, WIRE_BAD_VALUE}, /* there is no such answer */
+    {"probe-answer", 51, 3, WIRE_BAD_VALUE}, /* who stamps so? */
+    {"probe-answer", 153, 1, WIRE_BAD_LENGTH},
     {"probe-reply", 37, 21, WIRE_BAD_LENGTH},
     {"close", 40, 0, WIRE_BAD_VALUE},
     {"close", 40, 2, WIRE_BAD_VALUE},
@@ -276,10 +276,10 @@ static void decode__refused_words(void **state)
         {"hello", 52, 4, 0},                              /* window */
         {"hello", 56, 32, 0},                             /* name */
         {"hello", 88, 32, 0},                             /* peer */
-        {"part", 48, 32, 0},                              /* source */
-        {"part", 112, 32, 0},                             /* job name */
-        {"hashes", 44, 8, 0xff},                          /* first block */
-        {"have", 44, 8, 0xff},   {"resend", 52, 8, 0xff}, /* count */
+        {"part", 52, 32, 0},                              /* source */
+        {"part", 116, 32, 0},                             /* job name */
+        {"hashes", 48, 8, 0xff},                          /* first block */
+        {"have", 48, 8, 0xff},   {"resend", 56, 8, 0xff}, /* count */
     };
     (void)state;
     for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
@@ -296,7 +296,7 @@ static void part_and_tree_decode__some_names_may_be_empty(void **state)
     static const struct {
         const char *vector;
         uint16_t offset;
-    } rows[] = {{"part", 80}, {"tree", 50}, {"tree", 82}}; /* directory, parent, backup parent */
+    } rows[] = {{"part", 84}, {"tree", 54}, {"tree", 86}}; /* directory, parent, backup parent */
     (void)state;
     for (unsigned index = 0; index < sizeof(rows) / sizeof(rows[0]); index++) {
         struct golden golden = *vector(rows[index].vector);

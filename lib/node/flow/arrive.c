@@ -98,6 +98,18 @@ static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
     return false;
 }
 
+/* What leaves no mark has no effect but its count. True: both ends do not speak of the same numbers. */
+static bool refuse_number(struct node *node, struct receiver *receiver, enum receiver_verdict verdict,
+                          uint64_t number, uint64_t rx_ns)
+{
+    if (verdict == RECEIVER_DUPLICATE)
+        node->counters.drop_data_duplicate++;
+    else
+        node->counters.drop_data_window++;
+    receiver_on_refused(receiver, verdict, number, rx_ns);
+    return receiver_lost_sync(receiver, rx_ns);
+}
+
 /* wire_bytes: what it took on the wire. */
 static bool take_packet(struct node *node, struct peer *peer, const struct wire_header *header,
                         const struct rx_packet *packet, uint32_t wire_bytes, uint64_t now_ns)
@@ -105,36 +117,28 @@ static bool take_packet(struct node *node, struct peer *peer, const struct wire_
     struct wire_data_view view;
     if (!flow_is_decoded(node, wire_data_decode(packet->data, packet->length, &view)))
         return false;
-    flow_on_packet(node, peer, now_ns);
-    uint64_t number = receiver_expand(&peer->receiver, header->packet_number);
+    struct receiver *receiver = &peer->receiver;
+    uint64_t number = receiver_expand(receiver, header->packet_number);
     uint64_t floor = number - MIN((uint64_t)view.fixed.floor_delta, number);
-    enum receiver_verdict verdict = receiver_check(&peer->receiver, number, floor);
-    if (verdict == RECEIVER_BEYOND_WINDOW) {
-        node->counters.drop_data_window++;
-        receiver_on_beyond(&peer->receiver, number, packet->rx_ns);
-        return receiver_lost_sync(&peer->receiver, packet->rx_ns);
-    }
-    if (verdict == RECEIVER_DUPLICATE) {
-        node->counters.drop_data_duplicate++;
-    } else {
-        struct job *job = admit(node, peer, &view.fixed);
-        if (job != NULL && !store_symbols(node, flow_of(node, peer), job, packet, &view))
-            return false;
-    }
-    receiver_set_wait(&peer->receiver, packet->wait_ns);
-    receiver_on_packet(&peer->receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3,
-                       packet->rx_ns);
+    enum receiver_verdict verdict = receiver_check(receiver, number, floor);
+    if (verdict != RECEIVER_NEW)
+        return refuse_number(node, receiver, verdict, number, packet->rx_ns);
+    struct job *job = admit(node, peer, &view.fixed);
+    if (job != NULL && !store_symbols(node, flow_of(node, peer), job, packet, &view))
+        return false;
+    flow_on_packet(node, peer, now_ns);
+    receiver_set_wait(receiver, packet->wait_ns);
+    receiver_on_packet(receiver, number, floor, header->stamp, wire_bytes, packet->ecn == 3, packet->rx_ns);
     if (header->flags & WIRE_FLAG_TAIL)
-        receiver_hurry(&peer->receiver);
-    if (verdict == RECEIVER_NEW)
-        node->ports[peer->port].received_bytes += wire_bytes;
+        receiver_hurry(receiver);
+    node->ports[peer->port].received_bytes += wire_bytes;
     digest_add(&node->digest, view.fixed.content ^ number << 1);
-    uint64_t due_ns = receiver_next_ns(&peer->receiver);
+    uint64_t due_ns = receiver_next_ns(receiver);
     if (now_ns >= due_ns)
         peer_note_control(node, peer);
     else
         peer_schedule(node, peer, due_ns);
-    return verdict == RECEIVER_DUPLICATE && receiver_lost_sync(&peer->receiver, packet->rx_ns);
+    return false;
 }
 
 bool arrive_on_packet(struct node *node, struct peer *peer, const struct wire_header *header,

@@ -51,10 +51,12 @@ bool pieces_next(struct node *node, uint16_t port, struct tx_packet *packet)
     const struct tx_packet *whole = &out->whole;
     uint32_t total = whole->head_bytes + whole->body_bytes - WIRE_HEADER_BYTES;
     uint32_t size = WIRE_PIECE_SIZE(total, out->count), from = out->index * size;
-    struct wire_piece piece = {.total = (uint16_t)total, .index = out->index, .count = out->count};
     struct wire_header header;
     CHECK(wire_header_decode(whole->head, whole->head_bytes, &header) == WIRE_OK);
+    struct wire_piece piece = {
+        .whole = header.packet_number, .total = (uint16_t)total, .index = out->index, .count = out->count};
     header.type = WIRE_PIECE;
+    header.packet_number = peer_control_number(&node->peers[whole->peer]);
     *packet = *whole;
     cut(whole, from, MIN(from + size, total), packet);
     packet->body_sum = 0;
@@ -105,7 +107,7 @@ bool pieces_on_packet(struct node *node, const struct rx_packet *packet, struct 
     if (!flow_is_decoded(node, wire_piece_decode(packet->data, packet->length, &view)))
         return false;
     struct pieces_in *in =
-        find(node->pieces, (uint64_t)header->session << 32 | header->packet_number, &view.fixed);
+        find(node->pieces, (uint64_t)header->session << 32 | view.fixed.whole, &view.fixed);
     if ((in->came >> view.fixed.index & 1) != 0) {
         node->counters.drop_data_duplicate++;
         return false;
@@ -121,6 +123,7 @@ bool pieces_on_packet(struct node *node, const struct rx_packet *packet, struct 
     }
     in->count = 0; /* free; what it holds stays until the next one comes */
     header->type = WIRE_DATA;
+    header->packet_number = view.fixed.whole;
     wire_header_put(datagram, header);
     *wire_bytes = in->wire_bytes;
     *whole = *packet;

@@ -36,7 +36,7 @@ static struct sender_config sender_config(const struct node_config *config,
 size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer)
 {
     struct sender_config sender = sender_config(config, peer);
-    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes();
+    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes() + replay_bytes();
 }
 
 uint32_t peer_new_session(struct node *node, uint16_t index)
@@ -85,6 +85,7 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);
     mail_init(&peer->mail, arena);
+    replay_init(&peer->replay, arena);
     peer_schedule(node, peer, now_ns);
 }
 

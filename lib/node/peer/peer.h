@@ -9,6 +9,7 @@
 
 #include "edge/mail.h"
 #include "edge/receiver.h"
+#include "edge/replay.h"
 #include "edge/sender.h"
 #include "node/core/core.h"
 #include "node/peer/misfit.h"
@@ -35,11 +36,13 @@ struct peer {
     uint16_t port;
     uint32_t frame_overhead; /* wire bytes around a datagram */
     enum peer_state state;
-    bool known;           /* a hello of it was seen: session_out is valid */
-    bool session_used;    /* something came under session_in, or the peer came up with it */
-    uint64_t incarnation; /* of the peer */
-    uint32_t session_in;  /* packets to us carry this */
-    uint32_t session_out; /* packets to it carry this */
+    bool known;            /* a hello of it was seen: session_out is valid */
+    bool session_used;     /* something came under session_in, or the peer came up with it */
+    uint64_t incarnation;  /* of the peer */
+    uint32_t session_in;   /* packets to us carry this */
+    uint32_t session_out;  /* packets to it carry this */
+    uint64_t control_next; /* control number of the next datagram under session_out … */
+    struct replay replay;  /* … and which have come under session_in */
     /* Somebody says to be a new start of the peer: what he was offered. A hello of his that echoes it proves
      * it. Each who says so has an offer of his own, by his incarnation and session; all have the low byte in
      * common. 0: nobody */
@@ -121,6 +124,11 @@ void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
 uint32_t peer_new_session(struct node *node, uint16_t index);
 void peer_end_session(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
 struct peer *peer_of_session(const struct node *node, uint32_t session);
+/* For the header of a datagram to the peer that is no DATA. */
+static inline uint32_t peer_control_number(struct peer *peer)
+{
+    return (uint32_t)peer->control_next++;
+}
 
 /* ---- session.c: sessions and liveness ---- */
 /* What came under our session could be decoded: as good as a hello that echoes it. True: the peer came up by
@@ -132,6 +140,9 @@ bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
 enum session_meeting { SESSION_MET, SESSION_LOST, SESSION_UNPROVED, SESSION_REFUSED };
 enum session_meeting session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello,
                                       uint64_t now_ns);
+/* Before meeting: a hello of the session that both are in takes its number as all datagrams do. False: it came
+ * before. Others prove nothing, and their numbers belong to no session. */
+bool session_take_hello(struct peer *peer, const struct wire_hello *hello, uint32_t number, uint64_t now_ns);
 /* … the greeting, which answers it. True: the peer came up. */
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
 /* Begins anew with a peer that is there: what was under way is lost at both ends, which the peer hears by the

@@ -37,11 +37,20 @@ static uint32_t offer_for(const struct peer *peer, const struct wire_hello *hell
     return (high != 0 ? high : 1u << 31) | (peer->session_offered & 0xff);
 }
 
+/* Control numbers begin anew with it. */
+static void set_session_out(struct peer *peer, uint32_t session)
+{
+    if (session != peer->session_out)
+        peer->control_next = 0;
+    peer->session_out = session;
+}
+
 static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     sender_reset(&peer->sender, now_ns);
     receiver_reset(&peer->receiver);
     mail_reset(&peer->mail);
+    replay_reset(&peer->replay);
     measure_forget(node, peer->index);
     peer->reply_count = 0;
     peer_end_session(node, &peer->session_in);
@@ -118,7 +127,7 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
         peer_end_session(node, &peer->session_offered);
     peer->known = true;
     peer->incarnation = hello->incarnation;
-    peer->session_out = hello->session;
+    set_session_out(peer, hello->session);
     peer->state = PEER_DOWN;
     peer->down_since_ns = core_lived_ns(node);
     peer->hello_due_ns = now_ns;
@@ -128,12 +137,21 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
     return SESSION_LOST;
 }
 
+bool session_take_hello(struct peer *peer, const struct wire_hello *hello, uint32_t number, uint64_t now_ns)
+{
+    bool is_ours = peer->known && hello->echo_session == peer->session_in &&
+                   hello->session == peer->session_out && hello->incarnation == peer->incarnation;
+    return !is_ours || replay_take(&peer->replay, replay_expand(&peer->replay, number), now_ns);
+}
+
 bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns)
 {
-    peer->heard_ns = core_lived_ns(node);
+    bool echoed = hello->echo_session == peer->session_in;
+    /* One that echoes nothing may be an old one that somebody sends again. */
+    if (echoed || peer->state == PEER_DOWN)
+        peer->heard_ns = core_lived_ns(node);
     sender_set_window_limit(&peer->sender, hello->window);
     peer->silence_ns = (uint64_t)hello->interval_ms * SILENT_HELLOS * NS_PER_MS + NS_PER_S;
-    bool echoed = hello->echo_session == peer->session_in;
     if (!echoed)
         peer->hello_due_ns = now_ns;
     bool comes_up = echoed && peer->state == PEER_DOWN;
@@ -162,7 +180,7 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
     peer->state = PEER_DOWN;
     peer->down_since_ns = core_lived_ns(node);
     peer->known = false;
-    peer->session_out = 0;
+    set_session_out(peer, 0);
     peer->incarnation = 0;
     forget_state(node, peer, now_ns);
     peer_changed(node, peer);

@@ -42,7 +42,6 @@ static struct control_train_report report_of(const struct train_in *in)
                                                    .stamp_kind = in->stamp_kind,
                                                    .batch = in->batch,
                                                    .gap_ns = (uint32_t)MIN(in->gap_ns, (uint64_t)UINT32_MAX),
-                                                   .twice = in->twice,
                                                    .total = in->arrived,
                                                    .first = in->told}};
 }
@@ -147,7 +146,7 @@ static bool admit(struct node *node, const struct peer *peer, const struct wire_
     in->train = train->train;
     in->count = train->count;
     in->telling = in->crossed = false;
-    in->told = in->arrived = in->twice = in->batch = in->run = 0;
+    in->told = in->arrived = in->batch = in->run = 0;
     in->stamp_kind = STAMP_VIRTUAL;
     in->stamp_ns = in->gap_ns = in->newest_gap_ns = 0;
     in->begun_ns = in->turn_ns = now_ns;
@@ -177,11 +176,11 @@ static void take(struct node *node, const struct wire_train *train, const struct
 {
     struct train_in *in = node->train_in;
     uint64_t bit = 1ULL << train->index % 64, *seen = &in->seen[train->index / 64];
-    node->counters.rx_trains++;
     if ((*seen & bit) != 0) {
-        in->twice++;
+        node->counters.drop_value++;
         return;
     }
+    node->counters.rx_trains++;
     *seen |= bit;
     if (packet->waited)
         join_batch(in, packet->rx_ns);

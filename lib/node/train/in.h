@@ -25,7 +25,7 @@ struct train_in {
     uint16_t told; /* … for arrivals */
     uint32_t train;
     uint16_t count; /* of its packets */
-    uint16_t arrived, twice;
+    uint16_t arrived;
     uint16_t batch, run;        /* the most that had one stamp; of late */
     uint8_t stamp_kind;         /* the worst of all */
     uint64_t begun_ns;          /* its first packet came */

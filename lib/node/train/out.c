@@ -135,7 +135,7 @@ static void end_train(struct node *node, bool cut, uint64_t now_ns)
 
 static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns, struct tx_packet *packet)
 {
-    const struct peer *peer = &node->peers[train->peer];
+    struct peer *peer = &node->peers[train->peer];
     uint64_t rest_ns = elapsed_ns(node->train_out->end_ns, depart_ns);
     struct wire_train message = {
         .train = train->number,
@@ -147,6 +147,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
     struct wire_header header = {.version = WIRE_VERSION,
                                  .type = WIRE_TRAIN,
                                  .session = peer->session_out,
+                                 .packet_number = peer_control_number(peer),
                                  .stamp = wire_stamp(depart_ns)};
     *packet = (struct tx_packet){
         .port = peer->port,
@@ -308,7 +309,6 @@ static void finish_record(struct node *node, const struct train_sent *train,
     uint32_t kept = 0;
     record->marks = marks_of(out, train, &pause_ns);
     record->sent = train->left;
-    record->twice = told->twice;
     record->sender = (struct train_floor){.stamp_kind = train->stamp_kind};
     record->receiver = (struct train_floor){.noise_ns = told->noise_ns,
                                             .granularity_ns = told->granularity_ns,
