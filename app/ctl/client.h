@@ -13,6 +13,7 @@
 #define EXIT_JOB_FAILED  1
 #define EXIT_UNREACHABLE 3
 #define EXIT_REFUSED     4
+#define EXIT_INCOMPLETE  5 /* some sites have everything, some do not */
 #define EXIT_DETACHED    130
 
 struct client {

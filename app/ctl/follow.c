@@ -121,6 +121,13 @@ static void show_progress(struct follow *follow)
 
 /* ---- the end ---- */
 
+static int exit_status(const struct job_view *job)
+{
+    if (job_view_good(job))
+        return EXIT_OK;
+    return job_view_incomplete(job) ? EXIT_INCOMPLETE : EXIT_JOB_FAILED;
+}
+
 static int finish(const struct follow *follow)
 {
     char line[PROGRESS_LINE + VIEW_TEXT];
@@ -128,7 +135,7 @@ static int finish(const struct follow *follow)
     unsigned width = progress_name_width(job);
     bool good = job_view_good(job);
     if (follow->json)
-        return good ? EXIT_OK : EXIT_JOB_FAILED;
+        return exit_status(job);
     if (job->tree[0] != '\0')
         printf("\n%s%s", job->tree, job->tree[strlen(job->tree) - 1] == '\n' ? "" : "\n");
     printf("\n");
@@ -143,7 +150,7 @@ static int finish(const struct follow *follow)
         fprintf(stderr, "sluicectl: job %s: %s%s%s\n", job->name,
                 job_view_is(job, JOB_DONE) ? "not every site has everything" : job->state,
                 job->text[0] != '\0' ? ": " : "", job->text);
-    return good ? EXIT_OK : EXIT_JOB_FAILED;
+    return exit_status(job);
 }
 
 static void say_how_to_go_on(const struct client *client, const char *name)

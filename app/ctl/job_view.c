@@ -105,3 +105,12 @@ bool job_view_good(const struct job_view *view)
             return false;
     return view->site_count > 0 && job_view_is(view, JOB_DONE);
 }
+
+bool job_view_incomplete(const struct job_view *view)
+{
+    unsigned complete = 0;
+    for (unsigned site = 0; site < view->site_count; site++)
+        complete += site_view_complete(&view->sites[site]);
+    bool over = job_view_is(view, JOB_DONE) || job_view_is(view, JOB_FAILED);
+    return over && complete > 0 && complete < view->site_count;
+}

@@ -49,3 +49,5 @@ bool job_view_over(const struct job_view *view); /* done, failed or cancelled */
 bool site_view_complete(const struct site_view *site);
 /* Over, done, and every site complete. */
 bool job_view_good(const struct job_view *view);
+/* Over and not cancelled; some sites are complete, and some are not. */
+bool job_view_incomplete(const struct job_view *view);

@@ -56,7 +56,8 @@ static void print_usage(FILE *stream)
         "trains, only what a plan may need to know.\n\n"
         "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
         "exit status: 0 done, 1 the job failed, or a probe found nothing, 2 usage or a faulty job file,\n"
-        "3 no appliance there, 4 the appliance refused, 130 detached\n",
+        "3 no appliance there, 4 the appliance refused, 5 some sites have everything and some do not, 130 "
+        "detached\n",
         commands);
 }
 

@@ -262,15 +262,17 @@ static void job_view_good__table(void **state)
     (void)state;
     static const struct {
         const char *job_state, *first, *second;
-        bool over, good;
+        bool over, good, incomplete;
     } cases[] = {
-        {"done", "verified", "verified", true, true},
-        {"done", "verified", "skipped", true, true},
-        {"done", "verified", "failed", true, false},
-        {"done", "receiving", "verified", true, false},
-        {"failed", "verified", "verified", true, false},
-        {"cancelled", "receiving", "receiving", true, false},
-        {"running", "verified", "verified", false, false},
+        {"done", "verified", "verified", true, true, false},
+        {"done", "verified", "skipped", true, true, false},
+        {"done", "verified", "failed", true, false, true},
+        {"done", "receiving", "verified", true, false, true},
+        {"failed", "skipped", "failed", true, false, true},
+        {"failed", "failed", "failed", true, false, false},
+        {"failed", "verified", "verified", true, false, false},
+        {"cancelled", "receiving", "verified", true, false, false},
+        {"running", "verified", "failed", false, false, false},
     };
     for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
         struct job_view view = {.site_count = 2};
@@ -279,6 +281,7 @@ static void job_view_good__table(void **state)
         snprintf(view.sites[1].state, sizeof(view.sites[1].state), "%s", cases[index].second);
         assert_int_equal(job_view_over(&view), cases[index].over);
         assert_int_equal(job_view_good(&view), cases[index].good);
+        assert_int_equal(job_view_incomplete(&view), cases[index].incomplete);
     }
 }
 

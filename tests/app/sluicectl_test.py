@@ -349,7 +349,7 @@ class Sluicectl(unittest.TestCase):
 
     def test_one_site_failed(self):
         self.serve(ACCEPTED, jobs(job("done", [site("b", "verified", 1000000, 2), site("c", "failed", 1, 0, "no space")])))
-        result = self.expect(1, "job", "run", self.file)
+        result = self.expect(5, "job", "run", self.file)
         self.assertIn("no space", result.stdout)
         self.assertIn("not every site", result.stderr)
 

@@ -22,6 +22,16 @@ static inline void start_all(void)
         world_start(&world, node);
 }
 
+/* From now on it answers requests, that which waits too. */
+static inline void planner_attaches(uint16_t node)
+{
+    static struct ctl_msg hello = {.type = CTL_PLANNER_HELLO};
+    char text[16];
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    world.planner_absent = false;
+    node_ctl(world.nodes[node].node, &hello, &reply, world.now_ns);
+}
+
 static inline void run_job_at(uint16_t node, const struct job_spec *spec)
 {
     struct err err;

@@ -379,8 +379,9 @@ static void node_job__missing_sites_are_marked(void **state)
     const struct node_job_view *view = world_view(&world, 0, "j");
     assert_int_equal(view->sites[0].state, SITE_FAILED);
     assert_non_null(strstr(view->sites[0].text, "does not answer"));
-    assert_int_equal(view->sites[1].state, SITE_RECEIVING);
+    assert_int_equal(view->sites[1].state, SITE_VERIFIED);
     assert_int_equal(view->sites[2].state, SITE_FAILED);
+    assert_text(0, "j", "n1: does not answer: no hello within 10 s (and 1 more)");
     world_end(&world);
 }
 

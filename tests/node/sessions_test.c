@@ -48,6 +48,8 @@ static void node_job__restart_in_every_state(void **state)
         if (states[row / 3] == JOB_RUNNING)
             world_run_until(&world, world.now_ns + 300 * NS_PER_MS);
         world_start(&world, victim);
+        if (world.planner_absent && victim != 0)
+            planner_attaches(0);
         if (victim != 0) {
             run_until_over(0, "j", 45 * NS_PER_S);
             if (states[row / 3] > JOB_MEASURING)

@@ -1,9 +1,9 @@
 /* What ends each phase. The source:
  *   ACCEPTED      the source file is open, or can't be opened
- *   MEASURING     every site has reported; measure_timeout names the first that has not
+ *   MEASURING     every site has reported; measure_timeout leaves out those that have not
  *   PLANNING      a valid plan came; plan_timeout, or the planner's refusal
- *   DISTRIBUTING  every site has confirmed; a site that refuses is left out and the rest is planned anew;
- *                 distribute_timeout names the first that is silent
+ *   DISTRIBUTING  every site has confirmed; one that refuses, restarts or is silent for distribute_timeout is left
+ *                 out, and the rest is planned anew. A job without receivers fails
  *   RUNNING       every site has ended: verified, skipped or failed. A site that makes no progress for
  *                 stall_timeout, or restarts, has failed; the others go on
  * A site:
@@ -36,7 +36,7 @@ static const struct phase_rule {
     [PHASE_FREE] = {JOB_ACCEPTED, TO(ACCEPTED) | TO(OPENING)},
     [PHASE_ACCEPTED] = {JOB_ACCEPTED, TO(MEASURING) | TO(CLOSING) | TO(FREE)},
     [PHASE_MEASURING] = {JOB_MEASURING, TO(PLANNING) | TO(CLOSING)},
-    [PHASE_PLANNING] = {JOB_PLANNING, TO(DISTRIBUTING) | TO(CLOSING)},
+    [PHASE_PLANNING] = {JOB_PLANNING, TO(PLANNING) | TO(DISTRIBUTING) | TO(CLOSING)},
     [PHASE_DISTRIBUTING] = {JOB_DISTRIBUTING, TO(PLANNING) | TO(RUNNING) | TO(CLOSING)},
     [PHASE_OPENING] = {JOB_DISTRIBUTING, TO(READY) | TO(CLOSING)},
     [PHASE_READY] = {JOB_DISTRIBUTING, TO(READY) | TO(RUNNING) | TO(CLOSING)},

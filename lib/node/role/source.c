@@ -118,12 +118,9 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
     struct site *site = source_site(job, peer);
     if (site == NULL || !restarted || phase_ends(job->phase) || job->phase == PHASE_ACCEPTED)
         return;
-    bool unplanned = job->phase == PHASE_MEASURING || !site->included;
-    if (!phase_runs(job->phase) && unplanned && source_drop_relay(job, site, "it restarted"))
-        return;
     if (!phase_runs(job->phase)) {
-        source_site_ended(site, SITE_FAILED, "restarted", now_ns);
-        source_fail(node, job, now_ns, "%s restarted", site->name);
+        if (site->included)
+            source_go_without(node, job, site, "restarted", now_ns);
         return;
     }
     if (!site->ended)

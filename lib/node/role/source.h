@@ -91,6 +91,10 @@ bool source_tell_sites(struct node *node, struct job *job);
 void source_tell_end(struct node *node, struct job *job, uint32_t id, uint16_t peer, uint64_t now_ns);
 void source_end(struct node *node, struct job *job, enum job_state state, enum close_outcome outcome,
                 uint64_t now_ns);
+/* Fails for want of receivers: the first that failed, by name and cause, and how many more. */
+void source_fail_empty(struct node *node, struct job *job, uint64_t now_ns);
+/* The job's text names them. False: nobody has failed who wants the object. */
+bool source_name_failed(struct job *job);
 /* The job fails as a whole; nothing happens to one that has ended. */
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -104,6 +108,20 @@ void source_drop_silent_relays(const struct node *node, struct job *job);
 void source_drop_idle_relays(struct job *job);
 /* A site that only may relay has failed before the job runs: true, and it is planned without. */
 bool source_drop_relay(struct job *job, struct site *site, const char *why);
+
+/* ---- source_left.c: who is left out before the job runs ---- */
+/* By name and cause: a receiver has failed, whoever only may relay is planned without. What it has of the job it is told to
+ * let go. Planning anew, or failing where no receiver is left, is the caller's. */
+void source_leave_out(struct node *node, struct job *job, struct site *site, const char *text,
+                      uint64_t now_ns);
+bool source_has_receivers(const struct job *job);
+/* While measuring: who is heard, but by a path that carries only small packets, so that its measurements do not come. */
+void source_leave_narrow(struct node *node, struct job *job, uint64_t now_ns);
+/* In the request: no tree takes a path that is known to be too narrow for a symbol. */
+void source_forbid_narrow(const struct node *node, struct job *job);
+/* Leaves out whom the request can't reach for such paths, or because a given tree leads through a site that was left out.
+ * True: somebody was, and the request is to be made again. */
+bool source_leave_unreached(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_trees.c: the trees of the plan ---- */
 /* Whole weights whose shares come nearest to those of the plan, of the smallest period that does. */
@@ -130,11 +148,15 @@ bool source_drop_idle_leaves(const struct node *node, struct job *job, struct er
 void source_fill_request(const struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_parts.c: a job as a request, and from a validated plan to parts ---- */
-bool source_make_request(const struct node *node, struct job *job, uint64_t now_ns, struct err *err);
+/* Without those that it leaves out since nothing leads to them. */
+bool source_make_request(struct node *node, struct job *job, uint64_t now_ns, struct err *err);
 bool source_distribute(struct node *node, struct job *job, struct err *err);
 
 /* ---- source_plan.c: planning and distributing ---- */
 void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns);
+/* A site that is still part of the plan is of no use before the job runs: it is left out, and the rest is planned (anew). */
+void source_go_without(struct node *node, struct job *job, struct site *site, const char *text,
+                       uint64_t now_ns);
 void source_on_plan(struct node *node, struct job *job, const struct plan *plan, uint64_t now_ns);
 void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns);
 void source_on_confirm(struct node *node, struct job *job, uint16_t peer,

@@ -125,6 +125,35 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
     close_begin(node, job, state, now_ns);
 }
 
+bool source_name_failed(struct job *job)
+{
+    const struct site *failed = NULL;
+    unsigned failures = 0;
+    for (uint16_t index = 0; index < job->source->site_count; index++) {
+        const struct site *site = &job->source->sites[index];
+        /* What a relay was needed for is told by the receivers below it. */
+        if (site->state != SITE_FAILED || !site->receiver)
+            continue;
+        failed = failed == NULL ? site : failed;
+        failures++;
+    }
+    if (failed == NULL)
+        return false;
+    char more[32] = "";
+    if (failures > 1)
+        snprintf(more, sizeof(more), " (and %u more)", failures - 1);
+    snprintf(job->text, sizeof(job->text), "%.31s: %.180s%s", failed->name, failed->text, more);
+    return true;
+}
+
+void source_fail_empty(struct node *node, struct job *job, uint64_t now_ns)
+{
+    char text[sizeof(job->text)] = "no receiver is left";
+    if (source_name_failed(job))
+        name_copy(text, sizeof(text), job->text);
+    source_fail(node, job, now_ns, "%s", text);
+}
+
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
 {
     if (phase_ends(job->phase))

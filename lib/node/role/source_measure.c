@@ -57,7 +57,7 @@ void source_on_own_measurement(struct node *node, struct job *job, uint64_t now_
     }
 }
 
-static void mark_silent(const struct node *node, struct job *job, uint64_t now_ns)
+static void leave_silent(struct node *node, struct job *job, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
@@ -67,8 +67,11 @@ static void mark_silent(const struct node *node, struct job *job, uint64_t now_n
                  site->asked ? "measurements" : "hello",
                  (unsigned)(node->config.measure_timeout_ns / NS_PER_S), fits ? "" : "; ", misfit);
         if (!site->measured)
-            source_site_ended(site, SITE_FAILED, text, now_ns);
+            source_leave_out(node, job, site, text, now_ns);
     }
+    /* The source's own may still be to come: they wait for all others. */
+    job->source->deadline_ns = core_lived_ns(node) + node->config.measure_timeout_ns;
+    core_wake_jobs(node, now_ns);
 }
 
 void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
@@ -76,6 +79,7 @@ void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
     struct source *source = job->source;
     ask_sites(node, job);
     source_drop_silent_relays(node, job);
+    source_leave_narrow(node, job, now_ns);
     const struct site *missing = NULL;
     bool all_asked = true;
     for (uint16_t index = 0; index < source->site_count; index++) {
@@ -89,17 +93,13 @@ void source_measuring_tick(struct node *node, struct job *job, uint64_t now_ns)
     struct wire_measure wanted = measure_wanted(job);
     if (all_asked && !source->source_measured)
         measure_ask(node, PEER_SELF, &wanted, now_ns);
-    if (missing == NULL && source->source_measured) {
+    if (!source_has_receivers(job))
+        source_fail_empty(node, job, now_ns);
+    else if (missing == NULL && source->source_measured)
         source_ask_planner(node, job, now_ns);
-        return;
-    }
-    if (core_lived_ns(node) < source->deadline_ns)
-        return;
-    if (missing == NULL) {
+    else if (core_lived_ns(node) >= source->deadline_ns && missing == NULL)
         source_fail(node, job, now_ns, "own measurements did not end within %u s",
                     (unsigned)(node->config.measure_timeout_ns / NS_PER_S));
-        return;
-    }
-    mark_silent(node, job, now_ns);
-    source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
+    else if (core_lived_ns(node) >= source->deadline_ns)
+        leave_silent(node, job, now_ns);
 }

@@ -97,7 +97,8 @@ static void add_wishes(const struct job_spec *spec, struct plan_request *request
     request->ties_seed = spec->ties.seed;
 }
 
-bool source_make_request(const struct node *node, struct job *job, uint64_t now_ns, struct err *err)
+/* The sites that take part, and what is known of the paths between them. */
+static void begin_request(const struct node *node, struct job *job, uint64_t now_ns)
 {
     struct plan_request *request = &job->source->request;
     plan_request_init(request);
@@ -117,7 +118,18 @@ bool source_make_request(const struct node *node, struct job *job, uint64_t now_
             add_node(job, job->source->sites[index].name, (uint16_t)(index + 1),
                      job->source->sites[index].receiver);
     source_fill_request(node, job, now_ns);
-    if (!add_rules(job, err) || (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err)))
+}
+
+bool source_make_request(struct node *node, struct job *job, uint64_t now_ns, struct err *err)
+{
+    struct plan_request *request = &job->source->request;
+    do {
+        begin_request(node, job, now_ns);
+        if (!add_rules(job, err))
+            return false;
+        source_forbid_narrow(node, job);
+    } while (source_leave_unreached(node, job, now_ns));
+    if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
         return false;
     return plan_request_validate(request, err);
 }

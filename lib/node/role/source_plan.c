@@ -10,7 +10,12 @@ void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
     struct err err;
     job->epoch++;
     job->source->plan = (struct plan){.tree_count = 0}; /* its numbers are those of another request's nodes */
-    if (!source_drop_idle_leaves(node, job, &err) || !source_make_request(node, job, now_ns, &err)) {
+    bool good = source_drop_idle_leaves(node, job, &err) && source_make_request(node, job, now_ns, &err);
+    if (!source_has_receivers(job)) {
+        source_fail_empty(node, job, now_ns);
+        return;
+    }
+    if (!good) {
         source_fail(node, job, now_ns, "%s", err.text);
         return;
     }
@@ -71,14 +76,6 @@ static void start_sites(struct node *node, struct job *job, uint64_t now_ns)
         job->kind->on_start(node, job, now_ns);
 }
 
-static bool receivers_left(const struct job *job)
-{
-    for (uint16_t index = 0; index < job->source->site_count; index++)
-        if (job->source->sites[index].included && job->source->sites[index].receiver)
-            return true;
-    return false;
-}
-
 /* Without those that were left out; what was confirmed counts no more. */
 static void plan_again(struct node *node, struct job *job, uint64_t now_ns)
 {
@@ -91,17 +88,14 @@ static void plan_again(struct node *node, struct job *job, uint64_t now_ns)
     source_ask_planner(node, job, now_ns);
 }
 
-static void leave_out(struct node *node, struct job *job, struct site *site, const char *text,
-                      uint64_t now_ns)
+void source_go_without(struct node *node, struct job *job, struct site *site, const char *text,
+                       uint64_t now_ns)
 {
-    if (!source_drop_relay(job, site, text)) {
-        site->included = false;
-        source_site_ended(site, SITE_FAILED, text, now_ns);
-    }
-    if (receivers_left(job))
+    source_leave_out(node, job, site, text, now_ns);
+    if (!source_has_receivers(job))
+        source_fail_empty(node, job, now_ns);
+    else if (job->phase != PHASE_MEASURING)
         plan_again(node, job, now_ns);
-    else
-        source_fail(node, job, now_ns, "%s: %s", site->name, text);
 }
 
 /* A receiver's memory holds no more trees for now: half of them do, or one at
@@ -111,7 +105,7 @@ static void plan_fewer_trees(struct node *node, struct job *job, struct site *si
 {
     uint16_t trees = job->source->plan.tree_count;
     if (site->optional || trees == 1) {
-        leave_out(node, job, site, text, now_ns);
+        source_go_without(node, job, site, text, now_ns);
         return;
     }
     job->source->trees_most = (uint8_t)(trees / 2);
@@ -130,7 +124,7 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
         return;
     switch ((enum confirm_answer)confirm->fixed.answer) {
     case CONFIRM_REFUSED:
-        leave_out(node, job, site, confirm->text, now_ns);
+        source_go_without(node, job, site, confirm->text, now_ns);
         return;
     case CONFIRM_FEWER_TREES:
         plan_fewer_trees(node, job, site, confirm->text, now_ns);
@@ -152,21 +146,16 @@ void source_distributing_tick(struct node *node, struct job *job, uint64_t now_n
 {
     if (core_lived_ns(node) < job->source->deadline_ns)
         return;
-    const struct site *missing = NULL;
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
         char text[CONTROL_TEXT_BYTES];
         snprintf(text, sizeof(text), "did not confirm its part of the plan within %u s",
                  (unsigned)(node->config.distribute_timeout_ns / NS_PER_S));
-        if (!site->included || site->confirmed)
-            continue;
-        if (source_drop_relay(job, site, "it did not confirm its part"))
-            continue;
-        source_site_ended(site, SITE_FAILED, text, now_ns);
-        missing = missing == NULL ? site : missing;
+        if (site->included && !site->confirmed)
+            source_leave_out(node, job, site, text, now_ns);
     }
-    if (missing != NULL)
-        source_fail(node, job, now_ns, "%s %s", missing->name, missing->text);
-    else
+    if (source_has_receivers(job))
         plan_again(node, job, now_ns);
+    else
+        source_fail_empty(node, job, now_ns);
 }

@@ -230,24 +230,7 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
 
 static void finish(struct node *node, struct job *job, uint64_t now_ns)
 {
-    const struct site *failed = NULL;
-    unsigned failures = 0;
-    for (uint16_t index = 0; index < job->source->site_count; index++) {
-        /* What a relay was needed for is told by the receivers below it. */
-        if (job->source->sites[index].state != SITE_FAILED || !job->source->sites[index].receiver)
-            continue;
-        failed = failed == NULL ? &job->source->sites[index] : failed;
-        failures++;
-    }
-    if (failed == NULL) {
-        source_end(node, job, JOB_DONE, CLOSE_DONE, now_ns);
-        return;
-    }
-    char more[32] = "";
-    if (failures > 1)
-        snprintf(more, sizeof(more), " (and %u more)", failures - 1);
-    snprintf(job->text, sizeof(job->text), "%.31s: %.180s%s", failed->name, failed->text, more);
-    source_end(node, job, JOB_FAILED, CLOSE_DONE, now_ns);
+    source_end(node, job, source_name_failed(job) ? JOB_FAILED : JOB_DONE, CLOSE_DONE, now_ns);
 }
 
 void source_take_dropped(struct job *job, uint64_t now_ns)
