@@ -10,6 +10,8 @@
 static double deviation_kbps(const struct plan_path *path, double half_kbps)
 {
     double own_kbps = half_kbps / AGE_SIGMAS_OF_INTERVAL;
+    if (path->avb_widened)
+        return own_kbps;
     double drift = MIN(AGE_DRIFT_SHARE * sqrt(path->avb_age_s), AGE_MOST_SHARE) * path->avb_kbps;
     return sqrt(own_kbps * own_kbps + drift * drift);
 }

@@ -4,7 +4,7 @@
  * (no high end: "at least"). Then, with s the standard deviation on a side (half of 95 %: 1.96 s) and t its age,
  *     s(t)^2 = s^2 + min(drift^2 * t, most^2)
  * and the plan counts on the AGE_QUANTILE of what may be there: avail - 1.2816 s(t), a tenth of avail at least. Where a
- * path's own history says how fast it changes (history/model.h), that stands in its interval already and its age is 0;
+ * path's own history says how fast it changes (history/model.h), that stands in its interval already (avb_widened);
  * elsewhere drift and most are shares of avail. */
 #pragma once
 

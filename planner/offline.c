@@ -48,6 +48,12 @@ static void print_json_trees(const struct outcome *outcome)
         for (uint16_t edge = 0; edge < tree->edge_count; edge++)
             printf("%s[\"%s\", \"%s\"]", edge == 0 ? "" : ", ", nodes[tree->edges[edge].from].name,
                    nodes[tree->edges[edge].to].name);
+        printf("], \"known\": [");
+        for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
+            const struct plan_known *known = &outcome->plan->into_known[index][tree->edges[edge].to];
+            printf("%s{\"basis\": \"%s\", \"age_s\": %u}", edge == 0 ? "" : ", ",
+                   word_of(plan_basis_words, known->basis), known->age_s);
+        }
         printf("]}");
     }
 }
@@ -170,12 +176,15 @@ static void print_slow(const struct outcome *outcome)
 static void print_text(const struct outcome *outcome)
 {
     static char drawing[PLAN_DRAWING_BYTES_MAX];
+    char known[PLAN_KNOWN_TOTAL_BYTES];
     const struct plan *plan = outcome->plan;
     CHECK(plan_draw_trees(plan, outcome->request, drawing, sizeof(drawing)));
     printf("%s\n\nrate    %.3f Mbit/s of payload; no plan exceeds %.3f (gap %.1f %%)\n", drawing,
            (double)plan_common_bps(plan) / 1e6, (double)plan->bound_bps / 1e6, gap(plan) * 100);
     print_slow(outcome);
     printf("delay   %.3f ms to the farthest site\n", (double)plan->delay_us / 1e3);
+    CHECK(plan_known_total(plan, known, sizeof(known)));
+    printf("paths   %s\n", known);
     print_why(outcome);
 }
 

@@ -63,6 +63,7 @@ bool solve(const struct plan_request *request, struct arena *arena, struct plan 
                                             : plan_one_tree(request, metric, arena, plan, err);
     if (!found)
         return false;
+    plan_note_known(plan, request);
     struct err unexpected;
     CHECK(plan_validate(plan, request, &unexpected));
     return true;

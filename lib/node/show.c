@@ -196,10 +196,10 @@ static void report_sites(struct report *report, const struct node_job_view *view
     report_table_end(report);
 }
 
-static void report_tree(struct report *report, const struct node_job_view *view)
+static void report_tree(struct report *report, const struct node_job_view *view, bool with_edges)
 {
     static const char more[] = "\n\nthere is more than fits here: show plan --svg";
-    char text[DRAWING_BYTES + sizeof(more)];
+    char text[DRAWING_BYTES + sizeof(more)], known[PLAN_KNOWN_TOTAL_BYTES];
     if (!plan_draw_trees(view->plan, view->request, text, DRAWING_BYTES))
         strcat(text, more);
     report_text(report, "tree", text);
@@ -210,6 +210,9 @@ static void report_tree(struct report *report, const struct node_job_view *view)
     report_u64(report, "common_rate_bps", plan_common_bps(view->plan));
     report_u64(report, "bound_bps", view->plan->bound_bps);
     report_u64(report, "delay_us", view->plan->delay_us);
+    report_text(report, "known", plan_known_total(view->plan, known, sizeof(known)) ? known : "");
+    if (wants_all(report) && with_edges)
+        show_plan_edges(report, view->plan, view->request);
     report_object_end(report);
 }
 
@@ -248,7 +251,7 @@ static void show_jobs(const struct node *node, struct report *report, const char
         report_u64(report, "dscp", view.controls.dscp);
         report_times(report, &view, now_ns);
         if (view.source) {
-            report_tree(report, &view);
+            report_tree(report, &view, !with_sites);
             if (with_sites)
                 report_sites(report, &view);
         }

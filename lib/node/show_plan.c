@@ -64,6 +64,25 @@ static void report_limits(struct report *report, const struct source *source)
     report_table_end(report);
 }
 
+void show_plan_edges(struct report *report, const struct plan *plan, const struct plan_request *request)
+{
+    report_table(report, "edges");
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        for (uint16_t index = 0; index < plan->trees[tree].edge_count; index++) {
+            struct plan_edge edge = plan->trees[tree].edges[index];
+            const struct plan_known *known = &plan->into_known[tree][edge.to];
+            report_row(report);
+            report_u64(report, "tree", tree + 1u);
+            report_text(report, "from", request->nodes[edge.from].name);
+            report_text(report, "to", request->nodes[edge.to].name);
+            report_u64(report, "rate_bps", plan_edge_rate_bps(plan, tree, edge.to));
+            report_text(report, "known", word_of(plan_basis_words, known->basis));
+            report_u64(report, "age_s", known->age_s);
+            report_row_end(report);
+        }
+    report_table_end(report);
+}
+
 /* Receivers that get less than the others. */
 static void report_slow(struct report *report, const struct source *source)
 {
@@ -90,6 +109,7 @@ static bool show_why(const struct source *source, enum report_form form, struct 
     report_u64(&report, "common_rate_bps", plan_common_bps(&source->plan));
     report_u64(&report, "bound_bps", source->plan.bound_bps);
     report_fixed(&report, "delay_ms", source->plan.delay_us, 3);
+    show_plan_edges(&report, &source->plan, &source->request);
     report_slow(&report, source);
     report_limits(&report, source);
     report_metrics(&report, source);

@@ -30,5 +30,7 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
 void show_probes(const struct node *node, struct report *report, uint64_t now_ns);
 /* show_plan.c: the words about the plan of one job; false with reply->err. */
 bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply);
+/* Its edges as a table: rates, and what they rest on. */
+void show_plan_edges(struct report *report, const struct plan *plan, const struct plan_request *request);
 /* show_train.c: the newest train that an operator had sent to that peer, as a struct plot_train; false with reply->err. */
 bool show_train(const struct node *node, const char *name, struct ctl_reply *reply);

@@ -10,7 +10,8 @@
 #define SHARED_BYTES   (NAME_BYTES + 8)
 #define REQUEST_BYTES  (4 + 4 + 2 + 2 + 7 + 4 * 8 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
-#define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * 8)
+#define KNOWN_BYTES    (1 + 4)
+#define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * (8 + KNOWN_BYTES))
 #define LIMIT_BYTES    (1 + 2 + 2)
 #define WHY_EDGE_BYTES (1 + LIMIT_BYTES + 3 * 4)
 #define WHY_BYTES_MAX                                                                                        \
@@ -358,6 +359,14 @@ static bool get_why(struct record_reader *reader, struct plan_why *why, uint16_t
     return get_why_edges(reader, why, node_count, err);
 }
 
+/* What the plan says of the edge that enters the node. */
+static void put_into(struct record_writer *writer, const struct plan *plan, uint16_t tree, uint16_t to)
+{
+    record_put_u64(writer, plan->into_rate_bps[tree][to]);
+    record_put_u8(writer, plan->into_known[tree][to].basis);
+    record_put_u32(writer, plan->into_known[tree][to].age_s);
+}
+
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
 {
     CHECK(plan->tree_count <= PLAN_TREES_MAX);
@@ -374,23 +383,35 @@ size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room)
         record_put_u64(&writer, plan->edge_rate_bps[tree]);
         put_tree(&writer, &plan->trees[tree]);
         for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++)
-            record_put_u64(&writer, plan->into_rate_bps[tree][plan->trees[tree].edges[edge].to]);
+            put_into(&writer, plan, tree, plan->trees[tree].edges[edge].to);
     }
     put_why(&writer, &plan->why, plan->node_count);
     return writer.failed ? 0 : writer.length;
 }
 
-/* Rates are kept by the node that the edge enters, so there can be one such edge only. */
-static bool get_rates(struct record_reader *reader, const struct plan_tree *tree, uint64_t *into_rate_bps,
-                      struct err *err)
+/* One form for each: what was not measured has no age. */
+static bool get_known(struct record_reader *reader, struct plan_known *known, struct err *err)
+{
+    known->basis = record_get_u8(reader);
+    known->age_s = record_get_u32(reader);
+    if (known->basis >= PLAN_BASIS_COUNT)
+        return err_set(err, "an edge is known in way %u, there are %u", known->basis, PLAN_BASIS_COUNT);
+    return known->basis == PLAN_BASIS_MEASURED || known->age_s == 0 ||
+           err_set(err, "an edge that was not measured has an age");
+}
+
+/* They are kept by the node that the edge enters, so there can be one such edge only. */
+static bool get_into(struct record_reader *reader, struct plan *plan, uint16_t tree, struct err *err)
 {
     uint64_t entered = 0;
-    for (uint16_t edge = 0; edge < tree->edge_count; edge++) {
-        uint16_t to = tree->edges[edge].to;
+    for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
+        uint16_t to = plan->trees[tree].edges[edge].to;
         if ((entered >> to & 1) != 0)
             return err_set(err, "two edges enter node %u", to);
         entered |= UINT64_C(1) << to;
-        into_rate_bps[to] = record_get_u64(reader);
+        plan->into_rate_bps[tree][to] = record_get_u64(reader);
+        if (!get_known(reader, &plan->into_known[tree][to], err))
+            return false;
     }
     return true;
 }
@@ -415,7 +436,7 @@ bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err
         plan->edge_rate_bps[tree] = record_get_u64(&reader);
         if (!get_tree(&reader, &plan->trees[tree], plan->node_count, err))
             return false;
-        if (!get_rates(&reader, &plan->trees[tree], plan->into_rate_bps[tree], err))
+        if (!get_into(&reader, plan, tree, err))
             return false;
     }
     if (!get_why(&reader, &plan->why, plan->node_count, err))

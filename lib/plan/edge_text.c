@@ -4,7 +4,8 @@
 
 #include <inttypes.h>
 
-static unsigned trees_with(const struct plan *plan, struct plan_edge edge, uint64_t *rate_bps)
+static unsigned trees_with(const struct plan *plan, struct plan_edge edge, uint64_t *rate_bps,
+                           struct plan_known *known)
 {
     unsigned trees = 0;
     *rate_bps = 0;
@@ -12,6 +13,7 @@ static unsigned trees_with(const struct plan *plan, struct plan_edge edge, uint6
         if (plan_parent(&plan->trees[tree], edge.to) == edge.from) {
             trees++;
             *rate_bps += plan_edge_rate_bps(plan, tree, edge.to);
+            *known = plan->into_known[tree][edge.to];
         }
     return trees;
 }
@@ -26,10 +28,13 @@ static void add_limit(struct sheet *sheet, const struct plan_request *request, c
 static void add_used(struct sheet *sheet, const struct plan *plan, struct plan_edge edge)
 {
     uint64_t rate_bps;
-    unsigned trees = trees_with(plan, edge, &rate_bps);
+    char text[PLAN_KNOWN_TEXT_BYTES];
+    struct plan_known known = {0};
+    unsigned trees = trees_with(plan, edge, &rate_bps, &known);
     sheet_add(sheet, "used: in %u of %u trees, with ", trees, plan->tree_count);
     sheet_add_rate(sheet, rate_bps);
-    sheet_add(sheet, " on the wire");
+    sheet_add(sheet, " on the wire; what its path leaves: %s",
+              plan_known_text(&known, text, sizeof(text)) ? text : "");
 }
 
 static void add_delay(struct sheet *sheet, int32_t delay_us)

@@ -1,6 +1,7 @@
 #include "plan/load.h"
 #include "plan/picture.h"
 #include "plan/sheet.h"
+#include "plan/words.h"
 
 /* Told apart by people who see colours in another way, too (Okabe and Ito, 2008); red is for what is full. */
 static const char *const colours[PLAN_TREES_MAX] = {"#0072b2", "#009e73", "#e69f00", "#cc79a7",
@@ -23,10 +24,13 @@ static void add_edge(struct sheet *sheet, const struct load *load, const struct 
                      const struct plan_request *request, uint16_t tree, struct plan_edge edge)
 {
     bool tight = load_path(load, request, edge.from, edge.to) >= LOAD_TIGHT;
-    sheet_add(sheet, "  \"%s\" -> \"%s\" [color=\"%s\"%s, label=\"", request->nodes[edge.from].name,
-              request->nodes[edge.to].name, colours[tree], tight ? ", fontcolor=red, penwidth=3" : "");
+    const struct plan_known *known = &plan->into_known[tree][edge.to];
+    char text[PLAN_KNOWN_TEXT_BYTES];
+    sheet_add(sheet, "  \"%s\" -> \"%s\" [color=\"%s\"%s%s, label=\"", request->nodes[edge.from].name,
+              request->nodes[edge.to].name, colours[tree], tight ? ", fontcolor=red, penwidth=3" : "",
+              known->basis == PLAN_BASIS_ASSUMED ? ", style=dashed" : "");
     sheet_add_rate(sheet, plan_edge_rate_bps(plan, tree, edge.to));
-    sheet_add(sheet, "\"];\n");
+    sheet_add(sheet, "\\n%s\"];\n", plan_known_text(known, text, sizeof(text)) ? text : "");
 }
 
 bool picture_dot(const struct plan *plan, const struct plan_request *request, char *text, size_t room)

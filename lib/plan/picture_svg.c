@@ -79,12 +79,16 @@ static void add_edge(struct sheet *sheet, const struct panel *panel, struct plan
     unsigned from = box_left(panel, edge.from) + panel->box_width, to = box_left(panel, edge.to);
     unsigned from_middle = box_middle(panel, edge.from), to_middle = box_middle(panel, edge.to);
     unsigned bend = from + (to - from) / 3;
-    sheet_add(sheet, "<path d=\"M%u %u C%u %u %u %u %u %u H%u\" class=\"%s\"/>\n", from, from_middle, bend,
-              from_middle, from + 8, to_middle, bend + 8, to_middle, to, tight ? "edge tight" : "edge");
+    const struct plan_known *known = &panel->plan->into_known[panel->tree][edge.to];
+    char text[PLAN_KNOWN_TEXT_BYTES];
+    sheet_add(sheet, "<path d=\"M%u %u C%u %u %u %u %u %u H%u\" class=\"%s%s\"/>\n", from, from_middle, bend,
+              from_middle, from + 8, to_middle, bend + 8, to_middle, to, tight ? "edge tight" : "edge",
+              known->basis == PLAN_BASIS_ASSUMED ? " assumed" : "");
     sheet_add(sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\" class=\"%s\">", to - 4, to_middle - 3,
               tight ? "small full" : "small");
     sheet_add_rate(sheet, plan_edge_rate_bps(panel->plan, panel->tree, edge.to));
-    sheet_add(sheet, "</text>\n");
+    sheet_add(sheet, "</text>\n<text x=\"%u\" y=\"%u\" text-anchor=\"end\" class=\"small\">%s</text>\n",
+              to - 4, to_middle + 11, plan_known_text(known, text, sizeof(text)) ? text : "");
 }
 
 static void add_panel(struct sheet *sheet, const struct panel *panel)
@@ -139,7 +143,8 @@ static void add_foot(struct sheet *sheet, const struct plan *plan, const struct 
     sheet_add(sheet, "</text>\n<text x=\"%d\" y=\"%u\">", MARGIN, top + 40);
     add_limits(sheet, plan, request);
     sheet_add(sheet, "</text>\n<text x=\"%d\" y=\"%u\" class=\"small\">", MARGIN, top + 58);
-    sheet_add(sheet, "red box: uplink full; blue frame: downlink full; red edge: path or shared link full");
+    sheet_add(sheet, "red box: uplink full; blue frame: downlink full; red edge: path or shared link full; "
+                     "dashed: nothing is known of the path");
     sheet_add(sheet, "</text>\n</svg>\n");
 }
 
@@ -175,7 +180,8 @@ bool picture_svg(const struct plan *plan, const struct plan_request *request, ch
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" "
         "font-size=\"13\">\n<style>.small{font-size:10px;fill:#333}.full{fill:#c00;font-weight:bold}"
         ".head{font-weight:bold}.edge{fill:none;stroke:#888;stroke-width:1.5}.tight{stroke:#c00;"
-        "stroke-width:3}</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fafafa\"/>\n",
+        "stroke-width:3}.assumed{stroke-dasharray:5 4}</style>\n<rect width=\"100%%\" height=\"100%%\" "
+        "fill=\"#fafafa\"/>\n",
         width, top + FOOT_HEIGHT);
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
         add_panel(&sheet, &panels[tree]);

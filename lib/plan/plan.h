@@ -41,6 +41,19 @@ extern const struct word plan_metric_words[];
     ROW(PLAN_AVB_NONE, 3, "none", "nobody's: interfaces and shared links alone")
 enum plan_avb_source { PLAN_AVB_SOURCES(WORD_CONSTANT) PLAN_AVB_COUNT };
 
+/* How the available bandwidth of an edge is known to whoever plans. */
+#define PLAN_BASES(ROW)                                                                                      \
+    ROW(PLAN_BASIS_ASSUMED, 0, "assumed", "nothing is known of the path, interfaces decide")                 \
+    ROW(PLAN_BASIS_TOLD, 1, "told", "a matrix or the operator says it")                                      \
+    ROW(PLAN_BASIS_MEASURED, 2, "measured", "by trains or by data, of this job or an earlier one")
+enum plan_basis { PLAN_BASES(WORD_CONSTANT) PLAN_BASIS_COUNT };
+extern const struct word plan_basis_words[];
+
+struct plan_known {
+    uint8_t basis;  /* enum plan_basis */
+    uint32_t age_s; /* MEASURED: of the newest value; else 0 */
+};
+
 struct plan_edge {
     uint16_t from, to; /* indexes into nodes */
 };
@@ -71,6 +84,7 @@ struct plan_path {
     /* Available bandwidth on the wire, and the interval that it lies in; 0: not known, interfaces decide. */
     uint32_t avb_kbps, avb_low_kbps, avb_high_kbps;
     uint32_t avb_age_s;
+    bool avb_widened;  /* the interval has its age in it already; a planner's own note, in no record */
     uint32_t distance; /* thousandths of whatever unit the operator likes; 0: not known */
     uint16_t mtu;      /* of the path, IP packet bytes; 0: not known */
     uint16_t shared;   /* one bit per shared link that it crosses */
@@ -188,7 +202,8 @@ struct plan {
     uint16_t tree_count;
     struct plan_tree trees[PLAN_TREES_MAX];
     uint64_t edge_rate_bps[PLAN_TREES_MAX]; /* wire rate of the tree's edges, where the next line has 0 */
-    uint64_t into_rate_bps[PLAN_TREES_MAX][PLAN_NODES_MAX]; /* of the edge that enters a node */
+    uint64_t into_rate_bps[PLAN_TREES_MAX][PLAN_NODES_MAX];       /* of the edge that enters a node */
+    struct plan_known into_known[PLAN_TREES_MAX][PLAN_NODES_MAX]; /* and what it rests on */
     struct plan_why why;
 };
 
@@ -197,6 +212,10 @@ void plan_request_init(struct plan_request *request);
 /* Names valid and distinct, source and counts within bounds, rates > 0, losses below 1, intervals around what
  * they belong to, no rule that contradicts another, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
+
+/* Of each edge of the plan how it is known, by the request that it was made from: only the planner has
+ * seen its history. */
+void plan_note_known(struct plan *plan, const struct plan_request *request);
 
 /* Against its request: same job and epoch; each tree an out-tree from the source that reaches every
  * receiver, parents before children, each node entered at most once, no node with more children than
@@ -222,9 +241,11 @@ bool plan_edge_allowed(const struct plan_request *request, const struct plan_pin
 bool plan_path_told(const struct plan_path *path);
 /* It is known, and a plan by `avb_of` (enum plan_avb_source) counts on it. */
 bool plan_path_counts(uint8_t avb_of, const struct plan_path *path);
-/* … and edges may begin at it: told, or measured within PLAN_START_AGE_S. Elsewhere a plan's rate is that of interfaces,
- * or was true once, and what begins at it may lose all that a path does not take, for two round trips. */
-bool plan_path_starts(uint8_t avb_of, const struct plan_path *path);
+/* How the path is known to a plan by `avb_of`. */
+struct plan_known plan_path_known(uint8_t avb_of, const struct plan_path *path);
+/* Edges may begin at the plan's rate: told, or measured within PLAN_START_AGE_S. Elsewhere a plan's rate is that of
+ * interfaces, or was true once, and what begins at it may lose all that a path does not take, for two round trips. */
+bool plan_known_starts(const struct plan_known *known);
 /* Wire rate of the tree's edge that enters `node`. */
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node);
 /* Payload, all trees together, of receivers that nothing of their own makes
@@ -249,10 +270,10 @@ bool plan_edge_text(const struct plan *plan, const struct plan_request *request,
  * False, and the tree as it was, unless they form an out-tree from `source` over nodes below `node_count`. */
 bool plan_tree_order(struct plan_tree *tree, uint16_t node_count, uint16_t source);
 
-/* Draws a tree as text, one node a line, "london\n├── frankfurt\n└── canada\n    └── …". False: buffer too
- * small. */
+/* Draws a tree as text, one node a line, "london\n├── frankfurt\n└── canada\n    └── …", behind each name
+ * what its edge rests on where `known` says it (by the node that it enters; NULL: not). False: buffer too small. */
 bool plan_draw(const struct plan_tree *tree, const struct plan_node *nodes, uint16_t node_count,
-               uint16_t source, char *text, size_t room);
+               uint16_t source, const struct plan_known *known, char *text, size_t room);
 
 /* Records for the control ring: little-endian, versioned by the ring. Encoders return bytes, 0 when room is
  * short; decoders check every count and index (not the plan's sense: that is plan_validate). */
@@ -261,4 +282,4 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
 size_t plan_encode(const struct plan *plan, uint8_t *out, size_t room);
 bool plan_decode(struct plan *plan, const uint8_t *in, size_t length, struct err *err);
 #define PLAN_REQUEST_BYTES_MAX 147456
-#define PLAN_BYTES_MAX         81920
+#define PLAN_BYTES_MAX         90112

@@ -4,25 +4,6 @@
 
 #define SLOW_SHARE 1000 /* of the common rate: less than so small a part of it missing is rounding */
 
-bool plan_path_told(const struct plan_path *path)
-{
-    bool no_interval = path->avb_low_kbps == 0 && path->avb_high_kbps == 0;
-    bool no_width = path->avb_low_kbps == path->avb_kbps && path->avb_high_kbps == path->avb_kbps;
-    return no_interval || no_width;
-}
-
-bool plan_path_counts(uint8_t avb_of, const struct plan_path *path)
-{
-    if (path->avb_kbps == 0 || avb_of == PLAN_AVB_NONE)
-        return false;
-    return avb_of == PLAN_AVB_ANY || plan_path_told(path) == (avb_of == PLAN_AVB_TOLD);
-}
-
-bool plan_path_starts(uint8_t avb_of, const struct plan_path *path)
-{
-    return plan_path_counts(avb_of, path) && (plan_path_told(path) || path->avb_age_s <= PLAN_START_AGE_S);
-}
-
 uint64_t plan_edge_rate_bps(const struct plan *plan, uint16_t tree, uint16_t node)
 {
     uint64_t rate_bps = plan->into_rate_bps[tree][node];

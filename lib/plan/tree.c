@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "plan/words.h"
+
 const struct word plan_metric_words[] = {PLAN_METRICS(WORD_ENTRY){"given", PLAN_METRIC_GIVEN}, {NULL, 0}};
 
 int plan_parent(const struct plan_tree *tree, uint16_t node)
@@ -55,6 +57,7 @@ bool plan_tree_order(struct plan_tree *tree, uint16_t node_count, uint16_t sourc
 struct drawing {
     const struct plan_tree *tree;
     const struct plan_node *nodes;
+    const struct plan_known *known; /* NULL: not to be said */
     uint16_t node_count;
     char *text;
     size_t room, length;
@@ -71,6 +74,15 @@ static bool draw_text(struct drawing *drawing, const char *text)
     return true;
 }
 
+static bool draw_known(struct drawing *drawing, uint16_t node)
+{
+    char text[PLAN_KNOWN_TEXT_BYTES];
+    if (drawing->known == NULL)
+        return true;
+    return plan_known_text(&drawing->known[node], text, sizeof(text)) && draw_text(drawing, "  ") &&
+           draw_text(drawing, text);
+}
+
 /* Recursion ends at PLAN_NODES_MAX levels; an invalid tree that repeats nodes ends with the room. */
 static bool draw_below(struct drawing *drawing, uint16_t node, unsigned depth)
 {
@@ -83,7 +95,8 @@ static bool draw_below(struct drawing *drawing, uint16_t node, unsigned depth)
             return false;
         if (!draw_text(drawing, "\n") || !draw_text(drawing, drawing->indent) ||
             !draw_text(drawing, last ? "└── " : "├── ") ||
-            !draw_text(drawing, drawing->nodes[children[child]].name))
+            !draw_text(drawing, drawing->nodes[children[child]].name) ||
+            !draw_known(drawing, children[child]))
             return false;
         strcpy(drawing->indent + indent_bytes, last ? "    " : "│   ");
         bool drawn = draw_below(drawing, children[child], depth + 1);
@@ -95,7 +108,7 @@ static bool draw_below(struct drawing *drawing, uint16_t node, unsigned depth)
 }
 
 bool plan_draw(const struct plan_tree *tree, const struct plan_node *nodes, uint16_t node_count,
-               uint16_t source, char *text, size_t room)
+               uint16_t source, const struct plan_known *known, char *text, size_t room)
 {
     if (room == 0)
         return false;
@@ -103,6 +116,6 @@ bool plan_draw(const struct plan_tree *tree, const struct plan_node *nodes, uint
     if (source >= node_count || tree->edge_count > PLAN_NODES_MAX - 1)
         return false;
     struct drawing drawing = {
-        .tree = tree, .nodes = nodes, .node_count = node_count, .text = text, .room = room};
+        .tree = tree, .nodes = nodes, .known = known, .node_count = node_count, .text = text, .room = room};
     return draw_text(&drawing, nodes[source].name) && draw_below(&drawing, source, 0);
 }

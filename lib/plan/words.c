@@ -28,7 +28,7 @@ bool plan_draw_trees(const struct plan *plan, const struct plan_request *request
         if (plan->tree_count > 1 && plan_tree_title(plan, tree, title, sizeof(title)))
             sheet_add(&sheet, "%s%s\n", tree > 0 ? "\n\n" : "", title);
         if (sheet.full || !plan_draw(&plan->trees[tree], request->nodes, request->node_count, request->source,
-                                     text + sheet.length, room - sheet.length))
+                                     plan->into_known[tree], text + sheet.length, room - sheet.length))
             return false;
         sheet.length += strlen(text + sheet.length);
     }

@@ -6,7 +6,14 @@
 
 /* "tree 2 of 3: 28.6 % of the blocks"; `tree` counts from 0. */
 bool plan_tree_title(const struct plan *plan, uint16_t tree, char *text, size_t room);
-/* plan_draw of all trees, one below the other, each under its title where there are several. False also of a
+/* "measured 12 s ago", "told", "assumed". */
+#define PLAN_KNOWN_TEXT_BYTES 32
+bool plan_known_text(const struct plan_known *known, char *text, size_t room);
+/* Of all edges, each counted once: "3 measured, 11 assumed". */
+#define PLAN_KNOWN_TOTAL_BYTES 64
+bool plan_known_total(const struct plan *plan, char *text, size_t room);
+/* plan_draw of all trees, one below the other, each under its title where there are several, behind each
+ * name what its edge rests on. False also of a
  * plan that plan_validate would not accept. */
 #define PLAN_DRAWING_BYTES_MAX (PLAN_TREES_MAX * 28 * 1024) /* of any plan: a chain of 64 nodes takes 27 KB */
 bool plan_draw_trees(const struct plan *plan, const struct plan_request *request, char *text, size_t room);

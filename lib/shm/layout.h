@@ -11,7 +11,7 @@
 #include "shm/ring.h"
 
 #define SHM_MAGIC        0x676e7253u /* "Srng" */
-#define SHM_VERSION      1
+#define SHM_VERSION      2
 #define SHM_HEADER_BYTES 4096
 #define SHM_FILE_BYTES   (SHM_HEADER_BYTES + SHM_RING_BYTES)
 #define SHM_ALIGN_BYTES  8

@@ -172,7 +172,8 @@ static void complete_path(const struct store_row *rows, unsigned count, uint64_t
     path->avb_kbps = kbps_of((double)row.estimate.avail_bps);
     path->avb_low_kbps = MIN(kbps_of(low_bps), path->avb_kbps);
     path->avb_high_kbps = row.estimate.kind == ESTIMATE_VALUE ? MAX(kbps_of(high_bps), path->avb_kbps) : 0;
-    path->avb_age_s = 0;
+    path->avb_age_s = (uint32_t)MIN(age_s, (double)UINT32_MAX);
+    path->avb_widened = true;
 }
 
 /* Edges of the request that the history has anything of: most plans are made before there is one. */

@@ -47,7 +47,7 @@ void history_close(struct history *history);
 /* The newest word on an edge. */
 void history_take(struct history *history, const struct ctl_estimate *estimate, struct history_time now);
 /* Into paths of the request of which nothing is told (age.h): the newest rate known of the edge, with the interval that its
- * age leaves by the edge's own model; age 0. What the request has measured itself, and is newer, gives way to the model's
+ * age leaves by the edge's own model. What the request has measured itself, and is newer, gives way to the model's
  * interval only. */
 void history_complete(struct history *history, struct plan_request *request, struct history_time now);
 /* What is known of the edge, newest first, and its model. False: nothing is, and text says so. */

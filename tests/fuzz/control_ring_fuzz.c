@@ -43,7 +43,8 @@ static void use_plan(const struct plan *plan, const uint8_t *in, size_t length)
     if (!plan_validate(plan, &request, &err))
         return;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
-        plan_draw(&plan->trees[tree], request.nodes, request.node_count, plan->source, text, sizeof(text));
+        plan_draw(&plan->trees[tree], request.nodes, request.node_count, plan->source, NULL, text,
+                  sizeof(text));
 }
 
 static void use_request(const struct plan_request *request, const uint8_t *in, size_t length)
@@ -156,14 +157,17 @@ void fuzz_seeds(struct seeds *seeds)
                                                           .low_bps = 4900000000,
                                                           .high_bps = 5100000000}}};
     emit_record(seeds, "estimate", &msg);
-    msg = (struct ctl_msg){.type = CTL_PLAN,
-                           .body.plan = {.job = 1,
-                                         .epoch = 1,
-                                         .node_count = 4,
-                                         .rate_bps = 1000000,
-                                         .bound_bps = 2000000,
-                                         .tree_count = 1,
-                                         .edge_rate_bps = {1100000}}};
+    msg = (struct ctl_msg){
+        .type = CTL_PLAN,
+        .body.plan = {
+            .job = 1,
+            .epoch = 1,
+            .node_count = 4,
+            .rate_bps = 1000000,
+            .bound_bps = 2000000,
+            .tree_count = 1,
+            .edge_rate_bps = {1100000},
+            .into_known = {{{0}, {PLAN_BASIS_TOLD, 0}, {PLAN_BASIS_MEASURED, 77}, {PLAN_BASIS_ASSUMED, 0}}}}};
     sample_tree(&msg.body.plan.trees[0]);
     emit_record(seeds, "plan", &msg);
     emit(seeds, "plan-bare", MODE_PLAN, bytes, plan_encode(&msg.body.plan, bytes, sizeof(bytes)));

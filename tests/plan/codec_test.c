@@ -125,8 +125,12 @@ static void plan_codec__round_trip(void **state)
     plan.tree_count = PLAN_TREES_MAX;
     for (uint16_t tree = 0; tree < PLAN_TREES_MAX; tree++) {
         plan.edge_rate_bps[tree] = 1000u + tree;
-        for (uint16_t node = 1; node < PLAN_NODES_MAX; node++)
+        for (uint16_t node = 1; node < PLAN_NODES_MAX; node++) {
             plan.into_rate_bps[tree][node] = 2000u + tree * PLAN_NODES_MAX + node;
+            plan.into_known[tree][node].basis = (uint8_t)(node % PLAN_BASIS_COUNT);
+            if (plan.into_known[tree][node].basis == PLAN_BASIS_MEASURED)
+                plan.into_known[tree][node].age_s = UINT32_MAX - node;
+        }
         plan.trees[tree].weight_ppm = 1000000 / PLAN_TREES_MAX;
         plan.trees[tree].edge_count = PLAN_NODES_MAX - 1;
         for (uint16_t edge = 0; edge < PLAN_NODES_MAX - 1; edge++)
@@ -160,6 +164,11 @@ static void plan_codec__round_trip(void **state)
     assert_int_equal(back.why.limits[15].gain_ppm, 20);
     assert_memory_equal(back.trees, plan.trees, sizeof(plan.trees));
     assert_memory_equal(back.into_rate_bps, plan.into_rate_bps, sizeof(plan.into_rate_bps));
+    for (uint16_t tree = 0; tree < PLAN_TREES_MAX; tree++)
+        for (uint16_t node = 1; node < PLAN_NODES_MAX; node++) {
+            assert_int_equal(back.into_known[tree][node].basis, plan.into_known[tree][node].basis);
+            assert_int_equal(back.into_known[tree][node].age_s, plan.into_known[tree][node].age_s);
+        }
     assert_memory_equal(back.edge_rate_bps, plan.edge_rate_bps, sizeof(plan.edge_rate_bps));
     assert_int_equal(back.delay_us, plan.delay_us);
     assert_int_equal(plan_encode(&plan, record, length - 1), 0);
@@ -175,7 +184,7 @@ static void plan_codec__little_endian_layout(void **state)
     uint8_t record[PLAN_BYTES_MAX];
     struct plan_request request = example_request(3);
     struct plan plan = example_plan(&request, "0-1 1-2", 0x0102030405060708);
-    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 8 + 4 + 1);
+    assert_int_equal(plan_encode(&plan, record, sizeof(record)), 38 + 8 + 6 + 2 * 4 + 2 * 13 + 4 + 1);
     const uint8_t start[] = {7, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1};
     assert_memory_equal(record, start, sizeof(start));
 }
@@ -206,11 +215,13 @@ static void plan_codec__refuses_bad_counts(void **state)
         {54, 4, false},
         {58, 0, false},
         {38 + 8 + 5, 1, false},
-        {88, PLAN_METRIC_COUNT + 1, false},
-        {90, PLAN_METRIC_COUNT, false},
-        {115, 8, false},
-        {116, 4, false},
-        {118, 4, false},
+        {72, PLAN_BASIS_COUNT, false},
+        {73, 1, false},
+        {103, PLAN_METRIC_COUNT + 1, false},
+        {105, PLAN_METRIC_COUNT, false},
+        {130, 8, false},
+        {131, 4, false},
+        {133, 4, false},
     };
     plan.why.metric_count = 1;
     plan.why.metrics[0].limit.row = PLAN_ROW_UPLINK;

@@ -36,6 +36,8 @@ static void begin(void)
     plan.edge_rate_bps[1] = 100000000;
     plan.into_rate_bps[0][3] = 492000000;
     plan.into_rate_bps[0][2] = 585000000;
+    plan_note_known(&plan, &request);
+    plan.into_known[0][2] = (struct plan_known){.basis = PLAN_BASIS_MEASURED, .age_s = 12};
     struct err err;
     if (!plan_validate(&plan, &request, &err))
         fail_msg("%s", err.text);
@@ -73,8 +75,10 @@ static void picture__dot_has_every_edge(void **state)
     assert_int_equal(count_of("fillcolor"), 1);
     assert_non_null(strstr(text, "\"n0\" [label=\"n0\\nup 98 %, down 0 %\", style=filled"));
     assert_non_null(strstr(
-        text, "\"n2\" -> \"n3\" [color=\"#0072b2\", fontcolor=red, penwidth=3, label=\"492 Mbit/s\"]"));
-    assert_non_null(strstr(text, "\"n1\" -> \"n3\" [color=\"#009e73\", label=\"100 Mbit/s\"]"));
+        text,
+        "\"n2\" -> \"n3\" [color=\"#0072b2\", fontcolor=red, penwidth=3, label=\"492 Mbit/s\\ntold\"]"));
+    assert_non_null(
+        strstr(text, "\"n1\" -> \"n3\" [color=\"#009e73\", style=dashed, label=\"100 Mbit/s\\nassumed\"]"));
 }
 
 static void picture__svg_has_every_edge(void **state)
@@ -85,6 +89,9 @@ static void picture__svg_has_every_edge(void **state)
     assert_int_equal(count_of("<path "), 6);
     assert_int_equal(count_of("<rect "), 1 + 2 * 4);
     assert_int_equal(count_of("edge tight"), 1);
+    assert_int_equal(count_of("edge assumed"), 4);
+    assert_int_equal(count_of(">measured 12 s ago<"), 1);
+    assert_int_equal(count_of(">told<"), 1);
     assert_int_equal(count_of("#ffc9c9"), 2); /* the source, in both trees */
     assert_non_null(strstr(text, "tree 2 of 2: 25.0 % of the blocks"));
 }

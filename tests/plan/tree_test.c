@@ -69,7 +69,7 @@ static void plan_draw__branches(void **state)
     struct plan_request request = example_request(6);
     struct plan_tree tree = example_tree("0-1 0-2 1-3 1-4 2-5");
     char text[512];
-    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, text, sizeof(text)));
+    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, NULL, text, sizeof(text)));
     assert_string_equal(text, "n0\n"
                               "├── n1\n"
                               "│   ├── n3\n"
@@ -84,10 +84,10 @@ static void plan_draw__stays_within_any_room(void **state)
     struct plan_request request = example_request(6);
     struct plan_tree tree = example_tree("0-1 0-2 1-3 1-4 2-5");
     char whole[512], text[512];
-    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, whole, sizeof(whole)));
+    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, NULL, whole, sizeof(whole)));
     for (size_t room = 0; room <= strlen(whole); room++) {
         memset(text, '#', sizeof(text));
-        assert_false(plan_draw(&tree, request.nodes, request.node_count, 0, text, room));
+        assert_false(plan_draw(&tree, request.nodes, request.node_count, 0, NULL, text, room));
         assert_int_equal(text[room], '#');
         if (room > 0)
             assert_true(memchr(text, '\0', room) != NULL);
@@ -102,7 +102,7 @@ static void plan_draw__deepest_chain(void **state)
     for (uint16_t edge = 0; edge < tree.edge_count; edge++)
         tree.edges[edge] = (struct plan_edge){edge, (uint16_t)(edge + 1)};
     char text[32768];
-    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, text, sizeof(text)));
+    assert_true(plan_draw(&tree, request.nodes, request.node_count, 0, NULL, text, sizeof(text)));
     assert_non_null(strstr(text, "└── n63"));
 }
 
@@ -113,9 +113,9 @@ static void plan_draw__ends_on_nonsense(void **state)
     struct plan_request request = example_request(5);
     char text[65536];
     struct plan_tree cycle = example_tree("0-1 1-0");
-    assert_false(plan_draw(&cycle, request.nodes, request.node_count, 0, text, sizeof(text)));
+    assert_false(plan_draw(&cycle, request.nodes, request.node_count, 0, NULL, text, sizeof(text)));
     struct plan_tree beyond = example_tree("0-1 1-5");
-    assert_false(plan_draw(&beyond, request.nodes, request.node_count, 0, text, sizeof(text)));
+    assert_false(plan_draw(&beyond, request.nodes, request.node_count, 0, NULL, text, sizeof(text)));
 }
 
 int main(void)

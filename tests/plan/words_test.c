@@ -35,14 +35,17 @@ static void plan_draw_trees__titles_where_there_are_several(void **state)
     (void)state;
     struct plan_request request = example_request(3);
     struct plan plan = example_plan(&request, "0-1 1-2", 1000000);
+    plan.into_known[0][2] = (struct plan_known){.basis = PLAN_BASIS_MEASURED, .age_s = 12};
     assert_true(plan_draw_trees(&plan, &request, text, sizeof(text)));
-    assert_string_equal(text, "n0\n└── n1\n    └── n2");
+    assert_string_equal(text, "n0\n└── n1  assumed\n    └── n2  measured 12 s ago");
     plan.tree_count = 2;
     plan.trees[0].weight_ppm = 750000;
     plan.trees[1] = example_tree("0-1 0-2");
     plan.trees[1].weight_ppm = 250000;
-    const char *whole = "tree 1 of 2: 75.0 % of the blocks\nn0\n└── n1\n    └── n2\n\n"
-                        "tree 2 of 2: 25.0 % of the blocks\nn0\n├── n1\n└── n2";
+    plan.into_known[1][1].basis = PLAN_BASIS_TOLD;
+    const char *whole =
+        "tree 1 of 2: 75.0 % of the blocks\nn0\n└── n1  assumed\n    └── n2  measured 12 s ago\n\n"
+        "tree 2 of 2: 25.0 % of the blocks\nn0\n├── n1  told\n└── n2  assumed";
     assert_true(plan_draw_trees(&plan, &request, text, sizeof(text)));
     assert_string_equal(text, whole);
     for (size_t room = 1; room <= strlen(whole); room++) {
@@ -65,10 +68,57 @@ static void plan_draw_trees__largest_fits(void **state)
         snprintf(request.nodes[node].name, NAME_BYTES, "a-name-as-long-as-it-may-be-%03u", node);
     for (uint16_t tree = 0; tree < PLAN_TREES_MAX; tree++) {
         plan.trees[tree] = (struct plan_tree){.weight_ppm = 125000, .edge_count = PLAN_NODES_MAX - 1};
-        for (uint16_t edge = 0; edge < PLAN_NODES_MAX - 1; edge++)
+        for (uint16_t edge = 0; edge < PLAN_NODES_MAX - 1; edge++) {
             plan.trees[tree].edges[edge] = (struct plan_edge){edge, (uint16_t)(edge + 1)};
+            plan.into_known[tree][edge + 1] =
+                (struct plan_known){.basis = PLAN_BASIS_MEASURED, .age_s = UINT32_MAX};
+        }
     }
     assert_true(plan_draw_trees(&plan, &request, text, sizeof(text)));
+}
+
+static void plan_known_text__ages_in_two_of_a_unit_at_least(void **state)
+{
+    (void)state;
+    static const struct {
+        struct plan_known known;
+        const char *expected;
+    } rows[] = {{{PLAN_BASIS_ASSUMED, 0}, "assumed"},
+                {{PLAN_BASIS_TOLD, 0}, "told"},
+                {{PLAN_BASIS_MEASURED, 0}, "measured 0 s ago"},
+                {{PLAN_BASIS_MEASURED, 119}, "measured 119 s ago"},
+                {{PLAN_BASIS_MEASURED, 120}, "measured 2 min ago"},
+                {{PLAN_BASIS_MEASURED, 7200}, "measured 2 h ago"},
+                {{PLAN_BASIS_MEASURED, 172799}, "measured 47 h ago"},
+                {{PLAN_BASIS_MEASURED, UINT32_MAX}, "measured 49710 d ago"}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        char small[PLAN_KNOWN_TEXT_BYTES];
+        assert_true(plan_known_text(&rows[row].known, small, sizeof(small)));
+        assert_string_equal(small, rows[row].expected);
+        assert_false(plan_known_text(&rows[row].known, small, strlen(rows[row].expected)));
+    }
+}
+
+/* An edge of several trees counts once. */
+static void plan_known_total__counts_edges(void **state)
+{
+    (void)state;
+    struct plan_request request = example_request(4);
+    struct plan plan = example_plan(&request, "0-1 1-2 1-3", 1000000);
+    request.paths[0][1] = (struct plan_path){.avb_kbps = 5};
+    request.paths[1][2] =
+        (struct plan_path){.avb_kbps = 5, .avb_low_kbps = 4, .avb_high_kbps = 7, .avb_age_s = 9};
+    plan.tree_count = 2;
+    plan.trees[1] = example_tree("0-1 1-2 2-3");
+    plan_note_known(&plan, &request);
+    assert_int_equal(plan.into_known[1][2].basis, PLAN_BASIS_MEASURED);
+    assert_int_equal(plan.into_known[1][2].age_s, 9);
+    assert_true(plan_known_total(&plan, text, sizeof(text)));
+    assert_string_equal(text, "1 measured, 1 told, 2 assumed");
+    request.avb_of = PLAN_AVB_NONE; /* what is known does not count */
+    plan_note_known(&plan, &request);
+    assert_true(plan_known_total(&plan, text, sizeof(text)));
+    assert_string_equal(text, "4 assumed");
 }
 
 static void plan_raise_text__in_the_unit_of_the_row(void **state)
@@ -121,6 +171,8 @@ int main(void)
         cmocka_unit_test(plan_tree_title__shares_are_rounded),
         cmocka_unit_test(plan_draw_trees__titles_where_there_are_several),
         cmocka_unit_test(plan_draw_trees__largest_fits),
+        cmocka_unit_test(plan_known_text__ages_in_two_of_a_unit_at_least),
+        cmocka_unit_test(plan_known_total__counts_edges),
         cmocka_unit_test(plan_raise_text__in_the_unit_of_the_row),
         cmocka_unit_test(plan_receiver__slow_ones),
     };

@@ -237,7 +237,8 @@ static void history__completes_requests(void **state)
     assert_int_equal(request.paths[0][1].avb_kbps, 700000);
     assert_int_equal(request.paths[0][2].avb_kbps, 700000);
     assert_int_equal(request.paths[1][2].avb_kbps, 100000);
-    assert_int_equal(request.paths[0][1].avb_age_s, 0);
+    assert_int_equal(request.paths[0][1].avb_age_s, 60);
+    assert_true(request.paths[0][1].avb_widened);
     /* A minute later the one may have lost a third and more, the other a fortieth, of which the prior is all. */
     assert_true(age_planned_kbps(&request.paths[0][1]) < 500000);
     assert_true(age_planned_kbps(&request.paths[0][2]) > 680000);

@@ -46,6 +46,7 @@ def check_five_sites(planner, net):
     edges = sorted(map(tuple, answer["trees"][0]["edges"]))
     assert edges == [("canada", "oregon"), ("london", "canada"), ("london", "frankfurt"),
                      ("oregon", "singapore")], edges
+    assert answer["trees"][0]["known"] == [{"basis": "assumed", "age_s": 0}] * 4, answer
     assert answer["delay_ms"] == (87 + 65 + 162) / 2, answer
     assert answer["rate_bps"] == 4925 * 10**5 * 1408 // 1538, answer
     assert answer["bound_bps"] == 10**9 * 1408 // 1538, answer
@@ -84,7 +85,8 @@ def check_matrix_labels(planner):
 def check_text(planner, net):
     done = plan(planner, net)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("london\n├── frankfurt\n└── canada\n    └── oregon\n"), done.stdout
+    assert done.stdout.startswith("london\n├── frankfurt  assumed\n└── canada  assumed\n    └── oregon  assumed\n") \
+        and "\npaths   4 assumed\n" in done.stdout, done.stdout
     assert "uplink of london" in done.stdout, done.stdout
 
 
@@ -120,7 +122,8 @@ def check_slow(planner, net):
 
 def check_why_of_an_edge(planner, net):
     done = plan(planner, net, "--why", "london,canada")
-    assert done.returncode == 0 and done.stdout.startswith("used: in 1 of 1 trees, with 492 Mbit/s"), done
+    assert done.returncode == 0 and done.stdout == (
+        "used: in 1 of 1 trees, with 492 Mbit/s on the wire; what its path leaves: assumed\n"), done
     done = plan(planner, net, "--why", "london,oregon")
     assert done.stdout == "with it: rate -33.33 %, delay -5.500 ms, held by uplink of london\n", done
     for words in "london,paris", "london", "london,london", ",london", "canad,london":

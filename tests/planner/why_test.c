@@ -96,7 +96,7 @@ static void why__an_edge(void **state)
         uint16_t from, to;
         const char *text;
     } rows[] = {
-        {NULL, 0, 1, "used: in 1 of 1 trees, with 98.5 Mbit/s on the wire"},
+        {NULL, 0, 1, "used: in 1 of 1 trees, with 98.5 Mbit/s on the wire; what its path leaves: assumed"},
         {NULL, 2, 0, "n0 is the source"},
         {forbid_0_3, 0, 3, "forbidden, or another edge into n3 is pinned"},
         {pin_2_3, 1, 3, "forbidden, or another edge into n3 is pinned"},

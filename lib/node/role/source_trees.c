@@ -85,7 +85,7 @@ void source_fill_tree(const struct job *job, uint8_t stripe, uint16_t node, stru
         child->rate_bps = plan_edge_rate_bps(&job->source->plan, stripe, children[index]);
         /* A stream comes at its own pace, mostly: a slow start would be its latency. */
         child->known = job->source->spec.object == PART_OBJECT_STREAM ||
-                       plan_path_starts(request->avb_of, &request->paths[node][children[index]]);
+                       plan_known_starts(&job->source->plan.into_known[stripe][children[index]]);
     }
 }
 
