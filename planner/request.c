@@ -64,6 +64,9 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
         net->path_bps[edge] = 0;
     else if (plan_path_counts(request->avb_of, path))
         net->path_bps[edge] = MIN(net->path_bps[edge], usable_bps(age_planned_kbps(path) * UINT64_C(1000)));
+    else if (request->assumed_ppm != 0)
+        net->path_bps[edge] =
+            MIN(net->path_bps[edge], usable_bps(plan_assumed_bps(request, from_node, to_node)));
     for (uint8_t shared = 0; shared < request->shared_count; shared++)
         if ((path->shared >> shared & 1) != 0)
             net_cross(net, host, to, shared);

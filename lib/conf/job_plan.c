@@ -117,6 +117,17 @@ static bool parse_start(const struct conf_option *option, const char *text, void
     return true;
 }
 
+static bool parse_measure(const struct conf_option *option, const char *text, void *field)
+{
+    uint64_t time_ns = strcmp(text, "off") == 0 ? JOB_SURVEY_OFF : 0;
+    (void)option;
+    if (time_ns == 0 && strcmp(text, "auto") != 0 &&
+        (!value_parse(VALUE_TIME, text, &time_ns) || time_ns < NS_PER_MS || time_ns > JOB_SURVEY_NS_MAX))
+        return false;
+    memcpy(field, &time_ns, sizeof(time_ns));
+    return true;
+}
+
 const struct conf_option job_plan_options[] = {
     {"metric", OPTION_WORD, FIELD(struct job_spec, metric), .words = conf_metric_words, .initial = "auto",
      .help = "how the planner finds the trees" PLAN_METRICS(CONF_METRIC_HELP)},
@@ -148,6 +159,15 @@ const struct conf_option job_plan_options[] = {
      .form = "auto | plan | unknown | a rate like 900Mbps", .parse = parse_start, .initial = "auto",
      .help = "wire rate at which each edge begins: the plan's, or a rate below it, or unknown: it is found "
              "out; auto: the plan's where the path was told or measured not long ago"},
+    {"measure", OPTION_SCALAR, FIELD(struct job_spec, survey_ns), .form = "auto | off | a time like 3s",
+     .parse = parse_measure, .initial = "auto",
+     .help =
+         "paths that a plan would use and nobody has measured for ten minutes are measured first, and it is "
+         "planned anew, up to three times; auto: where trains take no more than 1 % of the object from a "
+         "port, "
+         "and of time 5 % of the plan's, between 1 s and 10 s, and never for a stream; a time: that long at "
+         "most, "
+         "whatever the trains take. For metrics that mind bandwidth"},
     {.type = OPTION_END}};
 
 /* ---- checks ---- */

@@ -48,6 +48,9 @@ struct job_ties {
 
 #define JOB_START_PLAN (UINT64_MAX - 1) /* more than any plan has: all edges begin at theirs */
 
+#define JOB_SURVEY_OFF    UINT64_MAX
+#define JOB_SURVEY_NS_MAX (60 * NS_PER_S)
+
 struct job_spec {
     char name[NAME_BYTES];
     char source[NAME_BYTES]; /* must be the node that runs the job */
@@ -77,6 +80,7 @@ struct job_spec {
     uint64_t plan_rate_bps; /* payload rate of a given tree; 0: the planner computes one */
     /* Wire rate at which edges begin; 0: the plan's where the path is known; JOB_START_PLAN; UINT64_MAX: unknown. */
     uint64_t start_bps;
+    uint64_t survey_ns;           /* for measuring the plan's edges; 0: what pays; JOB_SURVEY_OFF */
     struct job_controls controls; /* to begin with */
     uint8_t hash;                 /* enum part_hash */
     uint8_t durable;              /* enum part_durable */

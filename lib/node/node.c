@@ -54,11 +54,14 @@ uint64_t node_enter(struct node *node, uint64_t clock_ns)
     return now_ns;
 }
 
-static bool jobs_alive(const struct node *node)
+/* `given`: of those that have been given to their sites, too. */
+static bool jobs_alive(const struct node *node, bool given)
 {
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        if (job_is_known(&node->jobs[slot]) && node->jobs[slot].phase != PHASE_CLOSED)
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        enum job_phase phase = node->jobs[slot].phase;
+        if (job_is_known(&node->jobs[slot]) && phase != PHASE_CLOSED && (!given || phase_is_given(phase)))
             return true;
+    }
     return false;
 }
 
@@ -115,7 +118,8 @@ static void tick_jobs(struct node *node, uint64_t now_ns)
         if (job_is_known(&node->jobs[slot]))
             role_tick(node, &node->jobs[slot], now_ns);
     data_rate_look(node, now_ns);
-    node->jobs_tick_ns = jobs_alive(node) ? now_ns + JOB_TICK_NS : TIME_NEVER;
+    node->jobs_tick_ns = jobs_alive(node, false) ? now_ns + JOB_TICK_NS : TIME_NEVER;
+    node->jobs_given = jobs_alive(node, true);
 }
 
 void node_tick(struct node *node, uint64_t now_ns)

@@ -8,7 +8,7 @@
 #define TREE_BYTES_MAX (4 + 2 + (PLAN_NODES_MAX - 1) * 4)
 #define NODE_BYTES     (NAME_BYTES + 4 * 8 + 1)
 #define SHARED_BYTES   (NAME_BYTES + 8)
-#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 7 + 4 * 8 + 2)
+#define REQUEST_BYTES  (4 + 4 + 2 + 2 + 7 + 4 * 8 + 4 + 2)
 #define PLAN_FIXED     (4 + 4 + 2 + 2 + 8 + 8 + 8 + 2)
 #define KNOWN_BYTES    (1 + 4)
 #define PLAN_TREE_MAX  (8 + TREE_BYTES_MAX + (PLAN_NODES_MAX - 1) * (8 + KNOWN_BYTES))
@@ -199,6 +199,7 @@ size_t plan_request_encode(const struct plan_request *request, uint8_t *out, siz
     record_put_u64(&writer, request->size_bytes);
     record_put_u64(&writer, request->rate_cap_bps);
     record_put_u64(&writer, request->wanted_bps);
+    record_put_u32(&writer, request->assumed_ppm);
     for (uint16_t node = 0; node < request->node_count; node++)
         put_node(&writer, &request->nodes[node]);
     put_paths(&writer, request);
@@ -243,6 +244,7 @@ bool plan_request_decode(struct plan_request *request, const uint8_t *in, size_t
     request->size_bytes = record_get_u64(&reader);
     request->rate_cap_bps = record_get_u64(&reader);
     request->wanted_bps = record_get_u64(&reader);
+    request->assumed_ppm = record_get_u32(&reader);
     if (ties_random > 1)
         return err_set(err, "ties at random: 0 or 1, not %u", ties_random);
     if (!counts_decoded(request->node_count, request->source, err))

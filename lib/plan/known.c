@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "plan/sheet.h"
 #include "plan/words.h"
 
@@ -28,6 +29,12 @@ struct plan_known plan_path_known(uint8_t avb_of, const struct plan_path *path)
     if (plan_path_told(path))
         return (struct plan_known){.basis = PLAN_BASIS_TOLD};
     return (struct plan_known){.basis = PLAN_BASIS_MEASURED, .age_s = path->avb_age_s};
+}
+
+uint64_t plan_assumed_bps(const struct plan_request *request, uint16_t from, uint16_t to)
+{
+    uint64_t ends_bps = MIN(request->nodes[from].up_bps, request->nodes[to].down_bps);
+    return request->assumed_ppm == 0 ? UINT64_MAX : muldiv64(ends_bps, request->assumed_ppm, PLAN_WHOLE_PPM);
 }
 
 bool plan_known_starts(const struct plan_known *known)

@@ -118,6 +118,8 @@ struct plan_request {
         wanted_bps; /* payload rate that the job asks for; auto looks for no more. 0: all that can be had */
     struct plan_node nodes[PLAN_NODES_MAX];
     struct plan_path paths[PLAN_NODES_MAX][PLAN_NODES_MAX]; /* [from][to] */
+    /* Of the slower interface of its ends, what a path is taken to carry of which nothing is known; 0: all of it. */
+    uint32_t assumed_ppm;
     uint16_t shared_count;
     struct plan_shared shared[PLAN_SHARED_MAX];
     struct plan_tree given; /* PLAN_METRIC_GIVEN: its edges may come in any order */
@@ -213,6 +215,8 @@ void plan_request_init(struct plan_request *request);
  * they belong to, no rule that contradicts another, the given tree spanning if one is given. */
 bool plan_request_validate(const struct plan_request *request, struct err *err);
 
+/* Wire rate that a plan may count on where nothing is known of the path; UINT64_MAX: interfaces alone decide. */
+uint64_t plan_assumed_bps(const struct plan_request *request, uint16_t from, uint16_t to);
 /* Of each edge of the plan how it is known, by the request that it was made from: only the planner has
  * seen its history. */
 void plan_note_known(struct plan *plan, const struct plan_request *request);

@@ -198,6 +198,8 @@ bool plan_request_validate(const struct plan_request *request, struct err *err)
         return err_set(err, "%u trees, at most %u", request->trees_max, PLAN_TREES_MAX);
     if (request->children_max > PLAN_CHILDREN_MAX)
         return err_set(err, "%u children, at most %u", request->children_max, PLAN_CHILDREN_MAX);
+    if (request->assumed_ppm > PLAN_WHOLE_PPM)
+        return err_set(err, "paths are taken to carry more than interfaces do");
     if (request->shared_count > PLAN_SHARED_MAX)
         return err_set(err, "%u shared links, at most %u", request->shared_count, PLAN_SHARED_MAX);
     if (!check_dcmst(request, err) || !check_nodes(request, err) || !check_paths(request, err))

@@ -210,6 +210,7 @@ static void gather_nodes(struct sim *sim, struct sim_result *result)
         digest_add(&digest, node_digest(sim->hosts[index].node));
         host_count(sim, &sim->hosts[index]);
     }
+    result->trains_most_bytes = sim->trains_most_bytes;
     result->node_digest = digest.value;
     digest_add(&sim->digest, digest.value);
     result->digest = sim->digest.value;

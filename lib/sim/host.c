@@ -194,6 +194,8 @@ void host_count(struct sim *sim, const struct sim_host *host)
         CHECK(counter < RESULT_COUNTERS_MAX);
         sim->totals[counter].name = name;
         sim->totals[counter].value += value;
+        if (strcmp(name, "tx_train_bytes") == 0)
+            sim->trains_most_bytes = MAX(sim->trains_most_bytes, value);
         sim->total_count = MAX(sim->total_count, counter + 1);
     }
 }

@@ -124,6 +124,7 @@ struct sim_result {
     uint64_t time_ns; /* from the first start command until the last receiver of all jobs had everything */
     uint64_t end_ns;  /* virtual length of the run */
     uint64_t goodput_bps;
+    uint64_t trains_most_bytes; /* of the node that has sent most */
     struct result_breach breaches[BREACH_COUNT];
     uint64_t digest;      /* of every packet sent and delivered, and of what the nodes did */
     uint64_t node_digest; /* of the nodes alone */

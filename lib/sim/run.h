@@ -76,6 +76,7 @@ struct sim {
     struct digest past_nodes;                          /* of killed nodes */
     struct result_counter totals[RESULT_COUNTERS_MAX]; /* of killed nodes */
     uint32_t total_count;
+    uint64_t trains_most_bytes;    /* that one node has sent */
     struct ctl_msg message;        /* scratch */
     struct node_job_view job_view; /* scratch */
     struct sim_scratch scratch[SIM_BURST];

@@ -50,6 +50,7 @@ static struct plan_request varied_request(uint16_t count)
     request.size_bytes = UINT64_C(0x123456789abcdef0);
     request.rate_cap_bps = 42;
     request.wanted_bps = 43;
+    request.assumed_ppm = 999999;
     request.source = count - 1;
     for (uint16_t from = 0; from < count; from++)
         for (uint16_t to = 0; to < count; to++)
@@ -103,6 +104,7 @@ static void plan_request_codec__round_trip(void **state)
         assert_int_equal(back.dcmst_of, request.dcmst_of);
         assert_int_equal(back.degree, request.degree);
         assert_int_equal(back.avb_of, PLAN_AVB_MEASURED);
+        assert_int_equal(back.assumed_ppm, 999999);
         assert_true(back.ties_random);
         assert_int_equal(back.ties_seed, request.ties_seed);
         assert_memory_equal(&back.given, &request.given, sizeof(request.given));
@@ -203,8 +205,8 @@ static void plan_codec__refuses_bad_counts(void **state)
         {8, 0, true},
         {8, 65, true},
         {10, 4, true},
-        {51 + 31, 'x', true},
-        {51 + 64, 4, true},
+        {55 + 31, 'x', true},
+        {55 + 64, 4, true},
         {18, 2, true},
         {8, 0, false},
         {8, 65, false},

@@ -42,6 +42,7 @@ struct node {
     uint64_t ahead_ns;     /* … and what it is ahead of the caller's clock, because that was set back */
     uint64_t tick_ns;      /* when node_tick has something to do … */
     uint64_t jobs_tick_ns; /* … for the jobs … */
+    bool jobs_given;       /* one of them has been given to its sites: trains are in its way */
     struct deadlines due;  /* … and for each peer … */
     uint64_t changed_mask; /* … bit per peer for which that has to be found anew */
     uint64_t horizon_ns;   /* data is handed out so far ahead of its departure */
@@ -107,10 +108,10 @@ static inline void core_wake_jobs(struct node *node, uint64_t now_ns)
         node->jobs_tick_ns = now_ns;
 }
 
-/* Some job is known here that is not over. */
+/* Some job is known here that is not over, and has a plan that its sites have been told of. */
 static inline bool core_has_jobs(const struct node *node)
 {
-    return node->jobs_tick_ns != TIME_NEVER;
+    return node->jobs_given;
 }
 
 /* A job's or a site's new state, into the digest. */

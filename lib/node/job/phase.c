@@ -2,6 +2,8 @@
  *   ACCEPTED      the source file is open, or can't be opened
  *   MEASURING     every site has reported; measure_timeout leaves out those that have not
  *   PLANNING      a valid plan came; plan_timeout, or the planner's refusal
+ *                 (source_survey.c: or SURVEYING where that pays)
+ *   SURVEYING     all paths asked for have answered, or the round's time is over: PLANNING by what is known then
  *   DISTRIBUTING  every site has confirmed; one that refuses, restarts or is silent for distribute_timeout is left
  *                 out, and the rest is planned anew. A job without receivers fails
  *   RUNNING       every site has ended: verified, skipped or failed. A site that makes no progress for
@@ -36,7 +38,8 @@ static const struct phase_rule {
     [PHASE_FREE] = {JOB_ACCEPTED, TO(ACCEPTED) | TO(OPENING)},
     [PHASE_ACCEPTED] = {JOB_ACCEPTED, TO(MEASURING) | TO(CLOSING) | TO(FREE)},
     [PHASE_MEASURING] = {JOB_MEASURING, TO(PLANNING) | TO(CLOSING)},
-    [PHASE_PLANNING] = {JOB_PLANNING, TO(PLANNING) | TO(DISTRIBUTING) | TO(CLOSING)},
+    [PHASE_PLANNING] = {JOB_PLANNING, TO(PLANNING) | TO(SURVEYING) | TO(DISTRIBUTING) | TO(CLOSING)},
+    [PHASE_SURVEYING] = {JOB_MEASURING, TO(PLANNING) | TO(CLOSING)},
     [PHASE_DISTRIBUTING] = {JOB_DISTRIBUTING, TO(PLANNING) | TO(RUNNING) | TO(CLOSING)},
     [PHASE_OPENING] = {JOB_DISTRIBUTING, TO(READY) | TO(CLOSING)},
     [PHASE_READY] = {JOB_DISTRIBUTING, TO(READY) | TO(RUNNING) | TO(CLOSING)},

@@ -10,6 +10,7 @@ enum job_phase {
     PHASE_ACCEPTED,
     PHASE_MEASURING,
     PHASE_PLANNING,
+    PHASE_SURVEYING, /* the plan's edges that are not known are measured, to plan anew */
     PHASE_DISTRIBUTING,
     /* at a site */
     PHASE_OPENING, /* the disk checks and creates the file */
@@ -33,6 +34,12 @@ unsigned phase_state(enum job_phase phase);
 static inline bool phase_runs(enum job_phase phase)
 {
     return phase >= PHASE_RUNNING && phase <= PHASE_SERVING;
+}
+
+/* Beyond the phases in which its source measures and plans: trains would be in its way. */
+static inline bool phase_is_given(enum job_phase phase)
+{
+    return phase >= PHASE_DISTRIBUTING;
 }
 
 /* Over, or about to be: nothing new begins. */

@@ -143,6 +143,9 @@ void source_tick(struct node *node, struct job *job, uint64_t now_ns)
     case PHASE_PLANNING:
         source_planning_tick(node, job, now_ns);
         break;
+    case PHASE_SURVEYING:
+        source_surveying_tick(node, job, now_ns);
+        break;
     case PHASE_DISTRIBUTING:
         source_distributing_tick(node, job, now_ns);
         break;

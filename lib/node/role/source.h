@@ -5,6 +5,7 @@
 #include "ctl/paths.h"
 #include "node/job/job.h"
 #include "plan/plan.h"
+#include "probe/rounds.h"
 
 /* What limits the rate at which a site gets the object; nodes by index into the request's. */
 struct site_limit {
@@ -52,6 +53,15 @@ struct site {
     char text[CONTROL_TEXT_BYTES];
 };
 
+/* Measuring what the plan rests on. */
+enum survey_step_of_edge { SURVEY_WAITS = 0, SURVEY_ASKED, SURVEY_OVER };
+struct source_survey {
+    struct rounds rounds;
+    uint8_t steps[ROUNDS_EDGES_MAX]; /* enum survey_step_of_edge, of the round's edges */
+    bool hoped;                      /* the newest plan has edges of which nothing fresh is known */
+    bool settled;                    /* no round follows: it is planned by what is known */
+};
+
 enum manifest_step { MANIFEST_NONE = 0, MANIFEST_WAITS, MANIFEST_ASKED, MANIFEST_OVER };
 
 struct source {
@@ -63,6 +73,7 @@ struct source {
     struct site sites[PLAN_NODES_MAX];
     struct plan_request request;
     struct plan plan;
+    struct source_survey survey;
     uint8_t trees_most;                    /* sites have memory for no more; 0: none has said so */
     uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
     uint64_t known_since_ns;               /* what was learnt of paths before counts as not known */
@@ -152,6 +163,16 @@ void source_fill_request(const struct node *node, struct job *job, uint64_t now_
 bool source_make_request(struct node *node, struct job *job, uint64_t now_ns, struct err *err);
 bool source_distribute(struct node *node, struct job *job, struct err *err);
 
+/* ---- source_survey.c: the plan's own edges are measured before it is used, where that pays ---- */
+/* Of a plan that has come: it is used; its edges are measured now (PHASE_SURVEYING), and another one follows; or it rests
+ * on what was only hoped for, and another one follows at once. */
+enum survey_next { SURVEY_NEEDLESS, SURVEY_BEGUN, SURVEY_PLAN_ANEW };
+enum survey_next source_survey_begin(struct node *node, struct job *job, uint64_t now_ns);
+/* What paths of which nothing is known are taken to carry, after a round: into the request. */
+void source_survey_assume(struct job *job);
+/* True: what can be known of the round is. */
+bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns);
+
 /* ---- source_plan.c: planning and distributing ---- */
 void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns);
 /* A site that is still part of the plan is of no use before the job runs: it is left out, and the rest is planned (anew). */
@@ -162,6 +183,7 @@ void source_on_plan_failed(struct node *node, struct job *job, const char *text,
 void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
                        const struct control_confirm *confirm, uint64_t now_ns);
 void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns);
+void source_surveying_tick(struct node *node, struct job *job, uint64_t now_ns);
 void source_distributing_tick(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_measure.c ---- */

@@ -34,6 +34,11 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
     }
     job->source->plan = *plan;
     node->plan_requests_due &= ~(1u << job->slot);
+    enum survey_next next = source_survey_begin(node, job, now_ns);
+    if (next == SURVEY_PLAN_ANEW)
+        source_ask_planner(node, job, now_ns);
+    if (next != SURVEY_NEEDLESS)
+        return;
     source_drop_idle_relays(job);
     if (job->source->spec.dry_run) {
         name_copy(job->text, sizeof(job->text), "planned; nothing was sent");
@@ -58,6 +63,12 @@ void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns)
                     node->planner_attached ? "the planner gave no plan"
                                            : "no planner is attached to this node",
                     (unsigned)(node->config.plan_timeout_ns / NS_PER_S));
+}
+
+void source_surveying_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    if (source_survey_over(node, job, now_ns))
+        source_ask_planner(node, job, now_ns);
 }
 
 static void start_sites(struct node *node, struct job *job, uint64_t now_ns)

@@ -162,6 +162,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
     pacer_on_sent(&node->ports[peer->port].pacer, train->shape.wire_bytes, depart_ns);
     node->train_out->sent_bytes += train->shape.wire_bytes;
     node->counters.tx_trains++;
+    node->counters.tx_train_bytes += train->shape.wire_bytes;
     digest_add(&node->digest, (uint64_t)train->number << 32 ^ train->handed ^ depart_ns << 8);
 }
 

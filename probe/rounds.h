@@ -1,0 +1,69 @@
+/* Rounds of measurements before a plan is used: its own edges of which nothing fresh is known, all of a round side by
+ * side.
+ *
+ * What a round may take is reckoned before it begins. Bytes: of each port and direction, over all rounds,
+ * ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM of what the plan would take, ROUNDS_NS_LEAST at least and
+ * ROUNDS_NS_MOST at most. A first round that does not go into both is not begun at all: nothing is measured. Where the
+ * operator has said how long it may take, that counts in place of both.
+ *
+ * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "probe/rotation.h"
+
+#define ROUNDS_MOST        3u
+#define ROUNDS_EDGES_MAX   128u
+#define ROUNDS_OBJECT_PPM  10000u
+#define ROUNDS_PLAN_PPM    50000u
+#define ROUNDS_NS_LEAST    NS_PER_S
+#define ROUNDS_NS_MOST     (10 * NS_PER_S)
+#define ROUNDS_BYTES_LEAST 100000u          /* of an edge's trains, less says little … */
+#define ROUNDS_BYTES_MOST  1500000u         /* … and more no more … */
+#define ROUNDS_TRAIN_NS    (16 * NS_PER_MS) /* … nor more than its port sends in so long */
+#define ROUNDS_TEST_BYTES  40000u           /* the test of its ends, which comes before */
+#define ROUNDS_TRAINS      4u
+#define ROUNDS_SLACK_NS    (40 * NS_PER_MS) /* of a measurement: reports that take a turn */
+#define ROUNDS_PATIENCE    3u /* of what it should take: a path may be far slower than its ports */
+
+struct rounds_goal {
+    uint64_t size_bytes; /* of the object */
+    uint64_t plan_ns;    /* what the plan would take */
+    uint64_t time_ns;    /* the operator's word; 0: none */
+};
+
+struct round_edge {
+    uint16_t from, to; /* sites */
+    uint64_t rtt_ns;   /* between them */
+    uint64_t asker_ns; /* round trip from who asks to `from` */
+    uint64_t port_bps; /* the slower one of the two */
+    uint64_t wait_ns;  /* rounds_begin says: begin so long after the round has … */
+    uint32_t bytes;    /* … with so many in trains */
+};
+
+struct rounds {
+    struct rounds_goal goal;
+    uint64_t begun_ns; /* the first one; 0: none was */
+    uint64_t end_ns;   /* of the newest, whoever has not answered */
+    unsigned count;    /* so far */
+    bool over;         /* there is no other */
+    uint64_t out_bytes[ROTATION_NODES_MAX], in_bytes[ROTATION_NODES_MAX]; /* by site, asked for so far */
+    uint64_t asked[ROTATION_NODES_MAX];                                   /* [from]: bit `to` */
+    uint16_t edge_count;
+    struct round_edge edges[ROUNDS_EDGES_MAX]; /* of the newest */
+};
+
+void rounds_init(struct rounds *rounds);
+/* The newest round is over: what is added from now on is for the next one. */
+void rounds_end(struct rounds *rounds);
+/* Bytes of one port and direction, and time, in all. */
+uint64_t rounds_bytes(const struct rounds_goal *goal);
+uint64_t rounds_time_ns(const struct rounds_goal *goal);
+/* One more edge that is not known, for the next round: what was asked before is not asked again. */
+void rounds_add(struct rounds *rounds, const struct round_edge *edge);
+/* The next round, of what was added: `edges` is whom to ask for what. False: there is none, and no other after it; the
+ * goal counts that comes with the first. */
+bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns);
