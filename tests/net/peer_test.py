@@ -35,6 +35,7 @@ class Peer:
         self.wire = wire
         self.mac = None
         self.session = 0  # what the appliance wants in packets to it
+        self.number = 0
 
     def frame(self, datagram, source=TESTER_IP, **ip):
         return (Ether(src=TESTER_MAC, dst=self.mac) / IP(src=source, dst=APPLIANCE_IP, **ip) /
@@ -50,11 +51,16 @@ class Peer:
         return Ether(found)
 
     def hello(self, echo=0, session=SESSION, node="tester", peer="appliance", incarnation=INCARNATION):
-        return Sluice(type=1) / SluiceHello(incarnation=incarnation, session=session, echo_session=echo, mtu=1500,
+        return Sluice(type=1, packet_number=self.fresh_number()) / SluiceHello(incarnation=incarnation, session=session, echo_session=echo, mtu=1500,
                                             interval_ms=60000, window=4096, node=node, peer=peer)
 
     def sluice(self, type_, **fields):
-        return Sluice(type=type_, session=self.session, **fields)
+        """Under a fresh number, unless one is given."""
+        return Sluice(type=type_, session=self.session, **{"packet_number": self.fresh_number(), **fields})
+
+    def fresh_number(self):
+        self.number += 1
+        return self.number
 
 
 # ---- reachability ----
@@ -181,12 +187,13 @@ def bad_packets(peer):
         "drop_ack"
     yield "ack whose runs are cut", peer.frame(peer.sluice(3) / SluiceAck(run_bytes=100, runs=[1])), \
         ("drop_length", "drop_short")
-    yield "message beyond the window", peer.frame(peer.sluice(4, packet_number=1000000) / SluiceMessage(kind=5) /
+    yield "message beyond the window", peer.frame(peer.sluice(4) / SluiceMessage(sequence=1000000, kind=5) /
                                                   Raw(b"\0" * 8)), "drop_message_window"
     yield "message of wrong length", peer.frame(peer.sluice(4) / SluiceMessage(kind=5, length=99)), \
         ("drop_length", "drop_short")
     yield "reply never asked for", peer.frame(peer.sluice(6) / SluiceProbe(id=0xdead, t1_ns=1)), "drop_probe_reply"
     yield "probe of wrong length", peer.frame(Raw(bytes(probe) + b"\0")), ("drop_length", "drop_short")
+    yield "its number again", peer.frame(probe), "drop_replay"
     yield "TCP", ether / to_us / TCP(dport=UDP_PORT), "port.rx_drop_not_udp"
     yield "other UDP port", ether / to_us / UDP(sport=UDP_PORT, dport=UDP_PORT + 1) / probe, "port.rx_drop_not_ours"
     yield "other address", ether / IP(src=TESTER_IP, dst="10.9.0.9") / udp / probe, "port.rx_drop_not_ours"
