@@ -46,6 +46,11 @@ void rtt_probe_start(struct rtt_probe *probe, uint32_t mtu, uint32_t ip_overhead
     probe->end_ns = probe->padded_end_ns;
 }
 
+static bool padded_answered(const struct rtt_probe *probe)
+{
+    return probe->mtu_answered > WIRE_PROBE_BYTES + probe->ip_overhead;
+}
+
 static bool mtu_is_known(const struct rtt_probe *probe)
 {
     return probe->candidate_count == 0 || probe->mtu_answered >= probe->candidates[0];
@@ -65,11 +70,16 @@ static uint64_t overdue_ns(const struct rtt_probe *probe, uint64_t sent_ns)
     return sent_ns + probe->round_ns + probe->round_ns / 4 + RTT_PROBE_LATE_NS;
 }
 
+static uint32_t candidate_of(const struct rtt_probe *probe)
+{
+    return probe->smallest_first ? probe->candidate_count - 1u - probe->candidate : probe->candidate;
+}
+
 /* The round of padded probes that has begun goes on. The first is of the port's own size alone. */
 static bool round_goes_on(const struct rtt_probe *probe)
 {
     return probe->tries > 1 && probe->candidate < probe->candidate_count &&
-           probe->candidates[probe->candidate] > probe->mtu_answered;
+           probe->candidates[candidate_of(probe)] > probe->mtu_answered;
 }
 
 /* Before anything has come back there is no second round, since what is overdue is not known. */
@@ -120,11 +130,13 @@ static uint32_t take_padded(struct rtt_probe *probe, uint64_t now_ns)
     if (!round_goes_on(probe)) {
         probe->tries++;
         probe->candidate = 0;
+        probe->smallest_first = probe->tries > 1 && probe->tries % 2 == 1 && !padded_answered(probe);
     }
+    uint32_t candidate = candidate_of(probe);
     probe->candidate++;
     probe->padded_sent_ns = now_ns;
     probe->padded_ns = TIME_NEVER;
-    return probe->candidate;
+    return 1 + candidate;
 }
 
 bool rtt_probe_next(struct rtt_probe *probe, uint64_t now_ns, struct wire_probe *message)
@@ -193,9 +205,8 @@ void rtt_probe_on_standstill(struct rtt_probe *probe, uint64_t gap_ns)
 
 uint32_t rtt_probe_path_mtu(const struct rtt_probe *probe)
 {
-    bool padded = probe->mtu_answered > WIRE_PROBE_BYTES + probe->ip_overhead;
     bool tried = probe->answered > RTT_PROBE_ROUNDS / 2 && probe->tries >= tries_wanted(probe);
-    return padded || tried ? probe->mtu_answered : 0;
+    return padded_answered(probe) || tried ? probe->mtu_answered : 0;
 }
 
 uint64_t rtt_probe_next_ns(const struct rtt_probe *probe)

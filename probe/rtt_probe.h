@@ -48,9 +48,12 @@ struct rtt_probe {
     uint64_t answered_bits;                        /* by id - first_id: counts each once */
     uint16_t candidates[RTT_PROBE_CANDIDATES_MAX]; /* IP packet sizes, largest first */
     uint16_t candidate_count;
-    uint8_t candidate; /* the next one of this round of padded probes */
-    uint8_t tries;     /* such rounds that have begun */
-    uint64_t min_ns;   /* 0: no reply yet, as smoothed */
+    uint8_t candidate; /* place of the next one in this round of padded probes */
+    /* While none has come back every other round is: behind larger ones a small probe never finds room in the queue
+     * of a slow line. */
+    bool smallest_first;
+    uint8_t tries;   /* such rounds that have begun */
+    uint64_t min_ns; /* 0: no reply yet, as smoothed */
     uint64_t smoothed_ns;
     uint64_t round_ns;     /* the same with the time that the peer took to answer */
     uint32_t mtu_answered; /* largest IP packet that came back; 0: none */

@@ -24,6 +24,8 @@ struct path {
     uint64_t loss_ppb;
     uint32_t mtu;
     uint64_t seed;
+    uint64_t line_bps; /* of a slow line with a queue; 0: none */
+    uint32_t queue_bytes;
 };
 
 struct outcome {
@@ -48,12 +50,25 @@ static void reflect(const struct path *path, struct rng *rng, struct reply *repl
     reply->at_ns = message->t1_ns + out_ns + path->residence_ns + back_ns;
 }
 
+/* When the line has sent what waits before it; false: the queue has no room for this one. */
+static bool enqueue(const struct path *path, uint32_t bytes, uint64_t now_ns, uint64_t *free_ns)
+{
+    if (path->line_bps == 0)
+        return true;
+    uint64_t backlog_ns = *free_ns > now_ns ? *free_ns - now_ns : 0;
+    if (backlog_ns > 0 && muldiv64(backlog_ns, path->line_bps, 8 * NS_PER_S) + bytes > path->queue_bytes)
+        return false;
+    *free_ns = now_ns + backlog_ns + transmit_ns(bytes, path->line_bps);
+    return true;
+}
+
 static void measure(struct rtt_probe *probe, const struct path *path, uint32_t mtu, uint64_t now_ns,
                     struct outcome *outcome)
 {
     struct reply replies[REPLIES_MAX];
     uint32_t count = 0;
     struct rng rng;
+    uint64_t free_ns = 0;
     rng_init(&rng, path->seed);
     *outcome = (struct outcome){0};
     rtt_probe_start(probe, mtu, OVERHEAD, DURATION_NS, now_ns);
@@ -63,7 +78,8 @@ static void measure(struct rtt_probe *probe, const struct path *path, uint32_t m
             outcome->sent_probes++;
             outcome->sent_bytes += ip_bytes(&message);
             assert_true(ip_bytes(&message) <= mtu);
-            if (ip_bytes(&message) > path->mtu || rng_chance_ppb(&rng, path->loss_ppb))
+            if (!enqueue(path, ip_bytes(&message), now_ns, &free_ns) || ip_bytes(&message) > path->mtu ||
+                rng_chance_ppb(&rng, path->loss_ppb))
                 continue;
             assert_true(count < REPLIES_MAX);
             reflect(path, &rng, &replies[count++], &message);
@@ -138,6 +154,21 @@ static void rtt_probe__clean_path_costs_one_padded_probe(void **state)
         assert_int_equal(rtt_probe_path_mtu(&probe), 9000);
         uint64_t last_ns = DURATION_NS / RTT_PROBE_ROUNDS * (RTT_PROBE_ROUNDS - 1);
         assert_int_equal(outcome.end_ns, last_ns + 2 * path.delay_ns);
+    }
+}
+
+/* A large probe fills the line for as long as several of the others wait: they are refused, until a round begins with them. */
+static void rtt_probe__slow_line_with_a_short_queue(void **state)
+{
+    (void)state;
+    static const uint64_t lines_bps[] = {400000, 1000000, 3300000};
+    for (size_t index = 0; index < sizeof(lines_bps) / sizeof(lines_bps[0]); index++) {
+        struct rtt_probe probe = {0};
+        struct outcome outcome;
+        struct path path = {
+            .delay_ns = 66 * NS_PER_MS, .mtu = 1500, .line_bps = lines_bps[index], .queue_bytes = 2092};
+        measure(&probe, &path, 9000, 0, &outcome);
+        assert_true(rtt_probe_path_mtu(&probe) >= 1280);
     }
 }
 
@@ -327,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rtt_probe__finds_rtt_and_mtu),
         cmocka_unit_test(rtt_probe__clean_path_costs_one_padded_probe),
+        cmocka_unit_test(rtt_probe__slow_line_with_a_short_queue),
         cmocka_unit_test(rtt_probe__lost_ones_are_not_waited_for),
         cmocka_unit_test(rtt_probe_path_mtu__needs_evidence),
         cmocka_unit_test(rtt_probe__search_for_the_mtu_ends),
