@@ -38,16 +38,17 @@ static bool is_block(uint8_t op)
 /* The handle waits for all that the disk has of others. */
 static void wait_behind(struct disk_queue *queue, uint8_t handle)
 {
-    queue->before[handle] = queue->blocks_all - queue->writes[handle];
+    queue->before[handle] = queue->blocks_all - queue->blocks[handle];
 }
 
 static void give(struct disk_queue *queue, const struct disk_request *request)
 {
     if (!is_block(request->op))
         return;
-    if (queue->writes[request->handle] == 0)
+    if (queue->blocks[request->handle] == 0)
         wait_behind(queue, request->handle);
     queue->blocks_all++;
+    queue->blocks[request->handle]++;
     queue->writes[request->handle] += request->op == DISK_WRITE;
     queue->writes_all += request->op == DISK_WRITE;
 }
@@ -85,8 +86,9 @@ uint16_t disk_queue_done(struct disk_queue *queue, const struct disk_reply *repl
     uint16_t moved = 0;
     if (!is_block(reply->op))
         return 0;
-    CHECK(queue->blocks_all > 0);
+    CHECK(queue->blocks_all > 0 && queue->blocks[reply->handle] > 0);
     queue->blocks_all--;
+    queue->blocks[reply->handle]--;
     if (reply->op == DISK_WRITE) {
         CHECK(queue->writes[reply->handle] > 0);
         queue->writes[reply->handle]--;
@@ -95,7 +97,7 @@ uint16_t disk_queue_done(struct disk_queue *queue, const struct disk_reply *repl
     }
     wait_behind(queue, reply->handle);
     for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++) {
-        if (handle == reply->handle || queue->writes[handle] == 0 || queue->before[handle] == 0)
+        if (handle == reply->handle || queue->blocks[handle] == 0 || queue->before[handle] == 0)
             continue;
         queue->before[handle]--;
         moved |= (uint16_t)(1u << handle);

@@ -23,7 +23,8 @@ struct disk_queue {
     uint32_t slots;                             /* of the symbol buffer */
     uint32_t writes[NODE_JOBS_MAX], writes_all; /* that the disk has, by handle */
     uint32_t blocks_all;                        /* … and reads besides */
-    uint32_t before[NODE_JOBS_MAX]; /* of these, at most so many that it had before the handle's own */
+    uint32_t blocks[NODE_JOBS_MAX];             /* … of the handle */
+    uint32_t before[NODE_JOBS_MAX]; /* of all these, at most so many that it had before the handle's own */
     bool waits;                     /* what is queued are writes, and all of them have to wait */
 };
 
@@ -34,7 +35,7 @@ uint16_t disk_queue_pop(struct disk_queue *queue, struct disk_request *requests,
 /* Room for a write beside all that may still come and is none. */
 bool disk_queue_takes_write(const struct disk_queue *queue);
 
-/* The disk has answered. Returns the handles, one bit each, whose writes may be waiting behind this one: the disk is at
+/* The disk has answered. Returns the handles, one bit each, whose blocks may be waiting behind this one: the disk is at
  * work on what it had before theirs. */
 uint16_t disk_queue_done(struct disk_queue *queue, const struct disk_reply *reply);
 /* Takes the oldest write of the handle out again; false: none is queued. */

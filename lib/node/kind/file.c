@@ -118,6 +118,8 @@ static void let_go_of_kept(struct node *node, struct job *job)
 
 /* Slots that an own job may always have, if there are any: one is sent while the other is read. */
 #define SOURCE_SLOTS 2u
+/* Of each job, however many read: one is on its way while the next is asked for. */
+#define READ_AHEAD_LEAST 2u
 
 /* ---- from the disk: read-ahead at the source, slow children anywhere ---- */
 
@@ -140,13 +142,21 @@ static bool load_begin(struct job *job, uint32_t ahead, uint64_t *block, uint32_
            (hashed && object_load_unhashed(job->object, block, slot));
 }
 
+/* The disk answers in order: what one job has asked for, all others wait for. */
+static uint32_t read_ahead_blocks(const struct node *node)
+{
+    uint32_t reading = 0;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        reading += node->jobs[slot].disk.loads > 0;
+    return reading < 2 ? READ_AHEAD_BLOCKS : MAX(READ_AHEAD_BLOCKS / reading, READ_AHEAD_LEAST);
+}
+
 static void load(struct node *node, struct job *job)
 {
     uint64_t block;
     uint32_t slot;
-    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4);
-    while (job->disk.outstanding < READ_AHEAD_BLOCKS && leaves_room(node, job) &&
-           load_begin(job, ahead, &block, &slot)) {
+    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4), most = read_ahead_blocks(node);
+    while (job->disk.outstanding < most && leaves_room(node, job) && load_begin(job, ahead, &block, &slot)) {
         struct disk_request request = {.op = DISK_READ,
                                        .length = geometry_block_length(&job->geometry, block),
                                        .offset = geometry_block_offset(&job->geometry, block),

@@ -204,6 +204,16 @@ void source_note_limit(const struct node *node, const struct job *job, struct si
 /* Of late; once the site has ended: most of the time. */
 struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site);
 
+/* ---- source_wait.c: who waits for whom ---- */
+/* The site has all that the disk of this node has given so far, and that is at work; or it waits for memory that another job
+ * of this source gets on with. */
+bool source_site_waits(struct node *node, const struct job *job, const struct site *site);
+/* None of the job's reads, nor of what the disk had before them, was answered within the stall timeout. */
+bool source_disk_is_silent(const struct node *node, const struct job *job);
+/* How long a site may get nothing: the stall timeout, and what some packets take at the job's rate cap or at its share of a
+ * slow edge. */
+uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site);
+
 /* ---- source_running.c ---- */
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);

@@ -204,10 +204,12 @@ static bool is_cut_small(const struct node *node, const struct job *job, const s
 
 static void check_stall(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
 {
-    uint64_t stall_ns = node->config.stall_timeout_ns, lived_ns = core_lived_ns(node);
+    uint64_t lived_ns = core_lived_ns(node);
     if (site->ended || !site->receiver)
         return;
-    if (may_finish(node, job, site) || lived_ns < later_ns(site->progress_ns, stall_ns))
+    if (may_finish(node, job, site) ||
+        lived_ns < later_ns(site->progress_ns, node->config.stall_timeout_ns) ||
+        lived_ns < later_ns(site->progress_ns, source_patience_ns(node, job, site)))
         return;
     unsigned seconds = (unsigned)((lived_ns - site->progress_ns) / NS_PER_S);
     const struct site *above = lost_above(node, job, site);
@@ -244,14 +246,27 @@ void source_take_dropped(struct job *job, uint64_t now_ns)
     }
 }
 
+/* While it is there, and so is all that is above it. */
+static bool site_waits(struct node *node, const struct job *job, const struct site *site)
+{
+    return !site->ended && !is_down(node, site) && lost_above(node, job, site) == NULL &&
+           source_site_waits(node, job, site);
+}
+
 void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     bool all_ended = true;
+    if (source_disk_is_silent(node, job)) {
+        source_fail(node, job, now_ns, "%s %.120s: its disk has answered nothing for %u s",
+                    job->kind->input_name, job->source->spec.file,
+                    (unsigned)(node->config.stall_timeout_ns / NS_PER_S));
+        return;
+    }
     source_tell_sites(node, job);
     controls_tell_sites(node, job);
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        if (job->controls.paused)
+        if (job->controls.paused || (!job->kind->endless && site_waits(node, job, site)))
             site->progress_ns = core_lived_ns(node);
         /* While it is away it can't tell; once it is back it has the stall timeout for that. */
         if (job->controls.paused || is_down(node, site))

@@ -1,0 +1,100 @@
+/* Whether a site that gets nothing waits for something that others share: the disk of this node, which reads for all of its
+ * jobs, or the memory of a site, which takes the blocks of all of them. Neither says anything against the site, and both go
+ * on; what stands still is judged as ever. */
+#include "node/flow/flow.h"
+#include "node/role/source.h"
+
+/* What a job sends may be on its way by so many packets, and one per edge, before the site tells of them. */
+#define PATIENCE_PACKETS 4u
+
+/* Of the object, as far as the disk has given it. */
+static uint64_t read_bytes(const struct job *job)
+{
+    const struct object *object = job->object;
+    uint64_t block_bytes = (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes;
+    uint64_t begun_bytes = MIN(object->read_next * block_bytes, job->geometry.size_bytes);
+    return elapsed_ns(begun_bytes, job->disk.loads * block_bytes);
+}
+
+/* This job's reads wait for the disk, or those of others that have the memory meanwhile. */
+static bool disk_reads(const struct node *node)
+{
+    bool reads = false;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX && !reads; slot++)
+        reads = job_is_known(&node->jobs[slot]) && node->jobs[slot].source != NULL &&
+                node->jobs[slot].disk.loads > 0;
+    return reads;
+}
+
+bool source_disk_is_silent(const struct node *node, const struct job *job)
+{
+    return job->disk.loads > 0 &&
+           core_lived_ns(node) >= later_ns(job->disk.heard_ns, node->config.stall_timeout_ns);
+}
+
+/* The site has all that was read, or nothing of the job is in memory for anybody: others have taken that before it was sent. */
+static bool waits_for_disk(const struct node *node, const struct job *job, const struct site *site)
+{
+    bool none_held = job->object->slots_in_use <= job->disk.loads;
+    return disk_reads(node) && (none_held || site->received_max >= read_bytes(job));
+}
+
+/* Another job of this source has got on there within the stall timeout. */
+static bool gets_on_elsewhere(struct node *node, const struct job *job, uint16_t peer)
+{
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *other = &node->jobs[slot];
+        if (other == job || other->source == NULL || !phase_runs(other->phase))
+            continue;
+        const struct site *site = source_site(other, peer);
+        if (site != NULL && !site->ended &&
+            core_lived_ns(node) < later_ns(site->progress_ns, node->config.stall_timeout_ns))
+            return true;
+    }
+    return false;
+}
+
+static bool waits_for_memory(struct node *node, const struct job *job, const struct site *site)
+{
+    struct site_limit limit = source_site_limit(node, job, site);
+    const struct site *full = source_site_of_node(job, limit.to);
+    bool memory = limit.cause == EDGE_LIMIT_credit || limit.cause == EDGE_LIMIT_receiver_disk;
+    return memory && full != NULL && gets_on_elsewhere(node, job, full->peer);
+}
+
+bool source_site_waits(struct node *node, const struct job *job, const struct site *site)
+{
+    return job->object != NULL && (waits_for_disk(node, job, site) || waits_for_memory(node, job, site));
+}
+
+/* Among the jobs of this node on the edge to that child, if all of them have something to send. Alone it has no share: what
+ * its edge falls to is no excuse. */
+static uint64_t share_bps(const struct node *node, const struct job *job, const struct child *child)
+{
+    const struct peer *peer = &node->peers[child->peer];
+    uint64_t weights = 0;
+    for (uint16_t left = peer->jobs_out; left != 0; left &= (uint16_t)(left - 1))
+        weights += UINT64_C(1) << node->jobs[__builtin_ctz(left)].controls.priority;
+    uint64_t own = UINT64_C(1) << job->controls.priority;
+    return weights <= own ? UINT64_MAX : muldiv64(peer->sender.congestion.rate_bps, own, weights);
+}
+
+uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site)
+{
+    uint16_t to = source_node_of_site(job, site);
+    uint64_t slowest_bps = UINT64_MAX, edges = 0;
+    for (uint16_t tree = 0; to != PEER_NONE && tree < job->source->plan.tree_count; tree++) {
+        uint64_t depth = 0;
+        for (int up = to; up > 0; up = plan_parent(&job->source->plan.trees[tree], (uint16_t)up))
+            depth++;
+        edges = MAX(edges, depth);
+    }
+    for (uint16_t index = 0; index < job->children.count; index++) {
+        const struct child *child = &job->children.of[index];
+        uint64_t edge_bps = share_bps(node, job, child);
+        edge_bps = MIN(edge_bps, child->pacer.rate_bps);
+        slowest_bps = child->gone ? slowest_bps : MIN(slowest_bps, edge_bps);
+    }
+    uint64_t packet_ns = transmit_ns(job->geometry.symbol_bytes, MAX(slowest_bps, UINT64_C(1)));
+    return node->config.stall_timeout_ns + (PATIENCE_PACKETS + edges) * packet_ns;
+}
