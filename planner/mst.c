@@ -11,6 +11,7 @@ struct growth {
     uint64_t missing; /* receivers not yet in it */
     uint16_t child_counts[PLAN_NODES_MAX];
     uint16_t children_max;
+    uint32_t places; /* for children, in the tree */
 };
 
 static bool contains(uint64_t set, uint16_t node)
@@ -30,6 +31,18 @@ static bool goes_before(const struct plan_request *request, struct plan_edge a, 
     return order < 0;
 }
 
+static uint16_t room_of(const struct growth *growth, uint16_t node)
+{
+    return growth->request->nodes[node].leaf ? 0 : growth->children_max;
+}
+
+/* It would take the last place there is, has none for others, and is not the last one: a leaf ends a chain. */
+static bool ends_growth(const struct growth *growth, uint16_t node)
+{
+    return growth->places == 1 && (growth->missing & (growth->missing - 1)) != 0 &&
+           room_of(growth, node) == 0;
+}
+
 static bool next_edge(const struct growth *growth, struct plan_edge *best)
 {
     bool found = false;
@@ -38,7 +51,7 @@ static bool next_edge(const struct growth *growth, struct plan_edge *best)
             continue;
         for (uint16_t to = 0; to < growth->request->node_count; to++) {
             struct plan_edge edge = {from, to};
-            if (!contains(growth->missing, to) ||
+            if (!contains(growth->missing, to) || ends_growth(growth, to) ||
                 solve_rtt_us(growth->request, from, to) == PLAN_RTT_UNKNOWN ||
                 !plan_edge_allowed(growth->request, &growth->pins, from, to))
                 continue;
@@ -59,15 +72,15 @@ static bool allowed(const struct growth *growth, uint16_t to)
     return false;
 }
 
-/* Every node in the tree but leaves gives room for at least one child, so only rules and unmeasured pairs can
- * stop the growth. */
+/* Every node in the tree but leaves gives room for at least one child, so only rules, unmeasured pairs and more leaves than
+ * places can stop the growth. */
 static bool explain_stop(const struct growth *growth, struct err *err)
 {
     const struct plan_node *nodes = growth->request->nodes;
     uint16_t missing = 0, open = growth->request->source;
     while (!contains(growth->missing, missing))
         missing++;
-    if (!allowed(growth, missing))
+    if (!allowed(growth, missing) || ends_growth(growth, missing))
         return err_set(err, "%s can't be reached: leaves, forbidden edges and pins leave nobody to feed it",
                        nodes[missing].name);
     for (uint16_t node = 0; node < growth->request->node_count; node++)
@@ -89,12 +102,14 @@ bool solve_mst(const struct plan_request *request, struct plan_tree *tree, struc
         if (request->nodes[node].receiver && node != request->source)
             growth.missing |= UINT64_C(1) << node;
     *tree = (struct plan_tree){0};
+    growth.places = room_of(&growth, request->source);
     while (growth.missing != 0) {
         struct plan_edge edge;
         if (!next_edge(&growth, &edge))
             return explain_stop(&growth, err);
         tree->edges[tree->edge_count++] = edge;
         growth.child_counts[edge.from]++;
+        growth.places += room_of(&growth, edge.to) - 1u;
         growth.reached |= UINT64_C(1) << edge.to;
         growth.missing &= ~(UINT64_C(1) << edge.to);
     }

@@ -49,6 +49,9 @@ struct growth {
     uint16_t open_count;
     uint16_t *children;
     bool *outside;
+    uint16_t degree_max;
+    uint32_t left;   /* hosts outside */
+    uint32_t places; /* for children, in the tree */
 };
 
 size_t order_grow_bytes(uint16_t count)
@@ -90,17 +93,23 @@ static void open_host(struct growth *growth, uint16_t host)
             offer(growth, host, to);
 }
 
-static uint16_t children_max(const struct growth *growth, uint16_t host, uint16_t degree_max)
+static uint16_t children_max(const struct growth *growth, uint16_t host)
 {
     uint16_t own = growth->order->net->hosts[host].children_max;
-    return own < degree_max ? own : degree_max;
+    return own < growth->degree_max ? own : growth->degree_max;
+}
+
+/* It would take the last place there is, has none for others, and is not the last one: a leaf ends a chain. */
+static bool ends_growth(const struct growth *growth, uint16_t host)
+{
+    return growth->places == 1 && growth->left > 1 && children_max(growth, host) == 0;
 }
 
 static uint16_t next_host(const struct growth *growth)
 {
     uint16_t next = NET_NONE;
     for (uint16_t host = 0; host < growth->order->net->count; host++) {
-        if (!growth->outside[host] || growth->best[host] == NET_NONE)
+        if (!growth->outside[host] || growth->best[host] == NET_NONE || ends_growth(growth, host))
             continue;
         if (next == NET_NONE || order_before(growth->order, (struct order_edge){growth->best[host], host},
                                              (struct order_edge){growth->best[next], next}))
@@ -112,37 +121,40 @@ static uint16_t next_host(const struct growth *growth)
 bool order_grow(const struct order *order, const struct task *task, uint16_t degree_max, struct arena *arena,
                 struct net_tree *tree, uint16_t *missing)
 {
-    uint16_t count = task->net->count, left = 0;
+    uint16_t count = task->net->count;
     size_t mark = arena->used;
     struct growth growth = {.order = order,
                             .best = arena_alloc(arena, count * sizeof(uint16_t)),
                             .open = arena_alloc(arena, count * sizeof(uint16_t)),
                             .children = arena_alloc(arena, count * sizeof(uint16_t)),
-                            .outside = arena_alloc(arena, count)};
+                            .outside = arena_alloc(arena, count),
+                            .degree_max = degree_max};
     arena->used = mark;
     memset(tree->parent, 0xff, count * sizeof(uint16_t));
     memset(growth.best, 0xff, count * sizeof(uint16_t));
     memset(growth.children, 0, count * sizeof(uint16_t));
     for (uint16_t host = 0; host < count; host++) {
         growth.outside[host] = task->member[host] && host != task->net->source;
-        left = (uint16_t)(left + growth.outside[host]);
+        growth.left += growth.outside[host];
     }
-    for (uint16_t host = task->net->source; left > 0; left--) {
-        if (children_max(&growth, host, degree_max) > 0)
+    for (uint16_t host = task->net->source; growth.left > 0; growth.left--) {
+        growth.places += children_max(&growth, host);
+        if (children_max(&growth, host) > 0)
             open_host(&growth, host);
         host = next_host(&growth);
         if (host == NET_NONE)
             break;
         uint16_t from = tree->parent[host] = growth.best[host];
         growth.outside[host] = false;
-        if (++growth.children[from] == children_max(&growth, from, degree_max))
+        growth.places--;
+        if (++growth.children[from] == children_max(&growth, from))
             close_host(&growth, from);
     }
     *missing = 0;
-    while (left > 0 && !growth.outside[*missing])
+    while (growth.left > 0 && !growth.outside[*missing])
         (*missing)++;
     order_prune(task, tree);
-    return left == 0;
+    return growth.left == 0;
 }
 
 void order_prune(const struct task *task, struct net_tree *tree)

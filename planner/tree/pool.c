@@ -76,6 +76,20 @@ static bool starves(const struct pool *pool, const struct pool_candidate *candid
     return false;
 }
 
+static uint16_t hops_of(const struct net_forest *forest, uint16_t count)
+{
+    uint16_t most = 0;
+    for (uint16_t tree = 0; tree < forest->tree_count; tree++)
+        for (uint16_t host = 0; host < count; host++) {
+            uint16_t hops = 0;
+            for (uint16_t up = host; forest->trees[tree].parent[up] != NET_NONE;
+                 up = forest->trees[tree].parent[up])
+                hops++;
+            most = hops > most ? hops : most;
+        }
+    return most;
+}
+
 /* Keeps the candidate that was placed last. A forest that does not keep to the counts of children is not
  * one. */
 static void keep(struct pool *pool, enum pool_origin origin, unsigned detail)
@@ -87,6 +101,7 @@ static void keep(struct pool *pool, enum pool_origin origin, unsigned detail)
         return;
     candidate->judgement = judge(&pool->task, &candidate->forest, &pool->options.object, pool->arena);
     candidate->starves = starves(pool, candidate);
+    candidate->hops = hops_of(&candidate->forest, pool->task.net->count);
     pool->count++;
 }
 
@@ -298,11 +313,13 @@ double pool_shortest_seconds(const struct pool *pool)
     return shortest;
 }
 
-/* Fewer trees, then less delay, then less time; who came first of equals. */
+/* Fewer trees, then fewer relays in series, then less delay, then less time; who came first of equals. */
 static bool preferred(const struct pool_candidate *one, const struct pool_candidate *other)
 {
     if (one->forest.tree_count != other->forest.tree_count)
         return one->forest.tree_count < other->forest.tree_count;
+    if (one->hops != other->hops)
+        return one->hops < other->hops;
     if (one->judgement.delay_us != other->judgement.delay_us)
         return one->judgement.delay_us < other->judgement.delay_us;
     return one->judgement.seconds < other->judgement.seconds * (1 - TOLERANCE);

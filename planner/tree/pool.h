@@ -1,6 +1,6 @@
 /* Candidates for one task, all judged alike, and the one to take: of those within eps of the shortest time
- * the fewest trees, then the least delay. Every mode is among them, so what is taken is never longer than
- * any mode's by more than eps. */
+ * the fewest trees, then the fewest relays in series, each of which holds up all behind it when it is slow or dies, then
+ * the least delay. Every mode is among them, so what is taken is never longer than any mode's by more than eps. */
 #pragma once
 
 #include "planner/tree/judge.h"
@@ -21,7 +21,8 @@ struct pool_candidate {
     unsigned detail;
     struct net_forest forest;
     struct judgement judgement;
-    bool starves; /* an edge carries too little (edge_min_bps) */
+    uint16_t hops; /* edges in series, at most: one more than relays */
+    bool starves;  /* an edge carries too little (edge_min_bps) */
 };
 
 struct pool_options {

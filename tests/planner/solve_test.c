@@ -102,6 +102,48 @@ static void solve__children_max_makes_a_chain(void **state)
     assert_int_equal(plan.edge_rate_bps[0], 985000000);
 }
 
+/* However near it is: who can't feed anybody comes last, where there is no second place. */
+static void solve__leaf_ends_a_chain(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t metric, degree, children_max;
+        bool ties_random;
+    } cases[] = {{PLAN_METRIC_CHAIN, 0, 0, false},
+                 {PLAN_METRIC_CHAIN, 0, 0, true},
+                 {PLAN_METRIC_RTT, 0, 1, false},
+                 {PLAN_METRIC_RTT, 0, 1, true},
+                 {PLAN_METRIC_DCMST, 1, 0, false}};
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        for (uint16_t leaf = 0; leaf < 5; leaf++) {
+            struct plan_request request = five_site_request();
+            if (leaf == request.source)
+                continue;
+            request.metric = cases[index].metric;
+            request.degree = cases[index].degree;
+            request.children_max = cases[index].children_max;
+            request.ties_random = cases[index].ties_random;
+            request.nodes[leaf].leaf = true;
+            struct plan plan;
+            struct err err = {""};
+            if (!solve(&request, &arena, &plan, &err))
+                fail_msg("case %zu, leaf %u: %s", index, leaf, err.text);
+            assert_int_equal(plan.trees[0].edge_count, 4);
+            for (uint16_t node = 0; node < 5; node++)
+                assert_int_not_equal(plan_parent(&plan.trees[0], node), leaf);
+        }
+        struct plan_request request = five_site_request();
+        request.metric = cases[index].metric;
+        request.degree = cases[index].degree;
+        request.children_max = cases[index].children_max;
+        request.nodes[0].leaf = request.nodes[1].leaf = true;
+        struct plan plan;
+        struct err err = {""};
+        assert_false(solve(&request, &arena, &plan, &err));
+        assert_non_null(strstr(err.text, "can't be reached"));
+    }
+}
+
 static void solve__star(void **state)
 {
     (void)state;
@@ -357,6 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solve__five_sites_mst),
         cmocka_unit_test(solve__children_max_makes_a_chain),
+        cmocka_unit_test(solve__leaf_ends_a_chain),
         cmocka_unit_test(solve__star),
         cmocka_unit_test(solve__given_in_any_order),
         cmocka_unit_test(solve__relays),

@@ -311,7 +311,7 @@ static void auto__leaves_and_rules(void **state)
     struct plan plan;
     request.nodes[1].leaf = request.nodes[2].leaf = true;
     plan = planned(&request);
-    expect_parents(&plan, "-300");
+    expect_parents(&plan, "-030");
     request.nodes[3].leaf = true;
     plan = planned(&request);
     expect_parents(&plan, "-000");
