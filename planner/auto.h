@@ -5,9 +5,8 @@
 #include "base/err.h"
 #include "planner/request.h"
 
-#define AUTO_EPS                                                                                             \
-    0.03 /* within that of the shortest time, fewer trees, relays in series and less delay are worth more */
-#define AUTO_TREES_MAX 4 /* where the request leaves it open */
+#define AUTO_EPS       0.03 /* within that of the shortest time other things are worth more (tree/pool.h) */
+#define AUTO_TREES_MAX 4    /* where the request leaves it open */
 
 /* How `auto` chooses on the net of a request. */
 struct choose_options auto_options(const struct request_net *from);

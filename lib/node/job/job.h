@@ -64,6 +64,7 @@ struct job_disk {
     enum job_sink sink;
     uint32_t outstanding; /* requests that are not answered */
     uint32_t loads;       /* of them READs */
+    uint64_t given_end;   /* behind the last block that a READ has brought */
     uint64_t heard_ns;    /* when the disk was last at work for this, or had nothing to do; in lived time */
     bool writes_waiting;  /* whole blocks stay in memory until the disk queue has room */
     bool lost;            /* can't be used any more: this node relays from memory */

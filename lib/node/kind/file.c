@@ -143,19 +143,19 @@ static bool load_begin(struct job *job, uint32_t ahead, uint64_t *block, uint32_
 }
 
 /* The disk answers in order: what one job has asked for, all others wait for. */
-static uint32_t read_ahead_blocks(const struct node *node)
+static uint32_t read_ahead_blocks(const struct node *node, const struct job *job)
 {
-    uint32_t reading = 0;
+    uint32_t reading = 1;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        reading += node->jobs[slot].disk.loads > 0;
-    return reading < 2 ? READ_AHEAD_BLOCKS : MAX(READ_AHEAD_BLOCKS / reading, READ_AHEAD_LEAST);
+        reading += slot != job->slot && node->jobs[slot].disk.loads > 0;
+    return MAX(READ_AHEAD_BLOCKS / reading, READ_AHEAD_LEAST);
 }
 
 static void load(struct node *node, struct job *job)
 {
     uint64_t block;
     uint32_t slot;
-    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4), most = read_ahead_blocks(node);
+    uint32_t ahead = MIN(READ_AHEAD_BLOCKS, node->store.slot_count / 4), most = read_ahead_blocks(node, job);
     while (job->disk.outstanding < most && leaves_room(node, job) && load_begin(job, ahead, &block, &slot)) {
         struct disk_request request = {.op = DISK_READ,
                                        .length = geometry_block_length(&job->geometry, block),

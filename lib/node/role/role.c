@@ -74,8 +74,10 @@ void role_on_disk(struct node *node, struct job *job, const struct disk_reply *r
 {
     job->disk.outstanding--;
     job->disk.heard_ns = core_lived_ns(node);
-    if (reply->op == DISK_READ)
+    if (reply->op == DISK_READ) {
         job->disk.loads--;
+        job->disk.given_end = MAX(job->disk.given_end, reply->cookie + 1);
+    }
     if (reply->op == DISK_CLOSE)
         job->disk.sink = SINK_CLOSED;
     if (job->source != NULL)

@@ -47,7 +47,8 @@ struct site {
     uint8_t laggard;
     struct wire_edge edges[CONTROL_CHILDREN_MAX];
     struct site_limits limits; /* until it ended */
-    uint64_t progress_ns;      /* when its bytes last grew … */
+    uint64_t grew_ns;          /* when its bytes last grew; 0: never … */
+    uint64_t progress_ns;      /* … or it was last known to wait for others … */
     uint64_t told_ns;          /* … and when it last told anything */
     uint64_t complete_ns;
     char text[CONTROL_TEXT_BYTES];
@@ -205,8 +206,8 @@ void source_note_limit(const struct node *node, const struct job *job, struct si
 struct site_limit source_site_limit(const struct node *node, const struct job *job, const struct site *site);
 
 /* ---- source_wait.c: who waits for whom ---- */
-/* The site has all that the disk of this node has given so far, and that is at work; or it waits for memory that another job
- * of this source gets on with. */
+/* The site has all that the disk of this node has given so far, and that is at work; or it waits for memory, here or there, and
+ * another job of this source gets on at it. */
 bool source_site_waits(struct node *node, const struct job *job, const struct site *site);
 /* None of the job's reads, nor of what the disk had before them, was answered within the stall timeout. */
 bool source_disk_is_silent(const struct node *node, const struct job *job);

@@ -104,7 +104,7 @@ void source_on_status(struct node *node, struct job *job, uint16_t peer, const s
     /* Only what is more than ever before is progress: a block that comes bad again and again is not. */
     if (status->fixed.received_bytes > site->received_max ||
         status->fixed.verified_bytes > site->verified_max)
-        site->progress_ns = core_lived_ns(node);
+        site->progress_ns = site->grew_ns = core_lived_ns(node);
     site->received_max = MAX(site->received_max, status->fixed.received_bytes);
     site->verified_max = MAX(site->verified_max, status->fixed.verified_bytes);
     site->received_bytes = status->fixed.received_bytes;
@@ -253,20 +253,24 @@ static bool site_waits(struct node *node, const struct job *job, const struct si
            source_site_waits(node, job, site);
 }
 
-void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
+static void check_disk(struct node *node, struct job *job, uint64_t now_ns)
 {
-    bool all_ended = true;
-    if (source_disk_is_silent(node, job)) {
+    if (source_disk_is_silent(node, job))
         source_fail(node, job, now_ns, "%s %.120s: its disk has answered nothing for %u s",
                     job->kind->input_name, job->source->spec.file,
                     (unsigned)(node->config.stall_timeout_ns / NS_PER_S));
-        return;
-    }
+}
+
+void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
+{
+    bool all_ended = true, all_wait = true;
     source_tell_sites(node, job);
     controls_tell_sites(node, job);
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
-        if (job->controls.paused || (!job->kind->endless && site_waits(node, job, site)))
+        bool waits = !job->kind->endless && site_waits(node, job, site);
+        all_wait = all_wait && (waits || site->ended || !site->receiver);
+        if (job->controls.paused || waits)
             site->progress_ns = core_lived_ns(node);
         /* While it is away it can't tell; once it is back it has the stall timeout for that. */
         if (job->controls.paused || is_down(node, site))
@@ -280,4 +284,6 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
     }
     if (all_ended)
         finish(node, job, now_ns);
+    else if (all_wait) /* while one still gets what is in memory a disk may stand still */
+        check_disk(node, job, now_ns);
 }

@@ -7,13 +7,11 @@
 /* What a job sends may be on its way by so many packets, and one per edge, before the site tells of them. */
 #define PATIENCE_PACKETS 4u
 
-/* Of the object, as far as the disk has given it. */
-static uint64_t read_bytes(const struct job *job)
+/* Of the object, as far as the disk has given it: what is read once more counts no more. */
+static uint64_t given_bytes(const struct job *job)
 {
-    const struct object *object = job->object;
     uint64_t block_bytes = (uint64_t)job->geometry.block_symbols * job->geometry.symbol_bytes;
-    uint64_t begun_bytes = MIN(object->read_next * block_bytes, job->geometry.size_bytes);
-    return elapsed_ns(begun_bytes, job->disk.loads * block_bytes);
+    return MIN(job->disk.given_end * block_bytes, job->geometry.size_bytes);
 }
 
 /* This job's reads wait for the disk, or those of others that have the memory meanwhile. */
@@ -32,14 +30,21 @@ bool source_disk_is_silent(const struct node *node, const struct job *job)
            core_lived_ns(node) >= later_ns(job->disk.heard_ns, node->config.stall_timeout_ns);
 }
 
-/* The site has all that was read, or nothing of the job is in memory for anybody: others have taken that before it was sent. */
-static bool waits_for_disk(const struct node *node, const struct job *job, const struct site *site)
+/* It lacks nothing that the sites between this node and it have. */
+static bool has_all_above(const struct job *job, const struct site *site)
 {
-    bool none_held = job->object->slots_in_use <= job->disk.loads;
-    return disk_reads(node) && (none_held || site->received_max >= read_bytes(job));
+    uint16_t to = source_node_of_site(job, site);
+    for (uint16_t tree = 0; to != PEER_NONE && tree < job->source->plan.tree_count; tree++) {
+        const struct plan_tree *of = &job->source->plan.trees[tree];
+        for (int up = plan_parent(of, to); up > 0; up = plan_parent(of, (uint16_t)up))
+            if (source_site_of_node(job, (uint16_t)up)->received_max > site->received_max)
+                return false;
+    }
+    return true;
 }
 
-/* Another job of this source has got on there within the stall timeout. */
+/* Another job of this source has got on at that site within the stall timeout. What waits itself is no witness: two that wait
+ * would vouch for each other for ever. */
 static bool gets_on_elsewhere(struct node *node, const struct job *job, uint16_t peer)
 {
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
@@ -47,11 +52,20 @@ static bool gets_on_elsewhere(struct node *node, const struct job *job, uint16_t
         if (other == job || other->source == NULL || !phase_runs(other->phase))
             continue;
         const struct site *site = source_site(other, peer);
-        if (site != NULL && !site->ended &&
-            core_lived_ns(node) < later_ns(site->progress_ns, node->config.stall_timeout_ns))
+        if (site != NULL && !site->ended && site->grew_ns != 0 &&
+            core_lived_ns(node) < later_ns(site->grew_ns, node->config.stall_timeout_ns))
             return true;
     }
     return false;
+}
+
+/* The site has all that was given; or nothing of the job is in memory for anybody, since others have taken that before it was
+ * sent: it would be read again and again for a site that takes nothing. */
+static bool waits_for_disk(struct node *node, const struct job *job, const struct site *site)
+{
+    bool none_held = job->object->slots_in_use <= job->disk.loads && has_all_above(job, site) &&
+                     gets_on_elsewhere(node, job, site->peer);
+    return disk_reads(node) && (none_held || site->received_max >= given_bytes(job));
 }
 
 static bool waits_for_memory(struct node *node, const struct job *job, const struct site *site)
