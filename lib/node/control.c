@@ -5,6 +5,7 @@
 #include "node/kind/stream.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
+#include "node/role/let_go.h"
 #include "node/role/role.h"
 #include "node/role/site.h"
 #include "node/role/source.h"
@@ -187,25 +188,32 @@ static bool on_stream_room(struct node *node, struct peer *peer, const uint8_t *
     if (job == NULL || job->stream == NULL || job->children.of_peer[peer->index] == CHILD_NONE)
         return job == NULL;
     stream_on_room(node, job, job->children.of_peer[peer->index], room.blocks, now_ns);
-    if (job->source != NULL)
-        source_take_dropped(job, now_ns);
     return true;
 }
 
-static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
-                          uint64_t now_ns)
+static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length)
 {
-    struct control_stream_end end;
+    struct wire_stream_end end;
     if (control_stream_end_decode(body, length, &end) != WIRE_OK)
         return false;
-    struct job *job = job_find(node, end.fixed.job);
+    struct job *job = job_find(node, end.job);
     if (job == NULL)
         return true;
     job_on_fed(node, job, peer->index);
     bool from_parent = job->source == NULL && trees_fed_by(job, peer->index) != 0;
     if (job->stream == NULL || !from_parent || job->object == NULL)
         return false;
-    return stream_on_end(node, job, peer->index, &end, now_ns);
+    return stream_on_end(node, job, &end);
+}
+
+static bool on_let_go(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                      uint64_t now_ns)
+{
+    struct control_let_go message;
+    if (control_let_go_decode(body, length, &message) != WIRE_OK)
+        return false;
+    struct job *job = job_find(node, message.fixed.job);
+    return job == NULL || let_go_on_message(node, job, peer->index, &message, now_ns);
 }
 
 static bool on_train_report(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
@@ -280,7 +288,9 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
     case CONTROL_STREAM_ROOM:
         return on_stream_room(node, peer, body, length, now_ns);
     case CONTROL_STREAM_END:
-        return on_stream_end(node, peer, body, length, now_ns);
+        return on_stream_end(node, peer, body, length);
+    case CONTROL_LET_GO:
+        return on_let_go(node, peer, body, length, now_ns);
     case CONTROL_TRAIN_REPORT:
         return on_train_report(node, peer, body, length, now_ns);
     case CONTROL_AVAILABLE:

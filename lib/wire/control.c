@@ -213,21 +213,33 @@ enum wire_error control_stream_room_decode(const uint8_t *body, size_t length,
     return error;
 }
 
-size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message)
+size_t control_stream_end_encode(uint8_t *out, const struct wire_stream_end *message)
+{
+    return (size_t)(wire_stream_end_put(out, message) - out);
+}
+
+enum wire_error control_stream_end_decode(const uint8_t *body, size_t length, struct wire_stream_end *message)
+{
+    enum wire_error error = exact(length, FIXED(CONTROL_STREAM_END_FIELDS));
+    if (error == WIRE_OK)
+        wire_stream_end_get(body, message);
+    return error;
+}
+
+size_t control_let_go_encode(uint8_t *out, const struct control_let_go *message)
 {
     int text = text_length(message->text, sizeof(message->text));
     if (text < 0)
         return 0;
-    return (size_t)(text_put(wire_stream_end_put(out, &message->fixed), message->text, text) - out);
+    return (size_t)(text_put(wire_let_go_put(out, &message->fixed), message->text, text) - out);
 }
 
-enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
-                                          struct control_stream_end *message)
+enum wire_error control_let_go_decode(const uint8_t *body, size_t length, struct control_let_go *message)
 {
-    if (length < FIXED(CONTROL_STREAM_END_FIELDS))
+    if (length < FIXED(CONTROL_LET_GO_FIELDS))
         return WIRE_TOO_SHORT;
-    const uint8_t *in = wire_stream_end_get(body, &message->fixed);
-    if (word_of(stream_end_words, message->fixed.reason) == NULL)
+    const uint8_t *in = wire_let_go_get(body, &message->fixed);
+    if (message->fixed.child >= CONTROL_CHILDREN_MAX)
         return WIRE_BAD_VALUE;
     return text_get_last(in, body + length, message->text, sizeof(message->text));
 }

@@ -6,7 +6,8 @@
  *   any -> prober     PROBE_ASK, answered by PROBE_ANSWER
  *   source -> site   MEASURE, PART, TREE, START, ADJUST, CLOSE_JOB
  *   site -> source   MEASUREMENT, CONFIRM, STATUS
- *   parent -> child  HASHES, STREAM_END                         child -> parent HAVE, RESEND, STREAM_ROOM
+ *   parent -> child  HASHES, STREAM_END, LET_GO                 child -> parent HAVE, RESEND, STREAM_ROOM
+ *   site -> source   LET_GO, of a child of that site
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
  * caller's bug or an over-long text. Decoders check every count, length, name and enum, that rates to be sent
@@ -31,12 +32,13 @@
     ROW(CONTROL_CLOSE_JOB, 10, "close_job") /* the job has ended */                                          \
     ROW(CONTROL_ADJUST, 11, "adjust")       /* rate cap, priority, DSCP and pause of a job, from now on */   \
     ROW(CONTROL_STREAM_ROOM, 12, "stream_room")   /* a stream: the blocks that have a place here */          \
-    ROW(CONTROL_STREAM_END, 13, "stream_end")     /* a stream: its end, or the child's */                    \
+    ROW(CONTROL_STREAM_END, 13, "stream_end")     /* a stream: its end */                                    \
     ROW(CONTROL_TREE, 14, "tree")                 /* one tree of a part: weight, parent, children */         \
     ROW(CONTROL_TRAIN_REPORT, 15, "train_report") /* when the packets of a train came */                     \
     ROW(CONTROL_AVAILABLE, 16, "available")       /* bandwidth that paths to peers have left, as measured */ \
     ROW(CONTROL_PROBE_ASK, 17, "probe_ask")       /* measure your path to another node */                    \
-    ROW(CONTROL_PROBE_ANSWER, 18, "probe_answer") /* what came of it, or why not */
+    ROW(CONTROL_PROBE_ANSWER, 18, "probe_answer") /* what came of it, or why not */                          \
+    ROW(CONTROL_LET_GO, 19, "let_go")             /* a child gets no more of the job */
 enum control_kind { CONTROL_KINDS(WORD_CONSTANT) CONTROL_KIND_COUNT };
 
 #define CONTROL_CHILDREN_MAX     16
@@ -112,7 +114,7 @@ enum part_slow { PART_SLOWS(WORD_CONSTANT) };
 
 extern const struct word part_hash_words[], part_durable_words[], part_exists_words[], part_object_words[],
     part_congestion_words[], part_slow_words[], site_state_words[], confirm_answer_words[],
-    close_outcome_words[], stream_end_words[], train_answer_words[], probe_answer_words[];
+    close_outcome_words[], train_answer_words[], probe_answer_words[];
 
 /* What of a directory tree travels besides names, kinds, modes, times and content. */
 #define PART_TREE_OWNER     0x01 /* user and group ids */
@@ -271,21 +273,22 @@ WIRE_DECLARE(adjust, CONTROL_ADJUST_FIELDS)
     FIELD(u64, blocks) /* blocks below this number have a place */
 WIRE_DECLARE(stream_room, CONTROL_STREAM_ROOM_FIELDS)
 
-/* WHOLE: the input ended. DROPPED: this child gets no more, the text says why. */
-#define STREAM_ENDS(ROW)                                                                                     \
-    ROW(STREAM_END_WHOLE, 0, "whole")                                                                        \
-    ROW(STREAM_END_DROPPED, 1, "dropped")
-enum stream_end_reason { STREAM_ENDS(WORD_CONSTANT) };
+/* The input ended. */
 #define CONTROL_STREAM_END_FIELDS(FIELD)                                                                     \
     FIELD(u32, job)                                                                                          \
-    FIELD(u8, reason) /* enum stream_end_reason */                                                           \
     FIELD(u64, symbols)                                                                                      \
     FIELD(u64, bytes)  /* payload */                                                                         \
     FIELD(hash, chain) /* over the hashes of all blocks: disk.h */
 WIRE_DECLARE(stream_end, CONTROL_STREAM_END_FIELDS)
-struct control_stream_end {
-    struct wire_stream_end fixed;
-    char text[CONTROL_TEXT_BYTES];
+
+/* A parent tells the child, and the source, that the child gets no more of the job. */
+#define CONTROL_LET_GO_FIELDS(FIELD)                                                                         \
+    FIELD(u32, job)                                                                                          \
+    FIELD(u8, child) /* index among the children of the sender's part */
+WIRE_DECLARE(let_go, CONTROL_LET_GO_FIELDS)
+struct control_let_go {
+    struct wire_let_go fixed;
+    char text[CONTROL_TEXT_BYTES]; /* why */
 };
 
 /* What became of a train at its receiver. All but the first come at once, without arrivals. */
@@ -414,7 +417,8 @@ size_t control_close_job_encode(uint8_t *out, const struct control_close_job *me
 size_t control_adjust_encode(uint8_t *out, const struct wire_adjust *message);
 
 size_t control_stream_room_encode(uint8_t *out, const struct wire_stream_room *message);
-size_t control_stream_end_encode(uint8_t *out, const struct control_stream_end *message);
+size_t control_stream_end_encode(uint8_t *out, const struct wire_stream_end *message);
+size_t control_let_go_encode(uint8_t *out, const struct control_let_go *message);
 size_t control_train_report_encode(uint8_t *out, const struct control_train_report *message);
 size_t control_available_encode(uint8_t *out, const struct control_available *message);
 size_t control_probe_ask_encode(uint8_t *out, const struct wire_probe_ask *message);
@@ -437,7 +441,8 @@ enum wire_error control_adjust_decode(const uint8_t *body, size_t length, struct
 enum wire_error control_stream_room_decode(const uint8_t *body, size_t length,
                                            struct wire_stream_room *message);
 enum wire_error control_stream_end_decode(const uint8_t *body, size_t length,
-                                          struct control_stream_end *message);
+                                          struct wire_stream_end *message);
+enum wire_error control_let_go_decode(const uint8_t *body, size_t length, struct control_let_go *message);
 enum wire_error control_train_report_decode(const uint8_t *body, size_t length,
                                             struct control_train_report *message);
 enum wire_error control_available_decode(const uint8_t *body, size_t length,

@@ -17,4 +17,3 @@ const struct word confirm_answer_words[] = {CONFIRM_ANSWERS(WORD_ENTRY) END};
 const struct word close_outcome_words[] = {CLOSE_OUTCOMES(WORD_ENTRY) END};
 const struct word train_answer_words[] = {TRAIN_ANSWERS(WORD_ENTRY) END};
 const struct word probe_answer_words[] = {PROBE_ANSWERS(WORD_ENTRY) END};
-const struct word stream_end_words[] = {STREAM_ENDS(WORD_ENTRY) END};

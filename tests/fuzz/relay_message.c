@@ -205,14 +205,19 @@ static size_t adjust_body(const struct bench *bench, const uint8_t *arguments, u
 static size_t end_body(const struct bench *bench, const uint8_t *arguments, uint8_t *body)
 {
     uint64_t symbols = wide(arguments[3]) + arguments[4];
-    struct control_stream_end end = {
-        .fixed = {.job = bench_job(bench, arguments[1]),
-                  .reason = arguments[2] & 1,
-                  .symbols = symbols,
-                  .bytes = arguments[5] == 0 ? symbols * 1022 : wide(arguments[5])}};
-    memset(end.fixed.chain.bytes, (arguments[2] & 2) != 0 ? BAD_BYTE : GOOD_BYTE, WIRE_HASH_BYTES);
-    strcpy(end.text, (arguments[2] & 1) != 0 ? "too slow" : "");
+    struct wire_stream_end end = {.job = bench_job(bench, arguments[1]),
+                                  .symbols = symbols,
+                                  .bytes = arguments[5] == 0 ? symbols * 1022 : wide(arguments[5])};
+    memset(end.chain.bytes, (arguments[2] & 2) != 0 ? BAD_BYTE : GOOD_BYTE, WIRE_HASH_BYTES);
     return control_stream_end_encode(body, &end);
+}
+
+static size_t let_go_body(const struct bench *bench, const uint8_t *arguments, uint8_t *body)
+{
+    struct control_let_go let_go = {
+        .fixed = {.job = bench_job(bench, arguments[1]), .child = arguments[2] % CONTROL_CHILDREN_MAX},
+        .text = "too slow"};
+    return control_let_go_encode(body, &let_go);
 }
 
 /* Of the train that the node sends now, or of another; arrivals at even distances, or as bytes that are none. */
@@ -313,6 +318,8 @@ size_t message_body(const struct bench *bench, uint8_t peer, const uint8_t *argu
             body, &(struct wire_stream_room){.job = job, .blocks = wide(arguments[3]) + arguments[4]});
     case CONTROL_STREAM_END:
         return end_body(bench, arguments, body);
+    case CONTROL_LET_GO:
+        return let_go_body(bench, arguments, body);
     case CONTROL_TRAIN_REPORT:
         return train_report_body(arguments, body);
     case CONTROL_AVAILABLE:

@@ -329,7 +329,8 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         struct control_close_job close;
         struct wire_adjust adjust;
         struct wire_stream_room room;
-        struct control_stream_end end;
+        struct wire_stream_end end;
+        struct control_let_go let_go;
         struct control_train_report train;
         struct control_available available;
         struct wire_probe_ask ask;
@@ -359,6 +360,8 @@ static bool decodes(uint8_t kind, const uint8_t *body, size_t length)
         return control_stream_room_decode(body, length, &any.room) == WIRE_OK;
     case CONTROL_STREAM_END:
         return control_stream_end_decode(body, length, &any.end) == WIRE_OK;
+    case CONTROL_LET_GO:
+        return control_let_go_decode(body, length, &any.let_go) == WIRE_OK;
     case CONTROL_TRAIN_REPORT:
         return control_train_report_decode(body, length, &any.train) == WIRE_OK;
     case CONTROL_AVAILABLE:

@@ -373,7 +373,7 @@ static void seed_stream_in_two(struct seeds *seeds)
             if (symbol < 16 || how == 0)
                 STEP(STEP_DATA, PEER_PARENT, 20, SITE_JOB, 1 | 128, symbol + 4, 0, 4);
             else if (how == 1)
-                STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_STREAM_END, SITE_JOB, STREAM_END_DROPPED);
+                STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_LET_GO, SITE_JOB);
             else if (how == 2)
                 STEP(STEP_MODE, PEER_PARENT, 200, 0);
             else
@@ -404,7 +404,7 @@ static void seed_slow_stream(struct seeds *seeds)
     STEP(STEP_DISK, 0, 0, 0, 1);
     STEP(STEP_DATA, PEER_SOURCE, 60, SITE_JOB, 1, 20, 0, 32);
     STEP(STEP_TIME, 0, 200, 0);
-    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_STREAM_END, SITE_JOB, STREAM_END_DROPPED);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_LET_GO, SITE_JOB);
     STEP(STEP_DISK, 0, 60, 0, 0);
     close_done(script);
     script_end(seeds, "slow_stream", script, 0);

@@ -253,10 +253,9 @@ static void node_finish__dropped_meanwhile(void **state)
     world_run_until(&world, world.now_ns + 3 * NS_PER_S);
     const struct job *job = &world.nodes[1].node->jobs[0];
     assert_int_equal(job->phase, PHASE_FINISHING);
-    struct control_stream_end end = {.fixed = {.job = job->id, .reason = STREAM_END_DROPPED},
-                                     .text = "too slow"};
+    struct control_let_go let_go = {.fixed = {.job = job->id}, .text = "too slow"};
     uint16_t parent = job->trees.parent[0];
-    assert_true(post(world.nodes[parent == 0 ? 0 : 2].node, parent == 0 ? 0 : 1, CONTROL_STREAM_END, &end));
+    assert_true(post(world.nodes[parent == 0 ? 0 : 2].node, parent == 0 ? 0 : 1, CONTROL_LET_GO, &let_go));
     world_run_until(&world, world.now_ns + 30 * NS_PER_S);
     assert_true(file_at_n1()->finished);
     assert_int_equal(job->result, SITE_FAILED);

@@ -243,7 +243,7 @@ static void node_job__thin_child_of_a_small_relay(void **state)
     give_tree(&spec, tree, 3);
     run_job_at(0, &spec);
     run_until_over(0, "j", 100 * NS_PER_S);
-    assert_text(0, "j", "n3: no progress");
+    assert_text(0, "j", "n3: too slow: took");
     assert_int_equal(source_site(&world.nodes[0].node->jobs[0], 1)->state, SITE_VERIFIED);
     assert_int_equal(world_counter(&world, 1, "children_left"), 1);
     world_end(&world);

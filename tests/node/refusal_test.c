@@ -115,10 +115,9 @@ static void site__dropped_before_the_start(void **state)
         offer.part.fixed.size_bytes = 0;
         offer.part.fixed.stream_blocks = 8;
         say_offer(&offer);
-        struct control_stream_end end = {.fixed = {.job = 77, .reason = STREAM_END_DROPPED},
-                                         .text = "too slow"};
+        struct control_let_go let_go = {.fixed = {.job = 77}, .text = "too slow"};
         uint8_t body[WIRE_MESSAGE_BODY_MAX];
-        say(2, 1, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
+        say(2, 1, CONTROL_LET_GO, body, control_let_go_encode(body, &let_go));
         offer.part.fixed.epoch = 2;
         if (newer)
             say_offer(&offer);
@@ -181,7 +180,7 @@ static void stream_end__beyond_all_counting(void **state)
         struct wire_start start = {.job = 77, .epoch = 1};
         uint8_t body[WIRE_MESSAGE_BODY_MAX];
         say(0, 1, CONTROL_START, body, control_start_encode(body, &start));
-        struct control_stream_end end = {.fixed = {.job = 77, .symbols = symbols[row]}};
+        struct wire_stream_end end = {.job = 77, .symbols = symbols[row]};
         say(0, 1, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
         const struct job *job = job_find(world.nodes[1].node, 77);
         assert_int_equal(job->phase, PHASE_RUNNING);

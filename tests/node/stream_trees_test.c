@@ -126,7 +126,7 @@ static void stream_trees__slow_relay_takes_its_tree(void **state)
     run_until_over(0, "s", 60 * NS_PER_S);
     const struct node_job_view *view = world_view(&world, 0, "s");
     assert_non_null(strstr(view->sites[1].text, "too slow"));
-    assert_non_null(strstr(view->sites[2].text, "its parent n2 was too slow"));
+    assert_non_null(strstr(view->sites[2].text, "is fed no more: too slow"));
     assert_whole(1);
     assert_whole(4);
     end();

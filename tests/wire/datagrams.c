@@ -253,13 +253,18 @@ static size_t build_stream_room(uint8_t *out)
 static size_t build_stream_end(uint8_t *out)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
-    struct control_stream_end end = {.fixed = {.job = 0xdecade01,
-                                               .reason = STREAM_END_DROPPED,
-                                               .symbols = 0x123456789,
-                                               .bytes = 0x1234567890a,
-                                               .chain = {.bytes = {0xab, [31] = 0xcd}}},
-                                     .text = "too slow"};
+    struct wire_stream_end end = {.job = 0xdecade01,
+                                  .symbols = 0x123456789,
+                                  .bytes = 0x1234567890a,
+                                  .chain = {.bytes = {0xab, [31] = 0xcd}}};
     return datagram_message(out, 14, CONTROL_STREAM_END, body, control_stream_end_encode(body, &end));
+}
+
+static size_t build_let_go(uint8_t *out)
+{
+    uint8_t body[WIRE_MESSAGE_BODY_MAX];
+    struct control_let_go let_go = {.fixed = {.job = 0xdecade01, .child = 3}, .text = "too slow"};
+    return datagram_message(out, 24, CONTROL_LET_GO, body, control_let_go_encode(body, &let_go));
 }
 
 static size_t build_part_stream(uint8_t *out)
@@ -441,6 +446,7 @@ const struct datagram datagrams[] = {
     {"adjust", build_adjust},
     {"stream-room", build_stream_room},
     {"stream-end", build_stream_end},
+    {"let-go", build_let_go},
     {"part-stream", build_part_stream},
     {"tree", build_tree},
     {"tree-source", build_tree_source},

@@ -21,12 +21,12 @@ static void control_decode__texts_steer_no_terminal(void **state)
     struct control_confirm confirm = {.fixed = {.answer = CONFIRM_REFUSED}};
     struct control_status status = {.fixed = {.laggard = UINT8_MAX}};
     struct control_close_job close_job = {.fixed = {.outcome = CLOSE_FAILED}};
-    struct control_stream_end stream_end = {.fixed = {.reason = STREAM_END_DROPPED}};
+    struct control_let_go let_go = {.fixed = {.child = 1}};
     (void)state;
     memcpy(confirm.text, hostile, sizeof(hostile));
     memcpy(status.text, hostile, sizeof(hostile));
     memcpy(close_job.text, hostile, sizeof(hostile));
-    memcpy(stream_end.text, hostile, sizeof(hostile));
+    memcpy(let_go.text, hostile, sizeof(hostile));
     assert_int_equal(control_confirm_decode(body, control_confirm_encode(body, &confirm), &confirm), WIRE_OK);
     assert_string_equal(confirm.text, harmless);
     assert_int_equal(control_status_decode(body, control_status_encode(body, &status), &status), WIRE_OK);
@@ -34,9 +34,9 @@ static void control_decode__texts_steer_no_terminal(void **state)
     size_t length = control_close_job_encode(body, &close_job);
     assert_int_equal(control_close_job_decode(body, length, &close_job), WIRE_OK);
     assert_string_equal(close_job.text, harmless);
-    length = control_stream_end_encode(body, &stream_end);
-    assert_int_equal(control_stream_end_decode(body, length, &stream_end), WIRE_OK);
-    assert_string_equal(stream_end.text, harmless);
+    length = control_let_go_encode(body, &let_go);
+    assert_int_equal(control_let_go_decode(body, length, &let_go), WIRE_OK);
+    assert_string_equal(let_go.text, harmless);
 }
 
 static void control_decode__rates_have_a_floor(void **state)

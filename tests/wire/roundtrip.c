@@ -110,7 +110,9 @@ static enum wire_error control_body(enum control_kind kind, const uint8_t *body,
     case CONTROL_STREAM_ROOM:
         BODY(same, control_stream_room_decode, control_stream_room_encode, wire_stream_room)
     case CONTROL_STREAM_END:
-        BODY(same_but_unprintable, control_stream_end_decode, control_stream_end_encode, control_stream_end)
+        BODY(same, control_stream_end_decode, control_stream_end_encode, wire_stream_end)
+    case CONTROL_LET_GO:
+        BODY(same_but_unprintable, control_let_go_decode, control_let_go_encode, control_let_go)
     case CONTROL_TRAIN_REPORT:
         BODY(same, control_train_report_decode, control_train_report_encode, control_train_report)
     case CONTROL_AVAILABLE:

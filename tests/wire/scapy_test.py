@@ -91,8 +91,8 @@ def vectors():
                                                   dscp=46, paused=1))
     yield "stream-room", message(13, 14, sluice.StreamRoom(job=0xdecade01, blocks=0x100000007))
     yield "stream-end", message(14, 15, sluice.StreamEnd(
-        job=0xdecade01, reason="dropped", symbols=0x123456789, bytes=0x1234567890a,
-        chain=b"\xab" + bytes(30) + b"\xcd", text=b"too slow"))
+        job=0xdecade01, symbols=0x123456789, bytes=0x1234567890a, chain=b"\xab" + bytes(30) + b"\xcd"))
+    yield "let-go", message(24, 25, sluice.LetGo(job=0xdecade01, child=3, text=b"too slow"))
     yield "part-stream", message(15, 16, sluice.Part(
         file=b"live", object="stream", stream_slow="wait", stream_blocks=61, stream_window_ms=10000,
         index_hash=b"\xab" + bytes(30) + b"\xcd", **part))

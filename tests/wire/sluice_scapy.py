@@ -410,11 +410,15 @@ class StreamEnd(SluiceLayer):
     name = "stream_end"
     fields_desc = [
         IntField("job", 0),
-        ByteEnumField("reason", 0, LISTS["STREAM_ENDS"]),
         LongField("symbols", 0),
         LongField("bytes", 0),
         StrFixedLenField("chain", b"", 32),
-    ] + text_fields()
+    ]
+
+
+class LetGo(SluiceLayer):
+    name = "let_go"
+    fields_desc = [IntField("job", 0), ByteField("child", 0)] + text_fields()
 
 
 class ArrivalsField(RunsField):
@@ -501,7 +505,7 @@ LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message":
           "piece": SluicePiece}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
 BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
-          "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd,
+          "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd, "let_go": LetGo,
           "train_report": TrainReport, "available": Available, "probe_answer": ProbeAnswer}
 for word in KINDS.values():
     if word not in BODIES:  # by its name in CamelCase: stream_room is StreamRoom

@@ -182,7 +182,7 @@ static const struct {
     {"part", 228, 1, WIRE_BAD_VALUE},    /* or its rule for slow receivers */
     {"part-stream", 228, 2, WIRE_BAD_VALUE},
     {"part-stream", 232, 0, WIRE_BAD_VALUE}, /* no window */
-    {"stream-end", 48, 2, WIRE_BAD_VALUE},
+    {"let-go", 48, CONTROL_CHILDREN_MAX, WIRE_BAD_VALUE},
     {"part", 180, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
     {"part", 238, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
     {"part", 237, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */

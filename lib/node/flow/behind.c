@@ -1,5 +1,7 @@
 #include "node/flow/behind.h"
 
+#include <inttypes.h>
+
 #include "node/flow/edges.h"
 
 /* Something of the job is in memory that the child lacks. */
@@ -55,6 +57,21 @@ static bool takes_too_little(const struct peer *peer, const struct flow *flow, u
     return !news && !waits;
 }
 
+static void note_gone(struct node *node, struct job *job, uint8_t index, uint64_t lived_ns)
+{
+    const struct child *child = &job->children.of[index];
+    const struct peer *peer = &node->peers[child->peer];
+    unsigned seconds = (unsigned)((lived_ns - child->acked_ns) / NS_PER_S);
+    const char *wait = "while others waited for the memory that was kept for it";
+    if (peer->state == PEER_UP)
+        edges_note_gone(node, job, index, "too slow: took %" PRIu64 " bytes in %u s from its parent %s, %s",
+                        flow_of(node, peer)->acked_payload_bytes - child->acked_bytes, seconds,
+                        node->config.name, wait);
+    else
+        edges_note_gone(node, job, index, "does not answer its parent %s for %u s, %s", node->config.name,
+                        seconds, wait);
+}
+
 void behind_tick(struct node *node, struct job *job)
 {
     uint64_t lived_ns = core_lived_ns(node);
@@ -75,6 +92,7 @@ void behind_tick(struct node *node, struct job *job)
             continue;
         }
         node->counters.children_left++;
+        note_gone(node, job, index, lived_ns);
         edges_drop(node, job, child->peer);
     }
 }

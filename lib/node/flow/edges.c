@@ -1,5 +1,8 @@
 #include "node/flow/edges.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "node/flow/cap.h"
 #include "node/job/object_kind.h"
 
@@ -111,6 +114,18 @@ void edges_drop(struct node *node, struct job *job, uint16_t peer)
     uint8_t index = job->children.of_peer[peer];
     if (index != CHILD_NONE && !job->children.of[index].gone)
         stop_child(node, job, index);
+}
+
+void edges_note_gone(struct node *node, struct job *job, uint8_t index, const char *format, ...)
+{
+    struct child *child = &job->children.of[index];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(child->why, sizeof(child->why), format, arguments);
+    va_end(arguments);
+    child->untold = child->source_untold = true;
+    core_wake_jobs(node, node->now_ns);
+    core_schedule(node, node->now_ns);
 }
 
 void edges_stop(struct node *node, struct job *job)

@@ -36,6 +36,8 @@ struct child {
     uint64_t hash_sent_ns;
     uint64_t room_blocks;           /* stream: blocks below have a place there */
     uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
+    bool untold, source_untold;     /* it, and the source, are still to be told that it is let go … */
+    char why[CONTROL_TEXT_BYTES];   /* … for this reason */
 };
 
 /* This node's place in the trees of the plan: the job's forwarding table. Whom it feeds which stripe is told

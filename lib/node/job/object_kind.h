@@ -45,6 +45,8 @@ struct object_kind {
     void (*on_sink_lost)(struct node *node, struct job *job);
     /* Nothing comes from this parent any more, for the reason in job->text. */
     void (*on_parent_lost)(struct node *node, struct job *job, uint16_t parent);
+    /* This parent has let go of this node, with that text. */
+    void (*on_let_go)(struct node *node, struct job *job, uint16_t parent, const char *text, uint64_t now_ns);
     /* Requests that may wait for the outside world are cut short, so that the job can close. */
     void (*on_closing)(struct node *node, struct job *job);
     uint64_t (*size_bytes)(const struct job *job); /* so far, where no more is known */

@@ -56,26 +56,29 @@ static void drop_lost(struct node *node, struct job *job)
 {
     for (uint16_t child = 0; child < job->children.count && !job->controls.paused; child++) {
         const struct peer *peer = &node->peers[job->children.of[child].peer];
-        if (peer_is_lost(node, peer) || peer_is_deaf(node, peer))
-            edges_drop(node, job, peer->index);
+        bool lost = peer_is_lost(node, peer);
+        if (job->children.of[child].gone || (!lost && !peer_is_deaf(node, peer)))
+            continue;
+        edges_note_gone(node, job, (uint8_t)child, "cut off: its parent %s %s", node->config.name,
+                        lost ? "hears nothing of it" : "gets no answer from it");
+        edges_drop(node, job, peer->index);
     }
 }
 
 /* The stripes that came from there are lost to this node and to those that it feeds some of them; others go on. */
 static void lose_parent(struct node *node, struct job *job, uint16_t parent, const char *text)
 {
-    struct job_stream *stream = job->stream;
     uint8_t lost = trees_fed_by(job, parent);
-    snprintf(stream->drop_text, sizeof(stream->drop_text), "its parent %s %.200s", node->config.name, text);
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if (!job->children.of[child].gone && (job->children.of[child].stripes & lost) != 0)
-            stream->drop_due |= 1u << child;
-    if (job->trees.schedule.count == 1)
-        return;
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if ((stream->drop_due >> child & 1) != 0)
+    bool others = job->trees.schedule.count > 1;
+    for (uint16_t child = 0; child < job->children.count; child++) {
+        if (job->children.of[child].gone || (job->children.of[child].stripes & lost) == 0)
+            continue;
+        edges_note_gone(node, job, (uint8_t)child, "cut off: its parent %s %.200s", node->config.name, text);
+        if (others)
             edges_drop(node, job, job->children.of[child].peer);
-    stream_leave_out(&stream->window, lost);
+    }
+    if (others)
+        stream_leave_out(&job->stream->window, lost);
 }
 
 /* A parent that is not heard while all other trees wait for what it was to bring: before these drop this node, it
@@ -107,8 +110,6 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
     leave_silent(node, job, now_ns);
     if (job->stream->end_due != 0)
         stream_tell_end(node, job);
-    if (job->stream->drop_due != 0)
-        stream_tell_dropped(node, job);
     stream_judge_slow(node, job, now_ns);
     settle(node, job);
 }
@@ -217,32 +218,26 @@ static void on_parent_lost(struct node *node, struct job *job, uint16_t parent)
         lose_parent(node, job, parent, "has lost its own");
 }
 
-static void on_dropped(struct node *node, struct job *job, uint16_t parent, const char *text, uint64_t now_ns)
+static void on_let_go(struct node *node, struct job *job, uint16_t parent, const char *text, uint64_t now_ns)
 {
-    char was[CONTROL_TEXT_BYTES];
-    job_fail(node, job, now_ns, "%s", text);
-    snprintf(was, sizeof(was), "was %.200s", text);
-    lose_parent(node, job, parent, was);
+    char how[CONTROL_TEXT_BYTES];
+    snprintf(how, sizeof(how), "is fed no more: %.200s", text);
+    lose_parent(node, job, parent, how);
     on_tick(node, job, now_ns);
 }
 
-bool stream_on_end(struct node *node, struct job *job, uint16_t parent, const struct control_stream_end *end,
-                   uint64_t now_ns)
+bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end)
 {
     struct job_stream *stream = job->stream;
     uint64_t completed;
     if (phase_ends(job->phase))
         return true;
-    if (end->fixed.reason == STREAM_END_DROPPED) {
-        on_dropped(node, job, parent, end->text, now_ns);
-        return true;
-    }
     if (stream->end_known) /* every parent tells it */
-        return job->trees.schedule.count > 1 && end->fixed.symbols == stream->end.symbols;
-    if (!stream_end(&stream->window, end->fixed.symbols, &completed))
+        return job->trees.schedule.count > 1 && end->symbols == stream->end.symbols;
+    if (!stream_end(&stream->window, end->symbols, &completed))
         return false;
     stream->end_known = true;
-    stream->end = end->fixed;
+    stream->end = *end;
     stream->end_due = (1u << job->children.count) - 1;
     stream_tell_end(node, job);
     if (completed != UINT64_MAX)
@@ -280,6 +275,7 @@ const struct object_kind stream_kind = {
     .on_disk = on_disk,
     .on_sink_lost = stream_on_sink_lost,
     .on_parent_lost = on_parent_lost,
+    .on_let_go = on_let_go,
     .on_closing = stream_interrupt,
     .size_bytes = bytes,
     .received_bytes = bytes,

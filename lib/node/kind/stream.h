@@ -39,11 +39,7 @@ struct job_stream {
     bool interrupted;        /* an ABORT was sent */
     bool end_known;
     struct wire_stream_end end;
-    uint32_t end_due;  /* bit per child that is still to be told the end */
-    uint32_t drop_due; /* … that it was dropped, for this reason: */
-    char drop_text[CONTROL_TEXT_BYTES];
-    uint32_t dropped;                              /* bit per child dropped, until stream_take_dropped */
-    uint64_t behind_symbols[CONTROL_CHILDREN_MAX]; /* what each of these lacked */
+    uint32_t end_due; /* bit per child that is still to be told the end */
     /* To each parent, at the first of its stripes. */
     uint64_t room_told[STRIPES_MAX];
     struct stream_mark marks[STREAM_MARKS];
@@ -68,7 +64,4 @@ uint64_t stream_window_bytes(const struct wire_part *part);
 /* ---- stream.c ---- */
 void stream_on_room(struct node *node, struct job *job, uint32_t child, uint64_t blocks, uint64_t now_ns);
 /* At a site, from a parent; false: it makes no sense. */
-bool stream_on_end(struct node *node, struct job *job, uint16_t parent, const struct control_stream_end *end,
-                   uint64_t now_ns);
-/* A child that was dropped since the last call, and why; CHILD_NONE: no more. */
-uint8_t stream_take_dropped(struct job *job, char text[CONTROL_TEXT_BYTES]);
+bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end);

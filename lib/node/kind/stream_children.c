@@ -30,25 +30,14 @@ bool stream_may_send(const struct job *job, uint32_t child, uint32_t count_max, 
 
 void stream_tell_end(struct node *node, struct job *job)
 {
-    struct control_stream_end end = {.fixed = job->stream->end};
     for (uint16_t child = 0; child < job->children.count; child++) {
         uint32_t bit = 1u << child;
         if ((job->stream->end_due & bit) == 0)
             continue;
         const struct child *to = &job->children.of[child];
-        if (to->gone || post(node, to->peer, CONTROL_STREAM_END, &end))
+        if (to->gone || post(node, to->peer, CONTROL_STREAM_END, &job->stream->end))
             job->stream->end_due &= ~bit;
     }
-}
-
-void stream_tell_dropped(struct node *node, struct job *job)
-{
-    struct control_stream_end end = {.fixed = {.job = job->id, .reason = STREAM_END_DROPPED}};
-    name_copy(end.text, sizeof(end.text), job->stream->drop_text);
-    for (uint16_t child = 0; child < job->children.count; child++)
-        if ((job->stream->drop_due >> child & 1) != 0 &&
-            post(node, job->children.of[child].peer, CONTROL_STREAM_END, &end))
-            job->stream->drop_due &= ~(1u << child);
 }
 
 static void send_hash_group(struct node *node, const struct job *job, struct child *child)

@@ -59,11 +59,8 @@ bool stream_take_input_end(struct node *node, struct job *job, const struct disk
     if (reply->status != DISK_OK)
         return false;
     stream->end_known = true;
-    stream->end = (struct wire_stream_end){.job = job->id,
-                                           .reason = STREAM_END_WHOLE,
-                                           .symbols = stream->window.symbols,
-                                           .bytes = stream->bytes,
-                                           .chain = reply->hash};
+    stream->end = (struct wire_stream_end){
+        .job = job->id, .symbols = stream->window.symbols, .bytes = stream->bytes, .chain = reply->hash};
     stream->end_due = (1u << job->children.count) - 1;
     stream_tell_end(node, job);
     return true;

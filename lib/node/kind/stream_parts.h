@@ -12,7 +12,6 @@ static inline const struct wire_hash *stream_hash_of(const struct job *job, cons
 /* ---- stream_children.c: what children are told, and what they may be sent ---- */
 bool stream_may_send(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
 void stream_tell_end(struct node *node, struct job *job);
-void stream_tell_dropped(struct node *node, struct job *job);
 /* Hashes go to a child of the first tree, only for blocks that have a place there. Returns the first block whose
  * hash some of these lack: the window must not pass it. */
 uint64_t stream_send_hashes(struct node *node, struct job *job);

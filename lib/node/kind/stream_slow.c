@@ -5,6 +5,8 @@
 #include "node/kind/stream_parts.h"
 
 #define WINDOW_TEXT_BYTES 64
+/* Whoever is fed acks: one that was not heard for so long is not slow. */
+#define SILENT_NS NS_PER_S
 
 static uint64_t payload_bytes(const struct job *job, uint64_t symbols)
 {
@@ -59,27 +61,18 @@ static void say_slow(const struct job *job, uint64_t behind_symbols, char text[C
              window, payload_bytes(job, behind_symbols));
 }
 
-static void drop(struct node *node, struct job *job, uint16_t index, uint64_t behind_symbols)
+static void drop(struct node *node, struct job *job, uint8_t index, uint64_t behind_symbols)
 {
-    struct job_stream *stream = job->stream;
-    say_slow(job, behind_symbols, stream->drop_text);
-    stream->behind_symbols[index] = behind_symbols;
-    stream->dropped |= 1u << index;
-    stream->drop_due |= 1u << index;
+    char text[CONTROL_TEXT_BYTES];
+    uint64_t silent_ns = elapsed_ns(core_lived_ns(node), node->peers[job->children.of[index].peer].heard_ns);
+    if (silent_ns < SILENT_NS)
+        say_slow(job, behind_symbols, text);
+    else
+        snprintf(text, sizeof(text), "does not answer its parent %s for %u s, %" PRIu64 " bytes behind",
+                 node->config.name, (unsigned)(silent_ns / NS_PER_S), payload_bytes(job, behind_symbols));
     node->counters.live_dropped++;
+    edges_note_gone(node, job, index, "%s", text);
     edges_drop(node, job, job->children.of[index].peer);
-    stream_tell_dropped(node, job);
-}
-
-uint8_t stream_take_dropped(struct job *job, char text[CONTROL_TEXT_BYTES])
-{
-    struct job_stream *stream = job->stream;
-    if (stream->dropped == 0)
-        return CHILD_NONE;
-    uint8_t index = (uint8_t)__builtin_ctz(stream->dropped);
-    stream->dropped &= ~(1u << index);
-    say_slow(job, stream->behind_symbols[index], text);
-    return index;
 }
 
 static bool sink_lacks_first(const struct job *job)
@@ -131,7 +124,7 @@ void stream_judge_slow(struct node *node, struct job *job, uint64_t now_ns)
     for (uint16_t child = 0; child < job->children.count; child++) {
         uint64_t behind = holds_up(job, (uint8_t)child, old) ? stream_behind(&job->stream->window, child) : 0;
         if (behind > (old ? 0 : share(job, (uint8_t)child) / 2))
-            drop(node, job, child, behind);
+            drop(node, job, (uint8_t)child, behind);
     }
     uint64_t undelivered = stream_undelivered(&job->stream->window), much = old ? 0 : window_symbols(job) / 2;
     bool edge = old || stream_full(&job->stream->window, trees_all(job));

@@ -32,6 +32,8 @@ static size_t encode(enum control_kind kind, const void *message, uint8_t *body)
         return control_stream_room_encode(body, message);
     case CONTROL_STREAM_END:
         return control_stream_end_encode(body, message);
+    case CONTROL_LET_GO:
+        return control_let_go_encode(body, message);
     case CONTROL_TRAIN_REPORT:
         return control_train_report_encode(body, message);
     case CONTROL_AVAILABLE:

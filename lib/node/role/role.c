@@ -2,6 +2,7 @@
 
 #include "node/flow/edges.h"
 #include "node/job/object_kind.h"
+#include "node/role/let_go.h"
 #include "node/role/manifest.h"
 #include "node/role/site.h"
 #include "node/role/source.h"
@@ -50,9 +51,9 @@ static void open_tick(struct node *node, struct job *job, uint64_t now_ns)
     if (job->object == NULL || !phase_runs(job->phase))
         return;
     job->kind->on_tick(node, job, now_ns);
+    let_go_tell(node, job, now_ns);
     if (job->source == NULL)
         return;
-    source_take_dropped(job, now_ns);
     manifest_tick(node, job);
 }
 

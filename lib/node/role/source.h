@@ -224,8 +224,6 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);
 bool source_awaits_ends(const struct node *node, struct job *job);
 /* … of this site. */
 bool source_awaits_end(const struct node *node, struct job *job, uint16_t peer);
-/* Children whom this node's stream has dropped. */
-void source_take_dropped(struct job *job, uint64_t now_ns);
 
 /* ---- source.c: begins, and hands on what happens ---- */
 bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);

@@ -235,17 +235,6 @@ static void finish(struct node *node, struct job *job, uint64_t now_ns)
     source_end(node, job, source_name_failed(job) ? JOB_FAILED : JOB_DONE, CLOSE_DONE, now_ns);
 }
 
-void source_take_dropped(struct job *job, uint64_t now_ns)
-{
-    char text[CONTROL_TEXT_BYTES];
-    uint8_t child;
-    while (job->stream != NULL && (child = stream_take_dropped(job, text)) != CHILD_NONE) {
-        struct site *site = source_site(job, job->children.of[child].peer);
-        if (site != NULL && !site->ended)
-            source_site_ended(site, SITE_FAILED, text, now_ns);
-    }
-}
-
 /* While it is there, and so is all that is above it. */
 static bool site_waits(struct node *node, const struct job *job, const struct site *site)
 {
