@@ -11,6 +11,10 @@
 #include "node/train/out.h"
 #include "wire/ack.h"
 
+/* As much as a line's own queue may hold; longer than any probe waits behind acks and data of a port that is as fast as
+ * its data. */
+#define PORT_BEHIND_NS (250 * NS_PER_MS)
+
 static struct wire_header header_for(struct peer *peer, enum wire_type type, uint64_t depart_ns)
 {
     return (struct wire_header){.version = WIRE_VERSION,
@@ -49,7 +53,7 @@ static void fill_hello_of(struct node *node, struct peer *peer, uint32_t session
         .session = session,
         .echo_session = echo_session,
         .mtu = (uint16_t)node->config.ports[peer->port].mtu,
-        .interval_ms = (uint16_t)(node->config.hello_interval_ns / NS_PER_MS),
+        .interval_ms = (uint16_t)(peer->sparing.port_ns / NS_PER_MS),
         .window = peer->receiver.window_packets,
     };
     name_copy(hello.name.text, sizeof(hello.name.text), node->config.name);
@@ -145,6 +149,12 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     return true;
 }
 
+/* Of what the port may send, others have taken so much that a probe would wait too long to tell anything. */
+static bool is_behind(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    return pacer_next_ns(&node->ports[peer->port].pacer) > later_ns(now_ns, PORT_BEHIND_NS);
+}
+
 /* One thing that this peer is to be told now; false: nothing more. */
 static bool control_next(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
@@ -165,6 +175,11 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
     }
     if (!peer->known)
         return false;
+    bool behind = is_behind(node, peer, now_ns);
+    if (peer->reply_count > 0 && behind) {
+        node->counters.tx_probes_dropped += peer->reply_count;
+        peer->reply_count = 0;
+    }
     if (peer->reply_count > 0) {
         struct wire_probe *reply = &peer->replies[--peer->reply_count];
         reply->t3_ns = now_ns;
@@ -178,9 +193,13 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         (fill_ack(node, peer, packet, now_ns) || fill_message(node, peer, packet, now_ns)))
         return true;
     struct wire_probe probe;
-    if ((peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) ||
-        rtt_watch_next(&peer->watch, peer->sparing.interval_ns, now_ns, &probe) ||
-        mtu_watch_next(&peer->mtu, peer->sparing.interval_ns, peer->watch.smoothed_ns, now_ns, &probe)) {
+    while ((peer->probe.active && rtt_probe_next(&peer->probe, now_ns, &probe)) ||
+           rtt_watch_next(&peer->watch, peer->sparing.interval_ns, now_ns, &probe) ||
+           mtu_watch_next(&peer->mtu, peer->sparing.interval_ns, peer->watch.smoothed_ns, now_ns, &probe)) {
+        if (behind) {
+            node->counters.tx_probes_dropped++;
+            continue;
+        }
         fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
         node->counters.tx_control++;
         return true;

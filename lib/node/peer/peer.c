@@ -64,6 +64,14 @@ struct peer *peer_of_session(const struct node *node, uint32_t session)
     return valid ? &node->peers[index] : NULL;
 }
 
+static uint32_t peers_at_port(const struct node_config *config, uint16_t port)
+{
+    uint32_t count = 0;
+    for (uint16_t index = 0; index < config->peer_count; index++)
+        count += config->peers[index].port == port;
+    return count;
+}
+
 void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t now_ns)
 {
     struct peer *peer = &node->peers[index];
@@ -80,7 +88,8 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
                    address_overhead_bytes(config->address.family));
     /* Spread over the interval, so that many nodes started together do not beat in step. */
     peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
-    sparing_init(&peer->sparing, node->config.hello_interval_ns, now_ns);
+    sparing_init(&peer->sparing, node->config.hello_interval_ns, peers_at_port(&node->config, config->port),
+                 node->config.ports[config->port].rate_bps, now_ns);
     sender_init(&peer->sender, &sender, arena);
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);

@@ -51,7 +51,8 @@ struct peer {
     uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
     uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
     uint32_t offers_left;
-    uint64_t silence_ns; /* this long without a packet means that it is gone */
+    uint64_t told_interval_ns; /* between its signs of life, by its newest hello; 0: there was none */
+    uint64_t silence_ns;       /* this long without a packet means that it is gone */
     /* In lived time: the last packet; when it last acked a message, or had
      * acked them all; since when down. */
     uint64_t heard_ns, answered_ns, down_since_ns;

@@ -3,7 +3,8 @@
  * Timers of a peer, all in ns:
  *   hello_due   every hello interval, at once when its hello does not echo our session; to a peer just lost
  *               HELLO_LOST_NS, later an eighth of the time that it has been down
- *   silence     SILENT_HELLOS of its own intervals + 1 s without a packet: down, until it is heard again
+ *   silence     SILENT_HELLOS of its own intervals, or ours where they are longer, + 1 s without a packet: down, until
+ *               it is heard again
  *   probe       while a measurement runs; a first one starts when the peer comes up
  *   watch       one bare probe every hello interval while the peer is up
  *   mtu         one padded probe every thirtieth, where no data shows the same; wider ones where the path is narrow
@@ -151,7 +152,9 @@ bool session_greet(struct node *node, struct peer *peer, const struct wire_hello
     if (echoed || peer->state == PEER_DOWN)
         peer->heard_ns = core_lived_ns(node);
     sender_set_window_limit(&peer->sender, hello->window);
-    peer->silence_ns = (uint64_t)hello->interval_ms * SILENT_HELLOS * NS_PER_MS + NS_PER_S;
+    peer->told_interval_ns = (uint64_t)hello->interval_ms * NS_PER_MS;
+    uint64_t interval_ns = MAX(peer->told_interval_ns, peer->sparing.port_ns);
+    peer->silence_ns = interval_ns * SILENT_HELLOS + NS_PER_S;
     if (!echoed)
         peer->hello_due_ns = now_ns;
     bool comes_up = echoed && peer->state == PEER_DOWN;
@@ -191,7 +194,8 @@ bool session_on_close(struct node *node, struct peer *peer, const struct wire_cl
 uint64_t session_hello_interval_ns(const struct node *node, struct peer *peer, uint64_t now_ns)
 {
     uint64_t data_bytes = peer->sender.counters.sent_bytes + peer->receiver.counters.bytes;
-    uint64_t interval_ns = sparing_look(&peer->sparing, data_bytes, node->config.hello_interval_ns, now_ns);
+    uint64_t interval_ns = sparing_look(&peer->sparing, data_bytes, node->config.hello_interval_ns,
+                                        peer->told_interval_ns, now_ns);
     if (peer->state == PEER_UP || !peer->known)
         return interval_ns;
     uint64_t lost_ns = MAX(elapsed_ns(core_lived_ns(node), peer->down_since_ns) / 8, HELLO_LOST_NS);
