@@ -31,7 +31,7 @@ struct disk {
     uint32_t block_threads;                   /* the first ones: config.threads of each lane */
     uint32_t collect_next;                    /* the thread whose replies are collected first */
     uint64_t busy[BITMAP_WORDS(THREADS_MAX)]; /* threads with something under way: no others are looked at */
-    struct stream_thread *stream;
+    struct stream_threads *streams;
     struct lanes lanes;
     struct handle handles[DISK_HANDLES_MAX];
     uint64_t directories[DISK_SLOW_THREADS]; /* that these threads serve now */
@@ -86,8 +86,8 @@ static bool start_threads(struct disk *disk, struct err *err)
             return false;
         disk->started++;
     }
-    disk->stream = stream_thread_start(&disk->config, where, err);
-    return disk->stream != NULL;
+    disk->streams = stream_threads_start(&disk->config, where, err);
+    return disk->streams != NULL;
 }
 
 struct disk *disk_start(const struct disk_config *config, struct err *err)
@@ -119,8 +119,8 @@ struct disk *disk_start(const struct disk_config *config, struct err *err)
 
 void disk_stop(struct disk *disk)
 {
-    if (disk->stream != NULL)
-        stream_thread_stop(disk->stream);
+    if (disk->streams != NULL)
+        stream_threads_stop(disk->streams);
     for (uint32_t number = 0; number < disk->started; number++)
         thread_ask_to_end(&disk->threads[number]);
     for (uint32_t number = 0; number < disk->started; number++)
@@ -220,8 +220,8 @@ static void on_reply(struct disk *disk, const struct disk_reply *reply)
 bool disk_submit(struct disk *disk, const struct disk_request *request)
 {
     CHECK(request->handle < DISK_HANDLES_MAX);
-    if (stream_thread_wants(disk->stream, request))
-        return stream_thread_submit(disk->stream, request);
+    if (stream_threads_want(disk->streams, request))
+        return stream_threads_submit(disk->streams, request);
     uint32_t number = choose(disk, request);
     if (!thread_submit(&disk->threads[number], request))
         return false;
@@ -242,7 +242,7 @@ static uint16_t collect_from(struct disk *disk, uint32_t number, struct disk_rep
 
 uint16_t disk_collect(struct disk *disk, struct disk_reply *replies, uint16_t room)
 {
-    uint16_t count = stream_thread_collect(disk->stream, replies, room);
+    uint16_t count = stream_threads_collect(disk->streams, replies, room);
     uint32_t first = disk->collect_next++ % disk->started;
     for (uint32_t at = bitmap_next_set(disk->busy, disk->started, first); at < disk->started;
          at = bitmap_next_set(disk->busy, disk->started, at + 1))

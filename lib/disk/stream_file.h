@@ -11,7 +11,7 @@
  *           error.
  *
  * A request that cannot be answered yet stays here; stream_file_wants says what it waits for.
- * Thread: the one of stream_thread.c. */
+ * Thread: the handle's own, of stream_thread.c. */
 #pragma once
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* What comes into a stream: bytes as they are there, in symbols that are full or old enough. Nothing here
  * waits.
  *
- * Thread: the one of stream_thread.c. */
+ * Thread: the handle's own, of stream_thread.c. */
 #pragma once
 
 #include "disk/stream_file.h"

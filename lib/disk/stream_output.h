@@ -1,7 +1,7 @@
 /* Where a stream goes at a site: the payloads in order, as fast as somebody takes them. Nothing here waits,
  * but for the disk that a recording is written to.
  *
- * Thread: the one of stream_thread.c. */
+ * Thread: the handle's own, of stream_thread.c. */
 #pragma once
 
 #include "disk/stream_file.h"

@@ -1,6 +1,6 @@
 /* What each request of a stream does to its file (stream_file.h), and what goes on with one that waits.
  *
- * Thread: the one of stream_thread.c. */
+ * Thread: the handle's own, of stream_thread.c. */
 #pragma once
 
 #include "disk/stream_file.h"

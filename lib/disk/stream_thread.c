@@ -19,7 +19,10 @@
 #include "disk/stream_serve.h"
 #include "disk/ring.h"
 
-#define QUEUE_MAX 256 /* a power of two; each handle has at most three requests under way */
+#define QUEUE_MAX 4 /* a power of two; a handle has at most three requests under way */
+
+/* What a thread sleeps for. */
+enum { WANTED_WAKE, WANTED_FILE, WANTED_COUNT };
 
 struct stream_thread {
     struct ring requests, replies;
@@ -27,11 +30,15 @@ struct stream_thread {
     struct disk_waiter waiter;
     int nice;
     uint32_t under_way; /* of the submitting thread, as is the next one */
-    bool of_stream[DISK_HANDLES_MAX];
+    bool of_stream;     /* what the handle has open is a stream */
     pthread_t thread;
     _Alignas(64) _Atomic uint32_t sleeping;
     atomic_bool stop;
-    struct stream_file files[DISK_HANDLES_MAX];
+    struct stream_file file;
+};
+
+struct stream_threads {
+    struct stream_thread *of_handle[DISK_STREAMS_MAX];
 };
 
 /* ---- the thread ---- */
@@ -48,7 +55,7 @@ static void take_requests(struct stream_thread *thread)
     struct disk_request request;
     struct disk_reply reply;
     while (ring_pop(&thread->requests, &request)) {
-        struct stream_file *file = &thread->files[request.handle];
+        struct stream_file *file = &thread->file;
         if (request.op == DISK_ABORT && file->waiting) {
             stream_file_interrupt(file, &reply);
             answer(thread, &reply);
@@ -65,47 +72,39 @@ static struct timespec time_left(uint64_t due_ns)
     return (struct timespec){.tv_sec = (time_t)(left_ns / NS_PER_S), .tv_nsec = (long)(left_ns % NS_PER_S)};
 }
 
-/* Sleeps until there is a request or something that waits can go on; wanted[1 + handle] tells which. */
-static void sleep_until_work(struct stream_thread *thread, struct pollfd wanted[1 + DISK_HANDLES_MAX])
+/* Sleeps until there is a request or what waits can go on; wanted[WANTED_FILE] tells. */
+static void sleep_until_work(struct stream_thread *thread, struct pollfd wanted[WANTED_COUNT])
 {
-    uint64_t count;
-    uint64_t next_ns = UINT64_MAX;
-    wanted[0] = (struct pollfd){.fd = thread->wake_fd, .events = POLLIN};
-    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
-        uint64_t due_ns;
-        stream_file_wants(&thread->files[handle], &wanted[1 + handle], &due_ns);
-        next_ns = MIN(next_ns, due_ns);
-    }
+    uint64_t count, next_ns;
+    wanted[WANTED_WAKE] = (struct pollfd){.fd = thread->wake_fd, .events = POLLIN};
+    stream_file_wants(&thread->file, &wanted[WANTED_FILE], &next_ns);
     atomic_store(&thread->sleeping, 1);
     if (ring_empty(&thread->requests) && !atomic_load(&thread->stop)) {
         struct timespec limit = time_left(next_ns);
-        ppoll(wanted, 1 + DISK_HANDLES_MAX, &limit, NULL);
+        ppoll(wanted, WANTED_COUNT, &limit, NULL);
     }
     atomic_store(&thread->sleeping, 0);
-    if ((wanted[0].revents & POLLIN) != 0)
+    if ((wanted[WANTED_WAKE].revents & POLLIN) != 0)
         (void)!read(thread->wake_fd, &count, sizeof(count)); /* only empties it */
 }
 
-static void go_on(struct stream_thread *thread, const struct pollfd wanted[1 + DISK_HANDLES_MAX])
+static void go_on(struct stream_thread *thread, const struct pollfd *wanted)
 {
     struct disk_reply reply;
-    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
-        struct stream_file *file = &thread->files[handle];
-        struct pollfd now_wanted;
-        uint64_t due_ns;
-        stream_file_wants(file, &now_wanted, &due_ns);
-        uint64_t now_ns = due_ns == UINT64_MAX ? 0 : clock_ns(CLOCK_MONOTONIC);
-        if (!file->waiting || (wanted[1 + handle].revents == 0 && due_ns > now_ns))
-            continue;
-        if (stream_try(file, clock_ns(CLOCK_MONOTONIC), &reply))
-            answer(thread, &reply);
-    }
+    struct pollfd now_wanted;
+    uint64_t due_ns;
+    stream_file_wants(&thread->file, &now_wanted, &due_ns);
+    uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    if (!thread->file.waiting || (wanted->revents == 0 && due_ns > now_ns))
+        return;
+    if (stream_try(&thread->file, now_ns, &reply))
+        answer(thread, &reply);
 }
 
 static void *run(void *argument)
 {
     struct stream_thread *thread = argument;
-    struct pollfd wanted[1 + DISK_HANDLES_MAX];
+    struct pollfd wanted[WANTED_COUNT];
     struct disk_reply reply;
     pthread_setname_np(pthread_self(), "disk-stream");
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), thread->nice); /* works on as it is else */
@@ -113,12 +112,10 @@ static void *run(void *argument)
         memset(wanted, 0, sizeof(wanted));
         take_requests(thread);
         sleep_until_work(thread, wanted);
-        go_on(thread, wanted);
+        go_on(thread, &wanted[WANTED_FILE]);
     }
-    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++) {
-        if (!thread->files[handle].waiting)
-            continue;
-        stream_file_interrupt(&thread->files[handle], &reply);
+    if (thread->file.waiting) {
+        stream_file_interrupt(&thread->file, &reply);
         answer(thread, &reply);
     }
     hash_thread_end();
@@ -134,8 +131,7 @@ static void release(struct stream_thread *thread)
     free(thread);
 }
 
-struct stream_thread *stream_thread_start(const struct disk_config *config, const cpu_set_t *cpus,
-                                          struct err *err)
+static struct stream_thread *start(const struct disk_config *config, const cpu_set_t *cpus, struct err *err)
 {
     struct stream_thread *thread = aligned_alloc(64, (sizeof(*thread) + 63) / 64 * 64);
     if (thread == NULL) {
@@ -156,6 +152,24 @@ struct stream_thread *stream_thread_start(const struct disk_config *config, cons
     return NULL;
 }
 
+struct stream_threads *stream_threads_start(const struct disk_config *config, const cpu_set_t *cpus,
+                                            struct err *err)
+{
+    struct stream_threads *threads = calloc(1, sizeof(*threads));
+    if (threads == NULL) {
+        err_set(err, "threads of streams: out of memory");
+        return NULL;
+    }
+    for (int handle = 0; handle < DISK_STREAMS_MAX; handle++) {
+        threads->of_handle[handle] = start(config, cpus, err);
+        if (threads->of_handle[handle] == NULL) {
+            stream_threads_stop(threads);
+            return NULL;
+        }
+    }
+    return threads;
+}
+
 /* ---- the owner ---- */
 
 static void wake(struct stream_thread *thread)
@@ -167,9 +181,11 @@ static void wake(struct stream_thread *thread)
     (void)!write(thread->wake_fd, &one, sizeof(one)); /* full: it wakes anyway */
 }
 
-bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request)
+bool stream_threads_want(struct stream_threads *threads, const struct disk_request *request)
 {
-    bool *of_stream = &thread->of_stream[request->handle];
+    if (request->handle >= DISK_STREAMS_MAX)
+        return false;
+    bool *of_stream = &threads->of_handle[request->handle]->of_stream;
     switch ((enum disk_op)request->op) {
     case DISK_OPEN_SOURCE:
     case DISK_OPEN_TARGET:
@@ -190,8 +206,9 @@ bool stream_thread_wants(struct stream_thread *thread, const struct disk_request
     return false;
 }
 
-bool stream_thread_submit(struct stream_thread *thread, const struct disk_request *request)
+bool stream_threads_submit(struct stream_threads *threads, const struct disk_request *request)
 {
+    struct stream_thread *thread = threads->of_handle[request->handle];
     if (thread->under_way == QUEUE_MAX || !ring_push(&thread->requests, request))
         return false;
     thread->under_way++;
@@ -199,25 +216,37 @@ bool stream_thread_submit(struct stream_thread *thread, const struct disk_reques
     return true;
 }
 
-uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room)
+uint16_t stream_threads_collect(struct stream_threads *threads, struct disk_reply *replies, uint16_t room)
 {
     uint16_t count = 0;
-    while (count < room && thread->under_way > count && ring_pop(&thread->replies, &replies[count]))
-        count++;
-    thread->under_way -= count;
+    for (int handle = 0; handle < DISK_STREAMS_MAX; handle++) {
+        struct stream_thread *thread = threads->of_handle[handle];
+        while (count < room && thread->under_way > 0 && ring_pop(&thread->replies, &replies[count])) {
+            thread->under_way--;
+            count++;
+        }
+    }
     return count;
 }
 
-void stream_thread_stop(struct stream_thread *thread)
+static void end(struct stream_thread *thread)
 {
     struct disk_reply ignored;
-    atomic_store(&thread->stop, true);
-    wake(thread);
     pthread_join(thread->thread, NULL);
     while (ring_pop(&thread->replies, &ignored))
         thread->under_way--;
     CHECK(thread->under_way == 0);
-    for (int handle = 0; handle < DISK_HANDLES_MAX; handle++)
-        stream_file_close(&thread->files[handle]);
+    stream_file_close(&thread->file);
     release(thread);
+}
+
+void stream_threads_stop(struct stream_threads *threads)
+{
+    for (int handle = 0; handle < DISK_STREAMS_MAX && threads->of_handle[handle] != NULL; handle++) {
+        atomic_store(&threads->of_handle[handle]->stop, true);
+        wake(threads->of_handle[handle]);
+    }
+    for (int handle = 0; handle < DISK_STREAMS_MAX && threads->of_handle[handle] != NULL; handle++)
+        end(threads->of_handle[handle]);
+    free(threads);
 }

@@ -1,7 +1,8 @@
-/* The thread of all streams of a node: their requests may wait for hours, for somebody who writes or reads,
- * and so must not hold a thread that serves files. It sleeps in poll.
+/* The threads of a node's streams: their requests may wait for hours, for somebody who writes or reads, and so must not hold
+ * a thread that serves files. A thread sleeps in poll. Each handle has one of its own: what a filesystem makes one stream wait
+ * for (an fsync, a close, a write) holds no other.
  *
- * stream_thread_submit and stream_thread_collect belong to one thread; neither waits. */
+ * All of these functions belong to one thread; none but the last waits. */
 #pragma once
 
 #include <sched.h>
@@ -11,16 +12,17 @@
 #include "base/err.h"
 #include "disk/disk.h"
 
-struct stream_thread;
+struct stream_threads;
 
-/* NULL and err when there is no memory, descriptor or thread for it. `cpus`: where it may run; NULL: where
+/* NULL and err when there is no memory, descriptor or thread for them. `cpus`: where they may run; NULL: where
  * the caller may. */
-struct stream_thread *stream_thread_start(const struct disk_config *config, const cpu_set_t *cpus,
-                                          struct err *err);
+struct stream_threads *stream_threads_start(const struct disk_config *config, const cpu_set_t *cpus,
+                                            struct err *err);
 /* True: the request is of a stream, and is to be submitted here. Follows the OPEN_* and CLOSE of each
  * handle. */
-bool stream_thread_wants(struct stream_thread *thread, const struct disk_request *request);
-bool stream_thread_submit(struct stream_thread *thread, const struct disk_request *request); /* false: full */
-uint16_t stream_thread_collect(struct stream_thread *thread, struct disk_reply *replies, uint16_t room);
-/* Answers what waits as interrupted, ends the thread, closes all. */
-void stream_thread_stop(struct stream_thread *thread);
+bool stream_threads_want(struct stream_threads *threads, const struct disk_request *request);
+bool stream_threads_submit(struct stream_threads *threads,
+                           const struct disk_request *request); /* false: full */
+uint16_t stream_threads_collect(struct stream_threads *threads, struct disk_reply *replies, uint16_t room);
+/* Answers what waits as interrupted, ends the threads, closes all. */
+void stream_threads_stop(struct stream_threads *threads);

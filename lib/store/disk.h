@@ -27,6 +27,7 @@
 #include "wire/control.h"
 
 #define DISK_HANDLES_MAX 64 /* above the job slots of a node */
+#define DISK_STREAMS_MAX 16 /* handles below this may be streams */
 #define DISK_TEXT_BYTES  200
 
 enum disk_op {

@@ -2,6 +2,8 @@
  * other end of a pipe, never for a time: with a flush of an hour nothing leaves before its symbol is full. */
 #include "fixture.h"
 
+#include "faults.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -342,6 +344,38 @@ static void open__what_is_no_end_of_a_stream(void **state)
     fixture_stop(&fixture);
 }
 
+/* While the end of one recording waits for its filesystem, others are opened, written and ended. */
+static void finish__of_one_holds_no_other(void **state)
+{
+    struct fixture fixture;
+    const uint32_t lengths[BLOCK_SYMBOLS] = {100, 0, 1, 100, 0, 0, 99, 0};
+    (void)state;
+    start(&fixture, 0);
+    make_records(lengths);
+    fixture.open.durable = PART_DURABLE_END;
+    assert_int_equal(ask_target(&fixture, 0, "stuck", 0).status, DISK_OK);
+    faults_close_gate();
+    assert_true(disk_submit(fixture.disk, &(struct disk_request){.op = DISK_FINISH, .handle = 0}));
+    faults_await_at_gate();
+    fixture.open.durable = PART_DURABLE_NONE;
+    for (uint8_t handle = 1; handle < DISK_STREAMS_MAX; handle++) {
+        char name[8];
+        snprintf(name, sizeof(name), "out%u", handle);
+        assert_int_equal(ask_target(&fixture, handle, name, 0).status, DISK_OK);
+        struct disk_request request = drain_of(0, BLOCK_SYMBOLS, true);
+        request.handle = handle;
+        assert_int_equal(ask(&fixture, &request).size_bytes, 300);
+        assert_int_equal(ask_op(&fixture, DISK_FINISH, handle).status, DISK_OK);
+        assert_content(&fixture, name, digits(), 300);
+        ask_op(&fixture, DISK_CLOSE, handle);
+    }
+    faults_open_gate();
+    assert_int_equal(collect(&fixture).handle, 0);
+    ask_op(&fixture, DISK_CLOSE, 0);
+    faults_reset();
+    fixture_stop(&fixture);
+}
+
 /* A disk that is stopped in the middle answers for everything and forgets nothing. */
 static void stop__with_requests_that_wait(void **state)
 {
@@ -369,6 +403,7 @@ int run_stream_tests(void)
         cmocka_unit_test(drain__lying_record),
         cmocka_unit_test(drain__waits_for_a_reader_and_notices_when_it_goes),
         cmocka_unit_test(open__what_is_no_end_of_a_stream),
+        cmocka_unit_test(finish__of_one_holds_no_other),
         cmocka_unit_test(stop__with_requests_that_wait),
     };
     return cmocka_run_group_tests_name("stream", tests, NULL, NULL);

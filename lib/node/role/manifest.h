@@ -18,6 +18,7 @@
 #define MANIFESTS_MAX   4             /* at once; half of the disk's threads for what may take long */
 #define MANIFEST_HANDLE NODE_JOBS_MAX /* of the first, at the disk; the next ones follow */
 _Static_assert(MANIFEST_HANDLE + MANIFESTS_MAX <= DISK_HANDLES_MAX, "each has a handle");
+_Static_assert(NODE_JOBS_MAX <= DISK_STREAMS_MAX, "each may be a stream");
 
 /* A manifest that is being written. */
 struct manifest_file {
