@@ -72,27 +72,64 @@ static void note_gone(struct node *node, struct job *job, uint8_t index, uint64_
                         seconds, wait);
 }
 
+/* True: the path to it has become too narrow, and it is let go of. */
+static bool leave_narrow(struct node *node, struct job *job, uint8_t index, uint64_t lived_ns)
+{
+    const struct child *child = &job->children.of[index];
+    const struct peer *peer = &node->peers[child->peer];
+    if (!rtt_probe_narrow(&peer->probe) ||
+        lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns))
+        return false;
+    edges_note_gone(node, job, index,
+                    "no progress for %u s: the path from its parent %s is too narrow for data",
+                    (unsigned)(node->config.stall_timeout_ns / NS_PER_S), node->config.name);
+    edges_drop(node, job, child->peer);
+    return true;
+}
+
+static void leave_behind(struct node *node, struct job *job, uint8_t index, uint64_t lived_ns)
+{
+    struct child *child = &job->children.of[index];
+    if (lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns / 2) ||
+        !is_memory_short(node, job))
+        return;
+    if (!holds_memory(node, job, index)) {
+        child->acked_ns = lived_ns; /* nothing was there for it */
+        return;
+    }
+    node->counters.children_left++;
+    note_gone(node, job, index, lived_ns);
+    edges_drop(node, job, child->peer);
+}
+
+/* What it is owed, it takes too little of; the time is counted from when it took enough. */
+static bool is_behind(struct node *node, struct job *job, uint8_t index, uint64_t least, uint64_t lived_ns)
+{
+    struct child *child = &job->children.of[index];
+    const struct peer *peer = &node->peers[child->peer];
+    bool owed = !job->controls.paused && flow_owes(job, index);
+    if (!owed)
+        child->acked_ns = lived_ns;
+    return owed && takes_too_little(peer, flow_of(node, peer), least, child, lived_ns);
+}
+
 void behind_tick(struct node *node, struct job *job)
 {
     uint64_t lived_ns = core_lived_ns(node);
     for (uint8_t index = 0; index < job->children.count; index++) {
-        struct child *child = &job->children.of[index];
-        const struct peer *peer = &node->peers[child->peer];
-        if (job->controls.paused || !flow_owes(job, index)) {
-            child->acked_ns = lived_ns;
-            continue;
-        }
         uint64_t least = least_bytes(node, job, index);
-        if (!takes_too_little(peer, flow_of(node, peer), least, child, lived_ns) ||
-            lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns / 2) ||
-            !is_memory_short(node, job))
+        if (!is_behind(node, job, index, least, lived_ns))
             continue;
-        if (!holds_memory(node, job, index)) {
-            child->acked_ns = lived_ns; /* nothing was there for it */
-            continue;
-        }
-        node->counters.children_left++;
-        note_gone(node, job, index, lived_ns);
-        edges_drop(node, job, child->peer);
+        /* The source sees for itself what becomes of its own children. */
+        if (job->source != NULL || !leave_narrow(node, job, index, lived_ns))
+            leave_behind(node, job, index, lived_ns);
     }
+}
+
+void behind_tick_stream(struct node *node, struct job *job)
+{
+    uint64_t lived_ns = core_lived_ns(node);
+    for (uint8_t index = 0; index < job->children.count; index++)
+        if (is_behind(node, job, index, 1, lived_ns))
+            leave_narrow(node, job, index, lived_ns);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/flow/behind.h"
 #include "node/flow/edges.h"
 #include "node/flow/flow.h"
 #include "node/kind/stream_parts.h"
@@ -107,6 +108,7 @@ static void leave_silent(struct node *node, struct job *job, uint64_t now_ns)
 static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     drop_lost(node, job);
+    behind_tick_stream(node, job);
     leave_silent(node, job, now_ns);
     if (job->stream->end_due != 0)
         stream_tell_end(node, job);
