@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Directories from one appliance to another, real programs over memif: what arrives is what was sent, by the policies
 of the job, and nothing that looks whole is left where a job failed. Needs no permissions.
-Usage: files_test.py SLUICE SLUICE_PLANNER"""
+Usage: files_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
 
 import os
 import random
 import stat
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -13,6 +14,7 @@ import lab  # noqa: E402
 
 SEED = 20240911
 SITES = {"source": ("10.9.1.1", "server"), "target": ("10.9.1.2", "client")}
+NOBODY = {"name": "nobody", "address": "10.9.1.3"}  # a peer of the source that is not there
 FILES = 300
 
 
@@ -70,7 +72,8 @@ def assert_same(left, right):
 
 
 class World:
-    def __init__(self, program, planner):
+    def __init__(self, program, planner, ctl):
+        self.ctl = ctl
         self.directory = lab.temporary_directory()
         self.tree = os.path.join(self.directory, "tree")
         make_tree(self.tree)
@@ -80,13 +83,14 @@ class World:
             self.sites[name] = lab.Appliance(program, self.directory, name, {
                 "ports": [{"device": f"net_memif0,role={role},socket-abstract=yes,socket={socket}",
                            "address": address + "/24", "rate": "1Gbps"}],
-                "peers": [{"name": other, "address": SITES[other][0]} for other in SITES if other != name],
+                "peers": [{"name": other, "address": SITES[other][0]} for other in SITES if other != name] +
+                         ([NOBODY] if name == "source" else []),
             })
         self.source, self.target = self.sites["source"], self.sites["target"]
         self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
 
     def start(self, name, path, **keys):
-        job = {"name": name, "source": "source", "to": "all", "file": path, "as": "tree", **keys}
+        job = {"name": name, "source": "source", "to": "[target]", "file": path, "as": "tree", **keys}
         text = "".join(f"{key}: {value}\n" for key, value in job.items())
         self.source.ask(command="job run", path=os.path.join(self.directory, "job.yaml"), text=text)
 
@@ -160,6 +164,19 @@ def what_is_no_file_is_told_by_name(world):
     assert job["state"] == "failed" and "pipe" in job["text"] and "neither file" in job["text"], job
 
 
+def one_site_that_is_missing_is_left_out(world):
+    """0: all have it; 5: some have, the others are named; 1: nobody has."""
+    path = os.path.join(world.directory, "job.yaml")
+    for sites, status in (("target", 0), ("target, nobody", 5), ("nobody", 1)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"name: some\nsource: source\nto: [{sites}]\nfile: {world.tree}/big\nexists: replace\n")
+        out = subprocess.run([world.ctl, "-s", world.source.socket_path, "job", "run", path], capture_output=True, text=True,
+                             timeout=100, check=False)
+        said = out.stdout + out.stderr
+        assert out.returncode == status, f"{sites}: exit status {out.returncode}, {status} expected: {said}"
+        assert ("nobody: does not answer" in said) == ("nobody" in sites), said
+
+
 def both_appliances_end_cleanly(world):
     for name, appliance in world.sites.items():
         status = appliance.stop()
@@ -168,8 +185,8 @@ def both_appliances_end_cleanly(world):
 
 CASES = [a_tree_arrives_as_it_was, one_that_is_there_is_refused, the_same_one_is_skipped,
          another_one_takes_its_place_whole, a_change_during_the_job_is_told_by_name, what_is_no_file_is_told_by_name,
-         both_appliances_end_cleanly]
+         one_site_that_is_missing_is_left_out, both_appliances_end_cleanly]
 
 
 if __name__ == "__main__":
-    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:3])))
+    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:4])))

@@ -1,6 +1,7 @@
 /* What jobs tell of paths while they run: once a second, of each edge that carries data, the rate at which it was delivered
  * and the share of the time in which congestion held it go to the prober (train/prober.h), which then sends no trains where
- * that says enough. Only where paths are measured in the background. */
+ * that says enough. Only where paths are measured in the background, which tells what of such a rate is the path's: without,
+ * what a job's own trees left of a port passed for a path, and the next plan reached 18 of 85 Mbit/s (history-halved). */
 #pragma once
 
 #include "node/flow/flow.h"
