@@ -53,6 +53,7 @@ struct node_probe_config {
 struct node_directory {
     char name[NAME_BYTES];
     char path[PATH_BYTES];     /* absolute */
+    bool create;               /* whoever starts the node makes it, where it is missing */
     struct disk_accept accept; /* of what senders would like to be kept; default: nothing */
     bool any_source;
     uint16_t source_count;

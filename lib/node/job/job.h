@@ -46,6 +46,7 @@ struct job_trees {
     struct stripe_schedule schedule; /* which blocks travel in which stripe; count 0: there is no part yet */
     /* Per stripe; PEER_NONE: at the source, and where a relay has no part in that tree. */
     uint16_t parent[STRIPES_MAX];
+    uint64_t lost_parents; /* bit per peer: it restarted before the start, and knows nothing of the job */
 };
 
 struct job_children {

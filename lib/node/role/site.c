@@ -76,6 +76,8 @@ void site_on_start(struct node *node, struct job *job, uint64_t now_ns)
     edges_start(node, job, now_ns);
     if (job->kind->on_start != NULL)
         job->kind->on_start(node, job, now_ns);
+    for (uint64_t left = job->trees.lost_parents; left != 0; left &= left - 1)
+        site_on_parent_lost(node, job, (uint16_t)__builtin_ctzll(left), now_ns);
     if (job->result != SITE_SKIPPED)
         return;
     if (job->geometry.blocks > 0)
@@ -182,10 +184,12 @@ void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, ui
 {
     if (job->phase >= PHASE_FINISHING || is_whole(job))
         return;
-    bool begun = job->phase == PHASE_RUNNING;
+    /* The source plans without that one, too, and this site may have another parent then. */
+    if (job->phase < PHASE_RUNNING) {
+        job->trees.lost_parents |= UINT64_C(1) << parent;
+        return;
+    }
     job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, parent));
-    if (!begun)
-        site_refuse(node, job, job->text, now_ns);
-    else if (job->kind->on_parent_lost != NULL)
+    if (job->kind->on_parent_lost != NULL)
         job->kind->on_parent_lost(node, job, parent);
 }

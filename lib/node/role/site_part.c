@@ -68,6 +68,7 @@ static bool take_part(struct node *node, struct job *job, const struct offer *of
     if (!geometry_init(&job->geometry, bytes, fixed->symbol_bytes, fixed->block_symbols, err))
         return false;
     bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !fixed->keep;
+    job->trees.lost_parents = 0;
     if (!trees_install(node, job, offer->trees, err) || !job_open_object(node, job, false, discard, err))
         return false;
     uint16_t parents[STRIPES_MAX];
