@@ -9,6 +9,7 @@
 #include "app.h"
 #include "app/exit_usage.h"
 #include "conf/conf.h"
+#include "directories.h"
 #include "log.h"
 #include "options.h"
 
@@ -42,15 +43,16 @@ static int check_config(void)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
         return EXIT_USAGE;
     }
+    directories_warn(&app.config.node);
     printf("%s: good; memory: %s\n", app.config.source_path, app.memory_text);
     return EXIT_SUCCESS;
 }
 
-static bool read_config(const char *path)
+static bool read_config(const char *path, const char *name)
 {
     struct conf_errors errors = {0};
     struct err err;
-    if (!conf_read_node(path, NULL, &app.config, &errors)) {
+    if (!conf_read_node(path, NULL, name, &app.config, &errors)) {
         conf_errors_print(&errors, stderr);
         return false;
     }
@@ -137,9 +139,9 @@ int main(int argc, char **argv)
     case OPTIONS_HELP_CONFIG:
         return conf_print_help("node", stdout) ? EXIT_SUCCESS : EXIT_FAILED;
     case OPTIONS_CHECK:
-        return read_config(options.config_path) ? check_config() : EXIT_USAGE;
+        return read_config(options.config_path, options.name) ? check_config() : EXIT_USAGE;
     case OPTIONS_RUN:
-        return read_config(options.config_path) ? run(&options) : EXIT_USAGE;
+        return read_config(options.config_path, options.name) ? run(&options) : EXIT_USAGE;
     }
     return EXIT_USAGE;
 }

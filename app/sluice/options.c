@@ -9,8 +9,9 @@ enum { OPTION_CHECK = 256, OPTION_HELP_CONFIG, OPTION_VERSION };
 
 void options_print_help(void)
 {
-    printf("sluice -c NODE.yaml [-i] [-- EAL OPTIONS]\n"
+    printf("sluice -c NODE.yaml [-n NAME] [-i] [-- EAL OPTIONS]\n"
            "  -c, --config FILE   the node file; $SLUICE_CONFIG if not given\n"
+           "  -n, --name NAME     of this node; else what the file says, else the host's name\n"
            "  -i, --interactive   console on the terminal; commands line by line when it is not one\n"
            "      --check-config  check the file and the memory need, then exit\n"
            "      --help-config   all keys of the node file\n"
@@ -23,6 +24,7 @@ bool options_parse(struct options *options, int argc, char **argv)
 {
     static const struct option long_options[] = {
         {"config", required_argument, NULL, 'c'},
+        {"name", required_argument, NULL, 'n'},
         {"interactive", no_argument, NULL, 'i'},
         {"check-config", no_argument, NULL, OPTION_CHECK},
         {"help-config", no_argument, NULL, OPTION_HELP_CONFIG},
@@ -32,9 +34,11 @@ bool options_parse(struct options *options, int argc, char **argv)
     };
     *options = (struct options){.config_path = getenv("SLUICE_CONFIG")};
     int letter;
-    while ((letter = getopt_long(argc, argv, "+c:ih", long_options, NULL)) != -1) {
+    while ((letter = getopt_long(argc, argv, "+c:n:ih", long_options, NULL)) != -1) {
         if (letter == 'c')
             options->config_path = optarg;
+        else if (letter == 'n')
+            options->name = optarg;
         else if (letter == 'i')
             options->console = true;
         else if (letter == OPTION_CHECK)

@@ -8,6 +8,7 @@ enum options_action { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_HELP_CONFIG, OPTIONS_V
 struct options {
     enum options_action action;
     const char *config_path;
+    const char *name; /* NULL: as the file or the host says */
     bool console;
     int extra_count; /* after "--": for the EAL */
     char **extra;

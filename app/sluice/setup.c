@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app.h"
+#include "directories.h"
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
 
@@ -208,6 +209,9 @@ bool app_start(struct app *app, int extra_count, char **extra, struct err *err)
     for (uint16_t number = lcore_count(&app->config); number < app->config.lcore_count; number++)
         fprintf(stderr, "%s: lcores: CPU %u has no port to drive\n", app->config.node.name,
                 app->config.lcores[number]);
+    if (!directories_create(&app->config.node, err))
+        return false;
+    directories_warn(&app->config.node);
     channel_init(&app->channel, &app->worker.turns.waiter);
     outbox_init(&app->outbox, &app->background);
     question_init(&app->question, &app->background);

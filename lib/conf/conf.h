@@ -28,7 +28,8 @@ char *conf_slurp(const char *path, size_t bytes_max, struct err *err);
 
 /* Each reads `path`, or, when text is not NULL, that text under the name `path` in messages. False: see
  * errors. */
-bool conf_read_node(const char *path, const char *text, struct app_config *config,
+/* name: of this node, before the file's and the host's; NULL: not given. */
+bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
                     struct conf_errors *errors);
 /* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
 #define CONF_JOB_STDIN "-"

@@ -63,9 +63,15 @@ static void check_ports(struct conf_reader *reader, const struct node_file *file
         conf_fault(reader, "ports", "no port, expected at least one");
     for (unsigned index = 0; index < file->config.node.port_count; index++) {
         const struct node_file_port *port = &file->ports[index];
-        if (port->node.address.family == ADDRESS_NONE)
-            continue; /* missing or malformed: reported already */
         snprintf(where, sizeof(where), "ports[%u].address", index);
+        if (port->node.address.family == ADDRESS_NONE || port->app.prefix_length == 0) {
+            if (reader->errors->count == 0) /* else it may be malformed */
+                conf_fault(reader, where,
+                           port->node.address.family == ADDRESS_NONE
+                               ? "is missing, here and in the roster"
+                               : "has no prefix length: expected in the roster, like 10.0.0.1/24, or here");
+            continue;
+        }
         if (!is_unicast(&port->node.address))
             conf_fault(reader, where, "not an address that a host can have");
         check_gateway(reader, port, index);
@@ -80,13 +86,23 @@ static void check_ports(struct conf_reader *reader, const struct node_file *file
     }
 }
 
+/* Where the peer stands, and a key of it. */
+static void peer_place(const struct node_file_peer *peer, unsigned index, const char *key,
+                       char place[CONF_WHERE_BYTES])
+{
+    if (peer->site != 0)
+        snprintf(place, CONF_WHERE_BYTES, "roster[%u]%s", peer->site - 1u, key);
+    else
+        snprintf(place, CONF_WHERE_BYTES, "peers[%u]%s", index, key);
+}
+
 /* Whether the peer can be reached at all through its port. */
 static void check_reachable(struct conf_reader *reader, const struct node_file *file, unsigned index)
 {
     char where[CONF_WHERE_BYTES];
     const struct node_file_peer *peer = &file->peers[index];
     const struct node_file_port *port = &file->ports[peer->node.port];
-    snprintf(where, sizeof(where), "peers[%u].address", index);
+    peer_place(peer, index, ".address", where);
     if (port->node.address.family == ADDRESS_NONE || peer->node.address.family == ADDRESS_NONE)
         return;
     if (!is_unicast(&peer->node.address))
@@ -103,21 +119,23 @@ static void check_peer(struct conf_reader *reader, const struct node_file *file,
     char name[CONF_WHERE_BYTES], address[CONF_WHERE_BYTES];
     const struct node_config *config = &file->config.node;
     const struct node_peer_config *peer = &file->peers[index].node;
-    snprintf(name, sizeof(name), "peers[%u].name", index);
-    snprintf(address, sizeof(address), "peers[%u].address", index);
+    peer_place(&file->peers[index], index, ".name", name);
+    peer_place(&file->peers[index], index, ".address", address);
     if (peer->name[0] != '\0' && strcmp(peer->name, config->name) == 0)
         conf_fault(reader, name, "\"%s\" is this node itself", peer->name);
     for (unsigned other = 0; other < index; other++) {
         const struct node_peer_config *earlier = &file->peers[other].node;
+        char place[CONF_WHERE_BYTES];
+        peer_place(&file->peers[other], other, "", place);
         if (peer->name[0] != '\0' && strcmp(peer->name, earlier->name) == 0)
-            conf_fault(reader, name, "\"%s\" is also the name of peers[%u]", peer->name, other);
+            conf_fault(reader, name, "\"%s\" is also the name of %s", peer->name, place);
         if (peer->address.family != ADDRESS_NONE && address_equal(&peer->address, &earlier->address))
-            conf_fault(reader, address, "is also the address of peers[%u], \"%s\"", other, earlier->name);
+            conf_fault(reader, address, "is also the address of %s, \"%s\"", place, earlier->name);
     }
     for (unsigned port = 0; port < config->port_count; port++)
         if (same_ip(&peer->address, &file->ports[port].node.address) && peer->address.family != ADDRESS_NONE)
             conf_fault(reader, address, "is the address of ports[%u], this node's own", port);
-    snprintf(name, sizeof(name), "peers[%u].port", index);
+    peer_place(&file->peers[index], index, ".port", name);
     if (peer->port < config->port_count)
         check_reachable(reader, file, index);
     else if (config->port_count > 0)
@@ -125,8 +143,11 @@ static void check_peer(struct conf_reader *reader, const struct node_file *file,
                    config->port_count - 1);
 }
 
-static bool is_peer(const struct node_file *file, const char *name)
+/* A file that all sites share names them all. */
+static bool is_site(const struct node_file *file, const char *name)
 {
+    if (file->site_count > 0 && strcmp(file->config.node.name, name) == 0)
+        return true;
     for (unsigned index = 0; index < file->config.node.peer_count; index++)
         if (strcmp(file->peers[index].node.name, name) == 0)
             return true;
@@ -149,7 +170,7 @@ static void check_directory(struct conf_reader *reader, const struct node_file *
                    "means nothing without owner: true: the bits would be those of another user");
     snprintf(where, sizeof(where), "directories[%u].sources", index);
     for (unsigned source = 0; source < directories[index].source_count; source++)
-        if (!is_peer(file, directories[index].sources[source]))
+        if (!is_site(file, directories[index].sources[source]))
             conf_fault(reader, where, "\"%s\" is not a peer", directories[index].sources[source]);
 }
 

@@ -32,6 +32,20 @@ static bool parse_network(const struct conf_option *option, const char *text, vo
     return length > 0 && length <= (port->node.address.family == ADDRESS_IPV4 ? 32 : 128);
 }
 
+/* Of a site of the roster: with the prefix length where it is a node's own. */
+static bool parse_site_address(const struct conf_option *option, const char *text, void *field)
+{
+    struct node_file_site *site = field;
+    struct node_file_port port = {0};
+    if (strchr(text, '/') == NULL)
+        return address_parse(text, &site->peer.node.address);
+    if (!parse_network(option, text, &port))
+        return false;
+    site->peer.node.address = port.node.address;
+    site->prefix_length = port.app.prefix_length;
+    return true;
+}
+
 static bool parse_mac(const struct conf_option *option, const char *text, void *field)
 {
     struct app_port_config *port = field;
@@ -125,8 +139,8 @@ static const struct word idle_words[] = {
     {"sleep", APP_IDLE_SLEEP}, {"yield", APP_IDLE_YIELD}, {"poll", APP_IDLE_POLL}, {NULL, 0}};
 
 static const struct conf_option identity_options[] = {
-    {"name", OPTION_NAME, FIELD(struct node_file, config.node.name), .required = true,
-     .help = "what the other appliances call this one"},
+    {"name", OPTION_NAME, FIELD(struct node_file, config.node.name),
+     .help = "what the other appliances call this one; default: the host's name; --name goes before both"},
     {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1,
      .initial = OPTION_INITIAL(NODE_UDP_PORT),
      .help = "the one UDP port of this appliance: what a firewall has to let through"},
@@ -141,7 +155,8 @@ static const struct conf_option port_options[] = {
      .help = "PCI address of a NIC bound to DPDK (0000:3b:00.0), or a virtual device with its arguments "
              "(net_tap0,iface=tap0)"},
     {"address", OPTION_SCALAR, .form = "an IP address with prefix length like 10.0.0.1/24 or fd00::1/64",
-     .parse = parse_network, .required = true, .help = "own IP address and the length of its network prefix"},
+     .parse = parse_network,
+     .help = "own IP address and the length of its network prefix; default: those in the roster"},
     {"gateway", OPTION_SCALAR, FIELD(struct node_file_port, app.gateway), .form = "an IP address",
      .parse = parse_address, .help = "router to peers that are not on the link"},
     {"gateway_mac", OPTION_SCALAR, .offset = offsetof(struct node_file_port, app),
@@ -176,6 +191,26 @@ static const struct conf_option peer_options[] = {
      .help = "packets tracked in each direction, a power of two; 0: from rate and timeouts.rtt_max"},
     {.type = OPTION_END}};
 
+static const struct conf_option roster_options[] = {
+    {"name", OPTION_NAME, FIELD(struct node_file_site, peer.node.name), .required = true,
+     .help = "name of the site"},
+    {"address", OPTION_SCALAR, .form = "an IP address, or one with prefix length like 10.0.0.1/24",
+     .parse = parse_site_address, .required = true,
+     .help = "IP address of the site; with the prefix length the site's own file need not say either"},
+    {"gateway", OPTION_SCALAR, FIELD(struct node_file_site, gateway), .form = "an IP address",
+     .parse = parse_address, .help = "of the site itself: its router to those that are not on its link"},
+    {"port", OPTION_UINT, FIELD(struct node_file_site, peer.node.port), .max = NODE_PORTS_MAX - 1,
+     .initial = "0", .help = "which of the own ports leads there, or has that address"},
+    {"udp_port", OPTION_UINT, FIELD(struct node_file_site, peer.udp_port), .min = 1,
+     .help = "UDP port of the site; default: node.udp_port"},
+    {"probe", OPTION_WORD, FIELD(struct node_file_site, peer.node.probe_off), .words = conf_off_words,
+     .initial = "on", .help = "off: no trains to this site, and none of it"},
+    {"window", OPTION_UINT, FIELD(struct node_file_site, peer.node.window_packets), .initial = "0",
+     .help = "packets tracked in each direction, a power of two; 0: from rate and timeouts.rtt_max"},
+    {.type = OPTION_END}};
+
+static const struct word create_words[] = {{"yes", true}, {"no", false}, {NULL, 0}};
+
 static const struct conf_option accept_options[] = {
     {"owner", OPTION_BOOL, FIELD(struct node_directory, accept.owner), .initial = "false",
      .help = "user and group ids, where the appliance runs as root"},
@@ -189,8 +224,10 @@ static const struct conf_option directory_options[] = {
     {"name", OPTION_NAME, FIELD(struct node_directory, name), .required = true,
      .help = "what jobs call it (directory: NAME)"},
     {"path", OPTION_PATH, FIELD(struct node_directory, path), .required = true, .help = "where it is"},
+    {"create", OPTION_WORD, FIELD(struct node_directory, create), .words = create_words, .initial = "no",
+     .help = "yes: it is made at the start where it is missing, with what leads there"},
     {"sources", OPTION_CUSTOM, .form = "any | list of peers", .read = read_sources, .required = true,
-     .help = "the peers whose jobs may write below it; all others are refused"},
+     .help = "the sites whose jobs may write below it; all others are refused"},
     {"accept", OPTION_MAP, .options = accept_options,
      .help = "what it keeps of the directories that jobs send with owner: keep or xattrs: keep"},
     {.type = OPTION_END}};
@@ -280,9 +317,11 @@ static const struct conf_option outgoing_options[] = {
     {.type = OPTION_END}};
 
 const struct conf_option node_file_options[] = {
-    {"node", OPTION_MAP, .options = identity_options, .help = "this appliance", .required = true},
+    {"node", OPTION_MAP, .options = identity_options, .help = "this appliance"},
     {"ports", OPTION_LIST, LIST_FIELD(struct node_file, ports, config.node.port_count),
      .options = port_options, .help = "its network interfaces", .required = true},
+    {"roster", OPTION_LIST, LIST_FIELD(struct node_file, sites, site_count), .options = roster_options,
+     .help = "all sites, this one too: the same list in every site's file, instead of peers"},
     {"peers", OPTION_LIST, LIST_FIELD(struct node_file, peers, config.node.peer_count),
      .options = peer_options, .help = "the other appliances; packets go only to and from them"},
     {"directories", OPTION_LIST,
@@ -349,7 +388,8 @@ static void check_by_node(struct conf_reader *reader, const struct node_config *
     conf_fault(reader, colon != NULL ? err.text : "", "%s", colon != NULL ? colon + 2 : err.text);
 }
 
-bool conf_read_node(const char *path, const char *text, struct app_config *config, struct conf_errors *errors)
+bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
+                    struct conf_errors *errors)
 {
     struct conf_reader reader;
     if (!conf_load(&reader, path, text, errors))
@@ -358,6 +398,10 @@ bool conf_read_node(const char *path, const char *text, struct app_config *confi
     CHECK(file != NULL);
     reader.context = file;
     bool is_map = conf_read_document(&reader, node_file_options, file);
+    if (is_map) {
+        node_file_name(&reader, file, name);
+        node_file_take_roster(&reader, file);
+    }
     complete(file);
     if (is_map)
         node_file_check(&reader, file);

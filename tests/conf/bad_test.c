@@ -19,7 +19,7 @@ static struct conf_errors errors;
 
 static bool read_node(const char *text)
 {
-    return conf_read_node("x", text, &config, &errors);
+    return conf_read_node("x", text, NULL, &config, &errors);
 }
 
 static bool read_job(const char *text)
@@ -175,7 +175,7 @@ static void conf_load__no_file(void **state)
     } cases[] = {{"/dev/null", "a device or socket"}, {"/tmp", "a directory"}};
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
         snprintf(expected, sizeof(expected), "%s: %s, expected a file", cases[at].path, cases[at].what);
-        assert_false(conf_read_node(cases[at].path, NULL, &config, &errors));
+        assert_false(conf_read_node(cases[at].path, NULL, NULL, &config, &errors));
         assert_string_equal(errors.lines[0], expected);
         assert_false(conf_read_job(cases[at].path, NULL, &spec, &errors));
         assert_string_equal(errors.lines[0], expected);

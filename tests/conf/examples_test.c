@@ -16,7 +16,7 @@ static struct conf_errors errors;
 
 static bool read_node(const char *path)
 {
-    return conf_read_node(path, NULL, &config, &errors);
+    return conf_read_node(path, NULL, NULL, &config, &errors);
 }
 
 static bool read_job(const char *path)
@@ -53,6 +53,23 @@ static void examples__nodes(void **state)
     expect_all(CONF_DIRECTORY "/nodes/*.yaml", read_node);
 }
 
+/* One file for all sites: each finds itself by its name. */
+static void examples__two_sites(void **state)
+{
+    static const char *const names[] = {"london", "tokyo"};
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        assert_true(
+            conf_read_node(CONF_DIRECTORY "/nodes/two-sites/node.yaml", NULL, names[own], &config, &errors));
+        assert_string_equal(config.node.name, names[own]);
+        assert_int_equal(config.node.peer_count, 1);
+        assert_string_equal(config.node.peers[0].name, names[1 - own]);
+        assert_int_equal(config.node.ports[0].address.ip[3], own == 0 ? 10 : 20);
+        assert_int_equal(config.node.peers[0].address.ip[3], own == 0 ? 20 : 10);
+        assert_int_equal(config.ports[0].prefix_length, 24);
+    }
+}
+
 static void examples__jobs(void **state)
 {
     (void)state;
@@ -74,9 +91,8 @@ static void examples__nets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples__nodes),
-        cmocka_unit_test(examples__jobs),
-        cmocka_unit_test(examples__scenarios),
+        cmocka_unit_test(examples__nodes), cmocka_unit_test(examples__two_sites),
+        cmocka_unit_test(examples__jobs),  cmocka_unit_test(examples__scenarios),
         cmocka_unit_test(examples__nets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,7 +57,7 @@ static void expect_file(const char *file, bool (*read)(const char *path), void (
 
 static bool read_node(const char *path)
 {
-    return conf_read_node(path, NULL, &config, &errors);
+    return conf_read_node(path, NULL, NULL, &config, &errors);
 }
 
 static bool read_job(const char *path)
@@ -153,8 +153,8 @@ static void conf_read_node__defaults_are_the_nodes(void **state)
     (void)state;
     struct node_config defaults;
     node_config_defaults(&defaults);
-    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", &config,
-                               &errors));
+    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", NULL,
+                               &config, &errors));
     const struct node_config *node = &config.node;
     assert_int_equal(node->store, defaults.store);
     assert_int_equal(node->seed, defaults.seed);
@@ -174,8 +174,8 @@ static void node_config_check__bounds_of_timeouts(void **state)
     struct err err;
     char key[64];
     (void)state;
-    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", &config,
-                               &errors));
+    assert_true(conf_read_node("x", "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n", NULL,
+                               &config, &errors));
     struct node_config *node = &config.node;
     node->incarnation = 1;
 #define TIMEOUT(name, field, least, least_unit, most, most_unit, initial, unit, help)                        \

@@ -23,7 +23,7 @@ static bool read_kind(enum kind kind, const char *text, struct conf_errors *erro
     static struct plan_request request;
     switch (kind) {
     case KIND_NODE:
-        return conf_read_node("fuzz.yaml", text, &config, errors);
+        return conf_read_node("fuzz.yaml", text, NULL, &config, errors);
     case KIND_JOB:
         return conf_read_job("fuzz.yaml", text, &spec, errors);
     case KIND_SCENARIO:

@@ -1,0 +1,52 @@
+#include "directories.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MODE 0755
+
+static bool make(const char *path)
+{
+    char part[PATH_BYTES];
+    name_copy(part, sizeof(part), path);
+    for (char *slash = part + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+        *slash = '\0';
+        if (mkdir(part, MODE) != 0 && errno != EEXIST)
+            return false;
+    }
+    return mkdir(part, MODE) == 0 || errno == EEXIST;
+}
+
+bool directories_create(const struct node_config *config, struct err *err)
+{
+    for (uint16_t index = 0; index < config->directory_count; index++) {
+        const struct node_directory *directory = &config->directories[index];
+        if (directory->create && !make(directory->path))
+            return err_set(err, "directories[%u]: %s can't be made: %s", index, directory->path,
+                           strerrordesc_np(errno));
+    }
+    return true;
+}
+
+void directories_warn(const struct node_config *config)
+{
+    for (uint16_t index = 0; index < config->directory_count; index++) {
+        const struct node_directory *directory = &config->directories[index];
+        struct stat stat_of;
+        bool there = stat(directory->path, &stat_of) == 0;
+        if (directory->create && !there && errno == ENOENT)
+            continue;
+        if (!there)
+            fprintf(stderr,
+                    "%s: directories[%u]: %s: %s: jobs that write there will fail; create: yes makes it, or: "
+                    "mkdir -p %s\n",
+                    config->name, index, directory->path, strerrordesc_np(errno), directory->path);
+        else if (S_ISDIR(stat_of.st_mode) && access(directory->path, W_OK | X_OK) != 0)
+            fprintf(stderr,
+                    "%s: directories[%u]: %s: this user may not write there: jobs that do will fail\n",
+                    config->name, index, directory->path);
+    }
+}

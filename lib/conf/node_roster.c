@@ -1,0 +1,74 @@
+/* The roster of a node file: one list of all sites, the same in each of their files. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conf/node_file.h"
+
+/* Up to the first dot. False: it is no name that a node can have. */
+static bool name_of_host(char name[NAME_BYTES])
+{
+    char host[256];
+    if (gethostname(host, sizeof(host)) != 0)
+        return false;
+    host[sizeof(host) - 1] = '\0';
+    host[strcspn(host, ".")] = '\0';
+    return name_valid(host) && name_copy(name, NAME_BYTES, host);
+}
+
+void node_file_name(struct conf_reader *reader, struct node_file *file, const char *given)
+{
+    char *name = file->config.node.name;
+    if (given != NULL && !name_valid(given))
+        conf_fault(reader, "", "\"%s\" is no name: 1 to 31 of a-z A-Z 0-9 . _ - expected", given);
+    else if (given != NULL)
+        name_copy(name, NAME_BYTES, given);
+    else if (name[0] == '\0' && !name_of_host(name))
+        conf_fault(reader, "",
+                   "no node.name and no --name, and the host's name is none that a node can have");
+}
+
+/* What a port's own keys say goes before it. */
+static void take_own(struct node_file *file, const struct node_file_site *site)
+{
+    struct node_file_port *port = &file->ports[site->peer.node.port];
+    if (port->node.address.family == ADDRESS_NONE) {
+        port->node.address = site->peer.node.address;
+        port->app.prefix_length = site->prefix_length;
+    }
+    if (port->app.gateway.family == ADDRESS_NONE)
+        port->app.gateway = site->gateway;
+    if (site->peer.udp_port != 0)
+        file->udp_port = site->peer.udp_port;
+}
+
+static void add_peer(struct conf_reader *reader, struct node_file *file, unsigned index)
+{
+    char where[CONF_WHERE_BYTES];
+    snprintf(where, sizeof(where), "roster[%u]", index);
+    if (file->config.node.peer_count == NODE_PEERS_MAX)
+        conf_fault(reader, where, "more than %d peers", NODE_PEERS_MAX);
+    else
+        file->peers[file->config.node.peer_count++] = file->sites[index].peer;
+}
+
+void node_file_take_roster(struct conf_reader *reader, struct node_file *file)
+{
+    bool found = false;
+    uint16_t udp_port = file->udp_port;
+    for (unsigned index = 0; index < file->site_count; index++) {
+        struct node_file_site *site = &file->sites[index];
+        site->peer.site = (uint16_t)(index + 1);
+        site->peer.udp_port = site->peer.udp_port != 0 ? site->peer.udp_port : udp_port;
+        bool own = strcmp(site->peer.node.name, file->config.node.name) == 0;
+        found = found || own;
+        if (own && site->peer.node.port < file->config.node.port_count)
+            take_own(file, site);
+        else if (!own)
+            add_peer(reader, file, index);
+    }
+    if (file->site_count > 0 && !found && file->config.node.name[0] != '\0')
+        conf_fault(reader, "roster",
+                   "has no entry of this node, \"%s\": its name is given by --name, node.name or the host",
+                   file->config.node.name);
+}
