@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/version.h"
 #include "conf/conf.h"
 #include "conf/value.h"
 #include "planner/auto.h"
@@ -54,7 +55,7 @@ static void print_help(void)
           "      --avb FILE      available bandwidth in Mbit/s, from\\to\n"
           "      --size BYTES    of the object, like 2GB; default: a stream\n"
           "      --trees N       at most 1 to 8; default 4\n"
-          "      --version       program version\n"
+          "      --version       release and commit\n"
           "  -h, --help          this text\n"
           "Exit status: 0 stopped as asked or planned, 1 no plan is possible, 2 wrong usage or file.\n",
           stdout);
@@ -191,7 +192,6 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments, e
         {"avb", required_argument, NULL, 'a'},
         {"size", required_argument, NULL, 's'},
         {"trees", required_argument, NULL, 'k'},
-        {"version", no_argument, NULL, 'v'},
         {"help", no_argument, NULL, 'h'},
         {"help-net", no_argument, NULL, 'n'},
         {"history", required_argument, NULL, 'H'},
@@ -202,13 +202,11 @@ static bool read_arguments(int argc, char **argv, struct arguments *arguments, e
     const char *wrong = NULL;
     *end = PROGRAM_DONE;
     for (int letter; (letter = getopt_long(argc, argv, "r:o:jh", long_options, NULL)) != -1;) {
-        if (letter == 'v')
-            printf("sluice-planner %s\n", SLUICE_VERSION);
         if (letter == 'h')
             print_help();
         if (letter == 'n')
             conf_print_help("net", stdout);
-        if (letter == 'v' || letter == 'h' || letter == 'n')
+        if (letter == 'h' || letter == 'n')
             return false;
         if (!take_option(letter, arguments)) {
             *end = PROGRAM_USAGE;
@@ -228,6 +226,8 @@ int main(int argc, char **argv)
 {
     struct arguments arguments = {.history = {.rows = HISTORY_ROWS, .days = HISTORY_DAYS}};
     enum program_end end;
+    if (version_asked(argc, argv, "sluice-planner"))
+        return 0;
     if (!read_arguments(argc, argv, &arguments, &end))
         return end;
     if (arguments.large.rtt_ms == NULL)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/version.h"
 #include "app/bench/bench.h"
 #include "app/exit_usage.h"
 #include "base/units.h"
@@ -39,7 +40,9 @@ static const char help[] =
     "  --durable           goodput: the end waits until all is on the disk\n"
     "  --threads NUMBER    goodput: of each site's disk (1)\n"
     "  --lcores A,B        the CPUs (0,1)\n"
-    "  --idle poll|yield|sleep   (poll)\n";
+    "  --idle poll|yield|sleep   (poll)\n"
+    "  --version           release and commit\n"
+    "  --help              this text\n";
 
 static const struct option option_table[] = {
     {"link", required_argument, NULL, 'l'},     {"mtu", required_argument, NULL, 'm'},
@@ -179,6 +182,8 @@ int main(int count, char **arguments)
                                     .lcores = {0, 1},
                                     .idle = IDLE_MODE_POLL,
                                     .disk_threads = 1};
+    if (version_asked(count, arguments, "sluice-bench"))
+        return EXIT_SUCCESS;
     for (int option; (option = getopt_long(count, arguments, "", option_table, NULL)) != -1;)
         if (!parse_option(&options, option, optarg)) {
             fprintf(stderr, "sluice-bench: bad option, see --help\n");

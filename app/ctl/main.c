@@ -1,10 +1,10 @@
 /* sluicectl: says what to do to a running appliance. See README.md for protocol and exit codes. */
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/version.h"
 #include "base/check.h"
 #include "base/text.h"
 #include "conf/app_config.h"
@@ -32,33 +32,35 @@ struct options {
     bool order, yes;    /* of probe all */
 };
 
-#define USAGE "usage: sluicectl [-s SOCKET] [--json] COMMAND"
+#define USAGE "usage: sluicectl COMMAND [-s SOCKET] [--json]"
 
 static void print_usage(FILE *stream)
 {
     static char commands[HELP_BYTES];
     command_help(COMMAND_AT_SLUICECTL, commands, sizeof(commands));
-    fprintf(
-        stream,
-        USAGE
-        "\n\n%s\n"
-        "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait behind it "
-        "only\n"
-        "starts it. show plan --why explains the plan of the newest job, --dot and --svg draw it; so does "
-        "job plan\n"
-        "FILE, which sends nothing (--dry-run is the same). A job with object: "
-        "{stream: \"-\"} sends the standard input. probe PEER " PLOT_OPTION
-        " FILE draws the newest of its trains too, as SVG.\n"
-        "probe all says what it costs to measure all pairs, asks whether to start (unless --yes stands "
-        "behind it, or the\n"
-        "standard input is no terminal), and follows it; Ctrl-C ends it, what is known stays. --order behind "
-        "it: fewer\n"
-        "trains, only what a plan may need to know.\n\n"
-        "SOCKET: of -s, of $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
-        "exit status: 0 done, 1 the job failed, or a probe found nothing, 2 usage or a faulty job file,\n"
-        "3 no appliance there, 4 the appliance refused, 5 some sites have everything and some do not, 130 "
-        "detached\n",
-        commands);
+    fprintf(stream,
+            USAGE
+            "\n\n%s\n"
+            "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait it only "
+            "starts it. A job\n"
+            "with object: {stream: \"-\"} sends the standard input. show plan --why explains the plan of the "
+            "newest job,\n"
+            "--dot and --svg draw it; so does job plan FILE, which sends nothing (--dry-run is the same).\n"
+            "probe PEER " PLOT_OPTION
+            " FILE draws the newest of its trains too, as SVG. probe all says what it costs to\n"
+            "measure all pairs, asks whether to start (unless --yes is given, or the standard input is no "
+            "terminal), and\n"
+            "follows it; Ctrl-C ends it, what is known stays. --order: fewer trains, only what a plan may "
+            "need to know.\n\n"
+            "Options stand anywhere:\n"
+            "  -s, --socket SOCKET  default: $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
+            "  -j, --json           JSON instead of text\n"
+            "      --version        release and commit\n"
+            "  -h, --help           this text\n"
+            "Exit status: 0 done, 1 the job failed, or a probe found nothing, 2 usage or a faulty job file,\n"
+            "3 no appliance there, 4 the appliance refused, 5 some sites have everything and some do not, "
+            "130 detached\n",
+            commands);
 }
 
 /* What is wrong stays in sight: all commands are told to who asks. */
@@ -387,29 +389,44 @@ static int run(struct options *options)
     return (special[words.kind] != NULL ? special[words.kind] : pass_on)(options, &words);
 }
 
+/* An option of sluicectl itself may stand anywhere before "--"; all else is left to the command. False: wrong usage. */
+static bool take_general(struct options *options, int argc, char **argv, bool *help)
+{
+    bool end = false;
+    options->words = argv;
+    for (int index = 1; index < argc; index++) {
+        char *word = argv[index];
+        bool socket = strcmp(word, "-s") == 0 || strcmp(word, "--socket") == 0;
+        if (!end && strcmp(word, "--") == 0)
+            end = true;
+        else if (end)
+            options->words[options->count++] = word;
+        else if (socket && index + 1 < argc)
+            options->socket = argv[++index];
+        else if (socket)
+            return false;
+        else if (strncmp(word, "--socket=", 9) == 0)
+            options->socket = word + 9;
+        else if (strcmp(word, "-j") == 0 || strcmp(word, "--json") == 0)
+            options->json = true;
+        else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+            *help = true;
+        else
+            options->words[options->count++] = word;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"socket", required_argument, NULL, 's'},
-                                                 {"json", no_argument, NULL, 'j'},
-                                                 {"help", no_argument, NULL, 'h'},
-                                                 {NULL, 0, NULL, 0}};
     const char *environment = getenv("SLUICE_SOCKET");
     struct options options = {.socket = environment != NULL ? environment : APP_CONTROL_SOCKET};
-    /* '+': options end at the command, whose own words may begin with a minus sign */
-    for (int letter; (letter = getopt_long(argc, argv, "+s:jh", long_options, NULL)) != -1;) {
-        if (letter == 's') {
-            options.socket = optarg;
-        } else if (letter == 'j') {
-            options.json = true;
-        } else if (letter == 'h') {
-            print_usage(stdout);
-            return EXIT_OK;
-        } else {
-            print_usage(stderr);
-            return EXIT_USAGE;
-        }
-    }
-    options.count = argc - optind;
-    options.words = argv + optind;
-    return run(&options);
+    bool help = false;
+    if (version_asked(argc, argv, "sluicectl"))
+        return EXIT_OK;
+    if (!take_general(&options, argc, argv, &help))
+        return usage_error("which socket", NULL);
+    if (help)
+        print_usage(stdout);
+    return help ? EXIT_OK : run(&options);
 }

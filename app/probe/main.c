@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "app/version.h"
 #include "app/exit_usage.h"
 #include "app/probe/judge.h"
 #include "app/probe/options.h"
@@ -95,6 +96,8 @@ static int measure_pairs(const struct options *options)
 int main(int count, char **arguments)
 {
     static struct options options;
+    if (version_asked(count, arguments, "sluice-probe"))
+        return 0;
     if (!options_read(&options, count, arguments))
         return EXIT_USAGE;
     if (options.help) {

@@ -219,10 +219,8 @@ static const struct option_row rows[] = {
     {"imix", NULL, "hop: packets of its cross traffic are of 64, 576 and 1500 bytes, 7:4:1; stands before it",
      take_flag, AT_HOP(link.loads[0].trimodal)},
     {"cross", "KIND:AMOUNT",
-     "hop: none; or cbr, poisson or onoff (20 sources, Pareto 1.5, on 5 ms, off 15 ms on average), a share "
-     "of its "
-     "capacity or a rate",
-     take_cross, OF_HOP, 0},
+     "hop: none; or cbr, poisson or onoff (20 Pareto sources), a share of its capacity or a rate", take_cross,
+     OF_HOP, 0},
     {"queue", "TIME or SIZE", "hop: most that waits (no limit)", take_queue, OF_HOP, 0},
     {"policer", "RATE/SIZE", "hop: drops what exceeds that rate by that depth (none)", take_policer, OF_HOP,
      0},
@@ -265,8 +263,7 @@ static const struct option_row rows[] = {
     {"every", "TIME", "continuous: time between looks (100ms)", take_time, HERE(run.every_ns)},
     {"limit", "TIME", "a run is ended then (60s)", take_time, HERE(run.limit_ns)},
     {"harm", NULL, "find out what trains do to the cross traffic", take_flag, HERE(run.world.harm)},
-    {"pairs", "NUMBER",
-     "all pairs of so many hosts, each a run of its own for each seed: a path as above, without cross (none)",
+    {"pairs", "NUMBER", "all pairs of so many hosts, each a run for each seed, without cross (none)",
      take_number, HERE(pairs.nodes)},
     {"sites", "NUMBER", "pairs: in so many sites (4)", take_number, HERE(pairs.sites)},
     {"egress", "RATE", "pairs: of a site's way out (40Gbps)", take_rate, HERE(pairs.egress_bps)},
@@ -294,7 +291,7 @@ void options_help(FILE *out)
         snprintf(form, sizeof(form), "--%s %s", rows[i].name, rows[i].form != NULL ? rows[i].form : "");
         fprintf(out, "  %-24s %s\n", form, rows[i].help);
     }
-    fprintf(out, "estimators:");
+    fprintf(out, "  %-24s %s\nestimators:", "--version", "release and commit");
     for (unsigned i = 0; estimator_kinds[i] != NULL; i++)
         fprintf(out, " %s", estimator_kinds[i]->name);
     fprintf(out, "\nexit status: 0 it was measured, 1 no memory, or no plan of --pairs, 2 usage\n");

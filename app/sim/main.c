@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "app/version.h"
 #include "app/exit_usage.h"
 #include "app/sim/random.h"
 #include "app/sim/random_hosts.h"
@@ -64,6 +65,7 @@ static void usage(FILE *out)
         "                    what their phases and rings leave, from 2 to 22 s\n"
         "  --draw K          only draw K of them, from 0\n"
         "  --print           the drawn scenarios, not run\n"
+        "  --version         release and commit\n"
         "  --help            this text; --help-scenario: what a scenario file may say\n"
         "exit status: 0 expectations hold, 1 they do not or the run failed, 2 usage or scenario error\n");
 }
@@ -352,6 +354,8 @@ static int run_draws(const struct arguments *arguments, struct scenario *scenari
 int main(int argc, char **argv)
 {
     struct arguments arguments = {0};
+    if (version_asked(argc, argv, "sluice-sim"))
+        return EXIT_GOOD;
     int status = parse(argc, argv, &arguments);
     if (status >= 0)
         return status;

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/version.h"
 #include "app.h"
 #include "app/exit_usage.h"
 #include "conf/conf.h"
@@ -127,14 +128,13 @@ static int run(const struct options *options)
 int main(int argc, char **argv)
 {
     struct options options;
+    if (version_asked(argc, argv, "sluice"))
+        return 0;
     if (!options_parse(&options, argc, argv))
         return EXIT_USAGE;
     switch (options.action) {
     case OPTIONS_HELP:
         options_print_help();
-        return EXIT_SUCCESS;
-    case OPTIONS_VERSION:
-        printf("sluice %s\n", SLUICE_VERSION);
         return EXIT_SUCCESS;
     case OPTIONS_HELP_CONFIG:
         return conf_print_help("node", stdout) ? EXIT_SUCCESS : EXIT_FAILED;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_CHECK = 256, OPTION_HELP_CONFIG, OPTION_VERSION };
+enum { OPTION_CHECK = 256, OPTION_HELP_CONFIG };
 
 void options_print_help(void)
 {
@@ -15,7 +15,7 @@ void options_print_help(void)
            "  -i, --interactive   console on the terminal; commands line by line when it is not one\n"
            "      --check-config  check the file and the memory need, then exit\n"
            "      --help-config   all keys of the node file\n"
-           "      --version       program version\n"
+           "      --version           release and commit\n"
            "  -h, --help          this text\n"
            "Exit status: 0 stopped as asked, 1 failed, 2 wrong usage or configuration.\n");
 }
@@ -28,7 +28,6 @@ bool options_parse(struct options *options, int argc, char **argv)
         {"interactive", no_argument, NULL, 'i'},
         {"check-config", no_argument, NULL, OPTION_CHECK},
         {"help-config", no_argument, NULL, OPTION_HELP_CONFIG},
-        {"version", no_argument, NULL, OPTION_VERSION},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -45,8 +44,6 @@ bool options_parse(struct options *options, int argc, char **argv)
             options->action = OPTIONS_CHECK;
         else if (letter == OPTION_HELP_CONFIG)
             options->action = OPTIONS_HELP_CONFIG;
-        else if (letter == OPTION_VERSION)
-            options->action = OPTIONS_VERSION;
         else if (letter == 'h')
             options->action = OPTIONS_HELP;
         else

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-enum options_action { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_HELP_CONFIG, OPTIONS_VERSION, OPTIONS_HELP };
+enum options_action { OPTIONS_RUN, OPTIONS_CHECK, OPTIONS_HELP_CONFIG, OPTIONS_HELP };
 
 struct options {
     enum options_action action;

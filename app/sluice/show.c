@@ -4,6 +4,7 @@
 
 #include <rte_version.h>
 
+#include "app/version.h"
 #include "command.h"
 
 static const char *idle_name(uint8_t idle)
@@ -15,7 +16,7 @@ static const char *idle_name(uint8_t idle)
 
 static void show_version(struct report *report)
 {
-    report_text(report, "sluice", SLUICE_VERSION);
+    report_text(report, "sluice", version_text());
     report_text(report, "dpdk", rte_version());
     report_text(report, "dpdk_built_with",
                 RTE_VER_PREFIX " " RTE_STR(RTE_VER_YEAR) "." RTE_STR(RTE_VER_MONTH));

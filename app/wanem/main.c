@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/version.h"
 #include "app/exit_usage.h"
 #include "app/wanem/emulator.h"
 #include "base/units.h"
@@ -59,7 +60,8 @@ static void usage(FILE *stream)
           "      --stats-period S     a line of sums every S seconds; default 0: none\n"
           "      --json FILE          all counters at the end\n"
           "      --check              print what would be used, then exit\n"
-          "  -h, --help\n"
+          "      --version            release and commit\n"
+          "  -h, --help               this text\n"
           "Site N of the scenario (from 1) has the addresses x.x.N.x and xxxx:xxxx:xxxx:N::. Prints\n"
           "\"sluice-wanem: ready\" when all ports have started. Ends with SIGTERM or SIGINT.\n"
           "Exit status: 0, 1 (could not run), 2 (wrong command line or scenario).\n",
@@ -355,6 +357,8 @@ int main(int count, char **arguments)
     static struct scenario scenario;
     static struct conf_errors errors;
     static char devices[SCENARIO_NODES_MAX][DEVICE_ARGS_BYTES];
+    if (version_asked(count, arguments, "sluice-wanem"))
+        return 0;
     if (!parse_options(&options, count, arguments))
         return EXIT_USAGE;
     if (!conf_read_scenario(options.scenario_path, NULL, &scenario, &errors)) {
