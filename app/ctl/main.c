@@ -15,6 +15,7 @@
 #include "app/ctl/job_plan.h"
 #include "app/ctl/probe.h"
 #include "app/ctl/probe_all.h"
+#include "app/ctl/send.h"
 #include "app/ctl/input.h"
 
 #define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
@@ -41,6 +42,9 @@ static void print_usage(FILE *stream)
     fprintf(stream,
             USAGE
             "\n\n%s\n"
+            "send FILE SITE… [--as PATH] [--directory NAME] [--rate RATE] [--priority WORD]: a job of these "
+            "words alone,\n"
+            "followed as by job run; SITE: names, or all.\n"
             "job run follows the job to its end (Ctrl-C detaches, the job goes on), with --no-wait it only "
             "starts it. A job\n"
             "with object: {stream: \"-\"} sends the standard input. show plan --why explains the plan of the "
@@ -192,21 +196,50 @@ static json_t *json_bytes(const char *text)
     return string;
 }
 
+/* The path only names the file in errors; a pipe has none that leads anywhere. */
+static json_t *request_of_text(const struct options *options, enum command_kind kind, const char *path,
+                               const char *text)
+{
+    char absolute[PATH_MAX];
+    return json_pack("{s:s, s:o, s:o, s:b}", "command", command_rows[kind].words, "path",
+                     json_bytes(realpath(path, absolute) != NULL ? absolute : path), "text", json_bytes(text),
+                     "json", options->json);
+}
+
 /* A job file as a request: its mistakes are told here. NULL: it can't be run. To be released. */
 static json_t *request_of_file(const struct options *options, const struct command_words *words,
                                struct job_spec *spec)
 {
-    char absolute[PATH_MAX];
     const char *path = words->arguments[0];
     char *text = read_job(path, spec);
     if (text == NULL)
         return NULL;
-    /* The path only names the file in errors; a pipe has none that leads anywhere. */
-    json_t *request = json_pack("{s:s, s:o, s:o, s:b}", "command", command_rows[words->kind].words, "path",
-                                json_bytes(realpath(path, absolute) != NULL ? absolute : path), "text",
-                                json_bytes(text), "json", options->json);
+    json_t *request = request_of_text(options, words->kind, path, text);
     free(text);
     return request;
+}
+
+/* A job of which these words say all. */
+static int send_file(struct options *options)
+{
+    static struct job_spec spec;
+    struct conf_errors errors = {0};
+    const char *wrong, *word;
+    bool wait = true;
+    for (; options->count > 0 && strcmp(options->words[options->count - 1], "--no-wait") == 0;
+         options->count--)
+        wait = false;
+    char *text = send_job_text(options->count - 1, options->words + 1, &wrong, &word);
+    if (text == NULL)
+        return usage_error(wrong, word);
+    if (!conf_read_job("send", text, &spec, &errors)) {
+        conf_errors_print(&errors, stderr);
+        free(text);
+        return EXIT_USAGE;
+    }
+    json_t *request = request_of_text(options, COMMAND_JOB_RUN, "/send", text);
+    free(text);
+    return send_job(options, request, spec.name, wait, false);
 }
 
 static int job_run(const struct options *options, const struct command_words *words)
@@ -364,6 +397,8 @@ static int run(struct options *options)
     static char line[LINE_BYTES];
     struct command_words words;
     struct err err;
+    if (options->count > 0 && strcmp(options->words[0], "send") == 0)
+        return send_file(options);
     if (options->count > 1 && strcmp(options->words[options->count - 2], PLOT_OPTION) == 0)
         options->file = options->words[--options->count];
     take_round_options(options);

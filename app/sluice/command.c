@@ -155,6 +155,8 @@ static void run_job(struct app *app, const struct command *command, struct comma
         return;
     }
     struct err err;
+    if (spec->source[0] == '\0')
+        name_copy(spec->source, sizeof(spec->source), app->config.node.name);
     spec->dry_run = command->words.kind == COMMAND_JOB_PLAN;
     if (!resolve_input(command, spec, reply))
         return;

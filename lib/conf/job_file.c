@@ -109,8 +109,8 @@ bool conf_parse_job_control(const char *key, const char *text, struct job_contro
 const struct conf_option job_options[] = {
     {"name", OPTION_NAME, FIELD(struct job_spec, name), .required = true,
      .help = "name of the job, for show and cancel"},
-    {"source", OPTION_NAME, FIELD(struct job_spec, source), .required = true,
-     .help = "the node that has the file; the job is run there"},
+    {"source", OPTION_NAME, FIELD(struct job_spec, source),
+     .help = "the node that has the file; the job is run there; default: the one it is handed to"},
     {"to", OPTION_CUSTOM, .form = "all | list of names", .read = read_receivers, .required = true,
      .help = "the receivers: names of nodes, or all that the source knows"},
     {"directory", OPTION_NAME, FIELD(struct job_spec, directory), .initial = "incoming",

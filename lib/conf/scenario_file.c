@@ -276,6 +276,8 @@ static void check_scenario_job(struct conf_reader *reader, unsigned index)
         if (strcmp(scenario->jobs[before].spec.name, spec->name) == 0)
             conf_fault(reader, place, "\"%s\" is also the name of jobs[%u]", spec->name, before);
     snprintf(place, sizeof(place), "%ssource", where);
+    if (spec->source[0] == '\0')
+        conf_fault(reader, place, "is missing: the node that has the file");
     check_node_name(reader, place, spec->source);
     snprintf(place, sizeof(place), "%sto", where);
     for (uint16_t receiver = 0; receiver < spec->receiver_count; receiver++)

@@ -73,7 +73,7 @@ def assert_same(left, right):
 
 class World:
     def __init__(self, program, planner, ctl):
-        self.ctl = ctl
+        self.ctl = os.path.abspath(ctl)
         self.directory = lab.temporary_directory()
         self.tree = os.path.join(self.directory, "tree")
         make_tree(self.tree)
@@ -177,6 +177,18 @@ def one_site_that_is_missing_is_left_out(world):
         assert ("nobody: does not answer" in said) == ("nobody" in sites), said
 
 
+def a_file_is_sent_without_a_job_file(world):
+    """Options of the job and of sluicectl anywhere; the file's name as it is, and what a job may be called of it."""
+    path = os.path.join(world.directory, "my \"own\" file.tar")
+    write(path, b"own")
+    out = subprocess.run([world.ctl, "send", "my \"own\" file.tar", "--priority", "high", "target", "-s", world.source.socket_path,
+                          "--json"], capture_output=True, text=True, timeout=100, check=False, cwd=world.directory)
+    assert out.returncode == 0, out.stdout + out.stderr
+    assert world.job("my__own__file.tar")["state"] == "done"
+    with open(os.path.join(world.target.incoming, "my \"own\" file.tar"), "rb") as file:
+        assert file.read() == b"own"
+
+
 def both_appliances_end_cleanly(world):
     for name, appliance in world.sites.items():
         status = appliance.stop()
@@ -185,7 +197,7 @@ def both_appliances_end_cleanly(world):
 
 CASES = [a_tree_arrives_as_it_was, one_that_is_there_is_refused, the_same_one_is_skipped,
          another_one_takes_its_place_whole, a_change_during_the_job_is_told_by_name, what_is_no_file_is_told_by_name,
-         one_site_that_is_missing_is_left_out, both_appliances_end_cleanly]
+         one_site_that_is_missing_is_left_out, a_file_is_sent_without_a_job_file, both_appliances_end_cleanly]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,112 @@
+#include "app/ctl/send.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/name.h"
+
+/* Keys of job files that are options of send. */
+static const char *const keys[] = {"as", "directory", "rate", "priority"};
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+/* As a YAML scalar of any bytes but zero. */
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (byte < ' ' || byte == 0x7f)
+            fprintf(out, "\\x%02x", byte);
+        else
+            fprintf(out, "%s%c", byte == '"' || byte == '\\' ? "\\" : "", byte);
+    }
+    fputc('"', out);
+}
+
+/* What of the file's own name can stand in a name. */
+static void name_of_file(const char *path, char name[NAME_BYTES])
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = 0;
+    for (const char *at = slash != NULL ? slash + 1 : path; *at != '\0' && length < NAME_BYTES - 1; at++) {
+        char behind[3] = {'x', *at, '\0'}; /* some may not stand first */
+        name[length++] = name_valid(behind) ? *at : '_';
+    }
+    name[length] = '\0';
+    if (!name_valid(name))
+        snprintf(name, NAME_BYTES, "file");
+}
+
+static int key_of(const char *word)
+{
+    for (unsigned key = 0; key < KEYS; key++)
+        if (strncmp(word, "--", 2) == 0 && strcmp(word + 2, keys[key]) == 0)
+            return (int)key;
+    return -1;
+}
+
+static void put_file(FILE *out, const char *path)
+{
+    char absolute[PATH_MAX], name[NAME_BYTES];
+    const char *file = realpath(path, absolute) != NULL ? absolute : path;
+    name_of_file(file, name);
+    fprintf(out, "name: \"%s\"\nfile: ", name);
+    put_quoted(out, file);
+}
+
+static void put_sites(FILE *out, int count, char **sites)
+{
+    bool all = count == 1 && strcmp(sites[0], "all") == 0;
+    fprintf(out, "\nto: %s", all ? "all" : "[");
+    for (int index = 0; index < count && !all; index++) {
+        fputs(index > 0 ? ", " : "", out);
+        put_quoted(out, sites[index]);
+    }
+    fputs(all ? "\n" : "]\n", out);
+}
+
+/* Writes the options and leaves the other words, of which there are *plain, in front. NULL: good; else what is wrong. */
+static const char *put_options(FILE *out, int count, char **words, int *plain, const char **word)
+{
+    *plain = 0;
+    for (int index = 0; index < count; index++) {
+        int key = key_of(words[index]);
+        *word = words[index];
+        if (key < 0 && strncmp(words[index], "--", 2) == 0)
+            return "unknown option of send";
+        if (key >= 0 && index + 1 == count)
+            return "a value is missing behind";
+        if (key < 0) {
+            words[(*plain)++] = words[index];
+            continue;
+        }
+        fprintf(out, "%s: ", keys[key]);
+        put_quoted(out, words[++index]);
+        fputc('\n', out);
+    }
+    *word = NULL;
+    return *plain < 2 ? "send FILE SITE… expected" : NULL;
+}
+
+char *send_job_text(int count, char **words, const char **wrong, const char **word)
+{
+    char *text;
+    size_t length;
+    int plain;
+    FILE *out = open_memstream(&text, &length);
+    CHECK(out != NULL);
+    *wrong = put_options(out, count, words, &plain, word);
+    if (*wrong == NULL) {
+        put_file(out, words[0]);
+        put_sites(out, plain - 1, words + 1);
+    }
+    CHECK(fclose(out) == 0);
+    if (*wrong == NULL)
+        return text;
+    free(text);
+    return NULL;
+}
