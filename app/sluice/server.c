@@ -1,4 +1,4 @@
-/* The unix socket for sluicectl: one JSON object per line each way (app/ctl/README.md). One thread serves all
+/* The unix socket for sluicectl: one JSON object per line each way (app/ctl/PROTOCOL.md). One thread serves all
  * clients in turn; which of them give way when others come is seats.h.
  *
  * Guarantee: a client waits for one request of each other one, whatever those ask for and however they read.

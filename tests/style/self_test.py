@@ -100,11 +100,11 @@ SPOILT = [
     ("lib/wire/FORMAT.md", "60 jump", "61 jump", "ack: no field begins at 61 jump"),
     ("lib/wire/FORMAT.md", "| stream room |", "| live room |", "kind 12 is called live room"),
     ("lib/wire/control.h", "ROW(CONTROL_START, 5,", "ROW(CONTROL_START, 55,", "kind 5 (start) is not in the headers"),
-    ("planner/README.md", "`star`", "star", "planner/README.md: does not name `star`"),
+    ("planner/tree/README.md", "`star`", "star", "planner/tree/README.md: does not name `star`"),
     ("lib/wire/control.h", '"scavenger"', '"lurker"', "no congestion_lurker.c"),
     ("conf/jobs/README.md", "`scavenger`", "scavenger", "conf/jobs/README.md: does not name `scavenger`"),
-    ("app/ctl/README.md", "`window`", "`widow`", "app/ctl/README.md: does not name `window`"),
-    ("app/ctl/README.md", "`window`", "`widow`", "`widow` is no cause"),
+    ("app/ctl/PROTOCOL.md", "`window`", "`widow`", "app/ctl/PROTOCOL.md: does not name `window`"),
+    ("app/ctl/PROTOCOL.md", "`window`", "`widow`", "`widow` is no cause"),
     ("tests/scenarios/meson.build", "'transport/policer',", "", "conf/scenarios/transport/policer.yaml: tests/scenarios"),
 ]
 

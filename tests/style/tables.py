@@ -99,19 +99,19 @@ def check_words(root, problems):
     rows, _ = declared([read(root, "lib/wire/control.h"), read(root, "lib/plan/plan.h")])
     strategies = [word for _, word in rows["PART_CONGESTIONS"]]
     causes = re.findall(r"LIMIT\((\w+)\)", macros(read(root, "lib/edge/limit.h"), "LIMIT")["EDGE_LIMITS"])
-    limited = item(read(root, "app/ctl/README.md"), "`limited_from`, `limited_to`, `limited_by`")
+    limited = item(read(root, "app/ctl/PROTOCOL.md"), "`limited_from`, `limited_to`, `limited_by`")
     for page, text, words in (
-            ("planner/README.md", read(root, "planner/README.md"), [word for _, word in rows["PLAN_METRICS"]]),
+            ("planner/tree/README.md", read(root, "planner/tree/README.md"), [word for _, word in rows["PLAN_METRICS"]]),
             ("conf/jobs/README.md", item(read(root, "conf/jobs/README.md"), "**Congestion.**"), strategies),
             ("lib/edge/README.md", read(root, "lib/edge/README.md"), strategies),
-            ("app/ctl/README.md", limited, causes)):
+            ("app/ctl/PROTOCOL.md", limited, causes)):
         for word in words:
             if not re.search(r"`(\w+: )?%s`" % word, text):
                 problems.append(f"{page}: does not name `{word}`")
     named = re.findall(r"`(\w+)`", limited.split("`held_by`")[0])
     for word in named:
         if word not in causes and not word.startswith("limited_"):
-            problems.append(f"app/ctl/README.md: `{word}` is no cause of lib/edge/limit.h")
+            problems.append(f"app/ctl/PROTOCOL.md: `{word}` is no cause of lib/edge/limit.h")
     for word in strategies:
         if not glob.glob(f"{root}/lib/edge/**/congestion_{word}.c", recursive=True) and \
                 not os.path.isdir(f"{root}/lib/edge/{word}"):
