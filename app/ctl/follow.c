@@ -13,17 +13,22 @@
 #include "ctl/ctl.h"
 #include "app/ctl/progress.h"
 
-#define POLL_NS        (200 * NS_PER_MS)
-#define PLAIN_EVERY_NS NS_PER_S
+#define POLL_NS (200 * NS_PER_MS)
+/* Of a site, to a log: a line when it has come so much further, or so long after the last one. */
+#define PLAIN_PERCENT  5
+#define PLAIN_EVERY_NS (10 * NS_PER_S)
 #define COLUMNS_USUAL  80
 
 struct follow {
     const char *name;
     bool json;
-    bool terminal;       /* bars, redrawn in place */
-    unsigned drawn;      /* lines on the screen that the next drawing goes over */
-    bool seen;           /* `last` holds the drawing before */
-    uint64_t printed_ns; /* plain: when sites were last printed */
+    bool terminal;  /* bars, redrawn in place */
+    unsigned drawn; /* lines on the screen that the next drawing goes over */
+    bool seen;      /* `last` holds the drawing before */
+    struct {
+        uint64_t at_ns;
+        unsigned percent;
+    } printed[VIEW_SITES_MAX]; /* plain: the last line of each site; 0: none yet */
     struct job_view job, last;
     struct progress_rate rates[VIEW_SITES_MAX];
 };
@@ -79,12 +84,19 @@ static const struct site_view *find_site(const struct job_view *job, const char 
     return NULL;
 }
 
-/* State changes at once, numbers at most every second and only when they changed. */
+static bool is_due(const struct follow *follow, unsigned site)
+{
+    const struct job_view *job = &follow->job;
+    unsigned percent = progress_percent(&job->sites[site], job->size_bytes);
+    return follow->printed[site].at_ns == 0 || percent >= follow->printed[site].percent + PLAIN_PERCENT ||
+           elapsed_ns(job->now_ns, follow->printed[site].at_ns) >= PLAIN_EVERY_NS;
+}
+
+/* State changes at once, numbers now and then. */
 static void print_plain(struct follow *follow)
 {
     char line[PROGRESS_LINE];
     const struct job_view *job = &follow->job;
-    bool due = elapsed_ns(job->now_ns, follow->printed_ns) >= PLAIN_EVERY_NS;
     if (!follow->seen || strcmp(job->state, follow->last.state) != 0) {
         progress_job_line(job, line, sizeof(line));
         printf("%s\n", line);
@@ -93,14 +105,14 @@ static void print_plain(struct follow *follow)
         const struct site_view *now = &job->sites[site];
         const struct site_view *before = follow->seen ? find_site(&follow->last, now->name) : NULL;
         bool state = before != NULL && strcmp(before->state, now->state) != 0;
-        bool moving = job->running_ns > 0 && due && site_view_is(now, SITE_RECEIVING);
+        bool moving = job->running_ns > 0 && site_view_is(now, SITE_RECEIVING) && is_due(follow, site);
         if (!state && !moving)
             continue;
         progress_plain_line(job, now, follow->rates[site].bps, line, sizeof(line));
         printf("%s\n", line);
+        follow->printed[site].at_ns = job->now_ns;
+        follow->printed[site].percent = progress_percent(now, job->size_bytes);
     }
-    if (due)
-        follow->printed_ns = job->now_ns;
 }
 
 static void show_progress(struct follow *follow)
