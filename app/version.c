@@ -12,7 +12,9 @@ const char *version_text(void)
 
 bool version_asked(int argc, char **argv, const char *program)
 {
-    bool asked = argc > 1 && strcmp(argv[1], "--version") == 0;
+    bool asked = false;
+    for (int index = 1; index < argc && strcmp(argv[index], "--") != 0 && !asked; index++)
+        asked = strcmp(argv[index], "--version") == 0;
     if (asked)
         printf("%s %s\n", program, version_text());
     return asked;

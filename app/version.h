@@ -5,5 +5,5 @@
 
 /* The release and the commit it was built from, as "0.1.0 (1a2b3c4d5e6f)". */
 const char *version_text(void);
-/* `--version` is the first word of the command line: true, and "PROGRAM VERSION (COMMIT)" was printed. */
+/* `--version` stands in the command line before "--": true, and "PROGRAM VERSION (COMMIT)" was printed. */
 bool version_asked(int argc, char **argv, const char *program);

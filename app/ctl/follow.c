@@ -28,7 +28,7 @@ struct follow {
     struct {
         uint64_t at_ns;
         unsigned percent;
-    } printed[VIEW_SITES_MAX]; /* plain: the last line of each site; 0: none yet */
+    } printed[VIEW_SITES_MAX]; /* plain: the last line of each site; at_ns 0: none yet */
     struct job_view job, last;
     struct progress_rate rates[VIEW_SITES_MAX];
 };

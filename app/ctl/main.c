@@ -225,11 +225,12 @@ static int send_file(struct options *options)
     static struct job_spec spec;
     struct conf_errors errors = {0};
     const char *wrong, *word;
-    bool wait = true;
-    for (; options->count > 0 && strcmp(options->words[options->count - 1], "--no-wait") == 0;
-         options->count--)
-        wait = false;
-    char *text = send_job_text(options->count - 1, options->words + 1, &wrong, &word);
+    int count = 0; /* of words but --no-wait, which stands anywhere */
+    for (int index = 0; index < options->count; index++)
+        if (strcmp(options->words[index], "--no-wait") != 0)
+            options->words[count++] = options->words[index];
+    bool wait = count == options->count;
+    char *text = send_job_text(count - 1, options->words + 1, &wrong, &word);
     if (text == NULL)
         return usage_error(wrong, word);
     if (!conf_read_job("send", text, &spec, &errors)) {

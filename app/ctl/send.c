@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/name.h"
@@ -49,13 +50,25 @@ static int key_of(const char *word)
     return -1;
 }
 
+/* The path as it was given, from the root on, so that a link keeps its name; one that ends in no name is resolved. */
+static void find_absolute(const char *path, char absolute[2 * PATH_MAX])
+{
+    char here[PATH_MAX];
+    const char *slash = strrchr(path, '/'), *last = slash != NULL ? slash + 1 : path;
+    bool named = last[0] != '\0' && strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
+    if (!named && realpath(path, absolute) != NULL)
+        return;
+    bool relative = path[0] != '/' && getcwd(here, sizeof(here)) != NULL;
+    snprintf(absolute, 2 * PATH_MAX, "%s%s%s", relative ? here : "", relative ? "/" : "", path);
+}
+
 static void put_file(FILE *out, const char *path)
 {
-    char absolute[PATH_MAX], name[NAME_BYTES];
-    const char *file = realpath(path, absolute) != NULL ? absolute : path;
-    name_of_file(file, name);
+    char absolute[2 * PATH_MAX], name[NAME_BYTES];
+    find_absolute(path, absolute);
+    name_of_file(absolute, name);
     fprintf(out, "name: \"%s\"\nfile: ", name);
-    put_quoted(out, file);
+    put_quoted(out, absolute);
 }
 
 static void put_sites(FILE *out, int count, char **sites)

@@ -37,13 +37,14 @@ void directories_warn(const struct node_config *config)
         const struct node_directory *directory = &config->directories[index];
         struct stat stat_of;
         bool there = stat(directory->path, &stat_of) == 0;
-        if (directory->create && !there && errno == ENOENT)
+        int error = errno;
+        if (directory->create && !there && error == ENOENT)
             continue;
         if (!there)
-            fprintf(stderr,
-                    "%s: directories[%u]: %s: %s: jobs that write there will fail; create: yes makes it, or: "
-                    "mkdir -p %s\n",
-                    config->name, index, directory->path, strerrordesc_np(errno), directory->path);
+            fprintf(stderr, "%s: directories[%u]: %s: %s: jobs that write there will fail%s%s\n",
+                    config->name, index, directory->path, strerrordesc_np(error),
+                    error == ENOENT ? "; create: yes makes it, or: mkdir -p " : "",
+                    error == ENOENT ? directory->path : "");
         else if (S_ISDIR(stat_of.st_mode) && access(directory->path, W_OK | X_OK) != 0)
             fprintf(stderr,
                     "%s: directories[%u]: %s: this user may not write there: jobs that do will fail\n",

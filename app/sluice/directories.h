@@ -7,5 +7,6 @@
 /* Makes those with `create: yes` that are missing, with what leads there (mode 0755). False: err names the one that can't be
  * made. */
 bool directories_create(const struct node_config *config, struct err *err);
-/* Says on stderr which are missing, or are no directories a job could write into, and what mends that. */
+/* Says on stderr which can't be reached or, being directories, not be written into by this user; where one is missing, what
+ * mends that. */
 void directories_warn(const struct node_config *config);

@@ -16,6 +16,8 @@ def faults(program):
     status, said, told = run(program, "--version")
     if status != 0 or told or not re.fullmatch(rf"{name} \d+\.\d+\.\d+ \(\S.*\)\n", said):
         yield f"--version: {status} {said!r} {told!r}"
+    if run(program, "anything", "--version") != (status, said, told):
+        yield "--version behind other words says something else"
     status, said, told = run(program, "--help")
     if status != 0 or told:
         yield f"--help: {status} {told!r}"
