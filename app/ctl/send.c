@@ -14,13 +14,29 @@
 static const char *const keys[] = {"as", "directory", "rate", "priority"};
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
 
-/* As a YAML scalar of any bytes but zero. */
+/* What YAML takes for a line break or no character: U+0080 to U+009F, U+2028, U+2029. Returns its bytes; 0: it is none. */
+static unsigned put_escaped(FILE *out, const char *text)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    bool control = byte[0] == 0xc2 && byte[1] >= 0x80 && byte[1] < 0xa0;
+    bool separator = byte[0] == 0xe2 && byte[1] == 0x80 && (byte[2] == 0xa8 || byte[2] == 0xa9);
+    if (control)
+        fprintf(out, "\\x%02x", byte[1]);
+    else if (separator)
+        fprintf(out, "\\%c", byte[2] == 0xa8 ? 'L' : 'P');
+    return control ? 2 : separator ? 3 : 0;
+}
+
+/* As a YAML scalar of any text that job files can hold. */
 static void put_quoted(FILE *out, const char *text)
 {
     fputc('"', out);
     for (; *text != '\0'; text++) {
         unsigned char byte = (unsigned char)*text;
-        if (byte < ' ' || byte == 0x7f)
+        unsigned escaped = put_escaped(out, text);
+        if (escaped > 0)
+            text += escaped - 1;
+        else if (byte < ' ' || byte == 0x7f)
             fprintf(out, "\\x%02x", byte);
         else
             fprintf(out, "%s%c", byte == '"' || byte == '\\' ? "\\" : "", byte);

@@ -28,13 +28,25 @@ void node_file_name(struct conf_reader *reader, struct node_file *file, const ch
                    "no node.name and no --name, and the host's name is none that a node can have");
 }
 
-/* What a port's own keys say goes before it. */
-static void take_own(struct node_file *file, const struct node_file_site *site)
+/* A port need not say what stands here; what it says must be the same. */
+static void take_own(struct conf_reader *reader, struct node_file *file, unsigned index)
 {
+    char where[CONF_WHERE_BYTES];
+    const struct node_file_site *site = &file->sites[index];
+    if (site->peer.node.port >= file->config.node.port_count) {
+        snprintf(where, sizeof(where), "roster[%u].port", index);
+        conf_fault(reader, where, "this node has no ports[%u]", site->peer.node.port);
+        return;
+    }
     struct node_file_port *port = &file->ports[site->peer.node.port];
-    if (port->node.address.family == ADDRESS_NONE) {
-        port->node.address = site->peer.node.address;
+    const struct net_address *own = &port->node.address, *told = &site->peer.node.address;
+    if (own->family == ADDRESS_NONE) {
+        port->node.address = *told;
         port->app.prefix_length = site->prefix_length;
+    } else if (told->family != ADDRESS_NONE &&
+               (own->family != told->family || memcmp(own->ip, told->ip, sizeof(own->ip)) != 0)) {
+        snprintf(where, sizeof(where), "roster[%u].address", index);
+        conf_fault(reader, where, "is not that of ports[%u], and others send to it", site->peer.node.port);
     }
     if (port->app.gateway.family == ADDRESS_NONE)
         port->app.gateway = site->gateway;
@@ -52,6 +64,13 @@ static void add_peer(struct conf_reader *reader, struct node_file *file, unsigne
         file->peers[file->config.node.peer_count++] = file->sites[index].peer;
 }
 
+static void say_twice(struct conf_reader *reader, unsigned index, const char *name)
+{
+    char where[CONF_WHERE_BYTES];
+    snprintf(where, sizeof(where), "roster[%u].name", index);
+    conf_fault(reader, where, "\"%s\", this node, is there twice", name);
+}
+
 void node_file_take_roster(struct conf_reader *reader, struct node_file *file)
 {
     bool found = false;
@@ -61,11 +80,13 @@ void node_file_take_roster(struct conf_reader *reader, struct node_file *file)
         site->peer.site = (uint16_t)(index + 1);
         site->peer.udp_port = site->peer.udp_port != 0 ? site->peer.udp_port : udp_port;
         bool own = strcmp(site->peer.node.name, file->config.node.name) == 0;
-        found = found || own;
-        if (own && site->peer.node.port < file->config.node.port_count)
-            take_own(file, site);
-        else if (!own)
+        if (own && found)
+            say_twice(reader, index, site->peer.node.name);
+        else if (own)
+            take_own(reader, file, index);
+        else
             add_peer(reader, file, index);
+        found = found || own;
     }
     if (file->site_count > 0 && !found && file->config.node.name[0] != '\0')
         conf_fault(reader, "roster",

@@ -53,7 +53,7 @@ static void fill_hello_of(struct node *node, struct peer *peer, uint32_t session
         .session = session,
         .echo_session = echo_session,
         .mtu = (uint16_t)node->config.ports[peer->port].mtu,
-        .interval_ms = (uint16_t)(peer->sparing.port_ns / NS_PER_MS),
+        .interval_ms = (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX),
         .window = peer->receiver.window_packets,
     };
     name_copy(hello.name.text, sizeof(hello.name.text), node->config.name);

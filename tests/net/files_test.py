@@ -179,17 +179,17 @@ def one_site_that_is_missing_is_left_out(world):
 
 def a_file_is_sent_without_a_job_file(world):
     """Options of the job and of sluicectl anywhere; the file's name as it is, and what a job may be called of it."""
-    path = os.path.join(world.directory, "my \"own\" file.tar")
+    path = os.path.join(world.directory, "my \"own\" \u0085\u2028file.tar")
     write(path, b"own")
-    out = subprocess.run([world.ctl, "send", "my \"own\" file.tar", "--priority", "high", "target", "-s", world.source.socket_path,
+    out = subprocess.run([world.ctl, "send", "my \"own\" \u0085\u2028file.tar", "--priority", "high", "target", "-s", world.source.socket_path,
                           "--json"], capture_output=True, text=True, timeout=100, check=False, cwd=world.directory)
     assert out.returncode == 0, out.stdout + out.stderr
     missing = subprocess.run([world.ctl, "send", "--no-wait", "-s", world.source.socket_path, "not here", "target"],
                              capture_output=True, text=True, timeout=100, check=False, cwd=world.directory)
     assert missing.returncode == 0, missing.stdout + missing.stderr
     assert os.path.join(world.directory, "not here") in world.finish("not_here")["text"], world.job("not_here")
-    assert world.job("my__own__file.tar")["state"] == "done"
-    with open(os.path.join(world.target.incoming, "my \"own\" file.tar"), "rb") as file:
+    assert world.job("my__own_______file.tar")["state"] == "done"
+    with open(os.path.join(world.target.incoming, "my \"own\" \u0085\u2028file.tar"), "rb") as file:
         assert file.read() == b"own"
 
 

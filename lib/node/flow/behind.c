@@ -72,14 +72,18 @@ static void note_gone(struct node *node, struct job *job, uint8_t index, uint64_
                         seconds, wait);
 }
 
-/* True: the path to it has become too narrow, and it is let go of. */
+/* True: the path to it has become too narrow for what it is owed, and it is let go of. */
 static bool leave_narrow(struct node *node, struct job *job, uint8_t index, uint64_t lived_ns)
 {
-    const struct child *child = &job->children.of[index];
+    struct child *child = &job->children.of[index];
     const struct peer *peer = &node->peers[child->peer];
     if (!rtt_probe_narrow(&peer->probe) ||
         lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns))
         return false;
+    if (!holds_memory(node, job, index)) {
+        child->acked_ns = lived_ns; /* nothing was there for it */
+        return false;
+    }
     edges_note_gone(node, job, index,
                     "no progress for %u s: the path from its parent %s is too narrow for data",
                     (unsigned)(node->config.stall_timeout_ns / NS_PER_S), node->config.name);

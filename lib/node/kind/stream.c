@@ -52,6 +52,13 @@ static void on_start(struct node *node, struct job *job, uint64_t now_ns)
         settle(node, job);
 }
 
+/* It has acked all of a stream that has ended: only its own disk may still be at work. */
+static bool has_all(const struct job *job, uint8_t child)
+{
+    bool arrived = job->source != NULL || job->phase == PHASE_FINISHING || job_result_is_whole(job->result);
+    return job->stream->end_known && arrived && stream_behind(&job->stream->window, child) == 0;
+}
+
 /* Who is gone for good, or takes no message, holds up nobody, however patient the job is with the slow. */
 static void drop_lost(struct node *node, struct job *job)
 {
@@ -60,8 +67,9 @@ static void drop_lost(struct node *node, struct job *job)
         bool lost = peer_is_lost(node, peer);
         if (job->children.of[child].gone || (!lost && !peer_is_deaf(node, peer)))
             continue;
-        edges_note_gone(node, job, (uint8_t)child, "cut off: its parent %s %s", node->config.name,
-                        lost ? "hears nothing of it" : "gets no answer from it");
+        if (!has_all(job, (uint8_t)child))
+            edges_note_gone(node, job, (uint8_t)child, "cut off: its parent %s %s", node->config.name,
+                            lost ? "hears nothing of it" : "gets no answer from it");
         edges_drop(node, job, peer->index);
     }
 }

@@ -54,12 +54,12 @@ static void cut_children(struct node *node, struct job *job, uint16_t parent)
     }
 }
 
-/* A file that has all of itself needs no parent. */
+/* A file that has all of itself needs no parent; one whose own disk failed before still passes on what it gets. */
 static bool on_let_go(struct node *node, struct job *job, uint16_t parent, const char *text, uint64_t now_ns)
 {
     if (trees_fed_by(job, parent) == 0 || job->object == NULL)
         return false;
-    if (phase_ends(job->phase) || (!job->kind->endless && job->phase >= PHASE_FINISHING))
+    if (phase_ends(job->phase) || (!job->kind->endless && job->phase >= PHASE_FINISHING && !job->disk.lost))
         return true;
     job_fail(node, job, now_ns, "%s", text);
     if (job->kind->on_let_go != NULL)
