@@ -188,9 +188,10 @@ static void print_text(const struct outcome *outcome)
     print_why(outcome);
 }
 
-static void print(const struct outcome *outcome, enum plan_form form)
+static void print(const struct outcome *outcome, enum plan_form form, const char *path)
 {
     static char picture[PICTURE_BYTES_MAX];
+    const char *slash = strrchr(path, '/'), *file = slash == NULL ? path : slash + 1;
     switch (form) {
     case PLAN_FORM_TEXT:
         print_text(outcome);
@@ -200,8 +201,8 @@ static void print(const struct outcome *outcome, enum plan_form form)
         return;
     case PLAN_FORM_DOT:
     case PLAN_FORM_SVG:
-        CHECK((form == PLAN_FORM_DOT ? picture_dot : picture_svg)(outcome->plan, outcome->request, picture,
-                                                                  sizeof(picture)));
+        CHECK((form == PLAN_FORM_DOT ? picture_dot : picture_svg)(outcome->plan, outcome->request, file,
+                                                                  picture, sizeof(picture)));
         printf("%s", picture);
         return;
     }
@@ -260,6 +261,6 @@ enum program_end plan_offline(const char *path, enum plan_form form, const char 
     if (edge_names != NULL)
         print_edge(&outcome, edge);
     else
-        print(&outcome, form);
+        print(&outcome, form, path);
     return fflush(stdout) == 0 ? PROGRAM_DONE : PROGRAM_USAGE;
 }

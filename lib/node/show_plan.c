@@ -1,4 +1,5 @@
 /* The plan of one job: why it is as it is, and as a picture. */
+#include <stdio.h>
 #include <string.h>
 
 #include "node/role/source.h"
@@ -151,11 +152,13 @@ static bool show_edge(const struct source *source, const struct ctl_msg *msg, st
 
 static bool show_picture(const struct source *source, const struct ctl_msg *msg, struct ctl_reply *reply)
 {
-    bool (*draw)(const struct plan *, const struct plan_request *, char *, size_t) =
+    bool (*draw)(const struct plan *, const struct plan_request *, const char *, char *, size_t) =
         msg->body.show.what == CTL_SHOW_dot ? picture_dot : picture_svg;
+    char title[sizeof("job ") + NAME_BYTES];
     if (msg->body.show.form == REPORT_JSON)
         return err_set(&reply->err, "a picture is no JSON: 'show plan' is");
-    if (!draw(&source->plan, &source->request, reply->text, reply->room))
+    snprintf(title, sizeof(title), "job %s", source->spec.name);
+    if (!draw(&source->plan, &source->request, title, reply->text, reply->room))
         return err_set(&reply->err, "the picture is longer than %zu bytes", reply->room);
     reply->length = strlen(reply->text);
     return true;

@@ -1,190 +1,246 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "plan/load.h"
+#include "plan/caption.h"
 #include "plan/picture.h"
-#include "plan/sheet.h"
+#include "plan/place.h"
 #include "plan/words.h"
 
-/* All in pixels. */
-#define BOX_WIDTH_MIN 150u /* "up 100 %, down 100 %" */
-#define LETTER_WIDTH  8    /* of a name, in most fonts */
-#define BOX_HEIGHT    32
-#define GAP_WIDTH     110 /* between boxes, from left to right: an edge and its rate */
-#define ROW_HEIGHT    40
-#define MARGIN        20
-#define HEAD_HEIGHT   50
-#define FOOT_HEIGHT   70
+/* All in pixels. Letters of the fonts that viewers take for "monospace" are up to 0.61 of the font's size wide: a
+ * text's width is known without its font. */
+#define NAME_LETTER  8u  /* of 13 pixels: a site's name, the lines above the trees */
+#define SMALL_LETTER 7u  /* of 11 pixels: what stands at nodes and edges */
+#define TITLE_LETTER 10u /* of 16 pixels */
+#define LINE_HEIGHT  20u
+#define BOX_PADDING  8u
+#define WORDS_GAP    6u /* on both sides of an edge's words */
+#define SAMPLE_WIDTH 40u
 
-#define PAGE_WIDTH_MIN 720 /* the foot's lines */
-#define LIMITS_TOLD    3u
+#define HEAD                                                                                                 \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "            \
+    "font-family=\"DejaVu Sans Mono,monospace\" font-size=\"13\">\n"                                         \
+    "<style>.small{font-size:11px;fill:#333}.full{fill:#c00;font-weight:bold}"                               \
+    ".title{font-size:16px;font-weight:bold}.head{font-weight:bold}"                                         \
+    ".edge{fill:none;stroke:#888;stroke-width:1.5}.trunk{fill:none;stroke:#888;stroke-width:1.5}"            \
+    ".tight{stroke:#c00;stroke-width:3}.assumed{stroke-dasharray:5 4}"                                       \
+    ".box{fill:#fff;stroke:#666}.up{fill:#ffc9c9}.down{stroke:#04c;stroke-width:2.5}</style>\n"              \
+    "<rect width=\"100%%\" height=\"100%%\" fill=\"#fafafa\"/>\n"
 
-struct panel {
+struct drawing {
+    struct sheet sheet;
     const struct plan *plan;
     const struct plan_request *request;
-    const struct load *load;
-    uint16_t tree;
-    unsigned top;                    /* where it begins on the page */
-    unsigned box_width;              /* the same for all of them */
-    uint16_t depth[PLAN_NODES_MAX];  /* edges from the source */
-    unsigned middle[PLAN_NODES_MAX]; /* of its box, from the top of the rows */
-    unsigned rows, columns;
+    struct load load;
+    struct caption caption;
+    struct place place;
+    unsigned trees_top; /* on the page */
+    unsigned trunk[PLAN_TREES_MAX]
+                  [PLAN_NODES_MAX]; /* indented: how far down the line to a node's children goes by now */
 };
 
-/* Leaves get a row each, in order; who has children stands in the middle of them. */
-static void place_below(struct panel *panel, uint16_t node, uint16_t depth)
+static const struct legend {
+    const char *shape, *class; /* a line or a box, and how it is drawn */
+    const char *text;
+} legends[] = {
+    {"line", "edge", "path measured or told; ages are those when the plan was made"},
+    {"line", "edge assumed", "path assumed: nothing is known of it but its interfaces"},
+    {"line", "edge tight", "path or shared link full"},
+    {"box", "box up", "uplink full"},
+    {"box", "box down", "downlink full"},
+};
+static const char legend_note[] =
+    "at edges: rates on the wire; in boxes: shares of a site's interface, over all trees";
+#define LEGENDS (sizeof(legends) / sizeof(legends[0]))
+
+/* ---- widths ---- */
+
+static unsigned length_of(const char *text, unsigned letter)
 {
-    uint16_t children[PLAN_CHILDREN_MAX];
-    uint16_t count = plan_children(&panel->plan->trees[panel->tree], node, children);
-    panel->depth[node] = depth;
-    panel->columns = MAX(panel->columns, depth + 1u);
-    if (count == 0) {
-        panel->middle[node] = panel->rows++ * ROW_HEIGHT + ROW_HEIGHT / 2;
-        return;
+    return (unsigned)strlen(text) * letter;
+}
+
+static unsigned widest_box(const struct drawing *drawing)
+{
+    unsigned widest = 0;
+    for (uint16_t node = 0; node < drawing->request->node_count; node++) {
+        char text[64] = "";
+        struct sheet sheet = {.text = text, .room = sizeof(text)};
+        caption_add_node(&sheet, drawing->plan, drawing->request, &drawing->load, node);
+        widest = MAX(widest, length_of(drawing->request->nodes[node].name, NAME_LETTER));
+        widest = MAX(widest, length_of(text, SMALL_LETTER));
     }
-    for (uint16_t child = 0; child < count; child++)
-        place_below(panel, children[child], (uint16_t)(depth + 1));
-    panel->middle[node] = (panel->middle[children[0]] + panel->middle[children[count - 1]]) / 2;
+    return widest + 2 * BOX_PADDING;
 }
 
-static unsigned box_left(const struct panel *panel, uint16_t node)
+/* Rate and basis of the edge that enters a node. */
+struct words {
+    char rate[24], known[PLAN_KNOWN_TEXT_BYTES];
+};
+
+static struct words words_of(const struct plan *plan, uint16_t tree, uint16_t node)
 {
-    return MARGIN + panel->depth[node] * (panel->box_width + GAP_WIDTH);
+    struct words words = {0};
+    struct sheet sheet = {.text = words.rate, .room = sizeof(words.rate)};
+    sheet_add_rate(&sheet, plan_edge_rate_bps(plan, tree, node));
+    plan_known_text(&plan->into_known[tree][node], words.known, sizeof(words.known));
+    return words;
 }
 
-static unsigned box_middle(const struct panel *panel, uint16_t node)
+static unsigned widest_words(const struct plan *plan)
 {
-    return panel->top + HEAD_HEIGHT + panel->middle[node];
-}
-
-static void add_box(struct sheet *sheet, const struct panel *panel, uint16_t node)
-{
-    unsigned up = load_up(panel->load, panel->request, node),
-             down = load_down(panel->load, panel->request, node);
-    unsigned left = box_left(panel, node), middle = box_middle(panel, node);
-    sheet_add(
-        sheet, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%d\" rx=\"5\" fill=\"%s\" stroke=\"%s\"/>\n",
-        left, middle - BOX_HEIGHT / 2, panel->box_width, BOX_HEIGHT, up >= LOAD_TIGHT ? "#ffc9c9" : "#ffffff",
-        down >= LOAD_TIGHT ? "#0044cc\" stroke-width=\"2.5" : "#666666");
-    sheet_add(sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%s</text>\n",
-              left + panel->box_width / 2, middle - 2, panel->request->nodes[node].name);
-    sheet_add(sheet,
-              "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\" class=\"small\">up %u %%, down %u %%</text>\n",
-              left + panel->box_width / 2, middle + 11, up / 10, down / 10);
-}
-
-static void add_edge(struct sheet *sheet, const struct panel *panel, struct plan_edge edge)
-{
-    bool tight = load_path(panel->load, panel->request, edge.from, edge.to) >= LOAD_TIGHT;
-    unsigned from = box_left(panel, edge.from) + panel->box_width, to = box_left(panel, edge.to);
-    unsigned from_middle = box_middle(panel, edge.from), to_middle = box_middle(panel, edge.to);
-    unsigned bend = from + (to - from) / 3;
-    const struct plan_known *known = &panel->plan->into_known[panel->tree][edge.to];
-    char text[PLAN_KNOWN_TEXT_BYTES];
-    sheet_add(sheet, "<path d=\"M%u %u C%u %u %u %u %u %u H%u\" class=\"%s%s\"/>\n", from, from_middle, bend,
-              from_middle, from + 8, to_middle, bend + 8, to_middle, to, tight ? "edge tight" : "edge",
-              known->basis == PLAN_BASIS_ASSUMED ? " assumed" : "");
-    sheet_add(sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"end\" class=\"%s\">", to - 4, to_middle - 3,
-              tight ? "small full" : "small");
-    sheet_add_rate(sheet, plan_edge_rate_bps(panel->plan, panel->tree, edge.to));
-    sheet_add(sheet, "</text>\n<text x=\"%u\" y=\"%u\" text-anchor=\"end\" class=\"small\">%s</text>\n",
-              to - 4, to_middle + 11, plan_known_text(known, text, sizeof(text)) ? text : "");
-}
-
-static void add_panel(struct sheet *sheet, const struct panel *panel)
-{
-    const struct plan_tree *tree = &panel->plan->trees[panel->tree];
-    char title[64] = "";
-    plan_tree_title(panel->plan, panel->tree, title, sizeof(title));
-    sheet_add(sheet, "<text x=\"%d\" y=\"%u\" class=\"head\">%s</text>\n", MARGIN, panel->top + 30, title);
-    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
-        add_edge(sheet, panel, tree->edges[edge]);
-    add_box(sheet, panel, panel->plan->source);
-    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
-        add_box(sheet, panel, tree->edges[edge].to);
-}
-
-/* What everybody gets, and what those get who are slow by themselves. */
-static void add_rates(struct sheet *sheet, const struct plan *plan)
-{
-    uint64_t common_bps = plan_common_bps(plan);
-    if (common_bps > plan->rate_bps + plan->rate_bps / 1000) {
-        sheet_add(sheet, "slow receivers get ");
-        sheet_add_rate(sheet, plan->rate_bps);
-        sheet_add(sheet, " at least, all others ");
-        sheet_add_rate(sheet, common_bps);
-        sheet_add(sheet, "; no plan brings those more than ");
-    } else {
-        sheet_add(sheet, "every receiver gets ");
-        sheet_add_rate(sheet, plan->rate_bps);
-        sheet_add(sheet, " at least; no plan brings more than ");
-    }
-    sheet_add_rate(sheet, plan->bound_bps);
-}
-
-/* The rows that hold the plan, by name: as many as go on a line. */
-static void add_limits(struct sheet *sheet, const struct plan *plan, const struct plan_request *request)
-{
-    uint16_t count = MIN(plan->why.limit_count, LIMITS_TOLD);
-    for (uint16_t index = 0; index < count; index++) {
-        char text[160];
-        if (plan_limit_text(&plan->why.limits[index].limit, request, text, sizeof(text)))
-            sheet_add(sheet, "%s%s", index == 0 ? "held by " : ", ", text);
-    }
-    if (plan->why.limit_count > count)
-        sheet_add(sheet, " and more");
-}
-
-static void add_foot(struct sheet *sheet, const struct plan *plan, const struct plan_request *request,
-                     unsigned top)
-{
-    sheet_add(sheet, "<text x=\"%d\" y=\"%u\">", MARGIN, top + 20);
-    add_rates(sheet, plan);
-    sheet_add(sheet, "</text>\n<text x=\"%d\" y=\"%u\">", MARGIN, top + 40);
-    add_limits(sheet, plan, request);
-    sheet_add(sheet, "</text>\n<text x=\"%d\" y=\"%u\" class=\"small\">", MARGIN, top + 58);
-    sheet_add(sheet, "red box: uplink full; blue frame: downlink full; red edge: path or shared link full; "
-                     "dashed: nothing is known of the path");
-    sheet_add(sheet, "</text>\n</svg>\n");
-}
-
-static unsigned widest_box(const struct plan_request *request)
-{
-    size_t letters = 0;
-    for (uint16_t node = 0; node < request->node_count; node++)
-        letters = MAX(letters, strlen(request->nodes[node].name));
-    return MAX(BOX_WIDTH_MIN, (unsigned)letters * LETTER_WIDTH + 2 * MARGIN);
-}
-
-bool picture_svg(const struct plan *plan, const struct plan_request *request, char *text, size_t room)
-{
-    struct sheet sheet = {.text = text, .room = room};
-    struct load load;
-    struct panel panels[PLAN_TREES_MAX];
-    unsigned width = PAGE_WIDTH_MIN, top = 0, box_width = widest_box(request);
-    load_init(&load, plan, request);
-    for (uint16_t tree = 0; tree < plan->tree_count; tree++) {
-        struct panel *panel = &panels[tree];
-        *panel = (struct panel){.plan = plan,
-                                .request = request,
-                                .load = &load,
-                                .tree = tree,
-                                .top = top,
-                                .box_width = box_width};
-        place_below(panel, plan->source, 0);
-        width = MAX(width, panel->columns * (box_width + GAP_WIDTH) - GAP_WIDTH + 2 * MARGIN);
-        top += HEAD_HEIGHT + panel->rows * ROW_HEIGHT;
-    }
-    sheet_add(
-        &sheet,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"sans-serif\" "
-        "font-size=\"13\">\n<style>.small{font-size:10px;fill:#333}.full{fill:#c00;font-weight:bold}"
-        ".head{font-weight:bold}.edge{fill:none;stroke:#888;stroke-width:1.5}.tight{stroke:#c00;"
-        "stroke-width:3}.assumed{stroke-dasharray:5 4}</style>\n<rect width=\"100%%\" height=\"100%%\" "
-        "fill=\"#fafafa\"/>\n",
-        width, top + FOOT_HEIGHT);
+    unsigned widest = 0;
     for (uint16_t tree = 0; tree < plan->tree_count; tree++)
-        add_panel(&sheet, &panels[tree]);
-    add_foot(&sheet, plan, request, top);
-    return !sheet.full;
+        for (uint16_t edge = 0; edge < plan->trees[tree].edge_count; edge++) {
+            struct words words = words_of(plan, tree, plan->trees[tree].edges[edge].to);
+            widest = MAX(widest, length_of(words.rate, SMALL_LETTER));
+            widest = MAX(widest, length_of(words.known, SMALL_LETTER));
+        }
+    return widest + 2 * WORDS_GAP;
+}
+
+static unsigned page_width(const struct drawing *drawing)
+{
+    const struct caption *caption = &drawing->caption;
+    unsigned widest = MAX(length_of(caption->lines[0], TITLE_LETTER), length_of(legend_note, NAME_LETTER));
+    for (unsigned line = 1; line < caption->count; line++)
+        widest = MAX(widest, length_of(caption->lines[line], NAME_LETTER));
+    return MAX(drawing->place.width, widest + 2 * PLACE_MARGIN);
+}
+
+/* ---- parts ---- */
+
+static void add_caption(struct drawing *drawing)
+{
+    for (unsigned line = 0; line < drawing->caption.count; line++) {
+        sheet_add(&drawing->sheet, "<text x=\"%u\" y=\"%u\"%s>", PLACE_MARGIN,
+                  PLACE_MARGIN + 14 + line * LINE_HEIGHT, line == 0 ? " class=\"title\"" : "");
+        sheet_add_xml(&drawing->sheet, drawing->caption.lines[line]);
+        sheet_add(&drawing->sheet, "</text>\n");
+    }
+}
+
+static unsigned middle_of(const struct drawing *drawing, uint16_t tree, uint16_t node)
+{
+    return drawing->trees_top + place_box_middle(&drawing->place, tree, node);
+}
+
+static void add_box(struct drawing *drawing, uint16_t tree, uint16_t node)
+{
+    const struct plan_request *request = drawing->request;
+    unsigned width = drawing->place.box_width, left = place_box_left(&drawing->place, tree, node);
+    unsigned middle = middle_of(drawing, tree, node);
+    sheet_add(&drawing->sheet,
+              "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" rx=\"5\" class=\"box%s%s\"/>\n", left,
+              middle - PLACE_BOX_HEIGHT / 2, width, PLACE_BOX_HEIGHT,
+              load_up(&drawing->load, request, node) >= LOAD_TIGHT ? " up" : "",
+              load_down(&drawing->load, request, node) >= LOAD_TIGHT ? " down" : "");
+    sheet_add(&drawing->sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">", left + width / 2,
+              middle - 3);
+    sheet_add_xml(&drawing->sheet, request->nodes[node].name);
+    sheet_add(&drawing->sheet, "</text>\n<text x=\"%u\" y=\"%u\" text-anchor=\"middle\" class=\"small\">",
+              left + width / 2, middle + 12);
+    caption_add_node(&drawing->sheet, drawing->plan, request, &drawing->load, node);
+    sheet_add(&drawing->sheet, "</text>\n");
+}
+
+/* From the parent's right side into the child's row, and along that row. */
+static void add_curve(struct drawing *drawing, uint16_t tree, struct plan_edge edge, const char *style)
+{
+    unsigned from = place_box_left(&drawing->place, tree, edge.from) + drawing->place.box_width;
+    unsigned from_middle = middle_of(drawing, tree, edge.from), to_middle = middle_of(drawing, tree, edge.to);
+    sheet_add(&drawing->sheet, "<path d=\"M%u %u C%u %u %u %u %u %u H%u\" class=\"edge%s\"/>\n", from,
+              from_middle, from + PLACE_TURN_WIDTH, from_middle, from, to_middle, from + PLACE_TURN_WIDTH,
+              to_middle, place_box_left(&drawing->place, tree, edge.to), style);
+}
+
+/* Down the line that the parent's edges share, from where the child before left it, and to the right in a style of
+ * its own. */
+static void add_corner(struct drawing *drawing, uint16_t tree, struct plan_edge edge, const char *style)
+{
+    unsigned *trunk = &drawing->trunk[tree][edge.from], middle = middle_of(drawing, tree, edge.to);
+    unsigned left = place_box_left(&drawing->place, tree, edge.from) + drawing->place.step / 4;
+    if (*trunk == 0)
+        *trunk = middle_of(drawing, tree, edge.from) + PLACE_BOX_HEIGHT / 2;
+    sheet_add(&drawing->sheet, "<path d=\"M%u %u V%u\" class=\"trunk\"/>\n", left, *trunk, middle);
+    sheet_add(&drawing->sheet, "<path d=\"M%u %u H%u\" class=\"edge%s\"/>\n", left, middle,
+              place_box_left(&drawing->place, tree, edge.to), style);
+    *trunk = middle;
+}
+
+static void add_words(struct drawing *drawing, uint16_t tree, uint16_t node, bool tight)
+{
+    const struct place *place = &drawing->place;
+    struct words words = words_of(drawing->plan, tree, node);
+    unsigned left = place_box_left(place, tree, node), middle = middle_of(drawing, tree, node);
+    unsigned at = place->indented ? left + place->box_width + WORDS_GAP : left - WORDS_GAP;
+    const char *anchor = place->indented ? "start" : "end";
+    sheet_add(&drawing->sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"%s\" class=\"small%s\">%s</text>\n", at,
+              middle - 5, anchor, tight ? " full" : "", words.rate);
+    sheet_add(&drawing->sheet, "<text x=\"%u\" y=\"%u\" text-anchor=\"%s\" class=\"small\">%s</text>\n", at,
+              middle + (place->indented ? 10 : 14), anchor, words.known);
+}
+
+static void add_edge(struct drawing *drawing, uint16_t tree, struct plan_edge edge)
+{
+    bool tight = load_path(&drawing->load, drawing->request, edge.from, edge.to) >= LOAD_TIGHT;
+    bool assumed = drawing->plan->into_known[tree][edge.to].basis == PLAN_BASIS_ASSUMED;
+    char style[24];
+    snprintf(style, sizeof(style), "%s%s", tight ? " tight" : "", assumed ? " assumed" : "");
+    (drawing->place.indented ? add_corner : add_curve)(drawing, tree, edge, style);
+    add_words(drawing, tree, edge.to, tight);
+}
+
+static void add_tree(struct drawing *drawing, uint16_t index)
+{
+    const struct plan_tree *tree = &drawing->plan->trees[index];
+    const struct place_panel *panel = &drawing->place.panels[index];
+    char title[64] = "";
+    plan_tree_title(drawing->plan, index, title, sizeof(title));
+    sheet_add(&drawing->sheet, "<text x=\"%u\" y=\"%u\" class=\"head\">%s; rates on the wire</text>\n",
+              panel->left, drawing->trees_top + panel->top + PLACE_TITLE - 10, title);
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        add_edge(drawing, index, tree->edges[edge]);
+    add_box(drawing, index, drawing->plan->source);
+    for (uint16_t edge = 0; edge < tree->edge_count; edge++)
+        add_box(drawing, index, tree->edges[edge].to);
+}
+
+static void add_legend(struct drawing *drawing, unsigned top)
+{
+    struct sheet *sheet = &drawing->sheet;
+    for (unsigned index = 0; index < LEGENDS; index++) {
+        const struct legend *legend = &legends[index];
+        unsigned middle = top + index * LINE_HEIGHT + LINE_HEIGHT / 2;
+        if (strcmp(legend->shape, "line") == 0)
+            sheet_add(sheet, "<path d=\"M%u %u h%u\" class=\"%s\"/>\n", PLACE_MARGIN, middle, SAMPLE_WIDTH,
+                      legend->class);
+        else
+            sheet_add(sheet, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"12\" rx=\"3\" class=\"%s\"/>\n",
+                      PLACE_MARGIN, middle - 6, SAMPLE_WIDTH, legend->class);
+        sheet_add(sheet, "<text x=\"%u\" y=\"%u\" class=\"small\">%s</text>\n",
+                  PLACE_MARGIN + SAMPLE_WIDTH + 10, middle + 4, legend->text);
+    }
+    sheet_add(sheet, "<text x=\"%u\" y=\"%u\" class=\"small\">%s</text>\n", PLACE_MARGIN,
+              top + (unsigned)LEGENDS * LINE_HEIGHT + LINE_HEIGHT / 2 + 4, legend_note);
+}
+
+bool picture_svg(const struct plan *plan, const struct plan_request *request, const char *title, char *text,
+                 size_t room)
+{
+    struct drawing drawing = {.sheet = {.text = text, .room = room}, .plan = plan, .request = request};
+    load_init(&drawing.load, plan, request);
+    caption_fill(&drawing.caption, plan, request, title);
+    place_fill(&drawing.place, plan, widest_box(&drawing), widest_words(plan));
+    drawing.trees_top = PLACE_MARGIN + drawing.caption.count * LINE_HEIGHT;
+    unsigned legend_top = drawing.trees_top + drawing.place.height + PLACE_MARGIN;
+    unsigned width = page_width(&drawing);
+    unsigned height = legend_top + ((unsigned)LEGENDS + 1) * LINE_HEIGHT + PLACE_MARGIN;
+    sheet_add(&drawing.sheet, HEAD, width, height, width, height);
+    add_caption(&drawing);
+    for (uint16_t tree = 0; tree < plan->tree_count; tree++)
+        add_tree(&drawing, tree);
+    add_legend(&drawing, legend_top);
+    sheet_add(&drawing.sheet, "</svg>\n");
+    return !drawing.sheet.full;
 }

@@ -48,6 +48,7 @@ static void node_show__plan_as_a_picture(void **state)
     msg.body.show.what = CTL_SHOW_svg;
     strcpy(msg.body.show.job, "j");
     assert_int_equal(node_ctl(world.nodes[0].node, &msg, &reply, world.now_ns), 0);
+    assert_non_null(strstr(text, ">job j</text>"));
     assert_non_null(strstr(text, "</svg>"));
     assert_int_not_equal(node_ctl(world.nodes[1].node, &msg, &reply, world.now_ns), 0);
     reply.room = 100;

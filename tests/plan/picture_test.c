@@ -8,6 +8,7 @@
 #include "example.h"
 #include "plan/load.h"
 #include "plan/picture.h"
+#include "plan/sheet.h"
 
 static char text[PICTURE_BYTES_MAX];
 
@@ -18,6 +19,9 @@ static unsigned count_of(const char *part)
         count++;
     return count;
 }
+
+#define LEGEND_LINES 3
+#define LEGEND_BOXES 2
 
 /* Two trees over four nodes of 1 Gbit/s: n0 sends 985 Mbit/s, the path n2 - n3 is full. */
 static struct plan_request request;
@@ -70,9 +74,11 @@ static void picture__dot_has_every_edge(void **state)
 {
     (void)state;
     begin();
-    assert_true(picture_dot(&plan, &request, text, sizeof(text)));
+    assert_true(picture_dot(&plan, &request, "job films", text, sizeof(text)));
     assert_int_equal(count_of(" -> "), 6);
     assert_int_equal(count_of("fillcolor"), 1);
+    assert_non_null(strstr(text, "label=\"job films\\la stream to 3 sites, 300 Mbit/s of payload\\l"));
+    assert_non_null(strstr(text, "\\lat edges: rates on the wire"));
     assert_non_null(strstr(text, "\"n0\" [label=\"n0\\nup 98 %, down 0 %\", style=filled"));
     assert_non_null(strstr(
         text,
@@ -85,35 +91,135 @@ static void picture__svg_has_every_edge(void **state)
 {
     (void)state;
     begin();
-    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
-    assert_int_equal(count_of("<path "), 6);
-    assert_int_equal(count_of("<rect "), 1 + 2 * 4);
-    assert_int_equal(count_of("edge tight"), 1);
-    assert_int_equal(count_of("edge assumed"), 4);
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_int_equal(count_of("<path "), 6 + LEGEND_LINES);
+    assert_int_equal(count_of("<rect "), 1 + 2 * 4 + LEGEND_BOXES);
+    assert_int_equal(count_of("edge tight"), 1 + 1);
+    assert_int_equal(count_of("edge assumed"), 4 + 1);
     assert_int_equal(count_of(">measured 12 s ago<"), 1);
     assert_int_equal(count_of(">told<"), 1);
-    assert_int_equal(count_of("#ffc9c9"), 2); /* the source, in both trees */
+    assert_int_equal(count_of("\"box up\""), 2 + 1); /* the source, in both trees */
+    assert_non_null(strstr(text, "at edges: rates on the wire"));
     assert_non_null(strstr(text, "tree 2 of 2: 25.0 % of the blocks"));
 }
 
-/* No name is wider than its box, and the foot says whom its rates are of and what holds them. */
+/* No name is wider than its box. Whose rates these are and what holds them stands above the trees. */
 static void picture__svg_of_long_names_and_slow_receivers(void **state)
 {
     (void)state;
     begin();
     strcpy(request.nodes[2].name, "a-name-as-long-as-it-may-be-031");
+    request.size_bytes = 3000000000;
+    plan.delay_us = 42000;
+    plan.into_rate_bps[0][3] = 200000000;
     plan.why.limit_count = 4;
     for (uint16_t index = 0; index < 4; index++)
         plan.why.limits[index].limit = (struct plan_limit){.row = PLAN_ROW_UPLINK, .node = index};
-    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
-    assert_int_equal(count_of(" width=\"288\" height=\"32\""), 2 * 4);
-    assert_non_null(strstr(text, "slow receivers get 300 Mbit/s at least, all others 366 Mbit/s; no plan"));
-    assert_non_null(strstr(text,
-                           ">held by uplink of n0, uplink of n1, uplink of a-name-as-long-as-it-may-be-031"
-                           " and more<"));
-    plan.rate_bps = 366189000;
-    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
-    assert_non_null(strstr(text, "every receiver gets 366 Mbit/s at least"));
+    plan.why.limits[2].raised = 2000000000;
+    plan.why.limits[2].gain_ppm = 350000;
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_int_equal(count_of(" width=\"264\" height=\"36\""), 2 * 4);
+    assert_non_null(strstr(text, " class=\"title\">job films</text>"));
+    assert_non_null(strstr(text, ">3.00 GB to 3 sites, expected in 1 min 6 s at 366 Mbit/s of payload<"));
+    assert_non_null(strstr(text, ">1 of them is slow: expected in 1 min 20 s at 300 Mbit/s of payload<"));
+    assert_non_null(strstr(text, "more than 300 Mbit/s of payload; the farthest site is 42.0 ms away<"));
+    assert_non_null(strstr(text, ">held by uplink of n0<"));
+    assert_non_null(strstr(text, ">held by uplink of a-name-as-long-as-it-may-be-031; raise it, on the wire, "
+                                 "to 2000.0 Mbit/s: +35.0 %<"));
+    assert_non_null(strstr(text, ">held by 1 more: show plan --why<"));
+    assert_non_null(strstr(text, ">rates of paths: 1 measured, 1 told, 3 assumed<"));
+    assert_int_equal(count_of(", slow<"), 2);
+    request.size_bytes = UINT64_MAX;
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_non_null(strstr(text, ">18446744 TB to 3 sites, expected in 291"));
+    request.size_bytes = 0;
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_non_null(strstr(text, ">a stream to 3 sites, 366 Mbit/s of payload<"));
+}
+
+/* Deep trees are indented: below their parents, words behind the boxes. */
+static void picture__svg_of_deep_trees(void **state)
+{
+    (void)state;
+    begin();
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_int_equal(count_of("class=\"trunk\""), 0);
+    request = example_request(12);
+    plan = example_plan(&request, "0-1 1-2 2-3 3-4 4-5 5-6 6-7 7-8 8-9 9-10 10-11", 300000000);
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
+    assert_int_equal(count_of("class=\"trunk\""), 11);
+    assert_int_equal(count_of("text-anchor=\"end\""), 0);
+}
+
+/* A title is any bytes: a file's name. */
+static void picture__title_is_escaped(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *title, *svg, *dot;
+    } rows[] = {
+        {"a<b>&\"c\".yaml", ">a&lt;b&gt;&amp;&quot;c&quot;.yaml<", "label=\"a<b>&\\\"c\\\".yaml\\l"},
+        {"back\\slash", ">back\\slash<", "label=\"back\\\\slash\\l"},
+        {"gr\xc3\xb6\xc3\x9f"
+         "e\n\x1b[1m\xff",
+         ">gr\xc3\xb6\xc3\x9f"
+         "e??[1m?<",
+         "label=\"gr\xc3\xb6\xc3\x9f"
+         "e??[1m?\\l"},
+        {"", "></text>", "label=\"\\l"},
+    };
+    begin();
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        assert_true(picture_svg(&plan, &request, rows[row].title, text, sizeof(text)));
+        assert_non_null(strstr(text, rows[row].svg));
+        assert_true(picture_dot(&plan, &request, rows[row].title, text, sizeof(text)));
+        assert_non_null(strstr(text, rows[row].dot));
+    }
+}
+
+/* Names of sites need no escaping, since no request with another one is accepted. */
+static void picture__names_are_plain(void **state)
+{
+    (void)state;
+    struct err err;
+    begin();
+    strcpy(request.nodes[2].name, "a<b");
+    assert_false(plan_request_validate(&request, &err));
+}
+
+static void sheet__durations_and_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t duration_ms;
+        const char *text;
+    } durations[] = {{0, "0.00 s"},
+                     {9994, "9.99 s"},
+                     {9995, "10.0 s"},
+                     {12460, "12.5 s"},
+                     {59949, "59.9 s"},
+                     {59950, "1 min 0 s"},
+                     {3599400, "59 min 59 s"},
+                     {3599600, "1 h 0 min"},
+                     {86399000, "23 h 59 min"},
+                     {200000000, "2 d 7 h"},
+                     {UINT64_MAX, "213503982334 d 14 h"}};
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } sizes[] = {{1, "1 byte"},
+                 {999, "999 bytes"},
+                 {1000, "1.00 kB"},
+                 {2000000000, "2.00 GB"},
+                 {UINT64_MAX, "18446744 TB"}};
+    for (size_t row = 0; row < sizeof(durations) / sizeof(durations[0]); row++) {
+        sheet_add_duration(&(struct sheet){.text = text, .room = sizeof(text)}, durations[row].duration_ms);
+        assert_string_equal(text, durations[row].text);
+    }
+    for (size_t row = 0; row < sizeof(sizes) / sizeof(sizes[0]); row++) {
+        sheet_add_size(&(struct sheet){.text = text, .room = sizeof(text)}, sizes[row].bytes);
+        assert_string_equal(text, sizes[row].text);
+    }
 }
 
 /* Eight trees over 64 nodes: a chain, a star of stars, whatever is longest. */
@@ -135,12 +241,12 @@ static void picture__largest_fits(void **state)
             plan.trees[tree].edges[node - 1] =
                 (struct plan_edge){(uint16_t)(tree % 2 ? node - 1 : (node - 1) / 15), node};
     }
-    assert_true(picture_dot(&plan, &request, text, sizeof(text)));
-    assert_true(picture_svg(&plan, &request, text, sizeof(text)));
+    assert_true(picture_dot(&plan, &request, "job films", text, sizeof(text)));
+    assert_true(picture_svg(&plan, &request, "job films", text, sizeof(text)));
     size_t length = strlen(text);
-    assert_false(picture_svg(&plan, &request, text, length));
-    assert_true(picture_svg(&plan, &request, text, length + 1));
-    assert_false(picture_dot(&plan, &request, text, 100));
+    assert_false(picture_svg(&plan, &request, "job films", text, length));
+    assert_true(picture_svg(&plan, &request, "job films", text, length + 1));
+    assert_false(picture_dot(&plan, &request, "job films", text, 100));
 }
 
 int main(void)
@@ -150,6 +256,10 @@ int main(void)
         cmocka_unit_test(picture__dot_has_every_edge),
         cmocka_unit_test(picture__svg_has_every_edge),
         cmocka_unit_test(picture__svg_of_long_names_and_slow_receivers),
+        cmocka_unit_test(picture__svg_of_deep_trees),
+        cmocka_unit_test(picture__title_is_escaped),
+        cmocka_unit_test(picture__names_are_plain),
+        cmocka_unit_test(sheet__durations_and_sizes),
         cmocka_unit_test(picture__largest_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,11 @@ usage: offline_test.py PLANNER RTT_CSV
 """
 import csv
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree as ElementTree
 
 KEYS = {"rate_bps", "common_rate_bps", "slow", "bound_bps", "gap", "delay_ms", "solve_ms", "tight", "trees", "candidates", "raise"}
 
@@ -21,6 +23,22 @@ def plan(planner, net, *arguments):
         json.dump(net, file)
         file.flush()
         return run(planner, "--offline", file.name, *arguments)
+
+
+def check_pictures(planner, net):
+    """Titled by the file, whose name may be anything, and told with sizes, times and what holds the plan."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, 'a<b>&"c".yaml')
+        with open(path, "w") as file:
+            json.dump(net, file)
+        svg, dot = (run(planner, "--offline", path, form) for form in ("--svg", "--dot"))
+    assert svg.returncode == 0 and dot.returncode == 0, svg.stderr + dot.stderr
+    texts = [text.text for text in ElementTree.fromstring(svg.stdout).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == 'a<b>&"c".yaml', texts
+    assert texts[1] == "67.1 MB to 4 sites, expected in 1.35 s at 450 Mbit/s of payload", texts
+    assert any(text.startswith("held by uplink of london; raise it, on the wire, to ") for text in texts), texts
+    assert "rates of paths: 4 assumed" in texts and texts.count("assumed") == 4, texts
+    assert 'label="a<b>&\\"c\\".yaml\\l' in dot.stdout, dot.stdout
 
 
 def five_sites(path):
@@ -201,6 +219,7 @@ def main():
     planner, rtt_csv = sys.argv[1:]
     net = five_sites(rtt_csv)
     check_five_sites(planner, net)
+    check_pictures(planner, net)
     check_text(planner, net)
     check_matrix_labels(planner)
     check_auto(planner, net)
