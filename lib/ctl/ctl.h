@@ -35,6 +35,8 @@ enum ctl_type {
     /* operator → node, again: the numbers of those above are the ring's */
     CTL_TRAIN,     /* the newest train that was measured because of a CTL_PROBE */
     CTL_PROBE_ALL, /* measure the paths between all nodes: what it costs, begin, end */
+    /* program → node */
+    CTL_PLANNER_NEWS, /* why no planner is attached, for jobs that wait for one */
     CTL_TYPE_COUNT
 };
 
@@ -83,6 +85,9 @@ enum ctl_show ctl_show_find_option(const char *option);
 /* An edge's past as a report, terminating zero included. */
 #define CTL_HISTORY_BYTES 65536
 
+/* What is told of a planner that is not there, terminating zero included. */
+#define CTL_NEWS_BYTES 160
+
 enum ctl_all { CTL_ALL_RECKON, CTL_ALL_START, CTL_ALL_STOP };
 
 struct ctl_msg {
@@ -129,6 +134,9 @@ struct ctl_msg {
             uint32_t epoch;
             char text[ERR_TEXT_BYTES];
         } plan_failed;
+        struct {
+            char text[CTL_NEWS_BYTES];
+        } planner_news;
     } body;
 };
 

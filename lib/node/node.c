@@ -245,6 +245,17 @@ static bool probe_all(struct node *node, const struct ctl_msg *msg, uint64_t now
     return err_set(err, "no such request about all pairs");
 }
 
+/* All that is open is asked of it, again where another one was asked. */
+static void planner_came(struct node *node)
+{
+    node->planner_attached = true;
+    node->planner_news[0] = '\0';
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
+        if (job_is_known(&node->jobs[slot]) && node->jobs[slot].source != NULL &&
+            node->jobs[slot].phase == PHASE_PLANNING)
+            node->plan_requests_due |= 1u << slot;
+}
+
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     now_ns = node_enter(node, now_ns);
@@ -277,14 +288,14 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
         reply->ok = show_train(node, msg->body.probe.peer, reply);
         break;
     case CTL_PLANNER_HELLO:
-        node->planner_attached = true;
-        for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-            if (job_is_known(&node->jobs[slot]) && node->jobs[slot].source != NULL &&
-                node->jobs[slot].phase == PHASE_PLANNING)
-                node->plan_requests_due |= 1u << slot;
+        planner_came(node);
         break;
     case CTL_PLANNER_GONE:
         node->planner_attached = false;
+        node->planner_gone_ns = MAX(core_lived_ns(node), UINT64_C(1));
+        break;
+    case CTL_PLANNER_NEWS:
+        name_copy(node->planner_news, sizeof(node->planner_news), msg->body.planner_news.text);
         break;
     case CTL_PLAN:
         job = job_of_source(node, msg->body.plan.job);
@@ -359,6 +370,11 @@ bool node_ctl_next(struct node *node, struct ctl_msg *msg)
     msg->correlation = (uint64_t)job->id << 32 | job->epoch;
     msg->body.plan_request = job->source->request;
     return true;
+}
+
+bool node_wants_planner(const struct node *node)
+{
+    return node->plans_open != 0;
 }
 
 uint64_t node_digest(const struct node *node)

@@ -47,8 +47,10 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
 /* The next record for the planner; false: none. Estimates of paths as they are made, while a planner is there; requests are handed out between CTL_PLANNER_HELLO and
  * CTL_PLANNER_GONE: whoever says that a planner is there takes them when node_next_ns says so. One that
  * attaches is given all open requests (again). Where none can attach, node_config.planner_never refuses
- * jobs at once. */
+ * jobs at once; where somebody has to start one, planner_command does, unless one was there within plan_timeout. */
 bool node_ctl_next(struct node *node, struct ctl_msg *msg);
+/* A job of this node has no plan to go by yet: a planner is wanted, or will be. */
+bool node_wants_planner(const struct node *node);
 
 /* Disk: fills up to `room` requests; each is answered exactly once. */
 uint16_t node_disk(struct node *node, struct disk_request *requests, uint16_t room, uint64_t now_ns);

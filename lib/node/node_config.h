@@ -16,6 +16,7 @@
 #define NODE_DIRECTORIES_MAX 16
 #define NODE_SOURCES_MAX     16
 #define NODE_JOBS_MAX        16
+#define NODE_COMMAND_BYTES   (PATH_BYTES + 32)
 #define NODE_UDP_PORT        7840
 
 struct node_port_config {
@@ -79,7 +80,9 @@ struct node_config {
     char manifests[PATH_BYTES]; /* absolute: where manifests of own jobs go; empty: nowhere */
     bool gathers;       /* whoever calls sleeps in between: data is handed out when it is due, not before */
     bool planner_never; /* no planner can attach: jobs of its own are refused */
-    bool leaf;          /* relays nothing: in no tree it has children, but in those of its own jobs */
+    /* How an operator starts a planner; not empty: nobody else does, and without one jobs of its own are refused. */
+    char planner_command[NODE_COMMAND_BYTES];
+    bool leaf; /* relays nothing: in no tree it has children, but in those of its own jobs */
     struct node_probe_config probe;
     uint64_t packets_ps; /* that it can send and receive; 0: no limit that planners know of */
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;

@@ -150,6 +150,86 @@ static void planner__never_refuses_jobs(void **state)
     world_end(&world);
 }
 
+/* Where nobody but the operator starts one he is told how, at once; but one that was there a moment ago may come back. */
+static void planner__absent_ends_jobs_at_once(void **state)
+{
+    static const struct {
+        uint64_t gone_ns; /* how long ago the last one was there; 0: none was */
+        bool taken;
+    } cases[] = {{0, false}, {NS_PER_S, true}, {9 * NS_PER_S, true}, {10 * NS_PER_S, false}};
+    (void)state;
+    for (unsigned index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        world_init(&world, 2, 1);
+        world.planner_absent = true;
+        name_copy(world.nodes[0].config.planner_command, NODE_COMMAND_BYTES, "sluice-planner --ring /r");
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        if (cases[index].gone_ns != 0) {
+            planner_record(0, CTL_PLANNER_HELLO);
+            planner_record(0, CTL_PLANNER_GONE);
+        }
+        world_run_until(&world, world.now_ns + cases[index].gone_ns);
+        struct job_spec spec = world_job(&world, "j");
+        struct err err = {.text = ""};
+        assert_int_equal(world_run_job(&world, &spec, &err), cases[index].taken);
+        assert_int_equal(node_wants_planner(world.nodes[0].node), cases[index].taken);
+        if (!cases[index].taken)
+            assert_string_equal(err.text,
+                                "job 'j': no planner is attached; start one: sluice-planner --ring /r");
+        world_end(&world);
+    }
+}
+
+/* One that goes for good before the plan: the job ends when it would ask, or has waited as long as for any other. */
+static void planner__gone_before_the_plan(void **state)
+{
+    (void)state;
+    world_init(&world, 2, 1);
+    world.planner_absent = true;
+    name_copy(world.nodes[0].config.planner_command, NODE_COMMAND_BYTES, "sluice-planner --ring /r");
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    planner_record(0, CTL_PLANNER_HELLO);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_PLANNING, 5 * NS_PER_S));
+    planner_record(0, CTL_PLANNER_GONE);
+    world_run_until(&world, world.now_ns + 9 * NS_PER_S);
+    assert_int_equal(state_at(0, "j"), JOB_PLANNING);
+    world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+    assert_text(0, "j", "no planner is attached to this node within 10 s");
+    assert_false(node_wants_planner(world.nodes[0].node));
+    assert_clean();
+    world_end(&world);
+}
+
+/* What the program knows of a planner that does not come is told by jobs that waited for it; one that came ends that. */
+static void planner__news_are_told(void **state)
+{
+    (void)state;
+    for (unsigned came = 0; came < 2; came++) {
+        world_init(&world, 2, 1);
+        world.planner_absent = true;
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        static struct ctl_msg news = {.type = CTL_PLANNER_NEWS};
+        struct ctl_reply reply = {.ok = false};
+        name_copy(news.body.planner_news.text, CTL_NEWS_BYTES, "it exited");
+        assert_int_equal(node_ctl(world.nodes[0].node, &news, &reply, world.now_ns), 0);
+        if (came != 0) {
+            planner_record(0, CTL_PLANNER_HELLO);
+            planner_record(0, CTL_PLANNER_GONE);
+        }
+        struct job_spec spec = world_job(&world, "j");
+        run_job_at(0, &spec);
+        assert_true(node_wants_planner(world.nodes[0].node));
+        assert_true(run_until_state(0, "j", JOB_FAILED, 30 * NS_PER_S));
+        assert_text(0, "j", "no planner is attached to this node within 10 s");
+        assert_int_equal(strstr(world_view(&world, 0, "j")->text, "s: it exited") == NULL, came);
+        world_end(&world);
+    }
+}
+
 /* After the farewells a node has nothing to send any more, whatever was under way. */
 static void shutdown__leaves_nothing_due(void **state)
 {
@@ -219,6 +299,9 @@ int main(void)
         cmocka_unit_test(edges_start__passes_over_lost_children),
         cmocka_unit_test(planner__requests_wait_for_one),
         cmocka_unit_test(planner__never_refuses_jobs),
+        cmocka_unit_test(planner__absent_ends_jobs_at_once),
+        cmocka_unit_test(planner__gone_before_the_plan),
+        cmocka_unit_test(planner__news_are_told),
         cmocka_unit_test(shutdown__leaves_nothing_due),
         cmocka_unit_test(probe__longer_than_the_port_is_dropped),
     };

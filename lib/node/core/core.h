@@ -14,6 +14,7 @@
 #include "base/digest.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "ctl/ctl.h"
 #include "node/core/deadlines.h"
 #include "node/core/disk_queue.h"
 #include "node/node_config.h"
@@ -79,7 +80,10 @@ struct node {
     struct offer *offers;
     struct manifest_file *manifests;
     bool planner_attached;
+    uint64_t planner_gone_ns;          /* of lived time: when the last one was; 0: none was there yet */
+    char planner_news[CTL_NEWS_BYTES]; /* why none is there, as far as the program knows */
     uint32_t plan_requests_due; /* bit per job slot in PLANNING that has to ask, once a planner is there */
+    uint32_t plans_open;        /* bit per job slot of a source that has no plan to go by yet */
     /* on top */
     struct scratch *scratch;
 };

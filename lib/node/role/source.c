@@ -30,8 +30,10 @@ static bool add_sites(struct node *node, struct job *job, struct err *err)
 static bool check_spec(struct node *node, const struct job_spec *spec, struct err *err)
 {
     if (node->config.planner_never)
-        return err_set(err, "job '%s': no planner can attach to %s: its file names no ring (control: ring)",
+        return err_set(err, "job '%s': no planner can attach to %s: its file says control: {ring: none}",
                        spec->name, node->config.name);
+    if (!source_planner_expected(node))
+        return err_set(err, "job '%s': " SOURCE_NO_PLANNER, spec->name, node->config.planner_command);
     if (!name_valid(spec->name))
         return err_set(err, "job name '%s' is not valid", spec->name);
     if (strcmp(spec->source, node->config.name) != 0)
@@ -97,6 +99,7 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
         job_free(node, job);
         return false;
     }
+    node->plans_open |= 1u << job->slot;
     open_source(node, job);
     job->source->deadline_ns = TIME_NEVER;
     core_note_state(node, job->id, JOB_ACCEPTED);

@@ -175,6 +175,10 @@ void source_survey_assume(struct job *job);
 bool source_survey_over(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_plan.c: planning and distributing ---- */
+/* What a job ends with, or does not begin with, where no planner is expected; the command follows. */
+#define SOURCE_NO_PLANNER "no planner is attached; start one: %s"
+/* One is there, or was a moment ago, or somebody else than the operator starts one. */
+bool source_planner_expected(const struct node *node);
 void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns);
 /* A site that is still part of the plan is of no use before the job runs: it is left out, and the rest is planned (anew). */
 void source_go_without(struct node *node, struct job *job, struct site *site, const char *text,

@@ -60,6 +60,8 @@ void source_enter(struct node *node, struct job *job, enum job_phase phase, uint
 {
     job_enter(node, job, phase);
     job->source->deadline_ns = deadline_ns;
+    if (phase == PHASE_RUNNING)
+        node->plans_open &= ~(1u << job->slot);
     core_note_state(node, job->id, job_state(job));
 }
 
@@ -116,6 +118,7 @@ void source_end(struct node *node, struct job *job, enum job_state state, enum c
     source->outcome = (uint8_t)outcome;
     source->deadline_ns = TIME_NEVER;
     node->plan_requests_due &= ~(1u << job->slot);
+    node->plans_open &= ~(1u << job->slot);
     core_note_state(node, job->id, state);
     if (state == JOB_FAILED)
         node->counters.jobs_failed++;

@@ -5,6 +5,14 @@
 #include "node/job/object_kind.h"
 #include "node/role/source.h"
 
+bool source_planner_expected(const struct node *node)
+{
+    if (node->planner_attached || node->config.planner_command[0] == '\0')
+        return true;
+    return node->planner_gone_ns != 0 &&
+           elapsed_ns(core_lived_ns(node), node->planner_gone_ns) < node->config.plan_timeout_ns;
+}
+
 void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
 {
     struct err err;
@@ -17,6 +25,10 @@ void source_ask_planner(struct node *node, struct job *job, uint64_t now_ns)
     }
     if (!good) {
         source_fail(node, job, now_ns, "%s", err.text);
+        return;
+    }
+    if (!source_planner_expected(node)) {
+        source_fail(node, job, now_ns, SOURCE_NO_PLANNER, node->config.planner_command);
         return;
     }
     source_enter(node, job, PHASE_PLANNING, core_lived_ns(node) + node->config.plan_timeout_ns);
@@ -58,11 +70,12 @@ void source_on_plan_failed(struct node *node, struct job *job, const char *text,
 
 void source_planning_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
+    const char *news = node->planner_attached ? "" : node->planner_news;
     if (core_lived_ns(node) >= job->source->deadline_ns)
-        source_fail(node, job, now_ns, "%s within %u s",
+        source_fail(node, job, now_ns, "%s within %u s%s%s",
                     node->planner_attached ? "the planner gave no plan"
                                            : "no planner is attached to this node",
-                    (unsigned)(node->config.plan_timeout_ns / NS_PER_S));
+                    (unsigned)(node->config.plan_timeout_ns / NS_PER_S), news[0] != '\0' ? ": " : "", news);
 }
 
 void source_surveying_tick(struct node *node, struct job *job, uint64_t now_ns)
