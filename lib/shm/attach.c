@@ -155,6 +155,13 @@ struct shm_ring *shm_ring_create(const char *path, struct err *err)
     return ring;
 }
 
+bool shm_ring_give(const struct shm_ring *ring, uid_t user, gid_t group, struct err *err)
+{
+    bool given = fchown(ring->own_file, (uid_t)-1, group) == 0 && fchmod(ring->own_file, 0640) == 0 &&
+                 fchown(ring->peer_file, user, group) == 0;
+    return given || err_set(err, "%s: to be given to user %u: %s", ring->path, user, strerror(errno));
+}
+
 static bool header_fits(const struct shm_file *file, const char *path, struct err *err)
 {
     if (file->magic != SHM_MAGIC)

@@ -13,14 +13,15 @@
  * beats and generation are 0. The node then closes the ring and makes it anew (shm_ring_cut); planners see
  * that theirs is stale. Not guarded against: a cut within the microsecond between the look and the access.
  *
- * The node creates both files (mode 0600) and lives as long as it likes; planners come and go: each attach
- * gets a new generation number, by which the node sees that a planner (re)attached, and a heartbeat counter
- * by which it sees that one is gone. */
+ * The node creates both files (mode 0600: for a planner of its own user, unless shm_ring_give says otherwise) and lives
+ * as long as it likes; planners come and go: each attach gets a new generation number, by which the node sees that a
+ * planner (re)attached, and a heartbeat counter by which it sees that one is gone. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -30,6 +31,9 @@ struct shm_ring; /* one side's handle: both directions */
 
 /* Node's side: makes `path`.down (node → planner) and `path`.up (planner → node), replacing stale ones. */
 struct shm_ring *shm_ring_create(const char *path, struct err *err);
+/* Node's side, as root: for planners of another user, who gets the ring that he produces into, and may read the other
+ * one by this group. */
+bool shm_ring_give(const struct shm_ring *ring, uid_t user, gid_t group, struct err *err);
 /* Planner's side. Fails while there is no node's ring, or another living planner holds it (lock file of the
  * up ring). */
 struct shm_ring *shm_ring_attach(const char *path, struct err *err);

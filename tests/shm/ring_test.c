@@ -222,6 +222,30 @@ static void shm_ring_create__mode_and_no_leftovers(void **state)
     assert_non_null(strstr(err.text, "No such file"));
 }
 
+/* Planners of another user may write their own file, and only read the other one. */
+static void shm_ring_give__to_another_user(void **state)
+{
+    (void)state;
+    struct err err;
+    struct stat up, down;
+    char file_path[80];
+    if (geteuid() != 0)
+        skip();
+    struct shm_ring *a = node();
+    assert_true(shm_ring_give(a, 65534, 65533, &err));
+    snprintf(file_path, sizeof(file_path), "%s.up", path);
+    assert_int_equal(stat(file_path, &up), 0);
+    snprintf(file_path, sizeof(file_path), "%s.down", path);
+    assert_int_equal(stat(file_path, &down), 0);
+    assert_int_equal(up.st_uid, 65534);
+    assert_int_equal(up.st_gid, 65533);
+    assert_int_equal(up.st_mode & 07777, 0600);
+    assert_int_equal(down.st_uid, 0);
+    assert_int_equal(down.st_gid, 65533);
+    assert_int_equal(down.st_mode & 07777, 0640);
+    ring_close(a);
+}
+
 /* A node that was killed leaves its files; the next one replaces them and the planner notices. */
 static void shm_ring_create__replaces_a_dead_nodes_files(void **state)
 {
@@ -350,6 +374,7 @@ int main(void)
         cmocka_unit_test_teardown(shm_ring_attach__refuses_other_files, rings_teardown),
         cmocka_unit_test_teardown(shm_ring__survives_files_cut_short, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__mode_and_no_leftovers, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_give__to_another_user, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__replaces_a_dead_nodes_files, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_attach__goes_on_where_the_last_one_stopped, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_pop__no_replay, rings_teardown),
