@@ -16,6 +16,8 @@
 #define APP_USER_BYTES      34
 #define APP_CONTROL_SOCKET  "/run/sluice/sluice.sock" /* unless the node file says otherwise */
 
+enum app_planner { APP_PLANNER_AUTO = 0, APP_PLANNER_OFF };
+
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 
 struct app_port_config {
@@ -48,8 +50,10 @@ struct app_config {
     /* Without their dashes: "no-pci", "file-prefix=london". */
     uint16_t eal_option_count;
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
-    char control_socket[PATH_BYTES]; /* for sluicectl */
-    char control_ring[PATH_BYTES];   /* for sluice-planner; empty: none */
+    char control_socket[PATH_BYTES];   /* for sluicectl */
+    char control_ring[PATH_BYTES];     /* for sluice-planner; empty: none */
+    uint8_t planner;                   /* enum app_planner: who starts it */
+    char planner_user[APP_USER_BYTES]; /* whose rights it gets; empty: those of this program */
     char avb_file[PATH_BYTES];      /* available bandwidth between sites, read before each job; empty: none */
     char distance_file[PATH_BYTES]; /* distances between sites; the same */
     uint16_t outgoing_count;        /* 0: whatever the caller can read himself */

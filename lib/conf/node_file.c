@@ -8,6 +8,8 @@
 #include "conf/reference.h"
 #include "node/node.h"
 
+#define RING_NONE "none"
+
 static bool parse_address(const struct conf_option *option, const char *text, void *field)
 {
     (void)option;
@@ -135,6 +137,7 @@ static void read_sources(struct conf_reader *reader, const struct conf_option *o
 }
 
 static const struct word store_words[] = {{"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
+static const struct word planner_words[] = {{"auto", APP_PLANNER_AUTO}, {"off", APP_PLANNER_OFF}, {NULL, 0}};
 static const struct word idle_words[] = {
     {"sleep", APP_IDLE_SLEEP}, {"yield", APP_IDLE_YIELD}, {"poll", APP_IDLE_POLL}, {NULL, 0}};
 
@@ -268,11 +271,19 @@ static const struct conf_option plan_options[] = {
      .help = "packets a second that this machine can send and receive, for planners; 0: no limit"},
     {.type = OPTION_END}};
 
+/* The word none stays as it is: complete() tells it from a ring of which nothing is said. */
+static bool parse_ring(const struct conf_option *option, const char *text, void *field)
+{
+    return (strcmp(text, RING_NONE) == 0 || text[0] == '/') && name_copy(field, option->bytes, text);
+}
+
 static const struct conf_option control_options[] = {
     {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
      .initial = APP_CONTROL_SOCKET, .help = "unix socket that sluicectl connects to"},
-    {"ring", OPTION_PATH, FIELD(struct node_file, config.control_ring),
-     .help = "shared-memory file for sluice-planner; default: none, this node plans no jobs"},
+    {"ring", OPTION_SCALAR, FIELD(struct node_file, config.control_ring), .form = "none or an absolute path",
+     .parse = parse_ring,
+     .help =
+         "shared memory for sluice-planner; none: no job begins here; default: socket, with .ring for .sock"},
     {.type = OPTION_END}};
 
 #define UNIT_MS "ms"
@@ -345,6 +356,13 @@ const struct conf_option node_file_options[] = {
      .help =
          "directory for the final manifests of jobs that have their source here; default: none are written"},
     {"control", OPTION_MAP, .options = control_options, .help = "ways in"},
+    {"planner", OPTION_WORD, FIELD(struct node_file, config.planner), .words = planner_words,
+     .initial = "auto",
+     .help = "auto: sluice-planner is started when a job needs it, from beside sluice or by PATH; off: "
+             "somebody else runs it"},
+    {"planner_user", OPTION_TEXT, FIELD(struct node_file, config.planner_user),
+     .help =
+         "user that it runs as, whoever starts it: the ring is made for him; default: the appliance's own"},
     {"plan", OPTION_MAP, .options = plan_options,
      .help = "what planners are told of this appliance, and what they know besides"},
     {"probe", OPTION_MAP, .options = conf_probe_options,
@@ -354,10 +372,26 @@ const struct conf_option node_file_options[] = {
     {"disk", OPTION_MAP, .options = disk_options, .help = "work outside the packet workers"},
     {.type = OPTION_END}};
 
+/* The ring lies beside the control socket unless the file says otherwise. */
+static void complete_ring(struct app_config *config)
+{
+    static const char suffix[] = ".sock";
+    char *ring = config->control_ring;
+    if (strcmp(ring, RING_NONE) == 0)
+        ring[0] = '\0';
+    else if (ring[0] == '\0') {
+        size_t length = strlen(config->control_socket), tail = sizeof(suffix) - 1;
+        if (length > tail && strcmp(config->control_socket + length - tail, suffix) == 0)
+            length -= tail;
+        snprintf(ring, PATH_BYTES, "%.*s.ring", (int)length, config->control_socket);
+    }
+}
+
 /* The UDP port and the sizes that follow from others. */
 static void complete(struct node_file *file)
 {
     struct app_config *config = &file->config;
+    complete_ring(config);
     for (uint16_t index = 0; index < config->node.port_count; index++) {
         struct node_file_port *port = &file->ports[index];
         port->node.address.udp_port = file->udp_port;

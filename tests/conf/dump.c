@@ -70,6 +70,7 @@ void dump_node(FILE *out, const struct app_config *config)
     for (unsigned index = 0; index < config->eal_option_count; index++)
         fprintf(out, "eal %s\n", config->eal_options[index]);
     fprintf(out, "manifests=%s\n", node->manifests);
+    fprintf(out, "planner=%u user=%s\n", config->planner, config->planner_user);
     fprintf(out, "idle=%u socket=%s ring=%s disk_threads=%u disk_index=%llu disk_cpus=", config->idle,
             config->control_socket, config->control_ring, config->disk_threads,
             U64(config->disk_index_bytes));

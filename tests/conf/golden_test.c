@@ -192,9 +192,34 @@ static void node_config_check__bounds_of_timeouts(void **state)
 #undef TIMEOUT
 }
 
+/* A file that names no ring gets one beside its socket. */
+static void node__ring(void **state)
+{
+    static const struct {
+        const char *control, *ring;
+    } cases[] = {
+        {"", "/run/sluice/sluice.ring"},
+        {"control: {socket: /tmp/a.sock}", "/tmp/a.ring"},
+        {"control: {socket: /tmp/a}", "/tmp/a.ring"},
+        {"control: {socket: /tmp/.sock}", "/tmp/.ring"},
+        {"control: {socket: /tmp/a.sock, ring: /tmp/b}", "/tmp/b"},
+        {"control: {ring: none}", ""},
+    };
+    (void)state;
+    for (unsigned index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        char text[256];
+        snprintf(text, sizeof(text), "node: {name: a}\nports: [{device: d, address: 10.0.0.1/24}]\n%s\n",
+                 cases[index].control);
+        errors.count = 0;
+        assert_true(conf_read_node("x", text, NULL, &config, &errors));
+        assert_string_equal(config.control_ring, cases[index].ring);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(node__ring),
         cmocka_unit_test(conf_read_node__golden),
         cmocka_unit_test(conf_read_job__golden),
         cmocka_unit_test(conf_read_scenario__golden),
