@@ -19,6 +19,7 @@
 #include "node/node.h"
 #include "port_worker.h"
 #include "question.h"
+#include "starter.h"
 #include "worker.h"
 
 struct app {
@@ -37,9 +38,12 @@ struct app {
     struct disk *disk;
     struct disk_rates disk_rates; /* of the background thread; others read */
     struct channel channel;
-    struct outbox outbox;     /* worker → planner */
-    struct question question; /* operators → planner */
-    struct events events;     /* worker → log */
+    struct outbox outbox;                 /* worker → planner */
+    struct question question;             /* operators → planner */
+    struct starter_config starter_config; /* of planners, whoever starts them */
+    struct starter starter;               /* of the background thread */
+    bool planner_wanted;                  /* atomic, the worker's: a job needs one, or will */
+    struct events events;                 /* worker → log */
     struct worker worker;
     struct waiter background;      /* where the background thread waits */
     bool stop;                     /* atomic: SIGTERM, SIGINT, quit */

@@ -8,6 +8,7 @@
 #include "app.h"
 #include "base/gaps.h"
 #include "dpdk/resident.h"
+#include "planner_process.h"
 #include "shm/shm_control.h"
 
 #define RECEIVED_MAX 16 /* records of a planner per turn */
@@ -102,8 +103,9 @@ static void watch_links(const struct app *app, uint32_t *up)
     *up = now;
 }
 
-/* The control ring, and what crosses it. */
+/* The control ring, and what crosses it; the planner that is started here. */
 struct planner_side {
+    struct planner_process process;
     struct shm_ring *ring; /* NULL: there is none, for now */
     struct shm_control control;
     struct bad_records bad;
@@ -116,8 +118,14 @@ struct planner_side {
 static void ring_make(const struct app *app, struct planner_side *side, uint64_t now_ns)
 {
     const char *name = app->config.node.name;
+    const struct starter_config *planner = &app->starter_config;
     struct err err;
     side->ring = shm_ring_create(app->config.control_ring, &err);
+    if (side->ring != NULL && planner->other_user &&
+        !shm_ring_give(side->ring, planner->user, planner->group, &err)) {
+        shm_ring_close(side->ring);
+        side->ring = NULL;
+    }
     if (side->ring == NULL && strcmp(err.text, side->refused.text) != 0)
         fprintf(stderr, "%s: no planner can attach for now: %s\n", name, err.text);
     if (side->ring != NULL && side->refused.text[0] != '\0')
@@ -162,9 +170,26 @@ static void ring_look(struct app *app, struct planner_side *side, uint64_t now_n
         ring_make(app, side, now_ns);
 }
 
+/* Asks for a planner where one is needed. */
+static void process_turn(struct app *app, struct planner_side *side, uint64_t now_ns)
+{
+    static struct channel_call call;
+    bool needed = __atomic_load_n(&app->planner_wanted, __ATOMIC_RELAXED) && side->ring != NULL &&
+                  !side->control.present;
+    const char *news =
+        planner_process_turn(&side->process, &app->starter, needed, app->config.node.name, now_ns);
+    if (news == NULL)
+        return;
+    call.msg.type = CTL_PLANNER_NEWS;
+    name_copy(call.msg.body.planner_news.text, sizeof(call.msg.body.planner_news.text), news);
+    tell_node(app, &call);
+}
+
 static void planner_turn(struct app *app, struct planner_side *side, uint64_t now_ns)
 {
     ring_look(app, side, now_ns);
+    if (app->starter.process > 0)
+        process_turn(app, side, now_ns);
     bool crossed = side->ring != NULL && planner_to_node(app, &side->control, now_ns);
     crossed |= node_to_planner(app, &side->control);
     crossed |= question_carry(&app->question, &side->control);

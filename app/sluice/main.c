@@ -65,7 +65,7 @@ static bool read_config(const char *path, const char *name)
     }
     node->seed ^= random[0];
     node->incarnation = random[1] | 1; /* new with every start, and never 0 */
-    if (node_config_check(node, &err))
+    if (node_config_check(node, &err) && starter_user(&app.starter_config, app.config.planner_user, &err))
         return true;
     fprintf(stderr, "%s: %s\n", path, err.text);
     return false;
@@ -94,6 +94,19 @@ static void catch_signals(bool console)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Before anything that a planner has no business with. */
+static bool starter_start(struct err *err)
+{
+    struct starter_config *planner = &app.starter_config;
+    app.starter.socket = -1;
+    if (app.config.planner == APP_PLANNER_OFF || app.config.control_ring[0] == '\0')
+        return true;
+    name_copy(planner->ring, sizeof(planner->ring), app.config.control_ring);
+    if (geteuid() == 0 && !planner->other_user)
+        fprintf(stderr, "%s: planners are started as root: planner_user is not set\n", app.config.node.name);
+    return starter_begin(&app.starter, planner, err);
+}
+
 static int run(const struct options *options)
 {
     struct err err;
@@ -103,9 +116,10 @@ static int run(const struct options *options)
     app.listener.fd = -1;
     if (!app.console) /* from the beginning: starting takes its time */
         signal(SIGHUP, SIG_IGN);
-    if (!app_start(&app, options->extra_count, options->extra, &err)) {
+    if (!starter_start(&err) || !app_start(&app, options->extra_count, options->extra, &err)) {
         fprintf(stderr, "%s: %s\n", app.config.node.name, err.text);
         unix_socket_unlisten(&app.listener);
+        starter_end(&app.starter);
         return EXIT_FAILED;
     }
     catch_signals(app.console);
@@ -121,6 +135,7 @@ static int run(const struct options *options)
     port_workers_stop(&app);
     for (unsigned index = 0; index < thread_count; index++)
         pthread_join(threads[index], NULL);
+    starter_end(&app.starter);
     app_finish(&app);
     return app.exit_code;
 }

@@ -152,6 +152,9 @@ static bool start_node(struct app *app, struct err *err)
 {
     struct node_config *config = &app->config.node;
     config->planner_never = app->config.control_ring[0] == '\0';
+    if (app->config.planner == APP_PLANNER_OFF)
+        snprintf(config->planner_command, sizeof(config->planner_command), "sluice-planner --ring %s",
+                 app->config.control_ring);
     config->gathers = app->config.idle == IDLE_MODE_SLEEP;
     size_t bytes = node_bytes(config);
     void *memory = memory_take(bytes, app->hugepages);

@@ -49,6 +49,8 @@ static void show_config(const struct app *app, struct report *report)
     report_text(report, "file", config->source_path);
     report_text(report, "control_socket", config->control_socket);
     report_text(report, "control_ring", config->control_ring);
+    report_text(report, "planner", config->planner == APP_PLANNER_OFF ? "off" : "auto");
+    report_text(report, "planner_user", config->planner_user);
     report_text(report, "idle", idle_name(config->idle));
     uint64_t cpus[APP_LCORES_MAX];
     for (uint16_t index = 0; index < config->disk_cpu_count; index++)

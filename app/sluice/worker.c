@@ -29,6 +29,14 @@ static bool worker_control(struct app *app)
     return worked;
 }
 
+/* The background thread starts the planner that jobs need; it looks every few ms. */
+static void worker_planner(struct app *app)
+{
+    bool wanted = node_wants_planner(app->node);
+    if (wanted != app->planner_wanted) /* nobody else writes it */
+        __atomic_store_n(&app->planner_wanted, wanted, __ATOMIC_RELAXED);
+}
+
 /* While packets wait for their departure, a look at the lane comes after every few frames. */
 static bool worker_receive(struct app *app, struct port *port)
 {
@@ -172,6 +180,7 @@ static void worker_turn(struct app *app)
     app->worker.now_ns = worker_clock(app);
     turns_begin(&app->worker.turns, app->worker.now_ns);
     bool worked = worker_control(app);
+    worker_planner(app);
     for (uint16_t index = 0; index < ports; index++)
         worked |=
             app->crossings[index] != NULL ? worker_take(app, index) : worker_receive(app, &app->ports[index]);
