@@ -141,7 +141,7 @@ def node_files(directory):
     names = list(SCENARIO["nodes"])
     for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory, False)
+        content = lab.node_file(site, number, names, own, directory)
         content["memory"] = {"hugepages": False}
         content["idle"] = "yield"
         content["probe"] = {"period": "1s"}

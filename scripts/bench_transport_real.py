@@ -96,7 +96,7 @@ def prepare(options, directory):
     names = list(SCENARIO["nodes"])
     for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory, site == "a")
+        content = lab.node_file(site, number, names, own, directory)
         content["memory"] = {"hugepages": False}
         write_yaml(os.path.join(directory, site, "node.yaml"), content)
     payload = os.path.join(directory, "payload")

@@ -2,9 +2,8 @@
 """What scripts/demo needs besides shell: node files from a scenario, and the trees that its job asks for.
 
     lab.py nodes SCENARIO                    the sites' names, one a line
-    lab.py configs SCENARIO DIRECTORY SOURCE…
+    lab.py configs SCENARIO DIRECTORY
         DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --sockets DIRECTORY.
-        Sites named as SOURCE get a control ring for a planner beside them.
     lab.py job TEMPLATE FILE SCENARIO
         the job file TEMPLATE with `file: FILE` and the plan of the scenario's job, on standard output
     lab.py edges SITE.json…
@@ -48,9 +47,8 @@ def address(number):
     return f"10.77.{number}.2"
 
 
-def node_file(site, number, names, own, directory, is_source):
+def node_file(site, number, names, own, directory):
     home = os.path.join(directory, site)
-    ring = {"ring": os.path.join(home, "sluice.ring")} if is_source else {}
     return {
         "node": {"name": site},
         "ports": [{
@@ -66,16 +64,16 @@ def node_file(site, number, names, own, directory, is_source):
         "manifests": home,
         "memory": {"hugepages": True},
         "idle": "sleep",
-        "control": {"socket": os.path.join(home, "sluice.sock"), **ring},
+        "control": {"socket": os.path.join(home, "sluice.sock")},
     }
 
 
-def configs(path, directory, *sources):
+def configs(path, directory):
     _, nodes = scenario_read(path)
     names = list(nodes)
     for number, (site, own) in enumerate(nodes.items(), 1):
         os.makedirs(os.path.join(directory, site, "incoming"), exist_ok=True)
-        content = node_file(site, number, names, own, directory, site in sources)
+        content = node_file(site, number, names, own, directory)
         with open(os.path.join(directory, site, "node.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(content, file, sort_keys=False)
 

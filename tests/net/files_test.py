@@ -87,7 +87,7 @@ class World:
                          ([NOBODY] if name == "source" else []),
             })
         self.source, self.target = self.sites["source"], self.sites["target"]
-        self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+        self.planner = lab.planner_of(planner, self.source)
 
     def start(self, name, path, **keys):
         job = {"name": name, "source": "source", "to": "[target]", "file": path, "as": "tree", **keys}

@@ -213,6 +213,7 @@ class Appliance(Process):
             "directories": [{"name": "incoming", "path": self.incoming, "sources": "any"}],
             "memory": {"hugepages": False, "buffer": "64MiB"},
             "control": {"socket": self.socket_path, "ring": self.ring},
+            "planner": "off",
             **config,
         }
         path = os.path.join(self.home, "node.yaml")
@@ -261,6 +262,13 @@ class Appliance(Process):
                  if isinstance(value, int) and name.startswith(("rx_", "tx_"))}
         found.update(flatten(self.show("counters")))
         return found
+
+
+def planner_of(program, appliance):
+    """A planner that is attached."""
+    planner = Process([program, "--ring", appliance.ring], os.path.join(appliance.home, "planner.log"))
+    wait_until(f"the planner of {appliance.name}", lambda: appliance.show("plan")["planner_attached"])
+    return planner
 
 
 def flatten(document):
@@ -313,7 +321,7 @@ class Pair:
                 **config,
             }, namespace(name))
         self.source, self.target = self.sites["source"], self.sites["target"]
-        self.planner = Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+        self.planner = planner_of(planner, self.source)
 
     def send(self, count, rate):
         """A file of so many bytes; it has arrived and is the same."""

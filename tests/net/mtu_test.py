@@ -48,7 +48,7 @@ class World:
             "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
             "peers": [{"name": other, "address": ADDRESSES[other]} for other in ADDRESSES if other != name],
         }, bridge.plug(name)) for name, address in ADDRESSES.items()}
-        self.planner = lab.Process([planner, "--ring", self.sites["source"].ring], os.path.join(self.directory, "planner.log"))
+        self.planner = lab.planner_of(planner, self.sites["source"])
         self.content = random.Random("mtu").randbytes(16_000_000)
         self.path = os.path.join(self.directory, "big")
         with open(self.path, "wb") as file:

@@ -94,7 +94,7 @@ class World:
                 "peers": [{"name": other, "address": SITES[other]} for other in SITES if other != name],
             }, bridge.plug(name))
         self.source, self.target = self.sites["source"], self.sites["target"]
-        self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+        self.planner = lab.planner_of(planner, self.source)
         self.captures = []  # files, and how many frames each holds
         self.hashes = {}
 

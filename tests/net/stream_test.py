@@ -72,7 +72,7 @@ class World:
                                 {"name": "screen", "path": screen, "sources": "any"}],
             }, bridge.plug(name))
         self.source = self.sites["source"]
-        self.planner = lab.Process([planner, "--ring", self.source.ring], os.path.join(self.directory, "planner.log"))
+        self.planner = lab.planner_of(planner, self.source)
 
     def out(self, site, name):
         return os.path.join(self.sites[site].incoming, name)

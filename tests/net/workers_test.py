@@ -36,8 +36,7 @@ class World:
         for name in NETS:
             self.start(program, name, [port("client", (name, 0), NETS[name] + "2", WORKERS[name][0])],
                        [{"name": "hub", "address": NETS[name] + "1"}])
-        self.planners = [lab.Process([planner, "--ring", self.sites[name].ring],
-                                     os.path.join(self.directory, f"planner-{name}.log")) for name in ("hub", "left")]
+        self.planners = [lab.planner_of(planner, self.sites[name]) for name in ("hub", "left")]
 
     def start(self, program, name, ports, peers):
         lcores = CPUS if max(WORKERS[name]) > 0 else []
