@@ -99,13 +99,14 @@ def spanning_tree(names, rtt, source):
 
 
 def drawn_edges(text):
-    """Edges of a tree as sluice draws it: depth by indentation of four."""
+    """Edges of a tree as sluice draws it: depth by indentation of four, words behind the name."""
     edges, path = set(), []
     for line in text.splitlines():
         name = line.lstrip("│├└─ ")
         if not name:
             continue
         depth = (len(line) - len(name)) // 4
+        name = name.split()[0]
         path[depth:] = [name]
         if depth > 0:
             edges.add((path[depth - 1], name))
