@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "app/log.h"
 #include "base/units.h"
 #include "planner/solve.h"
 #include "planner/why.h"
@@ -131,6 +132,7 @@ enum program_end serve_ring(const char *path, const struct history_options *kept
 {
     static struct service service;
     struct history_options options = *kept;
+    log_begin();
     options.say = say;
     service.arena = arena;
     history_open(&service.history, &options, history_now());

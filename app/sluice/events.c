@@ -2,22 +2,37 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "app/log.h"
 #include "dpdk/port.h"
 
-static void event_add(struct events *events, enum event_kind kind, uint8_t state, const char *name,
-                      const char *text)
+#define EVENT_WORDS_BYTES 1024
+
+/* The next place, to be published by event_tell; NULL: there is none. */
+static struct event *event_place(struct events *events, enum event_kind kind, uint8_t state, const char *name,
+                                 const char *text)
 {
     if (events->tail - __atomic_load_n(&events->head, __ATOMIC_ACQUIRE) == EVENTS_PLACES) {
         count_add(&events->missed, 1);
-        return;
+        return NULL;
     }
     struct event *event = &events->places[events->tail % EVENTS_PLACES];
     *event = (struct event){.kind = kind, .state = state};
     name_copy(event->name, sizeof(event->name), name);
     name_copy(event->text, sizeof(event->text), text);
+    return event;
+}
+
+static void event_tell(struct events *events)
+{
     __atomic_store_n(&events->tail, events->tail + 1, __ATOMIC_RELEASE);
+}
+
+static void event_add(struct events *events, enum event_kind kind, uint8_t state, const char *name,
+                      const char *text)
+{
+    if (event_place(events, kind, state, name, text) != NULL)
+        event_tell(events);
 }
 
 /* What does not fit comes with every hello: it is said at once, and then ever more rarely. */
@@ -53,6 +68,66 @@ static void scan_links(struct events *events, const struct port *ports, uint16_t
         }
 }
 
+/* Names of those who brought it, as many as there is room for. */
+static void list_via(const struct node_job_view *view, char via[TRANSFER_VIA_BYTES])
+{
+    size_t length = 0;
+    for (uint32_t index = 0; index < view->via_count; index++) {
+        size_t bytes = strlen(view->via[index]) + 2;
+        if (length + bytes >= TRANSFER_VIA_BYTES)
+            return;
+        if (length > 0)
+            memcpy(via + length, ", ", 3);
+        length += length > 0 ? 2 : 0;
+        memcpy(via + length, view->via[index], bytes - 1);
+        length += bytes - 2;
+    }
+}
+
+/* False: nothing was sent. */
+static bool transfer_at_source(const struct node_job_view *view, struct transfer *transfer)
+{
+    if (!view->source || view->state < JOB_DONE || view->running_ns == 0)
+        return false;
+    transfer->bytes = view->size_bytes;
+    transfer->took_ns = elapsed_ns(view->ended_ns, view->running_ns);
+    transfer->sites = view->site_count;
+    for (uint16_t site = 0; site < view->site_count; site++)
+        transfer->sites_whole +=
+            view->sites[site].state == SITE_VERIFIED || view->sites[site].state == SITE_SKIPPED;
+    name_copy(transfer->object, sizeof(transfer->object), view->object);
+    return true;
+}
+
+/* The copy here has become whole, or can't become so any more. */
+static void scan_copy(struct events *events, const struct node_job_view *view)
+{
+    if (view->source || !view->keeps || view->result == SITE_RECEIVING)
+        return;
+    struct event *event = event_place(events, EVENT_RECEIVED, view->result, view->name, view->text);
+    if (event == NULL)
+        return;
+    struct transfer *transfer = &event->transfer;
+    event->moved = view->whole_ns != 0;
+    transfer->bytes = view->size_bytes;
+    transfer->took_ns = elapsed_ns(view->whole_ns, view->running_ns);
+    name_copy(transfer->object, sizeof(transfer->object), view->object);
+    name_copy(transfer->from, sizeof(transfer->from), view->from);
+    list_via(view, transfer->via);
+    event_tell(events);
+}
+
+static void scan_state(struct events *events, const struct node_job_view *view, bool noted)
+{
+    bool note = noted || (view->state == JOB_RUNNING && view->text[0] == '\0');
+    struct event *event =
+        event_place(events, EVENT_JOB, view->state, view->name, note ? view->note : view->text);
+    if (event == NULL)
+        return;
+    event->moved = !noted && transfer_at_source(view, &event->transfer);
+    event_tell(events);
+}
+
 /* One job per scan: its view is some 60 KB. */
 static void scan_job(struct events *events, const struct node *node)
 {
@@ -62,16 +137,19 @@ static void scan_job(struct events *events, const struct node *node)
         events->job_index = 0;
         return;
     }
-    bool same = events->jobs[index].id == view->id && events->jobs[index].state == view->state;
+    struct events_job *seen = &events->jobs[index];
+    if (seen->id != view->id)
+        *seen = (struct events_job){.id = view->id, .state = JOB_STATE_COUNT};
+    bool same = seen->state == view->state;
     uint16_t note_bytes = (uint16_t)strlen(view->note);
-    bool noted = same && note_bytes > events->jobs[index].note_bytes; /* what came after the job's end */
-    if (same && !noted)
-        return;
-    events->jobs[index].id = view->id;
-    events->jobs[index].state = view->state;
-    events->jobs[index].note_bytes = note_bytes;
-    bool note = noted || (view->state == JOB_RUNNING && view->text[0] == '\0');
-    event_add(events, EVENT_JOB, view->state, view->name, note ? view->note : view->text);
+    bool noted = same && note_bytes > seen->note_bytes; /* what came after the job's end */
+    if (seen->result != view->result)
+        scan_copy(events, view);
+    if (!same || noted)
+        scan_state(events, view, noted);
+    seen->state = view->state;
+    seen->result = view->result;
+    seen->note_bytes = note_bytes;
 }
 
 void events_scan(struct events *events, const struct node *node, const struct port *ports,
@@ -85,27 +163,49 @@ void events_scan(struct events *events, const struct node *node, const struct po
     scan_job(events, node);
 }
 
+static void print_copy(const struct event *event, const char *node_name)
+{
+    char words[EVENT_WORDS_BYTES];
+    transfer_words(&event->transfer, words, sizeof(words));
+    if (event->moved)
+        fprintf(stderr, "%s: job %s: %s\n", node_name, event->name, words);
+    else if (event->state == SITE_SKIPPED)
+        fprintf(stderr, "%s: job %s: its file was here already: %s\n", node_name, event->name, event->text);
+    else
+        fprintf(stderr, LOG_ERROR "%s: job %s: the copy from %s failed here: %s\n", node_name, event->name,
+                event->transfer.from, event->text);
+}
+
+static void print_job(const struct event *event, const char *node_name)
+{
+    char words[EVENT_WORDS_BYTES] = "";
+    if (event->moved)
+        transfer_words(&event->transfer, words, sizeof(words));
+    fprintf(stderr, "%s%s: job %s: %s%s%s%s%s\n", event->state == JOB_FAILED ? LOG_ERROR : "", node_name,
+            event->name, job_state_name(event->state), event->text[0] != '\0' ? ": " : "", event->text,
+            words[0] != '\0' ? "; " : "", words);
+}
+
 static void event_print(const struct event *event, const char *node_name)
 {
-    char clock[32];
-    time_t now = time(NULL);
-    struct tm parts;
-    strftime(clock, sizeof(clock), "%F %T", localtime_r(&now, &parts));
+    const char *priority = event->state ? "" : LOG_WARNING; /* of what is up or down */
     switch ((enum event_kind)event->kind) {
     case EVENT_PEER:
-        fprintf(stderr, "%s %s: peer %s is %s\n", clock, node_name, event->name,
+        fprintf(stderr, "%s%s: peer %s is %s\n", priority, node_name, event->name,
                 event->state ? "up" : "down");
         break;
     case EVENT_MISFIT:
-        fprintf(stderr, "%s %s: peer %s does not fit: %s\n", clock, node_name, event->name, event->text);
+        fprintf(stderr, LOG_WARNING "%s: peer %s does not fit: %s\n", node_name, event->name, event->text);
         break;
     case EVENT_LINK:
-        fprintf(stderr, "%s %s: link of %s is %s\n", clock, node_name, event->name,
+        fprintf(stderr, "%s%s: link of %s is %s\n", priority, node_name, event->name,
                 event->state ? "up" : "down");
         break;
+    case EVENT_RECEIVED:
+        print_copy(event, node_name);
+        break;
     case EVENT_JOB:
-        fprintf(stderr, "%s %s: job %s is %s%s%s\n", clock, node_name, event->name,
-                job_state_name(event->state), event->text[0] != '\0' ? ": " : "", event->text);
+        print_job(event, node_name);
         break;
     }
 }

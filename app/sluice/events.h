@@ -8,17 +8,20 @@
 
 #include "base/gaps.h"
 #include "node/node.h"
+#include "transfer.h"
 
 #define EVENTS_PLACES  256
 #define EVENTS_PER_S   20
 #define EVENTS_SCAN_NS 50000000ULL
 
-enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB, EVENT_MISFIT };
+enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB, EVENT_RECEIVED, EVENT_MISFIT };
 
 struct event {
     uint8_t kind;  /* enum event_kind */
     uint8_t state; /* up, or enum job_state */
     char name[NAME_BYTES];
+    bool moved; /* JOB, RECEIVED: the transfer tells something */
+    struct transfer transfer;
     char text[CONTROL_TEXT_BYTES];
 };
 
@@ -32,9 +35,10 @@ struct events {
     bool peer_up[NODE_PEERS_MAX];
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
     bool link_up[NODE_PORTS_MAX];
-    struct {
+    struct events_job {
         uint32_t id;
         uint8_t state;
+        uint8_t result;
         uint16_t note_bytes;
     } jobs[NODE_JOBS_MAX];
     struct node_job_view job_view;

@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "app/version.h"
 #include "app.h"
 #include "app/exit_usage.h"
+#include "app/log.h"
+#include "app/version.h"
 #include "conf/conf.h"
 #include "directories.h"
-#include "log.h"
 #include "options.h"
 
 #define EXIT_FAILED     1
@@ -19,7 +19,8 @@
 
 static struct app app;
 
-/* What hangs (a filesystem) would keep us for ever from ending in order: a second word, that can't be part of the first, is enough. */
+/* What hangs (a filesystem) would keep us for ever from ending in order: a second word, that can't be part of the first, is
+ * enough. Its line has no time: making one takes a lock. */
 static void on_signal(int number)
 {
     static const char said[] = "sluice: asked again to end: at once, without a farewell\n";
@@ -112,23 +113,26 @@ static int run(const struct options *options)
     struct err err;
     pthread_t threads[3];
     unsigned thread_count;
+    char clock[LOG_TIME_BYTES];
+    log_begin();
     app.console = options->console;
     app.listener.fd = -1;
     if (!app.console) /* from the beginning: starting takes its time */
         signal(SIGHUP, SIG_IGN);
     if (!starter_start(&err) || !app_start(&app, options->extra_count, options->extra, &err)) {
-        fprintf(stderr, "%s: %s\n", app.config.node.name, err.text);
+        fprintf(stderr, LOG_ERROR "%s: %s\n", app.config.node.name, err.text);
         unix_socket_unlisten(&app.listener);
         starter_end(&app.starter);
         return EXIT_FAILED;
     }
     catch_signals(app.console);
-    log_begin();
+    log_never_wait();
     if (!port_workers_start(&app) || !threads_start(threads, &thread_count)) {
         fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);
         return EXIT_FAILED;
     }
-    printf("sluice: %s ready\n", app.config.node.name);
+    log_time_now(clock);
+    printf("%ssluice: %s ready\n", clock, app.config.node.name);
     fflush(stdout);
     eal_worker_pin(&app.eal);
     worker_run(&app);

@@ -16,6 +16,7 @@
 #include "node/packet.h"
 #include "probe/estimate.h"
 #include "store/disk.h"
+#include "store/stripe.h"
 
 struct node;
 
@@ -86,6 +87,14 @@ struct node_job_view {
     uint64_t first_data_ns;                    /* departure of its first data packet here */
     char text[CONTROL_TEXT_BYTES];             /* why it failed */
     char note[DISK_TEXT_BYTES];                /* what of a directory is not kept, with counts */
+    char object[NAME_BYTES + PATH_BYTES];      /* its file at the source; at a site its place there */
+    /* At a site. */
+    bool keeps;            /* it is a receiver, not only a relay */
+    uint8_t result;        /* enum site_state: its copy */
+    uint64_t whole_ns;     /* when that became whole; 0: not yet, or it was there before */
+    char from[NAME_BYTES]; /* the source */
+    uint32_t via_count;    /* of those who feed it, but for the source */
+    char via[STRIPES_MAX][NAME_BYTES];
     /* The node's own, until its next call; NULL where it is not the source. */
     const struct plan *plan;
     const struct plan_request *request;

@@ -1,5 +1,6 @@
 /* What a node tells programs of itself. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "node/flow/flow.h"
@@ -59,6 +60,21 @@ static void view_limit(const struct node *node, const struct job *job, const str
         name_copy(view->held_by, NAME_BYTES, nodes[limit.held_by].name);
 }
 
+/* What only a site has. */
+static void view_as_site(const struct node *node, const struct job *job, struct node_job_view *view)
+{
+    uint16_t parents[STRIPES_MAX];
+    uint32_t count = trees_parents(job, parents);
+    view->keeps = job->part.fixed.keep;
+    view->result = job->result;
+    view->whole_ns = job->whole_ns;
+    name_copy(view->from, sizeof(view->from), job->part.fixed.source.text);
+    snprintf(view->object, sizeof(view->object), "%s/%s", job->part.fixed.directory.text, job->part.file);
+    for (uint32_t index = 0; index < count; index++)
+        if (parents[index] != job->source_peer)
+            name_copy(view->via[view->via_count++], NAME_BYTES, node->config.peers[parents[index]].name);
+}
+
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view)
 {
     const struct job *job = job_at(node, index);
@@ -78,8 +94,11 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     view->first_data_ns = job->first_data_ns;
     name_copy(view->text, sizeof(view->text), job->text);
     name_copy(view->note, sizeof(view->note), job->note);
-    if (job->source == NULL)
+    if (job->source == NULL) {
+        view_as_site(node, job, view);
         return true;
+    }
+    name_copy(view->object, sizeof(view->object), job->source->spec.file);
     view->plan = &job->source->plan;
     view->request = &job->source->request;
     for (uint16_t site = 0; site < job->source->site_count; site++) {

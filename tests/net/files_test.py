@@ -5,6 +5,7 @@ Usage: files_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
 
 import os
 import random
+import re
 import stat
 import subprocess
 import sys
@@ -16,6 +17,7 @@ SEED = 20240911
 SITES = {"source": ("10.9.1.1", "server"), "target": ("10.9.1.2", "client")}
 NOBODY = {"name": "nobody", "address": "10.9.1.3"}  # a peer of the source that is not there
 FILES = 300
+TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z "  # what a line of the log begins with
 
 
 def write(path, content, mode=0o644, seconds=1_500_000_000):
@@ -114,10 +116,28 @@ def a_tree_arrives_as_it_was(world):
     assert os.listdir(world.target.incoming) == ["tree"], os.listdir(world.target.incoming)
 
 
+def both_ends_log_what_it_came_to(world):
+    size = r": [0-9.]+ [kMG]?B in [0-9.]+ s, [0-9.]+ [kMG]?bit/s$"
+    expected = {world.target: "target: job first: received incoming/tree from source" + size,
+                world.source: f"source: job first: done; sent {re.escape(world.tree)} to 1 of 1 sites" + size}
+    for site, line in expected.items():
+        line = "^" + TIME + line
+        lab.wait_until(line, lambda s=site, e=line: re.search(e, s.text(), re.MULTILINE))
+
+
 def one_that_is_there_is_refused(world):
     world.start("again", world.tree)
     job = world.finish("again")
     assert job["state"] == "failed" and "is there already" in job["text"], job
+    lab.wait_until("its cause in the log", lambda: re.search("^" + TIME + "source: job again: failed: .*is there already.*",
+                                                             world.source.text(), re.MULTILINE))
+
+
+def every_line_of_the_logs_has_its_time(world):
+    assert world.planner.says("attached to"), world.planner.text()
+    for process in (world.source, world.target, world.planner):
+        bare = [line for line in process.text().split("\n")[:-1] if not re.match(TIME, line)]
+        assert not bare, bare
 
 
 def the_same_one_is_skipped(world):
@@ -199,9 +219,10 @@ def both_appliances_end_cleanly(world):
         assert status == 0, f"{name}: exit status {status}:\n{appliance.text()[-1500:]}"
 
 
-CASES = [a_tree_arrives_as_it_was, one_that_is_there_is_refused, the_same_one_is_skipped,
+CASES = [a_tree_arrives_as_it_was, both_ends_log_what_it_came_to, one_that_is_there_is_refused, the_same_one_is_skipped,
          another_one_takes_its_place_whole, a_change_during_the_job_is_told_by_name, what_is_no_file_is_told_by_name,
-         one_site_that_is_missing_is_left_out, a_file_is_sent_without_a_job_file, both_appliances_end_cleanly]
+         one_site_that_is_missing_is_left_out, a_file_is_sent_without_a_job_file, both_appliances_end_cleanly,
+         every_line_of_the_logs_has_its_time]
 
 
 if __name__ == "__main__":

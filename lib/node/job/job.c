@@ -169,6 +169,7 @@ void job_verified(struct node *node, struct job *job, const char *text)
     if (job->result == SITE_FAILED)
         return;
     job->result = SITE_VERIFIED;
+    job->whole_ns = node->now_ns;
     name_copy(job->text, sizeof(job->text), text);
     job->news.status_due = true;
     core_note_state(node, job->id, SITE_VERIFIED);

@@ -119,6 +119,7 @@ struct job {
     struct source *source;     /* NULL at a site */
     struct job_stream *stream; /* NULL: no stream, or not opened yet */
     uint64_t created_ns, started_ns, ended_ns;
+    uint64_t whole_ns;             /* as a site: its copy became whole; 0: it has not */
     uint64_t first_data_ns;        /* departure of the first data packet; 0: none yet */
     char text[CONTROL_TEXT_BYTES]; /* why it failed; at a site whose copy is whole, where that is */
     char note[DISK_TEXT_BYTES];    /* what of a directory or of the manifest is missing; or empty */
