@@ -270,6 +270,15 @@ static void run_change(struct app *app, const struct command *command, struct co
         reply_error(reply, err.text);
 }
 
+static void run_help(const struct command *command, struct command_reply *reply)
+{
+    enum command_place place = command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE;
+    if (command->words.kind == COMMAND_HELP)
+        command_help(place, reply->text, sizeof(reply->text));
+    else
+        show_counter_help(command->form, reply->text, sizeof(reply->text));
+}
+
 void command_run(struct app *app, const struct command *command, struct command_reply *reply)
 {
     const char *const *arguments = command->words.arguments;
@@ -317,14 +326,14 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_measurement(app, command, reply);
         return;
     case COMMAND_HELP:
-        command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,
-                     sizeof(reply->text));
-        return;
     case COMMAND_HELP_COUNTERS:
-        show_counter_help(command->form, reply->text, sizeof(reply->text));
+        run_help(command, reply);
         return;
     case COMMAND_QUIT:
+    case COMMAND_EXIT: /* a terminal has asked by now */
         app_stop(app);
+        return;
+    case COMMAND_CLEAR: /* a terminal has done it by now */
         return;
     case COMMAND_JOB_WATCH: /* sluicectl's own: command_find knows them nowhere else */
     case COMMAND_HELP_JOB:

@@ -72,14 +72,26 @@ static bool read_config(const char *path, const char *name)
     return false;
 }
 
-static bool threads_start(pthread_t *threads, unsigned *count)
+/* Those up to `wanted` that do not run yet. */
+static bool threads_start(pthread_t *threads, unsigned *count, unsigned wanted)
 {
     void *(*const mains[])(void *) = {server_main, background_main, console_main};
-    unsigned wanted = app.console ? 3 : 2;
-    for (*count = 0; *count < wanted; (*count)++)
+    for (; *count < wanted; (*count)++)
         if (pthread_create(&threads[*count], NULL, mains[*count], &app) != 0)
             return false;
     return true;
+}
+
+/* What says ready comes before the console's prompt. */
+static bool begin(pthread_t *threads, unsigned *count)
+{
+    char clock[LOG_TIME_BYTES];
+    if (!port_workers_start(&app) || !threads_start(threads, count, 2))
+        return false;
+    log_time_now(clock);
+    printf("%ssluice: %s ready\n", clock, app.config.node.name);
+    fflush(stdout);
+    return !app.console || threads_start(threads, count, 3);
 }
 
 /* A terminal that closes is no word to an appliance; to a console on it, it is the end of its input, unless whoever started
@@ -112,8 +124,7 @@ static int run(const struct options *options)
 {
     struct err err;
     pthread_t threads[3];
-    unsigned thread_count;
-    char clock[LOG_TIME_BYTES];
+    unsigned thread_count = 0;
     log_begin();
     app.console = options->console;
     app.listener.fd = -1;
@@ -127,13 +138,10 @@ static int run(const struct options *options)
     }
     catch_signals(app.console);
     log_never_wait();
-    if (!port_workers_start(&app) || !threads_start(threads, &thread_count)) {
-        fprintf(stderr, "%s: a thread could not be made\n", app.config.node.name);
+    if (!begin(threads, &thread_count)) {
+        fprintf(stderr, LOG_ERROR "%s: a thread could not be made\n", app.config.node.name);
         return EXIT_FAILED;
     }
-    log_time_now(clock);
-    printf("%ssluice: %s ready\n", clock, app.config.node.name);
-    fflush(stdout);
     eal_worker_pin(&app.eal);
     worker_run(&app);
     port_workers_stop(&app);

@@ -6,8 +6,6 @@
 #include "base/check.h"
 #include "ctl/ctl.h"
 
-#define REST_OF_LINE "path" /* paths may have spaces in them */
-
 #define COMMAND(id, words, arguments, where, help) [COMMAND_##id] = {words, arguments, help, where},
 const struct command_row command_rows[COMMAND_COUNT] = {
 #include "ctl/commands.def"
@@ -54,10 +52,9 @@ bool command_argument(enum command_kind kind, unsigned index, char name[COMMAND_
     return length > 0;
 }
 
-/* "NAME KEY VALUE" */
-static void show_arguments(enum command_kind kind, char text[64])
+void command_arguments(enum command_kind kind, char text[COMMAND_ARGUMENTS_BYTES])
 {
-    snprintf(text, 64, "%s", command_rows[kind].arguments);
+    snprintf(text, COMMAND_ARGUMENTS_BYTES, "%s", command_rows[kind].arguments);
     for (char *at = text; *at != '\0'; at++)
         *at = *at >= 'a' && *at <= 'z' ? (char)(*at - 'a' + 'A') : *at;
 }
@@ -91,7 +88,7 @@ static char *next_argument(char **rest, bool all)
 
 bool command_parse(struct command_words *words, enum command_place place, char *line, struct err *err)
 {
-    char *rest, name[COMMAND_NAME_BYTES], arguments[64];
+    char *rest, name[COMMAND_NAME_BYTES], arguments[COMMAND_ARGUMENTS_BYTES];
     bool enough = true;
     unsigned count = 0;
     *words = (struct command_words){.kind = find_in_line(place, line, &rest)};
@@ -99,12 +96,12 @@ bool command_parse(struct command_words *words, enum command_place place, char *
         return err_set(err, "unknown command '%.80s'; 'help' lists them", line);
     for (; enough && command_argument(words->kind, count, name); count++) {
         CHECK(count < COMMAND_ARGUMENTS_MAX);
-        words->arguments[count] = next_argument(&rest, strcmp(name, REST_OF_LINE) == 0);
+        words->arguments[count] = next_argument(&rest, strcmp(name, COMMAND_REST_OF_LINE) == 0);
         enough = words->arguments[count][0] != '\0' || command_argument_is_optional(words->kind, count);
     }
     if (enough && rest[strspn(rest, " ")] == '\0')
         return true;
-    show_arguments(words->kind, arguments);
+    command_arguments(words->kind, arguments);
     return err_set(err, "'%s' takes %s", command_rows[words->kind].words,
                    count > 0 ? arguments : "no argument");
 }
@@ -123,14 +120,14 @@ static size_t help_line(char *text, size_t room, const char *words, const char *
 
 void command_help(enum command_place place, char *text, size_t room)
 {
-    char arguments[64];
+    char arguments[COMMAND_ARGUMENTS_BYTES];
     size_t length = 0;
     text[0] = '\0';
     for (int kind = 0; kind < COMMAND_COUNT; kind++) {
         const struct command_row *row = &command_rows[kind];
         if ((row->where & place) == 0)
             continue;
-        show_arguments((enum command_kind)kind, arguments);
+        command_arguments((enum command_kind)kind, arguments);
         if (kind != COMMAND_SHOW)
             length += help_line(text + length, room - length, row->words, arguments, row->help);
         for (unsigned show = 0; kind == COMMAND_SHOW && show < CTL_SHOW_COUNT; show++)

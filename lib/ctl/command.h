@@ -27,8 +27,10 @@ struct command_row {
 };
 extern const struct command_row command_rows[COMMAND_COUNT];
 
-#define COMMAND_ARGUMENTS_MAX 3
-#define COMMAND_NAME_BYTES    16 /* of an argument's name */
+#define COMMAND_ARGUMENTS_MAX   3
+#define COMMAND_NAME_BYTES      16 /* of an argument's name */
+#define COMMAND_ARGUMENTS_BYTES 64
+#define COMMAND_REST_OF_LINE    "path" /* the argument of that name: paths may have spaces in them */
 
 struct command_words {
     enum command_kind kind;
@@ -42,6 +44,8 @@ enum command_kind command_find(enum command_place place, const char *words);
 bool command_argument(enum command_kind kind, unsigned index, char name[COMMAND_NAME_BYTES]);
 /* It may be left out, and is the empty text then. */
 bool command_argument_is_optional(enum command_kind kind, unsigned index);
+/* "NAME KEY VALUE", as they are shown to people. */
+void command_arguments(enum command_kind kind, char text[COMMAND_ARGUMENTS_BYTES]);
 /* Cuts the line up: `words` leads into it. False: err says what is wrong. */
 bool command_parse(struct command_words *words, enum command_place place, char *line, struct err *err);
 /* A line for each command of the place; what does not fit is left out. */
