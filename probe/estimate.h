@@ -16,18 +16,43 @@
     ROW(ESTIMATE_AT_LEAST, 2, "at-least") /* avail_bps == low_bps, no upper end */                           \
     ROW(ESTIMATE_REFUSED, 3, "refused")   /* reason says why */
 
+/* ROW(constant, value, word, what it means and what helps). */
 #define ESTIMATE_REASONS(ROW)                                                                                \
-    ROW(ESTIMATE_SURE, 0, "none")                                                                            \
-    ROW(ESTIMATE_NO_ANSWER, 1, "no-answer")        /* reports did not come */                                \
-    ROW(ESTIMATE_NOISE, 2, "stamps-too-coarse")    /* the floor of stamps is above what was asked for */     \
-    ROW(ESTIMATE_BATCHES, 3, "batches-too-long")   /* packets come in batches longer than a train may be */  \
-    ROW(ESTIMATE_DEPARTURES, 4, "departures-late") /* too many trains did not leave as scheduled */          \
-    ROW(ESTIMATE_JITTER, 5, "jitter")              /* delays vary by more than a queue explains */           \
-    ROW(ESTIMATE_LOSS, 6, "loss")                  /* too few packets came */                                \
-    ROW(ESTIMATE_BUDGET, 7, "budget")              /* what may be sent does not suffice */                   \
-    ROW(ESTIMATE_UNSTEADY, 8, "unsteady")          /* trains contradict each other */                        \
-    ROW(ESTIMATE_NO_END, 9, "not-found")           /* the search has not come to an end */                   \
-    ROW(ESTIMATE_CLOCKS, 10, "clock-steps")        /* a clock was set in the middle of trains */
+    ROW(ESTIMATE_SURE, 0, "none", "")                                                                        \
+    ROW(ESTIMATE_NO_ANSWER, 1, "no-answer",                                                                  \
+        "no report of a train came back: see whether the peer is up, and UDP port 7840 "                     \
+        "open both ways")                                                                                    \
+    ROW(ESTIMATE_NOISE, 2, "stamps-too-coarse",                                                              \
+        "the ends' stamps vary by more than was asked for: a CPU of its own for the "                        \
+        "worker (lcores, idle: poll), hardware stamps, or a larger probe: width helps")                      \
+    ROW(ESTIMATE_BATCHES, 3, "batches-too-long",                                                             \
+        "packets come in batches longer than a train may be: less interrupt coalescing "                     \
+        "and no receive offload on the receiver's NIC helps")                                                \
+    ROW(ESTIMATE_DEPARTURES, 4, "departures-late",                                                           \
+        "the sending host's CPU was away while trains left: give its worker a CPU of "                       \
+        "its own (lcores, idle: poll, isolcpus), or try again when the host is idle")                        \
+    ROW(ESTIMATE_JITTER, 5, "jitter",                                                                        \
+        "delays vary by more than a queue explains, as on radio links and busy "                             \
+        "hypervisors: try again at a quieter time")                                                          \
+    ROW(ESTIMATE_LOSS, 6, "loss",                                                                            \
+        "too few of the trains' packets came: show ports and show edges tell whether an "                    \
+        "end or the path loses them")                                                                        \
+    ROW(ESTIMATE_BUDGET, 7, "budget",                                                                        \
+        "what may be sent does not suffice: raise bytes or load in probe: of the node "                      \
+        "file")                                                                                              \
+    ROW(ESTIMATE_UNSTEADY, 8, "unsteady",                                                                    \
+        "trains contradict each other, as other traffic changes while they are sent: "                       \
+        "try again")                                                                                         \
+    ROW(ESTIMATE_NO_END, 9, "not-found",                                                                     \
+        "the search has not come to an end: try again, or raise bytes in probe: of the "                     \
+        "node file")                                                                                         \
+    ROW(ESTIMATE_CLOCKS, 10, "clock-steps",                                                                  \
+        "a clock was set in the middle of the trains: let the hosts' clocks be slewed, "                     \
+        "not stepped, and try again")
+
+/* Where an estimate was wanted by a time and there is none yet. */
+#define ESTIMATE_NOT_IN_TIME      "not-in-time"
+#define ESTIMATE_NOT_IN_TIME_HELP "the time of its turn was too short: measure this path alone"
 
 /* What was seen besides: bits. */
 #define ESTIMATE_FLAGS(ROW)                                                                                  \
@@ -83,6 +108,10 @@ static inline bool estimate_says(const struct estimate *estimate)
 }
 const char *estimate_kind_word(unsigned kind);
 const char *estimate_reason_word(unsigned reason);
+/* What the word of a reason means, and what helps: a sentence; "": nothing to say, or no such word. */
+const char *estimate_reason_help(const char *word);
+/* No rate of it is above most_bps, as no path is faster than its ends' ports. 0: they are not known. */
+void estimate_clip(struct estimate *estimate, uint64_t most_bps);
 /* Bit `index` of the flags as a word; NULL beyond the last. */
 const char *estimate_flag_word(unsigned index);
 /* Words of all flags, with blanks between them. */

@@ -150,6 +150,10 @@ void survey_take(struct survey *survey, uint16_t from, uint16_t to, enum survey_
         survey->refused[from] |= UINT64_C(1) << to;
     if (estimate == NULL)
         return;
+    if (estimate->kind == ESTIMATE_REFUSED)
+        survey->vain[from] |= UINT64_C(1) << to;
+    else
+        survey->vain[from] &= ~(UINT64_C(1) << to);
     survey->trains += estimate->trains + estimate->discarded;
     survey->bytes += estimate->bytes;
     order_take(&survey->order, from, to, estimate, now_ns);
@@ -175,9 +179,13 @@ struct survey_progress survey_progress(const struct survey *survey, uint64_t now
         .bytes = survey->bytes,
         .took_ns = elapsed_ns(survey->over ? survey->ended_ns : now_ns, survey->begun_ns)};
     for (uint16_t from = 0; from < count; from++) {
-        progress.refused += (uint32_t)__builtin_popcountll(survey->refused[from]);
+        uint64_t known = 0;
         for (uint16_t to = 0; to < count; to++)
-            progress.known += from != to && known_of(survey, from, to)->newest.kind != ESTIMATE_NONE;
+            if (from != to && known_of(survey, from, to)->newest.kind != ESTIMATE_NONE)
+                known |= UINT64_C(1) << to;
+        progress.known += (uint32_t)__builtin_popcountll(known);
+        progress.refused +=
+            (uint32_t)__builtin_popcountll(survey->refused[from] | (survey->vain[from] & ~known));
     }
     if (survey->over)
         progress.rotation.left_ns = 0;

@@ -38,8 +38,9 @@ enum survey_answer {
 
 struct survey_progress {
     struct rotation_progress rotation; /* trains: asks, in all */
-    uint32_t pairs, known, refused;    /* of all nodes that take part */
-    uint32_t trains;                   /* as told by the estimates */
+    uint32_t pairs, known;             /* of all nodes that take part */
+    uint32_t refused; /* by a node's rules, or nothing is known but why trains tell nothing */
+    uint32_t trains;  /* as told by the estimates */
     uint64_t bytes;
     uint64_t took_ns;
 };
@@ -50,6 +51,7 @@ struct survey {
     struct order order;
     struct known *known;                  /* the caller's, [from * node_count + to] */
     uint64_t refused[ROTATION_NODES_MAX]; /* [from]: bit `to` */
+    uint64_t vain[ROTATION_NODES_MAX];    /* the newest estimate says why it says nothing */
     uint64_t open[ROTATION_NODES_MAX];    /* asked, and not taken */
     bool over, between;                   /* between: a pass has ended, answers are waited for */
     bool held;                            /* `turn` waits for its lead */

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "ctl/command.h"
 #include "ctl/ctl.h"
+#include "probe/estimate.h"
 
 #define POLL_NS (100 * NS_PER_MS)
 
@@ -65,37 +66,55 @@ static double gbps(const json_t *row, const char *key)
     return (double)json_integer_value(json_object_get(row, key)) / 1e9;
 }
 
+static bool says(const json_t *row, const char *key)
+{
+    return is(row, key, "value") || is(row, key, "at-least");
+}
+
 /* Of a path that another node measures the newest may have come to nothing while older ones are known. */
 bool probe_row_is_known(const json_t *row)
 {
-    const char *kind = word(row, json_object_get(row, "newest") != NULL ? "newest" : "kind");
-    return strcmp(kind, "value") == 0 || strcmp(kind, "at-least") == 0;
+    return says(row, json_object_get(row, "newest") != NULL ? "newest" : "kind");
 }
 
-static void print_refusal(const json_t *row, const char *name)
+static const char *why_of(const json_t *row)
 {
     const char *why = word(row, "why");
-    printf("%s: %s: %s", name, is(row, "kind", "none") ? "none" : "refused",
-           why[0] != '\0' ? why : word(row, "reason"));
+    return why[0] != '\0' ? why : word(row, "reason");
 }
 
-void probe_print_row(const json_t *row, const char *name)
+const char *probe_row_help(const json_t *row)
 {
-    if (!probe_row_is_known(row))
-        print_refusal(row, name);
-    else if (is(row, "kind", "value"))
+    return probe_row_is_known(row) ? "" : estimate_reason_help(why_of(row));
+}
+
+static void print_rate(const json_t *row, const char *name)
+{
+    if (is(row, "kind", "value"))
         printf("%s: %.3f Gbit/s available, %.3f to %.3f", name, gbps(row, "avail_bps"), gbps(row, "low_bps"),
                gbps(row, "high_bps"));
     else
         printf("%s: at least %.3f Gbit/s available", name, gbps(row, "avail_bps"));
+}
+
+void probe_print_row(const json_t *row, const char *name, bool older_too)
+{
+    bool newest = probe_row_is_known(row), rate = newest || (older_too && says(row, "kind"));
+    if (rate)
+        print_rate(row, name);
+    else
+        printf("%s: %s: %s", name, is(row, "kind", "none") ? "none" : "refused", why_of(row));
     if (json_integer_value(json_object_get(row, "capacity_bps")) != 0)
         printf(", of %.3f", gbps(row, "capacity_bps"));
     long long discarded = (long long)json_integer_value(json_object_get(row, "discarded"));
     printf(" (on the wire; %lld trains, ", (long long)json_integer_value(json_object_get(row, "trains")));
     if (discarded > 0)
         printf("%lld discarded, ", discarded);
-    printf("%.3f MB, stamps: %s%s%s)\n", (double)json_integer_value(json_object_get(row, "bytes")) / 1e6,
+    printf("%.3f MB, stamps: %s%s%s)", (double)json_integer_value(json_object_get(row, "bytes")) / 1e6,
            word(row, "stamps"), word(row, "flags")[0] != '\0' ? "; " : "", word(row, "flags"));
+    if (rate && !newest)
+        printf("; the newest: %s", why_of(row));
+    putchar('\n');
 }
 
 static int write_file(const char *path, const char *text)
@@ -148,7 +167,10 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, co
         json_dumpf(row, stdout, JSON_COMPACT);
         putchar('\n');
     } else {
-        probe_print_row(row, name);
+        const char *help = probe_row_help(row);
+        probe_print_row(row, name, false);
+        if (help[0] != '\0')
+            printf("  %s: %s\n", why_of(row), help);
     }
     bool known = probe_row_is_known(row);
     json_decref(row);

@@ -11,7 +11,10 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, co
                     const char *plot);
 /* All of `show probes`; NULL with an exit status. To be released. */
 json_t *probe_ask_all(struct client *client, int *result);
-/* A row of it as a line: what is known of the path, or why nothing is. */
-void probe_print_row(const json_t *row, const char *name);
+/* A row of it as a line: what is known of the path, or why nothing is. `older_too`: what is known by older measurements
+ * counts where the newest came to nothing. */
+void probe_print_row(const json_t *row, const char *name, bool older_too);
+/* What the reason of the newest refusal means and what helps; "": nothing to say. */
+const char *probe_row_help(const json_t *row);
 /* It says something of the path. */
 bool probe_row_is_known(const json_t *row);

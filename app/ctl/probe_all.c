@@ -104,6 +104,26 @@ static void print_progress(const json_t *probes)
                 (double)number(probes, "sent_bytes") / 1e6, real(probes, "left_s"));
 }
 
+/* What the words of refusals mean: each once. */
+static void print_helps(const json_t *pairs)
+{
+    const json_t *row, *other;
+    size_t index, before;
+    json_array_foreach(pairs, index, row)
+    {
+        const char *help = probe_row_help(row);
+        bool told = help[0] == '\0';
+        json_array_foreach(pairs, before, other)
+        {
+            if (before == index)
+                break;
+            told |= strcmp(probe_row_help(other), help) == 0;
+        }
+        if (!told)
+            printf("  %s: %s\n", json_string_value(json_object_get(row, "why")), help);
+    }
+}
+
 static void print_pairs(const json_t *probes)
 {
     const json_t *row;
@@ -113,8 +133,9 @@ static void print_pairs(const json_t *probes)
         char name[2 * NAME_BYTES + 4];
         snprintf(name, sizeof(name), "%s > %s", json_string_value(json_object_get(row, "from")),
                  json_string_value(json_object_get(row, "to")));
-        probe_print_row(row, name);
+        probe_print_row(row, name, true);
     }
+    print_helps(json_object_get(probes, "pairs"));
     const char *silent = json_string_value(json_object_get(json_object_get(probes, "all"), "silent"));
     printf("%lld of %lld pairs known, %lld refused; %lld trains, %.1f MB, %.1f s%s%s\n",
            number(probes, "known"), number(probes, "cost_pairs"), number(probes, "refused"),

@@ -108,7 +108,7 @@ static struct estimate estimate_now(const struct pair_result *result, uint64_t n
 /* Why an answer tells no rate. */
 static const char *reason_of(const struct estimate *estimate)
 {
-    return estimate->kind == ESTIMATE_NONE ? "not-in-time" : estimate_reason_word(estimate->reason);
+    return estimate->kind == ESTIMATE_NONE ? ESTIMATE_NOT_IN_TIME : estimate_reason_word(estimate->reason);
 }
 
 static const char *why_of(const struct pair_result *result)
@@ -203,6 +203,34 @@ static void report_pairs(const struct node *node, struct report *report, uint64_
         report_bool(report, "pairs_left_out", true);
 }
 
+/* Some path was refused for it. */
+static bool is_reason(const struct node *node, enum estimate_reason reason)
+{
+    bool found = false;
+    for (uint16_t peer = 0; peer < node->peer_count; peer++) {
+        const struct estimate *own = &prober_result(node, peer)->estimate;
+        found |= own->kind == ESTIMATE_REFUSED && own->reason == reason;
+    }
+    for (uint16_t from = 0; from <= node->peer_count; from++)
+        for (uint16_t to = 0; to <= node->peer_count; to++)
+            found |= from != to && pairs_result(node, from, to)->estimate.kind == ESTIMATE_REFUSED &&
+                     pairs_result(node, from, to)->estimate.reason == reason;
+    return found;
+}
+
+/* For people: what the words of refusals mean, and what helps. */
+static void report_helps(const struct node *node, struct report *report)
+{
+    const char *word;
+    if (report->form != REPORT_TEXT)
+        return;
+    report_object(report, "refused");
+    for (unsigned reason = 0; (word = estimate_reason_word(reason)) != NULL; reason++)
+        if (is_reason(node, (enum estimate_reason)reason))
+            report_text(report, word, estimate_reason_help(word));
+    report_object_end(report);
+}
+
 static void report_silent(const struct node *node, struct report *report, uint64_t silent)
 {
     char text[512] = "";
@@ -265,4 +293,5 @@ void show_probes(const struct node *node, struct report *report, uint64_t now_ns
     report_all(node, report, now_ns);
     report_pairs(node, report, now_ns);
     report_ends(node, report);
+    report_helps(node, report);
 }

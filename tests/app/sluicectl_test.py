@@ -143,6 +143,8 @@ class Sluicectl(unittest.TestCase):
                                      "1.424 MB, stamps: software; batched)\n"),
                 (probes(kind="at-least", avail_bps=990000000, trains=1), 0, "b: at least 0.990 Gbit/s available (on"),
                 (probes(kind="refused", reason="jitter"), 1, "b: refused: jitter ("),
+                (probes(kind="refused", reason="departures-late"), 1,
+                 "stamps: )\n  departures-late: the sending host's CPU was away while trains left: give its worker a CPU of its own"),
                 ({"ok": True, "text": json.dumps({"probes": []})}, 1, "")):
             self.serve(ACCEPTED, probes(measuring=True), reply)
             self.assertIn(said, self.expect(status, "probe", "b").stdout)
@@ -199,6 +201,22 @@ class Sluicectl(unittest.TestCase):
         os.unlink(self.path)
         self.serve({"ok": False, "error": "no peer is up"})
         self.expect(4, "probe", "all")
+
+    def test_refusals_of_probe_all_are_explained(self):
+        """Each word once; of a pair that is known the newest refusal does not hide what is known."""
+        row = {"from": "a", "kind": "refused", "newest": "refused", "trains": 0, "bytes": 0, "why": "departures-late"}
+        known = {**row, "to": "c", "kind": "at-least", "avail_bps": 900000000}
+        down = {**row, "to": "d", "kind": "none", "why": "'d' is down, as a sees it"}
+        rows = [{**row, "to": "b"}, known, {**row, "to": "e"}, {**row, "to": "f", "why": "jitter"}, down]
+        total = {"state": "over", "nodes": 3, "cost_pairs": 5, "known": 1, "refused": 4, "cost_s": 1.0, "took_s": 1.0}
+        over = {"ok": True, "text": json.dumps({"all": total, "pairs": rows})}
+        self.serve(ACCEPTED, {"ok": True, "text": json.dumps({"all": {**total, "state": "ready"}})}, ACCEPTED, over)
+        lines = self.expect(0, "probe", "all", "--yes").stdout.splitlines()
+        self.assertIn("a > c: at least 0.900 Gbit/s available (on the wire; 0 trains, 0.000 MB, stamps: ); the newest: departures-late",
+                      lines)
+        self.assertIn("a > b: refused: departures-late (on the wire; 0 trains, 0.000 MB, stamps: )", lines)
+        self.assertEqual([line.split(":")[0] for line in lines if line.startswith("  ")], ["  departures-late", "  jitter"])
+        self.assertRegex(lines[-1], "^1 of 5 pairs known, 4 refused;")
 
     def test_probe_as_a_picture(self):
         def probes(kind):

@@ -215,6 +215,43 @@ static void prober__keeps_what_says_more(void **state)
     world_end(&world);
 }
 
+/* No path is faster than its ends' ports, whatever trains say; and what a refusal means is told to people. */
+static void prober__tells_no_more_than_the_ports(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t port_bps, down_bps, capacity_bps; /* of the sender; as the receiver told, 0: not */
+    } rows[] = {
+        {1000000000, 0, 1000000000}, {1000000000, 800000000, 800000000}, {10000000000, 800000000, 800000000}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        begin(3, 100, 1000000000);
+        script.estimate = (struct estimate){.kind = ESTIMATE_VALUE,
+                                            .avail_bps = 781000000,
+                                            .low_bps = 700000000,
+                                            .high_bps = 46000000000,
+                                            .capacity_bps = 46924000000};
+        world.nodes[0].config.ports[0].rate_bps = rows[row].port_bps;
+        start();
+        if (rows[row].down_bps != 0)
+            path_table_set_site(
+                node_of(0)->paths, 1,
+                &(struct path_site){.up_bps = rows[row].down_bps, .down_bps = rows[row].down_bps});
+        ask(0, "n1");
+        run(NS_PER_S);
+        const struct estimate *estimate = &prober_result(node_of(0), 0)->estimate;
+        assert_int_equal(estimate->capacity_bps, rows[row].capacity_bps);
+        assert_int_equal(estimate->high_bps, rows[row].capacity_bps);
+        assert_int_equal(estimate->avail_bps, 781000000);
+        assert_null(strstr(show_probes(0, REPORT_TEXT), "CPU of its own"));
+        script.estimate = (struct estimate){.kind = ESTIMATE_REFUSED, .reason = ESTIMATE_DEPARTURES};
+        ask(0, "n1");
+        run(NS_PER_S);
+        assert_non_null(strstr(show_probes(0, REPORT_TEXT), "CPU of its own"));
+        assert_null(strstr(show_probes(0, REPORT_JSON), "CPU of its own"));
+        world_end(&world);
+    }
+}
+
 /* With one peer alone there is no turn to give: only an operator ends what goes on, and it begins again. */
 static void prober__one_peer_in_the_background(void **state)
 {
@@ -301,6 +338,7 @@ int main(void)
         cmocka_unit_test(show_train__of_one_that_was_cut),
         cmocka_unit_test(prober__background),
         cmocka_unit_test(prober__keeps_what_says_more),
+        cmocka_unit_test(prober__tells_no_more_than_the_ports),
         cmocka_unit_test(prober__one_peer_in_the_background),
         cmocka_unit_test(background__of_a_path_that_tells_nothing),
         cmocka_unit_test(goal__a_receiver_that_was_away_has_no_batches),

@@ -29,6 +29,8 @@ static struct asked asks[ASKS_MAX];
 static unsigned ask_count;
 /* What the nodes do. */
 static uint64_t dead_mask, refusing_mask; /* bit per node: answers nothing; answers that it will not */
+static uint64_t vain_mask;                /* bit per node: trains to it tell nothing, and why … */
+static unsigned vain_left;                /* … so many of them */
 static uint64_t half_bps;                 /* of what one measurement finds */
 static uint64_t stop_ns;
 
@@ -82,13 +84,18 @@ static bool is_dead(const struct rotation_train *turn)
 static void answer(struct asked *asked, uint64_t now_ns)
 {
     struct estimate estimate = estimate_of(asked->turn.from, asked->turn.to);
+    static const struct estimate vain = {
+        .kind = ESTIMATE_REFUSED, .reason = ESTIMATE_DEPARTURES, .discarded = 3, .bytes = 1000000};
     bool refused = ((refusing_mask >> asked->turn.from | refusing_mask >> asked->turn.to) & 1) != 0;
     asked->due_ns = 0;
     if (is_dead(&asked->turn))
         survey_take(&survey, asked->turn.from, asked->turn.to, SURVEY_SILENT, NULL, now_ns);
     else if (refused)
         survey_take(&survey, asked->turn.from, asked->turn.to, SURVEY_REFUSED, NULL, now_ns);
-    else
+    else if ((vain_mask >> asked->turn.to & 1) != 0 && vain_left > 0) {
+        vain_left--;
+        survey_take(&survey, asked->turn.from, asked->turn.to, SURVEY_NOTHING, &vain, now_ns);
+    } else
         survey_take(&survey, asked->turn.from, asked->turn.to, SURVEY_ESTIMATE, &estimate, now_ns);
 }
 
@@ -131,7 +138,7 @@ static uint64_t drive(void)
 
 static void reset(void)
 {
-    dead_mask = refusing_mask = stop_ns = 0;
+    dead_mask = refusing_mask = vain_mask = stop_ns = 0;
     half_bps = 50000000;
 }
 
@@ -250,6 +257,29 @@ static void survey__refusals_are_final(void **state)
     assert_int_equal(survey_progress(&survey, end_ns).refused, 8);
 }
 
+/* Trains that tell nothing are tried again in each pass; what then is not known was refused, and each pair counts once. */
+static void survey__counts_what_trains_could_not_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned vain;
+        uint32_t known, refused, trains;
+    } rows[] = {{100, 4, 8, 4 * 2 + 2 * 3 * 3}, /* but the two into 2; these, and six from or to 3 */
+                {1, 6, 6, 6 * 2 + 3}};          /* the next train there comes to something */
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        reset();
+        vain_mask = 1u << 2;
+        vain_left = rows[row].vain;
+        refusing_mask = 1u << 3;
+        struct survey_goal goal = goal_of(4, 3);
+        begin(&goal);
+        struct survey_progress progress = survey_progress(&survey, drive());
+        assert_int_equal(progress.known, rows[row].known);
+        assert_int_equal(progress.refused, rows[row].refused);
+        assert_int_equal(progress.trains, rows[row].trains);
+    }
+}
+
 /* What is known by then stays; answers that come later are nobody's. */
 static void survey__stopped(void **state)
 {
@@ -287,6 +317,7 @@ int main(void)
         cmocka_unit_test(survey__silent_node),
         cmocka_unit_test(survey__nobody_answers),
         cmocka_unit_test(survey__refusals_are_final),
+        cmocka_unit_test(survey__counts_what_trains_could_not_tell),
         cmocka_unit_test(survey__stopped),
         cmocka_unit_test(survey__of_a_goal_that_contradicts_itself),
     };

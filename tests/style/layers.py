@@ -36,6 +36,9 @@ UPPER = {
 # Programs see node and ctl, the IO layers, and nothing below; the exceptions say why.
 APP = ["base", "node", "ctl", "conf", "dpdk", "disk", "shm", "sim"]
 APP_MORE = {
+    "app/ctl": {
+        "probe": "explains the words of refused estimates",
+    },
     "app/sluice": {
         "store": "disk requests cross the seam as store/disk.h declares them",
         "probe": "draws trains for operators, which a node has no time for",

@@ -11,6 +11,14 @@ static void tell_table(struct node *node, uint16_t peer, const struct estimate *
     path_table_set_estimate(node->paths, PATH_SITE_SELF, (uint16_t)(peer + 1), estimate, now_ns);
 }
 
+/* The slower of the path's two ports, as far as they are known. */
+static uint64_t ports_bps(const struct node *node, uint16_t peer)
+{
+    uint64_t own_bps = node->config.ports[node->peers[peer].port].rate_bps;
+    uint64_t other_bps = path_table_site(node->paths, peer + 1u)->down_bps;
+    return other_bps != 0 ? MIN(own_bps, other_bps) : own_bps;
+}
+
 /* "At least" of less than what is known: the first train of a measurement that goes on, or whose others were lost. */
 static bool says_less(const struct node *node, const struct estimate *estimate, uint64_t now_ns)
 {
@@ -25,6 +33,7 @@ void prober_note_result(struct node *node, uint64_t now_ns)
     struct probe_result *result = &node->prober->results[node->prober->peer];
     struct estimate estimate = {0};
     kind_of(node)->result(node->prober->state, now_ns, &estimate);
+    estimate_clip(&estimate, ports_bps(node, node->prober->peer));
     if (estimate.kind == ESTIMATE_NONE || says_less(node, &estimate, now_ns))
         return;
     if (estimate.capacity_bps != 0)
@@ -41,7 +50,9 @@ void prober_note_result(struct node *node, uint64_t now_ns)
 void prober_take_data(struct node *node, uint16_t peer, const struct estimate *estimate, uint64_t now_ns)
 {
     struct known *known = &node->prober->known[peer];
-    if (!known_take(known, estimate, now_ns))
+    struct estimate told = *estimate;
+    estimate_clip(&told, ports_bps(node, peer));
+    if (!known_take(known, &told, now_ns))
         return;
     struct estimate now = known_at(known, now_ns);
     struct prober *prober = node->prober;
