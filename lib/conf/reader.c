@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/near.h"
 #include "base/text.h"
 
 #define FORM_BYTES 200
@@ -448,16 +449,33 @@ static void list_keys(const struct conf_option *options, char *text, size_t room
     }
 }
 
+static void look_near(struct near *near, const struct conf_option *options, const char *key)
+{
+    for (const struct conf_option *option = options; option->type != OPTION_END; option++)
+        if (option->type == OPTION_INCLUDE)
+            look_near(near, option->options, key);
+        else if (option->type != OPTION_LATER)
+            near_look(near, key, option->key);
+}
+
 static void check_unknown(struct conf_reader *reader, const struct conf_option *options, yaml_node_t *map)
 {
     const char *key;
     yaml_node_t *key_node, *value;
     char keys[FORM_BYTES] = "";
     list_keys(options, keys, sizeof(keys));
-    for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++)
-        if (key == NULL || !knows(options, key))
+    for (size_t index = 0; conf_pair(reader, map, index, &key, &key_node, &value); index++) {
+        struct near near = {0};
+        if (key != NULL && knows(options, key))
+            continue;
+        if (key != NULL)
+            look_near(&near, options, key);
+        if (near.word != NULL)
+            conf_error(reader, key_node, "unknown key \"%s\", did you mean \"%s\"?", key, near.word);
+        else
             conf_error(reader, key_node, "unknown key \"%s\", expected one of %s", key != NULL ? key : "?",
                        keys);
+    }
 }
 
 /* Row by row, so that the work grows with the keys of the map, not with their square. */
