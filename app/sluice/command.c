@@ -220,7 +220,7 @@ static void run_measurement(struct app *app, const struct command *command, stru
     else if (command->words.kind == COMMAND_PROBE_STOP)
         run_all(app, command, CTL_ALL_STOP, "no more pairs are measured", reply);
     else
-        run_all(app, command, CTL_ALL_RECKON, "what it costs is being reckoned: show probes; probe start",
+        run_all(app, command, CTL_ALL_RECKON, "what it costs is being estimated: show probes; probe start",
                 reply);
 }
 
@@ -255,7 +255,7 @@ static void run_set(struct app *app, const struct command *command, const struct
 static void run_pause(struct app *app, const struct command *command, struct command_reply *reply)
 {
     const struct job_controls controls = {.paused = command->words.kind == COMMAND_JOB_PAUSE};
-    run_set(app, command, &controls, JOB_CONTROL_PAUSED, controls.paused ? "is paused" : "goes on", reply);
+    run_set(app, command, &controls, JOB_CONTROL_PAUSED, controls.paused ? "is paused" : "is resumed", reply);
 }
 
 static void run_change(struct app *app, const struct command *command, struct command_reply *reply)

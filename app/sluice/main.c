@@ -46,7 +46,7 @@ static int check_config(void)
         return EXIT_USAGE;
     }
     directories_warn(&app.config.node);
-    printf("%s: good; memory: %s\n", app.config.source_path, app.memory_text);
+    printf("%s: valid; memory: %s\n", app.config.source_path, app.memory_text);
     return EXIT_SUCCESS;
 }
 

@@ -137,7 +137,7 @@ class ApplianceTest(unittest.TestCase):
 
     def test_json_of_what_was_done(self):
         """Whatever has no other answer, and for people the same words."""
-        cases = [("job pause", "is paused"), ("job resume", "goes on"), ("job set", "is changed"),
+        cases = [("job pause", "is paused"), ("job resume", "is resumed"), ("job set", "is changed"),
                  ("job cancel", "is being cancelled")]
         with Appliance(self.home, timeouts={"measure": "60s"}) as appliance, appliance.connect() as client:
             for name, form in (("people", False), ("programs", True)):

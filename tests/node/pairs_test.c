@@ -261,7 +261,7 @@ static void all_pairs__are_measured(void **state)
     begin_pairs(4);
     start();
     assert_false(all(0, CTL_ALL_START, false, &err));
-    assert_non_null(strstr(err.text, "not reckoned"));
+    assert_non_null(strstr(err.text, "not estimated"));
     assert_false(all(0, CTL_ALL_STOP, false, &err));
     assert_false(node_all_view(node_of(0), &view));
     start_round(0, false);

@@ -219,7 +219,7 @@ bool all_start(struct node *node, uint64_t now_ns, struct err *err)
     if (all->state == ALL_RUNNING)
         return err_set(err, "all pairs are being measured already");
     if (all->state != ALL_READY)
-        return err_set(err, "what it costs is not reckoned as yet: probe all");
+        return err_set(err, "what it costs is not estimated yet: probe all");
     if (!survey_begin(&all->survey, &all->goal, all->known, now_ns, err))
         return false;
     all->state = ALL_RUNNING;
