@@ -26,6 +26,7 @@ struct app {
     struct app_config config;
     struct eal eal;
     bool hugepages;
+    uint64_t memory_bytes; /* needed in all */
     char memory_text[256];
     struct port *ports; /* config.node.port_count */
     /* Of ports that another worker drives; NULL: the node's does. */

@@ -10,8 +10,8 @@
 #include "app/exit_usage.h"
 #include "app/log.h"
 #include "app/version.h"
+#include "check.h"
 #include "conf/conf.h"
-#include "directories.h"
 #include "options.h"
 
 #define EXIT_FAILED     1
@@ -45,9 +45,10 @@ static int check_config(void)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
         return EXIT_USAGE;
     }
-    directories_warn(&app.config.node);
-    printf("%s: valid; memory: %s\n", app.config.source_path, app.memory_text);
-    return EXIT_SUCCESS;
+    bool ready = check_machine(&app);
+    printf("%s: valid%s; memory: %s\n", app.config.source_path,
+           ready ? "" : ", but this machine is not ready for it", app.memory_text);
+    return ready ? EXIT_SUCCESS : EXIT_FAILED;
 }
 
 static bool read_config(const char *path, const char *name)

@@ -13,7 +13,7 @@ void options_print_help(void)
            "  -c, --config FILE   the node file; $SLUICE_CONFIG if not given\n"
            "  -n, --name NAME     of this node; else what the file says, else the host's name\n"
            "  -i, --interactive   console on the terminal; commands line by line when it is not one\n"
-           "      --check-config  check the file and the memory need, then exit\n"
+           "      --check-config  check the file, the memory need and this machine, then exit\n"
            "      --help-config   all keys of the node file\n"
            "      --version           release and commit\n"
            "  -h, --help          this text\n"

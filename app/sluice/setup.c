@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app.h"
+#include "check.h"
 #include "directories.h"
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
@@ -55,6 +56,7 @@ bool app_memory(struct app *app, uint64_t *eal_bytes, struct err *err)
     eal_with[true] += need.node_bytes;
     struct memory_host host;
     memory_host_read(&host);
+    app->memory_bytes = memory_need_total(&need);
     if (!memory_choose(&need, &host, app->config.hugepages, &app->hugepages, err))
         return false;
     memory_print(&need, &host, app->hugepages, app->memory_text, sizeof(app->memory_text));
@@ -145,6 +147,7 @@ static bool start_ports(struct app *app, struct err *err)
         port_start(&app->ports[index], tsc_now_ns(&app->clock));
         turns_watch(turns_of(app, app->config.ports[index].worker), &app->ports[index]);
     }
+    check_started(app);
     return true;
 }
 

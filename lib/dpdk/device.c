@@ -8,7 +8,6 @@
 #include "dpdk/compat.h"
 
 #define AF_PACKET_RESERVE        96          /* its frame header and alignment inside framesz */
-#define AF_PACKET_FRAME_BYTES    2048        /* framesz, where none is given */
 #define AF_PACKET_BLOCK_BYTES    65536       /* blocksz, where frames are longer than that */
 #define AF_PACKET_FRAMES_MIN     512u        /* framecnt, where none is given: of its driver */
 #define AF_PACKET_RING_BYTES_MAX (32u << 20) /* of two, which the kernel locks */
@@ -205,7 +204,7 @@ static uint32_t ring_frames(uint64_t rate_bps, uint32_t frame_bytes_max, uint32_
 static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, uint64_t rate_bps,
                                struct err *err)
 {
-    uint64_t needed = frame_bytes_max + AF_PACKET_RESERVE, frame = AF_PACKET_FRAME_BYTES;
+    uint64_t needed = frame_bytes_max + AF_PACKET_RESERVE, frame = DEVICE_AF_PACKET_FRAME_BYTES;
     while (frame < needed)
         frame *= 2;
     frame = argument_value(device, "framesz", frame);
@@ -220,7 +219,7 @@ static bool af_packet_complete(struct device *device, uint32_t frame_bytes_max, 
     uint32_t frames = ring_frames(rate_bps, frame_bytes_max, AF_PACKET_FRAMES_MIN, most);
     if (argument_find(device->args, "framecnt") == NULL && !argument_add(device, "framecnt", frames, err))
         return false;
-    if (frame == AF_PACKET_FRAME_BYTES)
+    if (frame == DEVICE_AF_PACKET_FRAME_BYTES)
         return true;
     uint64_t block = argument_value(device, "blocksz", AF_PACKET_BLOCK_BYTES);
     if (block % frame != 0)

@@ -8,9 +8,10 @@
 
 #include "base/err.h"
 
-#define DEVICE_NAME_BYTES  64
-#define DEVICE_ARGS_BYTES  512
-#define DEVICE_DESCRIPTORS 1024 /* of a queue, unless the device's arguments say more */
+#define DEVICE_NAME_BYTES            64
+#define DEVICE_ARGS_BYTES            512
+#define DEVICE_DESCRIPTORS           1024 /* of a queue, unless the device's arguments say more */
+#define DEVICE_AF_PACKET_FRAME_BYTES 2048 /* framesz, where none is given */
 
 enum device_kind {
     DEVICE_NIC = 0, /* PCI and whatever is not below */

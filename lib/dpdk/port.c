@@ -4,6 +4,7 @@
 
 #include <net/if.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_bus_vdev.h>
 #include <rte_errno.h>
@@ -13,6 +14,7 @@
 #include "base/units.h"
 #include "dpdk/driver_log.h"
 #include "dpdk/fanout.h"
+#include "dpdk/machine.h"
 #include "dpdk/memif_gate.h"
 #include "dpdk/pool.h"
 #include "dpdk/socket_file.h"
@@ -189,6 +191,20 @@ static bool port_prepare(struct port *port, const struct port_config *config, st
     return device_parse(&port->device, config->device, config->frame_bytes_max, config->rate_bps, err);
 }
 
+/* Of a device that did not come up. True: it can be seen what the machine lacks, and err says it. */
+static bool machine_explains(const struct device *device, struct err *err)
+{
+    struct machine machine = {.root = ""};
+    char text[MACHINE_FINDINGS_MAX * MACHINE_TEXT_BYTES] = "";
+    machine_look_device(&machine, device, 0);
+    for (uint16_t index = 0; index < machine.count; index++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s", index > 0 ? "; " : "",
+                 machine.findings[index].text);
+    if (machine.count > 0)
+        err_set(err, "device %s: %s", device->name, text);
+    return machine.count > 0;
+}
+
 /* Makes a virtual device. The drivers say why not on their log alone. */
 static bool port_make_vdev(const struct device *device, const char *args, struct err *err)
 {
@@ -201,11 +217,11 @@ static bool port_make_vdev(const struct device *device, const char *args, struct
     if (device->kind == DEVICE_AF_PACKET && device_argument(device, "iface", interface, sizeof(interface)) &&
         fanout_is_taken(interface))
         return err_set(err, "device %s: " FANOUT_TAKEN, device->name);
-    return err_set(
-        err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args, rte_strerror(error),
-        device->kind == DEVICE_AF_PACKET     ? "; do its rings fit ulimit -l? framecnt=512 makes small ones"
-        : device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?"
-                                             : "");
+    if (machine_explains(device, err))
+        return false;
+    return err_set(err, "device %s: cannot be made from \"%s\" (%s)%s", device->name, device->args,
+                   rte_strerror(error),
+                   device->kind == DEVICE_VIRTIO_USER ? "; is the vhost end listening on its socket?" : "");
 }
 
 static bool port_make_device(struct port *port, struct err *err)
@@ -227,8 +243,8 @@ bool port_open(struct port *port, const struct port_config *config, struct err *
     if (port->device.vdev && !port_make_device(port, err))
         return false;
     if (rte_eth_dev_get_port_by_name(port->device.name, &port->id) != 0)
-        return err_set(err, "device %s: not found%s", port->device.name,
-                       port->device.vdev ? "" : "; is it bound to vfio-pci?");
+        return !machine_explains(&port->device, err) &&
+               err_set(err, "device %s: not found; what DPDK printed above may say why", port->device.name);
     return port_setup(port, err);
 }
 

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""What an appliance says of the machine: with --check-config, and when it can't start. usage: check_test.py SLUICE"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SLUICE = sys.argv[1]
+WAIT_S = 60
+GOOD, FAILED, USAGE = 0, 1, 2
+NOBODY = 65534
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="sluice-check-")
+        self.addCleanup(directory.cleanup)
+        self.home = directory.name
+        os.chmod(self.home, 0o777)
+
+    def run_sluice(self, device, *options, user=None, **config):
+        """Exit status and all lines."""
+        path = os.path.join(self.home, "node.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"node": {"name": "n1"}, "ports": [{"device": device, "address": "10.9.9.1/24", "rate": "100Mbps"}],
+                       "memory": {"hugepages": False, "buffer": "160MiB"},
+                       "control": {"socket": os.path.join(self.home, "sock")}, **config}, file)
+        result = subprocess.run([SLUICE, "-c", path, *options], user=user, capture_output=True, text=True, timeout=WAIT_S,
+                                check=False)
+        return result.returncode, result.stdout + result.stderr
+
+    def test_check_config_looks_at_the_machine(self):
+        """What is not here may be elsewhere: said, and the file is valid all the same."""
+        for device, said in (("net_null0,no-rx=1", None),
+                             ("net_af_packet0,iface=eth99x", "n1: ports[0]: no interface eth99x, there are "),
+                             ("ffff:ff:1f.7", "n1: ports[0]: no PCI device ffff:ff:1f.7: lspci "),
+                             (f"net_memif0,role=server,socket={self.home}/no/sock",
+                              f"n1: ports[0]: no directory {self.home}/no for its socket: mkdir -p {self.home}/no")):
+            status, text = self.run_sluice(device, "--check-config")
+            self.assertEqual(status, GOOD, text)
+            self.assertIn("node.yaml: valid; memory: ", text)
+            if said is None:
+                self.assertNotIn("ports[0]", text)
+            else:
+                self.assertIn(said, text)
+
+    def test_check_config_of_hugepages_for_a_nic_alone(self):
+        for device, said in (("ffff:ff:1f.7", True), ("net_null0,no-rx=1", False)):
+            _, text = self.run_sluice(device, "--check-config", memory={"hugepages": True, "buffer": "160MiB"})
+            if "from hugepages" not in text:  # a machine that has them misses none
+                self.assertEqual("n1: memory: " in text, said, text)
+
+    def test_start_names_what_is_missing(self):
+        root = os.geteuid() == 0
+        for device, user, said in (("net_af_packet0,iface=eth99x", None, "device net_af_packet0: no interface eth99x"),
+                                   ("net_af_packet0,iface=lo", NOBODY if root else None, "needs CAP_NET_RAW and CAP_NET_ADMIN"),
+                                   ("ffff:ff:1f.7", None, "device ffff:ff:1f.7: no PCI device")):
+            status, text = self.run_sluice(device, user=user)
+            self.assertEqual(status, FAILED, text)
+            self.assertIn("n1: ports[0]: ", text)
+            self.assertIn(said, text)
+            self.assertNotIn("not supported", text.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
