@@ -53,14 +53,19 @@ static void examples__nodes(void **state)
     expect_all(CONF_DIRECTORY "/nodes/*.yaml", read_node);
 }
 
-/* One file for all sites: each finds itself by its name. */
+/* One file for all sites: each finds itself by its name. All files of the folder describe the same two. */
 static void examples__two_sites(void **state)
 {
     static const char *const names[] = {"london", "tokyo"};
+    glob_t found;
     (void)state;
-    for (int own = 0; own < 2; own++) {
-        assert_true(
-            conf_read_node(CONF_DIRECTORY "/nodes/two-sites/node.yaml", NULL, names[own], &config, &errors));
+    assert_int_equal(glob(CONF_DIRECTORY "/nodes/two-sites/*.yaml", 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 3);
+    for (size_t place = 0; place < 2 * found.gl_pathc; place++) {
+        size_t own = place % 2;
+        bool good = conf_read_node(found.gl_pathv[place / 2], NULL, names[own], &config, &errors);
+        conf_errors_print(&errors, stderr);
+        assert_true(good);
         assert_string_equal(config.node.name, names[own]);
         assert_int_equal(config.node.peer_count, 1);
         assert_string_equal(config.node.peers[0].name, names[1 - own]);
@@ -69,6 +74,7 @@ static void examples__two_sites(void **state)
         assert_int_equal(config.ports[0].prefix_length, 24);
         assert_string_equal(config.control_ring, "/run/sluice/sluice.ring");
     }
+    globfree(&found);
 }
 
 static void examples__jobs(void **state)
