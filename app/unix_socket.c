@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -106,6 +107,24 @@ bool unix_socket_listen(struct unix_listener *listener, const char *path, mode_t
                     : path_free(&listener->address, err) && bind_and_listen(listener, mode, backlog, err);
     folder_unlock(folder);
     return good || err_context(err, "%s", path);
+}
+
+bool unix_socket_give(const struct unix_listener *listener, gid_t group, mode_t mode, struct err *err)
+{
+    const char *path = listener->address.sun_path;
+    char link[32];
+    struct stat opened;
+    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC); /* ours, whatever its name leads to by now */
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    bool good = fd >= 0 && fstat(fd, &opened) == 0;
+    if (good && (opened.st_dev != listener->device || opened.st_ino != listener->inode)) {
+        good = err_set(err, "%s: another one lies there by now", path);
+    } else if (!good || fchownat(fd, "", (uid_t)-1, group, AT_EMPTY_PATH) != 0 || chmod(link, mode) != 0) {
+        good = err_set(err, "%s: can't be given to group %u: %s", path, group, strerror(errno));
+    }
+    if (fd >= 0)
+        close(fd);
+    return good;
 }
 
 void unix_socket_unlisten(struct unix_listener *listener)

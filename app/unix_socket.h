@@ -24,6 +24,8 @@ struct unix_listener {
  * meanwhile). A socket that nobody serves gives way; anything else there is an error. */
 bool unix_socket_listen(struct unix_listener *listener, const char *path, mode_t mode, int backlog,
                         struct err *err);
+/* Lets a group in: the socket is `group`'s, with the permissions `mode` from then on. The caller must be root or of that group. */
+bool unix_socket_give(const struct unix_listener *listener, gid_t group, mode_t mode, struct err *err);
 /* Stops listening; removes the socket unless another one lies there by now. */
 void unix_socket_unlisten(struct unix_listener *listener);
 /* All of it. False, with errno: the other end is gone, or took nothing for as long as the socket waits. */

@@ -277,8 +277,12 @@ bool server_listen(struct app *app, struct err *err)
 {
     const char *path = app->config.control_socket;
     socket_folder(path);
-    return unix_socket_listen(&app->listener, path, 0660, SEATS_MAX, err) ||
-           err_context(err, "control socket");
+    const struct app_group *group = &app->config.control_group;
+    bool given = group->name[0] != '\0'; /* then nobody's group gets in before */
+    bool good = unix_socket_listen(&app->listener, path, given ? 0600 : 0660, SEATS_MAX, err) &&
+                (!given || unix_socket_give(&app->listener, group->id, 0660, err) ||
+                 err_context(err, "control.group %s", group->name));
+    return good || err_context(err, "control socket");
 }
 
 /* How long there is nothing to do unless a descriptor is ready. */

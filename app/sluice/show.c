@@ -48,6 +48,7 @@ static void show_config(const struct app *app, struct report *report)
     report_text(report, "name", config->node.name);
     report_text(report, "file", config->source_path);
     report_text(report, "control_socket", config->control_socket);
+    report_text(report, "control_group", config->control_group.name);
     report_text(report, "control_ring", config->control_ring);
     report_text(report, "planner", config->planner == APP_PLANNER_OFF ? "off" : "auto");
     report_text(report, "planner_user", config->planner_user);

@@ -39,6 +39,12 @@ struct app_outgoing {
     char users[APP_USERS_MAX][APP_USER_BYTES]; /* "alice", "@backup" for a group */
 };
 
+/* Of this machine. */
+struct app_group {
+    char name[APP_USER_BYTES]; /* empty: none */
+    uint32_t id;
+};
+
 struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
@@ -51,6 +57,7 @@ struct app_config {
     uint16_t eal_option_count;
     char eal_options[APP_EAL_OPTIONS_MAX][APP_DEVICE_BYTES];
     char control_socket[PATH_BYTES];   /* for sluicectl */
+    struct app_group control_group;    /* whose members may use it beside the appliance's own user */
     char control_ring[PATH_BYTES];     /* for sluice-planner; empty: none */
     uint8_t planner;                   /* enum app_planner: who starts it */
     char planner_user[APP_USER_BYTES]; /* whose rights it gets; empty: those of this program */

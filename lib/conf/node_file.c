@@ -1,4 +1,5 @@
 /* Node files: YAML → struct app_config. */
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 #include "conf/reference.h"
 #include "node/node.h"
 
-#define RING_NONE "none"
+#define RING_NONE     "none"
+#define ACCOUNT_BYTES 16384 /* of an entry of /etc/group, members included */
 
 static bool parse_address(const struct conf_option *option, const char *text, void *field)
 {
@@ -277,9 +279,26 @@ static bool parse_ring(const struct conf_option *option, const char *text, void 
     return (strcmp(text, RING_NONE) == 0 || text[0] == '/') && name_copy(field, option->bytes, text);
 }
 
+/* As this machine knows it: the file of another machine may name others. */
+static bool parse_group(const struct conf_option *option, const char *text, void *field)
+{
+    struct app_group *own = field;
+    char room[ACCOUNT_BYTES];
+    struct group group, *found = NULL;
+    (void)option;
+    if (!name_copy(own->name, sizeof(own->name), text) ||
+        getgrnam_r(text, &group, room, sizeof(room), &found) != 0 || found == NULL)
+        return false;
+    own->id = group.gr_gid;
+    return true;
+}
+
 static const struct conf_option control_options[] = {
     {"socket", OPTION_PATH, .offset = offsetof(struct node_file, config.control_socket), .bytes = 108,
      .initial = APP_CONTROL_SOCKET, .help = "unix socket that sluicectl connects to"},
+    {"group", OPTION_SCALAR, FIELD(struct node_file, config.control_group),
+     .form = "the name of a group of this machine", .parse = parse_group,
+     .help = "the socket's group: its members may use it too; default: that of the appliance's user"},
     {"ring", OPTION_SCALAR, FIELD(struct node_file, config.control_ring), .form = "none or an absolute path",
      .parse = parse_ring,
      .help =

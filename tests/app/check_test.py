@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""What an appliance says of the machine: with --check-config, and when it can't start. usage: check_test.py SLUICE"""
+"""What an appliance says of the machine: with --check-config, and when it can't start; whom it lets in. usage: check_test.py
+SLUICE"""
+import grp
 import json
 import os
+import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -13,6 +17,30 @@ GOOD, FAILED, USAGE = 0, 1, 2
 NOBODY = 65534
 
 
+def asked_by(groups, path):
+    """What the socket answers another user, or why it does not."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setgroups(groups)
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        try:
+            with socket.socket(socket.AF_UNIX) as client:
+                client.settimeout(WAIT_S)
+                client.connect(path)
+                client.sendall(b'{"command": "show", "what": "version"}\n')
+                os.write(writer, client.recv(1000))
+        except OSError as error:
+            os.write(writer, str(error).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        text = file.read()
+    os.waitpid(child, 0)
+    return text
+
+
 class CheckTest(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="sluice-check-")
@@ -22,14 +50,17 @@ class CheckTest(unittest.TestCase):
 
     def run_sluice(self, device, *options, user=None, **config):
         """Exit status and all lines."""
+        result = subprocess.run([SLUICE, "-c", self.write(device, **config), *options], user=user, capture_output=True,
+                                text=True, timeout=WAIT_S, check=False)
+        return result.returncode, result.stdout + result.stderr
+
+    def write(self, device, **config):
         path = os.path.join(self.home, "node.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"node": {"name": "n1"}, "ports": [{"device": device, "address": "10.9.9.1/24", "rate": "100Mbps"}],
                        "memory": {"hugepages": False, "buffer": "160MiB"},
-                       "control": {"socket": os.path.join(self.home, "sock")}, **config}, file)
-        result = subprocess.run([SLUICE, "-c", path, *options], user=user, capture_output=True, text=True, timeout=WAIT_S,
-                                check=False)
-        return result.returncode, result.stdout + result.stderr
+                       "control": {"socket": os.path.join(self.home, "sock")}, **config}, file, indent=1)
+        return path
 
     def test_check_config_looks_at_the_machine(self):
         """What is not here may be elsewhere: said, and the file is valid all the same."""
@@ -62,6 +93,28 @@ class CheckTest(unittest.TestCase):
             self.assertIn("n1: ports[0]: ", text)
             self.assertIn(said, text)
             self.assertNotIn("not supported", text.splitlines()[-1])
+
+    def test_unknown_group(self):
+        for options in ((), ("--check-config",)):
+            status, text = self.run_sluice("net_null0,no-rx=1", *options, control={"group": "no-such-group"})
+            self.assertEqual(status, USAGE, text)
+            self.assertRegex(text, r'node\.yaml:\d+: control.group: "no-such-group", expected the name of a group of this')
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can become the members of a group")
+    def test_group_of_the_socket(self):
+        """Members get in, others do not."""
+        group = grp.getgrnam("daemon")
+        path = self.write("net_null0,no-rx=1", control={"socket": os.path.join(self.home, "sock"), "group": group.gr_name})
+        socket_path = os.path.join(self.home, "sock")
+        with subprocess.Popen([SLUICE, "-c", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as sluice:
+            try:
+                self.assertIn("sluice: n1 ready\n", sluice.stdout.readline())
+                status = os.stat(socket_path)
+                self.assertEqual((stat.S_IMODE(status.st_mode), status.st_gid), (0o660, group.gr_gid))
+                for groups, said in (([group.gr_gid], '"ok":true'), ([], "Permission denied")):
+                    self.assertIn(said, asked_by(groups, socket_path))
+            finally:
+                sluice.terminate()
 
 
 if __name__ == "__main__":

@@ -53,6 +53,30 @@ static bool answers(void)
     return connected;
 }
 
+/* Before it is given nobody of the group gets in; what took its place is left alone. */
+static void give__to_a_group(void **state)
+{
+    (void)state;
+    struct unix_listener listener;
+    struct stat status;
+    struct err err;
+    assert_true(unix_socket_listen(&listener, path, 0600, 4, &err));
+    assert_true(unix_socket_give(&listener, getegid(), 0660, &err));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0660);
+    assert_int_equal(status.st_gid, getegid());
+    unlink(path);
+    assert_false(unix_socket_give(&listener, getegid(), 0666, &err));
+    assert_non_null(strstr(err.text, "No such file"));
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    close(fd);
+    assert_false(unix_socket_give(&listener, getegid(), 0666, &err));
+    assert_non_null(strstr(err.text, "another one lies there by now"));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    unix_socket_unlisten(&listener);
+}
+
 static void listen__and_leave_nothing(void **state)
 {
     (void)state;
@@ -193,6 +217,7 @@ static void listen__does_not_wait_for_a_lock_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(give__to_a_group, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(listen__and_leave_nothing, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(listen__refuses_what_is_not_dead, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(listen__a_dead_socket_gives_way, make_folder, remove_folder),
