@@ -59,6 +59,17 @@ static void scan_peers(struct events *events, const struct node *node, uint64_t 
     }
 }
 
+static void scan_namesake(struct events *events, const struct node *node, uint64_t now_ns)
+{
+    char text[CONTROL_TEXT_BYTES];
+    uint64_t hellos = node_namesake(node, text, sizeof(text));
+    if (hellos == events->namesake_hellos)
+        return;
+    events->namesake_hellos = hellos;
+    if (gaps_say(&events->namesake, now_ns))
+        event_add(events, EVENT_NAMESAKE, 0, "", text);
+}
+
 static void scan_links(struct events *events, const struct port *ports, uint16_t port_count)
 {
     for (uint16_t index = 0; index < port_count; index++)
@@ -128,6 +139,26 @@ static void scan_state(struct events *events, const struct node_job_view *view, 
     event_tell(events);
 }
 
+/* Another host that has a port's address shows with each of its questions. */
+static void scan_holders(struct events *events, const struct port *ports, uint16_t port_count,
+                         uint64_t now_ns)
+{
+    for (uint16_t index = 0; index < port_count; index++) {
+        const struct port *port = &ports[index];
+        uint64_t conflicts = count_get(&port->counters.address_conflicts);
+        if (conflicts == events->conflicts[index])
+            continue;
+        events->conflicts[index] = conflicts;
+        char mac[PORT_MAC_TEXT_BYTES], address[ADDRESS_TEXT_BYTES], text[CONTROL_TEXT_BYTES];
+        port_holder(port, mac);
+        address_format(&port->config.address, address);
+        *strrchr(address, ':') = '\0'; /* the UDP port is not in question */
+        snprintf(text, sizeof(text), "%s, at MAC %s", address, mac);
+        if (gaps_say(&events->holders[index], now_ns))
+            event_add(events, EVENT_HOLDER, 0, port->device.name, text);
+    }
+}
+
 /* One job per scan: its view is some 60 KB. */
 static void scan_job(struct events *events, const struct node *node)
 {
@@ -159,7 +190,9 @@ void events_scan(struct events *events, const struct node *node, const struct po
         return;
     events->scan_ns = now_ns + EVENTS_SCAN_NS;
     scan_links(events, ports, port_count);
+    scan_holders(events, ports, port_count, now_ns);
     scan_peers(events, node, now_ns);
+    scan_namesake(events, node, now_ns);
     scan_job(events, node);
 }
 
@@ -196,6 +229,13 @@ static void event_print(const struct event *event, const char *node_name)
         break;
     case EVENT_MISFIT:
         fprintf(stderr, LOG_WARNING "%s: peer %s does not fit: %s\n", node_name, event->name, event->text);
+        break;
+    case EVENT_HOLDER:
+        fprintf(stderr, LOG_WARNING "%s: another host has the address of %s, %s\n", node_name, event->name,
+                event->text);
+        break;
+    case EVENT_NAMESAKE:
+        fprintf(stderr, LOG_WARNING "%s: %s: are there two of that name?\n", node_name, event->text);
         break;
     case EVENT_LINK:
         fprintf(stderr, "%s%s: link of %s is %s\n", priority, node_name, event->name,

@@ -14,7 +14,15 @@
 #define EVENTS_PER_S   20
 #define EVENTS_SCAN_NS 50000000ULL
 
-enum event_kind { EVENT_PEER, EVENT_LINK, EVENT_JOB, EVENT_RECEIVED, EVENT_MISFIT };
+enum event_kind {
+    EVENT_PEER,
+    EVENT_LINK,
+    EVENT_JOB,
+    EVENT_RECEIVED,
+    EVENT_MISFIT,
+    EVENT_HOLDER,
+    EVENT_NAMESAKE
+};
 
 struct event {
     uint8_t kind;  /* enum event_kind */
@@ -34,7 +42,11 @@ struct events {
     uint32_t job_index;
     bool peer_up[NODE_PEERS_MAX];
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
+    struct gaps namesake;                /* another node has this one's name */
+    uint64_t namesake_hellos;
     bool link_up[NODE_PORTS_MAX];
+    uint64_t conflicts[NODE_PORTS_MAX];  /* over the port's address, seen so far */
+    struct gaps holders[NODE_PORTS_MAX]; /* another host has that address, and it was said */
     struct events_job {
         uint32_t id;
         uint8_t state;

@@ -352,6 +352,26 @@ static void port_redial(struct port *port, uint64_t now_ns)
     port_start(port, now_ns);
 }
 
+static void send_question(struct port *port, struct rte_mbuf *mbuf, size_t length)
+{
+    mbuf->data_len = (uint16_t)length;
+    mbuf->pkt_len = (uint32_t)length;
+    count_add(&port->counters.tx_asked, 1);
+    if (port_tx_burst(port, &mbuf, 1) == 0) {
+        count_add(&port->counters.tx_drop_full, 1);
+        rte_pktmbuf_free(mbuf);
+    }
+}
+
+/* NULL: there is none, and that is counted. */
+static struct rte_mbuf *question_mbuf(struct port *port)
+{
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
+    if (mbuf == NULL)
+        count_add(&port->counters.tx_drop_no_mbuf, 1);
+    return mbuf;
+}
+
 /* Asks for one neighbour; false: none is to be asked for. */
 static bool port_ask(struct port *port, uint64_t now_ns)
 {
@@ -361,21 +381,24 @@ static bool port_ask(struct port *port, uint64_t now_ns)
     count_set(&port->counters.neighbour_moves, port->neighbours.moves);
     if (index == NEIGHBOUR_NONE)
         return false;
-    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
-    if (mbuf == NULL) {
-        count_add(&port->counters.tx_drop_no_mbuf, 1);
-        return true;
-    }
-    size_t length = responder_ask(&port->responder, &port->neighbours.entries[index].address, holder,
-                                  rte_pktmbuf_mtod(mbuf, uint8_t *));
-    mbuf->data_len = (uint16_t)length;
-    mbuf->pkt_len = (uint32_t)length;
-    count_add(&port->counters.tx_asked, 1);
-    if (port_tx_burst(port, &mbuf, 1) == 0) {
-        count_add(&port->counters.tx_drop_full, 1);
-        rte_pktmbuf_free(mbuf);
-    }
+    struct rte_mbuf *mbuf = question_mbuf(port);
+    if (mbuf != NULL)
+        send_question(port, mbuf,
+                      responder_ask(&port->responder, &port->neighbours.entries[index].address, holder,
+                                    rte_pktmbuf_mtod(mbuf, uint8_t *)));
     return true;
+}
+
+/* Whether another host has our address. Nothing waits for the answer, and none is the rule. */
+static void port_probe(struct port *port, uint64_t now_ns)
+{
+    if (port->probes_left == 0 || now_ns < port->probe_ns)
+        return;
+    port->probes_left--;
+    port->probe_ns = later_ns(now_ns, PORT_PROBE_NS);
+    struct rte_mbuf *mbuf = question_mbuf(port);
+    if (mbuf != NULL)
+        send_question(port, mbuf, responder_probe(&port->responder, rte_pktmbuf_mtod(mbuf, uint8_t *)));
 }
 
 bool port_service(struct port *port, uint64_t now_ns)
@@ -393,6 +416,8 @@ bool port_service(struct port *port, uint64_t now_ns)
     if (port->started &&
         chain_in_use(&port->chain) > 0) /* what was sent long ago: drivers look when they need room */
         rte_eth_tx_done_cleanup(port->id, 0, 0);
+    if (port->link_up)
+        port_probe(port, now_ns);
     for (uint16_t asked = 0; port->link_up && asked < PORT_BURST && port_ask(port, now_ns);)
         asked++;
     return true;

@@ -41,6 +41,8 @@
 #define PORT_LINK_POLL_NS 100000000ULL
 #define PORT_REDIAL_NS    1000000000ULL
 #define PORT_STUCK_NS     1000000000ULL
+#define PORT_PROBES       3 /* for another holder of the address; as many and as far apart as RFC 5227 has them */
+#define PORT_PROBE_NS     1000000000ULL
 
 struct port_config {
     const char *device;       /* as operators write it (device.h) */
@@ -109,6 +111,10 @@ struct port {
     struct answer_budget answers;
     struct port_counters counters;
     struct responder responder;
+    uint8_t
+        probes_left;   /* questions whether another host has our address; each time that the link comes up */
+    uint64_t probe_ns; /* when the next one is due */
+    uint64_t holder;   /* the newest one that says so: its MAC as a number; 0: none. Read as counters are */
     struct neighbour_table neighbours;
     uint16_t peer_count;
     struct port_peer peers[NODE_PEERS_MAX];
@@ -189,6 +195,10 @@ static inline uint64_t port_next_ns(const struct port *port)
 }
 
 /* ---- looking in ---- */
+
+/* Of another host that says to have this port's address: its MAC as text; "": there was none. */
+#define PORT_MAC_TEXT_BYTES 18
+void port_holder(const struct port *port, char text[PORT_MAC_TEXT_BYTES]);
 
 /* Counter `index`: its name, or NULL beyond the last. */
 const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value);

@@ -50,13 +50,31 @@ static void report_device(const struct port *port, struct report *report)
     report_u64(report, "device_tx_errors", stats.oerrors);
 }
 
+static void mac_format(const uint8_t m[MAC_BYTES], char text[PORT_MAC_TEXT_BYTES])
+{
+    snprintf(text, PORT_MAC_TEXT_BYTES, "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+}
+
+void port_holder(const struct port *port, char text[PORT_MAC_TEXT_BYTES])
+{
+    uint64_t number = count_get(&port->holder);
+    uint8_t mac[MAC_BYTES];
+    text[0] = '\0';
+    for (unsigned index = MAC_BYTES; index-- > 0; number >>= 8)
+        mac[index] = (uint8_t)number;
+    if (count_get(&port->holder) != 0)
+        mac_format(mac, text);
+}
+
 void port_report(const struct port *port, struct report *report)
 {
-    char mac[18];
-    const uint8_t *m = port->mac;
-    snprintf(mac, sizeof(mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+    char mac[PORT_MAC_TEXT_BYTES], holder[PORT_MAC_TEXT_BYTES];
+    mac_format(port->mac, mac);
+    port_holder(port, holder);
     report_text(report, "device", port->device.name);
     report_text(report, "mac", mac);
+    if (holder[0] != '\0' || report->form == REPORT_JSON)
+        report_text(report, "address_also_of", holder);
     report_text(report, "link",
                 !__atomic_load_n(&port->started, __ATOMIC_RELAXED) ? "stopped"
                 : port_link_up(port)                               ? "up"

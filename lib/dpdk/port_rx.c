@@ -96,6 +96,15 @@ static uint64_t *limit_counter(struct port_counters *counters, enum responder_ki
                                   : &counters->rx_drop_echo_limit;
 }
 
+static void note_conflict(struct port *port, const uint8_t mac[MAC_BYTES])
+{
+    uint64_t number = 0;
+    for (unsigned index = 0; index < MAC_BYTES; index++)
+        number = number << 8 | mac[index];
+    count_set(&port->holder, number);
+    count_add(&port->counters.address_conflicts, 1);
+}
+
 /* A frame that is no datagram for us: the link's own protocols, or a drop counted at *reason. */
 static void receive_other(struct port *port, const uint8_t *frame, size_t length, uint64_t *reason,
                           uint64_t now_ns)
@@ -107,7 +116,8 @@ static void receive_other(struct port *port, const uint8_t *frame, size_t length
     }
     struct responder_result result = responder_answer(
         &port->responder, frame, length, rte_pktmbuf_mtod(answer, uint8_t *), rte_pktmbuf_tailroom(answer));
-    count_add(&port->counters.address_conflicts, result.conflict);
+    if (result.conflict)
+        note_conflict(port, result.mac);
     if (result.learnt)
         neighbour_learn(&port->neighbours, &result.address, result.mac, !result.weak, now_ns);
     switch (result.kind) {

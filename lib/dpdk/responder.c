@@ -91,10 +91,18 @@ static bool mac_usable(const uint8_t mac[MAC_BYTES])
     return (mac[0] & 1) == 0 && memcmp(mac, zeros, MAC_BYTES) != 0;
 }
 
-/* Not a frame of ours that came back; NULL: the sender does not say. */
+/* Not a frame of ours that came back. */
 static bool mac_foreign(const struct responder *responder, const uint8_t *mac)
 {
-    return mac == NULL || memcmp(mac, responder->mac, MAC_BYTES) != 0;
+    return memcmp(mac, responder->mac, MAC_BYTES) != 0;
+}
+
+static void result_conflict(struct responder_result *result, enum responder_kind kind,
+                            const uint8_t mac[MAC_BYTES])
+{
+    result->kind = kind;
+    result->conflict = true;
+    memcpy(result->mac, mac, MAC_BYTES);
 }
 
 static void result_learn(struct responder_result *result, uint8_t family, const uint8_t *ip,
@@ -114,13 +122,19 @@ static struct responder_result arp_answer(const struct responder *responder, con
         arp[4] != MAC_BYTES || arp[5] != 4 || !mac_usable(arp + 8))
         return result;
     result.kind = RESPONDER_IGNORED;
+    if (responder->address.family != ADDRESS_IPV4)
+        return result;
+    /* Whatever he asks, of whomever, and in answer to our probe, too, which has no address to be answered to. */
+    if (memcmp(arp + 14, responder->address.ip, 4) == 0 && mac_foreign(responder, arp + 8)) {
+        result_conflict(&result, RESPONDER_ARP, arp + 8);
+        return result;
+    }
     uint16_t operation = load_be16(arp + 6);
     bool announced = memcmp(arp + 24, arp + 14, 4) == 0; /* gratuitous: sender and target are the same */
     bool ours = memcmp(arp + 24, responder->address.ip, 4) == 0;
-    if ((!ours && !announced) || responder->address.family != ADDRESS_IPV4)
+    if (!ours && !announced)
         return result;
     result.kind = RESPONDER_ARP;
-    result.conflict = memcmp(arp + 14, responder->address.ip, 4) == 0 && mac_foreign(responder, arp + 8);
     bool probe = load_be32(arp + 14) == 0; /* RFC 5227: has no address yet */
     if (!probe && memcmp(arp + 14, responder->address.ip, 4) != 0)
         result_learn(&result, ADDRESS_IPV4, arp + 14, arp + 8);
@@ -199,8 +213,19 @@ static size_t advertise_write(const struct responder *responder, uint8_t *out, c
     return (size_t)(nd - out) + length;
 }
 
-static struct responder_result nd_answer(const struct responder *responder, const uint8_t *ip,
-                                         const uint8_t *nd, size_t length, uint8_t *out, size_t room)
+/* Ours, or the solicited-node multicast address of ours. */
+static bool ipv6_for_us(const struct responder *responder, const uint8_t *ip)
+{
+    static const uint8_t solicited[13] = {0xff, 2, [11] = 1, [12] = 0xff};
+    static const uint8_t all_nodes[16] = {0xff, 2, [15] = 1};
+    const uint8_t *target = ip + 24;
+    return memcmp(target, responder->address.ip, 16) == 0 || memcmp(target, all_nodes, 16) == 0 ||
+           (memcmp(target, solicited, 13) == 0 && memcmp(target + 13, responder->address.ip + 13, 3) == 0);
+}
+
+static struct responder_result nd_answer(const struct responder *responder, const uint8_t *frame,
+                                         const uint8_t *ip, const uint8_t *nd, size_t length, uint8_t *out,
+                                         size_t room)
 {
     static const uint8_t all_nodes_ip[16] = {0xff, 2, [15] = 1};
     static const uint8_t all_nodes_mac[MAC_BYTES] = {0x33, 0x33, 0, 0, 0, 1};
@@ -209,11 +234,19 @@ static struct responder_result nd_answer(const struct responder *responder, cons
     if (length < ND_BYTES || ip[7] != HOP_LIMIT_ND || nd[1] != 0)
         return result;
     result.kind = RESPONDER_ND;
+    const uint8_t *whose = nd[0] == ND_ADVERTISE ? nd + 8 : ip + 8; /* the sender says that this one is his */
+    if (memcmp(whose, responder->address.ip, 16) == 0 && mac_foreign(responder, frame + MAC_BYTES)) {
+        result_conflict(&result, RESPONDER_ND, frame + MAC_BYTES);
+        return result;
+    }
+    if (!ipv6_for_us(responder, ip)) {
+        result.kind = RESPONDER_IGNORED;
+        return result;
+    }
     if (nd[0] == ND_ADVERTISE) {
         const uint8_t *mac = nd_option(nd, length, ND_OPTION_TARGET);
-        result.conflict = memcmp(nd + 8, responder->address.ip, 16) == 0 && mac_foreign(responder, mac);
         result.weak = (load_be32(nd + 4) & ND_FLAG_OVERRIDE) == 0;
-        if (mac != NULL && !result.conflict)
+        if (mac != NULL && memcmp(whose, responder->address.ip, 16) != 0)
             result_learn(&result, ADDRESS_IPV6, nd + 8, mac);
         return result;
     }
@@ -233,22 +266,15 @@ static struct responder_result nd_answer(const struct responder *responder, cons
     return result;
 }
 
-/* Ours, or the solicited-node multicast address of ours. */
-static bool ipv6_for_us(const struct responder *responder, const uint8_t *ip)
-{
-    static const uint8_t solicited[13] = {0xff, 2, [11] = 1, [12] = 0xff};
-    static const uint8_t all_nodes[16] = {0xff, 2, [15] = 1};
-    const uint8_t *target = ip + 24;
-    return memcmp(target, responder->address.ip, 16) == 0 || memcmp(target, all_nodes, 16) == 0 ||
-           (memcmp(target, solicited, 13) == 0 && memcmp(target + 13, responder->address.ip + 13, 3) == 0);
-}
-
 static struct responder_result ipv6_answer(const struct responder *responder, const uint8_t *frame,
                                            const uint8_t *ip, size_t length, uint8_t *out, size_t room)
 {
     struct responder_result result = {.kind = RESPONDER_IGNORED};
     if (length < IPV6_BYTES || ip[0] >> 4 != 6 || ip[6] != PROTOCOL_ICMPV6 ||
-        responder->address.family != ADDRESS_IPV6 || !ipv6_for_us(responder, ip))
+        responder->address.family != ADDRESS_IPV6)
+        return result;
+    bool for_us = ipv6_for_us(responder, ip);
+    if (!for_us && memcmp(ip + 8, responder->address.ip, 16) != 0)
         return result;
     result.kind = RESPONDER_BAD;
     size_t payload_bytes = load_be16(ip + 4);
@@ -257,7 +283,7 @@ static struct responder_result ipv6_answer(const struct responder *responder, co
         ipv6_checksum(ip, icmp, payload_bytes) != 0 || !mac_usable(frame + MAC_BYTES))
         return result;
     if (icmp[0] == ND_SOLICIT || icmp[0] == ND_ADVERTISE)
-        return nd_answer(responder, ip, icmp, payload_bytes, out, room);
+        return nd_answer(responder, frame, ip, icmp, payload_bytes, out, room);
     result.kind = RESPONDER_IGNORED;
     size_t answer_bytes = ethernet_bytes(responder) + IPV6_BYTES + payload_bytes;
     bool unicast = memcmp(ip + 24, responder->address.ip, 16) == 0;
@@ -291,22 +317,27 @@ struct responder_result responder_answer(const struct responder *responder, cons
     }
 }
 
+/* `probe`: for our own address, in the name of nobody. */
 static size_t solicit_write(const struct responder *responder, const struct net_address *address,
-                            const uint8_t *holder, uint8_t *out)
+                            const uint8_t *holder, bool probe, uint8_t *out)
 {
     uint8_t group_mac[MAC_BYTES] = {0x33, 0x33, 0xff, address->ip[13], address->ip[14], address->ip[15]};
     uint8_t group_ip[16] = {0xff, 2, [11] = 1, [12] = 0xff};
     memcpy(group_ip + 13, address->ip + 13, 3);
     uint8_t *ip = out + ethernet_write(responder, out, holder != NULL ? holder : group_mac, ETHERTYPE_IPV6);
     uint8_t *nd = ip + IPV6_BYTES;
-    size_t length = ND_BYTES + ND_OPTION_BYTES;
+    size_t length = ND_BYTES + (probe ? 0 : ND_OPTION_BYTES);
     ipv6_write(responder, ip, holder != NULL ? address->ip : group_ip, length, HOP_LIMIT_ND);
     memset(nd, 0, length);
     nd[0] = ND_SOLICIT;
     memcpy(nd + 8, address->ip, 16);
-    nd[ND_BYTES] = ND_OPTION_SOURCE;
-    nd[ND_BYTES + 1] = 1;
-    memcpy(nd + ND_BYTES + 2, responder->mac, MAC_BYTES);
+    if (probe) {
+        memset(ip + 8, 0, 16);
+    } else {
+        nd[ND_BYTES] = ND_OPTION_SOURCE;
+        nd[ND_BYTES + 1] = 1;
+        memcpy(nd + ND_BYTES + 2, responder->mac, MAC_BYTES);
+    }
     store_be16(nd + 2, ipv6_checksum(ip, nd, length));
     return (size_t)(nd - out) + length;
 }
@@ -316,8 +347,19 @@ size_t responder_ask(const struct responder *responder, const struct net_address
 {
     static const uint8_t unknown_mac[MAC_BYTES];
     if (address->family == ADDRESS_IPV6)
-        return solicit_write(responder, address, holder, out);
+        return solicit_write(responder, address, holder, false, out);
     size_t at = ethernet_write(responder, out, holder != NULL ? holder : broadcast_mac, ETHERTYPE_ARP);
     arp_write(responder, out + at, 1, unknown_mac, address->ip);
+    return at + ARP_BYTES;
+}
+
+size_t responder_probe(const struct responder *responder, uint8_t out[RESPONDER_FRAME_BYTES_MIN])
+{
+    static const uint8_t unknown_mac[MAC_BYTES];
+    if (responder->address.family == ADDRESS_IPV6)
+        return solicit_write(responder, &responder->address, NULL, true, out);
+    size_t at = ethernet_write(responder, out, broadcast_mac, ETHERTYPE_ARP);
+    arp_write(responder, out + at, 1, unknown_mac, responder->address.ip);
+    memset(out + at + 14, 0, 4);
     return at + ARP_BYTES;
 }

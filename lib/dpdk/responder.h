@@ -1,7 +1,7 @@
 /* What keeps a host reachable on its link, as pure functions from frame to frame: ARP (RFC 826), IPv6
  * neighbour discovery (RFC 4861: solicitation for our own address, advertisements), ICMP and ICMPv6 echo (RFC
  * 792, RFC 4443). An announcement (gratuitous ARP, unsolicited advertisement) is learnt from like an answer;
- * what it may change is for the neighbour table to say. Who announces our own address is not answered (RFC
+ * what it may change is for the neighbour table to say. Whoever uses our own address as his is not answered (RFC
  * 5227: told, not fought).
  *
  * Guarantee: an answer is never longer than the question plus the 8 bytes that an advertisement's address
@@ -41,7 +41,7 @@ struct responder_result {
     bool weak;     /* but do not replace others: an advertisement without the override flag */
     bool conflict; /* the sender says that our own address is its */
     struct net_address address;
-    uint8_t mac[MAC_BYTES];
+    uint8_t mac[MAC_BYTES]; /* of the sender: learnt, or in conflict */
 };
 
 /* `out` has room for `room` bytes; a longer answer is not given. */
@@ -51,3 +51,6 @@ struct responder_result responder_answer(const struct responder *responder, cons
  * `holder` alone: its length. */
 size_t responder_ask(const struct responder *responder, const struct net_address *address,
                      const uint8_t *holder, uint8_t out[RESPONDER_FRAME_BYTES_MIN]);
+/* The question whether anybody else has our own address, in the name of nobody, so that no cache learns from it (ARP
+ * probe of RFC 5227, duplicate address detection of RFC 4862): its length. */
+size_t responder_probe(const struct responder *responder, uint8_t out[RESPONDER_FRAME_BYTES_MIN]);

@@ -19,6 +19,10 @@ static bool wants_all(const struct report *report)
 
 static void show_peers(const struct node *node, struct report *report)
 {
+    char namesake[CONTROL_TEXT_BYTES];
+    misfit_namesake(node, namesake, sizeof(namesake));
+    if (namesake[0] != '\0' || wants_all(report))
+        report_text(report, "namesake", namesake);
     report_table(report, "peers");
     for (uint16_t index = 0; index < node->peer_count; index++) {
         const struct peer *peer = &node->peers[index];

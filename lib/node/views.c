@@ -122,6 +122,11 @@ void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_
     misfit_text(node, &node->peers[index], text, room);
 }
 
+uint64_t node_namesake(const struct node *node, char *text, size_t room)
+{
+    return misfit_namesake(node, text, room);
+}
+
 static uint64_t running_ns_of_edge(const struct node *node, const struct peer *peer)
 {
     uint64_t first_ns = TIME_NEVER, last_ns = 0;

@@ -81,6 +81,38 @@ static void port__neighbour_moves_after_a_second(void **state)
         }
 }
 
+/* Two hosts with one address: each is told by the other's answer to its probe, which nothing waits for, and by no more than
+ * PORT_PROBES of them. */
+static void port__two_with_one_address(void **state)
+{
+    (void)state;
+    for (int family = 0; family < 2; family++)
+        for (int same = 0; same < 2; same++) {
+            open_pair(families[family][0], families[family][1], false);
+            if (same)
+                right.config.address = right.responder.address = left.config.address;
+            char mac[PORT_MAC_TEXT_BYTES], expected[PORT_MAC_TEXT_BYTES];
+            const uint8_t *m = right.mac;
+            snprintf(expected, sizeof(expected), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3],
+                     m[4], m[5]);
+            uint64_t now_ns = T0;
+            assert_int_equal(left.probes_left, PORT_PROBES);
+            for (int look = 0; look < 50; look++) { /* 5 s */
+                now_ns += PORT_LINK_POLL_NS;
+                port_service(&left, now_ns);
+                answered_by(&right, now_ns);
+                answered_by(&left, now_ns);
+                if (look == 0)
+                    assert_int_equal(left.counters.address_conflicts, same);
+            }
+            assert_int_equal(left.probes_left, 0);
+            assert_int_equal(left.counters.address_conflicts, same ? PORT_PROBES : 0);
+            port_holder(&left, mac);
+            assert_string_equal(mac, same ? expected : "");
+            close_pair();
+        }
+}
+
 int main(void)
 {
     if (!fixture_eal_start("port_neighbours_test"))
@@ -88,6 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(port__ping_flood_leaves_neighbours_alone),
         cmocka_unit_test(port__neighbour_moves_after_a_second),
+        cmocka_unit_test(port__two_with_one_address),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,8 +142,56 @@ static void responder__announcements(void **state)
         assert_int_equal(result.learnt, !rows[row].conflict);
         assert_int_equal(result.conflict, rows[row].conflict);
         assert_int_equal(result.weak, rows[row].weak);
-        if (result.learnt)
-            assert_memory_equal(result.mac, here.mac, MAC_BYTES);
+        assert_memory_equal(result.mac, here.mac, MAC_BYTES);
+    }
+}
+
+/* Whether our address is free is asked in the name of nobody: who has it says so, nobody learns from it, and the answer is a
+ * conflict, whoever's address it goes to. */
+static void responder__probe_of_our_own_address(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < sizeof(links) / sizeof(links[0]); row++) {
+        make(links[row].here, links[row].there, links[row].vlan);
+        size_t length = responder_probe(&here, frame);
+        assert_true(length <= RESPONDER_FRAME_BYTES_MIN);
+        struct responder_result other = responder_answer(&there, frame, length, answer, sizeof(answer));
+        assert_false(other.learnt || other.conflict || other.length > 0);
+        struct responder_result own = responder_answer(&here, frame, length, answer, sizeof(answer));
+        assert_false(own.conflict); /* a frame of ours that came back */
+        there.address = here.address;
+        other = responder_answer(&there, frame, length, answer, sizeof(answer));
+        assert_int_equal(other.kind, links[row].kind);
+        assert_false(other.learnt || other.conflict);
+        assert_true(other.length > 0);
+        struct responder_result told = responder_answer(&here, answer, other.length, frame, sizeof(frame));
+        assert_int_equal(told.kind, links[row].kind);
+        assert_true(told.conflict);
+        assert_false(told.learnt);
+        assert_int_equal(told.length, 0);
+        assert_memory_equal(told.mac, there.mac, MAC_BYTES);
+    }
+}
+
+/* Another host with our address asks for others: that shows it. */
+static void responder__questions_in_our_name(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < sizeof(links) / sizeof(links[0]); row++) {
+        make(links[row].here, links[row].there, links[row].vlan);
+        struct net_address third = there.address;
+        third.ip[there.address.family == ADDRESS_IPV6 ? 15 : 3] ^= 0x40;
+        there.address = here.address;
+        size_t length = responder_ask(&there, &third, NULL, frame);
+        struct responder_result told = responder_answer(&here, frame, length, answer, sizeof(answer));
+        assert_int_equal(told.kind, links[row].kind);
+        assert_true(told.conflict);
+        assert_false(told.learnt);
+        assert_int_equal(told.length, 0);
+        assert_memory_equal(told.mac, there.mac, MAC_BYTES);
+        length = responder_ask(&here, &third, NULL, frame);
+        assert_int_equal(responder_answer(&here, frame, length, answer, sizeof(answer)).kind,
+                         RESPONDER_IGNORED);
     }
 }
 
@@ -332,6 +380,8 @@ int main(void)
         cmocka_unit_test(responder__echo),
         cmocka_unit_test(responder__damaged_questions),
         cmocka_unit_test(responder__announcements),
+        cmocka_unit_test(responder__probe_of_our_own_address),
+        cmocka_unit_test(responder__questions_in_our_name),
         cmocka_unit_test(responder__question_to_the_holder_alone),
         cmocka_unit_test(answer_budget__kinds_have_their_own),
         cmocka_unit_test(neighbour__claims),

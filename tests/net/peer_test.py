@@ -143,6 +143,24 @@ def strangers_get_no_answer(peer, appliance):
     lab.wait_until("one drop", lambda: lab.dropped(before, appliance.counters()) == {"drop_source": 1})
 
 
+def another_holder_of_the_address_is_told(peer, appliance):
+    """It asks for somebody else in the appliance's name."""
+    mac = "02:00:00:00:00:77"
+    assert appliance.show("ports")["ports"][0]["address_also_of"] == ""
+    peer.wire.send(Ether(src=mac, dst="ff:ff:ff:ff:ff:ff") / ARP(op=1, hwsrc=mac, psrc=APPLIANCE_IP, pdst=STRANGER_IP))
+    lab.wait_until("its MAC", lambda: appliance.show("ports")["ports"][0]["address_also_of"] == mac)
+    lab.wait_until("a line", lambda: f"another host has the address of net_af_packet0, {APPLIANCE_IP}, at MAC {mac}\n"
+                   in appliance.text())
+
+
+def another_with_its_name_is_told(peer, appliance):
+    assert appliance.show("peers")["namesake"] == ""
+    peer.send(peer.hello(node="appliance", peer="tester"), source=STRANGER_IP)
+    said = f"hellos in the name of this node, 'appliance', come from {STRANGER_IP}:{UDP_PORT}"
+    lab.wait_until("show peers", lambda: appliance.show("peers")["namesake"] == said)
+    lab.wait_until("a line", lambda: said + ": are there two of that name?\n" in appliance.text())
+
+
 # ---- bad packets: what, and the one counter that must count it ----
 # No fragments here: DPDK's af_packet has the kernel put them together, they never arrive (tests/wire has them).
 
@@ -275,6 +293,7 @@ def the_appliance_ends_cleanly(peer, appliance):
 CASES = [
     arp_is_asked_and_our_answer_believed, arp_is_answered, ping_is_answered, hello_is_answered_with_our_session,
     probes_of_the_appliance_get_its_rtt, our_probe_is_reflected, strangers_get_no_answer,
+    another_holder_of_the_address_is_told, another_with_its_name_is_told,
     every_bad_packet_counts_once, oversize_frames_are_refused, random_datagrams_break_nothing,
     close_is_obeyed_and_hello_revives, the_appliance_ends_cleanly,
 ]

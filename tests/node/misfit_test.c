@@ -3,6 +3,9 @@
 
 #include "base/name.h"
 #include "node/node.h"
+#include "wire/hello.h"
+
+#define STRANGER 5 /* a node's place that nobody has: whose address nobody knows */
 
 static void assert_misfit(uint16_t node, const char *expected)
 {
@@ -77,9 +80,98 @@ static void node_job__source_port_changes(void **state)
     }
 }
 
+/* A hello to n0 that proves nothing, from the address of node `from`. */
+static void hello_from(uint16_t from, const char *name, const char *peer, uint64_t incarnation)
+{
+    uint8_t datagram[256];
+    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_HELLO};
+    struct wire_hello hello = {
+        .incarnation = incarnation, .session = 0xabcd00, .mtu = 1500, .interval_ms = 1000, .window = 4096};
+    name_copy(hello.name.text, sizeof(hello.name.text), name);
+    name_copy(hello.peer.text, sizeof(hello.peer.text), peer);
+    world_inject(&world, from, 0, datagram, (uint32_t)wire_hello_encode(datagram, &header, &hello));
+}
+
+static void begin(void)
+{
+    world_init(&world, 2, 1);
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    assert_misfit(0, "");
+}
+
+#define TWICE "two nodes say to be it, both from its address: one name and address twice?"
+
+/* Each says hello, and the one that is known goes on: not what a restart looks like, but for that some time must pass. When the
+ * other is gone nothing is left of it. */
+static void node_peer__two_with_one_name_and_address(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned second = 0; second < 20; second++) {
+        hello_from(1, "n1", "n0", 4242);
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        if (second < 5)
+            assert_misfit(0, "");
+    }
+    assert_misfit(0, TWICE);
+    assert_int_equal(world_counter(&world, 0, "peers_reset"), 0);
+    world_run_until(&world, world.now_ns + 70 * NS_PER_S);
+    assert_misfit(0, "");
+    world_end(&world);
+}
+
+/* One after the other is believed: a start that was replaced comes back. A restart has an incarnation that never was before. */
+static void node_peer__an_old_start_comes_back(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t first = world.nodes[1].config.incarnation;
+    world_start(&world, 1);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_true(world.nodes[1].config.incarnation != first);
+    assert_misfit(0, "");
+    world.nodes[1].config.incarnation = first - 1; /* what a start adds to */
+    world_start(&world, 1);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_int_equal(world.nodes[1].config.incarnation, first);
+    assert_misfit(0, TWICE);
+    world.nodes[1].config.incarnation = first + 10;
+    world_start(&world, 1);
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_misfit(0, "");
+    world_end(&world);
+}
+
+static void node_peer__one_name_at_two_addresses(void **state)
+{
+    (void)state;
+    char text[CONTROL_TEXT_BYTES];
+    begin();
+    hello_from(STRANGER, "n1", "n0", 4242);
+    assert_misfit(
+        0,
+        "packets in its name come from 10.0.0.6:7840, expected 10.0.0.2:7840, from where it is up: are there "
+        "two of that name?");
+    /* In this node's own name: from a peer's address, and from nobody's. */
+    hello_from(1, "n0", "n1", 4242);
+    assert_misfit(0, "hellos from its address name 'n0', as this node is called, expected 'n1'");
+    assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 0);
+    assert_string_equal(text, "");
+    hello_from(STRANGER, "n0", "n1", 4242);
+    hello_from(STRANGER, "n0", "n1", 4242);
+    assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 2);
+    assert_string_equal(text, "hellos in the name of this node, 'n0', come from 10.0.0.6:7840");
+    assert_int_equal(node_namesake(world.nodes[1].node, text, sizeof(text)), 0);
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(node_peer__does_not_fit),
-                                       cmocka_unit_test(node_job__source_port_changes)};
+                                       cmocka_unit_test(node_job__source_port_changes),
+                                       cmocka_unit_test(node_peer__two_with_one_name_and_address),
+                                       cmocka_unit_test(node_peer__an_old_start_comes_back),
+                                       cmocka_unit_test(node_peer__one_name_at_two_addresses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

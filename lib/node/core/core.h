@@ -52,8 +52,10 @@ struct node {
     /* room peer */
     uint16_t peer_count;
     struct peer *peers;
-    uint8_t session_peer[256]; /* low byte of a session to us → peer; UINT8_MAX: none has it */
-    struct node_port *ports;   /* NODE_PORTS_MAX */
+    struct net_address namesake; /* from there somebody says hello in this node's own name … */
+    uint64_t namesake_hellos;    /* … so often */
+    uint8_t session_peer[256];   /* low byte of a session to us → peer; UINT8_MAX: none has it */
+    struct node_port *ports;     /* NODE_PORTS_MAX */
     struct measure *measure;
     struct path_table *paths;
     /* room train */

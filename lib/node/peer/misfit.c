@@ -1,6 +1,7 @@
 #include "node/peer/misfit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "node/packet.h"
 #include "node/peer/peer.h"
@@ -17,12 +18,49 @@ void misfit_note_address(struct peer *peer, const struct net_address *from)
     peer->misfit.from = *from;
 }
 
+void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns)
+{
+    struct rival *rival = &peer->rival;
+    if (rival->incarnation != incarnation) {
+        rival->incarnation = incarnation;
+        rival->since_ns = lived_ns;
+    }
+    rival->newest_ns = lived_ns;
+    if (peer->heard_ns > later_ns(rival->since_ns, RIVAL_NS))
+        peer->misfit.kind = MISFIT_TWICE;
+}
+
+void misfit_note_start(struct peer *peer, uint64_t incarnation)
+{
+    if (peer->incarnation == 0 || peer->incarnation == incarnation)
+        return;
+    peer->rival.returned = peer->rival.before == incarnation;
+    peer->rival.before = peer->incarnation;
+}
+
+void misfit_note_up(struct peer *peer)
+{
+    peer->misfit.kind = peer->rival.returned ? MISFIT_TWICE : MISFIT_NONE;
+    peer->rival.incarnation = 0;
+    peer->rival.newest_ns = peer->heard_ns;
+}
+
+void misfit_note_greeting(struct peer *peer, uint64_t lived_ns)
+{
+    if (peer->misfit.kind == MISFIT_TWICE && elapsed_ns(lived_ns, peer->rival.newest_ns) > RIVAL_OVER_NS)
+        peer->misfit.kind = MISFIT_NONE;
+}
+
 void misfit_note_hello(struct node *node, const struct rx_packet *packet)
 {
     struct wire_hello hello;
     if (wire_hello_decode(packet->data, packet->length, &hello) != WIRE_OK)
         return;
     uint16_t index = peer_find(node, hello.name.text);
+    if (index == PEER_SELF) {
+        node->namesake = packet->from;
+        node->namesake_hellos++;
+    }
     if (index < node->peer_count && peer_find(node, hello.peer.text) == PEER_SELF)
         misfit_note_address(&node->peers[index], &packet->from);
 }
@@ -37,7 +75,8 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
     case MISFIT_NONE:
         break;
     case MISFIT_NAME:
-        length = snprintf(text, room, "hellos from its address name '%s', expected '%s'", misfit->name,
+        length = snprintf(text, room, "hellos from its address name '%s'%s, expected '%s'", misfit->name,
+                          strcmp(misfit->name, node->config.name) == 0 ? ", as this node is called" : "",
                           peer->config->name);
         break;
     case MISFIT_CALLED:
@@ -47,8 +86,24 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
     case MISFIT_ADDRESS:
         address_format(&misfit->from, from);
         address_format(&peer->config->address, expected);
-        length = snprintf(text, room, "packets in its name come from %s, expected %s", from, expected);
+        length = snprintf(text, room, "packets in its name come from %s, expected %s%s", from, expected,
+                          peer->state == PEER_UP ? ", from where it is up: are there two of that name?" : "");
+        break;
+    case MISFIT_TWICE:
+        length = snprintf(text, room,
+                          "two nodes say to be it, both from its address: one name and address twice?");
         break;
     }
     return length > 0 ? MIN((size_t)length, room - 1) : 0;
+}
+
+uint64_t misfit_namesake(const struct node *node, char *text, size_t room)
+{
+    char from[ADDRESS_TEXT_BYTES];
+    text[0] = '\0';
+    if (node->namesake_hellos > 0) {
+        address_format(&node->namesake, from);
+        snprintf(text, room, "hellos in the name of this node, '%s', come from %s", node->config.name, from);
+    }
+    return node->namesake_hellos;
 }

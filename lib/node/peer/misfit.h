@@ -1,12 +1,18 @@
-/* What came in a peer's name, or from its address, and was not taken because it does not fit the configuration: names or a source
- * port that differ between the two files, or that somebody on the way changes (NAT). The newest of a peer is kept until the peer
- * comes up; nothing but what people are told depends on it, as anybody may send such. */
+/* What came in a peer's name, or from its address, and was not taken because it does not fit the configuration: names or a
+ * source port that differ between the two files, or that somebody on the way changes (NAT); or two nodes with one name, or
+ * with one name and address. The newest of a peer is kept until the peer comes up; nothing but what people are told depends
+ * on it, as anybody may send such.
+ *
+ * Two with one name and address are told from a restart: an old start is heard long after a new one said hello, or comes back
+ * in its place. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/name.h"
+#include "base/units.h"
 #include "wire/address.h"
 
 enum misfit_kind {
@@ -14,6 +20,18 @@ enum misfit_kind {
     MISFIT_NAME,    /* from its address: says to be somebody else */
     MISFIT_CALLED,  /* from its address: speaks to somebody else */
     MISFIT_ADDRESS, /* in its name, or under its session: from another address or port */
+    MISFIT_TWICE,   /* in its name, from its address: two of them */
+};
+
+#define RIVAL_NS      (5 * NS_PER_S) /* a peer that started anew is not heard by its old session for so long */
+#define RIVAL_OVER_NS (60 * NS_PER_S) /* without a hello of the other: there is but one any more */
+
+/* Another start of a peer, which says hello while the peer is up. Times are lived ones. */
+struct rival {
+    uint64_t incarnation; /* 0: none */
+    uint64_t since_ns, newest_ns;
+    uint64_t before; /* the peer's incarnation before the one it has; 0: none */
+    bool returned;   /* the one it has had the place before that */
 };
 
 struct misfit {
@@ -28,7 +46,16 @@ struct rx_packet;
 
 void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name);
 void misfit_note_address(struct peer *peer, const struct net_address *from);
+/* A hello in the peer's name, from its address, that another start of it sent: it proved nothing, and the peer is up. */
+void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns);
+/* That other start takes the peer's place. */
+void misfit_note_start(struct peer *peer, uint64_t incarnation);
+/* The peer came up, or was greeted once more: what did not fit is over, or may be. */
+void misfit_note_up(struct peer *peer);
+void misfit_note_greeting(struct peer *peer, uint64_t lived_ns);
 /* A hello from an address that nobody has: in whose name? */
 void misfit_note_hello(struct node *node, const struct rx_packet *packet);
 /* What was heard, and what was expected; "": nothing that does not fit. Returns its length. */
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room);
+/* The same of this node's own name, which another one uses. Returns how many such hellos came so far. */
+uint64_t misfit_namesake(const struct node *node, char *text, size_t room);

@@ -59,6 +59,7 @@ struct peer {
     uint64_t answered_messages; /* acked by answered_ns */
     uint64_t hello_due_ns;
     struct misfit misfit;
+    struct rival rival;
     struct sparing sparing; /* what the path can afford of hellos and the watch's probes */
     bool close_due;
     uint8_t close_reason;

@@ -66,7 +66,7 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
 static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer->state = PEER_UP;
-    peer->misfit.kind = MISFIT_NONE;
+    misfit_note_up(peer);
     peer->session_used = true;
     peer->down_since_ns = 0;
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
@@ -92,6 +92,8 @@ static enum session_meeting offer_session(struct node *node, struct peer *peer,
 {
     if (hello->incarnation == peer->incarnation && peer->state == PEER_UP)
         return SESSION_REFUSED;
+    if (peer->state == PEER_UP)
+        misfit_note_rival(peer, hello->incarnation, core_lived_ns(node));
     if (peer->session_offered == 0) {
         peer->session_offered = peer_new_session(node, peer->index);
         peer->offer_key = node->config.seed ^ (uint64_t)peer->session_offered << 32;
@@ -127,6 +129,7 @@ enum session_meeting session_on_hello(struct node *node, struct peer *peer, cons
     else
         peer_end_session(node, &peer->session_offered);
     peer->known = true;
+    misfit_note_start(peer, hello->incarnation);
     peer->incarnation = hello->incarnation;
     set_session_out(peer, hello->session);
     peer->state = PEER_DOWN;
@@ -151,6 +154,7 @@ bool session_greet(struct node *node, struct peer *peer, const struct wire_hello
     /* One that echoes nothing may be an old one that somebody sends again. */
     if (echoed || peer->state == PEER_DOWN)
         peer->heard_ns = core_lived_ns(node);
+    misfit_note_greeting(peer, core_lived_ns(node));
     sender_set_window_limit(&peer->sender, hello->window);
     peer->told_interval_ns = (uint64_t)hello->interval_ms * NS_PER_MS;
     uint64_t interval_ns = MAX(peer->told_interval_ns, peer->sparing.port_ns);
