@@ -110,7 +110,8 @@ static bool allocate(const struct file *file, int fd, char text[DISK_TEXT_BYTES]
     if (reserve && fallocate(fd, 0, 0, (off_t)file->size_bytes) == 0)
         return true;
     if (reserve && errno != EOPNOTSUPP && errno != ENOSYS)
-        return place_fail(text, "reserve space for", file->place.shown, PLACE_PART_SUFFIX);
+        return place_write_fail(text, "reserve space for", &file->place, PLACE_PART_SUFFIX,
+                                (struct place_need){.bytes = file->size_bytes});
     return ftruncate(fd, (off_t)file->size_bytes) == 0 ||
            place_fail(text, "set the length of", file->place.shown, PLACE_PART_SUFFIX);
 }
@@ -263,7 +264,7 @@ static bool sync_file(struct file *file, int result, char text[DISK_TEXT_BYTES])
     if (result == 0)
         return true;
     atomic_store(&file->unsynced, true);
-    return place_fail(text, "fsync", file->place.shown, PLACE_PART_SUFFIX);
+    return place_write_fail(text, "fsync", &file->place, PLACE_PART_SUFFIX, (struct place_need){0});
 }
 
 static enum disk_status write_block(struct file *file, const struct disk_request *request,
@@ -277,7 +278,7 @@ static enum disk_status write_block(struct file *file, const struct disk_request
     if (file->kind == FILE_MEMORY)
         return DISK_OK;
     if (!store_block(file, request)) {
-        place_fail(reply->text, "write", file->place.shown, PLACE_PART_SUFFIX);
+        place_write_fail(reply->text, "write", &file->place, PLACE_PART_SUFFIX, (struct place_need){0});
         return DISK_FAILED;
     }
     if (file->durable == PART_DURABLE_BLOCK)

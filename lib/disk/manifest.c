@@ -15,11 +15,12 @@ static bool write_text(const struct place *place, int fd, const struct disk_requ
     while (put < request->length) {
         ssize_t part = write(fd, request->data + put, request->length - put);
         if (part < 0 && errno != EINTR)
-            return place_fail(text, "write", place->shown, PLACE_PART_SUFFIX);
+            return place_write_fail(text, "write", place, PLACE_PART_SUFFIX,
+                                    (struct place_need){.bytes = request->length});
         put += part < 0 ? 0 : (uint32_t)part;
     }
     if (request->open->durable != PART_DURABLE_NONE && fsync(fd) != 0)
-        return place_fail(text, "fsync", place->shown, PLACE_PART_SUFFIX);
+        return place_write_fail(text, "fsync", place, PLACE_PART_SUFFIX, (struct place_need){0});
     return part_rename(place, fd, true, text);
 }
 

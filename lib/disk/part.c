@@ -99,7 +99,7 @@ int part_create(const struct place *place, mode_t mode, char text[DISK_TEXT_BYTE
                 return fd;
             close(fd);
         } else if (errno != EEXIST) {
-            place_fail(text, "create", place->shown, PLACE_PART_SUFFIX);
+            place_write_fail(text, "create", place, PLACE_PART_SUFFIX, (struct place_need){0});
             return -1;
         } else if (!remove_leftover(place, text)) {
             return -1;

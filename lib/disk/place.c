@@ -231,14 +231,40 @@ bool place_sync(const struct place *place, char text[DISK_TEXT_BYTES])
                              strerrordesc_np(errno));
 }
 
+bool place_full(char text[DISK_TEXT_BYTES], const char *shown, const char *suffix, int fd,
+                struct place_need need)
+{
+    struct statvfs stat;
+    bool quota = errno == EDQUOT;
+    if (quota)
+        return place_say(text, "no space left for %s%s: the quota is used up", shown, suffix);
+    if (fstatvfs(fd, &stat) != 0)
+        return place_say(text, "no space left for %s%s", shown, suffix);
+    if (stat.f_files != 0 && stat.f_favail < MAX(need.files, (uint64_t)1))
+        return place_say(text, "no space left for %s%s: %" PRIu64 " files needed, %" PRIu64 " inodes free",
+                         shown, suffix, MAX(need.files, (uint64_t)1), (uint64_t)stat.f_favail);
+    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    if (need.bytes == 0)
+        return place_say(text, "no space left for %s%s: %" PRIu64 " MB free", shown, suffix,
+                         free_bytes / 1000000);
+    return place_say(text, "no space left for %s%s: %" PRIu64 " MB needed, %" PRIu64 " MB free", shown,
+                     suffix, need.bytes / 1000000 + 1, free_bytes / 1000000);
+}
+
+bool place_write_fail(char text[DISK_TEXT_BYTES], const char *what, const struct place *place,
+                      const char *suffix, struct place_need need)
+{
+    return place_is_full() ? place_full(text, place->shown, suffix, place->directory_fd, need)
+                           : place_fail(text, what, place->shown, suffix);
+}
+
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES])
 {
     struct statvfs stat;
     if (fstatvfs(fd, &stat) != 0)
         return place_fail(text, "free space at", place->shown, "");
-    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
-    if (free_bytes >= size_bytes)
+    if ((uint64_t)stat.f_bavail * stat.f_frsize >= size_bytes)
         return true;
-    return place_say(text, "no space left for %s: %" PRIu64 " MB needed, %" PRIu64 " MB free", place->shown,
-                     size_bytes / 1000000 + 1, free_bytes / 1000000);
+    errno = ENOSPC;
+    return place_full(text, place->shown, "", fd, (struct place_need){.bytes = size_bytes});
 }

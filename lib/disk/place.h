@@ -3,6 +3,7 @@
  * meanwhile leads out of it. What becomes of NAME.part is part.h. */
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -45,5 +46,21 @@ void place_undo(struct place *place);
 /* fsync of the directory of NAME and of those above it, up to the permitted one: NAME outlasts a power loss
  * only if they do, and whoever made them need not have asked for that. False: text says why. */
 bool place_sync(const struct place *place, char text[DISK_TEXT_BYTES]);
+/* What a filesystem can do no more for want of room: what is missing, where it is known. */
+struct place_need {
+    uint64_t bytes, files; /* 0: not known */
+};
+/* errno says that there is no room. */
+static inline bool place_is_full(void)
+{
+    return errno == ENOSPC || errno == EDQUOT;
+}
+/* One text for that, wherever it is found out: "no space left for PATHsuffix: 12 MB needed, 3 MB free", or inodes, or the
+ * quota (errno is EDQUOT). `fd`: anything on that filesystem. Always false. */
+bool place_full(char text[DISK_TEXT_BYTES], const char *shown, const char *suffix, int fd,
+                struct place_need need);
+/* place_fail of what is written at the place; where there is no room, place_full. Always false. */
+bool place_write_fail(char text[DISK_TEXT_BYTES], const char *what, const struct place *place,
+                      const char *suffix, struct place_need need);
 /* False: text says how much is needed and how much is free. */
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES]);

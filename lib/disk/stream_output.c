@@ -150,7 +150,7 @@ static bool write_failed(const struct stream_file *file, char text[DISK_TEXT_BYT
     const char *suffix = file->kind == STREAM_PART ? PLACE_PART_SUFFIX : "";
     if (errno == EPIPE || errno == ECONNRESET)
         return place_say(text, "write %s: the reader went away", file->place.shown);
-    return place_fail(text, "write", file->place.shown, suffix);
+    return place_write_fail(text, "write", &file->place, suffix, (struct place_need){0});
 }
 
 /* False: it failed. Otherwise *put tells how much; 0: no more now. */
@@ -215,7 +215,7 @@ static bool finish_record(struct stream_file *file, char text[DISK_TEXT_BYTES])
     if (!part_is(&file->place, file->fd))
         return place_say(text, "%s%s: was removed or replaced", file->place.shown, PLACE_PART_SUFFIX);
     if (file->durable != PART_DURABLE_NONE && fsync(file->fd) != 0)
-        return place_fail(text, "fsync", file->place.shown, PLACE_PART_SUFFIX);
+        return place_write_fail(text, "fsync", &file->place, PLACE_PART_SUFFIX, (struct place_need){0});
     if (!part_rename(&file->place, file->fd, file->exists == PART_EXISTS_REPLACE, text))
         return false;
     file->kind = STREAM_FINISHED; /* NAME is there, whatever comes */

@@ -292,14 +292,12 @@ static bool check_space(const struct tree_sink *sink, char text[DISK_TEXT_BYTES]
         pack_entry(&sink->pack, number, &entry);
         bytes += (entry.size_bytes + stat.f_frsize - 1) / stat.f_frsize * stat.f_frsize;
     }
-    if (stat.f_files != 0 && stat.f_favail < sink->pack.entries)
-        return place_say(text, "no space left for %s: %" PRIu32 " files, %" PRIu64 " inodes free",
-                         sink->place->shown, sink->pack.entries, (uint64_t)stat.f_favail);
-    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
-    if (bytes <= free_bytes)
+    bool has_inodes = stat.f_files == 0 || stat.f_favail >= sink->pack.entries;
+    if (has_inodes && bytes <= (uint64_t)stat.f_bavail * stat.f_frsize)
         return true;
-    return place_say(text, "no space left for %s: %" PRIu64 " MB needed in blocks, %" PRIu64 " MB free",
-                     sink->place->shown, bytes / 1000000 + 1, free_bytes / 1000000);
+    errno = ENOSPC;
+    return place_full(text, sink->place->shown, "", sink->root_fd,
+                      (struct place_need){.bytes = bytes, .files = sink->pack.entries});
 }
 
 /* False: text says why. What was never written, or lies behind the last of it, is no content. */

@@ -232,6 +232,19 @@ static bool put_piece(struct unpack *unpack, struct tree_chain *chain, const str
     return put_part(unpack, directory_fd, &entry, piece, data + piece->range_offset);
 }
 
+static void fail(const struct unpack *unpack, const char *what, uint32_t number, char text[DISK_TEXT_BYTES])
+{
+    char shown[TREE_SHOWN_BYTES];
+    if (!place_is_full()) {
+        tree_fail(text, what, unpack->pack, number);
+        return;
+    }
+    int cause = errno;
+    pack_show(unpack->pack, number, shown, sizeof(shown));
+    errno = cause;
+    place_full(text, shown, "", unpack->root_fd, (struct place_need){0});
+}
+
 bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uint8_t *data,
                   char text[DISK_TEXT_BYTES])
 {
@@ -244,7 +257,7 @@ bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uin
     while (good && pack_next(&cursor, &piece)) {
         good = put_piece(unpack, &chain, &piece, data);
         if (!good)
-            tree_fail(text, "write", unpack->pack, piece.entry);
+            fail(unpack, "write", piece.entry, text);
     }
     tree_chain_end(&chain);
     return good;
@@ -270,7 +283,7 @@ static bool run_pass(const struct unpack *unpack, struct pass pass, char text[DI
         pack_entry(unpack->pack, number, &entry);
         good = pass.step(unpack, &chain, number, &entry);
         if (!good)
-            tree_fail(text, pass.doing, unpack->pack, number);
+            fail(unpack, pass.doing, number, text);
     }
     tree_chain_end(&chain);
     return good;

@@ -182,10 +182,10 @@ static void check_target(struct sim_disk *disk, const struct disk_open *open, ui
     else if (file != NULL && open->exists != PART_EXISTS_REPLACE)
         failed(reply, "%.150s: File exists", open->file);
     else if (!open->memory && (disk->full || open->size_bytes > disk->free_bytes))
-        failed(reply, "no space left: %" PRIu64 " bytes needed, %" PRIu64 " free", open->size_bytes,
-               disk->full ? 0 : disk->free_bytes);
+        failed(reply, "no space left for %.100s: %" PRIu64 " MB needed, %" PRIu64 " MB free", open->file,
+               open->size_bytes / 1000000 + 1, disk->full ? 0 : disk->free_bytes / 1000000);
     else if (file == NULL && disk->file_count == SIM_FILES_MAX)
-        failed(reply, "no space left: the directory is full");
+        failed(reply, "no space left for %.100s: the directory is full", open->file);
 }
 
 static void open_target(struct sim_disk *disk, struct sim_handle *handle, const struct disk_open *open,
@@ -257,7 +257,7 @@ static void write_block(struct sim_disk *disk, struct sim_handle *handle, const 
     uint64_t end = request->offset + request->length;
     disk->writes++;
     if (disk->full && !handle->discards) {
-        failed(reply, "%.120s: No space left on device", handle->name);
+        failed(reply, "no space left for %.100s.part: 0 MB free", handle->name);
         return;
     }
     if (end > handle->size_bytes) {

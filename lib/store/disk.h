@@ -50,7 +50,7 @@ enum disk_status {
     DISK_OK = 0,
     DISK_ALREADY_THERE, /* OPEN_TARGET with skip-if-same: it is there as it would become; READs may follow.
                            ABORT: NAME is there and stays: FINISH was done, or there was nothing to do */
-    DISK_FAILED,        /* text says what and why: "no space left: 12 GB needed, 3 GB free" … */
+    DISK_FAILED,        /* text says what and why: "no space left for x: 12 MB needed, 3 MB free" … */
     DISK_ENDED,         /* FEED: the input ended behind these symbols */
     DISK_CHANGED,       /* the source file changed size or modification time, or shrank, since OPEN_SOURCE */
 };

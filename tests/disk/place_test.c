@@ -1,6 +1,7 @@
 /* Names: what exists already, what is in the way, what leads out of the permitted directory. */
 #include "fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "disk/place.h"
 #include "faults.h"
 
 static struct fixture fixture;
@@ -229,6 +231,30 @@ static void open_target__a_copied_part_is_foreign(void **state)
     assert_true(listxattr(path_of(&fixture, "file"), NULL, 0) <= 0);
 }
 
+/* One text, whatever it is that has run out; what else goes wrong keeps its own. */
+static void place_write_fail__texts(void **state)
+{
+    (void)state;
+    static const struct {
+        int error;
+        struct place_need need;
+        const char *begins, *has;
+    } rows[] = {{ENOSPC, {.bytes = 5000000}, "no space left for x.part: 6 MB needed, ", " MB free"},
+                {ENOSPC, {0}, "no space left for x.part: ", " MB free"},
+                {EDQUOT, {.bytes = 5000000}, "no space left for x.part: the quota is used up", ""},
+                {EIO, {.bytes = 5000000}, "write x.part: Input/output error", ""}};
+    struct place place = {.shown = "x", .directory_fd = open(fixture.directory, O_RDONLY | O_DIRECTORY)};
+    assert_true(place.directory_fd >= 0);
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        char text[DISK_TEXT_BYTES];
+        errno = rows[row].error;
+        assert_false(place_write_fail(text, "write", &place, PLACE_PART_SUFFIX, rows[row].need));
+        assert_memory_equal(text, rows[row].begins, strlen(rows[row].begins));
+        assert_non_null(strstr(text, rows[row].has));
+    }
+    close(place.directory_fd);
+}
+
 static void open_target__refused_leaves_no_directories(void **state)
 {
     (void)state;
@@ -319,6 +345,7 @@ static void open_target__a_lock_of_others_keeps_nobody_out(void **state)
 int run_place_tests(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(place_write_fail__texts, start, stop),
         cmocka_unit_test_setup_teardown(open_target__names_of_any_length_and_bytes, start, stop),
         cmocka_unit_test_setup_teardown(open_target__existing_name_by_policy, start, stop),
         cmocka_unit_test_setup_teardown(open_target__never_leaves_the_directory, start, stop),

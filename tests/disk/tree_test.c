@@ -272,11 +272,11 @@ static void tree__disk_full(void **state)
     static const struct {
         const char *options, *text;
         bool sparse;
-    } cases[] = {{"size=100k", "no space left", false},
-                 {"size=320k", "no space left", false}, /* its bytes would fit, not its blocks */
+    } cases[] = {{"size=100k", " MB needed, 0 MB free", false},
+                 {"size=320k", " MB needed, 0 MB free", false}, /* its bytes would fit, not its blocks */
                  {"size=2m,nr_inodes=40", "inodes free", false},
-                 {"size=100k", "No space left on device", true},
-                 {"size=2m,nr_inodes=40", "No space left on device", true}};
+                 {"size=100k", ": 0 MB free", true},
+                 {"size=2m,nr_inodes=40", ": 1 files needed, 0 inodes free", true}};
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         skip();
     for (size_t at = 0; at < sizeof(cases) / sizeof(cases[0]); at++) {
@@ -294,6 +294,7 @@ static void tree__disk_full(void **state)
             assert_int_equal(ask_read(&fixture, SOURCE, data, length, part * PART).status, DISK_OK);
             reply = ask_write(&fixture, TARGET, data, length, part * PART);
         }
+        assert_failed(&reply, "no space left for ");
         assert_failed(&reply, cases[at].text);
         assert_int_equal(ask_op(&fixture, DISK_ABORT, TARGET).status, DISK_OK);
         assert_false(file_exists(&fixture, "small/to.part"));
