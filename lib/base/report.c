@@ -341,6 +341,33 @@ void report_u64(struct report *report, const char *name, uint64_t value)
     put_value_end(report);
 }
 
+void report_word(struct report *report, const char *name, const char *word)
+{
+    size_t bytes = strlen(name);
+    if (report->form == REPORT_JSON) {
+        report_u64(report, name, 0);
+        return;
+    }
+    unit_of(name, &bytes);
+    put_name_bytes(report, name, bytes);
+    count_column(report, true);
+    put(report, " %s\n", word);
+}
+
+void report_traffic(struct report *report, const char *name, uint64_t bytes)
+{
+    static const struct unit traffic = {"_bytes", {"B", "kB", "MB", "GB", "TB", "PB", "EB"}, 1000};
+    size_t length = strlen(name);
+    if (report->form == REPORT_JSON) {
+        report_u64(report, name, bytes);
+        return;
+    }
+    CHECK(unit_of(name, &length) != NULL);
+    put_name_bytes(report, name, length);
+    count_column(report, true);
+    put_scaled(report, bytes, &traffic);
+}
+
 void report_file_time(struct report *report, const char *name, uint64_t time)
 {
     if (!file_time_is_before_1970(time)) {

@@ -71,6 +71,10 @@ void report_text(struct report *report, const char *name, const char *value);
 /* value / 10^decimals as a decimal fraction, e.g. (1234567, 6) prints 1.234567. decimals <= 9. */
 void report_fixed(struct report *report, const char *name, uint64_t value, unsigned decimals);
 
+/* A number that is not there, 0 in JSON: people get the word ("-", "none") where it would stand. */
+void report_word(struct report *report, const char *name, const char *word);
+/* What is sent, as rates are written: decimal ("37.0 MB"). `name` ends in _bytes, and is without that for people. */
+void report_traffic(struct report *report, const char *name, uint64_t bytes);
 /* A time of file_time.h: before 1970 it is below 0. */
 void report_file_time(struct report *report, const char *name, uint64_t time);
 

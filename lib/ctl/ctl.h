@@ -146,6 +146,7 @@ struct ctl_msg {
 struct ctl_reply {
     bool ok;
     struct err err; /* !ok: why */
+    uint32_t job;   /* id of the job that was run, changed or cancelled; 0: none */
     char *text;     /* the caller's, of `room` bytes: the report, zero terminated; CTL_TRAIN's: plot_train */
     size_t room;
     size_t length;

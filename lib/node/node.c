@@ -260,20 +260,20 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
 {
     now_ns = node_enter(node, now_ns);
     reply->ok = true;
-    reply->length = 0;
+    reply->length = reply->job = 0;
     struct job *job;
     switch (msg->type) {
     case CTL_SHOW:
         reply->ok = show_answer(node, msg, reply, now_ns);
         break;
     case CTL_JOB_RUN:
-        reply->ok = source_run(node, &msg->body.job_run, now_ns, &reply->err);
+        reply->ok = (reply->job = source_run(node, &msg->body.job_run, now_ns, &reply->err)) != 0;
         break;
     case CTL_JOB_CANCEL:
-        reply->ok = source_cancel(node, msg->body.job_cancel.name, now_ns, &reply->err);
+        reply->ok = (reply->job = source_cancel(node, msg->body.job_cancel.name, now_ns, &reply->err)) != 0;
         break;
     case CTL_JOB_SET:
-        reply->ok = controls_set(node, msg, now_ns, &reply->err);
+        reply->ok = (reply->job = controls_set(node, msg, now_ns, &reply->err)) != 0;
         break;
     case CTL_PATHS:
         source_take_told(node, &msg->body.paths, now_ns);

@@ -74,13 +74,17 @@ struct node_site_view {
     uint8_t limited_by;        /* enum edge_limit */
     uint64_t limited_rate_bps; /* delivered over that edge lately, wire rate */
     char text[CONTROL_TEXT_BYTES];
+    const char *word;              /* what people are told of its state (job_state.h) */
+    uint64_t stalled_ns;           /* so long nothing has come; 0: it gets on */
+    char told[CONTROL_TEXT_BYTES]; /* its text, or the job's where that is the cause, or what it waits for */
 };
 
 struct node_job_view {
     char name[NAME_BYTES];
     uint32_t id;
-    uint8_t state; /* enum job_state */
-    bool source;   /* this node runs it; sites are only known there */
+    uint8_t state;  /* enum job_state */
+    bool source;    /* this node runs it; sites are only known there */
+    bool plan_only; /* it was to be planned, and nothing is sent of it */
     struct job_controls controls;
     uint64_t size_bytes;
     uint64_t created_ns, running_ns, ended_ns; /* 0: not yet */

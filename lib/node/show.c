@@ -7,21 +7,12 @@
 #include "node/role/manifest.h"
 #include "node/top.h"
 #include "node/train/prober.h"
-#include "plan/words.h"
-
-#define DRAWING_BYTES 32768 /* the deepest tree takes 27 KB; several of 64 nodes usually less */
-
-/* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
-static bool wants_all(const struct report *report)
-{
-    return report->form == REPORT_JSON;
-}
 
 static void show_peers(const struct node *node, struct report *report)
 {
     char namesake[CONTROL_TEXT_BYTES];
     misfit_namesake(node, namesake, sizeof(namesake));
-    if (namesake[0] != '\0' || wants_all(report))
+    if (namesake[0] != '\0' || show_wants_all(report))
         report_text(report, "namesake", namesake);
     report_table(report, "peers");
     for (uint16_t index = 0; index < node->peer_count; index++) {
@@ -100,9 +91,9 @@ static void show_paths(const struct node *node, struct report *report)
         report_u64(report, "peer_pauses", view.peer_pauses);
         report_u64(report, "clock_steps", view.clock_steps);
         report_fixed(report, "doubt_ms", view.clock_doubt_ns / NS_PER_US, 3);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_fixed(report, "competitive_s", view.path.competitive_ns / NS_PER_US, 6);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_fixed(report, "chance_loss", view.path.base_loss_ppm, 6);
         report_row_end(report);
     }
@@ -128,140 +119,28 @@ static void show_edges(const struct node *node, struct report *report)
         report_u64(report, "ring_lost", view.ring_lost);
         report_u64(report, "peer_missed_frames", view.peer_missed_frames);
         report_u64(report, "repairs", view.repairs);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_u64(report, "spurious_repairs", view.spurious_repairs);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_u64(report, "in_flight_packets", view.in_flight_packets);
         report_u64(report, "received_packets", view.received_packets);
         report_u64(report, "duplicates", view.duplicates);
         report_u64(report, "missed_frames", view.missed_frames);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_u64(report, "feedback_bytes", view.feedback_bytes);
         report_fixed(report, "stuck_ms", view.stuck_ns / NS_PER_US, 3);
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_u64(report, "most_bps", view.most_bps);
         report_text(report, "limited_by", edge_limit_name(view.limited_by));
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_text(report, "limited_now", edge_limit_name(view.limited_now));
-        if (wants_all(report))
+        if (show_wants_all(report))
             report_limited_share(report, &view);
         report_row_end(report);
     }
     report_table_end(report);
     show_paths(node, report);
     show_limits(node, report);
-}
-
-/* 0 while one of the two has not happened. */
-static uint64_t since_ms(uint64_t begin_ns, uint64_t end_ns)
-{
-    return begin_ns == 0 || end_ns == 0 ? 0 : elapsed_ns(end_ns, begin_ns) / NS_PER_MS;
-}
-
-static void report_times(struct report *report, const struct node_job_view *view, uint64_t now_ns)
-{
-    if (wants_all(report)) {
-        report_u64(report, "created_ns", view->created_ns);
-        report_u64(report, "running_ns", view->running_ns);
-        report_u64(report, "first_data_ns", view->first_data_ns);
-        report_u64(report, "ended_ns", view->ended_ns);
-        report_u64(report, "now_ns", now_ns);
-        return;
-    }
-    report_fixed(report, "age_s", since_ms(view->created_ns, now_ns), 3);
-    report_fixed(report, "running_s",
-                 since_ms(view->running_ns, view->ended_ns == 0 ? now_ns : view->ended_ns), 3);
-}
-
-static void report_sites(struct report *report, const struct node_job_view *view)
-{
-    report_table(report, "sites");
-    for (uint16_t index = 0; index < view->site_count; index++) {
-        const struct node_site_view *site = &view->sites[index];
-        report_row(report);
-        report_text(report, "name", site->name);
-        report_text(report, "state", site_state_name(site->state));
-        report_u64(report, "received_bytes", site->received_bytes);
-        report_u64(report, "verified_bytes", site->verified_bytes);
-        report_text(report, "limited_from", site->limited_from);
-        report_text(report, "limited_to", site->limited_to);
-        report_text(report, "limited_by", edge_limit_name(site->limited_by));
-        if (wants_all(report)) {
-            report_text(report, "held_by", site->held_by);
-            report_u64(report, "limited_rate_bps", site->limited_rate_bps);
-        }
-        if (wants_all(report))
-            report_u64(report, "complete_ns", site->complete_ns);
-        else
-            report_fixed(report, "complete_s", since_ms(view->running_ns, site->complete_ns), 3);
-        report_text(report, "text", site->text);
-        report_row_end(report);
-    }
-    report_table_end(report);
-}
-
-static void report_tree(struct report *report, const struct node_job_view *view, bool with_edges)
-{
-    static const char more[] = "\n\nthere is more than fits here: show plan --svg";
-    char text[DRAWING_BYTES + sizeof(more)], known[PLAN_KNOWN_TOTAL_BYTES];
-    if (!plan_draw_trees(view->plan, view->request, text, DRAWING_BYTES))
-        strcat(text, more);
-    report_text(report, "tree", text);
-    report_object(report, "plan");
-    report_u64(report, "epoch", view->plan->epoch);
-    report_u64(report, "trees", view->plan->tree_count);
-    report_u64(report, "rate_bps", view->plan->rate_bps);
-    report_u64(report, "common_rate_bps", plan_common_bps(view->plan));
-    report_u64(report, "bound_bps", view->plan->bound_bps);
-    report_u64(report, "delay_us", view->plan->delay_us);
-    report_text(report, "known", plan_known_total(view->plan, known, sizeof(known)) ? known : "");
-    if (wants_all(report) && with_edges)
-        show_plan_edges(report, view->plan, view->request);
-    report_object_end(report);
-}
-
-/* When the newest job of that name began here; 0: none has, or there is no name. */
-static uint64_t newest_ns(const struct node *node, const char *name)
-{
-    struct node_job_view view;
-    uint64_t newest = 0;
-    for (uint32_t index = 0; node_job_view(node, index, &view); index++)
-        if (view.source && strcmp(name, view.name) == 0)
-            newest = MAX(newest, view.created_ns);
-    return newest;
-}
-
-/* `only`: the jobs of that name, "": all. Those that began before `since_ns` are left out. */
-static void show_jobs(const struct node *node, struct report *report, const char *only, uint64_t since_ns,
-                      bool with_sites, uint64_t now_ns)
-{
-    struct node_job_view view; /* large, one at a time */
-    report_table(report, "jobs");
-    for (uint32_t index = 0; node_job_view(node, index, &view); index++) {
-        if ((only[0] != '\0' && strcmp(only, view.name) != 0) || view.created_ns < since_ns)
-            continue;
-        report_row(report);
-        report_text(report, "name", view.name);
-        bool paused = view.controls.paused && view.state == JOB_RUNNING;
-        report_text(report, "state", paused ? "paused" : job_state_name(view.state));
-        report_text(report, "text", view.text);
-        if (wants_all(report))
-            report_text(report, "note", view.note);
-        report_bool(report, "source", view.source);
-        report_u64(report, "size_bytes", view.size_bytes);
-        report_bool(report, "paused", view.controls.paused);
-        report_u64(report, "rate_cap_bps", view.controls.rate_cap_bps);
-        report_u64(report, "priority", view.controls.priority);
-        report_u64(report, "dscp", view.controls.dscp);
-        report_times(report, &view, now_ns);
-        if (view.source) {
-            report_tree(report, &view, !with_sites);
-            if (with_sites)
-                report_sites(report, &view);
-        }
-        report_row_end(report);
-    }
-    report_table_end(report);
 }
 
 static void show_counters(const struct node *node, struct report *report)
@@ -277,7 +156,6 @@ static void show_counters(const struct node *node, struct report *report)
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     struct report report;
-    const char *only = msg->body.show.job;
     report_begin(&report, msg->body.show.form, reply->text, reply->room);
     switch (msg->body.show.what) {
     case CTL_SHOW_peers:
@@ -290,11 +168,13 @@ bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_
         show_probes(node, &report, now_ns);
         break;
     case CTL_SHOW_jobs:
-        show_jobs(node, &report, only, newest_ns(node, only), true, now_ns);
+        if (!show_jobs(node, &report, msg->body.show.job, now_ns))
+            return err_set(&reply->err, "no job '%s' is known here", msg->body.show.job);
         break;
     case CTL_SHOW_plan:
         report_bool(&report, "planner_attached", node->planner_attached);
-        show_jobs(node, &report, only, newest_ns(node, only), false, now_ns);
+        if (!show_plans(node, &report, msg->body.show.job, now_ns))
+            return err_set(&reply->err, "no job '%s' is known here", msg->body.show.job);
         break;
     case CTL_SHOW_manifest:
         if (!manifest_show(node, msg->body.show.job, &report))

@@ -7,7 +7,7 @@
 #include "plan/picture.h"
 #include "plan/words.h"
 
-/* The newest job, of that name unless it is "", of those that are planned here; NULL: none. */
+/* The newest job, of that name (or id) unless it is "", of those that are planned here; NULL: none. */
 static const struct source *planned_source(const struct node *node, const char *only)
 {
     const struct job *found = NULL;
@@ -15,7 +15,7 @@ static const struct source *planned_source(const struct node *node, const char *
         const struct job *job = &node->jobs[slot];
         if (!job_is_known(job) || job->source == NULL || job->source->plan.tree_count == 0)
             continue;
-        bool asked = only[0] == '\0' || strcmp(only, job->source->spec.name) == 0;
+        bool asked = only[0] == '\0' || job_name_fits(only, job->source->spec.name, job->id);
         if (asked && (found == NULL || job->created_ns > found->created_ns))
             found = job;
     }

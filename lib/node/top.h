@@ -26,6 +26,15 @@ void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
 /* show.c: answers a `show`; false with reply->err. */
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
                  uint64_t now_ns);
+/* Programs get all of it and times of the node's clock; people lines that fit into a table and durations. */
+static inline bool show_wants_all(const struct report *report)
+{
+    return report->form == REPORT_JSON;
+}
+/* show_jobs.c: the words jobs and plan. `only`: of that name or id, "": all. False: people ask for one that is not known
+ * here. */
+bool show_jobs(const struct node *node, struct report *report, const char *only, uint64_t now_ns);
+bool show_plans(const struct node *node, struct report *report, const char *only, uint64_t now_ns);
 /* show_probes.c: the word probes. */
 void show_probes(const struct node *node, struct report *report, uint64_t now_ns);
 /* show_plan.c: the words about the plan of one job; false with reply->err. */

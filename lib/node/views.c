@@ -75,6 +75,22 @@ static void view_as_site(const struct node *node, const struct job *job, struct 
             name_copy(view->via[view->via_count++], NAME_BYTES, node->config.peers[parents[index]].name);
 }
 
+static void view_site(const struct node *node, const struct job *job, const struct site *site,
+                      struct node_site_view *view)
+{
+    struct site_told told = source_site_told(node, job, site);
+    name_copy(view->name, sizeof(view->name), site->name);
+    view->state = site->state;
+    view->received_bytes = site->received_bytes;
+    view->verified_bytes = site->verified_bytes;
+    view->complete_ns = site->complete_ns;
+    name_copy(view->text, sizeof(view->text), site->text);
+    view->word = told.state;
+    view->stalled_ns = told.stalled_ns;
+    name_copy(view->told, sizeof(view->told), told.text);
+    view_limit(node, job, site, view);
+}
+
 bool node_job_view(const struct node *node, uint32_t index, struct node_job_view *view)
 {
     const struct job *job = job_at(node, index);
@@ -101,18 +117,10 @@ bool node_job_view(const struct node *node, uint32_t index, struct node_job_view
     name_copy(view->object, sizeof(view->object), job->source->spec.file);
     view->plan = &job->source->plan;
     view->request = &job->source->request;
-    for (uint16_t site = 0; site < job->source->site_count; site++) {
-        if (!job->source->sites[site].receiver)
-            continue;
-        struct node_site_view *target = &view->sites[view->site_count++];
-        name_copy(target->name, sizeof(target->name), job->source->sites[site].name);
-        target->state = job->source->sites[site].state;
-        target->received_bytes = job->source->sites[site].received_bytes;
-        target->verified_bytes = job->source->sites[site].verified_bytes;
-        target->complete_ns = job->source->sites[site].complete_ns;
-        name_copy(target->text, sizeof(target->text), job->source->sites[site].text);
-        view_limit(node, job, &job->source->sites[site], target);
-    }
+    view->plan_only = job->source->spec.dry_run;
+    for (uint16_t site = 0; site < job->source->site_count; site++)
+        if (job->source->sites[site].receiver)
+            view_site(node, job, &job->source->sites[site], &view->sites[view->site_count++]);
     return true;
 }
 

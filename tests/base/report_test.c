@@ -269,6 +269,43 @@ static void text__units(void **state)
 
 /* Any room: JSON fits exactly when all of it does, text needs some room more, here less than twice what JSON
  * takes; always a terminated beginning of the whole, nothing written behind it. */
+/* Where a number would stand, and to the right as numbers are; JSON keeps a number. */
+static void text__words_for_numbers_and_traffic(void **state)
+{
+    static const struct {
+        enum report_form form;
+        const char *text;
+    } rows[] = {{REPORT_TEXT, "edges:\n"
+                              "          rate  rtt_ms     sent  to\n"
+                              "          idle       -      0 B  a\n"
+                              "  485.0 Mbit/s   0.403  37.0 MB  b\n"},
+                {REPORT_JSON, "{\"edges\":[{\"rate_bps\":0,\"rtt_ms\":0,\"sent_bytes\":0,\"to\":\"a\"},"
+                              "{\"rate_bps\":485000000,\"rtt_ms\":0.403,\"sent_bytes\":37000000,"
+                              "\"to\":\"b\"}]}"}};
+    (void)state;
+    for (unsigned index = 0; index < 2; index++) {
+        char buffer[ROOM];
+        struct report report;
+        report_begin(&report, rows[index].form, buffer, sizeof(buffer));
+        report_table(&report, "edges");
+        report_row(&report);
+        report_word(&report, "rate_bps", "idle");
+        report_word(&report, "rtt_ms", "-");
+        report_traffic(&report, "sent_bytes", 0);
+        report_text(&report, "to", "a");
+        report_row_end(&report);
+        report_row(&report);
+        report_u64(&report, "rate_bps", 485000000);
+        report_fixed(&report, "rtt_ms", 403, 3);
+        report_traffic(&report, "sent_bytes", 37000000);
+        report_text(&report, "to", "b");
+        report_row_end(&report);
+        report_table_end(&report);
+        assert_true(report_end(&report));
+        assert_string_equal(buffer, rows[index].text);
+    }
+}
+
 static void truncation__every_room(void **state)
 {
     (void)state;
@@ -360,6 +397,7 @@ int main(void)
         cmocka_unit_test(text__limits_of_tables),
         cmocka_unit_test(text__rows_of_other_names_are_blocks),
         cmocka_unit_test(text__units),
+        cmocka_unit_test(text__words_for_numbers_and_traffic),
         cmocka_unit_test(row_texts__is_a_list_of_strings),
         cmocka_unit_test(truncation__every_room),
         cmocka_unit_test(json__any_bytes_stay_well_formed),

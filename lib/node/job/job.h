@@ -129,6 +129,8 @@ struct job {
 struct job *job_find(struct node *node, uint32_t id);
 /* The job of that id, if its source is here, running or ended; NULL: none. */
 struct job *job_of_source(struct node *node, uint32_t id);
+/* An operator's word is the job's name, or its id in decimal digits. */
+bool job_name_fits(const char *word, const char *name, uint32_t id);
 /* A job whose resources are gone stays for `show jobs` until its slot is needed: the one that ended first
  * goes first. It is given the phase `first`. NULL: all slots are in use. */
 struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, uint64_t now_ns);

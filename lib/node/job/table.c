@@ -1,4 +1,6 @@
 /* The slots of jobs. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "node/job/job.h"
@@ -9,6 +11,13 @@ struct job *job_find(struct node *node, uint32_t id)
         if (node->job_ids[slot] == id && node->jobs[slot].phase != PHASE_FREE)
             return &node->jobs[slot];
     return NULL;
+}
+
+bool job_name_fits(const char *word, const char *name, uint32_t id)
+{
+    char digits[16];
+    snprintf(digits, sizeof(digits), "%" PRIu32, id);
+    return strcmp(word, name) == 0 || strcmp(word, digits) == 0;
 }
 
 struct job *job_of_source(struct node *node, uint32_t id)

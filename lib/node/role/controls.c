@@ -54,15 +54,15 @@ bool controls_check(const struct job_controls *controls, struct err *err)
            err_set(err, "a rate of at least %llu bit/s expected, or none", SEND_RATE_MIN_BPS);
 }
 
-bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err)
+uint32_t controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err)
 {
     const struct job_controls *wanted = &msg->body.job_set.controls;
     uint8_t changed = msg->body.job_set.changed;
     struct job *job = source_by_name(node, msg->body.job_set.name);
     if (job == NULL)
-        return err_set(err, "no running job '%s' has its source here", msg->body.job_set.name);
-    if (!controls_check(wanted, err))
-        return false;
+        err_set(err, "no running job '%s' has its source here", msg->body.job_set.name);
+    if (job == NULL || !controls_check(wanted, err))
+        return 0;
     if ((changed & JOB_CONTROL_RATE) != 0)
         job->controls.rate_cap_bps = wanted->rate_cap_bps;
     if ((changed & JOB_CONTROL_PRIORITY) != 0)
@@ -74,5 +74,5 @@ bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns,
     job->revision++;
     apply(node, job, now_ns);
     controls_tell_sites(node, job);
-    return true;
+    return job->id;
 }

@@ -8,7 +8,8 @@
 
 /* Values that a site would take. */
 bool controls_check(const struct job_controls *controls, struct err *err);
-bool controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err);
+/* The id of the job that was changed; 0: err. */
+uint32_t controls_set(struct node *node, const struct ctl_msg *msg, uint64_t now_ns, struct err *err);
 /* As a site. */
 void controls_on_message(struct node *node, struct job *job, const struct wire_adjust *adjust,
                          uint64_t now_ns);

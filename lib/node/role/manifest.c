@@ -38,17 +38,19 @@ static uint64_t since_us(const struct job *job, uint64_t at_ns)
     return at_ns == 0 ? 0 : elapsed_ns(at_ns, job->created_ns) / NS_PER_US;
 }
 
-static void report_site(const struct job *job, const struct site *site, struct report *report)
+static void report_site(const struct node *node, const struct job *job, const struct site *site,
+                        struct report *report)
 {
     bool whole = job_result_is_whole(site->state);
+    struct site_told told = source_site_told(node, job, site);
     report_row(report);
     report_text(report, "name", site->name);
-    report_text(report, "state", site->end_unknown ? "unknown" : site_state_name(site->state));
+    report_text(report, "state", told.state);
     report_u64(report, "size_bytes", whole ? job->kind->size_bytes(job) : site->verified_bytes);
     report_fixed(report, "complete_s", since_us(job, site->complete_ns), 6);
     report_hash(job, whole, report);
     report_text(report, "path", whole ? site->text : "");
-    report_text(report, "error", whole ? "" : site->text);
+    report_text(report, "error", whole ? "" : told.text);
     report_row_end(report);
 }
 
@@ -75,7 +77,7 @@ static void report_manifest(const struct node *node, const struct job *job, stru
     report_table(report, "sites");
     for (uint16_t index = 0; index < job->source->site_count; index++)
         if (job->source->sites[index].receiver)
-            report_site(job, &job->source->sites[index], report);
+            report_site(node, job, &job->source->sites[index], report);
     report_table_end(report);
 }
 
@@ -85,7 +87,7 @@ bool manifest_show(const struct node *node, const char *name, struct report *rep
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
         if (job_is_known(job) && job->source != NULL &&
-            (name[0] == '\0' || strcmp(job->source->spec.name, name) == 0) &&
+            (name[0] == '\0' || job_name_fits(name, job->source->spec.name, job->id)) &&
             (newest == NULL || job->created_ns >= newest->created_ns))
             newest = job;
     }

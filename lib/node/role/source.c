@@ -81,13 +81,15 @@ static void open_source(struct node *node, struct job *job)
     job_request(node, job, &(struct disk_request){.op = DISK_OPEN_SOURCE, .open = open});
 }
 
-bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err)
+uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err)
 {
     if (!check_spec(node, spec, err))
-        return false;
+        return 0;
     struct job *job = job_allocate(node, new_job_id(node), PHASE_ACCEPTED, now_ns);
-    if (job == NULL)
-        return err_set(err, "job '%s': %d jobs are running already", spec->name, NODE_JOBS_MAX);
+    if (job == NULL) {
+        err_set(err, "job '%s': %d jobs are running already", spec->name, NODE_JOBS_MAX);
+        return 0;
+    }
     job->source = &node->sources[job->slot];
     memset(job->source, 0, sizeof(*job->source));
     job->kind = spec->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
@@ -97,23 +99,25 @@ bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns,
     job->revision = controls_differ(&job->controls);
     if (!add_sites(node, job, err)) {
         job_free(node, job);
-        return false;
+        return 0;
     }
     node->plans_open |= 1u << job->slot;
     open_source(node, job);
     job->source->deadline_ns = TIME_NEVER;
     core_note_state(node, job->id, JOB_ACCEPTED);
-    return true;
+    return job->id;
 }
 
-bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err)
+uint32_t source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err)
 {
     struct job *job = source_by_name(node, name);
-    if (job == NULL)
-        return err_set(err, "no running job '%s' has its source here", name);
+    if (job == NULL) {
+        err_set(err, "no running job '%s' has its source here", name);
+        return 0;
+    }
     name_copy(job->text, sizeof(job->text), "cancelled by the operator");
     source_end(node, job, JOB_CANCELLED, CLOSE_CANCELLED, now_ns);
-    return true;
+    return job->id;
 }
 
 void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns)

@@ -92,7 +92,7 @@ struct site *source_site(struct job *job, uint16_t peer); /* NULL: none of its s
 /* One more site, unless it is there or the source itself. False: err; it is no peer, or one too many. */
 bool source_add_site(struct node *node, struct job *job, const char *name, bool receiver, struct err *err);
 void source_site_ended(struct site *site, enum site_state state, const char *text, uint64_t now_ns);
-/* The job running here under that name; NULL: none. */
+/* The job running here under that name, or that id; NULL: none. */
 struct job *source_by_name(struct node *node, const char *name);
 void source_enter(struct node *node, struct job *job, enum job_phase phase, uint64_t deadline_ns);
 /* START and CLOSE_JOB, again where they found queues full; true: all were told
@@ -220,6 +220,8 @@ bool source_disk_is_silent(const struct node *node, const struct job *job);
 uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site);
 
 /* ---- source_running.c ---- */
+/* Why nothing comes to a site: it does not answer itself, or one above it does not; NULL: all of them do. */
+const struct site *source_site_lost(const struct node *node, const struct job *job, const struct site *site);
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);
 void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);
@@ -229,9 +231,18 @@ bool source_awaits_ends(const struct node *node, struct job *job);
 /* … of this site. */
 bool source_awaits_end(const struct node *node, struct job *job, uint16_t peer);
 
+/* ---- source_told.c: a site in words ---- */
+struct site_told {
+    const char *state;             /* of SITE_STATES, or a word of job_state.h */
+    uint64_t stalled_ns;           /* so long nothing has come; 0: it gets on */
+    char text[CONTROL_TEXT_BYTES]; /* its own, or the job's where that is the cause, or what it waits for */
+};
+struct site_told source_site_told(const struct node *node, const struct job *job, const struct site *site);
+
 /* ---- source.c: begins, and hands on what happens ---- */
-bool source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);
-bool source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err);
+/* The id of the job that begins, or is cancelled; 0: err. */
+uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now_ns, struct err *err);
+uint32_t source_cancel(struct node *node, const char *name, uint64_t now_ns, struct err *err);
 void source_on_disk(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
 void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool restarted, uint64_t now_ns);
 /* A site that this node feeds has let go of the job. */

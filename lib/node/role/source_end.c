@@ -50,7 +50,7 @@ struct job *source_by_name(struct node *node, const char *name)
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         struct job *job = &node->jobs[slot];
         if (job_is_known(job) && job->source != NULL && !phase_ends(job->phase) &&
-            strcmp(job->source->spec.name, name) == 0)
+            job_name_fits(name, job->source->spec.name, job->id))
             return job;
     }
     return NULL;
