@@ -19,7 +19,7 @@
 
 static int unreachable(const struct client *client, const char *why)
 {
-    fprintf(stderr, "sluicectl: %s: %s\n", client->path, why);
+    complain("%s: %s", client->path, why);
     return EXIT_UNREACHABLE;
 }
 
@@ -107,8 +107,7 @@ static int read_reply(const struct client *client, char **text)
         *text = strdup(good);
         CHECK(*text != NULL);
     } else if (error != NULL) {
-        size_t length = strlen(error);
-        fprintf(stderr, "sluicectl: %s%s", error, length > 0 && error[length - 1] == '\n' ? "" : "\n");
+        complain("%s", error);
         result = EXIT_REFUSED;
     } else {
         result = unreachable(client, "the reply is none of an appliance");
@@ -130,4 +129,24 @@ int client_ask(struct client *client, json_t *request, char **text)
     if (client->stop != NULL && *client->stop)
         return EXIT_DETACHED;
     return failure != NULL ? unreachable(client, failure) : read_reply(client, text);
+}
+
+int client_ask_job(struct client *client, json_t *request, const char *name, struct client_job *job)
+{
+    char *text = NULL;
+    int result = client_ask(client, request, &text);
+    if (result != EXIT_OK)
+        return result;
+    json_t *reply = json_loads(text, 0, NULL);
+    const char *done = json_string_value(json_object_get(reply, "done"));
+    json_int_t id = json_integer_value(json_object_get(reply, "id"));
+    snprintf(job->document, sizeof(job->document), "%s", text);
+    snprintf(job->done, sizeof(job->done), "%s", done != NULL ? done : text);
+    if (id > 0)
+        snprintf(job->asked, sizeof(job->asked), "%lld", (long long)id);
+    else
+        name_copy(job->asked, sizeof(job->asked), name);
+    json_decref(reply);
+    free(text);
+    return result;
 }

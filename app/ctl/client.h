@@ -7,14 +7,9 @@
 
 #include <jansson.h>
 
-#include "app/exit_usage.h"
+#include "base/name.h"
 
-#define EXIT_OK          0
-#define EXIT_JOB_FAILED  1
-#define EXIT_UNREACHABLE 3
-#define EXIT_REFUSED     4
-#define EXIT_INCOMPLETE  5 /* some sites have everything, some do not */
-#define EXIT_DETACHED    130
+#include "app/ctl/answer.h"
 
 struct client {
     const char *path;
@@ -36,3 +31,11 @@ void client_be_patient(struct client *client, const volatile sig_atomic_t *stop)
 /* Sends `request` (and releases it) and waits for its reply. EXIT_OK: *text is the reply's text, to be freed. EXIT_DETACHED: *stop
  * was set meanwhile. Else a message was printed, and it is EXIT_UNREACHABLE or EXIT_REFUSED. */
 int client_ask(struct client *client, json_t *request, char **text);
+
+/* What was done about a job, as a request with "json": true is answered. `asked` names that job alone in further requests. */
+struct client_job {
+    char document[1024], done[256]; /* the answer: for programs, for people */
+    char asked[NAME_BYTES];
+};
+/* The same for a request that starts the job of that name. */
+int client_ask_job(struct client *client, json_t *request, const char *name, struct client_job *job);

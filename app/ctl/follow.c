@@ -20,7 +20,7 @@
 #define COLUMNS_USUAL  80
 
 struct follow {
-    const char *name;
+    const char *name, *asked; /* of the job in messages, and in requests */
     bool json;
     bool terminal;  /* bars, redrawn in place */
     unsigned drawn; /* lines on the screen that the next drawing goes over */
@@ -105,7 +105,7 @@ static void print_plain(struct follow *follow)
         const struct site_view *now = &job->sites[site];
         const struct site_view *before = follow->seen ? find_site(&follow->last, now->name) : NULL;
         bool state = before != NULL && strcmp(before->state, now->state) != 0;
-        bool moving = job->running_ns > 0 && site_view_is(now, SITE_RECEIVING) && is_due(follow, site);
+        bool moving = job->running_ns > 0 && site_view_going(now) && is_due(follow, site);
         if (!state && !moving)
             continue;
         progress_plain_line(job, now, follow->rates[site].bps, line, sizeof(line));
@@ -157,11 +157,11 @@ static int finish(const struct follow *follow)
     }
     fflush(stdout);
     if (job->note[0] != '\0')
-        fprintf(stderr, "sluicectl: job %s: %s\n", job->name, job->note);
+        complain("job %s: %s", job->name, job->note);
     if (!good)
-        fprintf(stderr, "sluicectl: job %s: %s%s%s\n", job->name,
-                job_view_is(job, JOB_DONE) ? "not every site has everything" : job->state,
-                job->text[0] != '\0' ? ": " : "", job->text);
+        complain("job %s: %s%s%s", job->name,
+                 job_view_is(job, JOB_DONE) ? "not every site has everything" : job->state,
+                 job->text[0] != '\0' ? ": " : "", job->text);
     return exit_status(job);
 }
 
@@ -175,7 +175,8 @@ static void say_how_to_go_on(const struct client *client, const char *name)
 
 static int detach(const struct client *client, const char *name)
 {
-    fprintf(stderr, "\nDetached; the job goes on.\n");
+    fputc('\n', stderr);
+    complain("detached; the job goes on");
     say_how_to_go_on(client, name);
     return EXIT_DETACHED;
 }
@@ -189,7 +190,7 @@ static int cancel(struct client *client, const char *name)
         client, json_pack("{s:s, s:s}", "command", command_rows[COMMAND_JOB_CANCEL].words, "name", name),
         &text);
     if (result == EXIT_OK)
-        fprintf(stderr, "\nCancelled: the input of job %s ends with sluicectl.\n", name);
+        complain("cancelled: the input of job %s ends with sluicectl", name);
     free(text);
     return EXIT_DETACHED;
 }
@@ -207,37 +208,36 @@ static int poll_job(struct client *client, struct follow *follow, bool fresh)
 {
     char *text = NULL;
     json_t *request = json_pack("{s:s, s:s, s:b, s:s}", "command", command_rows[COMMAND_SHOW].words, "what",
-                                ctl_show_name(CTL_SHOW_jobs), "json", 1, "job", follow->name);
+                                ctl_show_name(CTL_SHOW_jobs), "json", 1, "job", follow->asked);
     int result = client_ask(client, request, &text);
     if (result != EXIT_OK)
         return result;
-    switch (job_view_parse(&follow->job, text, follow->name)) {
+    switch (job_view_parse(&follow->job, text, follow->asked)) {
     case VIEW_FOUND:
         break;
     case VIEW_NO_SUCH_JOB:
-        fprintf(stderr,
-                fresh ? "sluicectl: the appliance no longer knows the job %s\n"
-                      : "sluicectl: there is no job %s of which this appliance is the source\n",
-                follow->name);
+        complain(fresh ? "the appliance no longer knows the job %s"
+                       : "there is no job %s of which this appliance is the source",
+                 follow->name);
         result = fresh ? EXIT_JOB_FAILED : EXIT_REFUSED;
         break;
     case VIEW_MALFORMED:
-        fprintf(stderr, "sluicectl: %s: the reply is no list of jobs\n", client->path);
+        complain("%s: the reply is no list of jobs", client->path);
         result = EXIT_UNREACHABLE;
         break;
     }
     if (result == EXIT_OK && follow->json && job_view_over(&follow->job))
-        printf("%s\n", text);
+        answer_text(text);
     free(text);
     return result;
 }
 
-int follow_job(struct client *client, const char *name, bool fresh, bool feeds, bool json)
+int follow_job(struct client *client, const char *name, const char *asked, bool fresh, bool feeds, bool json)
 {
     static struct follow follow;
     const char *kind = getenv("TERM");
     bool terminal = isatty(STDOUT_FILENO) && kind != NULL && strcmp(kind, "dumb") != 0;
-    follow = (struct follow){.name = name, .json = json, .terminal = terminal};
+    follow = (struct follow){.name = name, .asked = asked, .json = json, .terminal = terminal};
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     client_be_patient(client, &interrupted);

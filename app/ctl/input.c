@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "app/ctl/answer.h"
+
 #define PASS_BYTES 65536
 
 /* As read(), of a descriptor that others may have made one that does not wait. */
@@ -40,7 +42,7 @@ static void *pass(void *argument)
         length = read_input(bytes, sizeof(bytes));
     while (length > 0 && unix_socket_send(fd, bytes, (size_t)length));
     if (length < 0)
-        fprintf(stderr, "sluicectl: standard input: %s\n", strerror(errno));
+        fprintf(stderr, "sluicectl: standard input: %s\n", strerror(errno)); /* of another thread */
     if (length == 0)
         shutdown(fd, SHUT_WR);
     else
@@ -65,14 +67,14 @@ bool input_open(struct input *input)
     struct err err;
     *input = (struct input){.folder = "/tmp/sluicectl-XXXXXX", .listener.fd = -1};
     if (mkdtemp(input->folder) == NULL) {
-        fprintf(stderr, "sluicectl: %s: %s\n", input->folder, strerror(errno));
+        complain("%s: %s", input->folder, strerror(errno));
         return false;
     }
     snprintf(input->path, sizeof(input->path), "%s/input", input->folder);
     bool listens = unix_socket_listen(&input->listener, input->path, 0700, 1, &err);
     if (listens && start_passing(input))
         return true;
-    fprintf(stderr, "sluicectl: a socket for the standard input: %s\n", listens ? strerror(errno) : err.text);
+    complain("a socket for the standard input: %s", listens ? strerror(errno) : err.text);
     input_close(input);
     return false;
 }

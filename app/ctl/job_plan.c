@@ -18,18 +18,18 @@ static json_t *show_request(enum ctl_show what, const char *name, bool json)
 }
 
 /* Until the job has ended one way or the other. */
-static int await_plan(struct client *client, const char *name)
+static int await_plan(struct client *client, const char *name, const char *asked)
 {
     static struct job_view view;
     for (;;) {
         char *text = NULL;
-        int result = client_ask(client, show_request(CTL_SHOW_jobs, name, true), &text);
-        bool found = result == EXIT_OK && job_view_parse(&view, text, name) == VIEW_FOUND;
+        int result = client_ask(client, show_request(CTL_SHOW_jobs, asked, true), &text);
+        bool found = result == EXIT_OK && job_view_parse(&view, text, asked) == VIEW_FOUND;
         free(text);
         if (result != EXIT_OK)
             return result;
         if (!found) {
-            fprintf(stderr, "sluicectl: the appliance no longer knows the job %s\n", name);
+            complain("the appliance no longer knows the job %s", name);
             return EXIT_JOB_FAILED;
         }
         if (job_view_over(&view))
@@ -39,24 +39,24 @@ static int await_plan(struct client *client, const char *name)
     }
     if (job_view_is(&view, JOB_DONE))
         return EXIT_OK;
-    fprintf(stderr, "sluicectl: job %s: %s: %s\n", name, view.state, view.text);
+    complain("job %s: %s: %s", name, job_view_is(&view, JOB_FAILED) ? "planning failed" : view.state,
+             view.text);
     return EXIT_JOB_FAILED;
 }
 
 int job_plan_print(struct client *client, json_t *request, const char *name, enum ctl_show what, bool json)
 {
+    struct client_job job;
     char *text = NULL;
     client_be_patient(client, NULL);
-    int result = client_ask(client, request, &text);
-    free(text);
+    int result = client_ask_job(client, request, name, &job);
     if (result == EXIT_OK)
-        result = await_plan(client, name);
+        result = await_plan(client, name, job.asked);
     if (result != EXIT_OK)
         return result;
-    text = NULL;
-    result = client_ask(client, show_request(what, name, json), &text);
+    result = client_ask(client, show_request(what, job.asked, json), &text);
     if (result == EXIT_OK)
-        printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] != '\n' ? "\n" : "");
+        answer_text(text);
     free(text);
     return result;
 }

@@ -1,5 +1,8 @@
 #include "app/ctl/job_view.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include <jansson.h>
 
 static void get_text(const json_t *object, const char *key, char *text, size_t room)
@@ -25,11 +28,13 @@ static void parse_site(struct site_view *site, const json_t *object)
     site->received_bytes = get_number(object, "received_bytes");
     site->verified_bytes = get_number(object, "verified_bytes");
     site->complete_ns = get_number(object, "complete_ns");
+    site->stalled_ns = get_number(object, "stalled_ns");
 }
 
 static void parse_job(struct job_view *view, const json_t *object)
 {
-    *view = (struct job_view){.size_bytes = get_number(object, "size_bytes"),
+    *view = (struct job_view){.id = get_number(object, "id"),
+                              .size_bytes = get_number(object, "size_bytes"),
                               .created_ns = get_number(object, "created_ns"),
                               .running_ns = get_number(object, "running_ns"),
                               .ended_ns = get_number(object, "ended_ns"),
@@ -49,30 +54,37 @@ static void parse_job(struct job_view *view, const json_t *object)
     }
 }
 
-static bool is_candidate(const json_t *job, const char *name)
+static bool is_candidate(const json_t *job, const char *asked)
 {
-    const char *text = json_string_value(json_object_get(job, "name"));
-    return text != NULL && strcmp(text, name) == 0 && !json_is_false(json_object_get(job, "source"));
+    char id[24];
+    const char *name = json_string_value(json_object_get(job, "name"));
+    snprintf(id, sizeof(id), "%" PRIu64, get_number(job, "id"));
+    bool named = name != NULL && (strcmp(name, asked) == 0 || strcmp(id, asked) == 0);
+    return named && !json_is_false(json_object_get(job, "source"));
 }
 
-enum view_result job_view_parse(struct job_view *view, const char *json, const char *name)
+static const json_t *newest_of(const json_t *jobs, const char *asked, const json_t *newest)
 {
-    json_t *root = json_loads(json, 0, NULL);
-    const json_t *jobs = json_object_get(root, "jobs");
-    const json_t *job, *newest = NULL;
-    enum view_result result = VIEW_MALFORMED;
+    const json_t *job;
     size_t index;
     json_array_foreach(jobs, index, job)
     {
-        if (is_candidate(job, name) &&
+        if (is_candidate(job, asked) &&
             (newest == NULL || get_number(job, "created_ns") > get_number(newest, "created_ns")))
             newest = job;
     }
+    return newest;
+}
+
+enum view_result job_view_parse(struct job_view *view, const char *json, const char *asked)
+{
+    json_t *root = json_loads(json, 0, NULL);
+    const json_t *jobs = json_object_get(root, "jobs");
+    const json_t *newest = newest_of(jobs, asked, newest_of(json_object_get(root, "plans"), asked, NULL));
+    enum view_result result = json_is_array(jobs) ? VIEW_NO_SUCH_JOB : VIEW_MALFORMED;
     if (newest != NULL) {
         parse_job(view, newest);
         result = VIEW_FOUND;
-    } else if (json_is_array(jobs)) {
-        result = VIEW_NO_SUCH_JOB;
     }
     json_decref(root);
     return result;
@@ -86,6 +98,12 @@ bool job_view_is(const struct job_view *view, enum job_state state)
 bool site_view_is(const struct site_view *site, enum site_state state)
 {
     return strcmp(site->state, site_state_name(state)) == 0;
+}
+
+bool site_view_going(const struct site_view *site)
+{
+    return site_view_is(site, SITE_RECEIVING) || strcmp(site->state, SITE_TOLD_STALLED) == 0 ||
+           strcmp(site->state, SITE_TOLD_PAUSED) == 0;
 }
 
 bool job_view_over(const struct job_view *view)

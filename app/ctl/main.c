@@ -70,8 +70,8 @@ static void print_usage(FILE *stream)
 /* What is wrong stays in sight: all commands are told to who asks. */
 static int usage_error(const char *what, const char *word)
 {
-    fprintf(stderr, "sluicectl: %s%s%s\n" USAGE "; sluicectl help lists the commands\n", what,
-            word != NULL ? ": " : "", word != NULL ? word : "");
+    complain("%s%s%s", what, word != NULL ? ": " : "", word != NULL ? word : "");
+    fprintf(stderr, USAGE "; sluicectl help lists the commands\n");
     return EXIT_USAGE;
 }
 
@@ -89,8 +89,7 @@ static int ask_and_print(const struct options *options, json_t *request)
     client_close(&client);
     if (result != EXIT_OK)
         return result;
-    size_t length = strlen(text);
-    printf("%s%s", text, length > 0 && text[length - 1] != '\n' ? "\n" : "");
+    answer_text(text);
     free(text);
     return EXIT_OK;
 }
@@ -102,7 +101,8 @@ static int pass_on(const struct options *options, const struct command_words *wo
     json_t *request =
         json_pack("{s:s, s:b}", "command", command_rows[words->kind].words, "json", options->json);
     for (unsigned index = 0; command_argument(words->kind, index, name); index++)
-        json_object_set_new(request, name, json_string(words->arguments[index])); /* UTF-8: see run */
+        if (words->arguments[index][0] != '\0')
+            json_object_set_new(request, name, json_string(words->arguments[index])); /* UTF-8: see run */
     return ask_and_print(options, request);
 }
 
@@ -114,17 +114,24 @@ static bool is_plan_option(const char *option)
 
 static int show(const struct options *options, const struct command_words *given)
 {
-    struct command_words plan_option = *given;
-    const struct command_words *words = given;
-    if (options->option != NULL) {
-        if (strcmp(given->arguments[0], "plan") != 0)
-            return usage_error("unknown option", options->option);
-        plan_option.arguments[0] = ctl_show_name(ctl_show_find_option(options->option));
-        words = &plan_option;
-    }
-    return ctl_show_find(words->arguments[0]) != CTL_SHOW_COUNT
-               ? pass_on(options, words)
-               : usage_error("unknown word after show", words->arguments[0]);
+    struct command_words words = *given;
+    if (options->option != NULL && strcmp(given->arguments[0], "plan") != 0)
+        return usage_error("unknown option", options->option);
+    if (options->option != NULL)
+        words.arguments[0] = ctl_show_name(ctl_show_find_option(options->option));
+    enum ctl_show what = ctl_show_find(words.arguments[0]);
+    if (what == CTL_SHOW_COUNT)
+        return usage_error("unknown word after show", words.arguments[0]);
+    if (words.arguments[1][0] != '\0' && !ctl_show_is_of_job(what))
+        return usage_error("no word is expected behind it", words.arguments[1]);
+    return pass_on(options, &words);
+}
+
+static void complain_of_file(const struct conf_errors *errors)
+{
+    conf_errors_print(errors, stderr);
+    for (unsigned index = 0; index < errors->count && index < CONF_ERRORS_MAX; index++)
+        answer_keep(errors->lines[index]);
 }
 
 /* Looks through the job file before anything is sent: its mistakes are the user's, with file and line. */
@@ -134,9 +141,9 @@ static char *read_job(const char *path, struct job_spec *spec)
     struct err err;
     char *text = conf_slurp(path, REQUEST_TEXT, &err);
     if (text == NULL)
-        fprintf(stderr, "sluicectl: %s: %s\n", path, err.text);
+        complain("%s: %s", path, err.text);
     if (text != NULL && !conf_read_job(path, text, spec, &errors)) {
-        conf_errors_print(&errors, stderr);
+        complain_of_file(&errors);
         free(text);
         text = NULL;
     }
@@ -146,14 +153,13 @@ static char *read_job(const char *path, struct job_spec *spec)
 static int start_job(struct client *client, json_t *request, const char *name, bool wait, bool feeds,
                      bool json)
 {
-    char *text = NULL;
+    struct client_job job;
     client_be_patient(client, NULL);
-    int result = client_ask(client, request, &text);
+    int result = client_ask_job(client, request, name, &job);
     if (result == EXIT_OK && wait)
-        result = follow_job(client, name, true, feeds, json);
-    else if (result == EXIT_OK)
-        printf("%s\n", text);
-    free(text);
+        return follow_job(client, name, job.asked, true, feeds, json);
+    if (result == EXIT_OK)
+        answer_text(json ? job.document : job.done);
     return result;
 }
 
@@ -197,24 +203,22 @@ static json_t *json_bytes(const char *text)
 }
 
 /* The path only names the file in errors; a pipe has none that leads anywhere. */
-static json_t *request_of_text(const struct options *options, enum command_kind kind, const char *path,
-                               const char *text)
+static json_t *request_of_text(enum command_kind kind, const char *path, const char *text)
 {
     char absolute[PATH_MAX];
     return json_pack("{s:s, s:o, s:o, s:b}", "command", command_rows[kind].words, "path",
                      json_bytes(realpath(path, absolute) != NULL ? absolute : path), "text", json_bytes(text),
-                     "json", options->json);
+                     "json", 1);
 }
 
 /* A job file as a request: its mistakes are told here. NULL: it can't be run. To be released. */
-static json_t *request_of_file(const struct options *options, const struct command_words *words,
-                               struct job_spec *spec)
+static json_t *request_of_file(const struct command_words *words, struct job_spec *spec)
 {
     const char *path = words->arguments[0];
     char *text = read_job(path, spec);
     if (text == NULL)
         return NULL;
-    json_t *request = request_of_text(options, words->kind, path, text);
+    json_t *request = request_of_text(words->kind, path, text);
     free(text);
     return request;
 }
@@ -234,11 +238,11 @@ static int send_file(struct options *options)
     if (text == NULL)
         return usage_error(wrong, word);
     if (!conf_read_job("send", text, &spec, &errors)) {
-        conf_errors_print(&errors, stderr);
+        complain_of_file(&errors);
         free(text);
         return EXIT_USAGE;
     }
-    json_t *request = request_of_text(options, COMMAND_JOB_RUN, "/send", text);
+    json_t *request = request_of_text(COMMAND_JOB_RUN, "/send", text);
     free(text);
     return send_job(options, request, spec.name, wait, false);
 }
@@ -247,7 +251,7 @@ static int job_run(const struct options *options, const struct command_words *wo
 {
     static struct job_spec spec;
     bool wait = options->option == NULL || strcmp(options->option, "--no-wait") != 0;
-    json_t *request = request_of_file(options, words, &spec);
+    json_t *request = request_of_file(words, &spec);
     if (request == NULL)
         return EXIT_USAGE;
     bool feeds = spec.object == PART_OBJECT_STREAM && strcmp(spec.file, CONF_JOB_STDIN) == 0;
@@ -266,7 +270,7 @@ static int job_plan(const struct options *options, const struct command_words *w
     enum ctl_show what = options->option != NULL && is_plan_option(options->option)
                              ? ctl_show_find_option(options->option)
                              : CTL_SHOW_plan;
-    json_t *request = request_of_file(options, words, &spec);
+    json_t *request = request_of_file(words, &spec);
     if (request == NULL)
         return EXIT_USAGE;
     struct client client;
@@ -315,7 +319,7 @@ static int job_watch(const struct options *options, const struct command_words *
     struct client client;
     int result = client_open(&client, options->socket);
     if (result == EXIT_OK)
-        result = follow_job(&client, words->arguments[0], false, false, options->json);
+        result = follow_job(&client, words->arguments[0], words->arguments[0], false, false, options->json);
     client_close(&client);
     return result;
 }
@@ -460,9 +464,9 @@ int main(int argc, char **argv)
     bool help = false;
     if (version_asked(argc, argv, "sluicectl"))
         return EXIT_OK;
-    if (!take_general(&options, argc, argv, &help))
-        return usage_error("which socket", NULL);
-    if (help)
+    bool good = take_general(&options, argc, argv, &help);
+    answer_as_json(options.json);
+    if (good && help)
         print_usage(stdout);
-    return help ? EXIT_OK : run(&options);
+    return answer_end(!good ? usage_error("which socket", NULL) : help ? EXIT_OK : run(&options));
 }

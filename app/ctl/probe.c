@@ -57,7 +57,7 @@ static json_t *ask_row(struct client *client, const char *peer, const char *to, 
     json_decref(all);
     *result = found != NULL ? EXIT_OK : EXIT_JOB_FAILED;
     if (found == NULL)
-        fprintf(stderr, "sluicectl: the appliance tells nothing of the path to %s\n", end);
+        complain("the appliance tells nothing of the path to %s", end);
     return found;
 }
 
@@ -128,7 +128,7 @@ static int write_file(const char *path, const char *text)
     }
     if (whole)
         return EXIT_OK;
-    fprintf(stderr, "sluicectl: the picture can't be written: %s: %s\n", path, strerror(error));
+    complain("the picture can't be written: %s: %s", path, strerror(error));
     return EXIT_USAGE;
 }
 
@@ -164,8 +164,7 @@ int probe_and_print(struct client *client, json_t *request, const char *peer, co
         return result;
     snprintf(name, sizeof(name), "%s%s%s", peer, to[0] != '\0' ? " > " : "", to);
     if (json) {
-        json_dumpf(row, stdout, JSON_COMPACT);
-        putchar('\n');
+        answer_json(row);
     } else {
         const char *help = probe_row_help(row);
         probe_print_row(row, name, false);

@@ -87,7 +87,7 @@ static int reckon(struct client *client, const struct probe_all_options *options
         if (ready)
             return EXIT_OK;
         if (result == EXIT_OK && (!meeting || polls == MEET_POLLS)) {
-            fprintf(stderr, "sluicectl: the appliance tells no cost\n");
+            complain("the appliance tells no cost");
             return EXIT_REFUSED;
         }
         if (result == EXIT_OK)
@@ -148,12 +148,10 @@ static int finish(const json_t *probes, const struct probe_all_options *options)
     long long found = number(probes, "known") + number(probes, "refused");
     if (isatty(STDERR_FILENO))
         fputc('\n', stderr);
-    if (options->json) {
-        json_dumpf(probes, stdout, JSON_COMPACT);
-        putchar('\n');
-    } else {
+    if (options->json)
+        answer_json(probes);
+    else
         print_pairs(probes);
-    }
     if (interrupted)
         return EXIT_DETACHED;
     return found >= number(probes, "cost_pairs") ? EXIT_OK : EXIT_JOB_FAILED;

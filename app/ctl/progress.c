@@ -6,9 +6,10 @@
 
 #include "base/units.h"
 
-#define BAR_MIN   8
-#define TAIL_ROOM 96
-#define ETA_MAX_S 8640000 /* 100 days: what is later is no forecast */
+#define BAR_MIN    8
+#define TAIL_ROOM  (VIEW_TEXT + 64)
+#define TAIL_WIDTH 24u     /* "999.9 Mbit/s  ETA 0:00" and a little more */
+#define ETA_MAX_S  8640000 /* 100 days: what is later is no forecast */
 
 void progress_rate_update(struct progress_rate *rate, uint64_t bytes, uint64_t now_ns)
 {
@@ -103,12 +104,24 @@ void progress_job_line(const struct job_view *job, char *line, size_t room)
         snprintf(line + length, room - (size_t)length, ", plan %s", rate);
 }
 
+/* "stalled 12 s: canada does not answer" */
+static void format_stall(const struct site_view *site, char *text, size_t room)
+{
+    bool why = site->text[0] != '\0';
+    snprintf(text, room, "%s %" PRIu64 " s%s%s", site->state, (uint64_t)(site->stalled_ns / NS_PER_S),
+             why ? ": " : "", site->text);
+}
+
 /* "443.2 Mbit/s  ETA 0:07" while it runs, else the state; `gap` between the two. */
 static void format_tail(const struct site_view *site, uint64_t size_bytes, uint64_t rate_bps, const char *gap,
                         char *text, size_t room)
 {
     char rate[32], eta[32];
     uint64_t left_bytes = size_bytes - MIN(site->received_bytes, size_bytes);
+    if (site->stalled_ns > 0) {
+        format_stall(site, text, room);
+        return;
+    }
     if (!site_view_is(site, SITE_RECEIVING)) {
         snprintf(text, room, "%s", site->state);
         return;
@@ -129,9 +142,9 @@ void progress_bar_line(const struct site_view *site, uint64_t size_bytes, uint64
 {
     char tail[TAIL_ROOM], bar[PROGRESS_LINE] = "";
     unsigned percent = progress_percent(site, size_bytes);
-    const unsigned tail_width = 24; /* "999.9 Mbit/s  ETA 0:00" and a little more */
-    unsigned fixed = name_width + 2 + 2 + 4 + 2 + tail_width;
     format_tail(site, size_bytes, rate_bps, "  ", tail, sizeof(tail));
+    unsigned tail_width = MAX(TAIL_WIDTH, (unsigned)strlen(tail));
+    unsigned fixed = name_width + 2 + 2 + 4 + 2 + tail_width;
     if (columns >= fixed + BAR_MIN) {
         unsigned width = MIN(columns - fixed, (unsigned)sizeof(bar) - 4);
         unsigned filled = width * percent / 100;
@@ -153,7 +166,8 @@ void progress_plain_line(const struct job_view *job, const struct site_view *sit
     format_tail(site, job->size_bytes, rate_bps, " ", tail, sizeof(tail));
     int length = snprintf(line, room, "%s: %s %u%% %s", job->name, site->name,
                           progress_percent(site, job->size_bytes), tail);
-    if (site_view_is(site, SITE_FAILED) && site->text[0] != '\0' && length > 0 && (size_t)length < room)
+    bool ended = !site_view_going(site) && !site_view_complete(site);
+    if (ended && site->text[0] != '\0' && length > 0 && (size_t)length < room)
         snprintf(line + length, room - (size_t)length, ": %s", site->text);
 }
 
@@ -167,7 +181,7 @@ void progress_result_line(const struct job_view *job, const struct site_view *si
         snprintf(duration, sizeof(duration), "%" PRIu64 ".%03" PRIu64 " s", (uint64_t)(took_ns / NS_PER_S),
                  (uint64_t)(took_ns % NS_PER_S / NS_PER_MS));
     }
-    int length = snprintf(line, room, "%-*s  %-9s  %12s  %10s  %s", (int)name_width, site->name, site->state,
+    int length = snprintf(line, room, "%-*s  %-11s  %12s  %10s  %s", (int)name_width, site->name, site->state,
                           rate, duration, site->text);
     if (length > 0 && (size_t)length < room && site->limited_from[0] != '\0')
         snprintf(line + length, room - (size_t)length, "  (%s > %s: %s)", site->limited_from,

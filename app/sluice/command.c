@@ -17,7 +17,7 @@ static void reply_error(struct command_reply *reply, const char *text)
     snprintf(reply->text, sizeof(reply->text), "%s", text);
 }
 
-/* What was done, for people; programs get it as an object, with the name of the job if it is one's. */
+/* What was done, for people; programs get it as an object, with the name (as it was given) and the id of the job if it is one's. */
 __attribute__((format(printf, 4, 5))) static void reply_done(const struct command *command,
                                                              struct command_reply *reply, const char *job,
                                                              const char *format, ...)
@@ -35,6 +35,8 @@ __attribute__((format(printf, 4, 5))) static void reply_done(const struct comman
     report_begin(&report, REPORT_JSON, reply->text, sizeof(reply->text));
     if (job != NULL)
         report_text(&report, "job", job);
+    if (job != NULL && reply->call.reply.job != 0)
+        report_u64(&report, "id", reply->call.reply.job);
     report_text(&report, "done", done);
     reply->ok = report_end(&report);
 }
@@ -76,9 +78,14 @@ static void ask_node(struct app *app, const struct command *command, enum ctl_sh
 static void run_show(struct app *app, const struct command *command, enum ctl_show what, const char *job,
                      struct command_reply *reply)
 {
-    const char *const names[3] = {job, NULL, NULL};
+    const char *const names[3] = {command->job != NULL ? command->job : job, NULL, NULL};
     if (what == CTL_SHOW_COUNT) {
         reply_error(reply, "show what? 'help' lists the words");
+        return;
+    }
+    if (job != NULL && job[0] != '\0' && !ctl_show_is_of_job(what)) {
+        snprintf(reply->text, sizeof(reply->text), "'show %s' takes no name", ctl_show_name(what));
+        reply->ok = false;
         return;
     }
     if (!ctl_show_is_of_program(what)) {
@@ -286,7 +293,7 @@ void command_run(struct app *app, const struct command *command, struct command_
     reply->text[0] = '\0';
     switch (command->words.kind) {
     case COMMAND_SHOW:
-        run_show(app, command, ctl_show_find(arguments[0]), command->job, reply);
+        run_show(app, command, ctl_show_find(arguments[0]), arguments[1], reply);
         return;
     case COMMAND_SHOW_HISTORY:
         reply->ok = question_ask_history(&app->question, arguments[0], arguments[1], command->form,

@@ -130,8 +130,10 @@ void command_help(enum command_place place, char *text, size_t room)
         command_arguments((enum command_kind)kind, arguments);
         if (kind != COMMAND_SHOW)
             length += help_line(text + length, room - length, row->words, arguments, row->help);
-        for (unsigned show = 0; kind == COMMAND_SHOW && show < CTL_SHOW_COUNT; show++)
-            length +=
-                help_line(text + length, room - length, row->words, ctl_show_name(show), ctl_show_help(show));
+        for (unsigned show = 0; kind == COMMAND_SHOW && show < CTL_SHOW_COUNT; show++) {
+            snprintf(arguments, sizeof(arguments), "%s%s", ctl_show_name(show),
+                     ctl_show_is_of_job(show) ? " [NAME]" : "");
+            length += help_line(text + length, room - length, row->words, arguments, ctl_show_help(show));
+        }
     }
 }

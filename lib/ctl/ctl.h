@@ -40,8 +40,9 @@ enum ctl_type {
     CTL_TYPE_COUNT
 };
 
-/* SHOW(word, who answers, help); who: PROGRAM (app/sluice/show.c), NODE (lib/node/show.c), or PLAN: the node, about
- * one job's plan (lib/node/show_plan.c); `show plan --why` is `show why`, and so on. */
+/* SHOW(word, who answers, help); who: PROGRAM (app/sluice/show.c), NODE (lib/node/show.c), JOB: the node, about all jobs
+ * or one that is named (the same file), or PLAN: the same about a job's plan (lib/node/show_plan.c); `show plan --why` is
+ * `show why`, and so on. */
 #define CTL_SHOWS(SHOW)                                                                                      \
     SHOW(version, PROGRAM, "program and DPDK versions")                                                      \
     SHOW(config, PROGRAM, "configuration in force")                                                          \
@@ -51,13 +52,13 @@ enum ctl_type {
     SHOW(peers, NODE, "peers, liveness, RTT")                                                                \
     SHOW(edges, NODE, "edges: rate, RTT, losses, queues, marks, pauses of hosts, what limits them")          \
     SHOW(probes, NODE, "bandwidth that paths have left, as trains measured it: interval, age, how, why not") \
-    SHOW(jobs, NODE, "jobs, their state, progress of every site")                                            \
-    SHOW(plan, NODE, "trees and rates of running jobs, whether a planner is there")                          \
+    SHOW(jobs, JOB, "jobs, a line each; of one (name or id): all there is, and its sites")                   \
+    SHOW(plan, JOB, "trees and rates of running jobs, whether a planner is there")                           \
     SHOW(why, PLAN,                                                                                          \
          "why the plan of the newest job is as it is: what holds it, what each metric would give")           \
     SHOW(dot, PLAN, "the plan of the newest job as a drawing for Graphviz")                                  \
     SHOW(svg, PLAN, "the plan of the newest job as a picture")                                               \
-    SHOW(manifest, NODE, "what every site got of a job: size, hash, time, path")                             \
+    SHOW(manifest, JOB, "what every site got of a job: size, hash, time, path")                              \
     SHOW(counters, NODE, "all counters, drop reasons included")
 
 /* The cases of a switch for the words that the other one answers: it has cases of its own for the rest alone. */
@@ -67,9 +68,11 @@ enum ctl_type {
 #define CTL_CASE_OF_NODE(name, who, help)    CTL_CASE_NODE_##who(name)
 #define CTL_CASE_PROGRAM_PROGRAM(name)       case CTL_SHOW_##name:
 #define CTL_CASE_PROGRAM_NODE(name)
+#define CTL_CASE_PROGRAM_JOB(name)
 #define CTL_CASE_PROGRAM_PLAN(name)
 #define CTL_CASE_NODE_PROGRAM(name)
 #define CTL_CASE_NODE_NODE(name) case CTL_SHOW_##name:
+#define CTL_CASE_NODE_JOB(name)  case CTL_SHOW_##name:
 #define CTL_CASE_NODE_PLAN(name) case CTL_SHOW_##name:
 
 #define CTL_SHOW_ENUM(name, who, help) CTL_SHOW_##name,
@@ -77,6 +80,8 @@ enum ctl_show { CTL_SHOWS(CTL_SHOW_ENUM) CTL_SHOW_COUNT };
 const char *ctl_show_name(unsigned show);
 const char *ctl_show_help(unsigned show);
 bool ctl_show_is_of_program(unsigned show);
+/* The name or id of a job may stand behind it. */
+bool ctl_show_is_of_job(unsigned show);
 /* CTL_SHOW_COUNT when there is no such word. */
 enum ctl_show ctl_show_find(const char *name);
 /* Of "--why" and what else is about a plan: an option of show plan. CTL_SHOW_COUNT: it is none. */
@@ -97,7 +102,8 @@ struct ctl_msg {
         struct {
             enum ctl_show what;
             enum report_form form;
-            char job[NAME_BYTES]; /* jobs, plan: only this one, empty: all; manifest: empty: the newest */
+            char job
+                [NAME_BYTES]; /* name or id; jobs, plan: only this one, empty: all; manifest: empty: the newest */
             char from[NAME_BYTES], to[NAME_BYTES]; /* why: only of this edge; empty: of the plan */
         } show;
         struct job_spec job_run;

@@ -5,7 +5,7 @@
 
 static const struct {
     const char *name, *help;
-    enum { NODE = 0, PROGRAM, PLAN } who;
+    enum { NODE = 0, PROGRAM, JOB, PLAN } who;
 } shows[CTL_SHOW_COUNT] = {
 #define CTL_SHOW_ROW(name, who, help) [CTL_SHOW_##name] = {#name, help, who},
     CTL_SHOWS(CTL_SHOW_ROW)};
@@ -23,6 +23,11 @@ const char *ctl_show_help(unsigned show)
 bool ctl_show_is_of_program(unsigned show)
 {
     return show < CTL_SHOW_COUNT && shows[show].who == PROGRAM;
+}
+
+bool ctl_show_is_of_job(unsigned show)
+{
+    return show < CTL_SHOW_COUNT && (shows[show].who == JOB || shows[show].who == PLAN);
 }
 
 enum ctl_show ctl_show_find(const char *name)

@@ -117,9 +117,10 @@ static bool is_over(const struct node_job_view *view)
 static void report_no_plan(struct report *report, const struct node_job_view *view)
 {
     char text[CAUSE_BYTES];
-    snprintf(text, sizeof(text), "%s%s%s", is_over(view) ? "none: " : "none as yet",
-             is_over(view) && view->state == JOB_FAILED ? "planning failed: " : "",
-             is_over(view) ? view->text : "");
+    if (view->plan_only && view->state == JOB_FAILED)
+        snprintf(text, sizeof(text), "planning failed: %s", view->text);
+    else
+        snprintf(text, sizeof(text), "%s", is_over(view) ? "none" : "none as yet");
     report_text(report, "plan", text);
 }
 

@@ -141,16 +141,40 @@ class ApplianceTest(unittest.TestCase):
                  ("job cancel", "is being cancelled")]
         with Appliance(self.home, timeouts={"measure": "60s"}) as appliance, appliance.connect() as client:
             for name, form in (("people", False), ("programs", True)):
-                def check(request, done, job=None):
+                def check(request, done, job):
                     text = ask(client, {**request, "json": form})["text"]
-                    expected = {**({"job": job} if job else {}), "done": done}
-                    self.assertEqual(json.loads(text) if form else text, expected if form else done)
+                    told = {**json.loads(text), "id": 0} if form else text
+                    self.assertEqual(told, {"job": job, "id": 0, "done": done} if form else done)
+                    if form:
+                        self.assertEqual(json.loads(text)["id"], newest_job(client, job)["id"])
                 check(run_job(name, "/etc/hostname"), f"job {name} accepted", name)
                 for command, done in cases:
                     check({"command": command, "name": name, "key": "rate", "value": "20Mbps"}, f"job {name} {done}", name)
             rows = json.loads(ask(client, {"command": "help counters", "json": True})["text"])["counters"]
             self.assertTrue(all(row["help"] for row in rows))
             self.assertFalse(ask(client, {"command": "show train", "peer": "n2", "json": True})["ok"])
+
+    def test_jobs_of_a_name_by_their_ids(self):
+        """A line each, and all there is of one; a name that nobody has, or that stands where none is expected, is told so."""
+        with Appliance(self.home, timeouts={"measure": "20ms"}) as appliance, appliance.connect() as client:
+            ids = []
+            for _ in range(2):
+                self.assertTrue(ask(client, run_job("j", "/etc/hostname"))["ok"])
+                wait_until(lambda: newest_job(client, "j")["state"] == "failed")
+                ids.append(newest_job(client, "j")["id"])
+            plan = {**run_job("p", "/etc/hostname"), "command": "job plan"}
+            self.assertTrue(ask(client, plan)["ok"])
+            show = {"command": "show", "what": "jobs"}
+            lines = ask(client, show)["text"].splitlines()
+            self.assertEqual(lines[0], "jobs:")
+            self.assertEqual([line.split()[:4] for line in lines[2:4]], [[str(job), "j", "n1", "failed"] for job in ids])
+            self.assertEqual([lines[4], lines[6].split()[1]], ["plans:", "p"])
+            for job in ids:
+                text = ask(client, {**show, "name": str(job)})["text"]
+                self.assertIn(f" {job}\n", text)
+                self.assertIn(" n2    failed ", text)
+            self.assertEqual(ask(client, {**show, "name": "k"})["error"], "no job 'k' is known here")
+            self.assertEqual(ask(client, {**show, "what": "peers", "name": "k"})["error"], "'show peers' takes no name")
 
     def test_config_tells_what_directories_accept(self):
         directories = [{"name": "a", "path": self.home, "sources": "any"},

@@ -112,6 +112,8 @@ static void progress_bar_line__table(void **state)
          "canada [###################.]  99%  443.2 Mbit/s  verifying "},
         {"verified", 64 * MIB, 0, 60, "canada [####################] 100%  verified                "},
         {"failed", 16 * MIB, 1, 60, "canada [#####...............]  25%  failed                  "},
+        {"paused", 16 * MIB, 5000000, 60, "canada [#####...............]  25%  paused                  "},
+        {"not started", 0, 0, 60, "canada [....................]   0%  not started             "},
         /* one column short of a bar of 8; a terminal of 20 columns */
         {"receiving", 32 * MIB, 443200000, 47, "canada  50%  443.2 Mbit/s  ETA 0:01  "},
         {"receiving", 32 * MIB, 443200000, 20, "canada  50%  443.2 M"},
@@ -121,6 +123,30 @@ static void progress_bar_line__table(void **state)
         char line[PROGRESS_LINE];
         snprintf(site.state, sizeof(site.state), "%s", cases[index].site_state);
         progress_bar_line(&site, 64 * MIB, cases[index].rate, 6, cases[index].columns, line, sizeof(line));
+        assert_string_equal(line, cases[index].line);
+    }
+}
+
+/* For how long nothing has come, and why, instead of a rate and a time that nobody knows; the bar makes room. */
+static void progress_bar_line__stalled(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned columns;
+        const char *line;
+    } cases[] = {
+        {79, "singapore [##########...........]  50%  stalled 12 s: singapore does not answer"},
+        {60, "singapore  50%  stalled 12 s: singapore does not answer"},
+        {40, "singapore  50%  stalled 12 s: singapore "},
+    };
+    for (size_t index = 0; index < sizeof(cases) / sizeof(cases[0]); index++) {
+        struct site_view site = {.name = "singapore",
+                                 .state = "stalled",
+                                 .received_bytes = 32 * MIB,
+                                 .stalled_ns = 12900 * NS_PER_MS,
+                                 .text = "singapore does not answer"};
+        char line[PROGRESS_LINE];
+        progress_bar_line(&site, 64 * MIB, 5000000, 9, cases[index].columns, line, sizeof(line));
         assert_string_equal(line, cases[index].line);
     }
 }
@@ -152,6 +178,18 @@ static void progress_plain_line__table(void **state)
         {{.name = "canada", .state = "receiving", .received_bytes = 32 * MIB},
          1,
          "demo: canada 50% 1 bit/s ETA -"},
+        {{.name = "canada", .state = "paused", .received_bytes = 32 * MIB},
+         5000000,
+         "demo: canada 50% paused"},
+        {{.name = "canada",
+          .state = "stalled",
+          .stalled_ns = 12 * NS_PER_S,
+          .text = "london > canada: credit"},
+         5000000,
+         "demo: canada 0% stalled 12 s: london > canada: credit"},
+        {{.name = "canada", .state = "not started", .text = "cancelled by the operator"},
+         0,
+         "demo: canada 0% not started: cancelled by the operator"},
         {{.name = "canada", .state = "verified", .text = "/srv/x"}, 0, "demo: canada 100% verified"},
         {{.name = "canada", .state = "failed", .text = "no space left"},
          0,
@@ -191,17 +229,17 @@ static void progress_result_line__table(void **state)
                              .complete_ns = 6250 * NS_PER_MS,
                              .text = "/srv/incoming/demo.bin"};
     progress_result_line(&job, &site, 9, line, sizeof(line));
-    assert_string_equal(line, "canada     verified   429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin");
+    assert_string_equal(line, "canada     verified     429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin");
     strcpy(site.limited_from, "london");
     strcpy(site.limited_to, "canada");
     strcpy(site.limited_by, "cap");
     progress_result_line(&job, &site, 9, line, sizeof(line));
     assert_string_equal(
         line,
-        "canada     verified   429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin  (london > canada: cap)");
+        "canada     verified     429.4 Mbit/s     1.250 s  /srv/incoming/demo.bin  (london > canada: cap)");
     site = (struct site_view){.name = "oregon", .state = "failed", .text = "Permission denied"};
     progress_result_line(&job, &site, 9, line, sizeof(line));
-    assert_string_equal(line, "oregon     failed                -           -  Permission denied");
+    assert_string_equal(line, "oregon     failed                  -           -  Permission denied");
 }
 
 /* ---- job_view ---- */
@@ -248,6 +286,16 @@ static void job_view_parse__which_job(void **state)
     assert_int_equal(job_view_parse(&view, json, "j"), VIEW_FOUND);
     assert_string_equal(view.state, "running");
     assert_int_equal(job_view_parse(&view, json, "k"), VIEW_NO_SUCH_JOB);
+    static const char ids[] =
+        "{\"jobs\":[{\"name\":\"j\",\"id\":7,\"state\":\"done\"},{\"name\":\"j\",\"id\":8,"
+        "\"created_ns\":2}],\"plans\":[{\"name\":\"j\",\"id\":4294967295,\"created_ns\":1}]}";
+    assert_int_equal(job_view_parse(&view, ids, "7"), VIEW_FOUND);
+    assert_string_equal(view.state, "done");
+    assert_int_equal(job_view_parse(&view, ids, "4294967295"), VIEW_FOUND);
+    assert_int_equal(view.id, 4294967295);
+    assert_int_equal(job_view_parse(&view, ids, "j"), VIEW_FOUND);
+    assert_int_equal(view.id, 8);
+    assert_int_equal(job_view_parse(&view, ids, "9"), VIEW_NO_SUCH_JOB);
     assert_int_equal(job_view_parse(&view, "{\"jobs\":[]}", "j"), VIEW_NO_SUCH_JOB);
     assert_int_equal(job_view_parse(&view, "{}", "j"), VIEW_MALFORMED);
     assert_int_equal(job_view_parse(&view, "nonsense", "j"), VIEW_MALFORMED);
@@ -292,6 +340,7 @@ int main(void)
         cmocka_unit_test(progress_percent__table),
         cmocka_unit_test(progress_rate_update__steps),
         cmocka_unit_test(progress_bar_line__table),
+        cmocka_unit_test(progress_bar_line__stalled),
         cmocka_unit_test(progress_bar_line__never_wider),
         cmocka_unit_test(progress_plain_line__table),
         cmocka_unit_test(progress_job_line__grows_with_what_is_known),

@@ -34,6 +34,7 @@ def jobs(*list_of_jobs):
 RUNNING = jobs(job("running", [site("b", "receiving", 500000), site("c", "receiving")], 2))
 DONE = jobs(job("done", [site("b", "verified", 1000000, 3000000000, "/srv/b/data.bin"),
                          site("c", "skipped", 0, 0, "/srv/c/data.bin")], 3))
+RUNNING_47, DONE_47 = [jobs({**json.loads(reply["text"])["jobs"][0], "id": 47}) for reply in (RUNNING, DONE)]
 ACCEPTED = {"ok": True, "text": "job j1 accepted"}
 
 
@@ -257,7 +258,7 @@ class Sluicectl(unittest.TestCase):
 
     def test_plan_failed(self):
         self.serve(ACCEPTED, jobs(job("failed", [], 1, "planner: no way to b")))
-        self.assertIn("job j1: failed: planner: no way to b", self.expect(1, "job", "plan", self.file).stderr)
+        self.assertIn("job j1: planning failed: planner: no way to b", self.expect(1, "job", "plan", self.file).stderr)
 
     def test_cancel(self):
         self.serve({"ok": True, "text": "cancelled"})
@@ -324,7 +325,7 @@ class Sluicectl(unittest.TestCase):
         self.serve(ACCEPTED, RUNNING, DONE)
         result = self.expect(0, "job", "run", self.file)
         self.assertEqual(self.appliance.requests[0],
-                         {"command": "job run", "path": os.path.realpath(self.file), "text": JOB, "json": False})
+                         {"command": "job run", "path": os.path.realpath(self.file), "text": JOB, "json": True})
         self.assertEqual(self.appliance.requests[1],
                          {"command": "show", "what": "jobs", "json": True, "job": "j1"})
         self.assertEqual(result.stdout.splitlines(), [
@@ -338,22 +339,67 @@ class Sluicectl(unittest.TestCase):
             "a",
             "└── b",
             "",
-            "b     verified     4.0 Mbit/s     2.000 s  /srv/b/data.bin",
-            "c     skipped               -           -  /srv/c/data.bin"])
+            "b     verified       4.0 Mbit/s     2.000 s  /srv/b/data.bin",
+            "c     skipped                 -           -  /srv/c/data.bin"])
 
     def test_run_json(self):
-        self.serve(ACCEPTED, RUNNING, DONE)
+        """One document: the job that was started, followed by its id."""
+        self.serve({"ok": True, "text": json.dumps({"job": "j1", "id": 47, "done": "job j1 accepted"})}, RUNNING_47, DONE_47)
         result = self.expect(0, "--json", "job", "run", self.file)
-        self.assertEqual(json.loads(result.stdout)["jobs"][0]["state"], "done")
+        self.assertEqual([(row["id"], row["state"]) for row in json.loads(result.stdout)["jobs"]], [(47, "done")])
+        self.assertEqual([request.get("job") for request in self.appliance.requests], [None, "47", "47"])
+
+    def test_json_of_what_fails(self):
+        """The standard output is one document, whatever went wrong; exit status and standard error are as without."""
+        bad = os.path.join(self.folder.name, "bad.yaml")
+        with open(bad, "w") as file:
+            file.write("name: j1\nhash: md5\nsource: a\nto: all\nfile: x\npriority: huge\n")
+        for reply, status, words, error in (
+                ({"ok": False, "error": "there is no job 'j'"}, 4, ("job", "cancel", "j"), "there is no job 'j'"),
+                ({"ok": False, "error": "there is no planner"}, 4, ("job", "run", self.file), "there is no planner"),
+                (None, 3, ("show", "peers"), f"{self.path}: the appliance closed the connection"),
+                ("cheese", 3, ("show", "peers"), f"{self.path}: the reply is none of an appliance"),
+                (ACCEPTED, 2, ("job", "run", bad), f"{bad}:2: hash: \"md5\", expected sha256 | none\n{bad}:6: "),
+                (ACCEPTED, 2, ("job", "run", bad + "x"), f"{bad}x: No such file or directory"),
+                (ACCEPTED, 2, ("send", "x", "--frob", "b"), "unknown option of send: --frob"),
+                (ACCEPTED, 2, ("dance",), "unknown command 'dance'"), (ACCEPTED, 2, ("show", "peers", "x"), "no word is expected"),
+                (jobs(), 4, ("job", "watch", "j9"), "there is no job j9 of which this appliance is the source")):
+            self.serve(reply)
+            result = self.expect(status, "--json", *words)
+            document = json.loads(result.stdout)
+            self.assertEqual((list(document), document["ok"]), (["ok", "error"], False))
+            self.assertIn(error, document["error"])
+            self.assertIn(document["error"].splitlines()[-1], result.stderr)
+            self.appliance.listener.close()
+            os.unlink(self.path)
+        missing = json.loads(self.expect(3, "-j", "show", "peers").stdout)["error"]
+        self.assertEqual(missing, f"{self.path}: No such file or directory")
+
+    def test_json_of_a_job_that_fails_is_the_job(self):
+        self.serve(ACCEPTED, jobs(job("failed", [site("b", "not started", text="no planner")], 3, "no planner")))
+        document = json.loads(self.expect(1, "--json", "job", "run", self.file).stdout)
+        self.assertEqual(document["jobs"][0]["text"], "no planner")
+
+    def test_job_by_name_or_id(self):
+        self.serve({"ok": True, "text": "name: j1\n"})
+        self.expect(0, "show", "jobs", "47")
+        self.assertEqual(self.appliance.requests[0], {"command": "show", "what": "jobs", "name": "47", "json": False})
+        self.appliance.listener.close()
+        os.unlink(self.path)
+        self.serve(DONE_47)
+        self.assertIn("j1: done", self.expect(0, "job", "watch", "47").stdout)
 
     def test_no_wait(self):
         self.serve(ACCEPTED)
         self.assertEqual(self.expect(0, "job", "run", self.file, "--no-wait").stdout, "job j1 accepted\n")
         self.assertEqual(len(self.appliance.requests), 1)
-        self.assertIs(self.appliance.requests[0]["json"], False)
+        self.appliance.listener.close()
+        os.unlink(self.path)
+        self.serve({"ok": True, "text": '{"job":"j1","id":47,"done":"job j1 accepted"}'})
+        self.assertEqual(self.expect(0, "job", "run", self.file, "--no-wait").stdout, "job j1 accepted\n")
 
     def test_no_wait_json(self):
-        done = '{"job":"j1","done":"job j1 accepted"}'
+        done = '{"job":"j1","id":47,"done":"job j1 accepted"}'
         self.serve({"ok": True, "text": done})
         self.assertEqual(self.expect(0, "--json", "job", "run", self.file, "--no-wait").stdout, done + "\n")
         self.assertIs(self.appliance.requests[0]["json"], True)

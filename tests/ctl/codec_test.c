@@ -281,6 +281,8 @@ static void ctl_show__names(void **state)
     assert_true(ctl_show_is_of_program(CTL_SHOW_ports));
     assert_false(ctl_show_is_of_program(CTL_SHOW_peers));
     assert_false(ctl_show_is_of_program(CTL_SHOW_COUNT));
+    assert_true(ctl_show_is_of_job(CTL_SHOW_jobs) && ctl_show_is_of_job(CTL_SHOW_svg));
+    assert_false(ctl_show_is_of_job(CTL_SHOW_peers) || ctl_show_is_of_job(CTL_SHOW_COUNT));
     assert_int_equal(ctl_show_find_option("--why"), CTL_SHOW_why);
     assert_int_equal(ctl_show_find_option("--plan"), CTL_SHOW_COUNT);
     assert_int_equal(ctl_show_find_option("why"), CTL_SHOW_COUNT);

@@ -22,7 +22,8 @@ static void command_parse__table(void **state)
         {COMMAND_AT_CONSOLE, "quit", COMMAND_QUIT, {0}, NULL},
         {COMMAND_AT_CONSOLE, "help", COMMAND_HELP, {0}, NULL},
         {COMMAND_AT_CONSOLE, "help counters", COMMAND_HELP_COUNTERS, {0}, NULL},
-        {COMMAND_AT_CONSOLE, "show  peers ", COMMAND_SHOW, {"peers"}, NULL},
+        {COMMAND_AT_CONSOLE, "show  peers ", COMMAND_SHOW, {"peers", ""}, NULL},
+        {COMMAND_AT_CONSOLE, "show jobs j", COMMAND_SHOW, {"jobs", "j"}, NULL},
         {COMMAND_AT_CONSOLE, "job list", COMMAND_JOB_LIST, {0}, NULL},
         {COMMAND_AT_CONSOLE, "job run /a b/c.yaml", COMMAND_JOB_RUN, {"/a b/c.yaml"}, NULL},
         {COMMAND_AT_CONSOLE, "job set j rate 1Gbps", COMMAND_JOB_SET, {"j", "rate", "1Gbps"}, NULL},
@@ -32,8 +33,8 @@ static void command_parse__table(void **state)
         {COMMAND_AT_CONSOLE, "", COMMAND_COUNT, {0}, "unknown command ''"},
         {COMMAND_AT_CONSOLE, "job", COMMAND_COUNT, {0}, "unknown command 'job'"},
         {COMMAND_AT_CONSOLE, "showpeers", COMMAND_COUNT, {0}, "unknown command 'showpeers'"},
-        {COMMAND_AT_CONSOLE, "show", COMMAND_COUNT, {0}, "'show' takes WHAT"},
-        {COMMAND_AT_CONSOLE, "show peers now", COMMAND_COUNT, {0}, "'show' takes WHAT"},
+        {COMMAND_AT_CONSOLE, "show", COMMAND_COUNT, {0}, "'show' takes WHAT [NAME]"},
+        {COMMAND_AT_CONSOLE, "show peers just now", COMMAND_COUNT, {0}, "'show' takes WHAT"},
         {COMMAND_AT_CONSOLE, "job cancel", COMMAND_COUNT, {0}, "'job cancel' takes NAME"},
         {COMMAND_AT_CONSOLE, "job set j rate", COMMAND_COUNT, {0}, "'job set' takes NAME KEY VALUE"},
         {COMMAND_AT_CONSOLE, "help me", COMMAND_COUNT, {0}, "'help' takes no argument"},
@@ -82,6 +83,7 @@ static void command_rows__are_found_and_helped(void **state)
             assert_int_equal(strstr(help, sought) != NULL, here);
         }
         assert_non_null(strstr(help, "show peers  "));
+        assert_non_null(strstr(help, "show jobs [NAME]  "));
         assert_non_null(strstr(help, "job set NAME KEY VALUE  "));
         command_help(places[at], short_help, sizeof(short_help));
         assert_true(short_help[strlen(short_help) - 1] == '\n'); /* whole lines only */

@@ -152,7 +152,7 @@ static void plan__that_failed_says_why(void **state)
     run_job_at(0, &spec);
     assert_true(says(CTL_SHOW_plan, REPORT_TEXT, "p", "none as yet\n"));
     assert_true(run_until_state(0, "p", JOB_FAILED, 30 * NS_PER_S));
-    assert_true(says(CTL_SHOW_plan, REPORT_TEXT, "p", "none: planning failed: the planner gave no plan"));
+    assert_true(says(CTL_SHOW_plan, REPORT_TEXT, "p", "planning failed: the planner gave no plan"));
     assert_null(strstr(text, "epoch"));
     assert_true(says(CTL_SHOW_jobs, REPORT_TEXT, "", "plans:"));
     assert_non_null(strstr(text, "the planner gave no plan"));
