@@ -130,6 +130,7 @@ struct node_edge_view {
     /* The law of liveness, by what acks said (edge/liveness.h): how long it stood still, the most it delivered of late. */
     uint64_t stuck_ns, most_bps;
     bool up;
+    bool idle; /* no job goes over it */
 };
 
 /* What holds an edge, for one who sees from outside what becomes of its packets. Sums are of the node's life. */

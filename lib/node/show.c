@@ -8,6 +8,23 @@
 #include "node/top.h"
 #include "node/train/prober.h"
 
+/* A number of which 0 means that nothing is known. */
+static void report_known_ms(struct report *report, const char *name, uint64_t value_ns)
+{
+    if (value_ns == 0)
+        report_word(report, name, "-");
+    else
+        report_fixed(report, name, value_ns / NS_PER_US, 3);
+}
+
+static void report_known_bps(struct report *report, const char *name, uint64_t value_bps, const char *unknown)
+{
+    if (value_bps == 0)
+        report_word(report, name, unknown);
+    else
+        report_u64(report, name, value_bps);
+}
+
 static void show_peers(const struct node *node, struct report *report)
 {
     char namesake[CONTROL_TEXT_BYTES];
@@ -24,7 +41,7 @@ static void show_peers(const struct node *node, struct report *report)
         report_text(report, "name", peer->config->name);
         report_text(report, "address", address);
         report_text(report, "state", peer->state == PEER_UP ? "up" : "down");
-        report_fixed(report, "rtt_ms", peer->rtt_min_ns / NS_PER_US, 3);
+        report_known_ms(report, "rtt_ms", peer->rtt_min_ns);
         report_u64(report, "path_mtu", peer->mtu.mtu);
         report_fixed(report, "heard_s",
                      peer->heard_ns == 0 ? 0 : elapsed_ns(core_lived_ns(node), peer->heard_ns) / NS_PER_MS,
@@ -81,7 +98,7 @@ static void show_paths(const struct node *node, struct report *report)
         report_text(report, "to", view.peer);
         report_text(report, "strategy", view.congestion);
         report_text(report, "phase", view.path.phase);
-        report_u64(report, "capacity_bps", view.path.capacity_bps);
+        report_known_bps(report, "capacity_bps", view.path.capacity_bps, "-");
         report_fixed(report, "queue_ms", view.path.queue_ns / NS_PER_US, 3);
         report_fixed(report, "target_ms", view.path.target_ns / NS_PER_US, 3);
         report_fixed(report, "jitter_ms", view.path.jitter_ns / NS_PER_US, 3);
@@ -109,11 +126,11 @@ static void show_edges(const struct node *node, struct report *report)
         report_row(report);
         report_text(report, "to", view.peer);
         report_bool(report, "up", view.up);
-        report_u64(report, "rate_bps", view.rate_bps);
+        report_known_bps(report, "rate_bps", view.idle ? 0 : view.rate_bps, "idle");
         report_u64(report, "goodput_bps", view.goodput_bps);
-        report_fixed(report, "srtt_ms", view.rtt_smoothed_ns / NS_PER_US, 3);
-        report_fixed(report, "rtt_min_ms", view.rtt_min_ns / NS_PER_US, 3);
-        report_u64(report, "avail_bps", prober_result(node, (uint16_t)index)->estimate.avail_bps);
+        report_known_ms(report, "srtt_ms", view.rtt_smoothed_ns);
+        report_known_ms(report, "rtt_min_ms", view.rtt_min_ns);
+        report_known_bps(report, "avail_bps", prober_result(node, (uint16_t)index)->estimate.avail_bps, "-");
         report_u64(report, "sent_packets", view.sent_packets);
         report_u64(report, "lost_packets", view.lost_packets);
         report_u64(report, "ring_lost", view.ring_lost);

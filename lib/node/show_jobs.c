@@ -138,10 +138,7 @@ static void report_plan(struct report *report, const struct node_job_view *view,
     report_object(report, "plan");
     report_u64(report, "epoch", view->plan->epoch);
     report_u64(report, "trees", view->plan->tree_count);
-    report_u64(report, "rate_bps", view->plan->rate_bps);
-    report_u64(report, "common_rate_bps", plan_common_bps(view->plan));
-    report_u64(report, "bound_bps", view->plan->bound_bps);
-    report_fixed(report, "delay_ms", view->plan->delay_us, 3);
+    show_plan_rates(report, view->plan);
     report_text(report, "known", plan_known_total(view->plan, known, sizeof(known)) ? known : "");
     if (show_wants_all(report) && with_edges)
         show_plan_edges(report, view->plan, view->request);
@@ -261,9 +258,9 @@ static void report_progress(struct report *report, const struct node_job_view *v
     report_word(report, "progress", progress);
     report_word(report, "sites", sites);
     if (bytes == 0 || view->running_ns == 0 || until_ns <= view->running_ns)
-        report_word(report, "rate_bps", "-");
+        report_word(report, "payload_bps", "-");
     else
-        report_u64(report, "rate_bps", muldiv64(bytes * 8, NS_PER_S, until_ns - view->running_ns));
+        report_u64(report, "payload_bps", muldiv64(bytes * 8, NS_PER_S, until_ns - view->running_ns));
 }
 
 /* What limits the site that is last, or why nothing comes to it; of a job that is over, its own text. */
@@ -316,9 +313,9 @@ static void report_plan_lines(const struct node *node, struct report *report)
         report_text(report, "name", view.name);
         report_text(report, "state", state_of(report, &view));
         if (view.plan->tree_count == 0)
-            report_word(report, "rate_bps", "-");
+            report_word(report, "payload_bps", "-");
         else
-            report_u64(report, "rate_bps", plan_common_bps(view.plan));
+            report_u64(report, "payload_bps", plan_common_bps(view.plan));
         report_u64(report, "trees", view.plan->tree_count);
         report_text(report, "text", view.text);
         report_row_end(report);

@@ -37,7 +37,7 @@ static void report_metrics(struct report *report, const struct source *source)
         const struct plan_why_metric *metric = &source->plan.why.metrics[index];
         report_row(report);
         report_text(report, "metric", word_of(plan_metric_words, metric->metric));
-        report_u64(report, "rate_bps", metric->rate_bps);
+        report_u64(report, show_named(report, "rate_bps", "payload_bps"), metric->rate_bps);
         report_fixed(report, "delay_ms", metric->delay_us, 3);
         report_fixed(report, "time_s", metric->time_us, 6);
         report_limit(report, "held_by", &metric->limit, &source->request);
@@ -46,8 +46,18 @@ static void report_metrics(struct report *report, const struct source *source)
     report_table_end(report);
 }
 
+/* Raising one of them alone brings something. */
+static bool is_one_alone(const struct plan *plan)
+{
+    bool alone = false;
+    for (uint16_t index = 0; index < plan->why.limit_count; index++)
+        alone = alone || plan->why.limits[index].gain_ppm > 0;
+    return alone;
+}
+
 static void report_limits(struct report *report, const struct source *source)
 {
+    bool alone = is_one_alone(&source->plan);
     report_table(report, "limits");
     for (uint16_t index = 0; index < source->plan.why.limit_count; index++) {
         const struct plan_why_limit *limit = &source->plan.why.limits[index];
@@ -56,13 +66,21 @@ static void report_limits(struct report *report, const struct source *source)
         if (report->form == REPORT_JSON) {
             report_fixed(report, "gain_percent", limit->gain_ppm, 4);
             report_u64(report, "raised_to", limit->raised);
-        } else {
+        } else if (alone) {
             char text[64];
             report_text(report, "raising_it_alone", plan_raise_text(limit, text, sizeof(text)) ? text : "");
         }
         report_row_end(report);
     }
     report_table_end(report);
+}
+
+void show_plan_rates(struct report *report, const struct plan *plan)
+{
+    report_u64(report, show_named(report, "rate_bps", "payload_bps"), plan->rate_bps);
+    report_u64(report, show_named(report, "common_rate_bps", "common_payload_bps"), plan_common_bps(plan));
+    report_u64(report, show_named(report, "bound_bps", "payload_bound_bps"), plan->bound_bps);
+    report_fixed(report, "delay_ms", plan->delay_us, 3);
 }
 
 void show_plan_edges(struct report *report, const struct plan *plan, const struct plan_request *request)
@@ -76,7 +94,8 @@ void show_plan_edges(struct report *report, const struct plan *plan, const struc
             report_u64(report, "tree", tree + 1u);
             report_text(report, "from", request->nodes[edge.from].name);
             report_text(report, "to", request->nodes[edge.to].name);
-            report_u64(report, "rate_bps", plan_edge_rate_bps(plan, tree, edge.to));
+            report_u64(report, show_named(report, "rate_bps", "on_the_wire_bps"),
+                       plan_edge_rate_bps(plan, tree, edge.to));
             report_text(report, "known", word_of(plan_basis_words, known->basis));
             report_u64(report, "age_s", known->age_s);
             report_row_end(report);
@@ -93,7 +112,8 @@ static void report_slow(struct report *report, const struct source *source)
             continue;
         report_row(report);
         report_text(report, "site", source->request.nodes[node].name);
-        report_u64(report, "rate_bps", plan_receiver_bps(&source->plan, &source->request, node));
+        report_u64(report, show_named(report, "rate_bps", "payload_bps"),
+                   plan_receiver_bps(&source->plan, &source->request, node));
         report_row_end(report);
     }
     report_table_end(report);
@@ -106,10 +126,7 @@ static bool show_why(const struct source *source, enum report_form form, struct 
     report_text(&report, "job", source->spec.name);
     report_text(&report, "metric", word_of(plan_metric_words, source->request.metric));
     report_u64(&report, "trees", source->plan.tree_count);
-    report_u64(&report, "rate_bps", source->plan.rate_bps);
-    report_u64(&report, "common_rate_bps", plan_common_bps(&source->plan));
-    report_u64(&report, "bound_bps", source->plan.bound_bps);
-    report_fixed(&report, "delay_ms", source->plan.delay_us, 3);
+    show_plan_rates(&report, &source->plan);
     show_plan_edges(&report, &source->plan, &source->request);
     report_slow(&report, source);
     report_limits(&report, source);

@@ -252,8 +252,8 @@ static void report_all(const struct node *node, struct report *report, uint64_t 
         report_u64(report, "nodes", all->goal.rotation.node_count);
         report_u64(report, "cost_pairs", all->cost.pairs);
         report_u64(report, "cost_trains", all->cost.trains);
-        report_u64(report, "cost_bytes", all->cost.bytes);
-        report_u64(report, "cost_node_bytes", all->cost.node_bytes);
+        report_traffic(report, "cost_bytes", all->cost.bytes);
+        report_traffic(report, "cost_node_bytes", all->cost.node_bytes);
         report_fixed(report, "cost_s", all->cost.duration_ns / NS_PER_MS, 3);
     }
     if (all->state >= ALL_RUNNING) {
@@ -264,7 +264,7 @@ static void report_all(const struct node *node, struct report *report, uint64_t 
         report_u64(report, "answered", progress.rotation.answered);
         report_u64(report, "missed", progress.rotation.missed);
         report_u64(report, "trains", progress.trains);
-        report_u64(report, "sent_bytes", progress.bytes);
+        report_traffic(report, "sent_bytes", progress.bytes);
         report_fixed(report, "took_s", progress.took_ns / NS_PER_MS, 3);
         report_fixed(report, "left_s", progress.rotation.left_ns / NS_PER_MS, 3);
         report_bool(report, "stopped", all->stopped);

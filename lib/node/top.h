@@ -31,6 +31,11 @@ static inline bool show_wants_all(const struct report *report)
 {
     return report->form == REPORT_JSON;
 }
+/* Of a value that is named more plainly to people. */
+static inline const char *show_named(const struct report *report, const char *programs, const char *people)
+{
+    return show_wants_all(report) ? programs : people;
+}
 /* show_jobs.c: the words jobs and plan. `only`: of that name or id, "": all. False: people ask for one that is not known
  * here. */
 bool show_jobs(const struct node *node, struct report *report, const char *only, uint64_t now_ns);
@@ -39,6 +44,8 @@ bool show_plans(const struct node *node, struct report *report, const char *only
 void show_probes(const struct node *node, struct report *report, uint64_t now_ns);
 /* show_plan.c: the words about the plan of one job; false with reply->err. */
 bool show_plan_of(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply);
+/* What its receivers get, and how late. */
+void show_plan_rates(struct report *report, const struct plan *plan);
 /* Its edges as a table: rates, and what they rest on. */
 void show_plan_edges(struct report *report, const struct plan *plan, const struct plan_request *request);
 /* show_train.c: the newest train that an operator had sent to that peer, as a struct plot_train; false with reply->err. */

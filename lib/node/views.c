@@ -227,6 +227,7 @@ bool node_edge_view(const struct node *node, uint32_t index, struct node_edge_vi
         .stuck_ns = peer->sender.liveness.sums.stuck_ns,
         .most_bps = liveness_most(&peer->sender.liveness).bps,
         .up = peer->state == PEER_UP,
+        .idle = peer->jobs_out == 0,
     };
     name_copy(view->peer, sizeof(view->peer), peer->config->name);
     for (unsigned cause = 0; cause < EDGE_LIMIT_COUNT; cause++)

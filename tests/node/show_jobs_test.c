@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "node/role/source.h"
+
 static char text[CTL_REPLY_BYTES];
 
 static const uint16_t chain[][2] = {{0, 1}, {1, 2}};
@@ -160,6 +162,55 @@ static void plan__that_failed_says_why(void **state)
     world_end(&world);
 }
 
+/* What is not known is a dash, what is idle has no rate, and no cap is none. */
+static void numbers__that_are_not_there_are_words(void **state)
+{
+    (void)state;
+    begin(3, 200000000);
+    world_run_until(&world, NS_PER_S / 100);
+    assert_true(says(CTL_SHOW_edges, REPORT_TEXT, "", " idle\n"));
+    const char *least = strstr(text, "rtt_min_ms:");
+    assert_non_null(least);
+    assert_int_equal(least[11 + strspn(least + 11, " ")], '-');
+    assert_true(says(CTL_SHOW_edges, REPORT_JSON, "", "\"rate_bps\":0,"));
+    assert_true(says(CTL_SHOW_peers, REPORT_TEXT, "", "  -  "));
+    start("j", 0);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    assert_true(says(CTL_SHOW_jobs, REPORT_TEXT, "j", "rate_cap: none\n"));
+    assert_true(says(CTL_SHOW_edges, REPORT_TEXT, "", " idle\n")); /* to n2, which n1 feeds */
+    assert_true(show(CTL_SHOW_edges, REPORT_JSON, ""));
+    unsigned idle = 0;
+    for (const char *at = text; (at = strstr(at, "\"rate_bps\":0,")) != NULL; at++)
+        idle++;
+    assert_int_equal(idle, 1);
+    world_end(&world);
+}
+
+/* A column that has nothing in any row is none; payload and what is on the wire are named. */
+static void why__names_its_rates(void **state)
+{
+    (void)state;
+    begin(3, 3000000);
+    start("j", 0);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    struct source *source = world.nodes[0].node->jobs[0].source;
+    assert_non_null(source);
+    source->plan.why.limit_count = 2;
+    for (uint16_t index = 0; index < 2; index++)
+        source->plan.why.limits[index] = (struct plan_why_limit){.limit = {PLAN_ROW_UPLINK, index, 0}};
+    assert_true(says(CTL_SHOW_why, REPORT_TEXT, "j", "on_the_wire"));
+    assert_non_null(strstr(text, "payload: "));
+    assert_non_null(strstr(text, "uplink of n1\n"));
+    assert_null(strstr(text, "raising_it_alone"));
+    source->plan.why.limits[1].gain_ppm = 350000;
+    source->plan.why.limits[1].raised = 200000000;
+    assert_true(says(CTL_SHOW_why, REPORT_TEXT, "j", "raising_it_alone"));
+    assert_non_null(strstr(text, "to 200.0 Mbit/s: +35.0 %"));
+    assert_true(says(CTL_SHOW_plan, REPORT_TEXT, "j", "payload: "));
+    assert_non_null(strstr(text, "delay_ms: "));
+    world_end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +219,8 @@ int main(void)
         cmocka_unit_test(site_word__paused_and_stalled),
         cmocka_unit_test(job_id__tells_jobs_of_a_name_apart),
         cmocka_unit_test(plan__that_failed_says_why),
+        cmocka_unit_test(numbers__that_are_not_there_are_words),
+        cmocka_unit_test(why__names_its_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
