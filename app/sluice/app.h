@@ -8,7 +8,7 @@
 
 #include "app/unix_socket.h"
 #include "channel.h"
-#include "conf/app_config.h"
+#include "conf/conf.h"
 #include "disk/disk.h"
 #include "disk/rates.h"
 #include "dpdk/crossing.h"
@@ -24,6 +24,7 @@
 
 struct app {
     struct app_config config;
+    struct conf_settings settings; /* what the file says, for `show config` */
     struct eal eal;
     bool hugepages;
     uint64_t memory_bytes; /* needed in all */

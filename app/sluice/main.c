@@ -55,7 +55,7 @@ static bool read_config(const char *path, const char *name)
 {
     struct conf_errors errors = {0};
     struct err err;
-    if (!conf_read_node(path, NULL, name, &app.config, &errors)) {
+    if (!conf_read_node_settings(path, NULL, name, &app.config, &app.settings, &errors)) {
         conf_errors_print(&errors, stderr);
         return false;
     }

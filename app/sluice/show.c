@@ -7,13 +7,6 @@
 #include "app/version.h"
 #include "command.h"
 
-static const char *idle_name(uint8_t idle)
-{
-    static const char *const names[] = {
-        [APP_IDLE_SLEEP] = "sleep", [APP_IDLE_YIELD] = "yield", [APP_IDLE_POLL] = "poll"};
-    return idle < sizeof(names) / sizeof(names[0]) ? names[idle] : "unknown";
-}
-
 static void show_version(struct report *report)
 {
     report_text(report, "sluice", version_text());
@@ -41,29 +34,9 @@ static void show_config_ports(const struct app_config *config, struct report *re
     report_table_end(report);
 }
 
-static void show_config(const struct app *app, struct report *report)
+static void show_config_peers(const struct app_config *config, struct report *report)
 {
-    const struct app_config *config = &app->config;
     char address[ADDRESS_TEXT_BYTES];
-    report_text(report, "name", config->node.name);
-    report_text(report, "file", config->source_path);
-    report_text(report, "control_socket", config->control_socket);
-    report_text(report, "control_group", config->control_group.name);
-    report_text(report, "control_ring", config->control_ring);
-    report_text(report, "planner", config->planner == APP_PLANNER_OFF ? "off" : "auto");
-    report_text(report, "planner_user", config->planner_user);
-    report_text(report, "idle", idle_name(config->idle));
-    uint64_t cpus[APP_LCORES_MAX];
-    for (uint16_t index = 0; index < config->disk_cpu_count; index++)
-        cpus[index] = config->disk_cpus[index];
-    report_u64(report, "disk_threads", config->disk_threads);
-    report_numbers(report, "disk_cpus", cpus, config->disk_cpu_count);
-    report_text(report, "store", config->node.store == NODE_STORE_NONE ? "none" : "disk");
-    report_u64(report, "buffer_bytes", config->node.buffer_bytes);
-    report_u64(report, "blocks_max", config->node.blocks_max);
-    report_text(report, "memory", app->memory_text);
-    report_u64(report, "tsc_hz", tsc_clock_hz(&app->clock));
-    show_config_ports(config, report);
     report_table(report, "peers");
     for (uint16_t index = 0; index < config->node.peer_count; index++) {
         address_format(&config->node.peers[index].address, address);
@@ -74,25 +47,36 @@ static void show_config(const struct app *app, struct report *report)
         report_row_end(report);
     }
     report_table_end(report);
-    report_table(report, "outgoing");
-    for (uint16_t index = 0; index < config->outgoing_count; index++) {
+}
+
+/* Each key of the node file. */
+static void show_options(const struct conf_settings *settings, struct report *report)
+{
+    struct conf_setting setting;
+    size_t at = 0;
+    report_table(report, "options");
+    while (conf_settings_next(settings, &at, &setting)) {
         report_row(report);
-        report_text(report, "path", config->outgoing[index].path);
-        report_u64(report, "users", config->outgoing[index].user_count);
+        report_text(report, "key", setting.key);
+        report_text(report, "from", setting.given ? "file" : "default");
+        report_text(report, "value", setting.value);
         report_row_end(report);
     }
     report_table_end(report);
-    report_table(report, "directories");
-    for (uint16_t index = 0; index < config->node.directory_count; index++) {
-        report_row(report);
-        report_text(report, "name", config->node.directories[index].name);
-        report_text(report, "path", config->node.directories[index].path);
-        report_bool(report, "accept_owner", config->node.directories[index].accept.owner);
-        report_bool(report, "accept_setid", config->node.directories[index].accept.set_id);
-        report_bool(report, "accept_xattrs", config->node.directories[index].accept.xattrs);
-        report_row_end(report);
-    }
-    report_table_end(report);
+}
+
+/* Above the keys what follows from them, and from the machine. */
+static void show_config(const struct app *app, struct report *report)
+{
+    const struct app_config *config = &app->config;
+    report_text(report, "name", config->node.name);
+    report_text(report, "file", config->source_path);
+    report_text(report, "control_ring", config->control_ring);
+    report_text(report, "memory", app->memory_text);
+    report_u64(report, "tsc_hz", tsc_clock_hz(&app->clock));
+    show_config_ports(config, report);
+    show_config_peers(config, report);
+    show_options(&app->settings, report);
 }
 
 /* The workers beside the node's. */

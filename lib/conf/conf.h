@@ -31,6 +31,21 @@ char *conf_slurp(const char *path, size_t bytes_max, struct err *err);
 /* name: of this node, before the file's and the host's; NULL: not given. */
 bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
                     struct conf_errors *errors);
+/* What is in force, key by key: of a map in a list as "peers[2].address". */
+struct conf_settings {
+    char *text; /* to be freed by conf_settings_free */
+    size_t bytes;
+};
+struct conf_setting {
+    const char *key, *value; /* as in the file; lists as "a, b"; "": there is none */
+    bool given;              /* by the file; else it is the default */
+};
+/* The same as conf_read_node; *settings stays as it is where the file has errors. */
+bool conf_read_node_settings(const char *path, const char *text, const char *name, struct app_config *config,
+                             struct conf_settings *settings, struct conf_errors *errors);
+/* *at: 0 at first. False: that was the last one. */
+bool conf_settings_next(const struct conf_settings *settings, size_t *at, struct conf_setting *setting);
+void conf_settings_free(struct conf_settings *settings);
 /* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
 #define CONF_JOB_STDIN "-"
 /* A text is taken for one that came through the control socket: at most 64 KiB (reader.h). */

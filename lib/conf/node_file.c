@@ -7,6 +7,7 @@
 #include "conf/conf.h"
 #include "conf/node_file.h"
 #include "conf/reference.h"
+#include "conf/settings.h"
 #include "node/node.h"
 
 #define RING_NONE     "none"
@@ -444,6 +445,12 @@ static void check_by_node(struct conf_reader *reader, const struct node_config *
 bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
                     struct conf_errors *errors)
 {
+    return conf_read_node_settings(path, text, name, config, NULL, errors);
+}
+
+bool conf_read_node_settings(const char *path, const char *text, const char *name, struct app_config *config,
+                             struct conf_settings *settings, struct conf_errors *errors)
+{
     struct conf_reader reader;
     if (!conf_load(&reader, path, text, errors))
         return false;
@@ -460,6 +467,8 @@ bool conf_read_node(const char *path, const char *text, const char *name, struct
         node_file_check(&reader, file);
     if (errors->count == 0)
         check_by_node(&reader, &file->config.node);
+    if (errors->count == 0 && settings != NULL)
+        settings_take(&reader, node_file_options, settings);
     conf_unload(&reader);
     *config = file->config;
     config->node.incarnation = 0;

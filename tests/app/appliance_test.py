@@ -4,6 +4,7 @@ permissions. usage: appliance_test.py SLUICE PLANNER"""
 import contextlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -176,14 +177,26 @@ class ApplianceTest(unittest.TestCase):
             self.assertEqual(ask(client, {**show, "name": "k"})["error"], "no job 'k' is known here")
             self.assertEqual(ask(client, {**show, "what": "peers", "name": "k"})["error"], "'show peers' takes no name")
 
-    def test_config_tells_what_directories_accept(self):
+    def test_config_tells_every_key_of_the_node_file(self):
+        """Given or not; --help-config has the keys."""
         directories = [{"name": "a", "path": self.home, "sources": "any"},
                        {"name": "b", "path": self.home, "sources": ["n2"], "accept": {"owner": True, "xattrs": True}}]
-        with Appliance(self.home, directories=directories) as appliance, appliance.connect() as client:
+        config = {"directories": directories, "manifests": self.home, "timeouts": {"stall": "30s"}, "outgoing": [{"path": self.home}]}
+        with Appliance(self.home, **config) as appliance, appliance.connect() as client:
             request = {"command": "show", "what": "config", "json": True}
-            rows = json.loads(ask(client, request)["text"])["directories"]
-            self.assertEqual([[row["accept_" + key] for key in ("owner", "setid", "xattrs")] for row in rows],
-                             [[False, False, False], [True, False, True]])
+            rows = {row["key"]: row for row in json.loads(ask(client, request)["text"])["options"]}
+            for key, value, origin in (("directories[0].sources", "any", "file"), ("directories[1].sources", "n2", "file"),
+                                       ("directories[1].accept.xattrs", "true", "file"), ("manifests", self.home, "file"),
+                                       ("directories[0].accept.owner", "false", "default"), ("timeouts.stall", "30s", "file"),
+                                       ("timeouts.hello", "1s", "default"), ("probe.load", "1%", "default")):
+                self.assertEqual((rows[key]["value"], rows[key]["from"]), (value, origin), key)
+            text = ask(client, {**request, "json": False})["text"]
+            self.assertRegex(text, r"\n  timeouts.stall +file +30s\n")
+        reference = subprocess.run([SLUICE, "--help-config"], capture_output=True, text=True, check=True).stdout
+        keys = [line.split(":")[0] for line in reference.splitlines()[1:] if line[:1].strip() and not line.split(": ")[1].startswith("a map")]
+        parents = {key.split("[")[0] for key in rows if "[" in key}
+        told = {re.sub(r"\[\d+\]", "[]", key) for key in rows} | parents
+        self.assertEqual([key for key in keys if key not in told and not key.startswith("roster[]")], [])
 
     def test_disk_threads_run_where_told_and_are_shown(self):
         cpu = max(os.sched_getaffinity(0))
