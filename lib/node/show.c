@@ -128,7 +128,9 @@ static void show_edges(const struct node *node, struct report *report)
         report_bool(report, "up", view.up);
         report_known_bps(report, "rate_bps", view.idle ? 0 : view.rate_bps, "idle");
         report_u64(report, "goodput_bps", view.goodput_bps);
-        report_known_ms(report, "srtt_ms", view.rtt_smoothed_ns);
+        bool measured =
+            view.rtt_min_ns != 0 || view.acked_packets != 0; /* else it is what edges begin with */
+        report_known_ms(report, "srtt_ms", measured ? view.rtt_smoothed_ns : 0);
         report_known_ms(report, "rtt_min_ms", view.rtt_min_ns);
         report_known_bps(report, "avail_bps", prober_result(node, (uint16_t)index)->estimate.avail_bps, "-");
         report_u64(report, "sent_packets", view.sent_packets);

@@ -6,6 +6,7 @@ Usage: files_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
 import os
 import random
 import re
+import signal
 import stat
 import subprocess
 import sys
@@ -213,6 +214,30 @@ def a_file_is_sent_without_a_job_file(world):
         assert file.read() == b"own"
 
 
+def a_job_that_stands_still_says_so(world):
+    """In its progress and in the table: paused while it is, stalled with since when and why while its site is dumb."""
+    def table():
+        lines = world.source.ask(command="show", what="jobs").splitlines()
+        return next(line.split() for line in lines if " big " in line)
+
+    log = os.path.join(world.directory, "slow.log")
+    run = lab.Process([world.ctl, "-s", world.source.socket_path, "send", f"{world.tree}/big", "target", "--rate", "2Mbps",
+                       "--as", "slow"], log)
+    lab.wait_until("bytes", lambda: re.search(r"^big: target [1-9]\d*% .* ETA", run.text(), re.MULTILINE))
+    world.source.ask(command="job pause", name="big")
+    lab.wait_until("paused", lambda: re.search(r"^big: target \d+% paused$", run.text(), re.MULTILINE))
+    assert table()[3] == "paused", table()
+    world.source.ask(command="job resume", name=str(world.job("big")["id"]))
+    lab.wait_until("bytes again", lambda: world.job("big")["sites"][0]["state"] == "receiving")
+    world.target.process.send_signal(signal.SIGSTOP)
+    lab.wait_until("stalled", lambda: re.search(r"^big: target \d+% stalled \d+ s: target does not answer$", run.text(), re.MULTILINE))
+    assert table()[3] == "stalled", table()
+    world.target.process.send_signal(signal.SIGCONT)
+    world.source.ask(command="job set", name="big", key="rate", value="none")
+    lab.wait_until("the end", run.ended)
+    assert run.process.returncode == 0 and "verified" in run.text(), run.text()
+
+
 def both_appliances_end_cleanly(world):
     for name, appliance in world.sites.items():
         status = appliance.stop()
@@ -221,7 +246,8 @@ def both_appliances_end_cleanly(world):
 
 CASES = [a_tree_arrives_as_it_was, both_ends_log_what_it_came_to, one_that_is_there_is_refused, the_same_one_is_skipped,
          another_one_takes_its_place_whole, a_change_during_the_job_is_told_by_name, what_is_no_file_is_told_by_name,
-         one_site_that_is_missing_is_left_out, a_file_is_sent_without_a_job_file, both_appliances_end_cleanly,
+         one_site_that_is_missing_is_left_out, a_file_is_sent_without_a_job_file,
+         a_job_that_stands_still_says_so, both_appliances_end_cleanly,
          every_line_of_the_logs_has_its_time]
 
 

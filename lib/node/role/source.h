@@ -220,8 +220,6 @@ bool source_disk_is_silent(const struct node *node, const struct job *job);
 uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site);
 
 /* ---- source_running.c ---- */
-/* Why nothing comes to a site: it does not answer itself, or one above it does not; NULL: all of them do. */
-const struct site *source_site_lost(const struct node *node, const struct job *job, const struct site *site);
 void source_on_status(struct node *node, struct job *job, uint16_t peer, const struct control_status *status,
                       uint64_t now_ns);
 void source_running_tick(struct node *node, struct job *job, uint64_t now_ns);

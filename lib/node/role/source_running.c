@@ -154,11 +154,6 @@ static const struct site *lost_above(const struct node *node, const struct job *
     return above;
 }
 
-const struct site *source_site_lost(const struct node *node, const struct job *job, const struct site *site)
-{
-    return is_down(node, site) ? site : lost_above(node, job, site);
-}
-
 /* A stream goes on when its input does; who is too slow for it is the window's question. */
 static void check_stream(struct node *node, struct job *job, struct site *site, uint64_t now_ns)
 {

@@ -25,11 +25,33 @@ static const char *word_when_over(const struct job *job, const struct site *site
     return site->received_max == 0 ? SITE_TOLD_NOT_STARTED : job_state_name(job_state(job));
 }
 
+/* It says nothing, or has not for a while: it is told sooner than it is given up. */
+static bool is_quiet(const struct node *node, const struct site *site)
+{
+    const struct peer *peer = &node->peers[site->peer];
+    uint64_t patience_ns = MAX(STALL_TOLD_NS, 2 * node->config.hello_interval_ns);
+    return peer->state != PEER_UP || elapsed_ns(core_lived_ns(node), peer->heard_ns) >= patience_ns;
+}
+
+/* The site itself, or the nearest above it; NULL: all of them are heard. */
+static const struct site *quiet_site(const struct node *node, const struct job *job, const struct site *site)
+{
+    const struct plan *plan = &job->source->plan;
+    uint16_t to = source_node_of_site(job, site);
+    const struct site *quiet = is_quiet(node, site) ? site : NULL;
+    for (uint16_t tree = 0; to != PEER_NONE && tree < plan->tree_count; tree++)
+        for (int up = plan_parent(&plan->trees[tree], to); up > 0 && quiet == NULL;
+             up = plan_parent(&plan->trees[tree], (uint16_t)up))
+            if (is_quiet(node, source_site_of_node(job, (uint16_t)up)))
+                quiet = source_site_of_node(job, (uint16_t)up);
+    return quiet;
+}
+
 /* How long nothing has come, where the site could have got something; 0: it gets on. */
 static uint64_t stalled_ns(const struct node *node, const struct job *job, const struct site *site)
 {
     if (job->phase != PHASE_RUNNING || has_all(job, site) ||
-        (job->kind->endless && source_site_lost(node, job, site) == NULL))
+        (job->kind->endless && quiet_site(node, job, site) == NULL))
         return 0;
     uint64_t patience_ns =
         STALL_TOLD_NS + source_patience_ns(node, job, site) - node->config.stall_timeout_ns;
@@ -40,12 +62,12 @@ static uint64_t stalled_ns(const struct node *node, const struct job *job, const
 static void tell_cause(const struct node *node, const struct job *job, const struct site *site,
                        char text[CONTROL_TEXT_BYTES])
 {
-    const struct site *lost = source_site_lost(node, job, site);
+    const struct site *quiet = quiet_site(node, job, site);
     struct site_limit limit = source_site_limit(node, job, site);
     const struct plan_node *nodes = job->source->request.nodes;
     bool held = limit.held_by != PEER_NONE;
-    if (lost != NULL)
-        snprintf(text, CONTROL_TEXT_BYTES, "%s does not answer", lost->name);
+    if (quiet != NULL)
+        snprintf(text, CONTROL_TEXT_BYTES, "%s does not answer", quiet->name);
     else if (limit.cause == EDGE_LIMIT_none)
         snprintf(text, CONTROL_TEXT_BYTES, "nothing arrives");
     else
