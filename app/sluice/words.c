@@ -98,9 +98,10 @@ static void add_argument(struct word_choices *choices, int kind, const char *nam
     } kinds[] = {{"peer", WORD_PEER}, {"from", WORD_NODE}, {"to", WORD_NODE},
                  {"name", WORD_JOB},  {"key", WORD_KEY},   {"path", WORD_FILE}};
     char wanted[COMMAND_ARGUMENTS_BYTES];
-    for (unsigned show = 0; kind == COMMAND_SHOW && show < CTL_SHOW_COUNT; show++)
+    bool show_word = kind == COMMAND_SHOW && strcmp(name, "what") == 0;
+    for (unsigned show = 0; show_word && show < CTL_SHOW_COUNT; show++)
         word_add(choices, begins, ctl_show_name(show), ctl_show_help(show), false);
-    if (kind == COMMAND_SHOW)
+    if (show_word)
         return;
     choices->closed = false;
     command_arguments((enum command_kind)kind, wanted);
@@ -109,6 +110,14 @@ static void add_argument(struct word_choices *choices, int kind, const char *nam
     for (size_t row = 0; row < sizeof(kinds) / sizeof(kinds[0]); row++)
         if (strcmp(kinds[row].name, name) == 0)
             names(argument, kinds[row].kind, begins, choices);
+}
+
+/* Behind what is shown the name of a job may stand, if that is about one. */
+static bool takes_name(int kind, const char *shown, size_t length)
+{
+    char word[32];
+    snprintf(word, sizeof(word), "%.*s", (int)length, shown);
+    return kind != COMMAND_SHOW || ctl_show_is_of_job(ctl_show_find(word));
 }
 
 /* Behind the words of the row: its arguments. `at` stands before the next one. */
@@ -123,6 +132,10 @@ static void find_argument(struct word_choices *choices, int kind, const char *at
             choices->complete |= length == 0 && command_argument_is_optional((enum command_kind)kind, index);
             add_argument(choices, kind, name, at, names, argument);
             return;
+        }
+        if (!takes_name(kind, at, length)) {
+            at += length;
+            break;
         }
         at += length;
     }

@@ -50,6 +50,7 @@ static void words_find__table(void **state)
         {"show pr", "probes ", "obes "},
         {"show peers", "peers ", " "},
         {"show peers ", "", ""},
+        {"show jobs ni", "nightly ", "ghtly "},
         {"job ca", "cancel ", "ncel "},
         {"job cancel ", "nightly ", "nightly "},
         {"job  pause  ni", "nightly ", "ghtly "},
@@ -128,6 +129,7 @@ static void words_wrong__table(void **state)
         {"job set nightly rate", "job set nightly rate: what? job set NAME KEY VALUE: "},
         {"help countrs", "help: unknown word 'countrs': did you mean counters?"},
         {"show peers", NULL},
+        {"show jobs nightly", NULL},
         {"job cancel unheard-of", NULL}, /* the node knows */
         {"probe nrth", NULL},
         {"probe n2", NULL},
