@@ -17,7 +17,8 @@ void port_link_poll(struct port *port, uint64_t now_ns)
         return;
     __atomic_store_n(&port->link_up, up, __ATOMIC_RELAXED);
     port->link_since_ns = now_ns;
-    port->probes_left = up && port->config.address.family != ADDRESS_NONE ? PORT_PROBES : 0;
+    bool asks = port->config.address.family != ADDRESS_NONE && !port->config.static_mac;
+    port->probes_left = up && asks ? PORT_PROBES : 0;
     port->probe_ns = now_ns;
     count_add(&port->counters.link_changes, 1);
 }

@@ -132,14 +132,14 @@ static struct responder_result arp_answer(const struct responder *responder, con
     uint16_t operation = load_be16(arp + 6);
     bool announced = memcmp(arp + 24, arp + 14, 4) == 0; /* gratuitous: sender and target are the same */
     bool ours = memcmp(arp + 24, responder->address.ip, 4) == 0;
-    if (!ours && !announced)
+    bool probe = load_be32(arp + 14) == 0; /* RFC 5227: has no address yet */
+    if (!ours && !announced && !probe)
         return result;
     result.kind = RESPONDER_ARP;
-    bool probe = load_be32(arp + 14) == 0; /* RFC 5227: has no address yet */
     if (!probe && memcmp(arp + 14, responder->address.ip, 4) != 0)
         result_learn(&result, ADDRESS_IPV4, arp + 14, arp + 8);
     size_t answer_bytes = ethernet_bytes(responder) + ARP_BYTES;
-    if (operation != 1 || announced || room < answer_bytes)
+    if (operation != 1 || !ours || announced || room < answer_bytes)
         return result;
     size_t at = ethernet_write(responder, out, arp + 8, ETHERTYPE_ARP);
     arp_write(responder, out + at, 2, arp + 8, arp + 14);
