@@ -1,7 +1,7 @@
 /* Files, mappings and locks: how the two sides find each other, and how a successor takes over.
  *
- * Each side locks (flock) the file that it produces into; the kernel drops the lock with the process, however
- * that ends. New files appear by rename, whole; a pair belongs together when the instance is the same. */
+ * The node locks (flock) a file of its own, the planner the one that it produces into; the kernel drops the lock with
+ * the process, however that ends. New files appear by rename, whole; a pair belongs together when the instance is the same. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,10 +28,24 @@ static bool file_path(char *path, size_t room, const char *base, const char *suf
 static struct shm_file *map_file(int file, int protection, const char *path, struct err *err)
 {
     void *mapping = mmap(NULL, SHM_FILE_BYTES, protection, MAP_SHARED, file, 0);
-    if (mapping != MAP_FAILED)
+    if (mapping == MAP_FAILED) {
+        err_set(err, "%s: mmap: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (guard_watch(mapping, SHM_FILE_BYTES))
         return mapping;
-    err_set(err, "%s: mmap: %s", path, strerror(errno));
+    munmap(mapping, SHM_FILE_BYTES);
+    err_set(err, "%s: more than %d files of control rings are open", path, GUARD_MAPPINGS_MAX);
     return NULL;
+}
+
+/* NULL is allowed. */
+static void unmap_file(const struct shm_file *mapping)
+{
+    if (mapping == NULL)
+        return;
+    guard_forget(mapping);
+    munmap((void *)(uintptr_t)mapping, SHM_FILE_BYTES);
 }
 
 /* A file of full size with its blocks allocated: a full file system is an error here, not a fault later. */
@@ -52,9 +66,8 @@ static int make_file(const char *path, struct err *err)
     return -1;
 }
 
-/* Makes one file under a passing name, with its header, and moves it to its place; returns it open and
- * locked. The node's own file is mapped read-write and locked; the other one must not be locked here: a lock
- * outlives close() as long as there is a mapping. */
+/* Makes one file under a passing name, with its header, and moves it to its place; returns it open. The node's own
+ * file is mapped read-write. */
 static int publish_file(const char *path, uint64_t instance, bool own, struct shm_file **mapping,
                         struct err *err)
 {
@@ -72,8 +85,7 @@ static int publish_file(const char *path, uint64_t instance, bool own, struct sh
     _Static_assert(sizeof(head) == offsetof(struct shm_file, instance) + sizeof(none->instance),
                    "the head is written as it lies in the file");
     *mapping = NULL;
-    if (pwrite(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-        (own && flock(file, LOCK_EX | LOCK_NB) != 0))
+    if (pwrite(file, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
         err_set(err, "%s: %s", passing, strerror(errno));
     else
         *mapping = map_file(file, own ? PROT_READ | PROT_WRITE : PROT_READ, passing, err);
@@ -81,22 +93,34 @@ static int publish_file(const char *path, uint64_t instance, bool own, struct sh
         return file;
     if (*mapping != NULL) {
         err_set(err, "%s: %s", path, strerror(errno));
-        munmap(*mapping, SHM_FILE_BYTES);
+        unmap_file(*mapping);
+        *mapping = NULL;
     }
     unlink(passing);
     close(file);
     return -1;
 }
 
-/* A file that is there and locked belongs to a node that lives. */
-static bool no_living_node(const char *down, struct err *err)
+/* A lock that is held is a node's that lives. It lies on a file of its own, which nobody else can open: whoever may read
+ * a file can lock it. */
+static bool lock_node(struct shm_ring *ring, struct err *err)
 {
-    int file = open(down, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0)
-        return errno == ENOENT || err_set(err, "%s: %s", down, strerror(errno));
-    bool alone = flock(file, LOCK_EX | LOCK_NB) == 0;
-    close(file);
-    return alone || err_set(err, "%s: another node is using this control ring", down);
+    char path[PATH_MAX];
+    struct stat status = {.st_nlink = 0};
+    if (!file_path(path, sizeof(path), ring->path, ".lock", err))
+        return false;
+    while (status.st_nlink == 0) { /* the node before removed it in between */
+        if (ring->lock_file >= 0)
+            close(ring->lock_file);
+        ring->lock_file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (ring->lock_file < 0)
+            return err_set(err, "%s: %s", path, strerror(errno));
+        if (flock(ring->lock_file, LOCK_EX | LOCK_NB) != 0)
+            return err_set(err, "%s: another node is using this control ring", path);
+        if (fstat(ring->lock_file, &status) != 0)
+            return err_set(err, "%s: %s", path, strerror(errno));
+    }
+    return true;
 }
 
 static bool remember_down(struct shm_ring *ring, int file)
@@ -114,7 +138,7 @@ static bool create_files(struct shm_ring *ring, struct err *err)
     char up[PATH_MAX], down[PATH_MAX];
     uint64_t instance;
     if (!file_path(up, sizeof(up), ring->path, ".up", err) ||
-        !file_path(down, sizeof(down), ring->path, ".down", err) || !no_living_node(down, err))
+        !file_path(down, sizeof(down), ring->path, ".down", err) || !lock_node(ring, err))
         return false;
     if (getrandom(&instance, sizeof(instance), 0) != (ssize_t)sizeof(instance))
         return err_set(err, "getrandom: %s", strerror(errno));
@@ -140,7 +164,7 @@ static struct shm_ring *new_handle(const char *path, bool node, struct err *err)
         return NULL;
     }
     strcpy(ring->path, path);
-    ring->own_file = ring->peer_file = -1;
+    ring->own_file = ring->peer_file = ring->lock_file = -1;
     ring->node = node;
     return ring;
 }
@@ -269,6 +293,8 @@ static void remove_files(const struct shm_ring *ring)
     unlink(path);
     snprintf(path, sizeof(path), "%s.up", ring->path);
     unlink(path);
+    snprintf(path, sizeof(path), "%s.lock", ring->path);
+    unlink(path);
 }
 
 void shm_ring_close(struct shm_ring *ring)
@@ -277,13 +303,13 @@ void shm_ring_close(struct shm_ring *ring)
         return;
     if (ring->node && ring->own_file >= 0 && !is_replaced(ring))
         remove_files(ring);
-    if (ring->own != NULL)
-        munmap(ring->own, SHM_FILE_BYTES);
-    if (ring->peer != NULL)
-        munmap((void *)(uintptr_t)ring->peer, SHM_FILE_BYTES);
+    unmap_file(ring->own);
+    unmap_file(ring->peer);
     if (ring->own_file >= 0)
         close(ring->own_file);
     if (ring->peer_file >= 0)
         close(ring->peer_file);
+    if (ring->lock_file >= 0)
+        close(ring->lock_file);
     free(ring);
 }

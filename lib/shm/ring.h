@@ -11,7 +11,7 @@
  * Files can't be sealed, and touching what was cut off a mapped file is SIGBUS. So each call looks at the
  * sizes first: while a file is cut short nothing is read or written, pushing counts as full, the peer's
  * beats and generation are 0. The node then closes the ring and makes it anew (shm_ring_cut); planners see
- * that theirs is stale. Not guarded against: a cut within the microsecond between the look and the access.
+ * that theirs is stale. A cut between the look and the access reads as zeros and spoils the handle for good (guard.h).
  *
  * The node creates both files (mode 0600: for a planner of its own user, unless shm_ring_give says otherwise) and lives
  * as long as it likes; planners come and go: each attach gets a new generation number, by which the node sees that a
@@ -29,7 +29,8 @@
 
 struct shm_ring; /* one side's handle: both directions */
 
-/* Node's side: makes `path`.down (node → planner) and `path`.up (planner → node), replacing stale ones. */
+/* Node's side: makes `path`.down (node → planner) and `path`.up (planner → node), replacing stale ones. Fails while
+ * another living node holds `path`.lock. */
 struct shm_ring *shm_ring_create(const char *path, struct err *err);
 /* Node's side, as root: for planners of another user, who gets the ring that he produces into, and may read the other
  * one by this group. */

@@ -13,8 +13,7 @@ class ControlRingTest(HomeTest):
         """A planner's ring that claims a record where there is none."""
         path = os.path.join(self.home, "ring.up")
         with Appliance(self.home) as appliance:
-            while not os.path.exists(path):  # another thread makes it, and gives it this name when it is whole
-                time.sleep(0.01)
+            wait_until(lambda: os.path.exists(path))  # another thread makes it, and gives it this name when it is whole
             with open(path, "r+b") as ring:
                 ring.seek(64)  # lib/shm/layout.h: produced
                 ring.write((24).to_bytes(8, "little"))
@@ -24,8 +23,7 @@ class ControlRingTest(HomeTest):
     def test_ring_that_is_cut_short_is_made_anew(self):
         path = os.path.join(self.home, "ring.up")
         with Appliance(self.home) as appliance, appliance.connect() as client:
-            while not os.path.exists(path):
-                time.sleep(0.01)
+            wait_until(lambda: os.path.exists(path))
             bytes_whole = os.path.getsize(path)
             os.truncate(path, 0)
             lines = iter(appliance.process.stderr.readline, b"")
@@ -56,7 +54,7 @@ class ControlRingTest(HomeTest):
                 if b"is there: a planner can attach" in line:
                     break
                 self.assertNotIn(b"no planner", line)
-            self.assertEqual(sorted(os.listdir(folder)), ["ring.down", "ring.up"])
+            self.assertEqual(sorted(os.listdir(folder)), ["ring.down", "ring.lock", "ring.up"])
 
 
 if __name__ == "__main__":

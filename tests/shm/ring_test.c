@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -207,8 +208,9 @@ static void shm_ring_create__mode_and_no_leftovers(void **state)
     char file_path[80];
     struct stat status;
     struct shm_ring *a = node();
-    for (unsigned suffix = 0; suffix < 2; suffix++) {
-        snprintf(file_path, sizeof(file_path), "%s%s", path, suffix == 0 ? ".up" : ".down");
+    static const char *const suffixes[] = {".up", ".down", ".lock"};
+    for (unsigned suffix = 0; suffix < 3; suffix++) {
+        snprintf(file_path, sizeof(file_path), "%s%s", path, suffixes[suffix]);
         assert_int_equal(stat(file_path, &status), 0);
         assert_int_equal(status.st_mode & 07777, 0600);
         strcat(file_path, ".new");
@@ -244,6 +246,28 @@ static void shm_ring_give__to_another_user(void **state)
     assert_int_equal(down.st_gid, 65533);
     assert_int_equal(down.st_mode & 07777, 0640);
     ring_close(a);
+}
+
+/* Whoever may read the node's file can lock it, and keeps no later node out; who holds the node's own lock does. */
+static void shm_ring_create__whose_lock_counts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *suffix;
+        bool out;
+    } rows[] = {{".down", false}, {".up", false}, {".lock", true}};
+    for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        char file_path[80];
+        struct err err;
+        snprintf(file_path, sizeof(file_path), "%s%s", path, rows[row].suffix);
+        int file = open(file_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        assert_int_equal(flock(file, LOCK_EX | LOCK_NB), 0);
+        struct shm_ring *later = shm_ring_create(path, &err);
+        assert_int_equal(later == NULL, rows[row].out);
+        shm_ring_close(later);
+        close(file);
+        unlink(file_path);
+    }
 }
 
 /* A node that was killed leaves its files; the next one replaces them and the planner notices. */
@@ -375,6 +399,7 @@ int main(void)
         cmocka_unit_test_teardown(shm_ring__survives_files_cut_short, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__mode_and_no_leftovers, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_give__to_another_user, rings_teardown),
+        cmocka_unit_test_teardown(shm_ring_create__whose_lock_counts, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_create__replaces_a_dead_nodes_files, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_attach__goes_on_where_the_last_one_stopped, rings_teardown),
         cmocka_unit_test_teardown(shm_ring_pop__no_replay, rings_teardown),
