@@ -50,17 +50,6 @@ static size_t priority_bytes(const char *line, size_t length)
                : 0;
 }
 
-/* What another program of ours, whose lines are logged here, has put in front already: its own time; 0: nothing. */
-static size_t own_time_bytes(const char *line, size_t length)
-{
-    static const char form[] = "0000-00-00T00:00:00.000Z ";
-    size_t at = 0;
-    for (; at < sizeof(form) - 1 && at < length; at++)
-        if (form[at] == '0' ? line[at] < '0' || line[at] > '9' : line[at] != form[at])
-            return 0;
-    return at == sizeof(form) - 1 ? at : 0;
-}
-
 /* A piece of a line, LINE_ROOM at most, as it is shown; returns its length. */
 static size_t line_form(const struct log *log, char out[LOG_TIME_BYTES + LINE_ROOM], const char *line,
                         size_t length)
@@ -71,11 +60,7 @@ static size_t line_form(const struct log *log, char out[LOG_TIME_BYTES + LINE_RO
         line += left_out;
         length -= left_out;
     }
-    size_t own_bytes = log->in_line ? 0 : own_time_bytes(line, length);
-    if (own_bytes > 0 && log->journal) {
-        line += own_bytes;
-        length -= own_bytes;
-    } else if (own_bytes == 0 && !log->in_line && !log->journal) {
+    if (!log->in_line && !log->journal) {
         log_time_now(out);
         time_bytes = strlen(out);
     }

@@ -2,7 +2,6 @@
  *
  * Guarantee: every line begins with its time, UTC to the millisecond: "2026-11-27T04:07:38.123Z ". Where stderr leads to
  * the journal, which knows the time itself, a line begins with its priority instead, if it has one (sd-daemon(3)).
- * A line that begins with such a time by itself, since another program of ours said it, keeps that.
  * After log_never_wait nobody ever waits for whoever reads the log: a line that cannot be written at once (a pipe or
  * socket that is full, a terminal that was stopped) is dropped, and how many were is told with the next one that can. */
 #pragma once

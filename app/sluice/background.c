@@ -170,14 +170,19 @@ static void ring_look(struct app *app, struct planner_side *side, uint64_t now_n
         ring_make(app, side, now_ns);
 }
 
+static enum planner_need planner_need(const struct app *app, const struct planner_side *side)
+{
+    if (side->ring == NULL || side->control.present)
+        return PLANNER_NONE_MISSED;
+    return __atomic_load_n(&app->planner_wanted, __ATOMIC_RELAXED) ? PLANNER_NEEDED : PLANNER_ABSENT;
+}
+
 /* Asks for a planner where one is needed. */
 static void process_turn(struct app *app, struct planner_side *side, uint64_t now_ns)
 {
     static struct channel_call call;
-    bool needed = __atomic_load_n(&app->planner_wanted, __ATOMIC_RELAXED) && side->ring != NULL &&
-                  !side->control.present;
-    const char *news =
-        planner_process_turn(&side->process, &app->starter, needed, app->config.node.name, now_ns);
+    const char *news = planner_process_turn(&side->process, &app->starter, planner_need(app, side),
+                                            app->config.node.name, now_ns);
     if (news == NULL)
         return;
     call.msg.type = CTL_PLANNER_NEWS;

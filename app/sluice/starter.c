@@ -2,11 +2,16 @@
 #include "starter.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define STARTER_END_MS 3000 /* a planner has its farewell in it */
 
 bool starter_user(struct starter_config *config, const char *name, struct err *err)
 {
@@ -48,10 +53,20 @@ bool starter_begin(struct starter *starter, const struct starter_config *config,
     return true;
 }
 
+/* One that takes nothing is asked again. */
+static void ask(const struct starter *starter, char what)
+{
+    (void)!send(starter->socket, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void starter_ask(const struct starter *starter)
 {
-    /* One that takes nothing is asked again. */
-    (void)!send(starter->socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    ask(starter, STARTER_ASK);
+}
+
+void starter_kill(const struct starter *starter)
+{
+    ask(starter, STARTER_KILL);
 }
 
 bool starter_take(struct starter *starter, struct starter_news *news)
@@ -72,8 +87,15 @@ bool starter_take(struct starter *starter, struct starter_news *news)
 
 void starter_end(struct starter *starter)
 {
+    struct pollfd ended = {.fd = -1, .events = POLLIN};
     if (starter->socket >= 0)
         close(starter->socket);
+    if (starter->process > 0)
+        ended.fd = pidfd_open(starter->process, 0);
+    if (starter->process > 0 && (ended.fd < 0 || poll(&ended, 1, STARTER_END_MS) != 1))
+        kill(starter->process, SIGKILL);
+    if (ended.fd >= 0)
+        close(ended.fd);
     while (starter->process > 0 && waitpid(starter->process, NULL, 0) < 0 && errno == EINTR)
         ;
     *starter = (struct starter){.socket = -1};

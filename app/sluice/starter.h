@@ -32,9 +32,13 @@ struct starter {
 enum starter_kind {
     STARTER_STARTED = 1, /* the planner runs */
     STARTER_ENDED,       /* it does not any more, or could not be started; the text says why */
-    STARTER_SAID,        /* lines of the planner's own */
+    STARTER_SAID,        /* a piece of what the planner says, raw but for bytes of zero */
     STARTER_GONE         /* the starter itself: there is no further news */
 };
+
+/* What the appliance asks, a byte each. */
+#define STARTER_ASK  's'
+#define STARTER_KILL 'k'
 
 struct starter_news {
     enum starter_kind kind;
@@ -48,9 +52,11 @@ bool starter_user(struct starter_config *config, const char *name, struct err *e
 bool starter_begin(struct starter *starter, const struct starter_config *config, struct err *err);
 /* A planner is wanted; with one that runs nothing happens. */
 void starter_ask(const struct starter *starter);
+/* The planner that runs is to be killed; its end is news. */
+void starter_kill(const struct starter *starter);
 /* What happened; false: nothing new. */
 bool starter_take(struct starter *starter, struct starter_news *news);
-/* Planner and starter are gone afterwards. */
+/* Planner and starter are gone afterwards; a starter that hangs is killed after some seconds. */
 void starter_end(struct starter *starter);
 
 /* ---- starter_process.c ---- */

@@ -175,6 +175,8 @@ static bool pass_on(const struct state *state)
     if (length <= 0)
         return false;
     text[length] = '\0';
+    for (char *zero = text; (zero = memchr(zero, '\0', (size_t)(text + length - zero))) != NULL;)
+        *zero = '?';
     tell(state, STARTER_SAID, text);
     return true;
 }
@@ -196,14 +198,25 @@ static void ended(struct state *state)
     tell(state, STARTER_ENDED, text);
 }
 
+/* Where a planner may not be ended by hand the kernel is left to do so (PR_SET_PDEATHSIG), and nobody waits for it. */
 static void farewell(const struct state *state)
 {
     struct pollfd wanted = {.fd = state->process, .events = POLLIN};
-    if (state->planner > 0 && kill(state->planner, SIGTERM) == 0 && poll(&wanted, 1, FAREWELL_MS) != 1)
-        kill(state->planner, SIGKILL);
-    if (state->planner > 0)
-        waitpid(state->planner, NULL, 0);
+    if (state->planner == 0 || kill(state->planner, SIGTERM) != 0)
+        _exit(EXIT_SUCCESS);
+    if (poll(&wanted, 1, FAREWELL_MS) != 1 && kill(state->planner, SIGKILL) != 0)
+        _exit(EXIT_SUCCESS);
+    waitpid(state->planner, NULL, 0);
     _exit(EXIT_SUCCESS);
+}
+
+/* What the appliance asks. */
+static void obey(struct state *state, char what)
+{
+    if (what == STARTER_ASK && state->planner == 0)
+        start(state);
+    else if (what == STARTER_KILL && state->planner > 0)
+        kill(state->planner, SIGKILL);
 }
 
 void starter_run(int socket, const struct starter_config *config)
@@ -231,7 +244,7 @@ void starter_run(int socket, const struct starter_config *config)
             ended(&state);
         if (wanted[0].revents != 0 && recv(socket, &byte, 1, 0) != 1)
             farewell(&state);
-        else if (wanted[0].revents != 0 && state.planner == 0)
-            start(&state);
+        if (wanted[0].revents != 0)
+            obey(&state, byte);
     }
 }

@@ -48,6 +48,16 @@ def files_of(process):
     return found
 
 
+@contextlib.contextmanager
+def planner_beside(*words):
+    """One that an operator starts."""
+    with subprocess.Popen([PLANNER, *words], stderr=subprocess.DEVNULL) as planner:
+        try:
+            yield
+        finally:
+            planner.kill()
+
+
 class Site:
     """An appliance; `programs` is its PATH, where it finds sluice-planner or does not."""
 
@@ -205,21 +215,72 @@ class StarterTest(unittest.TestCase):
         run = source.send("first")
         self.assertEqual(run.returncode, 4)
         command = re.search(r"no planner is attached; start one: (sluice-planner --ring \S+)", run.stderr).group(1)
-        with subprocess.Popen([PLANNER, *command.split()[1:]], stderr=subprocess.DEVNULL) as planner:
+        with planner_beside(*command.split()[1:]):
             wait_until("it is attached", lambda: source.says("planner attached"))
             self.expect_sent(source, "first")
-            planner.kill()
         self.assertEqual(source.planners(), [])
 
     def test_one_that_is_there_is_enough(self):
         """What an operator starts beside the appliance serves its jobs."""
         source = self.start()
-        with subprocess.Popen([PLANNER, "--ring", os.path.join(source.home, "control.ring")],
-                              stderr=subprocess.DEVNULL) as planner:
+        with planner_beside("--ring", os.path.join(source.home, "control.ring")):
             wait_until("it is attached", lambda: source.says("planner attached"))
             self.expect_sent(source, "first")
-            planner.kill()
         self.assertEqual(source.planners(), [])
+
+    def stub(self, script):
+        """A program under the planner's name, which is to be found in that folder."""
+        programs = os.path.join(self.home, "programs")
+        os.makedirs(programs, exist_ok=True)
+        path = os.path.join(programs, "sluice-planner")
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + script)
+        os.chmod(path + ".new", 0o755)
+        os.rename(path + ".new", path)
+        return programs
+
+    def test_one_that_does_not_attach(self):
+        """It is killed, and the job goes on with the next one."""
+        source = self.start(self.stub("exec /bin/sleep 1000\n"), timeouts={"plan": "120s"})
+        with subprocess.Popen([SLUICECTL, "-s", source.socket_path, "send", os.path.abspath(__file__), "b", "--as", "x"],
+                              stdout=subprocess.DEVNULL) as send:
+            try:
+                wait_until("it is started", source.planners)
+                self.stub(f"exec {PLANNER} \"$@\"\n")
+                self.assertEqual(send.wait(WAIT_S), 0, source.text())
+            finally:
+                send.kill()
+        self.assertTrue(source.says("a: sluice-planner has not attached for 10 s: it is killed"))
+        self.assertTrue(source.says("sluice-planner was ended by signal 9, tried again after 1 s"))
+        self.assertEqual(len(source.planners()), 2)
+
+    def test_what_it_says_is_its_own(self):
+        """No line of it passes for another one's, and none steers a terminal."""
+        script = ("printf 'half ' >&2; printf 'whole\\n\\033[2J<3>x\\n<3>a: job x: done\\n' >&2\n"
+                  "i=0; while [ $i -lt 100 ]; do echo flood >&2; i=$((i + 1)); done; printf 'no end' >&2\n")
+        source = self.start(self.stub(script), timeouts={"plan": "1s"})
+        source.send("x")
+        wait_until("the rest", lambda: source.says("more lines were not logged"))
+        lines = [line.partition("Z ")[2] for line in source.text().splitlines()]
+        for line in ("half whole", "?[2J<3>x", "a: job x: done"):
+            self.assertIn("sluice-planner: " + line, lines)
+        self.assertLess(lines.count("sluice-planner: flood"), 100)
+        self.assertNotIn("\033", source.text())
+
+    def test_starter_that_hangs(self):
+        """It is not waited for, and takes its planner along."""
+        source = self.start()
+        self.expect_sent(source, "file")
+        planner = source.planners()[0]
+        starter = int(status_of(planner)["PPid"])
+        os.kill(starter, signal.SIGSTOP)
+        source.process.terminate()
+        try:
+            self.assertEqual(source.process.wait(WAIT_S), 0)
+        finally:
+            if source.process.poll() is None:
+                os.kill(starter, signal.SIGKILL)
+        wait_until("both are gone", lambda: not is_alive(planner) and not is_alive(starter))
 
     def test_one_that_does_not_live(self):
         """Or can't be started: the job that waited for it says so."""
