@@ -169,7 +169,7 @@ WIRE_DECLARE(child, CONTROL_CHILD_FIELDS)
     FIELD(u8, stripe) /* below PART's stripes */                                                             \
     FIELD(u8, weight)                                                                                        \
     FIELD(name, parent) /* all zero at the source */                                                         \
-    FIELD(name, backup) /* who is to feed the site when its parent is gone; all zero: nobody */              \
+    FIELD(name, backup) /* to feed the site when its parent is gone: nothing obeys it yet; zero: nobody */   \
     FIELD(u8, child_count)
 WIRE_DECLARE(tree, CONTROL_TREE_FIELDS)
 struct control_tree {
