@@ -1,7 +1,8 @@
 /* Files, mappings and locks: how the two sides find each other, and how a successor takes over.
  *
  * The node locks (flock) a file of its own, the planner the one that it produces into; the kernel drops the lock with
- * the process, however that ends. New files appear by rename, whole; a pair belongs together when the instance is the same. */
+ * the process, however that ends. New files appear by rename, whole; a pair belongs together when the instance is the
+ * same. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -101,8 +102,8 @@ static int publish_file(const char *path, uint64_t instance, bool own, struct sh
     return -1;
 }
 
-/* A lock that is held is a node's that lives. It lies on a file of its own, which nobody else can open: whoever may read
- * a file can lock it. */
+/* A lock that is held is a node's that lives. It lies on a file of its own, which nobody else can open: whoever may
+ * read a file can lock it. */
 static bool lock_node(struct shm_ring *ring, struct err *err)
 {
     char path[PATH_MAX];
