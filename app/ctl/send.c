@@ -56,6 +56,11 @@ static void name_of_file(const char *path, char name[NAME_BYTES])
     name[length] = '\0';
     if (!name_valid(name))
         snprintf(name, NAME_BYTES, "file");
+    if (name_is_number(name)) { /* as which the node takes it for an id */
+        memmove(name + 1, name, NAME_BYTES - 1);
+        name[0] = '_';
+        name[NAME_BYTES - 1] = '\0';
+    }
 }
 
 static int key_of(const char *word)

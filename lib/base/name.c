@@ -13,6 +13,11 @@ bool name_valid(const char *name)
     return true;
 }
 
+bool name_is_number(const char *name)
+{
+    return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
 bool name_copy(char *target, size_t room, const char *source)
 {
     size_t length = strlen(source);

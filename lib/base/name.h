@@ -10,6 +10,9 @@
 /* 1 to 31 characters of a-z A-Z 0-9 . _ -, not starting with a dot or a minus sign. */
 bool name_valid(const char *name);
 
+/* Digits alone: where ids are taken as well it would be one. */
+bool name_is_number(const char *name);
+
 /* Copies with truncation; `room` includes the terminating zero. Returns false when it did not fit. */
 bool name_copy(char *target, size_t room, const char *source);
 

@@ -37,6 +37,16 @@ static void text_make_printable__rows(void **state)
     }
 }
 
+static void name_is_number__rows(void **state)
+{
+    (void)state;
+    assert_true(name_is_number("0"));
+    assert_true(name_is_number("4294967295"));
+    assert_false(name_is_number(""));
+    assert_false(name_is_number("1a"));
+    assert_false(name_is_number("_1"));
+}
+
 static void name_valid__rows(void **state)
 {
     static const struct {
@@ -201,11 +211,17 @@ static void bytes__big_endian_at_any_alignment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_make_printable__rows), cmocka_unit_test(name_valid__rows),
-        cmocka_unit_test(path_stays_below__rows),    cmocka_unit_test(path_stays_below__length),
-        cmocka_unit_test(text_armour__any_bytes),    cmocka_unit_test(name_copy__truncates_and_says_so),
-        cmocka_unit_test(err__gathers_context),      cmocka_unit_test(err__steers_no_terminal),
-        cmocka_unit_test(err__too_long_is_cut),      cmocka_unit_test(bytes__big_endian_at_any_alignment),
+        cmocka_unit_test(text_make_printable__rows),
+        cmocka_unit_test(name_valid__rows),
+        cmocka_unit_test(name_is_number__rows),
+        cmocka_unit_test(path_stays_below__rows),
+        cmocka_unit_test(path_stays_below__length),
+        cmocka_unit_test(text_armour__any_bytes),
+        cmocka_unit_test(name_copy__truncates_and_says_so),
+        cmocka_unit_test(err__gathers_context),
+        cmocka_unit_test(err__steers_no_terminal),
+        cmocka_unit_test(err__too_long_is_cut),
+        cmocka_unit_test(bytes__big_endian_at_any_alignment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -503,6 +503,7 @@ static void node_ctl__specs_that_make_no_sense(void **state)
                 {"receiver", "nowhere", "'nowhere' is no peer"},
                 {"target", "../x", "must be a relative path"},
                 {"file", "", "no file given"},
+                {"name", "4294967295", "could be another job's id"},
                 {"directory", "a/b", "not a valid name"}};
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         struct job_spec spec = world_job(&world, "j");
@@ -513,6 +514,8 @@ static void node_ctl__specs_that_make_no_sense(void **state)
             spec.receiver_count = 1;
             strcpy(spec.receivers[0], rows[row].value);
         }
+        if (strcmp(rows[row].field, "name") == 0)
+            strcpy(spec.name, rows[row].value);
         if (strcmp(rows[row].field, "target") == 0)
             strcpy(spec.target, rows[row].value);
         if (strcmp(rows[row].field, "file") == 0)

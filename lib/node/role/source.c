@@ -36,6 +36,9 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
         return err_set(err, "job '%s': " SOURCE_NO_PLANNER, spec->name, node->config.planner_command);
     if (!name_valid(spec->name))
         return err_set(err, "job name '%s' is not valid", spec->name);
+    if (name_is_number(spec->name))
+        return err_set(err, "job name '%s' could be another job's id: not of digits alone, please",
+                       spec->name);
     if (strcmp(spec->source, node->config.name) != 0)
         return err_set(err, "job '%s': its source is '%s', this node is '%s'", spec->name, spec->source,
                        node->config.name);
