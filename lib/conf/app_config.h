@@ -43,6 +43,7 @@ struct app_outgoing {
 struct app_group {
     char name[APP_USER_BYTES]; /* empty: none */
     uint32_t id;
+    int refused; /* errno: this machine could not say whether there is such a group; 0: it could */
 };
 
 struct app_config {

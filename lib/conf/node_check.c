@@ -204,6 +204,10 @@ static void check_workers(struct conf_reader *reader, const struct app_config *c
 
 void node_file_check(struct conf_reader *reader, const struct node_file *file)
 {
+    const struct app_group *group = &file->config.control_group;
+    if (group->refused != 0)
+        conf_fault(reader, "control.group", "%s can't be looked up: %s", group->name,
+                   strerror(group->refused));
     check_ports(reader, file);
     for (unsigned index = 0; index < file->config.node.peer_count; index++)
         check_peer(reader, file, index);

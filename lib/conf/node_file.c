@@ -1,4 +1,5 @@
 /* Node files: YAML → struct app_config. */
+#include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,7 @@
 #include "conf/settings.h"
 #include "node/node.h"
 
-#define RING_NONE     "none"
-#define ACCOUNT_BYTES 16384 /* of an entry of /etc/group, members included */
+#define RING_NONE "none"
 
 static bool parse_address(const struct conf_option *option, const char *text, void *field)
 {
@@ -280,18 +280,21 @@ static bool parse_ring(const struct conf_option *option, const char *text, void 
     return (strcmp(text, RING_NONE) == 0 || text[0] == '/') && name_copy(field, option->bytes, text);
 }
 
-/* As this machine knows it: the file of another machine may name others. */
+/* As this machine knows it: the file of another machine may name others. Node files are read before there are threads,
+ * and getgrnam has room for as many members as a group has. */
 static bool parse_group(const struct conf_option *option, const char *text, void *field)
 {
     struct app_group *own = field;
-    char room[ACCOUNT_BYTES];
-    struct group group, *found = NULL;
     (void)option;
-    if (!name_copy(own->name, sizeof(own->name), text) ||
-        getgrnam_r(text, &group, room, sizeof(room), &found) != 0 || found == NULL)
+    if (!name_copy(own->name, sizeof(own->name), text))
         return false;
-    own->id = group.gr_gid;
-    return true;
+    errno = 0;
+    const struct group *group = getgrnam(text);
+    bool unknown = errno == 0 || errno == ENOENT || errno == ESRCH || errno == EBADF || errno == EPERM;
+    own->refused = group == NULL && !unknown ? errno : 0;
+    if (group != NULL)
+        own->id = group->gr_gid;
+    return group != NULL || own->refused != 0;
 }
 
 static const struct conf_option control_options[] = {

@@ -100,6 +100,17 @@ class CheckTest(unittest.TestCase):
             self.assertEqual(status, USAGE, text)
             self.assertRegex(text, r'node\.yaml:\d+: control.group: "no-such-group", expected the name of a group of this')
 
+    @unittest.skipIf(os.geteuid() != 0, "only root has a list of groups of its own")
+    def test_group_of_many_members(self):
+        """Its entry is longer than any buffer that one would think of."""
+        groups = os.path.join(self.home, "groups")
+        with open(groups, "w", encoding="ascii") as file:
+            file.write("root:x:0:\nmany:x:4711:" + ",".join(f"member{number}" for number in range(20000)) + "\n")
+        path = self.write("net_null0,no-rx=1", control={"group": "many"})
+        run = subprocess.run(["unshare", "-m", "sh", "-c", 'mount --bind "$1" /etc/group && exec "$2" -c "$3" --check-config',
+                              "sh", groups, SLUICE, path], capture_output=True, text=True, timeout=WAIT_S, check=False)
+        self.assertEqual(run.returncode, GOOD, run.stdout + run.stderr)
+
     @unittest.skipIf(os.geteuid() != 0, "only root can become the members of a group")
     def test_group_of_the_socket(self):
         """Members get in, others do not."""
