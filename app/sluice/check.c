@@ -51,7 +51,7 @@ bool check_machine(const struct app *app)
 
 void check_started(const struct app *app)
 {
-    bool has_nic;
+    bool has_nic = false;
     for (uint16_t index = 0; index < app->config.node.port_count; index++)
         check_port(app, index, true, &has_nic);
 }

@@ -131,31 +131,34 @@ static void need_lock(struct machine *machine, uint64_t bytes, const char *whose
 
 /* ---- devices of the kernel ---- */
 
-/* Those of this network namespace, which /sys need not be of. True: `name` is one; else some of them are listed. */
+/* Those of this network namespace, which /sys need not be of, however many. True: `name` is one; else some of them are
+ * listed. */
 static bool has_interface(const struct machine *machine, const char *name, char *list, size_t room)
 {
-    char text[FILE_BYTES_MAX];
+    char path[PATH_MAX], *line = NULL;
+    size_t line_room = 0;
     unsigned listed = 0;
+    bool is_there = false;
     list[0] = '\0';
-    read_file(machine, "/proc/net/dev", text, sizeof(text));
-    for (char *line = text, *next; line != NULL && *line != '\0'; line = next) {
-        next = strchr(line, '\n');
-        if (next != NULL)
-            *next++ = '\0';
+    path_of(machine, "/proc/net/dev", path);
+    FILE *file = fopen(path, "re");
+    while (!is_there && file != NULL && getline(&line, &line_room, file) > 0) {
         char *colon = strchr(line, ':');
         if (colon == NULL)
             continue;
         *colon = '\0';
-        line += strspn(line, " ");
-        if (strcmp(line, name) == 0)
-            return true;
+        const char *own = line + strspn(line, " ");
         size_t length = strlen(list);
+        is_there = strcmp(own, name) == 0;
         if (++listed <= INTERFACES_NAMED)
-            snprintf(list + length, room - length, "%s%s", length > 0 ? ", " : "", line);
+            snprintf(list + length, room - length, "%s%s", length > 0 ? ", " : "", own);
     }
     if (listed > INTERFACES_NAMED)
         snprintf(list + strlen(list), room - strlen(list), ", …");
-    return false;
+    free(line);
+    if (file != NULL)
+        fclose(file);
+    return is_there;
 }
 
 static void look_interface(struct machine *machine, const struct device *device)
