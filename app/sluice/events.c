@@ -63,10 +63,12 @@ static void scan_namesake(struct events *events, const struct node *node, uint64
 {
     char text[CONTROL_TEXT_BYTES];
     uint64_t hellos = node_namesake(node, text, sizeof(text));
-    if (hellos == events->namesake_hellos)
+    if (hellos == events->namesake_hellos) {
+        claim_over(&events->namesake, now_ns);
         return;
+    }
     events->namesake_hellos = hellos;
-    if (gaps_say(&events->namesake, now_ns))
+    if (claim_say(&events->namesake, text, now_ns))
         event_add(events, EVENT_NAMESAKE, 0, "", text);
 }
 
@@ -140,21 +142,23 @@ static void scan_state(struct events *events, const struct node_job_view *view, 
 }
 
 /* Another host that has a port's address shows with each of its questions. */
-static void scan_holders(struct events *events, const struct port *ports, uint16_t port_count,
-                         uint64_t now_ns)
+static void scan_holders(struct events *events, struct port *ports, uint16_t port_count, uint64_t now_ns)
 {
     for (uint16_t index = 0; index < port_count; index++) {
-        const struct port *port = &ports[index];
+        struct port *port = &ports[index];
         uint64_t conflicts = count_get(&port->counters.address_conflicts);
-        if (conflicts == events->conflicts[index])
+        if (conflicts == events->conflicts[index]) {
+            if (claim_over(&events->holders[index], now_ns))
+                port_holder_forget(port);
             continue;
+        }
         events->conflicts[index] = conflicts;
         char mac[PORT_MAC_TEXT_BYTES], address[ADDRESS_TEXT_BYTES], text[CONTROL_TEXT_BYTES];
         port_holder(port, mac);
         address_format(&port->config.address, address);
         *strrchr(address, ':') = '\0'; /* the UDP port is not in question */
         snprintf(text, sizeof(text), "%s, at MAC %s", address, mac);
-        if (gaps_say(&events->holders[index], now_ns))
+        if (mac[0] != '\0' && claim_say(&events->holders[index], text, now_ns))
             event_add(events, EVENT_HOLDER, 0, port->device.name, text);
     }
 }
@@ -183,8 +187,8 @@ static void scan_job(struct events *events, const struct node *node)
     seen->note_bytes = note_bytes;
 }
 
-void events_scan(struct events *events, const struct node *node, const struct port *ports,
-                 uint16_t port_count, uint64_t now_ns)
+void events_scan(struct events *events, const struct node *node, struct port *ports, uint16_t port_count,
+                 uint64_t now_ns)
 {
     if (now_ns < events->scan_ns)
         return;

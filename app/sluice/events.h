@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/gaps.h"
+#include "claim.h"
 #include "node/node.h"
 #include "transfer.h"
 
@@ -42,11 +43,11 @@ struct events {
     uint32_t job_index;
     bool peer_up[NODE_PEERS_MAX];
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
-    struct gaps namesake;                /* another node has this one's name */
+    struct claim namesake;               /* another node has this one's name */
     uint64_t namesake_hellos;
     bool link_up[NODE_PORTS_MAX];
-    uint64_t conflicts[NODE_PORTS_MAX];  /* over the port's address, seen so far */
-    struct gaps holders[NODE_PORTS_MAX]; /* another host has that address, and it was said */
+    uint64_t conflicts[NODE_PORTS_MAX];   /* over the port's address, seen so far */
+    struct claim holders[NODE_PORTS_MAX]; /* another host has that address */
     struct events_job {
         uint32_t id;
         uint8_t state;
@@ -62,7 +63,7 @@ struct events {
 struct port;
 
 /* Worker: looks at a few things each EVENTS_SCAN_NS. */
-void events_scan(struct events *events, const struct node *node, const struct port *ports,
-                 uint16_t port_count, uint64_t now_ns);
+void events_scan(struct events *events, const struct node *node, struct port *ports, uint16_t port_count,
+                 uint64_t now_ns);
 /* Background: prints what has come, under the name of this node. */
 void events_print(struct events *events, const char *node_name, uint64_t now_ns);

@@ -199,6 +199,8 @@ static inline uint64_t port_next_ns(const struct port *port)
 /* Of another host that says to have this port's address: its MAC as text; "": there was none. */
 #define PORT_MAC_TEXT_BYTES 18
 void port_holder(const struct port *port, char text[PORT_MAC_TEXT_BYTES]);
+/* It has not said so for long. Any thread: should it say so just now, that is lost until it does again. */
+void port_holder_forget(struct port *port);
 
 /* Counter `index`: its name, or NULL beyond the last. */
 const char *port_counter(const struct port_counters *counters, uint32_t index, uint64_t *value);

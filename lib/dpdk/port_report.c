@@ -66,6 +66,11 @@ void port_holder(const struct port *port, char text[PORT_MAC_TEXT_BYTES])
         mac_format(mac, text);
 }
 
+void port_holder_forget(struct port *port)
+{
+    count_set(&port->holder, 0);
+}
+
 void port_report(const struct port *port, struct report *report)
 {
     char mac[PORT_MAC_TEXT_BYTES], holder[PORT_MAC_TEXT_BYTES];

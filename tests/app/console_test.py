@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The console on a terminal: a real appliance on a pseudo terminal, its port a ring. usage: console_test.py SLUICE"""
+"""The console on a terminal: a real appliance on a pseudo terminal, its port a ring. usage: console_test.py SLUICE
+PLANNER"""
 import json
 import os
 import pty
@@ -14,7 +15,7 @@ import termios
 import time
 import unittest
 
-SLUICE = os.path.abspath(sys.argv[1])
+SLUICE, PLANNER = map(os.path.abspath, sys.argv[1:3])
 WAIT_S = 30
 PROMPT = "sluice> "
 CLEAR_LINE = "\r\x1b[K"
@@ -32,14 +33,17 @@ class Console:
             json.dump({"node": {"name": "n1"},
                        "ports": [{"device": "net_ring0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "north", "address": "10.9.9.2"}, {"name": "east", "address": "10.9.9.3"}],
-                       "memory": {"hugepages": False, "buffer": "160MiB"}, "timeouts": {"measure": "300s"},
+                       "memory": {"hugepages": False, "buffer": "160MiB"}, "timeouts": {"measure": "300s"}, "planner": "off",
                        "control": {"socket": self.socket_path, "ring": os.path.join(home, "ring")}}, file)
         self.terminal, inner = pty.openpty()
         self.before = termios.tcgetattr(inner)
         self.process = subprocess.Popen([SLUICE, "-c", path, "-i"], stdin=inner, stdout=inner, stderr=inner, cwd=home,
                                         start_new_session=True)
         self.inner = inner
-        self.begun = self.wait("link of net_ring0 is up\r\n", PROMPT)  # from now on nothing is logged by itself
+        self.begun = self.wait("link of net_ring0 is up\r\n", PROMPT)
+        # Jobs find one, and nobody is started for them: from now on nothing is logged by itself.
+        self.planner = subprocess.Popen([PLANNER, "--ring", os.path.join(home, "ring")], stderr=subprocess.DEVNULL)
+        self.wait("planner attached\r\n", PROMPT)
 
     def __enter__(self):
         return self
@@ -48,6 +52,8 @@ class Console:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self.planner.kill()
+        self.planner.wait()
         os.close(self.terminal)
         os.close(self.inner)
 
