@@ -19,6 +19,14 @@ enum command_kind execute_peek(const char *line)
     return command_find(COMMAND_AT_CONSOLE, words);
 }
 
+static bool parse(struct command_words *words, char *line, struct err *err)
+{
+    if (!command_parse(words, COMMAND_AT_CONSOLE, line, err))
+        return false;
+    return words->kind != COMMAND_SHOW || ctl_show_find(words->arguments[0]) != CTL_SHOW_COUNT ||
+           err_set(err, "show: there is no '%.80s'; 'help' lists what there is", words->arguments[0]);
+}
+
 void execute_line(struct names *names, const char *line)
 {
     static struct word_choices choices;
@@ -33,8 +41,7 @@ void execute_line(struct names *names, const char *line)
     if (line[0] == '\0' || line[0] == '#')
         return;
     snprintf(words, sizeof(words), "%s", line);
-    if (command_parse(&command.words, COMMAND_AT_CONSOLE, words, &err) &&
-        (command.words.kind != COMMAND_SHOW || ctl_show_find(command.words.arguments[0]) != CTL_SHOW_COUNT)) {
+    if (parse(&command.words, words, &err)) {
         command_run(names->app, &command, reply);
         return;
     }

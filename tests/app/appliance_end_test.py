@@ -63,6 +63,16 @@ class ApplianceEndTest(HomeTest):
             self.assertEqual(status, 0)
         os.close(writer)
 
+    def test_console_explains_a_word_that_is_far_away(self):
+        reader, writer = os.pipe()
+        with Appliance(self.home, "-i", stdin=reader) as appliance:
+            os.close(reader)
+            os.write(writer, b"show " + 510 * b" " + b"xyz\n")
+            self.assertEqual(appliance.process.wait(WAIT_S), 1)
+            said = drain(appliance.process.stdout) + drain(appliance.process.stderr)
+            self.assertIn(b"show: there is no 'xyz'; 'help' lists what there is", said)
+        os.close(writer)
+
     def test_console_ends_at_the_first_failure(self):
         for text, status, said in ((b"show version\nquit\n", 0, "dpdk"), (b"show version\nquit", 0, "dpdk"),
                                    (b"nonsense\nquit\n", 1, "unknown command"),
