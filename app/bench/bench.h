@@ -51,6 +51,7 @@ int bench_bare_relay(const struct bench_options *options); /* the floor under it
 int bench_pacer(const struct bench_options *options);
 int bench_probe(
     const struct bench_options *options); /* available bandwidth of a modelled link, in real time */
+int bench_seal(const struct bench_options *options);  /* the primitives of lib/seal, by library */
 int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
 int bench_locks(const struct bench_options *options); /* counters that both of them write */
 

@@ -14,7 +14,7 @@
 
 static const char help[] =
     "sluice-bench PART [OPTION]…: one measurement, printed as one JSON object\n"
-    "parts: goodput, bare, relay, bare-relay, pacer, probe, cores, locks (app/bench/README.md)\n"
+    "parts: goodput, bare, relay, bare-relay, pacer, probe, seal, cores, locks (app/bench/README.md)\n"
     "  --link ring|memif|vhost   goodput: two lcores of one process, or two processes (ring)\n"
     "  --mtu BYTES         1280 to 9216 (1500)\n"
     "  --size SIZE         goodput, relay, bare-relay: of the object (1GiB); relay: more than 96MiB\n"
@@ -161,9 +161,11 @@ int main(int count, char **arguments)
     static const struct {
         const char *name;
         int (*run)(const struct bench_options *options);
-    } parts[] = {{"goodput", bench_goodput},       {"bare", bench_bare},   {"relay", bench_relay},
-                 {"bare-relay", bench_bare_relay}, {"pacer", bench_pacer}, {"probe", bench_probe},
-                 {"cores", bench_cores},           {"locks", bench_locks}};
+    } parts[] = {{"goodput", bench_goodput}, {"bare", bench_bare},
+                 {"relay", bench_relay},     {"bare-relay", bench_bare_relay},
+                 {"pacer", bench_pacer},     {"probe", bench_probe},
+                 {"seal", bench_seal},       {"cores", bench_cores},
+                 {"locks", bench_locks}};
     struct bench_options options = {.link = "ring",
                                     .mtu = MTU_DEFAULT,
                                     .object_bytes = 1ULL << 30,

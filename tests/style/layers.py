@@ -11,8 +11,8 @@ import os
 import re
 import sys
 
-CORE = ["base", "pack", "wire", "netem", "edge", "store", "plan", "probe", "ctl", "node"]
-ORDER = CORE + ["disk", "sim", "shm", "conf", "planner", "dpdk"]
+CORE = ["base", "pack", "wire", "seal", "netem", "edge", "store", "plan", "probe", "ctl", "node"]
+ORDER = CORE + ["crypt", "disk", "sim", "shm", "conf", "planner", "dpdk"]
 TOP = {"probe": "probe", "planner": "planner"}
 
 # What a layer may not even list: an estimator that could look at the link model would be no measurement.
@@ -60,6 +60,8 @@ APP_MORE = {
     "app/bench": {
         "netem": "the link between two nodes of a bench is the link model's",
         "probe": "looks at the trains of its estimators",
+        "crypt": "what sealing costs, by library",
+        "seal": "the table of primitives that it measures",
         "edge": "part (c) measures the pacer itself, through the timed lane",
         "planner": "a bench is its own planner: it solves with the planner's code",
         "store": "answers disk requests itself where no disk is to be measured",

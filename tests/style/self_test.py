@@ -13,7 +13,7 @@ import tables  # noqa: E402
 import tidy  # noqa: E402
 import pages  # noqa: E402
 
-LISTS = {"base": [], "pack": ["base"], "wire": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
+LISTS = {"base": [], "pack": ["base"], "wire": ["base"], "seal": ["base"], "netem": ["base"], "edge": ["base", "wire"], "store": ["base"], "fwd": [],
          "plan": ["base"], "probe": ["base"], "ctl": ["base", "plan"], "node": ["base", "edge", "ctl"]}
 
 TWENTY = " ".join(["word"] * 20) + "\n"
