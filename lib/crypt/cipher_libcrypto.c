@@ -78,6 +78,7 @@ static bool open_sealed(const struct cipher_key *key, const uint8_t nonce[SEAL_N
 bool cipher_libcrypto(struct primitives *primitives)
 {
     primitives->name = "libcrypto";
+    primitives->authenticates = true;
     primitives->cipher_key_init = key_init;
     primitives->cipher_key_set = key_set;
     primitives->seal = seal;

@@ -52,6 +52,7 @@ bool cipher_multi_buffer(struct primitives *primitives)
         return false;
     init_mb_mgr_auto(manager, NULL);
     primitives->name = "ipsec-mb";
+    primitives->authenticates = true;
     primitives->cipher_key_init = key_init;
     primitives->cipher_key_set = key_set;
     primitives->seal = seal;

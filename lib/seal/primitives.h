@@ -31,7 +31,8 @@ struct cipher_key {
 };
 
 struct primitives {
-    const char *name; /* for people */
+    const char *name;   /* for people */
+    bool authenticates; /* false: tags are zeros, packets carry key id 0 */
     /* Before the first cipher_key_set of a key whose memory is zero; may allocate. */
     void (*cipher_key_init)(struct cipher_key *key);
     void (*cipher_key_set)(struct cipher_key *key, const uint8_t bytes[SEAL_KEY_BYTES]);
