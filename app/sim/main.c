@@ -17,6 +17,8 @@
 #include "app/sim/trace_file.h"
 #include "conf/conf.h"
 #include "planner/solve.h"
+#include "crypt/crypt.h"
+#include "seal/insecure.h"
 #include "sim/sim.h"
 
 #define REPORT_BYTES (16u << 20)
@@ -34,6 +36,7 @@ struct arguments {
     bool json;
     bool check;
     bool print;
+    const char *security;  /* a word; NULL: sizes */
     uint64_t random_count; /* draws; 0: a scenario file is run */
     bool random_hosts;     /* … of hosts that stand still */
     bool draw_given;
@@ -56,6 +59,9 @@ static void usage(FILE *out)
         "  --json            the result as one JSON object on standard output\n"
         "  --trace FILE      what each edge does, as CSV, a row for each measure.step (100 ms) of virtual "
         "time\n"
+        "  --security WORD   what packets are sealed with: real (as in the appliance), sizes (cheap tags of "
+        "the same\n"
+        "                    length), none (sizes)\n"
         "  --check           read and check the scenarios only\n"
         "  --random N        N neighbours drawn at random by --seed: a line for each, and how many reach\n"
         "                    0.9 of what their links carry; 95 %% of them must (with --json: a JSON\n"
@@ -112,6 +118,22 @@ static bool check_arguments(const struct arguments *arguments)
     return false;
 }
 
+/* What packets are sealed with; set by choose_primitives. */
+static const struct primitives *primitives = &sizes_primitives;
+
+static bool choose_primitives(const char *word)
+{
+    struct err err;
+    if (word == NULL || strcmp(word, "sizes") == 0)
+        return true;
+    primitives = strcmp(word, "none") == 0 ? &insecure_primitives : NULL;
+    if (strcmp(word, "real") == 0 && (primitives = crypt_primitives(&err)) == NULL)
+        fprintf(stderr, "sluice-sim: %s\n", err.text);
+    else if (primitives == NULL)
+        fprintf(stderr, "sluice-sim: --security: real, sizes or none expected, not \"%s\"\n", word);
+    return primitives != NULL;
+}
+
 static bool take_option(int option, struct arguments *arguments)
 {
     switch (option) {
@@ -140,6 +162,9 @@ static bool take_option(int option, struct arguments *arguments)
     case 'p':
         arguments->print = true;
         return true;
+    case 'S':
+        arguments->security = optarg;
+        return true;
     default:
         usage(stderr);
         return false;
@@ -159,7 +184,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
                                             {"draw", required_argument, NULL, 'd'},
                                             {"print", no_argument, NULL, 'p'},
                                             {"help", no_argument, NULL, 'h'},
-                                            {"help-scenario", no_argument, NULL, 'S'},
+                                            {"security", required_argument, NULL, 'S'},
+                                            {"help-scenario", no_argument, NULL, 'H'},
                                             {0}};
     int option;
     while ((option = getopt_long(argc, argv, "s:jch", options, NULL)) != -1) {
@@ -167,14 +193,14 @@ static int parse(int argc, char **argv, struct arguments *arguments)
             usage(stdout);
             return EXIT_GOOD;
         }
-        if (option == 'S')
+        if (option == 'H')
             return conf_print_help("scenario", stdout) ? EXIT_GOOD : EXIT_FAILED;
         if (!take_option(option, arguments))
             return EXIT_USAGE;
     }
     arguments->paths = argv + optind;
     arguments->path_count = argc - optind;
-    return check_arguments(arguments) ? -1 : EXIT_USAGE;
+    return check_arguments(arguments) && choose_primitives(arguments->security) ? -1 : EXIT_USAGE;
 }
 
 static uint64_t wall_ns(void)
@@ -226,7 +252,8 @@ static bool simulate(const struct scenario *scenario, uint64_t seed, const char 
                                   .solve = solve_request,
                                   .learn = recall_learn,
                                   .recall = recall_complete,
-                                  .trace = *trace};
+                                  .trace = *trace,
+                                  .primitives = primitives};
     struct sim *sim = sim_create(scenario, &options, &err);
     if (sim == NULL) {
         fprintf(stderr, "%s: %s\n", name, err.text);

@@ -4,26 +4,17 @@
  * late that REPLAY_WINDOW newer ones have come, is told from what is new before it has any effect. 32 bits travel; the
  * full number is the one nearest to the largest that came (RFC 9000, appendix A.3).
  *
- * Lost sync: as long as nobody proves who sent a datagram, one forged number may carry the window to where no genuine
- * one ever comes. Where nothing but refused numbers came for REPLAY_LOST_SYNC_NS, REPLAY_LOST_SYNC_NUMBERS of them or
- * more, each larger than the one before, the owner begins a new session.
- *
  * Owner: a peer, one for each direction of a session; both begin at 0 with it. Memory: replay_bytes(). Thread: one. */
 #pragma once
 
 #include "edge/number_bits.h"
 
 /* A train brings 4,096 numbers at once, acks some 80 a millisecond: what overtakes these is still taken. */
-#define REPLAY_WINDOW            32768
-#define REPLAY_LOST_SYNC_NUMBERS 16
-#define REPLAY_LOST_SYNC_NS      1000000000ULL
+#define REPLAY_WINDOW 32768
 
 struct replay {
     struct number_bits seen; /* of [end - REPLAY_WINDOW, end) */
     uint64_t end;            /* largest number taken + 1; 0: none yet */
-    uint64_t stray;          /* largest number refused since the last one taken … */
-    uint32_t strays;         /* … how many of them grew … */
-    uint64_t stray_from_ns;  /* … and since when */
 };
 
 size_t replay_bytes(void);
@@ -33,6 +24,4 @@ void replay_reset(struct replay *replay);
 /* The full number behind the 32 bits on the wire. */
 uint64_t replay_expand(const struct replay *replay, uint32_t low);
 /* Takes the number: false, and nothing changes, where it was taken before or is older than the window. */
-bool replay_take(struct replay *replay, uint64_t number, uint64_t now_ns);
-/* To be asked when a number was refused: the session is of no use any more. */
-bool replay_lost_sync(const struct replay *replay, uint64_t now_ns);
+bool replay_take(struct replay *replay, uint64_t number);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "edge/sender.h"
+#include "node/core/key_room.h"
 #include "node/flow/data_rate.h"
 #include "node/flow/pieces.h"
 #include "node/kind/stream.h"
@@ -16,6 +17,7 @@
 #include "node/train/all.h"
 #include "node/train/in.h"
 #include "node/train/prober.h"
+#include "seal/insecure.h"
 #include "wire/ethernet.h"
 
 /* A job may begin while others hold all that they may, for as long as they like: two slots for it, one for the next. */
@@ -51,7 +53,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(config->peer_count * sizeof(struct offer));
     bytes += arena_need(MANIFESTS_MAX * sizeof(struct manifest_file));
     bytes += MANIFESTS_MAX * arena_need(MANIFEST_BYTES);
-    bytes += arena_need(sizeof(struct scratch));
+    bytes += arena_need(sizeof(struct scratch)) + arena_need(sizeof(struct key_room));
     bytes += store_bytes(&store);
     for (uint16_t index = 0; index < config->peer_count; index++)
         bytes += peer_bytes(config, &config->peers[index]);
@@ -77,6 +79,27 @@ static void allocate(struct node *node, struct arena *arena)
     for (uint32_t index = 0; index < MANIFESTS_MAX; index++)
         node->manifests[index].text = arena_alloc(arena, MANIFEST_BYTES);
     node->scratch = arena_alloc(arena, sizeof(struct scratch));
+    node->key_room = arena_alloc(arena, sizeof(struct key_room));
+}
+
+/* Nodes that keep nobody out have one key in common. */
+static void init_keys(struct node *node)
+{
+    struct node_config *config = &node->config;
+    struct key_pair pair;
+    if (config->primitives == NULL)
+        config->primitives = &insecure_primitives;
+    config->keys_by_name |= !config->primitives->authenticates;
+    config->primitives->cipher_key_init(&node->key_room->scratch);
+    session_keys_init(&node->key_room->trial, config->primitives);
+    if (!config->keys_by_name)
+        return;
+    bool apart = config->primitives->authenticates;
+    insecure_key_pair(config->primitives, apart ? config->name : "", &config->key);
+    for (uint16_t index = 0; index < config->peer_count; index++) {
+        insecure_key_pair(config->primitives, apart ? config->peers[index].name : "", &pair);
+        memcpy(config->peers[index].public_key, pair.public_key, SEAL_KEY_BYTES);
+    }
 }
 
 static void init_ports(struct node *node, uint64_t now_ns)
@@ -106,7 +129,9 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     deadlines_init(&node->due);
     rng_init(&node->rng, config->seed ^ config->incarnation * 0x9e3779b97f4a7c15ULL);
     digest_init(&node->digest);
+    rng_init(&node->secret_rng, config->seed * 0xbf58476d1ce4e5b9ULL ^ config->incarnation);
     allocate(node, &arena);
+    init_keys(node);
     memset(node->session_peer, UINT8_MAX, sizeof(node->session_peer));
     init_ports(node, now_ns);
     node->train_out->next_number = 1;

@@ -185,7 +185,7 @@ void node_shutdown(struct node *node, uint64_t now_ns)
 {
     node->shutting_down = true;
     for (uint16_t index = 0; index < node->peer_count; index++)
-        if (node->peers[index].known)
+        if (peer_is_known(&node->peers[index]))
             session_say_farewell(node, &node->peers[index], WIRE_CLOSE_SHUTDOWN);
     for (uint16_t index = 0; index < node->peer_count; index++)
         peer_schedule(node, &node->peers[index], now_ns);

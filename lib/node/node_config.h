@@ -8,6 +8,7 @@
 #include "base/name.h"
 #include "base/units.h"
 #include "probe/estimator.h"
+#include "seal/noise.h"
 #include "store/disk.h"
 #include "wire/address.h"
 
@@ -33,6 +34,7 @@ struct node_peer_config {
     /* Packet numbers tracked per direction, a power of two; 0: from rate and rtt_max. */
     uint32_t window_packets;
     bool probe_off; /* no trains to it, none of it */
+    uint8_t public_key[SEAL_KEY_BYTES];
 };
 
 /* Available bandwidth of paths: how it is measured from here, and what others may measure. */
@@ -67,6 +69,14 @@ struct node_config {
     char name[NAME_BYTES];
     uint64_t seed;        /* of the node's generator: sessions, job ids */
     uint64_t incarnation; /* random per start, never 0 */
+    /* Who keeps others out. NULL: insecure_primitives (seal/insecure.h). */
+    const struct primitives *primitives;
+    /* All of insecure_primitives' nodes have the same key; with keys_by_name each node's is made of its name, for worlds
+     * without secrets. */
+    bool keys_by_name;
+    struct key_pair key; /* own */
+    /* Bytes that nobody can guess; NULL: from the seed. */
+    void (*random)(uint8_t *out, size_t length);
     uint16_t port_count;
     struct node_port_config ports[NODE_PORTS_MAX];
     uint16_t peer_count;

@@ -30,46 +30,23 @@ static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
     on_state_lost(node, peer, now_ns);
 }
 
-static void on_replayed(struct node *node, struct peer *peer, uint64_t now_ns)
+/* What a session has brought about, before anything that came under it is looked at. */
+static void on_session(struct node *node, struct peer *peer, unsigned events, uint64_t now_ns)
 {
-    node->counters.drop_replay++;
-    if (replay_lost_sync(&peer->replay, now_ns))
-        renew_session(node, peer, now_ns);
+    if ((events & SESSION_LOST) != 0)
+        on_state_lost(node, peer, now_ns);
+    if ((events & SESSION_CAME_UP) != 0)
+        flow_on_up(flow_of(node, peer));
 }
 
-static void on_hello(struct node *node, struct peer *peer, const struct wire_header *header,
-                     const struct rx_packet *packet, uint64_t now_ns)
+static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
     if (!flow_is_decoded(node, wire_hello_decode(packet->data, packet->length, &hello)))
         return;
-    bool is_he = peer_find(node, hello.name.text) == peer->index;
-    if (!is_he || peer_find(node, hello.peer.text) != PEER_SELF) {
-        node->counters.drop_name++;
-        misfit_note_name(peer, is_he ? MISFIT_CALLED : MISFIT_NAME,
-                         is_he ? hello.peer.text : hello.name.text);
-        return;
-    }
-    if (hello.incarnation == 0 || hello.session == 0 || hello.interval_ms == 0) {
-        node->counters.drop_value++;
-        return;
-    }
-    if (!session_take_hello(peer, &hello, header->packet_number, now_ns)) {
-        on_replayed(node, peer, now_ns);
-        return;
-    }
-    enum session_meeting meeting = session_on_hello(node, peer, &hello, now_ns);
-    if (meeting == SESSION_REFUSED) {
-        node->counters.drop_session++;
-        return;
-    }
     node->counters.rx_hellos++;
-    if (meeting == SESSION_UNPROVED)
-        return;
-    if (meeting == SESSION_LOST)
-        on_state_lost(node, peer, now_ns);
-    if (session_greet(node, peer, &hello, now_ns))
-        flow_on_up(flow_of(node, peer));
+    flow_on_packet(node, peer, now_ns);
+    session_on_hello(node, peer, &hello, now_ns);
 }
 
 static void on_close(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
@@ -77,10 +54,7 @@ static void on_close(struct node *node, struct peer *peer, const struct rx_packe
     struct wire_close close;
     if (!flow_is_decoded(node, wire_close_decode(packet->data, packet->length, &close)))
         return;
-    if (!session_on_close(node, peer, &close, now_ns)) {
-        node->counters.drop_session++;
-        return;
-    }
+    session_on_close(node, peer, now_ns);
     node->counters.rx_closes++;
     on_state_lost(node, peer, now_ns);
 }
@@ -149,20 +123,28 @@ static void on_train(struct node *node, struct peer *peer, const struct rx_packe
     train_in_on_packet(node, peer, &train, packet, now_ns);
 }
 
-/* The peer behind session and address, or NULL with a drop counted. A hello is known by address alone: it
- * brings the session. */
+static void on_handshake(struct node *node, const struct wire_header *header, const struct rx_packet *packet,
+                         uint64_t now_ns)
+{
+    if (!flow_is_decoded(node, wire_handshake_check(header, packet->length)))
+        return;
+    uint16_t index = peer_by_address(node, &packet->from);
+    if (index == PEER_NONE) {
+        node->counters.drop_source++;
+        misfit_note_stranger(node, packet);
+        return;
+    }
+    struct peer *peer = &node->peers[index];
+    on_session(node, peer, session_on_handshake(node, peer, header, packet->data, packet->length, now_ns),
+               now_ns);
+    peer_schedule(node, peer, now_ns);
+}
+
+/* The peer behind session and address, or NULL with a drop counted. */
 static struct peer *find_peer(struct node *node, const struct wire_header *header,
                               const struct rx_packet *packet)
 {
-    if (header->type == WIRE_HELLO) {
-        uint16_t index = peer_by_address(node, &packet->from);
-        if (index == PEER_NONE) {
-            node->counters.drop_source++;
-            misfit_note_hello(node, packet);
-        }
-        return index == PEER_NONE ? NULL : &node->peers[index];
-    }
-    struct peer *peer = peer_of_session(node, header->session);
+    struct peer *peer = session_peer(node, header->session);
     if (peer == NULL) {
         if (peer_by_address(node, &packet->from) == PEER_NONE)
             node->counters.drop_source++;
@@ -175,39 +157,20 @@ static struct peer *find_peer(struct node *node, const struct wire_header *heade
         misfit_note_address(peer, &packet->from);
         return NULL;
     }
-    if (!peer->known) {
-        node->counters.drop_session++;
-        return NULL;
-    }
     return peer;
 }
 
-/* DATA has numbers and a window of its own; which session a hello belongs to is in its body. */
-static bool is_replayed(struct node *node, struct peer *peer, const struct wire_header *header,
-                        uint64_t now_ns)
+/* It was opened, and comes for the first time. */
+static void on_opened(struct node *node, struct peer *peer, const struct wire_header *header,
+                      const struct rx_packet *packet, uint64_t now_ns)
 {
-    if (header->type == WIRE_DATA || header->type == WIRE_HELLO ||
-        replay_take(&peer->replay, replay_expand(&peer->replay, header->packet_number), now_ns))
-        return false;
-    on_replayed(node, peer, now_ns);
-    return true;
-}
-
-static void on_datagram(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
-{
-    struct wire_header header;
-    if (!flow_is_decoded(node, wire_header_decode(packet->data, packet->length, &header)))
-        return;
-    struct peer *peer = find_peer(node, &header, packet);
-    if (peer == NULL || is_replayed(node, peer, &header, now_ns))
-        return;
-    switch ((enum wire_type)header.type) {
+    switch ((enum wire_type)header->type) {
     case WIRE_DATA:
-        if (arrive_on_packet(node, peer, &header, packet, now_ns))
+        if (arrive_on_packet(node, peer, header, packet, now_ns))
             renew_session(node, peer, now_ns);
         break;
     case WIRE_PIECE:
-        if (arrive_on_piece(node, peer, &header, packet, now_ns))
+        if (arrive_on_piece(node, peer, header, packet, now_ns))
             renew_session(node, peer, now_ns);
         break;
     case WIRE_ACK:
@@ -215,14 +178,14 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
             renew_session(node, peer, now_ns);
         break;
     case WIRE_MESSAGE:
-        on_message(node, peer, &header, packet, now_ns);
+        on_message(node, peer, header, packet, now_ns);
         break;
     case WIRE_PROBE:
     case WIRE_PROBE_REPLY:
-        on_probe(node, peer, &header, packet, now_ns);
+        on_probe(node, peer, header, packet, now_ns);
         break;
     case WIRE_HELLO:
-        on_hello(node, peer, &header, packet, now_ns);
+        on_hello(node, peer, packet, now_ns);
         break;
     case WIRE_CLOSE:
         on_close(node, peer, packet, now_ns);
@@ -230,10 +193,32 @@ static void on_datagram(struct node *node, const struct rx_packet *packet, uint6
     case WIRE_TRAIN:
         on_train(node, peer, packet, now_ns);
         break;
+    case WIRE_INITIATION:
+    case WIRE_RESPONSE:
     case WIRE_TYPE_COUNT:
         node->counters.drop_type++;
         break;
     }
+}
+
+static void on_datagram(struct node *node, const struct rx_packet *packet, uint64_t now_ns)
+{
+    struct wire_header header;
+    struct rx_packet opened;
+    unsigned events;
+    if (!flow_is_decoded(node, wire_header_decode(packet->data, packet->length, &header)))
+        return;
+    if (header.type == WIRE_INITIATION || header.type == WIRE_RESPONSE) {
+        on_handshake(node, &header, packet, now_ns);
+        return;
+    }
+    struct peer *peer = find_peer(node, &header, packet);
+    if (peer == NULL)
+        return;
+    bool good = session_open(node, peer, &header, packet, &opened, &events, now_ns);
+    on_session(node, peer, events, now_ns);
+    if (good)
+        on_opened(node, peer, &header, &opened, now_ns);
 }
 
 static void on_received(struct node *node, const struct rx_packet *packet, uint64_t now_ns)

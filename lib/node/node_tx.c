@@ -15,15 +15,6 @@
  * its data. */
 #define PORT_BEHIND_NS (250 * NS_PER_MS)
 
-static struct wire_header header_for(struct peer *peer, enum wire_type type, uint64_t depart_ns)
-{
-    return (struct wire_header){.version = WIRE_VERSION,
-                                .type = (uint8_t)type,
-                                .session = peer->session_out,
-                                .packet_number = peer_control_number(peer),
-                                .stamp = wire_stamp(depart_ns)};
-}
-
 static void address_packet(struct tx_packet *packet, const struct peer *peer, uint64_t depart_ns)
 {
     packet->port = peer->port;
@@ -45,34 +36,31 @@ static void account(struct node *node, struct peer *peer, const struct tx_packet
     digest_add(&node->digest, (uint64_t)peer->index << 48 ^ (uint64_t)wire_bytes << 32 ^ packet->depart_ns);
 }
 
-static void fill_hello_of(struct node *node, struct peer *peer, uint32_t session, uint32_t echo_session,
-                          struct tx_packet *packet, uint64_t now_ns)
+/* A datagram that fits the head: sealed there. */
+static void seal_head(struct node *node, struct peer *peer, struct tx_packet *packet, size_t length)
 {
-    struct wire_hello hello = {
-        .incarnation = node->config.incarnation,
-        .session = session,
-        .echo_session = echo_session,
-        .mtu = (uint16_t)node->config.ports[peer->port].mtu,
-        .interval_ms = (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX),
-        .window = peer->receiver.window_packets,
-    };
-    name_copy(hello.name.text, sizeof(hello.name.text), node->config.name);
-    name_copy(hello.peer.text, sizeof(hello.peer.text), peer->config->name);
-    struct wire_header header = header_for(peer, WIRE_HELLO, now_ns);
-    header.session = 0;
-    packet->head_bytes = (uint16_t)wire_hello_encode(packet->head, &header, &hello);
+    packet->head_bytes = (uint16_t)length;
+    session_seal(node, peer, packet->head, length);
     node->counters.tx_control++;
 }
 
-static void fill_offer(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
+static bool fill_handshake(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
-    fill_hello_of(node, peer, peer->session_offered, peer->offered_to, packet, now_ns);
-    session_offer_sent(peer, now_ns);
+    size_t length;
+    if (!session_next_handshake(node, peer, packet->head, &length, now_ns))
+        return false;
+    packet->head_bytes = (uint16_t)length;
+    node->counters.tx_control++;
+    return true;
 }
+_Static_assert(WIRE_INITIATION_BYTES <= TX_HEAD_BYTES_MAX, "a handshake fits the head");
 
 static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
-    fill_hello_of(node, peer, peer->session_in, peer->session_out, packet, now_ns);
+    struct wire_hello hello = {.interval_ms =
+                                   (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX)};
+    struct wire_header header = session_header(node, peer, WIRE_HELLO, now_ns);
+    seal_head(node, peer, packet, wire_hello_encode(packet->head, &header, &hello));
     /* A little irregular, so that hellos of many nodes do not stay in step. */
     uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
     peer->hello_due_ns = now_ns + interval_ns - rng_below(&node->rng, interval_ns / 8 + 1);
@@ -80,27 +68,29 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
 
 static void fill_close(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
-    struct wire_close close = {.incarnation = node->config.incarnation, .reason = peer->close_reason};
-    struct wire_header header = header_for(peer, WIRE_CLOSE, now_ns);
-    packet->head_bytes = (uint16_t)wire_close_encode(packet->head, &header, &close);
+    struct wire_close close = {.reason = peer->close_reason};
+    struct wire_header header = session_header(node, peer, WIRE_CLOSE, now_ns);
+    seal_head(node, peer, packet, wire_close_encode(packet->head, &header, &close));
     peer->close_due = false;
     peer->hello_due_ns = TIME_NEVER;
-    node->counters.tx_control++;
+    peer->sessions.initiation_due_ns = TIME_NEVER;
 }
 
-static void fill_probe(struct peer *peer, struct tx_packet *packet, enum wire_type type,
+static void fill_probe(struct node *node, struct peer *peer, struct tx_packet *packet, enum wire_type type,
                        const struct wire_probe *probe, uint64_t now_ns)
 {
-    struct wire_header header = header_for(peer, type, now_ns);
-    packet->head_bytes = (uint16_t)wire_probe_encode(packet->head, &header, probe);
+    struct wire_header header = session_header(node, peer, type, now_ns);
+    seal_head(node, peer, packet, wire_probe_encode(packet->head, &header, probe));
     CHECK(probe->padding <= sizeof(port_zeros));
     packet->body = port_zeros;
     packet->body_bytes = probe->padding;
 }
 
 /* A datagram made in scratch memory: its first bytes travel by value, the rest by reference. */
-static void split(struct tx_packet *packet, const uint8_t *datagram, size_t length)
+static void seal_and_split(struct node *node, struct peer *peer, struct tx_packet *packet, uint8_t *datagram,
+                           size_t length)
 {
+    session_seal(node, peer, datagram, length);
     size_t head = MIN(length, (size_t)TX_HEAD_BYTES_MAX);
     memcpy(packet->head, datagram, head);
     packet->head_bytes = (uint16_t)head;
@@ -126,9 +116,9 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     node->short_mask |= (uint64_t)is_short << peer->index;
     ack.limited_by = (uint8_t)(is_short ? credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = flow->ack_class;
-    struct wire_header header = header_for(peer, WIRE_ACK, now_ns);
+    struct wire_header header = session_header(node, peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
-    split(packet, scratch, wire_ack_encode(scratch, &header, &ack, runs, places));
+    seal_and_split(node, peer, packet, scratch, wire_ack_encode(scratch, &header, &ack, runs, places));
     flow->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
     node->counters.tx_acks++;
     return true;
@@ -141,10 +131,10 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     uint64_t depart_ns = MAX(peer_message_ns(peer), now_ns);
     if (depart_ns > now_ns + TX_HORIZON_NS || !mail_next(&peer->mail, depart_ns, &message, &body))
         return false;
-    struct wire_header header = header_for(peer, WIRE_MESSAGE, depart_ns);
+    struct wire_header header = session_header(node, peer, WIRE_MESSAGE, depart_ns);
     packet->depart_ns = depart_ns;
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
-    split(packet, scratch, wire_message_encode(scratch, &header, &message, body));
+    seal_and_split(node, peer, packet, scratch, wire_message_encode(scratch, &header, &message, body));
     node->counters.tx_control++;
     return true;
 }
@@ -163,18 +153,16 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
         fill_close(node, peer, packet, now_ns);
         return true;
     }
+    if (node->shutting_down)
+        return false;
+    if (fill_handshake(node, peer, packet, now_ns))
+        return true;
+    if (!peer_is_known(peer))
+        return false;
     if (now_ns >= peer->hello_due_ns) {
         fill_hello(node, peer, packet, now_ns);
         return true;
     }
-    if (node->shutting_down)
-        return false;
-    if (now_ns >= peer->offer_due_ns) {
-        fill_offer(node, peer, packet, now_ns);
-        return true;
-    }
-    if (!peer->known)
-        return false;
     bool behind = is_behind(node, peer, now_ns);
     if (peer->reply_count > 0 && behind) {
         node->counters.tx_probes_dropped += peer->reply_count;
@@ -183,8 +171,7 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
     if (peer->reply_count > 0) {
         struct wire_probe *reply = &peer->replies[--peer->reply_count];
         reply->t3_ns = now_ns;
-        fill_probe(peer, packet, WIRE_PROBE_REPLY, reply, now_ns);
-        node->counters.tx_control++;
+        fill_probe(node, peer, packet, WIRE_PROBE_REPLY, reply, now_ns);
         return true;
     }
     if (peer->state != PEER_UP)
@@ -200,8 +187,7 @@ static bool control_next(struct node *node, struct peer *peer, struct tx_packet 
             node->counters.tx_probes_dropped++;
             continue;
         }
-        fill_probe(peer, packet, WIRE_PROBE, &probe, now_ns);
-        node->counters.tx_control++;
+        fill_probe(node, peer, packet, WIRE_PROBE, &probe, now_ns);
         return true;
     }
     return false;

@@ -11,5 +11,5 @@
 extern const struct primitives insecure_primitives;
 extern const struct primitives sizes_primitives;
 
-/* A pair of keys that everybody can make, for nodes of a world that has no secrets. */
-void insecure_key_pair(const char *name, struct key_pair *pair);
+/* A pair of keys that everybody can make, for nodes of a world that has no secrets, by any primitives. */
+void insecure_key_pair(const struct primitives *primitives, const char *name, struct key_pair *pair);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "pack/pack.h"
+#include "seal/insecure.h"
 #include "sim/run.h"
 
 #define DRAIN_ROUNDS_MAX 1000000
@@ -134,6 +135,8 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     name_copy(config->name, sizeof(config->name), node->name);
     config->seed = sim->options.seed * 1000003 + index;
     config->incarnation = config->seed + 1;
+    config->primitives = sim->options.primitives != NULL ? sim->options.primitives : &sizes_primitives;
+    config->keys_by_name = true;
     config->port_count = 1;
     config->ports[0] = (struct node_port_config){
         .address = host_address(index),

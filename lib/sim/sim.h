@@ -25,6 +25,8 @@ struct sim_options {
     void (*learn)(uint16_t host, const struct ctl_estimate *estimate, uint64_t now_ns);
     void (*recall)(uint16_t host, struct plan_request *request, uint64_t now_ns);
     struct trace_sink trace;
+    /* What the nodes seal packets with; their keys are made of their names. NULL: sizes_primitives (seal/insecure.h). */
+    const struct primitives *primitives;
 };
 
 /* The scenario stays the caller's and must outlive the simulator. NULL: err says what is wrong with it. */

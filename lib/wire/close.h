@@ -1,6 +1,5 @@
-/* CLOSE: the sender leaves; the peer forgets the session and says hello again when it wants to. It carries the
- * peer's session, like all but a hello: who does not know that has no session to close, and anybody could
- * claim to be him. */
+/* CLOSE: the sender leaves; the peer forgets the session, and begins another when it wants to. Only who has the session can
+ * close it. */
 #pragma once
 
 #include "wire/header.h"
@@ -8,9 +7,7 @@
 #define WIRE_CLOSE_REASONS(ROW) ROW(WIRE_CLOSE_SHUTDOWN, 1, "shutdown")
 enum wire_close_reason { WIRE_CLOSE_REASONS(WORD_CONSTANT) };
 
-#define WIRE_CLOSE_FIELDS(FIELD)                                                                             \
-    FIELD(u64, incarnation) /* of the sender */                                                              \
-    FIELD(u8, reason)       /* enum wire_close_reason */
+#define WIRE_CLOSE_FIELDS(FIELD) FIELD(u8, reason) /* enum wire_close_reason */
 
 WIRE_DECLARE(close, WIRE_CLOSE_FIELDS)
 #define WIRE_CLOSE_BYTES (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_CLOSE_FIELDS))

@@ -1,6 +1,6 @@
 /* Wire fields declared once: a message lists FIELD(type, name) rows in one macro; the struct, the size, the
  * encoder and the decoder all come from that list. Types: u8 u16 u32 u64 (big-endian), tag (16 bytes), hash
- * (32 bytes), name (NAME_BYTES, zero padded). Variable tails (arrays, strings) follow the fixed part and are
+ * (32 bytes), name (NAME_BYTES, zero padded), sealed (a greeting and its tag: 120 bytes). Variable tails (arrays, strings) follow the fixed part and are
  * written by hand. */
 #pragma once
 
@@ -14,14 +14,18 @@
 #include "base/units.h"
 #include "base/word.h"
 
-#define WIRE_TAG_BYTES  16
-#define WIRE_HASH_BYTES 32
+#define WIRE_TAG_BYTES    16
+#define WIRE_HASH_BYTES   32
+#define WIRE_SEALED_BYTES 120
 
 struct wire_tag {
     uint8_t bytes[WIRE_TAG_BYTES];
 };
 struct wire_hash {
     uint8_t bytes[WIRE_HASH_BYTES];
+};
+struct wire_sealed {
+    uint8_t bytes[WIRE_SEALED_BYTES];
 };
 struct wire_name {
     char text[NAME_BYTES];
@@ -34,6 +38,7 @@ typedef uint64_t wire_type_u64;
 typedef struct wire_tag wire_type_tag;
 typedef struct wire_hash wire_type_hash;
 typedef struct wire_name wire_type_name;
+typedef struct wire_sealed wire_type_sealed;
 
 #define WIRE_STRUCT(type, name) wire_type_##type name;
 #define WIRE_SIZE(type, name)   +sizeof(wire_type_##type)
@@ -95,6 +100,12 @@ static inline uint8_t *wire_put_hash(uint8_t *out, struct wire_hash value)
     return out + sizeof(value.bytes);
 }
 
+static inline uint8_t *wire_put_sealed(uint8_t *out, struct wire_sealed value)
+{
+    memcpy(out, value.bytes, sizeof(value.bytes));
+    return out + sizeof(value.bytes);
+}
+
 static inline uint8_t *wire_put_name(uint8_t *out, struct wire_name value)
 {
     memcpy(out, value.text, sizeof(value.text));
@@ -132,6 +143,12 @@ static inline const uint8_t *wire_get_tag(const uint8_t *in, struct wire_tag *va
 }
 
 static inline const uint8_t *wire_get_hash(const uint8_t *in, struct wire_hash *value)
+{
+    memcpy(value->bytes, in, sizeof(value->bytes));
+    return in + sizeof(value->bytes);
+}
+
+static inline const uint8_t *wire_get_sealed(const uint8_t *in, struct wire_sealed *value)
 {
     memcpy(value->bytes, in, sizeof(value->bytes));
     return in + sizeof(value->bytes);

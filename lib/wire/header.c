@@ -7,13 +7,9 @@ enum wire_error wire_header_decode(const uint8_t *data, size_t length, struct wi
     wire_header_get(data, header);
     if (header->version != WIRE_VERSION)
         return WIRE_BAD_VERSION;
-    if (header->key_id != 0)
-        return WIRE_BAD_KEY;
     if (header->type == 0 || header->type >= WIRE_TYPE_COUNT)
         return WIRE_BAD_TYPE;
-    if (header->session == 0 && header->type != WIRE_HELLO)
-        return WIRE_BAD_VALUE;
-    if ((load_be64(header->tag.bytes) | load_be64(header->tag.bytes + 8)) != 0)
+    if (header->session == 0 && header->type != WIRE_INITIATION)
         return WIRE_BAD_VALUE;
     return WIRE_OK;
 }

@@ -3,17 +3,20 @@
  *   0 version u8 | 1 type u8 | 2 key id u8 | 3 flags u8
  *   4 session u32 | 8 packet number u32 | 12 stamp u32 | 16 tag[16]
  *
- * session: chosen by the node that receives the packet and told in its hello; 0 only in a hello.
+ * session: chosen by the node that receives the packet and told in its greeting (wire/handshake.h); 0 only in an
+ * initiation.
  * packet number: low 32 bits of the edge's number (data), of the session's control number (all others): a fresh
  * one for each datagram that leaves (edge/replay.h).
  * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
- * delays. key id 0 means unauthenticated: the tag is zero. Other key ids are refused until keys exist.
+ * delays.
+ * key id: of the keys that the tag is made with, from 1 on; 0 in handshakes, and where nothing is authenticated: the tag is
+ * zero then. What the tag covers: wire/sealed.h.
  * flags: of DATA, WIRE_FLAG_TAIL; all others, and every field named reserved: sent as 0, not looked at. */
 #pragma once
 
 #include "wire/field.h"
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 
 #define WIRE_FLAG_TAIL 1u /* the sender has only repairs left: acks are wanted soon */
 
@@ -27,7 +30,9 @@
     ROW(WIRE_PROBE_REPLY, 6, "probe_reply")                                                                  \
     ROW(WIRE_CLOSE, 7, "close")                                                                              \
     ROW(WIRE_TRAIN, 8, "train")                                                                              \
-    ROW(WIRE_PIECE, 9, "piece")
+    ROW(WIRE_INITIATION, 9, "initiation")                                                                    \
+    ROW(WIRE_RESPONSE, 10, "response")                                                                       \
+    ROW(WIRE_PIECE, 11, "piece")
 enum wire_type { WIRE_TYPES(WORD_CONSTANT) WIRE_TYPE_COUNT };
 
 #define WIRE_HEADER_FIELDS(FIELD)                                                                            \
@@ -55,7 +60,6 @@ enum wire_error {
     WIRE_OK = 0,
     WIRE_TOO_SHORT,
     WIRE_BAD_VERSION,
-    WIRE_BAD_KEY,
     WIRE_BAD_TYPE,
     WIRE_BAD_LENGTH, /* body lengths and counts that contradict each other */
     WIRE_BAD_VALUE   /* a field outside its range */

@@ -17,6 +17,7 @@
 
 WIRE_DECLARE(piece, WIRE_PIECE_FIELDS)
 #define WIRE_PIECE_BYTES              (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_PIECE_FIELDS))
+#define WIRE_PIECE_INDEX_AT           (WIRE_HEADER_BYTES + 6)
 #define WIRE_PIECE_COUNT_MAX          8
 #define WIRE_PIECE_TOTAL_MAX          9216 /* a whole packet of an MTU of 9000 */
 #define WIRE_PIECE_SIZE(total, count) (((uint32_t)(total) + (count)-1) / (count))

@@ -25,7 +25,7 @@ static void begin(void)
 
 static bool take(uint64_t number)
 {
-    return replay_take(&replay, number, 0);
+    return replay_take(&replay, number);
 }
 
 static void replay__table(void **state)
@@ -86,35 +86,11 @@ static void replay__random(void **state)
     free(memory);
 }
 
-/* One number from nowhere, and the genuine ones are refused: after a second of them the session is given up. The same
- * few again and again give up nothing. */
-static void replay__lost_sync(void **state)
-{
-    (void)state;
-    begin();
-    for (uint64_t number = 0; number < 100; number++)
-        assert_true(take(number));
-    for (uint64_t now_ns = 0; now_ns < 5 * NS_PER_S; now_ns += 10 * NS_PER_MS) {
-        assert_false(replay_take(&replay, now_ns / (10 * NS_PER_MS) % 15, now_ns));
-        assert_false(replay_lost_sync(&replay, now_ns));
-    }
-    assert_true(take(1ULL << 30));
-    for (uint64_t number = 100; number < 200; number++) {
-        uint64_t now_ns = (number - 100) * 20 * NS_PER_MS;
-        assert_false(replay_take(&replay, number, now_ns));
-        assert_int_equal(replay_lost_sync(&replay, now_ns), now_ns >= REPLAY_LOST_SYNC_NS);
-    }
-    assert_true(take((1ULL << 30) + 1));
-    assert_false(replay_lost_sync(&replay, 10 * NS_PER_S));
-    free(memory);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replay__table),
         cmocka_unit_test(replay__random),
-        cmocka_unit_test(replay__lost_sync),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Configurations that do not fit each other: what is heard of such a peer, and what a job says of it. */
-#include "check.h"
-
-#include "base/name.h"
 #include "node/node.h"
-#include "wire/hello.h"
+#include "spoof.h"
 
 #define STRANGER 5 /* a node's place that nobody has: whose address nobody knows */
 
@@ -22,8 +19,8 @@ static void node_peer__does_not_fit(void **state)
         const char *of_n1, *of_n0;
     } rows[] = {
         {"n1", 7840, "", ""},
-        {"tokyo", 7840, "hellos from its address name 'tokyo', expected 'n1'",
-         "its hellos are for 'n1', this node is 'tokyo'"},
+        {"tokyo", 7840, "it says that it is 'tokyo', expected 'n1'",
+         "it speaks to 'n1', this node is 'tokyo'"},
         {"n1", 7841, "packets in its name come from 10.0.0.2:7840, expected 10.0.0.2:7841", ""},
     };
     (void)state;
@@ -80,18 +77,6 @@ static void node_job__source_port_changes(void **state)
     }
 }
 
-/* A hello to n0 that proves nothing, from the address of node `from`. */
-static void hello_from(uint16_t from, const char *name, const char *peer, uint64_t incarnation)
-{
-    uint8_t datagram[256];
-    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_HELLO};
-    struct wire_hello hello = {
-        .incarnation = incarnation, .session = 0xabcd00, .mtu = 1500, .interval_ms = 1000, .window = 4096};
-    name_copy(hello.name.text, sizeof(hello.name.text), name);
-    name_copy(hello.peer.text, sizeof(hello.peer.text), peer);
-    world_inject(&world, from, 0, datagram, (uint32_t)wire_hello_encode(datagram, &header, &hello));
-}
-
 static void begin(void)
 {
     world_init(&world, 2, 1);
@@ -109,7 +94,7 @@ static void node_peer__two_with_one_name_and_address(void **state)
     (void)state;
     begin();
     for (unsigned second = 0; second < 20; second++) {
-        hello_from(1, "n1", "n0", 4242);
+        spoof_initiation(1, "n1", "n0", 4242, 0);
         world_run_until(&world, world.now_ns + NS_PER_S);
         if (second < 5)
             assert_misfit(0, "");
@@ -148,20 +133,22 @@ static void node_peer__one_name_at_two_addresses(void **state)
     (void)state;
     char text[CONTROL_TEXT_BYTES];
     begin();
-    hello_from(STRANGER, "n1", "n0", 4242);
+    spoof_initiation(STRANGER, "n1", "n0", 4242, 0);
     assert_misfit(
         0,
         "packets in its name come from 10.0.0.6:7840, expected 10.0.0.2:7840, from where it is up: are there "
         "two of that name?");
     /* In this node's own name: from a peer's address, and from nobody's. */
-    hello_from(1, "n0", "n1", 4242);
-    assert_misfit(0, "hellos from its address name 'n0', as this node is called, expected 'n1'");
+    spoof_initiation(1, "n0", "n1", 4242, 0);
+    assert_misfit(0, "it says that it is 'n0', as this node is called, expected 'n1'");
     assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 0);
     assert_string_equal(text, "");
-    hello_from(STRANGER, "n0", "n1", 4242);
-    hello_from(STRANGER, "n0", "n1", 4242);
+    for (unsigned twice = 0; twice < 2; twice++) {
+        world_run_until(&world, world.now_ns + NS_PER_S);
+        spoof_initiation(STRANGER, "n0", "n1", 4242, 0);
+    }
     assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 2);
-    assert_string_equal(text, "hellos in the name of this node, 'n0', come from 10.0.0.6:7840");
+    assert_string_equal(text, "handshakes in the name of this node, 'n0', come from 10.0.0.6:7840");
     assert_int_equal(node_namesake(world.nodes[1].node, text, sizeof(text)), 0);
     world_end(&world);
 }

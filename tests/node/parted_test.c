@@ -153,10 +153,9 @@ static void replay(uint32_t session, uint32_t sequence)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX], datagram[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
     struct control_close_job close = {.fixed = {.job = job_at(1)->id, .outcome = CLOSE_FAILED}};
-    struct wire_header header = {.version = WIRE_VERSION,
-                                 .type = WIRE_MESSAGE,
-                                 .session = session,
-                                 .packet_number = peer_control_number(&node_of(2)->peers[peer_of(2, 1)])};
+    struct wire_header header =
+        session_header(node_of(2), &node_of(2)->peers[peer_of(2, 1)], WIRE_MESSAGE, 0);
+    header.session = session;
     struct wire_message message = {.sequence = sequence,
                                    .kind = CONTROL_CLOSE_JOB,
                                    .length = (uint16_t)control_close_job_encode(body, &close)};
@@ -177,12 +176,12 @@ static void node_job__only_a_child_parts(void **state)
     pass(NS_PER_S);
     assert_int_equal(world_counter(&world, 1, "messages_refused"), 1);
     assert_int_equal(world_counter(&world, 0, "messages_refused"), 1);
-    const struct peer *child = &node_of(1)->peers[peer_of(1, 2)];
+    struct peer *child = &node_of(1)->peers[peer_of(1, 2)];
     uint64_t dropped = world_counter(&world, 1, "drop_session");
-    replay(child->session_in ^ 1u << 20, (uint32_t)child->mail.in_next);
+    replay(peer_session(child)->in ^ 1u << 20, (uint32_t)child->mail.in_next);
     assert_int_equal(world_counter(&world, 1, "drop_session"), dropped + 1);
     for (uint32_t back = 1; back <= 3; back++)
-        replay(child->session_in, (uint32_t)child->mail.in_next - back);
+        replay(peer_session(child)->in, (uint32_t)child->mail.in_next - back);
     run_until_over(0, "j", 90 * NS_PER_S);
     assert_int_equal(parted_at(0) + parted_at(1), 0);
     assert_state(0, "j", JOB_DONE);

@@ -51,10 +51,8 @@ static void node_rx__names_what_is_wrong(void **state)
     struct peer *peer = &world.nodes[0].node->peers[0];
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         uint8_t datagram[WIRE_HEADER_BYTES + 200] = {0};
-        wire_header_put(datagram, &(struct wire_header){.version = WIRE_VERSION,
-                                                        .type = rows[row].type,
-                                                        .session = peer->session_out,
-                                                        .packet_number = peer_control_number(peer)});
+        struct wire_header header = session_header(world.nodes[0].node, peer, rows[row].type, 0);
+        wire_header_put(datagram, &header);
         if (rows[row].type == WIRE_MESSAGE)
             memset(datagram + WIRE_HEADER_BYTES, 0xff, rows[row].body_bytes);
         uint64_t before = world_counter(&world, 1, rows[row].counter);
@@ -276,10 +274,7 @@ static void probe__longer_than_the_port_is_dropped(void **state)
     uint32_t mtu = world.nodes[1].config.ports[0].mtu;
     static const uint32_t over[] = {0, 1};
     for (unsigned row = 0; row < 2; row++) {
-        struct wire_header header = {.version = WIRE_VERSION,
-                                     .type = WIRE_PROBE,
-                                     .session = peer->session_out,
-                                     .packet_number = peer_control_number(peer)};
+        struct wire_header header = session_header(world.nodes[0].node, peer, WIRE_PROBE, 0);
         struct wire_probe probe = {.id = 77};
         probe.padding = (uint16_t)(mtu - address_overhead_bytes(ADDRESS_IPV4) - WIRE_PROBE_BYTES + over[row]);
         uint64_t dropped = world_counter(&world, 1, "drop_length");

@@ -1,9 +1,8 @@
 /* What somebody who is not on the path can send: datagrams with the right addresses and names, but without
  * what only the peer has seen. And peers that really lost their state meanwhile. */
-#include "base/name.h"
-#include "check.h"
+#include "node/peer/peer.h"
+#include "spoof.h"
 #include "wire/data.h"
-#include "wire/hello.h"
 
 /* What came by one way, for somebody on the path to send again. */
 #define RECORDED_MAX 4096
@@ -23,20 +22,10 @@ static void record(uint16_t from, uint16_t to, const uint8_t *data, uint32_t len
     recorded[recorded_count++].length = length;
 }
 
-/* A hello as if n1 had started anew. */
-static void spoof_hello(uint64_t incarnation, uint32_t echo)
+/* As if n1 had started anew. */
+static void spoof_start(uint64_t incarnation, uint64_t edge)
 {
-    uint8_t datagram[256];
-    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_HELLO};
-    struct wire_hello hello = {.incarnation = incarnation,
-                               .session = 0xabcd00,
-                               .echo_session = echo,
-                               .mtu = 1500,
-                               .interval_ms = 1000,
-                               .window = 4096};
-    name_copy(hello.name.text, sizeof(hello.name.text), "n1");
-    name_copy(hello.peer.text, sizeof(hello.peer.text), "n0");
-    world_inject(&world, 1, 0, datagram, (uint32_t)wire_hello_encode(datagram, &header, &hello));
+    spoof_initiation(1, "n1", "n0", incarnation, edge);
 }
 
 static void begin_with(uint64_t bytes)
@@ -64,19 +53,19 @@ static bool is_up(uint16_t node)
 }
 
 /* The jobs with n1 go on: nothing is lost before the new start has proved that it hears what goes to n1. */
-static void node_hello__spoofed_changes_nothing(void **state)
+static void node_session__spoofed_changes_nothing(void **state)
 {
     (void)state;
     static const uint64_t counts[] = {1, 2, 500};
     for (size_t row = 0; row < sizeof(counts) / sizeof(counts[0]); row++) {
         begin();
         for (uint64_t count = 0; count < counts[row]; count++) {
-            spoof_hello(1000 + count, (uint32_t)count * 77);
+            spoof_start(1000 + count, count * 77);
             world_run_until(&world, world.now_ns + 2 * NS_PER_MS);
         }
         /* With the incarnation of n1, which some may know. */
-        spoof_hello(1, 0);
-        spoof_hello(1, 77);
+        spoof_start(1, 0);
+        spoof_start(1, 77);
         run_until_over(0, "j", 30 * NS_PER_S);
         assert_state(0, "j", JOB_DONE);
         for (uint16_t node = 0; node < 2; node++)
@@ -88,7 +77,7 @@ static void node_hello__spoofed_changes_nothing(void **state)
 }
 
 /* n1 does start anew, while somebody else says so all the time. */
-static void node_hello__restart_is_found_among_spoofed(void **state)
+static void node_session__restart_is_found_among_spoofed(void **state)
 {
     (void)state;
     for (unsigned spoofed = 0; spoofed < 2; spoofed++) {
@@ -98,7 +87,7 @@ static void node_hello__restart_is_found_among_spoofed(void **state)
         while (world.now_ns < from_ns + NS_PER_S && world_counter(&world, 0, "peers_reset") == 0) {
             world_run_until(&world, world.now_ns + 3 * NS_PER_MS);
             if (spoofed != 0)
-                spoof_hello(1000 + world.now_ns, 5);
+                spoof_start(1000 + world.now_ns, 5);
         }
         assert_int_equal(world_counter(&world, 0, "peers_reset"), 1);
         world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
@@ -163,8 +152,8 @@ static void node_rx__replays_keep_nobody_up(void **state)
     }
 }
 
-/* Nor do they keep a dead peer alive: hellos that cannot be decoded, or that prove nothing. */
-static void node_hello__spoofed_keeps_nobody_up(void **state)
+/* Nor does this: hellos of no session, or initiations, which prove nothing. */
+static void node_session__spoofed_keeps_nobody_up(void **state)
 {
     (void)state;
     for (unsigned whole = 0; whole < 2; whole++) {
@@ -172,9 +161,10 @@ static void node_hello__spoofed_keeps_nobody_up(void **state)
         world_kill(&world, 1);
         for (unsigned second = 0; second < 40; second++) {
             uint8_t datagram[WIRE_HEADER_BYTES];
-            wire_header_put(datagram, &(struct wire_header){.version = WIRE_VERSION, .type = WIRE_HELLO});
+            wire_header_put(datagram,
+                            &(struct wire_header){.version = WIRE_VERSION, .type = WIRE_HELLO, .session = 5});
             if (whole != 0)
-                spoof_hello(1000 + second, 5);
+                spoof_start(1000 + second, 5);
             else
                 world_inject(&world, 1, 0, datagram, sizeof(datagram));
             world_run_until(&world, world.now_ns + 500 * NS_PER_MS);
@@ -184,9 +174,9 @@ static void node_hello__spoofed_keeps_nobody_up(void **state)
     }
 }
 
-/* The offer that answers it reaches n1, which is there and has heard nothing of n0 for a while either: it makes
- * an offer in return. Neither may take that for what it asked for. */
-static void node_hello__spoofed_in_an_outage(void **state)
+/* The response reaches n1, which is there, has heard nothing of n0 for a while either, and asks for a session too. It may not
+ * take that for what it asked for. */
+static void node_session__spoofed_in_an_outage(void **state)
 {
     (void)state;
     for (unsigned row = 0; row < 80; row++) {
@@ -197,7 +187,7 @@ static void node_hello__spoofed_in_an_outage(void **state)
         assert_false(is_up(0) || is_up(1));
         world_run_until(&world, world.now_ns + row / 2 * 20 * NS_PER_MS);
         assert_state(0, "j", JOB_RUNNING);
-        spoof_hello(row % 2 == 0 ? 1 : 1000, 77);
+        spoof_start(row % 2 == 0 ? 1 : 1000, 77);
         world_run_until(&world, end_ns + 2 * NS_PER_S);
         for (uint16_t node = 0; node < 2; node++)
             if (world_counter(&world, node, "peers_reset") != 0)
@@ -211,22 +201,22 @@ static void node_hello__spoofed_in_an_outage(void **state)
     }
 }
 
-/* The session that a hello of this node on its way tells; 0: none is on its way. */
+/* The session that a greeting of this node on its way tells; 0: none is on its way. */
 static uint32_t session_told(uint16_t node)
 {
     for (uint32_t index = 0; index < world.packet_count; index++) {
-        struct wire_header header;
-        struct wire_hello hello;
+        struct wire_greeting greeting;
         const struct world_packet *packet = &world.packets[index];
-        if (packet->from == node && wire_header_decode(packet->data, packet->length, &header) == WIRE_OK &&
-            header.type == WIRE_HELLO && wire_hello_decode(packet->data, packet->length, &hello) == WIRE_OK)
-            return hello.session;
+        if (packet->from != node || (packet->data[1] != WIRE_INITIATION && packet->data[1] != WIRE_RESPONSE))
+            continue;
+        wire_greeting_get(packet->data + packet->length - WIRE_SEALED_BYTES, &greeting);
+        return greeting.session;
     }
     return 0;
 }
 
 /* Each bit of a session is as good as drawn. */
-static void node_hello__sessions_are_random(void **state)
+static void node_session__sessions_are_random(void **state)
 {
     (void)state;
     unsigned ones[32] = {0};
@@ -253,11 +243,7 @@ static void node_edge__lost_sync_renews_the_session(void **state)
 {
     (void)state;
     begin();
-    uint32_t session = 0;
-    while (session == 0) {
-        world_run_until(&world, world.now_ns + NS_PER_MS);
-        session = session_told(1);
-    }
+    uint32_t session = peer_session(&world.nodes[0].node->peers[0])->out;
     world.down_until_ns[0][1] = world.now_ns + 2 * NS_PER_S;
     world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
     for (uint32_t count = 0; count < 30; count++) {
@@ -286,13 +272,13 @@ static void node_edge__lost_sync_renews_the_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(node_hello__spoofed_changes_nothing),
-        cmocka_unit_test(node_hello__restart_is_found_among_spoofed),
+        cmocka_unit_test(node_session__spoofed_changes_nothing),
+        cmocka_unit_test(node_session__restart_is_found_among_spoofed),
         cmocka_unit_test(node_rx__replays_change_nothing),
         cmocka_unit_test(node_rx__replays_keep_nobody_up),
-        cmocka_unit_test(node_hello__spoofed_keeps_nobody_up),
-        cmocka_unit_test(node_hello__spoofed_in_an_outage),
-        cmocka_unit_test(node_hello__sessions_are_random),
+        cmocka_unit_test(node_session__spoofed_keeps_nobody_up),
+        cmocka_unit_test(node_session__spoofed_in_an_outage),
+        cmocka_unit_test(node_session__sessions_are_random),
         cmocka_unit_test(node_edge__lost_sync_renews_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

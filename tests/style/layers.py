@@ -46,6 +46,8 @@ APP_MORE = {
     "app/sim": {
         "plan": "the summary draws a job's plan",
         "planner": "the simulated planner solves with the planner's own code",
+        "seal": "says what packets are sealed with",
+        "crypt": "the same as in the appliance, where that is asked for",
     },
     "app/wanem": {
         "netem": "the emulator is the link model run in real time",

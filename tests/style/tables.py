@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "tag": 16, "hash": 32, "name": 32}
+BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "tag": 16, "hash": 32, "name": 32, "sealed": 120}
 HEADER_BYTES = 32
 
 # Message → its list of fields, where that is not <PREFIX>_<MESSAGE>_FIELDS.

@@ -6,6 +6,7 @@
 #include "wire/close.h"
 #include "wire/control.h"
 #include "wire/data.h"
+#include "wire/handshake.h"
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/piece.h"
@@ -25,15 +26,44 @@ static size_t build_hello(uint8_t *out)
 {
     struct wire_header header = datagram_header(WIRE_HELLO, 0);
     header.session = 0xcafe0002;
-    struct wire_hello hello = {.incarnation = 0x0102030405060708,
-                               .session = 0xcafe0001,
-                               .echo_session = 0xcafe0002,
-                               .mtu = 1500,
-                               .interval_ms = 500,
-                               .window = 1048576,
-                               .name = {"london"},
-                               .peer = {"frankfurt-on-the-oder-river-0.1"}};
+    struct wire_hello hello = {.interval_ms = 500};
     return wire_hello_encode(out, &header, &hello);
+}
+
+/* A handshake of bytes that no key has made. */
+static void fill(uint8_t *out, size_t length, uint8_t first)
+{
+    for (size_t index = 0; index < length; index++)
+        out[index] = (uint8_t)(first + index);
+}
+
+static struct wire_header handshake_header(uint8_t type, uint32_t session)
+{
+    struct wire_header header = {.version = WIRE_VERSION, .type = type, .session = session};
+    fill(header.tag.bytes, sizeof(header.tag.bytes), 0x10);
+    return header;
+}
+
+static size_t build_initiation(uint8_t *out)
+{
+    struct wire_header header = handshake_header(WIRE_INITIATION, 0);
+    struct wire_initiation initiation;
+    fill(initiation.ephemeral.bytes, WIRE_HASH_BYTES, 0x20);
+    fill(initiation.static_key.bytes, WIRE_HASH_BYTES, 0x40);
+    fill(initiation.static_tag.bytes, WIRE_TAG_BYTES, 0x60);
+    fill(initiation.greeting.bytes, WIRE_SEALED_BYTES, 0x70);
+    wire_initiation_put(wire_header_put(out, &header), &initiation);
+    return WIRE_INITIATION_BYTES;
+}
+
+static size_t build_response(uint8_t *out)
+{
+    struct wire_header header = handshake_header(WIRE_RESPONSE, 0xcafe0001);
+    struct wire_response response;
+    fill(response.ephemeral.bytes, WIRE_HASH_BYTES, 0x20);
+    fill(response.greeting.bytes, WIRE_SEALED_BYTES, 0x70);
+    wire_response_put(wire_header_put(out, &header), &response);
+    return WIRE_RESPONSE_BYTES;
 }
 
 static size_t build_data(uint8_t *out)
@@ -319,7 +349,7 @@ static size_t build_probe_reply(uint8_t *out)
 static size_t build_close(uint8_t *out)
 {
     struct wire_header header = datagram_header(WIRE_CLOSE, 0);
-    struct wire_close close = {.incarnation = 0x0102030405060708, .reason = WIRE_CLOSE_SHUTDOWN};
+    struct wire_close close = {.reason = WIRE_CLOSE_SHUTDOWN};
     return wire_close_encode(out, &header, &close);
 }
 
@@ -429,6 +459,8 @@ static size_t build_probe_declined(uint8_t *out)
 
 const struct datagram datagrams[] = {
     {"hello", build_hello},
+    {"initiation", build_initiation},
+    {"response", build_response},
     {"data", build_data},
     {"data-two", build_data_two},
     {"ack", build_ack},

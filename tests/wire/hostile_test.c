@@ -77,7 +77,7 @@ static void control_decode__rates_have_a_floor(void **state)
 static void header_decode__close_has_a_session(void **state)
 {
     uint8_t out[WIRE_CLOSE_BYTES];
-    struct wire_close close = {.incarnation = 1, .reason = WIRE_CLOSE_SHUTDOWN};
+    struct wire_close close = {.reason = WIRE_CLOSE_SHUTDOWN};
     (void)state;
     for (uint32_t session = 0; session < 2; session++) {
         struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_CLOSE, .session = session};

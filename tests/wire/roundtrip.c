@@ -5,6 +5,7 @@
 #include "wire/close.h"
 #include "wire/control.h"
 #include "wire/data.h"
+#include "wire/handshake.h"
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/piece.h"
@@ -27,6 +28,26 @@ static enum wire_error hello(const struct wire_header *header, const uint8_t *da
     if (error == WIRE_OK)
         same(data, length, out, wire_hello_encode(out, header, &hello));
     return error;
+}
+
+static enum wire_error handshake(const struct wire_header *header, const uint8_t *data, size_t length)
+{
+    uint8_t out[WIRE_INITIATION_BYTES];
+    enum wire_error error = wire_handshake_check(header, length);
+    if (error != WIRE_OK)
+        return error;
+    struct wire_initiation initiation;
+    struct wire_response response;
+    uint8_t *behind = wire_header_put(out, header);
+    if (header->type == WIRE_INITIATION) {
+        wire_initiation_get(data + WIRE_HEADER_BYTES, &initiation);
+        behind = wire_initiation_put(behind, &initiation);
+    } else {
+        wire_response_get(data + WIRE_HEADER_BYTES, &response);
+        behind = wire_response_put(behind, &response);
+    }
+    same(data, length, out, (size_t)(behind - out));
+    return WIRE_OK;
 }
 
 static enum wire_error data_packet(const struct wire_header *header, const uint8_t *data, size_t length)
@@ -211,6 +232,9 @@ enum wire_error roundtrip_datagram(const uint8_t *data, size_t length)
         return train(&header, data, length);
     case WIRE_PIECE:
         return piece(&header, data, length);
+    case WIRE_INITIATION:
+    case WIRE_RESPONSE:
+        return handshake(&header, data, length);
     case WIRE_TYPE_COUNT:
         break;
     }

@@ -37,8 +37,6 @@ def message(number, ack, body=None, **fields):
 
 
 def vectors():
-    hello = dict(incarnation=0x0102030405060708, session=0xcafe0001, mtu=1500, interval_ms=500,
-                 window=1048576, node="london", peer="frankfurt-on-the-oder-river-0.1")
     probe = dict(id=7, t1_ns=0x1111111122222222)
     measured = [
         sluice.Measured(peer="oregon", rtt_min_us=136000, rtt_smoothed_us=136250, answered=9, sent=10, mtu=1500),
@@ -47,13 +45,16 @@ def vectors():
     part = dict(job=0xdecade01, epoch=3, source="london", directory="incoming", job_name="demo",
                 size_bytes=64 << 20, modified_ns=0x16d6ba3c12345678, symbol_bytes=1408, block_symbols=744,
                 durable="block", exists="skip-if-same", congestion="bql")
-    close = header() / sluice.SluiceClose(incarnation=0x0102030405060708, reason="shutdown")
+    close = header() / sluice.SluiceClose(reason="shutdown")
     data = header(0x01020304) / sluice.SluiceData(floor_delta=5, job=0xdecade01, symbol=0x0123456789, stripe=2,
                                                   epoch=7, body=b"symbol")
     ipv4 = IP(src="10.1.2.3", dst="10.1.2.4", id=0, flags="DF", ttl=64, tos=0xb9)
     ipv6 = IPv6(src="fd00::1", dst="fd00::2", hlim=64, tc=0xb9)
-    yield "hello", header(session=0xcafe0002) / sluice.SluiceHello(echo_session=0xcafe0002, **hello)
-    yield "hello-first", header(session=0) / sluice.SluiceHello(**hello)
+    yield "hello", header(session=0xcafe0002) / sluice.SluiceHello()
+    mac = bytes(range(0x10, 0x20))
+    shake = dict(ephemeral=bytes(range(0x20, 0x40)), greeting=bytes(range(0x70, 0x70 + 120)))
+    yield "initiation", sluice.Sluice(tag=mac) / sluice.SluiceInitiation(static=bytes(range(0x40, 0x70)), **shake)
+    yield "response", sluice.Sluice(session=0xcafe0001, tag=mac) / sluice.SluiceResponse(**shake)
     yield "data", data
     yield "data-two", header(0xffffffff) / sluice.SluiceData(
         floor_delta=0xffffffff, job=1, symbol=0xfffffffffe, count=2, stripe=255, epoch=255, tags=TAGS,

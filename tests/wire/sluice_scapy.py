@@ -18,6 +18,7 @@ UDP_PORT = 7840
 TAG_BYTES = 16
 NAME_BYTES = 32
 HASH_BYTES = 32
+SEALED_BYTES = 120  # a greeting and its tag
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/wire/*.h")
 
@@ -117,7 +118,7 @@ class SluiceLayer(Packet):
 class Sluice(Packet):
     name = "Sluice"
     fields_desc = [
-        ByteField("version", 1),
+        ByteField("version", 2),
         ByteEnumField("type", 1, LISTS["WIRE_TYPES"]),
         ByteField("key_id", 0),
         ByteField("flags", 0),
@@ -134,14 +135,42 @@ class Sluice(Packet):
 class SluiceHello(SluiceLayer):
     name = "hello"
     fields_desc = [
+        ShortField("interval_ms", 500),
+        ShortField("reserved", 0),
+    ]
+
+
+class SluiceGreeting(Packet):
+    """What both datagrams of a handshake carry, in the clear."""
+    name = "greeting"
+    fields_desc = [
         XLongField("incarnation", 0),
+        XLongField("edge", 0),
+        XLongField("roster", 0),
         XIntField("session", 0),
-        XIntField("echo_session", 0),
+        IntField("window", 1 << 20),
+        XIntField("capabilities", 0),
         ShortField("mtu", 1500),
         ShortField("interval_ms", 500),
-        IntField("window", 1 << 20),
         NameField("node"),
         NameField("peer"),
+    ]
+
+
+class SluiceInitiation(SluiceLayer):
+    name = "initiation"
+    fields_desc = [
+        StrFixedLenField("ephemeral", b"\0" * HASH_BYTES, length=HASH_BYTES),
+        StrFixedLenField("static", b"\0" * (HASH_BYTES + TAG_BYTES), length=HASH_BYTES + TAG_BYTES),
+        StrFixedLenField("greeting", b"\0" * SEALED_BYTES, length=SEALED_BYTES),
+    ]
+
+
+class SluiceResponse(SluiceLayer):
+    name = "response"
+    fields_desc = [
+        StrFixedLenField("ephemeral", b"\0" * HASH_BYTES, length=HASH_BYTES),
+        StrFixedLenField("greeting", b"\0" * SEALED_BYTES, length=SEALED_BYTES),
     ]
 
 
@@ -253,7 +282,6 @@ class SluicePiece(SluiceLayer):
 class SluiceClose(SluiceLayer):
     name = "close"
     fields_desc = [
-        XLongField("incarnation", 0),
         ByteEnumField("reason", 1, LISTS["WIRE_CLOSE_REASONS"]),
     ]
 
@@ -502,7 +530,7 @@ class ProbeAnswer(SluiceLayer):
 
 LAYERS = {"hello": SluiceHello, "data": SluiceData, "ack": SluiceAck, "message": SluiceMessage, "probe": SluiceProbe,
           "probe_reply": SluiceProbe, "close": SluiceClose, "train": SluiceTrain,
-          "piece": SluicePiece}
+          "piece": SluicePiece, "initiation": SluiceInitiation, "response": SluiceResponse}
 Blocks = fixed("blocks", "CONTROL_BLOCKS_FIELDS")
 BODIES = {"ack": Gaps, "measurement": Measurement, "part": Part, "tree": Tree, "confirm": Confirm, "status": Status, "hashes": Hashes,
           "have": Blocks, "resend": Blocks, "close_job": CloseJob, "stream_end": StreamEnd, "let_go": LetGo,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/digest.h"
 #include "base/rng.h"
@@ -25,6 +26,9 @@
 /* Jobs look at what they can't be woken for this often. */
 #define JOB_TICK_NS 5000000ULL
 
+/* More than peers can have at once: a power of two. */
+#define NODE_SESSIONS 1024
+
 #define COUNTER(name, help) uint64_t name;
 #define STORE_COUNTER(name, help)
 struct node_counters {
@@ -36,7 +40,8 @@ struct node_counters {
 struct node {
     struct node_config config;
     struct rng rng;
-    struct digest digest; /* over everything the node does */
+    struct rng secret_rng; /* of what nobody may guess, where the configuration has nothing better */
+    struct digest digest;  /* over everything the node does */
     struct node_counters counters;
     uint64_t now_ns;       /* the newest time; never runs back */
     uint64_t still_ns;     /* of it, what this process stood still */
@@ -52,10 +57,13 @@ struct node {
     /* room peer */
     uint16_t peer_count;
     struct peer *peers;
-    struct net_address namesake; /* from there somebody says hello in this node's own name … */
+    struct net_address namesake; /* from there somebody begins handshakes in this node's own name … */
     uint64_t namesake_hellos;    /* … so often */
-    uint8_t session_peer[256];   /* low byte of a session to us → peer; UINT8_MAX: none has it */
-    struct node_port *ports;     /* NODE_PORTS_MAX */
+    uint8_t session_peer[NODE_SESSIONS]; /* low bits of a session to us → peer; UINT8_MAX: none has it */
+    struct key_room *key_room;
+    uint64_t stranger_due_ns; /* when an initiation from an unknown address is looked at again */
+    uint64_t handshakes_ns;   /* when all handshakes that were computed are paid for */
+    struct node_port *ports;  /* NODE_PORTS_MAX */
     struct measure *measure;
     struct path_table *paths;
     /* room train */
@@ -118,6 +126,19 @@ static inline void core_wake_jobs(struct node *node, uint64_t now_ns)
 static inline bool core_has_jobs(const struct node *node)
 {
     return node->jobs_given;
+}
+
+/* Bytes that nobody can guess. */
+static inline void core_draw(struct node *node, void *out, size_t length)
+{
+    if (node->config.random != NULL) {
+        node->config.random(out, length);
+        return;
+    }
+    for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
+        uint64_t drawn = rng_next(&node->secret_rng);
+        memcpy((uint8_t *)out + at, &drawn, MIN(length - at, sizeof(drawn)));
+    }
 }
 
 /* A job's or a site's new state, into the digest. */

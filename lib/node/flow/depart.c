@@ -56,12 +56,8 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     turn_on_sent(flow_of(node, peer), job, child, wire_bytes, depart_ns);
     uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
     struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
-    struct wire_header header = {.version = WIRE_VERSION,
-                                 .type = WIRE_DATA,
-                                 .flags = sender_at_tail(&peer->sender, depart_ns) ? WIRE_FLAG_TAIL : 0,
-                                 .session = peer->session_out,
-                                 .packet_number = (uint32_t)number,
-                                 .stamp = wire_stamp(depart_ns)};
+    struct wire_header header = session_data_header(node, peer, number, depart_ns);
+    header.flags = sender_at_tail(&peer->sender, depart_ns) ? WIRE_FLAG_TAIL : 0;
     packet->port = peer->port;
     packet->peer = peer->index;
     packet->to = peer->config->address;
@@ -70,6 +66,7 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     packet->cookie = feedback_cookie(item->slot, peer->index, number);
     packet->head_bytes = (uint16_t)wire_data_encode(packet->head, &header, &data,
                                                     slot_tags(slot, &job->geometry, item->symbol));
+    session_seal_data(node, peer, packet->head, packet->head_bytes, number);
     packet->body = slot_symbol(slot, &job->geometry, item->symbol);
     packet->body_bytes = (uint16_t)next->body_bytes;
     packet->body_sum = slot_sum(&node->store, slot, &job->geometry, item->symbol, item->count);

@@ -44,9 +44,6 @@ bool flow_is_decoded(struct node *node, enum wire_error error)
     case WIRE_BAD_VERSION:
         node->counters.drop_version++;
         break;
-    case WIRE_BAD_KEY:
-        node->counters.drop_key++;
-        break;
     case WIRE_BAD_TYPE:
         node->counters.drop_type++;
         break;

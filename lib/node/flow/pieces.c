@@ -51,19 +51,20 @@ bool pieces_next(struct node *node, uint16_t port, struct tx_packet *packet)
     const struct tx_packet *whole = &out->whole;
     uint32_t total = whole->head_bytes + whole->body_bytes - WIRE_HEADER_BYTES;
     uint32_t size = WIRE_PIECE_SIZE(total, out->count), from = out->index * size;
-    struct wire_header header;
-    CHECK(wire_header_decode(whole->head, whole->head_bytes, &header) == WIRE_OK);
+    struct peer *peer = &node->peers[whole->peer];
+    struct wire_header header, of_whole;
+    wire_header_get(whole->head, &of_whole);
     struct wire_piece piece = {
-        .whole = header.packet_number, .total = (uint16_t)total, .index = out->index, .count = out->count};
-    header.type = WIRE_PIECE;
-    header.packet_number = peer_control_number(&node->peers[whole->peer]);
+        .whole = of_whole.packet_number, .total = (uint16_t)total, .index = out->index, .count = out->count};
     *packet = *whole;
     cut(whole, from, MIN(from + size, total), packet);
     packet->body_sum = 0;
-    uint32_t wire_bytes = packet->head_bytes + packet->body_bytes + node->peers[packet->peer].frame_overhead;
+    uint32_t wire_bytes = packet->head_bytes + packet->body_bytes + peer->frame_overhead;
     packet->depart_ns += out->index * transmit_ns(wire_bytes, node->config.ports[port].rate_bps);
-    header.stamp = wire_stamp(packet->depart_ns);
+    header = session_header(node, peer, WIRE_PIECE, packet->depart_ns);
+    header.flags = of_whole.flags;
     wire_piece_encode(packet->head, &header, &piece);
+    session_seal(node, peer, packet->head, packet->head_bytes);
     out->index++;
     return true;
 }

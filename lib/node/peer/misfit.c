@@ -6,6 +6,8 @@
 #include "node/packet.h"
 #include "node/peer/peer.h"
 
+#define STRANGER_NS (100 * NS_PER_MS)
+
 void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name)
 {
     peer->misfit.kind = (uint8_t)kind;
@@ -51,17 +53,22 @@ void misfit_note_greeting(struct peer *peer, uint64_t lived_ns)
         peer->misfit.kind = MISFIT_NONE;
 }
 
-void misfit_note_hello(struct node *node, const struct rx_packet *packet)
+/* What anybody may send, and who pays a hash for each peer looks at. */
+void misfit_note_stranger(struct node *node, const struct rx_packet *packet)
 {
-    struct wire_hello hello;
-    if (wire_hello_decode(packet->data, packet->length, &hello) != WIRE_OK)
+    if (node->now_ns < node->stranger_due_ns || packet->length != WIRE_INITIATION_BYTES)
         return;
-    uint16_t index = peer_find(node, hello.name.text);
+    node->stranger_due_ns = node->now_ns + STRANGER_NS;
+    struct wire_greeting greeting;
+    bool is_read = false;
+    for (uint16_t index = 0; index < node->peer_count && !is_read; index++)
+        is_read = session_read_greeting(node, &node->peers[index], packet->data, &greeting);
+    uint16_t index = is_read ? peer_find(node, greeting.name.text) : PEER_NONE;
     if (index == PEER_SELF) {
         node->namesake = packet->from;
         node->namesake_hellos++;
     }
-    if (index < node->peer_count && peer_find(node, hello.peer.text) == PEER_SELF)
+    if (index < node->peer_count && peer_find(node, greeting.peer.text) == PEER_SELF)
         misfit_note_address(&node->peers[index], &packet->from);
 }
 
@@ -75,13 +82,13 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
     case MISFIT_NONE:
         break;
     case MISFIT_NAME:
-        length = snprintf(text, room, "hellos from its address name '%s'%s, expected '%s'", misfit->name,
+        length = snprintf(text, room, "it says that it is '%s'%s, expected '%s'", misfit->name,
                           strcmp(misfit->name, node->config.name) == 0 ? ", as this node is called" : "",
                           peer->config->name);
         break;
     case MISFIT_CALLED:
-        length = snprintf(text, room, "its hellos are for '%s', this node is '%s'", misfit->name,
-                          node->config.name);
+        length =
+            snprintf(text, room, "it speaks to '%s', this node is '%s'", misfit->name, node->config.name);
         break;
     case MISFIT_ADDRESS:
         address_format(&misfit->from, from);
@@ -103,7 +110,8 @@ uint64_t misfit_namesake(const struct node *node, char *text, size_t room)
     text[0] = '\0';
     if (node->namesake_hellos > 0) {
         address_format(&node->namesake, from);
-        snprintf(text, room, "hellos in the name of this node, '%s', come from %s", node->config.name, from);
+        snprintf(text, room, "handshakes in the name of this node, '%s', come from %s", node->config.name,
+                 from);
     }
     return node->namesake_hellos;
 }

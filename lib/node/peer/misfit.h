@@ -46,15 +46,15 @@ struct rx_packet;
 
 void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name);
 void misfit_note_address(struct peer *peer, const struct net_address *from);
-/* A hello in the peer's name, from its address, that another start of it sent: it proved nothing, and the peer is up. */
+/* An initiation of the peer that another start of it sent: it proves nothing, and the peer is up. */
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns);
 /* That other start takes the peer's place. */
 void misfit_note_start(struct peer *peer, uint64_t incarnation);
 /* The peer came up, or was greeted once more: what did not fit is over, or may be. */
 void misfit_note_up(struct peer *peer);
 void misfit_note_greeting(struct peer *peer, uint64_t lived_ns);
-/* A hello from an address that nobody has: in whose name? */
-void misfit_note_hello(struct node *node, const struct rx_packet *packet);
+/* An initiation from an address that nobody has: in whose name? Looked at ten times a second at most. */
+void misfit_note_stranger(struct node *node, const struct rx_packet *packet);
 /* What was heard, and what was expected; "": nothing that does not fit. Returns its length. */
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room);
 /* The same of this node's own name, which another one uses. Returns how many such hellos came so far. */

@@ -36,32 +36,7 @@ static struct sender_config sender_config(const struct node_config *config,
 size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer)
 {
     struct sender_config sender = sender_config(config, peer);
-    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes() + replay_bytes();
-}
-
-uint32_t peer_new_session(struct node *node, uint16_t index)
-{
-    uint64_t drawn = rng_next(&node->rng);
-    uint8_t low = (uint8_t)(drawn >> 32);
-    while (node->session_peer[low] != UINT8_MAX)
-        low++;
-    node->session_peer[low] = (uint8_t)index;
-    uint32_t session = (uint32_t)drawn << 8 | low;
-    return session != 0 ? session : 1u << 31;
-}
-
-void peer_end_session(struct node *node, uint32_t *session)
-{
-    if (*session != 0)
-        node->session_peer[*session & 0xff] = UINT8_MAX;
-    *session = 0;
-}
-
-struct peer *peer_of_session(const struct node *node, uint32_t session)
-{
-    uint8_t index = node->session_peer[session & 0xff];
-    bool valid = index != UINT8_MAX && node->peers[index].session_in == session;
-    return valid ? &node->peers[index] : NULL;
+    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes() + sessions_bytes();
 }
 
 static uint32_t peers_at_port(const struct node_config *config, uint16_t port)
@@ -81,20 +56,20 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->index = index;
     peer->port = config->port;
     peer->frame_overhead = address_overhead_bytes(config->address.family) + WIRE_OVERHEAD_BYTES;
-    peer->session_in = peer_new_session(node, index);
-    peer->offer_due_ns = TIME_NEVER;
+    peer->hello_due_ns = TIME_NEVER;
     peer->down_since_ns = now_ns;
     mtu_watch_init(&peer->mtu, node->config.ports[config->port].mtu,
                    address_overhead_bytes(config->address.family));
     /* Spread over the interval, so that many nodes started together do not beat in step. */
-    peer->hello_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    sessions_init(node, peer, arena);
+    peer->sessions.initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    peer->sessions.initiation_wait_ns = INITIATION_WAIT_NS;
     sparing_init(&peer->sparing, node->config.hello_interval_ns, peers_at_port(&node->config, config->port),
                  node->config.ports[config->port].rate_bps, now_ns);
     sender_init(&peer->sender, &sender, arena);
     sender_reset(&peer->sender, now_ns);
     receiver_init(&peer->receiver, sender.window_packets, arena);
     mail_init(&peer->mail, arena);
-    replay_init(&peer->replay, arena);
     peer_schedule(node, peer, now_ns);
 }
 
@@ -106,6 +81,11 @@ uint16_t peer_find(const struct node *node, const char *name)
         if (strcmp(name, node->config.peers[index].name) == 0)
             return index;
     return PEER_NONE;
+}
+
+bool peer_goes_first(const struct node *node, const struct peer *peer)
+{
+    return strcmp(node->config.name, peer->config->name) < 0;
 }
 
 uint16_t peer_by_address(const struct node *node, const struct net_address *address)
@@ -148,7 +128,8 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
 {
     if (node->shutting_down)
         return peer->close_due;
-    if (now_ns >= MIN(peer->hello_due_ns, peer->offer_due_ns) || peer->close_due || peer->reply_count > 0)
+    if (session_handshake_due(peer, now_ns) || now_ns >= peer->hello_due_ns || peer->close_due ||
+        peer->reply_count > 0)
         return true;
     if (peer->state != PEER_UP)
         return false;
@@ -174,7 +155,7 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
 {
     if (node->shutting_down)
         return peer->close_due ? node->now_ns : TIME_NEVER;
-    uint64_t next_ns = MIN(peer->hello_due_ns, peer->offer_due_ns);
+    uint64_t next_ns = MIN(peer->hello_due_ns, peer->sessions.initiation_due_ns);
     /* A peer that is down is sent no probes: only the measurement's end is still to come. */
     if (peer->probe.active)
         next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);

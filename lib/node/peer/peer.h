@@ -9,19 +9,17 @@
 
 #include "edge/mail.h"
 #include "edge/receiver.h"
-#include "edge/replay.h"
 #include "edge/sender.h"
 #include "node/core/core.h"
 #include "node/peer/misfit.h"
 #include "node/peer/port.h"
+#include "node/peer/session.h"
 #include "node/peer/sparing.h"
 #include "probe/mtu_watch.h"
 #include "probe/rtt_probe.h"
 #include "probe/rtt_watch.h"
-#include "wire/close.h"
 #include "wire/control.h"
 #include "wire/header.h"
-#include "wire/hello.h"
 #include "wire/probe.h"
 
 #define PEER_NONE         UINT16_MAX
@@ -36,21 +34,8 @@ struct peer {
     uint16_t port;
     uint32_t frame_overhead; /* wire bytes around a datagram */
     enum peer_state state;
-    bool known;            /* a hello of it was seen: session_out is valid */
-    bool session_used;     /* something came under session_in, or the peer came up with it */
-    uint64_t incarnation;  /* of the peer */
-    uint32_t session_in;   /* packets to us carry this */
-    uint32_t session_out;  /* packets to it carry this */
-    uint64_t control_next; /* control number of the next datagram under session_out … */
-    struct replay replay;  /* … and which have come under session_in */
-    /* Somebody says to be a new start of the peer: what he was offered. A hello of his that echoes it proves
-     * it. Each who says so has an offer of his own, by his incarnation and session; all have the low byte in
-     * common. 0: nobody */
-    uint32_t session_offered;
-    uint64_t offer_key;    /* what the offers are made with */
-    uint32_t offered_to;   /* the session that somebody told: what the offer echoes */
-    uint64_t offer_due_ns; /* TIME_NEVER: no offer is to be sent (again) */
-    uint32_t offers_left;
+    struct sessions sessions;
+    uint64_t incarnation;      /* of the peer, by its newest session */
     uint64_t told_interval_ns; /* between its signs of life, by its newest hello; 0: there was none */
     uint64_t silence_ns;       /* this long without a packet means that it is gone */
     /* In lived time: the last packet; when it last acked a message, or had
@@ -83,6 +68,8 @@ size_t peer_bytes(const struct node_config *config, const struct node_peer_confi
 uint16_t peer_find(const struct node *node, const char *name); /* PEER_NONE; PEER_SELF for the node itself */
 uint16_t peer_by_address(const struct node *node, const struct net_address *address);
 const char *peer_name(const struct node *node, uint16_t peer); /* the node's own for PEER_SELF */
+/* Of two nodes that begin at once, this one goes before the peer: its name is the smaller one. */
+bool peer_goes_first(const struct node *node, const struct peer *peer);
 /* It has something to say: its port asks it at the next node_tx. */
 void peer_note_control(struct node *node, const struct peer *peer);
 /* A node that shuts down says farewell, and nothing after that. */
@@ -121,42 +108,13 @@ bool peer_is_lost(const struct node *node, const struct peer *peer);
 bool peer_is_deaf(const struct node *node, const struct peer *peer);
 /* What was on its way while this process stood still tells nothing of the path. */
 void peer_on_standstill(struct peer *peer, uint64_t gap_ns);
-/* A session for the peer to use. All bits are random, and no other has its low byte, by which peer_of_session
- * finds the peer (NULL: nobody was given it). */
-uint32_t peer_new_session(struct node *node, uint16_t index);
-void peer_end_session(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
-struct peer *peer_of_session(const struct node *node, uint32_t session);
-/* For the header of a datagram to the peer that is no DATA. */
-static inline uint32_t peer_control_number(struct peer *peer)
+/* The session that is sent under. */
+static inline struct session *peer_session(struct peer *peer)
 {
-    return (uint32_t)peer->control_next++;
+    return &peer->sessions.used[peer->sessions.current];
 }
-
-/* ---- session.c: sessions and liveness ---- */
-/* What came under our session could be decoded: as good as a hello that echoes it. True: the peer came up by
- * it. */
-bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
-/* A hello is taken in two steps. Meeting: is it still the same session? LOST: it is not, and the peer has
- * lost what it knew; whoever keeps something of it lets go of that before … REFUSED, UNPROVED: somebody says
- * so without proof; nothing has changed, and there is no greeting. */
-enum session_meeting { SESSION_MET, SESSION_LOST, SESSION_UNPROVED, SESSION_REFUSED };
-enum session_meeting session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello,
-                                      uint64_t now_ns);
-/* Before meeting: a hello of the session that both are in takes its number as all datagrams do. False: it came
- * before. Others prove nothing, and their numbers belong to no session. */
-bool session_take_hello(struct peer *peer, const struct wire_hello *hello, uint32_t number, uint64_t now_ns);
-/* … the greeting, which answers it. True: the peer came up. */
-bool session_greet(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
-/* Begins anew with a peer that is there: what was under way is lost at both ends, which the peer hears by the
- * next hello. */
-void session_renew(struct node *node, struct peer *peer, uint64_t now_ns);
-/* An offer of a session was sent: the next one is due in a while, or none. */
-void session_offer_sent(struct peer *peer, uint64_t now_ns);
-/* True: it was the peer, and it has lost what it knew. */
-bool session_on_close(struct node *node, struct peer *peer, const struct wire_close *close, uint64_t now_ns);
-/* True: the peer fell silent now. */
-bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
-/* To the next hello, and between probes of the watch; to be asked when a hello leaves. */
-uint64_t session_hello_interval_ns(const struct node *node, struct peer *peer, uint64_t now_ns);
-/* Says farewell at the next node_tx. */
-void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_reason reason);
+/* There is one. */
+static inline bool peer_is_known(const struct peer *peer)
+{
+    return peer->sessions.used[peer->sessions.current].in != 0;
+}

@@ -144,11 +144,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .rest_us = (uint32_t)((rest_ns + NS_PER_US - 1) / NS_PER_US),
         .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
         .flags = train->flags};
-    struct wire_header header = {.version = WIRE_VERSION,
-                                 .type = WIRE_TRAIN,
-                                 .session = peer->session_out,
-                                 .packet_number = peer_control_number(peer),
-                                 .stamp = wire_stamp(depart_ns)};
+    struct wire_header header = session_header(node, peer, WIRE_TRAIN, depart_ns);
     *packet = (struct tx_packet){
         .port = peer->port,
         .peer = peer->index,
@@ -159,6 +155,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .body_bytes = message.padding,
     };
     packet->head_bytes = (uint16_t)wire_train_encode(packet->head, &header, &message);
+    session_seal(node, peer, packet->head, packet->head_bytes);
     pacer_on_sent(&node->ports[peer->port].pacer, train->shape.wire_bytes, depart_ns);
     node->train_out->sent_bytes += train->shape.wire_bytes;
     node->counters.tx_trains++;

@@ -1,0 +1,139 @@
+/* Sessions of a peer: what its packets are told by, and sealed with.
+ *
+ * A handshake (seal/handshake.h) makes one: whoever has no session that works sends initiations, the same one for
+ * INITIATION_NS, then one with a fresh key. An initiation that was read proves little, as it may be an old one: it makes a
+ * tentative session, which is answered and does nothing else. The session is taken up when a packet opens under its keys;
+ * at the initiator that is the response. So nothing that is replayed or made up changes what two nodes have in common.
+ *
+ * The edge (sender, receiver, mail) has a name, the same at both. Greetings tell it: where both name the same one, the new
+ * session carries it on; else it carries a new one, named by the handshake, and both begin anew. Who wants that (lost sync)
+ * names none. DATA numbers belong to the edge and go on with it; control numbers begin with the session.
+ *
+ * Both may begin at once. Then the session begun by the one with the smaller name is taken, the other is left; he does not
+ * answer while he waits for an answer himself.
+ *
+ * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "edge/replay.h"
+#include "node/packet.h"
+#include "seal/session_keys.h"
+#include "wire/close.h"
+#include "wire/handshake.h"
+#include "wire/hello.h"
+
+#define SESSIONS_USED      2
+#define SESSIONS_TENTATIVE 2
+#define INITIATION_WAIT_NS (25 * NS_PER_MS) /* to the second initiation; then twice as long each time */
+
+/* Where a session stands, to be asked for each packet. */
+struct session {
+    uint32_t in, out; /* what packets to us and from us carry; in 0: there is none */
+    bool initiated;   /* by this node */
+    bool proved;      /* not only this node knows it: something came under it */
+    uint64_t edge;    /* the name of the edge that it carries */
+    uint64_t made_ns, taken_ns;
+    uint64_t control_next; /* number of the next datagram but DATA */
+    struct wire_greeting greeting;
+};
+
+/* Answered, and not proved yet. */
+struct tentative {
+    struct session session;
+    struct session_secrets secrets;
+    uint8_t ephemeral[SEAL_KEY_BYTES]; /* of the initiation: the same one again gets the same response */
+    uint8_t response[WIRE_RESPONSE_BYTES];
+    bool response_due;
+};
+
+/* Own, not answered yet. */
+struct initiation {
+    struct noise noise;
+    uint32_t session; /* that it tells; 0: there is none under way */
+    uint64_t edge;    /* … and the edge */
+    uint64_t made_ns;
+    uint8_t datagram[WIRE_INITIATION_BYTES];
+};
+
+struct sessions {
+    struct bond bond;
+    struct initiation initiation;
+    struct tentative tentative[SESSIONS_TENTATIVE];
+    struct session used[SESSIONS_USED];
+    struct session_keys *keys; /* of those used … */
+    struct replay replay[SESSIONS_USED];
+    uint8_t current;             /* … and which of them is sent under */
+    uint64_t edge;               /* name of the edge as it is; 0: none */
+    uint64_t initiation_due_ns;  /* TIME_NEVER: none is wanted … */
+    uint64_t initiation_wait_ns; /* … and how long after it the next one is */
+    uint64_t initiated_ns;       /* when the last one left */
+    /* When the initiations and responses of the peer that were computed are paid for. */
+    uint64_t asked_ns, answered_ns;
+};
+
+struct node;
+struct peer;
+
+/* What a handshake or a packet brought about. A lost edge is to be let go of before anything else is done for the peer. */
+enum session_event { SESSION_LOST = 1, SESSION_CAME_UP = 2 };
+
+/* ---- session.c: sessions begin and end, liveness ---- */
+size_t sessions_bytes(void);
+void sessions_init(struct node *node, struct peer *peer, struct arena *arena);
+/* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
+uint32_t session_new(struct node *node, const struct peer *peer);
+void session_end(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
+struct peer *session_peer(const struct node *node, uint32_t session);
+/* It has proved to be the peer's: from now on it is the one that is used, unless one that goes before it crossed it. Returns
+ * events. */
+unsigned session_take_up(struct node *node, struct peer *peer, const struct session *made,
+                         const struct session_secrets *secrets, uint64_t now_ns);
+/* The edge that a session carries whose greetings name these: the same one, or a new one named by the handshake. */
+uint64_t session_edge(uint64_t own, uint64_t told, const struct session_secrets *secrets);
+/* What came under a session was opened: as good as a hello. True: the peer came up by it. */
+bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
+/* A hello of it was opened. */
+void session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
+/* Begins anew with a peer that is there: what was under way is lost at both ends. */
+void session_renew(struct node *node, struct peer *peer, uint64_t now_ns);
+/* The peer has left. */
+void session_on_close(struct node *node, struct peer *peer, uint64_t now_ns);
+/* True: the peer fell silent now. */
+bool session_fell_silent(struct node *node, struct peer *peer, uint64_t now_ns);
+/* To the next hello, and between probes of the watch; to be asked when a hello leaves. */
+uint64_t session_hello_interval_ns(const struct node *node, struct peer *peer, uint64_t now_ns);
+/* Says farewell at the next node_tx. */
+void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_reason reason);
+
+/* ---- session_shake.c: handshakes ---- */
+/* An initiation or a response from the peer's address. Counts it, or the reason why it was not taken; returns events. */
+unsigned session_on_handshake(struct node *node, struct peer *peer, const struct wire_header *header,
+                              const uint8_t *datagram, size_t length, uint64_t now_ns);
+/* What an initiation of WIRE_INITIATION_BYTES says, wherever it came from. False: it was not made with the peer's key. */
+bool session_read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
+                           struct wire_greeting *greeting);
+/* The next datagram of a handshake that is due to be sent; false: none. Writes at most WIRE_INITIATION_BYTES. */
+bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datagram, size_t *length,
+                            uint64_t now_ns);
+bool session_handshake_due(const struct peer *peer, uint64_t now_ns);
+
+/* ---- session_seal.c: packets under a session ---- */
+/* The common header of a datagram to the peer that is no DATA; takes a number. */
+struct wire_header session_header(const struct node *node, struct peer *peer, enum wire_type type,
+                                  uint64_t depart_ns);
+/* … and of DATA, whose numbers are the edge's. */
+struct wire_header session_data_header(const struct node *node, struct peer *peer, uint64_t number,
+                                       uint64_t depart_ns);
+/* Seals one that was made with it just now: `datagram` is all of it, or, where the rest means nothing, what is in front. */
+void session_seal(const struct node *node, struct peer *peer, uint8_t *datagram, size_t length);
+/* The same of DATA: header and all that stands before the symbols. */
+void session_seal_data(const struct node *node, struct peer *peer, uint8_t *head, size_t length,
+                       uint64_t number);
+/* Opens what came from the peer's address: *opened is the packet with what was sealed in the clear, valid until the next call.
+ * False: it is dropped, and counted. *events: what it brought about, before the packet itself is looked at. */
+bool session_open(struct node *node, struct peer *peer, const struct wire_header *header,
+                  const struct rx_packet *packet, struct rx_packet *opened, unsigned *events,
+                  uint64_t now_ns);

@@ -1,0 +1,315 @@
+/* Handshakes: initiations and responses, out and in. */
+#include <string.h>
+
+#include "node/core/key_room.h"
+#include "node/peer/peer.h"
+#include "seal/wipe.h"
+
+#define INITIATION_NS (5 * NS_PER_S) /* one goes out again for so long, then another is made */
+#define CROSSING_NS                                                                                          \
+    (500 * NS_PER_MS) /* so long an own initiation is waited for before another's is answered */
+#define TENTATIVE_NS      (5 * NS_PER_S)    /* none is given up before */
+#define PEER_HANDSHAKES   8                 /* computed at once, … */
+#define PEER_HANDSHAKE_NS (250 * NS_PER_MS) /* … and after that one in so long */
+#define ASK_BACK_NS       NS_PER_S          /* between own initiations that those of others bring about */
+#define NODE_HANDSHAKES   64
+#define NODE_HANDSHAKE_NS (20 * NS_PER_MS)
+#define TAG_AT            (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
+
+_Static_assert(WIRE_GREETING_BYTES == HANDSHAKE_PAYLOAD_BYTES, "the handshake carries greetings");
+
+static void write_greeting(const struct node *node, struct peer *peer, uint32_t session,
+                           uint8_t out[WIRE_GREETING_BYTES])
+{
+    struct wire_greeting greeting = {
+        .incarnation = node->config.incarnation,
+        .edge = peer->sessions.edge,
+        .session = session,
+        .window = peer->receiver.window_packets,
+        .mtu = (uint16_t)node->config.ports[peer->port].mtu,
+        .interval_ms = (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX),
+    };
+    name_copy(greeting.name.text, sizeof(greeting.name.text), node->config.name);
+    name_copy(greeting.peer.text, sizeof(greeting.peer.text), peer->config->name);
+    wire_greeting_put(out, &greeting);
+}
+
+/* Header and MAC around what the handshake has written. */
+static void close_datagram(const struct peer *peer, enum wire_type type, uint32_t session, uint8_t *datagram,
+                           size_t length)
+{
+    struct wire_header header = {.version = WIRE_VERSION, .type = (uint8_t)type, .session = session};
+    wire_header_put(datagram, &header);
+    bond_mac_out(&peer->sessions.bond, datagram, length, TAG_AT, datagram + TAG_AT);
+}
+
+/* ---- out ---- */
+
+static void make_initiation(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct initiation *initiation = &peer->sessions.initiation;
+    uint8_t ephemeral[SEAL_KEY_BYTES], greeting[WIRE_GREETING_BYTES];
+    session_end(node, &initiation->session);
+    initiation->session = session_new(node, peer);
+    initiation->edge = peer->sessions.edge;
+    initiation->made_ns = now_ns;
+    core_draw(node, ephemeral, sizeof(ephemeral));
+    write_greeting(node, peer, initiation->session, greeting);
+    CHECK(handshake_initiate(&initiation->noise, &peer->sessions.bond, &node->key_room->scratch, ephemeral,
+                             greeting, initiation->datagram + WIRE_HEADER_BYTES));
+    wipe(ephemeral, sizeof(ephemeral));
+    close_datagram(peer, WIRE_INITIATION, 0, initiation->datagram, WIRE_INITIATION_BYTES);
+}
+
+static bool initiation_is_due(const struct peer *peer, uint64_t now_ns)
+{
+    return now_ns >= peer->sessions.initiation_due_ns;
+}
+
+static void write_initiation(struct node *node, struct peer *peer, uint8_t *datagram, uint64_t now_ns)
+{
+    struct sessions *sessions = &peer->sessions;
+    struct initiation *initiation = &sessions->initiation;
+    bool usable = initiation->session != 0 && initiation->edge == sessions->edge &&
+                  elapsed_ns(now_ns, initiation->made_ns) < INITIATION_NS;
+    if (!usable)
+        make_initiation(node, peer, now_ns);
+    sessions->initiated_ns = now_ns;
+    memcpy(datagram, initiation->datagram, WIRE_INITIATION_BYTES);
+    /* A little irregular, so that those of many nodes do not stay in step. */
+    uint64_t most_ns = MAX(node->config.hello_interval_ns, peer->sparing.port_ns);
+    uint64_t wait_ns = MIN(sessions->initiation_wait_ns, most_ns);
+    sessions->initiation_due_ns = now_ns + wait_ns - rng_below(&node->rng, wait_ns / 8 + 1);
+    sessions->initiation_wait_ns = MIN(2 * wait_ns, most_ns);
+}
+
+static struct tentative *due_response(struct peer *peer)
+{
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        if (peer->sessions.tentative[index].response_due)
+            return &peer->sessions.tentative[index];
+    return NULL;
+}
+
+bool session_handshake_due(const struct peer *peer, uint64_t now_ns)
+{
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        if (peer->sessions.tentative[index].response_due)
+            return true;
+    return initiation_is_due(peer, now_ns);
+}
+
+bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datagram, size_t *length,
+                            uint64_t now_ns)
+{
+    struct tentative *tentative = due_response(peer);
+    if (tentative != NULL) {
+        tentative->response_due = false;
+        memcpy(datagram, tentative->response, WIRE_RESPONSE_BYTES);
+        *length = WIRE_RESPONSE_BYTES;
+        return true;
+    }
+    if (!initiation_is_due(peer, now_ns))
+        return false;
+    write_initiation(node, peer, datagram, now_ns);
+    *length = WIRE_INITIATION_BYTES;
+    return true;
+}
+
+/* ---- in ---- */
+
+/* Pays for a computation: until then so many are in advance at most. */
+static bool pay(uint64_t *paid_ns, uint64_t each_ns, uint64_t most, uint64_t now_ns)
+{
+    uint64_t from_ns = MAX(*paid_ns, now_ns);
+    if (elapsed_ns(from_ns, now_ns) > (most - 1) * each_ns)
+        return false;
+    *paid_ns = from_ns + each_ns;
+    return true;
+}
+
+static bool may_compute(struct node *node, uint64_t *peer_paid_ns, uint64_t now_ns)
+{
+    return pay(peer_paid_ns, PEER_HANDSHAKE_NS, PEER_HANDSHAKES, now_ns) &&
+           pay(&node->handshakes_ns, NODE_HANDSHAKE_NS, NODE_HANDSHAKES, now_ns);
+}
+
+/* Too many, most of them old or made up: the true peer, if it is there, answers an initiation of this node's own. */
+static void ask_back(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct sessions *sessions = &peer->sessions;
+    node->counters.drop_handshake_busy++;
+    if (sessions->initiation_due_ns == TIME_NEVER &&
+        elapsed_ns(now_ns, sessions->initiated_ns) >= ASK_BACK_NS) {
+        sessions->initiation_due_ns = now_ns;
+        sessions->initiation_wait_ns = INITIATION_WAIT_NS;
+    }
+}
+
+static bool take_greeting(struct node *node, struct peer *peer, const uint8_t *payload,
+                          struct wire_greeting *greeting)
+{
+    if (wire_greeting_decode(payload, greeting) != WIRE_OK) {
+        node->counters.drop_value++;
+        return false;
+    }
+    bool is_he = peer_find(node, greeting->name.text) == peer->index;
+    if (is_he && peer_find(node, greeting->peer.text) == PEER_SELF)
+        return true;
+    node->counters.drop_name++;
+    misfit_note_name(peer, is_he ? MISFIT_CALLED : MISFIT_NAME,
+                     is_he ? greeting->peer.text : greeting->name.text);
+    return false;
+}
+
+static struct tentative *find_tentative(struct peer *peer, const uint8_t *ephemeral)
+{
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++) {
+        struct tentative *tentative = &peer->sessions.tentative[index];
+        if (tentative->session.in != 0 && memcmp(tentative->ephemeral, ephemeral, SEAL_KEY_BYTES) == 0)
+            return tentative;
+    }
+    return NULL;
+}
+
+/* A free place, or that of the oldest, if it has had its time. */
+static struct tentative *free_tentative(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    struct tentative *oldest = &peer->sessions.tentative[0];
+    for (unsigned index = 1; index < SESSIONS_TENTATIVE; index++) {
+        struct tentative *tentative = &peer->sessions.tentative[index];
+        if (tentative->session.in == 0 ||
+            (oldest->session.in != 0 && tentative->session.made_ns < oldest->session.made_ns))
+            oldest = tentative;
+    }
+    if (oldest->session.in != 0 && elapsed_ns(now_ns, oldest->session.made_ns) < TENTATIVE_NS)
+        return NULL;
+    session_end(node, &oldest->session.in);
+    return oldest;
+}
+
+/* It waits for an answer itself, and its own session is the one that both would keep. */
+static bool crosses(const struct node *node, const struct peer *peer, uint64_t now_ns)
+{
+    const struct initiation *initiation = &peer->sessions.initiation;
+    return initiation->session != 0 && peer_goes_first(node, peer) &&
+           elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS;
+}
+
+static void answer(struct node *node, struct peer *peer, struct tentative *tentative, struct noise *noise,
+                   const struct wire_greeting *greeting, uint64_t now_ns)
+{
+    uint8_t ephemeral[SEAL_KEY_BYTES], own[WIRE_GREETING_BYTES];
+    tentative->session = (struct session){
+        .in = session_new(node, peer), .out = greeting->session, .made_ns = now_ns, .greeting = *greeting};
+    core_draw(node, ephemeral, sizeof(ephemeral));
+    write_greeting(node, peer, tentative->session.in, own);
+    if (!handshake_respond(noise, ephemeral, own, tentative->response + WIRE_HEADER_BYTES,
+                           &tentative->secrets)) {
+        session_end(node, &tentative->session.in);
+        node->counters.drop_handshake++;
+        return;
+    }
+    wipe(ephemeral, sizeof(ephemeral));
+    tentative->session.edge = session_edge(peer->sessions.edge, greeting->edge, &tentative->secrets);
+    close_datagram(peer, WIRE_RESPONSE, greeting->session, tentative->response, WIRE_RESPONSE_BYTES);
+    tentative->response_due = true;
+    peer_note_control(node, peer);
+    node->counters.rx_handshakes++;
+}
+
+static void on_initiation(struct node *node, struct peer *peer, const uint8_t *datagram, uint64_t now_ns)
+{
+    const uint8_t *message = datagram + WIRE_HEADER_BYTES;
+    struct tentative *tentative = find_tentative(peer, message);
+    if (tentative != NULL) {
+        tentative->response_due = true;
+        peer_note_control(node, peer);
+        node->counters.rx_handshakes++;
+        return;
+    }
+    if (crosses(node, peer, now_ns)) {
+        node->counters.drop_handshake_crossed++;
+        return;
+    }
+    tentative = free_tentative(node, peer, now_ns);
+    if (tentative == NULL || !may_compute(node, &peer->sessions.asked_ns, now_ns)) {
+        ask_back(node, peer, now_ns);
+        return;
+    }
+    struct noise noise;
+    struct wire_greeting greeting;
+    uint8_t payload[WIRE_GREETING_BYTES];
+    if (!handshake_read(&noise, &peer->sessions.bond, &node->key_room->scratch, message, payload)) {
+        node->counters.drop_handshake++;
+        return;
+    }
+    if (take_greeting(node, peer, payload, &greeting)) {
+        if (peer->state == PEER_UP && greeting.incarnation != peer->incarnation)
+            misfit_note_rival(peer, greeting.incarnation, core_lived_ns(node));
+        memcpy(tentative->ephemeral, message, SEAL_KEY_BYTES);
+        answer(node, peer, tentative, &noise, &greeting, now_ns);
+    }
+    noise_wipe(&noise);
+}
+
+bool session_read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
+                           struct wire_greeting *greeting)
+{
+    struct noise noise = {0};
+    uint8_t payload[WIRE_GREETING_BYTES];
+    bool is_read = bond_mac_fits(&peer->sessions.bond, datagram, WIRE_INITIATION_BYTES, TAG_AT) &&
+                   handshake_read(&noise, &peer->sessions.bond, &node->key_room->scratch,
+                                  datagram + WIRE_HEADER_BYTES, payload) &&
+                   wire_greeting_decode(payload, greeting) == WIRE_OK;
+    noise_wipe(&noise);
+    return is_read;
+}
+
+static unsigned on_response(struct node *node, struct peer *peer, const uint8_t *datagram, uint64_t now_ns)
+{
+    struct initiation *initiation = &peer->sessions.initiation;
+    struct session_secrets secrets;
+    struct wire_greeting greeting;
+    uint8_t payload[WIRE_GREETING_BYTES];
+    if (!may_compute(node, &peer->sessions.answered_ns, now_ns)) {
+        node->counters.drop_handshake_busy++;
+        return 0;
+    }
+    if (!handshake_finish(&initiation->noise, datagram + WIRE_HEADER_BYTES, payload, &secrets)) {
+        node->counters.drop_handshake++;
+        return 0;
+    }
+    struct session made = {.in = initiation->session, .initiated = true, .made_ns = initiation->made_ns};
+    initiation->session = 0; /* the number is the session's now, or nobody's */
+    unsigned events = 0;
+    if (take_greeting(node, peer, payload, &greeting)) {
+        node->counters.rx_handshakes++;
+        made.out = greeting.session;
+        made.greeting = greeting;
+        made.edge = session_edge(initiation->edge, greeting.edge, &secrets);
+        events = session_take_up(node, peer, &made, &secrets, now_ns);
+    } else {
+        session_end(node, &made.in);
+    }
+    wipe(&secrets, sizeof(secrets));
+    return events;
+}
+
+unsigned session_on_handshake(struct node *node, struct peer *peer, const struct wire_header *header,
+                              const uint8_t *datagram, size_t length, uint64_t now_ns)
+{
+    bool answers = header->type == WIRE_RESPONSE;
+    if (answers && (header->session == 0 || header->session != peer->sessions.initiation.session)) {
+        node->counters.drop_session++;
+        return 0;
+    }
+    if (!bond_mac_fits(&peer->sessions.bond, datagram, length, TAG_AT)) {
+        node->counters.drop_mac++;
+        return 0;
+    }
+    if (answers)
+        return on_response(node, peer, datagram, now_ns);
+    on_initiation(node, peer, datagram, now_ns);
+    return 0;
+}
