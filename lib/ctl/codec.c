@@ -7,6 +7,7 @@
 #include "ctl/ctl.h"
 
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "plan/record.h"
 
 #define SEQUENCE_OFFSET 16
@@ -23,8 +24,8 @@ static uint32_t load_le32(const uint8_t *in)
 
 static uint32_t record_crc(const uint8_t *record, size_t length)
 {
-    uint32_t crc = ctl_crc32c(record, CRC_OFFSET);
-    return ctl_crc32c_add(crc, record + CTL_RECORD_HEADER_BYTES, length - CTL_RECORD_HEADER_BYTES);
+    uint32_t crc = crc32c(record, CRC_OFFSET);
+    return crc32c_add(crc, record + CTL_RECORD_HEADER_BYTES, length - CTL_RECORD_HEADER_BYTES);
 }
 
 static bool intact(const uint8_t *in, size_t length)

@@ -168,7 +168,3 @@ size_t ctl_encode(const struct ctl_msg *msg, uint32_t sequence, uint8_t *out, si
 bool ctl_decode(struct ctl_msg *msg, uint32_t *sequence, const uint8_t *in, size_t length, struct err *err);
 /* Looks at the envelope alone: one whole record with that sequence number and an intact checksum. */
 bool ctl_record_valid(const uint8_t *in, size_t length, uint32_t sequence);
-/* CRC-32C (Castagnoli), as in RFC 3720, appendix B.4. */
-uint32_t ctl_crc32c(const uint8_t *data, size_t length);
-/* The same in steps: begin with 0, end with the value of the last call. */
-uint32_t ctl_crc32c_add(uint32_t crc, const uint8_t *data, size_t length);

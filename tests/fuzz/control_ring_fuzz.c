@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "ctl/ctl.h"
 #include "fuzz.h"
 
@@ -21,7 +22,7 @@ static void seal(uint8_t *record, size_t length)
     store_le32(record, (uint32_t)length);
     memcpy(covered, record, 20);
     memcpy(covered + 20, record + CTL_RECORD_HEADER_BYTES, length - CTL_RECORD_HEADER_BYTES);
-    store_le32(record + 20, ctl_crc32c(covered, length - 4));
+    store_le32(record + 20, crc32c(covered, length - 4));
 }
 
 static void use_plan(const struct plan *plan, const uint8_t *in, size_t length)

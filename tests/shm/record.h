@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "ctl/ctl.h"
 
 #define RECORD_BODY_MIN 8
@@ -26,7 +27,7 @@ static inline size_t record_make(uint8_t *record, uint32_t run, uint32_t index, 
     memcpy(body + 4, &index, sizeof(index));
     for (size_t place = RECORD_BODY_MIN; place < body_bytes; place++)
         body[place] = record_byte(run, index, place);
-    uint32_t crc = ctl_crc32c_add(ctl_crc32c(record, 20), body, body_bytes);
+    uint32_t crc = crc32c_add(crc32c(record, 20), body, body_bytes);
     memcpy(record + 20, &crc, sizeof(crc));
     return length;
 }
