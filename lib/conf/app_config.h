@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "node/node_config.h"
+#include "seal/primitives.h"
 #include "wire/ethernet.h"
 
 #define APP_LCORES_MAX      16
@@ -14,9 +15,17 @@
 #define APP_OUTGOING_MAX    16
 #define APP_USERS_MAX       32
 #define APP_USER_BYTES      34
+#define APP_KEYS_MAX        2 /* of a site: the new one and the old one, while it changes its key */
+#define APP_KEY_DIRECTORY   "/var/lib/sluice"
 #define APP_CONTROL_SOCKET  "/run/sluice/sluice.sock" /* unless the node file says otherwise */
 
 enum app_planner { APP_PLANNER_AUTO = 0, APP_PLANNER_OFF };
+
+/* Public keys of a site, as the roster has them. */
+struct app_keys {
+    uint16_t count;
+    uint8_t keys[APP_KEYS_MAX][SEAL_KEY_BYTES];
+};
 
 enum app_idle { APP_IDLE_SLEEP = 0, APP_IDLE_YIELD, APP_IDLE_POLL };
 
@@ -49,6 +58,10 @@ struct app_group {
 struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
+    uint16_t own_port;                         /* the one that the roster gives its address */
+    char key_file[PATH_BYTES];                 /* where its private key is */
+    struct app_keys own_keys;                  /* its own entry's; none: no entry, or no keys at all */
+    struct app_keys peer_keys[NODE_PEERS_MAX]; /* by peer: each has some, or none has */
     uint16_t lcore_count;
     uint16_t lcores[APP_LCORES_MAX]; /* of the node, then of ports; none: one that the kernel places */
     uint8_t idle;                    /* enum app_idle */

@@ -46,6 +46,12 @@ bool conf_read_node_settings(const char *path, const char *text, const char *nam
 /* *at: 0 at first. False: that was the last one. */
 bool conf_settings_next(const struct conf_settings *settings, size_t *at, struct conf_setting *setting);
 void conf_settings_free(struct conf_settings *settings);
+/* The same of a file whose roster may not have all keys yet, so that each node can say its own: none is read. */
+bool conf_read_identity(const char *path, const char *name, struct app_config *config,
+                        struct conf_errors *errors);
+/* The key file of the node of that name whose file says nothing else; NULL: of the host's name. False: that is none
+ * that a node can have. */
+bool conf_key_file(const char *name, char path[PATH_BYTES]);
 /* The `stream` of a job that is fed through sluicectl; then it is also spec->file. */
 #define CONF_JOB_STDIN "-"
 /* A text is taken for one that came through the control socket: at most 64 KiB (reader.h). */

@@ -213,6 +213,7 @@ void node_file_check(struct conf_reader *reader, const struct node_file *file)
         check_peer(reader, file, index);
     for (unsigned index = 0; index < file->config.node.directory_count; index++)
         check_directory(reader, file, index);
+    node_file_check_keys(reader, file);
     if (reader->errors->count > 0) /* a CPU that is no number reads as 0 */
         return;
     check_cpus(reader, "lcores", file->config.lcores, file->config.lcore_count);

@@ -150,6 +150,9 @@ static const struct conf_option identity_options[] = {
     {"udp_port", OPTION_UINT, FIELD(struct node_file, udp_port), .min = 1,
      .initial = OPTION_INITIAL(NODE_UDP_PORT),
      .help = "the one UDP port of this appliance: what a firewall has to let through"},
+    {"key_file", OPTION_PATH, FIELD(struct node_file, config.key_file),
+     .help = "this node's private key, made where there is none; nobody else may read it; "
+             "default: " APP_KEY_DIRECTORY "/NAME.key"},
     {"store", OPTION_WORD, FIELD(struct node_file, config.node.store), .words = store_words,
      .initial = "disk", .help = "none: hash what comes and discard it (benchmarks)"},
     {"seed", OPTION_UINT, FIELD(struct node_file, config.node.seed), .initial = "1",
@@ -187,6 +190,7 @@ static const struct conf_option peer_options[] = {
      .help = "name in the peer's own node file"},
     {"address", OPTION_SCALAR, FIELD(struct node_file_peer, node.address), .form = "an IP address",
      .parse = parse_address, .required = true, .help = "IP address of the peer"},
+    {.type = OPTION_INCLUDE, .options = node_file_key_options},
     {"port", OPTION_UINT, FIELD(struct node_file_peer, node.port), .max = NODE_PORTS_MAX - 1, .initial = "0",
      .help = "which of the own ports leads there, counted from 0"},
     {"udp_port", OPTION_UINT, FIELD(struct node_file_peer, udp_port), .min = 1,
@@ -203,6 +207,9 @@ static const struct conf_option roster_options[] = {
     {"address", OPTION_SCALAR, .form = "an IP address, or one with prefix length like 10.0.0.1/24",
      .parse = parse_site_address, .required = true,
      .help = "IP address of the site; with the prefix length the site's own file need not say either"},
+    {.type = OPTION_INCLUDE,
+     .options = node_file_key_options,
+     .offset = offsetof(struct node_file_site, peer)},
     {"gateway", OPTION_SCALAR, FIELD(struct node_file_site, gateway), .form = "an IP address",
      .parse = parse_address, .help = "of the site itself: its router to those that are not on its link"},
     {"port", OPTION_UINT, FIELD(struct node_file_site, peer.node.port), .max = NODE_PORTS_MAX - 1,
@@ -428,6 +435,7 @@ static void complete(struct node_file *file)
         struct node_file_peer *peer = &file->peers[index];
         peer->node.address.udp_port = peer->udp_port != 0 ? peer->udp_port : file->udp_port;
         config->node.peers[index] = peer->node;
+        config->peer_keys[index] = peer->keys;
     }
 }
 
@@ -445,8 +453,8 @@ static void check_by_node(struct conf_reader *reader, const struct node_config *
     conf_fault(reader, colon != NULL ? err.text : "", "%s", colon != NULL ? colon + 2 : err.text);
 }
 
-bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
-                    struct conf_errors *errors)
+static bool read_node(const char *path, const char *text, const char *name, bool keys_ignored,
+                      struct app_config *config, struct conf_errors *errors)
 {
     return conf_read_node_settings(path, text, name, config, NULL, errors);
 }
@@ -460,6 +468,7 @@ bool conf_read_node_settings(const char *path, const char *text, const char *nam
     struct node_file *file = calloc(1, sizeof(*file));
     CHECK(file != NULL);
     reader.context = file;
+    file->keys_ignored = keys_ignored;
     bool is_map = conf_read_document(&reader, node_file_options, file);
     if (is_map) {
         node_file_name(&reader, file, name);
@@ -479,4 +488,16 @@ bool conf_read_node_settings(const char *path, const char *text, const char *nam
         config->source_path[0] = '\0';
     free(file);
     return errors->count == 0;
+}
+
+bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
+                    struct conf_errors *errors)
+{
+    return read_node(path, text, name, false, config, errors);
+}
+
+bool conf_read_identity(const char *path, const char *name, struct app_config *config,
+                        struct conf_errors *errors)
+{
+    return read_node(path, NULL, name, true, config, errors);
 }

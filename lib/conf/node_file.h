@@ -12,7 +12,8 @@ struct node_file_port {
 struct node_file_peer {
     struct node_peer_config node;
     uint16_t udp_port; /* 0: as the own */
-    uint16_t site;     /* its number in the roster, from 1; 0: it stands in peers */
+    struct app_keys keys;
+    uint16_t site; /* its number in the roster, from 1; 0: it stands in peers */
 };
 
 /* A site of the roster: a peer, or this node itself. */
@@ -24,6 +25,7 @@ struct node_file_site {
 
 struct node_file {
     struct app_config config;
+    bool keys_ignored; /* all of rosters and peers: see conf_read_identity */
     uint16_t udp_port;
     uint16_t site_count;
     struct node_file_site sites[NODE_PEERS_MAX + 1];
@@ -36,6 +38,12 @@ struct node_file {
 void node_file_name(struct conf_reader *reader, struct node_file *file, const char *given);
 /* Its own entry goes to the port, the others become peers. */
 void node_file_take_roster(struct conf_reader *reader, struct node_file *file);
+
+/* ---- node_keys.c ---- */
+/* The row of a peer's keys, and of a site's. */
+extern const struct conf_option node_file_key_options[];
+/* All or none have keys, and no two the same. */
+void node_file_check_keys(struct conf_reader *reader, const struct node_file *file);
 
 /* ---- node_check.c ---- */
 /* What holds between keys: names and addresses distinct, peers reachable, sources known. Reports all. */

@@ -26,6 +26,17 @@ void node_file_name(struct conf_reader *reader, struct node_file *file, const ch
     else if (name[0] == '\0' && !name_of_host(name))
         conf_fault(reader, "",
                    "no node.name and no --name, and the host's name is none that a node can have");
+    if (file->config.key_file[0] == '\0')
+        conf_key_file(name, file->config.key_file);
+}
+
+bool conf_key_file(const char *name, char path[PATH_BYTES])
+{
+    char host[NAME_BYTES];
+    if (name == NULL && !name_of_host(host))
+        return false;
+    snprintf(path, PATH_BYTES, "%s/%s.key", APP_KEY_DIRECTORY, name != NULL ? name : host);
+    return true;
 }
 
 /* A port need not say what stands here; what it says must be the same. */
@@ -39,6 +50,8 @@ static void take_own(struct conf_reader *reader, struct node_file *file, unsigne
         return;
     }
     struct node_file_port *port = &file->ports[site->peer.node.port];
+    file->config.own_port = site->peer.node.port;
+    file->config.own_keys = site->peer.keys;
     const struct net_address *own = &port->node.address, *told = &site->peer.node.address;
     if (own->family == ADDRESS_NONE) {
         port->node.address = *told;

@@ -107,15 +107,15 @@ const char *key_text_fault_words(enum key_text_fault fault)
     case KEY_TEXT_GOOD:
         return "nothing wrong";
     case KEY_TEXT_WRONG_PREFIX:
-        return "another beginning";
+        return "it begins otherwise";
     case KEY_TEXT_WRONG_KIND:
-        return "the beginning of the other kind, public or private";
+        return "it is of the other kind, public or private";
     case KEY_TEXT_WRONG_LENGTH:
-        return "characters too few or too many: 48 expected behind the colon";
+        return "too few or too many characters, 48 expected behind the colon";
     case KEY_TEXT_WRONG_CHARACTERS:
-        return "characters other than A-Z a-z 0-9 - _ behind the colon";
+        return "a character other than A-Z a-z 0-9 - _ behind the colon";
     case KEY_TEXT_WRONG_CHECKSUM:
-        return "a wrong checksum: a character was changed when it was copied";
+        return "wrong checksum, so some character is not what it was";
     }
     return "";
 }

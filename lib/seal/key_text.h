@@ -36,7 +36,7 @@ void key_text_private(char text[KEY_TEXT_PRIVATE_BYTES], const uint8_t key[SEAL_
 enum key_text_fault key_text_read_private(uint8_t key[SEAL_KEY_BYTES], const char *text);
 /* The first characters of a public key, for messages. */
 void key_text_short(char text[KEY_TEXT_SHORT_BYTES], const uint8_t key[SEAL_KEY_BYTES]);
-/* What is wrong, as the end of a sentence that begins with the key: "has …". */
+/* What is wrong with it, for the end of a message. */
 const char *key_text_fault_words(enum key_text_fault fault);
 
 /* One of the few points of low order: with such a key everybody agrees on the same secret. */

@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "seal/key_text.h"
+
 #define U64(value) (unsigned long long)(value)
 
 static void dump_address(FILE *out, const char *name, const struct net_address *address)
@@ -10,6 +12,16 @@ static void dump_address(FILE *out, const char *name, const struct net_address *
     if (address->family != ADDRESS_NONE)
         address_format(address, text);
     fprintf(out, " %s=%s", name, text);
+}
+
+static void dump_keys(FILE *out, const struct app_keys *keys)
+{
+    for (unsigned index = 0; index < keys->count; index++) {
+        char text[KEY_TEXT_BYTES];
+        key_text_public(text, keys->keys[index]);
+        fprintf(out, " %s", text);
+    }
+    fprintf(out, "\n");
 }
 
 static void dump_port(FILE *out, const struct node_port_config *port, const struct app_port_config *app)
@@ -40,12 +52,15 @@ void dump_node(FILE *out, const struct app_config *config)
     const struct node_config *node = &config->node;
     fprintf(out, "node %s store=%u seed=%llu incarnation=%llu\n", node->name, node->store, U64(node->seed),
             U64(node->incarnation));
+    fprintf(out, "key_file=%s port=%u keys", config->key_file, config->own_port);
+    dump_keys(out, &config->own_keys);
     for (unsigned index = 0; index < node->port_count; index++)
         dump_port(out, &node->ports[index], &config->ports[index]);
     for (unsigned index = 0; index < node->peer_count; index++) {
         fprintf(out, "peer %s", node->peers[index].name);
         dump_address(out, "address", &node->peers[index].address);
-        fprintf(out, " port=%u window=%u\n", node->peers[index].port, node->peers[index].window_packets);
+        fprintf(out, " port=%u window=%u keys", node->peers[index].port, node->peers[index].window_packets);
+        dump_keys(out, &config->peer_keys[index]);
     }
     for (unsigned index = 0; index < node->directory_count; index++)
         dump_directory(out, &node->directories[index]);

@@ -105,6 +105,7 @@ static void conf_read_node__golden(void **state)
     (void)state;
     expect_file("node.yaml", read_node, print_node);
     expect_file("node_minimal.yaml", read_node, print_node);
+    expect_file("node_roster.yaml", read_node, print_node);
 }
 
 static void conf_read_job__golden(void **state)
