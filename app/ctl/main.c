@@ -13,18 +13,21 @@
 #include "ctl/ctl.h"
 #include "app/ctl/follow.h"
 #include "app/ctl/job_plan.h"
+#include "app/ctl/key.h"
 #include "app/ctl/probe.h"
 #include "app/ctl/probe_all.h"
 #include "app/ctl/send.h"
 #include "app/ctl/input.h"
 
-#define REQUEST_TEXT (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
-#define LINE_BYTES   (PATH_MAX + 256)
-#define HELP_BYTES   8192
-#define PLOT_OPTION  "--plot"
+#define REQUEST_TEXT  (512u << 10) /* of a job file; escaped it must fit a request line of 1 MiB */
+#define LINE_BYTES    (PATH_MAX + 256)
+#define HELP_BYTES    8192
+#define PLOT_OPTION   "--plot"
+#define LENGTH(table) (sizeof(table) / sizeof((table)[0]))
 
 struct options {
     const char *socket;
+    const char *config, *name; /* of key; NULL: not given */
     bool json;
     int count;
     char **words;       /* the command */
@@ -59,9 +62,12 @@ static void print_usage(FILE *stream)
             "Options stand anywhere:\n"
             "  -s, --socket SOCKET  default: $SLUICE_SOCKET, or " APP_CONTROL_SOCKET "\n"
             "  -j, --json           JSON instead of text\n"
+            "  -c, --config FILE    of key show: the node file; default: $SLUICE_CONFIG\n"
+            "  -n, --name NAME      of key: the node's name; default: the file's, or the host's\n"
             "      --version        release and commit\n"
             "  -h, --help           this text\n"
-            "Exit status: 0 done, 1 the job failed, or a probe found nothing, 2 usage or a faulty job file,\n"
+            "Exit status: 0 done, 1 the job failed, a probe found nothing, or there is no key, 2 usage or a "
+            "faulty job file,\n"
             "3 no appliance there, 4 the appliance refused, 5 some sites have everything and some do not, "
             "130 detached\n",
             commands);
@@ -324,6 +330,19 @@ static int job_watch(const struct options *options, const struct command_words *
     return result;
 }
 
+static int key(const struct options *options, const struct command_words *words)
+{
+    const char *environment = getenv("SLUICE_CONFIG");
+    if (words->kind == COMMAND_KEY_SHOW)
+        return key_show(options->config != NULL ? options->config : environment, options->name,
+                        options->json);
+    if (options->config != NULL)
+        return usage_error("-c is an option of key show", NULL);
+    if (options->name != NULL && words->arguments[0][0] != '\0')
+        return usage_error("-n and a file, expected one of them", NULL);
+    return key_gen(words->arguments[0], options->name, options->json);
+}
+
 static int help(const struct options *options, const struct command_words *words)
 {
     (void)options;
@@ -336,9 +355,17 @@ static int help(const struct options *options, const struct command_words *words
 
 /* Those that are more than a request. */
 static int (*const special[COMMAND_COUNT])(const struct options *, const struct command_words *) = {
-    [COMMAND_SHOW] = show,           [COMMAND_JOB_RUN] = job_run,     [COMMAND_JOB_PLAN] = job_plan,
-    [COMMAND_JOB_WATCH] = job_watch, [COMMAND_HELP] = help,           [COMMAND_HELP_JOB] = help,
-    [COMMAND_PROBE] = probe,         [COMMAND_PROBE_ALL] = probe_all, [COMMAND_PROBE_ORDER] = probe_all,
+    [COMMAND_SHOW] = show,
+    [COMMAND_JOB_RUN] = job_run,
+    [COMMAND_JOB_PLAN] = job_plan,
+    [COMMAND_JOB_WATCH] = job_watch,
+    [COMMAND_HELP] = help,
+    [COMMAND_HELP_JOB] = help,
+    [COMMAND_KEY_GEN] = key,
+    [COMMAND_KEY_SHOW] = key,
+    [COMMAND_PROBE] = probe,
+    [COMMAND_PROBE_ALL] = probe_all,
+    [COMMAND_PROBE_ORDER] = probe_all,
 };
 
 /* The command as one line; false: too long. */
@@ -374,11 +401,16 @@ static void take_round_options(struct options *options)
     }
 }
 
-/* What is behind job run and job plan is a path, with whatever bytes and blanks are in it; of all other words no byte has a meaning
+static bool takes_path(enum command_kind kind)
+{
+    return kind == COMMAND_JOB_RUN || kind == COMMAND_JOB_PLAN || kind == COMMAND_KEY_GEN;
+}
+
+/* What is behind job run, job plan and key gen is a path, with whatever bytes and blanks are in it; of all other words no byte has a meaning
  * that is no UTF-8. NULL: good; else the first that is none, to be shown. */
 static const char *check_words(const struct options *options, struct command_words *words)
 {
-    if (words->kind == COMMAND_JOB_RUN || words->kind == COMMAND_JOB_PLAN) {
+    if (takes_path(words->kind)) {
         if (options->count == 3)
             words->arguments[0] = options->words[2];
         return NULL;
@@ -397,11 +429,19 @@ static bool round_options_fit(const struct options *options, enum command_kind k
     return round || (!options->order && !options->yes);
 }
 
+static bool key_options_fit(const struct options *options)
+{
+    bool key = options->count > 0 && strcmp(options->words[0], "key") == 0;
+    return key || (options->config == NULL && options->name == NULL);
+}
+
 static int run(struct options *options)
 {
     static char line[LINE_BYTES];
     struct command_words words;
     struct err err;
+    if (!key_options_fit(options))
+        return usage_error("-c and -n are options of key", NULL);
     if (options->count > 0 && strcmp(options->words[0], "send") == 0)
         return send_file(options);
     if (options->count > 1 && strcmp(options->words[options->count - 2], PLOT_OPTION) == 0)
@@ -429,32 +469,56 @@ static int run(struct options *options)
     return (special[words.kind] != NULL ? special[words.kind] : pass_on)(options, &words);
 }
 
-/* An option of sluicectl itself may stand anywhere before "--"; all else is left to the command. False: wrong usage. */
-static bool take_general(struct options *options, int argc, char **argv, bool *help)
+/* An option with a value of its own, "-s VALUE", "--socket VALUE" or "--socket=VALUE". */
+struct valued_option {
+    const char *letter, *word, *missing; /* usage error without its value */
+    const char **value;
+};
+
+/* Whether words[*index] is that option; *index goes on to its value, or to the end where there is none. */
+static bool take_valued(const struct valued_option *option, int argc, char **argv, int *index)
 {
+    const char *word = argv[*index];
+    size_t length = strlen(option->word);
+    if (strcmp(word, option->letter) == 0 || strcmp(word, option->word) == 0) {
+        if (++*index < argc)
+            *option->value = argv[*index];
+        return true;
+    }
+    if (strncmp(word, option->word, length) != 0 || word[length] != '=')
+        return false;
+    *option->value = word + length + 1;
+    return true;
+}
+
+/* An option of sluicectl itself may stand anywhere before "--"; all else is left to the command. NULL: good; else what is
+ * missing. */
+static const char *take_general(struct options *options, int argc, char **argv, bool *help)
+{
+    const struct valued_option valued[] = {{"-s", "--socket", "which socket", &options->socket},
+                                           {"-c", "--config", "which node file", &options->config},
+                                           {"-n", "--name", "which name", &options->name}};
     bool end = false;
     options->words = argv;
     for (int index = 1; index < argc; index++) {
         char *word = argv[index];
-        bool socket = strcmp(word, "-s") == 0 || strcmp(word, "--socket") == 0;
+        unsigned row = 0;
+        while (!end && row < LENGTH(valued) && !take_valued(&valued[row], argc, argv, &index))
+            row++;
+        if (!end && row < LENGTH(valued) && index == argc)
+            return valued[row].missing;
+        if (!end && row < LENGTH(valued))
+            continue;
         if (!end && strcmp(word, "--") == 0)
             end = true;
-        else if (end)
-            options->words[options->count++] = word;
-        else if (socket && index + 1 < argc)
-            options->socket = argv[++index];
-        else if (socket)
-            return false;
-        else if (strncmp(word, "--socket=", 9) == 0)
-            options->socket = word + 9;
-        else if (strcmp(word, "-j") == 0 || strcmp(word, "--json") == 0)
+        else if (!end && (strcmp(word, "-j") == 0 || strcmp(word, "--json") == 0))
             options->json = true;
-        else if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+        else if (!end && (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0))
             *help = true;
         else
             options->words[options->count++] = word;
     }
-    return true;
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -464,9 +528,9 @@ int main(int argc, char **argv)
     bool help = false;
     if (version_asked(argc, argv, "sluicectl"))
         return EXIT_OK;
-    bool good = take_general(&options, argc, argv, &help);
+    const char *missing = take_general(&options, argc, argv, &help);
     answer_as_json(options.json);
-    if (good && help)
+    if (missing == NULL && help)
         print_usage(stdout);
-    return answer_end(!good ? usage_error("which socket", NULL) : help ? EXIT_OK : run(&options));
+    return answer_end(missing != NULL ? usage_error(missing, NULL) : help ? EXIT_OK : run(&options));
 }

@@ -279,11 +279,11 @@ static void run_change(struct app *app, const struct command *command, struct co
 
 static void run_help(const struct command *command, struct command_reply *reply)
 {
-    enum command_place place = command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE;
-    if (command->words.kind == COMMAND_HELP)
-        command_help(place, reply->text, sizeof(reply->text));
-    else
+    if (command->words.kind == COMMAND_HELP_COUNTERS)
         show_counter_help(command->form, reply->text, sizeof(reply->text));
+    else
+        command_help(command->caller != NULL ? COMMAND_AT_SOCKET : COMMAND_AT_CONSOLE, reply->text,
+                     sizeof(reply->text));
 }
 
 void command_run(struct app *app, const struct command *command, struct command_reply *reply)
@@ -344,6 +344,8 @@ void command_run(struct app *app, const struct command *command, struct command_
         return;
     case COMMAND_JOB_WATCH: /* sluicectl's own: command_find knows them nowhere else */
     case COMMAND_HELP_JOB:
+    case COMMAND_KEY_GEN:
+    case COMMAND_KEY_SHOW:
     case COMMAND_COUNT:
         break;
     }

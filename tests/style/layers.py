@@ -42,7 +42,9 @@ APP_MORE = {
     "app/sluice": {
         "store": "disk requests cross the seam as store/disk.h declares them",
         "probe": "draws trains for operators, which a node has no time for",
+        "seal": "compares its key with the roster's",
     },
+    "app/ctl": {"seal": "keys as text, for people"},
     "app/sim": {
         "plan": "the summary draws a job's plan",
         "planner": "the simulated planner solves with the planner's own code",
