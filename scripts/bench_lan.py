@@ -93,7 +93,7 @@ class Sites:
         home = os.path.join(self.directory, name)
         ring = {"ring": f"{self.directory}/s0.ring"} if number == 0 else {}
         return {
-            "node": {"name": name},
+            "node": {"name": name, "key_file": f"{os.path.abspath(home)}.key"},
             "ports": [{"device": self.device(number), "address": f"10.66.0.{number + 1}/24", "rate": self.options.rate}],
             "peers": [{"name": other, "address": f"10.66.0.{index + 1}"} for index, other in enumerate(self.names)
                       if other != name],

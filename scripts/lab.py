@@ -50,7 +50,7 @@ def address(number):
 def node_file(site, number, names, own, directory):
     home = os.path.join(directory, site)
     return {
-        "node": {"name": site},
+        "node": {"name": site, "key_file": os.path.join(os.path.abspath(home), "key")},
         "ports": [{
             "device": f"net_memif0,role=client,socket={os.path.abspath(home)}.memif",
             "address": address(number) + "/24",

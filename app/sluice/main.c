@@ -13,6 +13,8 @@
 #include "check.h"
 #include "conf/conf.h"
 #include "options.h"
+#include "own_key.h"
+#include "seal/wipe.h"
 
 #define EXIT_FAILED     1
 #define SECOND_SIGNAL_S 2 /* by whole seconds of the clock: at least one */
@@ -37,6 +39,17 @@ static void on_signal(int number)
     }
 }
 
+static bool check_key(bool make)
+{
+    struct key_pair own = {0};
+    struct err err;
+    bool good = own_key_ready(&app.config, make, &own, &err);
+    wipe(&own, sizeof(own));
+    if (!good)
+        fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
+    return good;
+}
+
 static int check_config(void)
 {
     uint64_t eal_bytes;
@@ -45,6 +58,8 @@ static int check_config(void)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
         return EXIT_USAGE;
     }
+    if (!check_key(false))
+        return EXIT_USAGE;
     bool ready = check_machine(&app);
     printf("%s: valid%s; memory: %s\n", app.config.source_path,
            ready ? "" : ", but this machine is not ready for it", app.memory_text);
@@ -127,6 +142,8 @@ static int run(const struct options *options)
     pthread_t threads[3];
     unsigned thread_count = 0;
     log_begin();
+    if (!check_key(true))
+        return EXIT_USAGE;
     app.console = options->console;
     app.listener.fd = -1;
     if (!app.console) /* from the beginning: starting takes its time */

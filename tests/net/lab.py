@@ -209,7 +209,7 @@ class Appliance(Process):
         self.socket_path = os.path.join(self.home, "sock")
         os.makedirs(self.incoming)
         config = {
-            "node": {"name": name},
+            "node": {"name": name, "key_file": os.path.join(self.home, "key")},
             "directories": [{"name": "incoming", "path": self.incoming, "sources": "any"}],
             "memory": {"hugepages": False, "buffer": "64MiB"},
             "control": {"socket": self.socket_path, "ring": self.ring},

@@ -1,0 +1,83 @@
+#include "own_key.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "seal/key_text.h"
+
+#define BEGINNINGS_BYTES (2 * KEY_TEXT_SHORT_BYTES + 8)
+
+static bool keys_in_use(const struct app_config *config)
+{
+    return config->own_keys.count > 0 || (config->node.peer_count > 0 && config->peer_keys[0].count > 0);
+}
+
+/* "4Ot6fDtB or X5yVvKNQ" */
+static void beginnings(const struct app_keys *keys, char text[BEGINNINGS_BYTES])
+{
+    char one[KEY_TEXT_SHORT_BYTES];
+    text[0] = '\0';
+    for (unsigned index = 0; index < keys->count; index++) {
+        key_text_short(one, keys->keys[index]);
+        snprintf(text + strlen(text), BEGINNINGS_BYTES - strlen(text), "%s%s", index > 0 ? " or " : "", one);
+    }
+}
+
+static bool is_expected(const struct app_config *config, const struct key_pair *own, struct err *err)
+{
+    const struct app_keys *keys = &config->own_keys;
+    char expected[BEGINNINGS_BYTES], got[KEY_TEXT_SHORT_BYTES];
+    for (unsigned index = 0; index < keys->count; index++)
+        if (memcmp(keys->keys[index], own->public_key, SEAL_KEY_BYTES) == 0)
+            return true;
+    if (keys->count == 0) /* no entry of its own, only peers */
+        return true;
+    beginnings(keys, expected);
+    key_text_short(got, own->public_key);
+    return err_set(err,
+                   "%s: its public key begins with %s, that of %s in the roster with %s: take the line of "
+                   "`sluicectl key show` into the roster of all sites, or restore the key file",
+                   config->key_file, got, config->node.name, expected);
+}
+
+/* A key that is made now is not that of the roster: rather a word on the one that was lost. */
+static bool is_lost(const struct app_config *config, bool make, struct err *err)
+{
+    if (access(config->key_file, F_OK) == 0 || errno != ENOENT)
+        return false;
+    if (config->own_keys.count > 0)
+        err_set(err,
+                "%s: no such key file, but the roster has a key of %s: restore it, or take the line of "
+                "`sluicectl key show`, which makes a new one, into the roster of all sites",
+                config->key_file, config->node.name);
+    else if (!make)
+        err_set(err, "%s: no such key file: the first start makes it, or `sluicectl key show`",
+                config->key_file);
+    return config->own_keys.count > 0 || !make;
+}
+
+static void warn(const struct app_config *config, bool make, struct key_pair *own)
+{
+    struct err err;
+    bool made, there = access(config->key_file, F_OK) == 0;
+    fprintf(stderr,
+            "%s: packets are neither authenticated nor encrypted: no keys in the roster; "
+            "sluicectl key show -c %s -n %s prints this node's entry\n",
+            config->node.name, config->source_path, config->node.name);
+    if ((make && !key_file_make(config->key_file, &made, &err)) ||
+        ((make || there) && !key_file_read(config->key_file, own, &err)))
+        fprintf(stderr, "%s: %s\n", config->node.name, err.text);
+}
+
+bool own_key_ready(const struct app_config *config, bool make, struct key_pair *own, struct err *err)
+{
+    bool made;
+    if (!keys_in_use(config)) {
+        warn(config, make, own);
+        return true;
+    }
+    return !is_lost(config, make, err) && (!make || key_file_make(config->key_file, &made, err)) &&
+           key_file_read(config->key_file, own, err) && is_expected(config, own, err);
+}

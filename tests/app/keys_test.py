@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""A node's key as people handle it: made once, shown as a line for rosters, compared at each start. usage: keys_test.py
+SLUICE SLUICECTL"""
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SLUICE, SLUICECTL = sys.argv[1:3]
+WAIT_S = 60
+PUBLIC = re.compile(r"slk1:[A-Za-z0-9_-]{48}")
+PRIVATE = re.compile(r"slk1-private:([A-Za-z0-9_-]{48})\n")
+INSECURE = "packets are neither authenticated nor encrypted: no keys in the roster; sluicectl key show"
+OTHERS_KEY = "slk1:AAMGCQwPEhUYGx4hJCcqLTAzNjk8P0JFSEtOUVRXWl2eSIj2"
+
+
+def run(*command, **environment):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False,
+                          env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+def beginning(key):
+    return key[len("slk1:"):][:8]
+
+
+class Keys(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="sluice-keys-")
+        self.addCleanup(directory.cleanup)
+        self.home = directory.name
+        self.node_path = os.path.join(self.home, "node.yaml")
+        self.key_path = os.path.join(self.home, "state", "n1.key")
+
+    def write_node(self, own=None, other=None, more="", address="10.9.9.1/24"):
+        """The file that n1 and n2 share; `own` is the key, or the list of keys, of n1."""
+        other_address = "fd00::2" if ":" in address else "10.9.9.2"
+        with open(self.node_path, "w", encoding="utf-8") as file:
+            file.write(f"node: {{key_file: {self.key_path}}}\nroster:\n"
+                       f"  - {{name: n1, address: \"{address}\"{more}{f', key: {own}' if own else ''}}}\n"
+                       f"  - {{name: n2, address: \"{other_address}\"{f', key: {other}' if other else ''}}}\n"
+                       "ports: [{device: \"net_null0,no-rx=1\", rate: 1Gbps}]\n"
+                       "memory: {hugepages: false, buffer: 160MiB}\n"
+                       f"control: {{socket: {self.home}/sock}}\n")
+
+    def show(self, *words):
+        status, said, told = run(SLUICECTL, "key", "show", "-c", self.node_path, "--name", "n1", *words)
+        self.assertEqual(status, 0, told)
+        return said
+
+    def shown_key(self):
+        return PUBLIC.search(self.show()).group()
+
+    def private(self):
+        with open(self.key_path, encoding="ascii") as file:
+            return PRIVATE.fullmatch(file.read()).group(1)
+
+    def start(self):
+        return subprocess.Popen([SLUICE, "-c", self.node_path, "-n", "n1"], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def start_and_stop(self):
+        """Its status and all that it said; it was ready, unless the status says otherwise."""
+        with self.start() as process:
+            ready = process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            said, told = process.communicate(timeout=WAIT_S)
+        self.assertEqual(ready == "sluice: n1 ready\n", process.returncode == 0, told)
+        return process.returncode, said + told
+
+    def check(self):
+        status, said, told = run(SLUICE, "-c", self.node_path, "-n", "n1", "--check-config")
+        return status, said + told
+
+    def expect_refused(self, *words):
+        """By check and start alike, with these words, and without a byte of the private key."""
+        for status, said in (self.check(), self.start_and_stop()):
+            self.assertEqual(status, 2, said)
+            for word in words:
+                self.assertIn(word, said)
+            self.assertNotIn("slk1-private:", said)
+
+    def test_gen(self):
+        path = os.path.join(self.home, "a b.key")
+        status, said, _ = run(SLUICECTL, "key", "gen", path)
+        self.assertEqual(status, 0)
+        self.assertTrue(PUBLIC.fullmatch(said.strip()), said)
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        with open(path, "rb") as file:
+            kept = file.read()
+        status, said, told = run(SLUICECTL, "key", "gen", path)
+        self.assertEqual((status, said), (1, ""))
+        self.assertIn("no command overwrites", told)
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), kept)
+        self.assertEqual(os.listdir(self.home), ["a b.key"])  # no temporary file either
+        other = os.path.join(self.home, "other.key")
+        status, said, _ = run(SLUICECTL, "key", "gen", other, "--json")
+        self.assertEqual(json.loads(said)["file"], other)
+        self.assertNotIn(json.loads(said)["key"].encode(), kept)
+
+    def test_gen_keeps_whatever_is_there(self):
+        os.mkdir(os.path.join(self.home, "state"))
+        for make in (lambda: os.symlink("/nowhere/at/all", self.key_path), lambda: os.mkfifo(self.key_path),
+                     lambda: os.mkdir(self.key_path)):
+            make()
+            before = os.lstat(self.key_path)
+            status, said, told = run(SLUICECTL, "key", "gen", self.key_path)
+            self.assertEqual((status, said), (1, ""), told)
+            self.assertEqual(os.lstat(self.key_path).st_ino, before.st_ino)
+            (os.rmdir if stat.S_ISDIR(before.st_mode) else os.unlink)(self.key_path)
+        os.rmdir(os.path.join(self.home, "state"))
+        with open(os.path.join(self.home, "state"), "w", encoding="ascii"):
+            pass
+        status, _, told = run(SLUICECTL, "key", "gen", self.key_path)
+        self.assertEqual(status, 1)
+        self.assertIn("Not a directory", told)
+
+    def test_show(self):
+        self.write_node()
+        line = self.show()
+        key = PUBLIC.search(line).group()
+        self.assertEqual(line, f"- {{name: n1, address: 10.9.9.1/24, key: {key}}}\n")
+        self.assertEqual(self.show(), line)
+        self.assertEqual(stat.S_IMODE(os.stat(os.path.dirname(self.key_path)).st_mode), 0o700)
+        self.assertEqual(stat.S_IMODE(os.stat(self.key_path).st_mode), 0o600)
+        self.assertEqual(json.loads(self.show("-j")), {"name": "n1", "address": "10.9.9.1/24", "key": key})
+        self.assertNotIn(self.private(), line)
+        status, said, _ = run(SLUICECTL, "key", "show", "-n", "n1", SLUICE_CONFIG=self.node_path)
+        self.assertEqual((status, said), (0, line))
+
+    def test_show_before_the_roster_has_all_keys(self):
+        for own, other in ((None, OTHERS_KEY), ("slk1:nonsense", None), (OTHERS_KEY, OTHERS_KEY)):
+            self.write_node(own, other)
+            self.assertIn("- {name: n1, address: 10.9.9.1/24, key: slk1:", self.show())
+
+    def test_a_shown_line_is_an_entry(self):
+        """Others put it into their roster as it is."""
+        for more, address in (("", "10.9.9.1/24"), (", gateway: 10.9.9.254, udp_port: 9000", "10.9.9.1/24"),
+                              (', gateway: "fd00::fe"', "fd00::1/64")):
+            self.write_node(more=more, address=address)
+            line = self.show()
+            with open(self.node_path, "w", encoding="utf-8") as file:
+                file.write(f"node: {{key_file: {self.key_path}}}\nroster:\n{line}"
+                           "ports: [{device: \"net_null0,no-rx=1\"}]\nmemory: {hugepages: false, buffer: 160MiB}\n")
+            self.assertEqual(self.show(), line)
+            status, said = self.check()
+            self.assertEqual(status, 0, said)
+            self.assertNotIn(INSECURE, said)
+
+    def test_first_start_makes_the_key(self):
+        self.write_node()
+        status, said = self.check()
+        self.assertEqual(status, 0, said)
+        self.assertIn(INSECURE, said)
+        self.assertFalse(os.path.exists(self.key_path))  # a check makes nothing
+        status, said = self.start_and_stop()
+        self.assertEqual(status, 0, said)
+        self.assertEqual(said.count(INSECURE), 1)
+        self.assertIn(f"sluicectl key show -c {self.node_path} -n n1 prints this node's entry", said)
+        self.assertEqual(stat.S_IMODE(os.stat(self.key_path).st_mode), 0o600)
+        private = self.private()
+        self.assertNotIn(private, said)
+        self.assertEqual(self.start_and_stop()[0], 0)
+        self.assertEqual(self.private(), private)
+
+    def test_without_keys_all_works_without_a_key_file(self):
+        self.key_path = "/proc/nobody-may-write-here/n1.key"
+        self.write_node()
+        status, said = self.start_and_stop()
+        self.assertEqual(status, 0, said)
+        self.assertIn(INSECURE, said)
+        self.assertIn("/proc/nobody-may-write-here: a folder for the key can't be made", said)
+
+    def test_the_rosters_key(self):
+        self.write_node()
+        key = self.shown_key()
+        for own in (key, f"[{OTHERS_KEY}, {key}]"):
+            self.write_node(own, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+            status, said = self.check()
+            self.assertEqual(status, 0, said)
+            self.assertNotIn(INSECURE, said)
+            status, said = self.start_and_stop()
+            self.assertEqual(status, 0, said)
+            self.assertNotIn(INSECURE, said)
+
+    def test_another_key_than_the_rosters(self):
+        self.write_node()
+        key = self.shown_key()
+        self.write_node(OTHERS_KEY, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+        self.expect_refused(self.node_path, beginning(key), beginning(OTHERS_KEY), "sluicectl key show")
+
+    def test_a_lost_key(self):
+        """No start makes another one in its place, which the others do not know."""
+        self.write_node(OTHERS_KEY, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+        self.expect_refused("no such key file, but the roster has a key of n1", "sluicectl key show")
+        self.assertFalse(os.path.exists(self.key_path))
+
+    def test_a_key_that_others_may_read(self):
+        self.write_node()
+        self.write_node(self.shown_key(), OTHERS_KEY)
+        for mode in (0o640, 0o604, 0o620, 0o644, 0o601):
+            os.chmod(self.key_path, mode)
+            self.expect_refused(self.key_path, f"mode {mode:03o}", "chmod 600")
+            status, said, told = run(SLUICECTL, "key", "show", "-c", self.node_path, "-n", "n1")
+            self.assertEqual((status, said), (1, ""))
+            self.assertIn("chmod 600", told)
+            self.assertEqual(stat.S_IMODE(os.stat(self.key_path).st_mode), mode)
+        os.chmod(self.key_path, 0o600)
+        self.assertEqual(self.check()[0], 0)
+
+    def test_a_damaged_key_file(self):
+        self.write_node()
+        self.write_node(self.shown_key(), OTHERS_KEY)
+        with open(self.key_path, "rb") as file:
+            whole = file.read()
+        swapped = whole[:20] + (b"B" if whole[20:21] != b"B" else b"C") + whole[21:]
+        for content, why in ((b"", "it begins otherwise"), (whole[:30], "too few"), (whole[:-2], "too few"),
+                             (whole + b"x", "too few or too many"), (whole + b"\n", "too few or too many"),
+                             (whole[:-1] + b"\0", "too few or too many"), (whole * 1000, "too few or too many"),
+                             (swapped, "wrong checksum"), (OTHERS_KEY.encode(), "of the other kind"),
+                             (b"\0" * 62, "it begins otherwise"), (whole[:-3] + b"\0" + whole[-2:], "too few")):
+            with open(self.key_path, "wb") as file:
+                file.write(content)
+            self.expect_refused(self.key_path, "no whole private key", why, "left as it is")
+            with open(self.key_path, "rb") as file:
+                self.assertEqual(file.read(), content)
+        with open(self.key_path, "wb") as file:
+            file.write(whole[:-1])  # an editor's: all of the key is there
+        self.assertEqual(self.check()[0], 0)
+
+    def test_what_is_no_file(self):
+        self.write_node()
+        self.write_node(self.shown_key(), OTHERS_KEY)
+        os.unlink(self.key_path)
+        os.mkfifo(self.key_path, 0o600)
+        self.expect_refused(self.key_path, "no file")
+
+    def test_many_at_once_make_one_key(self):
+        self.write_node()
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            shown = list(pool.map(lambda _: self.show(), range(48)))
+        self.assertEqual(len(set(shown)), 1)
+        self.assertEqual(os.listdir(os.path.dirname(self.key_path)), ["n1.key"])
+
+    def test_two_starts_at_once_make_one_key(self):
+        self.write_node()
+        with self.start() as one, self.start() as other:
+            for process in (one, other):  # one of them has the control socket
+                process.stdout.readline()
+                process.send_signal(signal.SIGTERM)
+            ends = [process.communicate(timeout=WAIT_S)[1] for process in (one, other)]
+        self.assertTrue(all(INSECURE in told for told in ends), ends)
+        self.assertTrue(self.private())
+        self.assertEqual(os.listdir(os.path.dirname(self.key_path)), ["n1.key"])
+
+    def test_usage(self):
+        self.write_node()
+        for words, told in ((("key",), "unknown command"), (("key", "show"), "-c NODE.yaml expected"),
+                            (("key", "show", "-c"), "which node file"), (("key", "show", "-n"), "which name"),
+                            (("key", "show", "a"), "'key show' takes no argument"),
+                            (("key", "gen", "--force"), "unknown option"),
+                            (("key", "gen", "/a", "-n", "b"), "expected one of them"),
+                            (("key", "gen", "-c", "x"), "-c is an option of key show"),
+                            (("show", "jobs", "-c", "x"), "-c and -n are options of key"),
+                            (("key", "show", "-c", "/nowhere.yaml"), "/nowhere.yaml: No such file"),
+                            (("key", "show", f"--config={self.node_path}", "--name=n3"), "has no entry of this node")):
+            status, said, error = run("env", "-u", "SLUICE_CONFIG", SLUICECTL, *words)
+            self.assertEqual((status, said), (2, ""), words)
+            self.assertIn(told, error)
+        _, said, _ = run(SLUICECTL, "help")
+        for word in ("key gen", "key show", "--config", "--name"):
+            self.assertIn(word, said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
