@@ -6,7 +6,6 @@
 #include "app/bench/site.h"
 #include "wire/data.h"
 #include "wire/ethernet.h"
-#include "wire/hello.h"
 
 #include "base/units.h"
 
@@ -20,7 +19,7 @@ struct guest {
     struct frame_header header;
     uint64_t next_ns; /* the node's */
     uint64_t data_ns;
-    uint32_t session; /* told by the relay's hello; 0: not yet */
+    uint32_t session; /* what the node sends under; 0: it has none yet */
     uint32_t number;  /* of the next data packet */
 };
 
@@ -98,14 +97,11 @@ void guests_take(struct rte_mbuf *frame, uint16_t number)
     struct guest *guest = &guests[number - config.first];
     struct frame_view view;
     struct wire_header header;
-    struct wire_hello hello;
     CHECK(number >= config.first && number < config.first + config.count);
     bool good = rte_pktmbuf_linearize(frame) == 0 &&
                 frame_parse(rte_pktmbuf_mtod(frame, uint8_t *), frame->pkt_len, true, &view) == FRAME_OK &&
                 wire_header_decode(view.payload, view.payload_bytes, &header) == WIRE_OK;
     CHECK(good);
-    if (header.type == WIRE_HELLO && wire_hello_decode(view.payload, view.payload_bytes, &hello) == WIRE_OK)
-        guest->session = hello.session;
     uint64_t now_ns = tsc_now_ns(clock_of);
     struct rx_packet packet = {
         .data = view.payload, .length = view.payload_bytes, .rx_ns = now_ns, .from = view.source};
@@ -131,14 +127,25 @@ static void send_data(struct guest *guest, uint64_t now_ns)
     guest->data_ns = now_ns + config.interval_ns;
 }
 
+/* The node makes its sessions by itself; its first hello under one shows that it has it. */
+static void note_session(struct guest *guest, const struct tx_packet *packet)
+{
+    struct wire_header header;
+    CHECK(wire_header_decode(packet->head, packet->head_bytes, &header) == WIRE_OK);
+    if (header.type == WIRE_HELLO)
+        guest->session = header.session;
+}
+
 static void send_control(struct guest *guest, uint64_t now_ns)
 {
     struct tx_packet packets[BURST];
     node_tick(guest->node, now_ns);
     uint16_t count = node_tx(guest->node, 0, packets, BURST, now_ns);
-    for (uint16_t index = 0; index < count; index++)
+    for (uint16_t index = 0; index < count; index++) {
+        note_session(guest, &packets[index]);
         frame_send(guest, packets[index].head, packets[index].head_bytes, packets[index].body,
                    packets[index].body_bytes);
+    }
     guest->next_ns = node_next_ns(guest->node);
 }
 

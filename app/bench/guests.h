@@ -1,7 +1,7 @@
-/* Peers of a relay that take no part in what it moves: whole nodes that know the relay alone, say hello to it and let
- * their paths be measured, as any peer of it. They have no ports: their frames go into the relay's ring and are taken
- * from a switch, by the thread that also drives the others. `interval_ns` apart each sends a small data packet of no
- * job, from the tail of a transfer, so that the relay owes it an ack a little later; 0: they are quiet. */
+/* Peers of a relay that take no part in what it moves: whole nodes that know the relay alone, make sessions with it
+ * and let their paths be measured, as any peer of it. They have no ports: their frames go into the relay's ring and are
+ * taken from a switch, by the thread that also drives the others. `interval_ns` apart each sends a small data packet of
+ * no job, from the tail of a transfer, so that the relay owes it an ack a little later; 0: they are quiet. */
 #pragma once
 
 #include "dpdk/port.h"

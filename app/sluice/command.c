@@ -277,6 +277,12 @@ static void run_change(struct app *app, const struct command *command, struct co
         reply_error(reply, err.text);
 }
 
+static void run_history(struct app *app, const struct command *command, struct command_reply *reply)
+{
+    reply->ok = question_ask_history(&app->question, command->words.arguments[0], command->words.arguments[1],
+                                     command->form, reply->text, sizeof(reply->text));
+}
+
 static void run_help(const struct command *command, struct command_reply *reply)
 {
     if (command->words.kind == COMMAND_HELP_COUNTERS)
@@ -296,17 +302,15 @@ void command_run(struct app *app, const struct command *command, struct command_
         run_show(app, command, ctl_show_find(arguments[0]), arguments[1], reply);
         return;
     case COMMAND_SHOW_HISTORY:
-        reply->ok = question_ask_history(&app->question, arguments[0], arguments[1], command->form,
-                                         reply->text, sizeof(reply->text));
+        run_history(app, command, reply);
         return;
     case COMMAND_SHOW_TRAIN:
         run_train(app, command, reply);
         return;
     case COMMAND_JOB_LIST:
-        run_show(app, command, CTL_SHOW_jobs, NULL, reply);
-        return;
     case COMMAND_JOB_MANIFEST:
-        run_show(app, command, CTL_SHOW_manifest, arguments[0], reply);
+        run_show(app, command, command->words.kind == COMMAND_JOB_LIST ? CTL_SHOW_jobs : CTL_SHOW_manifest,
+                 arguments[0], reply);
         return;
     case COMMAND_JOB_WHY:
         ask_node(app, command, CTL_SHOW_why, arguments, reply); /* name, from, to */

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "app/version.h"
 #include "check.h"
 #include "conf/conf.h"
+#include "crypt/crypt.h"
 #include "options.h"
 #include "own_key.h"
 #include "seal/wipe.h"
@@ -39,11 +41,32 @@ static void on_signal(int number)
     }
 }
 
+static void take_peer_keys(struct node_peer_config *peer, const struct app_keys *keys)
+{
+    _Static_assert(APP_KEYS_MAX == NODE_PEER_KEYS_MAX, "the roster's keys are the node's");
+    peer->key_count = (uint8_t)keys->count;
+    memcpy(peer->public_keys, keys->keys, sizeof(peer->public_keys));
+}
+
+/* With keys in the roster the node seals what it sends, and opens nothing else. */
+static bool take_keys(const struct key_pair *own, struct err *err)
+{
+    struct node_config *node = &app.config.node;
+    if (!own_key_is_needed(&app.config))
+        return true;
+    node->primitives = crypt_primitives(err);
+    node->random = crypt_random;
+    node->key = *own;
+    for (uint16_t peer = 0; peer < node->peer_count; peer++)
+        take_peer_keys(&node->peers[peer], &app.config.peer_keys[peer]);
+    return node->primitives != NULL;
+}
+
 static bool check_key(bool make)
 {
     struct key_pair own = {0};
     struct err err;
-    bool good = own_key_ready(&app.config, make, &own, &err);
+    bool good = own_key_ready(&app.config, make, &own, &err) && take_keys(&own, &err);
     wipe(&own, sizeof(own));
     if (!good)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);

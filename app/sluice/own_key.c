@@ -9,7 +9,7 @@
 
 #define BEGINNINGS_BYTES (2 * KEY_TEXT_SHORT_BYTES + 8)
 
-static bool keys_in_use(const struct app_config *config)
+bool own_key_is_needed(const struct app_config *config)
 {
     return config->own_keys.count > 0 || (config->node.peer_count > 0 && config->peer_keys[0].count > 0);
 }
@@ -74,7 +74,7 @@ static void warn(const struct app_config *config, bool make, struct key_pair *ow
 bool own_key_ready(const struct app_config *config, bool make, struct key_pair *own, struct err *err)
 {
     bool made;
-    if (!keys_in_use(config)) {
+    if (!own_key_is_needed(config)) {
         warn(config, make, own);
         return true;
     }

@@ -454,13 +454,7 @@ static void check_by_node(struct conf_reader *reader, const struct node_config *
 }
 
 static bool read_node(const char *path, const char *text, const char *name, bool keys_ignored,
-                      struct app_config *config, struct conf_errors *errors)
-{
-    return conf_read_node_settings(path, text, name, config, NULL, errors);
-}
-
-bool conf_read_node_settings(const char *path, const char *text, const char *name, struct app_config *config,
-                             struct conf_settings *settings, struct conf_errors *errors)
+                      struct app_config *config, struct conf_settings *settings, struct conf_errors *errors)
 {
     struct conf_reader reader;
     if (!conf_load(&reader, path, text, errors))
@@ -493,11 +487,17 @@ bool conf_read_node_settings(const char *path, const char *text, const char *nam
 bool conf_read_node(const char *path, const char *text, const char *name, struct app_config *config,
                     struct conf_errors *errors)
 {
-    return read_node(path, text, name, false, config, errors);
+    return read_node(path, text, name, false, config, NULL, errors);
+}
+
+bool conf_read_node_settings(const char *path, const char *text, const char *name, struct app_config *config,
+                             struct conf_settings *settings, struct conf_errors *errors)
+{
+    return read_node(path, text, name, false, config, settings, errors);
 }
 
 bool conf_read_identity(const char *path, const char *name, struct app_config *config,
                         struct conf_errors *errors)
 {
-    return read_node(path, NULL, name, true, config, errors);
+    return read_node(path, NULL, name, true, config, NULL, errors);
 }

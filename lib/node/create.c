@@ -56,7 +56,7 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(sizeof(struct scratch)) + arena_need(sizeof(struct key_room));
     bytes += store_bytes(&store);
     for (uint16_t index = 0; index < config->peer_count; index++)
-        bytes += peer_bytes(config, &config->peers[index]);
+        bytes += peer_bytes(config, &config->peers[index]) + sessions_bytes();
     return bytes;
 }
 
@@ -98,7 +98,8 @@ static void init_keys(struct node *node)
     insecure_key_pair(config->primitives, apart ? config->name : "", &config->key);
     for (uint16_t index = 0; index < config->peer_count; index++) {
         insecure_key_pair(config->primitives, apart ? config->peers[index].name : "", &pair);
-        memcpy(config->peers[index].public_key, pair.public_key, SEAL_KEY_BYTES);
+        config->peers[index].key_count = 1;
+        memcpy(config->peers[index].public_keys[0], pair.public_key, SEAL_KEY_BYTES);
     }
 }
 
@@ -144,6 +145,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     data_rate_init(node, &arena);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);
+        sessions_init(node, &node->peers[index], &arena, now_ns);
         flow_init(&node->flows[index]);
     }
     struct store_config store = store_config(config);

@@ -69,6 +69,9 @@ static bool check_peers(const struct node_config *config, struct err *err)
             return err_set(err, "peers[%u].port: there is no port %u", index, peer->port);
         if (peer->address.family != config->ports[peer->port].address.family)
             return err_set(err, "peers[%u].address: not of the same family as its port's", index);
+        bool keyed = config->keys_by_name || config->primitives == NULL || !config->primitives->authenticates;
+        if (!keyed && (peer->key_count == 0 || peer->key_count > NODE_PEER_KEYS_MAX))
+            return err_set(err, "peers[%u].key: 1 to %d expected", index, NODE_PEER_KEYS_MAX);
         if (!window_valid(peer->window_packets))
             return err_set(err, "peers[%u].window: a power of two from %u to %u expected", index,
                            SENDER_WINDOW_MIN, SENDER_WINDOW_MAX);

@@ -14,6 +14,7 @@
 
 #define NODE_PORTS_MAX       4
 #define NODE_PEERS_MAX       63
+#define NODE_PEER_KEYS_MAX   2
 #define NODE_DIRECTORIES_MAX 16
 #define NODE_SOURCES_MAX     16
 #define NODE_JOBS_MAX        16
@@ -34,7 +35,9 @@ struct node_peer_config {
     /* Packet numbers tracked per direction, a power of two; 0: from rate and rtt_max. */
     uint32_t window_packets;
     bool probe_off; /* no trains to it, none of it */
-    uint8_t public_key[SEAL_KEY_BYTES];
+    /* One, or the new and the old one while it changes its key. */
+    uint8_t key_count;
+    uint8_t public_keys[NODE_PEER_KEYS_MAX][SEAL_KEY_BYTES];
 };
 
 /* Available bandwidth of paths: how it is measured from here, and what others may measure. */

@@ -131,7 +131,7 @@ static void on_handshake(struct node *node, const struct wire_header *header, co
     uint16_t index = peer_by_address(node, &packet->from);
     if (index == PEER_NONE) {
         node->counters.drop_source++;
-        misfit_note_stranger(node, packet);
+        session_note_stranger(node, packet);
         return;
     }
     struct peer *peer = &node->peers[index];

@@ -1,5 +1,5 @@
-/* CLOSE: the sender leaves; the peer forgets the session, and begins another when it wants to. Only who has the session can
- * close it. */
+/* CLOSE: the sender leaves; the peer forgets the session, and begins another when it wants to. Only who has the session
+ * can close it. */
 #pragma once
 
 #include "wire/header.h"

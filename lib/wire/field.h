@@ -1,6 +1,7 @@
 /* Wire fields declared once: a message lists FIELD(type, name) rows in one macro; the struct, the size, the
  * encoder and the decoder all come from that list. Types: u8 u16 u32 u64 (big-endian), tag (16 bytes), hash
- * (32 bytes), name (NAME_BYTES, zero padded), sealed (a greeting and its tag: 120 bytes). Variable tails (arrays, strings) follow the fixed part and are
+ * (32 bytes), name (NAME_BYTES, zero padded), sealed (a greeting and its tag:
+ * 120 bytes). Variable tails (arrays, strings) follow the fixed part and are
  * written by hand. */
 #pragma once
 

@@ -1,9 +1,9 @@
-/* INITIATION, RESPONSE: two nodes make a session (seal/handshake.h). Fixed sizes, so that an answer is never longer than what
- * caused it. The header's tag is the handshake's MAC, its packet number and stamp are 0; its session is 0 in an initiation,
- * that of the initiator in a response.
+/* INITIATION, RESPONSE: two nodes make a session (seal/handshake.h). Fixed sizes, so that no answer is longer than
+ * what caused it. The header's tag is the handshake's MAC, its packet number and stamp are 0; its session is 0 in an
+ * initiation, that of the initiator in a response.
  *
- * Both carry the sender's greeting, sealed. edge: which state of the edge between them the sender still has; where both name
- * the same one the edge goes on, else both begin anew. */
+ * Both carry the sender's greeting, sealed. edge: which state of the edge between them the sender still has; where both
+ * name the same one the edge goes on, else both begin anew. */
 #pragma once
 
 #include "wire/header.h"

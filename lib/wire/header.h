@@ -9,8 +9,8 @@
  * one for each datagram that leaves (edge/replay.h).
  * stamp: the sender's clock at departure in units of 16 ns, modulo 2^32 (68.7 s): differences give one-way
  * delays.
- * key id: of the keys that the tag is made with, from 1 on; 0 in handshakes, and where nothing is authenticated: the tag is
- * zero then. What the tag covers: wire/sealed.h.
+ * key id: of the keys that the tag is made with, from 1 on; 0 in handshakes, and where nothing is authenticated: the
+ * tag is zero then. What the tag covers: wire/sealed.h.
  * flags: of DATA, WIRE_FLAG_TAIL; all others, and every field named reserved: sent as 0, not looked at. */
 #pragma once
 

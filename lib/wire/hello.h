@@ -1,5 +1,5 @@
-/* HELLO: I am here, and so often I say so. Sent under a session, like all but a handshake; it is sealed, so that who has
- * opened it knows that the peer is there. */
+/* HELLO: I am here, and so often I say so. Sent under a session, like all but a handshake; it is sealed, so that who
+ * has opened it knows that the peer is there. */
 #pragma once
 
 #include "wire/header.h"

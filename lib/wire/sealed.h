@@ -10,6 +10,5 @@ struct wire_sealed_part {
     size_t known_bytes;
     bool rest_is_sealed;
 };
-/* `data`: at least the header, and as much of what is behind as belongs to `length`. known_bytes 0: the datagram is too short,
- * or says nonsense. */
+/* `data`: the datagram, or as much of it as belongs to `length`, at least the header. known_bytes 0: too short. */
 struct wire_sealed_part wire_sealed_part(const uint8_t *data, size_t length);

@@ -4,7 +4,9 @@
  *
  * run against node n0, whose only configured peer is n1. Before each step time advances by advance^2 * 100 us
  * (0 … 6.5 s). Afterwards the node is drained: it ticks, sends, asks its disk (which answers at once) and its
- * planner. Datagrams are taken as they are, or with what only a real peer would know made right. */
+ * planner. Datagrams are taken as they are, or with what only a real peer would know made right. Handshakes are
+ * written without any cryptography: the node's table of primitives keeps nobody out (seal/insecure.h), so that a
+ * greeting stands in the clear, its tag is zero, and any number but 0 is an ephemeral key. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,8 @@
 #include "base/units.h"
 #include "fuzz.h"
 #include "node/node.h"
+#include "seal/insecure.h"
+#include "wire/handshake.h"
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/piece.h"
@@ -24,11 +28,19 @@ enum step { STEP_RAW, STEP_FROM_PEER, STEP_FROM_STRANGER, STEP_JOB, STEP_PLAN, S
 #define DATAGRAM_MAX     9216
 #define PROBES_MAX       32
 #define PEER_SESSION     0x22222222
+#define EDGE_HEARD       1    /* in a greeting: the edge that the node's last greeting named */
+#define KEEP_FLAG        0x80 /* in a header: what is fresh in a datagram stays as it is */
+#define ASK_FLAG         0x40 /* in that of an initiation: the session that the answer tells is not used */
+#define STATIC_AT        (WIRE_HEADER_BYTES + SEAL_KEY_BYTES)
 
 struct bench {
     struct node *node;
     uint64_t now_ns;
-    uint32_t session; /* the node's towards us, from its hello */
+    uint32_t session; /* the node's towards us, from its greeting … */
+    uint32_t offered; /* … and from its newest initiation */
+    uint64_t edge;    /* that the node named last */
+    bool only_asks;   /* the newest initiation has ASK_FLAG */
+    uint8_t public_key[SEAL_KEY_BYTES];
     uint32_t control_next;
     bool asked; /* the node wants a plan */
     uint32_t job, epoch;
@@ -88,11 +100,37 @@ static void hear_probe(struct bench *bench, const struct tx_packet *packet)
     bench->probes[bench->probe_count++].length = (size_t)packet->head_bytes + packet->body_bytes;
 }
 
-/* The peer hears everything; what it learns is the session that the node's hellos tell. */
+static uint8_t *greeting_in(uint8_t *datagram, size_t length)
+{
+    return datagram + length - WIRE_TAG_BYTES - WIRE_GREETING_BYTES;
+}
+
+static void use_session(struct bench *bench, uint32_t session)
+{
+    if (bench->session != session)
+        bench->control_next = 0;
+    bench->session = session;
+}
+
+static void hear_handshake(struct bench *bench, const struct wire_header *header,
+                           const struct tx_packet *packet)
+{
+    uint8_t datagram[WIRE_INITIATION_BYTES];
+    struct wire_greeting greeting;
+    CHECK(wire_handshake_check(header, packet->head_bytes) == WIRE_OK && packet->body_bytes == 0);
+    memcpy(datagram, packet->head, packet->head_bytes);
+    CHECK(wire_greeting_decode(greeting_in(datagram, packet->head_bytes), &greeting) == WIRE_OK);
+    bench->edge = greeting.edge;
+    if (header->type == WIRE_INITIATION)
+        bench->offered = greeting.session;
+    else if (!bench->only_asks)
+        use_session(bench, greeting.session);
+}
+
+/* The peer hears everything; what it learns is what greetings tell. */
 static void hear(struct bench *bench, const struct tx_packet *packet)
 {
     struct wire_header header;
-    struct wire_hello hello;
     CHECK(packet->port == 0 && packet->peer == 0);
     CHECK(packet->head_bytes >= WIRE_HEADER_BYTES && packet->head_bytes <= TX_HEAD_BYTES_MAX);
     CHECK(packet->head_bytes + packet->body_bytes + 28u <= 1500);
@@ -100,8 +138,8 @@ static void hear(struct bench *bench, const struct tx_packet *packet)
         CHECK(packet->body != NULL);
     if (wire_header_decode(packet->head, packet->head_bytes, &header) != WIRE_OK)
         abort(); /* never sends what it would not take */
-    if (header.type == WIRE_HELLO && wire_hello_decode(packet->head, packet->head_bytes, &hello) == WIRE_OK)
-        bench->session = hello.session;
+    if (header.type == WIRE_INITIATION || header.type == WIRE_RESPONSE)
+        hear_handshake(bench, &header, packet);
     if (header.type == WIRE_MESSAGE)
         hear_message(bench, packet);
     if (header.type == WIRE_PROBE)
@@ -170,8 +208,33 @@ static void drain(struct bench *bench)
     }
 }
 
-/* Makes version, key, tag and session right, the number fresh unless a flag that means nothing keeps it, a hello's echo,
- * and job 0 of a message: the one last heard of. */
+/* Number and stamp, session, keys, tags and the name of an edge. */
+static void make_genuine_handshake(struct bench *bench, uint8_t *datagram, size_t length)
+{
+    bool answers = datagram[1] == WIRE_RESPONSE;
+    bench->only_asks = !answers && (datagram[3] & ASK_FLAG) != 0;
+    memset(datagram + 3, 0, WIRE_HEADER_BYTES - 3);
+    if (answers) {
+        use_session(bench, bench->offered);
+        store_be32(datagram + 4, bench->offered);
+    } else {
+        memcpy(datagram + STATIC_AT, bench->public_key, SEAL_KEY_BYTES);
+        memset(datagram + STATIC_AT + SEAL_KEY_BYTES, 0, WIRE_TAG_BYTES);
+    }
+    memset(datagram + length - WIRE_TAG_BYTES, 0, WIRE_TAG_BYTES);
+    uint8_t *edge = greeting_in(datagram, length) + 8;
+    if (load_be64(edge) == EDGE_HEARD)
+        store_be64(edge, bench->edge);
+}
+
+static bool is_handshake(const uint8_t *datagram, size_t length)
+{
+    return (datagram[1] == WIRE_INITIATION && length == WIRE_INITIATION_BYTES) ||
+           (datagram[1] == WIRE_RESPONSE && length == WIRE_RESPONSE_BYTES);
+}
+
+/* Makes version, key, tag and session right, the number fresh unless a flag keeps it, what a handshake needs, and
+ * job 0 of a message: the one last heard of. */
 static void make_genuine(struct bench *bench, uint8_t *datagram, size_t length)
 {
     if (length < WIRE_HEADER_BYTES)
@@ -179,11 +242,13 @@ static void make_genuine(struct bench *bench, uint8_t *datagram, size_t length)
     datagram[0] = WIRE_VERSION;
     datagram[2] = 0;
     memset(datagram + 16, 0, WIRE_TAG_BYTES);
+    if (is_handshake(datagram, length) && (datagram[3] & KEEP_FLAG) == 0) {
+        make_genuine_handshake(bench, datagram, length);
+        return;
+    }
     store_be32(datagram + 4, bench->session);
-    if (datagram[1] != WIRE_DATA && (datagram[3] & 0x80) == 0)
+    if (datagram[1] != WIRE_DATA && (datagram[3] & KEEP_FLAG) == 0)
         store_be32(datagram + 8, bench->control_next++);
-    if (datagram[1] == WIRE_HELLO && length == WIRE_HELLO_BYTES)
-        store_be32(datagram + WIRE_HEADER_BYTES + 12, bench->session);
     if (datagram[1] == WIRE_MESSAGE && length >= WIRE_MESSAGE_BYTES + 4 &&
         load_be32(datagram + WIRE_MESSAGE_BYTES) == 0)
         store_be32(datagram + WIRE_MESSAGE_BYTES, bench->heard_job);
@@ -289,6 +354,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(memory != NULL);
     uint8_t *aligned = memory + (64 - (uintptr_t)memory % 64);
     struct bench bench = {.now_ns = NS_PER_S};
+    struct key_pair pair;
+    insecure_key_pair(&insecure_primitives, "", &pair);
+    memcpy(bench.public_key, pair.public_key, SEAL_KEY_BYTES);
     bench.node = node_create(&config, aligned, bytes, bench.now_ns);
     control(&bench, &(struct ctl_msg){.type = CTL_PLANNER_HELLO});
     drain(&bench);
@@ -331,15 +399,44 @@ static void add_hello(struct script *script)
 {
     uint8_t out[WIRE_HELLO_BYTES];
     struct wire_header header = header_of(WIRE_HELLO, 0);
-    struct wire_hello hello = {.incarnation = 9,
-                               .session = PEER_SESSION,
-                               .echo_session = 1,
-                               .mtu = 1500,
-                               .interval_ms = 1000,
-                               .window = 64,
-                               .name = {"n1"},
-                               .peer = {"n0"}};
+    struct wire_hello hello = {.interval_ms = 1000};
     step_add(script, STEP_FROM_PEER, 10, out, wire_hello_encode(out, &header, &hello));
+}
+
+static void add_handshake(struct script *script, enum wire_type type, uint8_t flags, uint64_t edge)
+{
+    uint8_t out[WIRE_INITIATION_BYTES] = {0};
+    size_t length = type == WIRE_INITIATION ? WIRE_INITIATION_BYTES : WIRE_RESPONSE_BYTES;
+    struct wire_header header = header_of((uint8_t)type, 0);
+    struct wire_greeting greeting = {.incarnation = 9,
+                                     .edge = edge,
+                                     .session = PEER_SESSION,
+                                     .window = 64,
+                                     .mtu = 1500,
+                                     .interval_ms = 1000,
+                                     .name = {"n1"},
+                                     .peer = {"n0"}};
+    header.flags = flags;
+    wire_header_put(out, &header);
+    out[WIRE_HEADER_BYTES] = 1 + flags; /* an ephemeral key */
+    wire_greeting_put(greeting_in(out, length), &greeting);
+    step_add(script, STEP_FROM_PEER, 10, out, length);
+}
+
+/* The answer to the node, which asks soon after its start. */
+static void add_session(struct script *script)
+{
+    step_add(script, STEP_RAW, 50, NULL, 0);
+    add_handshake(script, WIRE_RESPONSE, 0, 0);
+    add_hello(script);
+}
+
+/* Another session, by which the edge goes on, whose name is asked for before. */
+static void add_new_session(struct script *script)
+{
+    add_handshake(script, WIRE_INITIATION, ASK_FLAG, 0);
+    add_handshake(script, WIRE_INITIATION, 0, EDGE_HEARD);
+    add_hello(script);
 }
 
 static void add_message(struct script *script, uint32_t number, enum control_kind kind, const uint8_t *body,
@@ -414,8 +511,7 @@ static void seed_site(struct seeds *seeds, const char *name, uint8_t stripes)
     struct control_close_job close_job = {.fixed = {.job = 5}};
     memset(hashes.hashes, 0x5a, sizeof(hashes.hashes));
     script.length = 0;
-    add_hello(&script);
-    add_hello(&script);
+    add_session(&script);
     add_message(&script, 0, CONTROL_PART, body, control_part_encode(body, &part));
     uint32_t number = 1;
     for (tree.fixed.stripe = 0; tree.fixed.stripe < stripes; tree.fixed.stripe++)
@@ -423,6 +519,7 @@ static void seed_site(struct seeds *seeds, const char *name, uint8_t stripes)
     add_message(&script, number++, CONTROL_HASHES, body, control_hashes_encode(body, &hashes));
     add_message(&script, number++, CONTROL_START, body, control_start_encode(body, &start));
     add_data(&script, 0, 0, 0, 1024);
+    add_new_session(&script);
     add_data(&script, 2, 2, 0, 3000 - 2 * 1024);
     add_pieces(&script, 3, 1, stripes - 1, 1024);
     add_message(&script, number, CONTROL_CLOSE_JOB, body, control_close_job_encode(body, &close_job));
@@ -458,8 +555,7 @@ static void seed_source(struct seeds *seeds)
                          .edge_rate_bps = {2000000}};
     plan.trees[0] = (struct plan_tree){.weight_ppm = 1000000, .edge_count = 1, .edges = {{0, 1}}};
     script.length = 0;
-    add_hello(&script);
-    add_hello(&script);
+    add_session(&script);
     step_add(&script, STEP_JOB, 1, (const uint8_t *)"\1", 1);
     step_add(&script, STEP_RAW, 60, NULL, 0);
     add_message(&script, 0, CONTROL_MEASUREMENT, body, control_measurement_encode(body, &measurement));

@@ -2,7 +2,8 @@
  * order or broken, and ports that may refuse, release late or stand still. The parts share this struct:
  *
  *   relay_disk.c      the disk: holds requests, answers them, checks their order and their memory
- *   relay_peers.c     the peers: sessions, what they hear, what they do by themselves
+ *   relay_peers.c     the peers: what they hear, what they do by themselves
+ *   relay_sessions.c  their sessions: handshakes, hellos, closes
  *   relay_message.c   bodies of messages from a step's bytes
  *   relay_settle.c    time, ports and planner: lets the node do what is due, and checks that it comes to rest
  *   relay_script.c    scripts: inputs put together step by step
@@ -19,6 +20,8 @@
 #include "edge/receiver.h"
 #include "fuzz.h"
 #include "node/node.h"
+#include "seal/handshake.h"
+#include "wire/handshake.h"
 #include "wire/hello.h"
 #include "wire/message.h"
 #include "wire/probe.h"
@@ -47,8 +50,8 @@
 #define DATAGRAM_MAX 9216
 
 enum step_kind {
-    STEP_TIME, /* time passes: seconds, in so many parts */
-    STEP_HELLO,
+    STEP_TIME,  /* time passes: seconds, in so many parts */
+    STEP_HELLO, /* or a handshake: see peer_hello */
     STEP_CLOSE,
     STEP_MESSAGE, /* kind of control message, job, … */
     STEP_DATA,
@@ -73,7 +76,7 @@ struct step {
 
 /* What a peer does by itself. */
 enum peer_mode {
-    MODE_HELLO = 1,    /* answers hellos */
+    MODE_HELLO = 1,    /* answers hellos and initiations */
     MODE_MAIL = 2,     /* acknowledges messages */
     MODE_ACK = 4,      /* acknowledges data … */
     MODE_LOSES = 8,    /* … but hears only every other packet … */
@@ -92,8 +95,16 @@ struct answer {
 struct hostile {
     uint8_t mode;                     /* enum peer_mode */
     uint8_t full_stripes;             /* says so in its acks */
-    uint32_t session_in, session_out; /* of packets to it, and from it: told by hellos */
+    uint32_t session_in, session_out; /* of packets to it, and from it: told by greetings */
     uint64_t incarnation;
+    uint64_t edge;              /* its name for what it has in common with the node; 0: nothing */
+    bool initiated;             /* and not answered yet … */
+    uint64_t initiated_edge;    /* … naming this one … */
+    struct noise noise;         /* … with this in hand */
+    bool asked_once, asked_due; /* the node's initiation: it came, and is not answered yet */
+    uint8_t asked[WIRE_INITIATION_BYTES];
+    uint8_t sent[WIRE_INITIATION_BYTES];  /* the newest of its own handshake datagrams … */
+    size_t sent_bytes;                    /* … and its length; 0: none yet */
     uint32_t control_next;                /* of all but data; some it uses again */
     uint32_t message_next, message_heard; /* next message of its own, and of the node's */
     uint32_t data_next;
@@ -163,6 +174,10 @@ struct bench {
     uint64_t correlation;
     bool mangle;
     uint8_t mangling[STEP_ARGUMENTS];
+    struct key_pair keys; /* all of them have the same */
+    struct bond bond;
+    struct cipher_key scratch;
+    uint64_t ephemerals; /* drawn so far */
     bool shut_down;
     bool tries_slots;   /* at the end */
     uint64_t datagrams; /* handed to the node */
@@ -188,14 +203,36 @@ void peers_start(struct bench *bench);
 void peer_hear(struct bench *bench, const struct tx_packet *packet);
 /* What peers do by themselves, now. False: nothing. */
 bool peers_answer(struct bench *bench);
-void peer_hello(struct bench *bench, uint8_t peer, const uint8_t *arguments);
-void peer_close(struct bench *bench, uint8_t peer, const uint8_t *arguments);
+/* Of a datagram that is no data: under the session, and a fresh number. */
+struct wire_header peer_header(struct bench *bench, uint8_t peer, uint8_t type);
 void peer_message(struct bench *bench, uint8_t peer, uint8_t kind, const uint8_t *body, size_t length);
 void peer_data(struct bench *bench, uint8_t peer, const uint8_t *arguments);
 void peer_ack(struct bench *bench, uint8_t peer, const uint8_t *arguments);
 void peer_probe(struct bench *bench, uint8_t peer, const uint8_t *arguments);
 /* Hands a datagram to the node, mangled when that is due: one counter must tell of it. */
 void bench_receive(struct bench *bench, uint8_t peer, uint8_t *datagram, size_t length);
+
+/* ---- relay_sessions.c ---- */
+extern const char *const peer_names[PEERS];
+void sessions_start(struct bench *bench);
+/* What the arguments say, by the bits of the first:
+ *   none  a hello under the session
+ *   1     an initiation of a peer that has restarted and forgotten everything
+ *   2     … that tells another session
+ *   4     … that names an edge nobody knows
+ *   8     … by another name
+ *   16    … to another name
+ *   32    … by which all goes on
+ *   64    instead a response to the node's newest initiation, answered already or not
+ *   128   its newest handshake datagram again
+ * The others: window, hello interval, MTU; 0 is what fits. */
+void peer_hello(struct bench *bench, uint8_t peer, const uint8_t *arguments);
+void peer_respond(struct bench *bench, uint8_t peer, const uint8_t *arguments);
+/* An initiation or a response of the node's. */
+void peer_hear_handshake(struct bench *bench, uint16_t peer, const struct wire_header *header,
+                         const uint8_t *datagram, size_t length);
+/* With bit 1 of the first argument under a number that it has used. */
+void peer_close(struct bench *bench, uint8_t peer, const uint8_t *arguments);
 
 /* ---- relay_message.c ---- */
 /* 0: this content cannot be encoded. */

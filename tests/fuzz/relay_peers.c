@@ -6,14 +6,11 @@
 #include "relay_bench.h"
 #include "relay_script.h"
 #include "wire/ack.h"
-#include "wire/close.h"
 #include "wire/control.h"
 #include "wire/piece.h"
 
 #define MANGLED_BYTES    256
 #define SESSION_OF(peer) (0x22222200u + (peer))
-
-static const char *const names[PEERS] = {"source", "parent", "left", "right"};
 
 /* ---- towards the node ---- */
 
@@ -50,6 +47,7 @@ static void find_counters(struct bench *bench)
 void peers_start(struct bench *bench)
 {
     find_counters(bench);
+    sessions_start(bench);
     for (uint8_t index = 0; index < PEERS; index++) {
         struct hostile *peer = &bench->peers[index];
         struct arena arena;
@@ -96,47 +94,14 @@ void bench_receive(struct bench *bench, uint8_t who, uint8_t *datagram, size_t l
     free(copy);
 }
 
-/* Of a datagram that is no data: under a fresh number. */
-static struct wire_header header_of(struct bench *bench, uint8_t who, uint8_t type)
+struct wire_header peer_header(struct bench *bench, uint8_t who, uint8_t type)
 {
     struct hostile *peer = &bench->peers[who % PEERS];
     return (struct wire_header){.version = WIRE_VERSION,
                                 .type = type,
-                                .session = type == WIRE_HELLO ? 0 : peer->session_out,
+                                .session = peer->session_out,
                                 .packet_number = peer->control_next++,
                                 .stamp = wire_stamp(bench->now_ns)};
-}
-
-void peer_hello(struct bench *bench, uint8_t who, const uint8_t *arguments)
-{
-    uint8_t out[DATAGRAM_MAX];
-    struct hostile *peer = &bench->peers[who % PEERS];
-    struct wire_header header = header_of(bench, who, WIRE_HELLO);
-    uint8_t bits = arguments[0];
-    if ((bits & 1) != 0)
-        peer->incarnation++;
-    if ((bits & 2) != 0)
-        peer->session_in += 0x100;
-    struct wire_hello hello = {
-        .incarnation = peer->incarnation,
-        .session = peer->session_in,
-        .echo_session = (bits & 4) != 0 ? 7 : peer->session_out,
-        .mtu = (uint16_t)(arguments[3] == 0 ? bench->config.ports[0].mtu : wide(arguments[3])),
-        .interval_ms = (uint16_t)(arguments[2] == 0 ? 1000 : wide(arguments[2])),
-        .window = arguments[1] == 0 ? RECEIVER_BITS : (uint32_t)wide(arguments[1])};
-    name_copy(hello.name.text, NAME_BYTES, (bits & 8) != 0 ? "nobody" : names[who % PEERS]);
-    name_copy(hello.peer.text, NAME_BYTES, (bits & 16) != 0 ? "nobody" : bench->config.name);
-    peer->hello_due = false;
-    bench_receive(bench, who, out, wire_hello_encode(out, &header, &hello));
-}
-
-void peer_close(struct bench *bench, uint8_t who, const uint8_t *arguments)
-{
-    uint8_t out[DATAGRAM_MAX];
-    struct wire_header header = header_of(bench, who, WIRE_CLOSE);
-    struct wire_close close = {.incarnation = bench->peers[who % PEERS].incarnation + (arguments[0] & 1),
-                               .reason = arguments[1]};
-    bench_receive(bench, who, out, wire_close_encode(out, &header, &close));
 }
 
 void peer_message(struct bench *bench, uint8_t who, uint8_t kind, const uint8_t *body, size_t length)
@@ -144,7 +109,7 @@ void peer_message(struct bench *bench, uint8_t who, uint8_t kind, const uint8_t 
     uint8_t out[DATAGRAM_MAX];
     struct hostile *peer = &bench->peers[who % PEERS];
     bool bare = kind == WIRE_MESSAGE_ACK;
-    struct wire_header header = header_of(bench, who, WIRE_MESSAGE);
+    struct wire_header header = peer_header(bench, who, WIRE_MESSAGE);
     struct wire_message fixed = {.sequence = bare ? 0 : peer->message_next,
                                  .ack = peer->message_heard,
                                  .kind = kind,
@@ -182,7 +147,7 @@ void peer_data(struct bench *bench, uint8_t who, const uint8_t *arguments)
     if ((bits & 32) != 0)
         peer->data_next += (uint32_t)wide(arguments[5]);
     for (uint32_t left = MAX(arguments[4], 1u); left > 0; left--, symbol += count) {
-        struct wire_header header = header_of(bench, who, WIRE_DATA);
+        struct wire_header header = peer_header(bench, who, WIRE_DATA);
         header.packet_number = peer->data_next;
         header.flags = (bits & 64) != 0 ? WIRE_FLAG_TAIL : 0;
         struct wire_data data = {.floor_delta = (uint32_t)wide(arguments[9]),
@@ -203,7 +168,7 @@ static void send_ack(struct bench *bench, uint8_t who, struct wire_ack *ack, con
     const uint32_t jobs[] = {bench_job(bench, SITE_JOB), bench_job(bench, OWN_JOB)};
     struct wire_place places[sizeof(jobs) / sizeof(jobs[0])];
     uint8_t out[WIRE_ACK_BYTES_MAX + 8];
-    struct wire_header header = header_of(bench, who, WIRE_ACK);
+    struct wire_header header = peer_header(bench, who, WIRE_ACK);
     for (unsigned index = 0; full_stripes != 0 && index < sizeof(jobs) / sizeof(jobs[0]); index++)
         places[ack->place_count++] =
             (struct wire_place){.job = jobs[index], .full_stripes = full_stripes, .room = full_stripes % 4};
@@ -256,7 +221,7 @@ void peer_ack(struct bench *bench, uint8_t who, const uint8_t *arguments)
 static void send_probe(struct bench *bench, uint8_t who, uint8_t type, const struct wire_probe *probe)
 {
     uint8_t out[DATAGRAM_MAX] = {0};
-    struct wire_header header = header_of(bench, who, type);
+    struct wire_header header = peer_header(bench, who, type);
     size_t length = wire_probe_encode(out, &header, probe) + probe->padding;
     bench_receive(bench, who, out, MIN(length, (size_t)DATAGRAM_MAX - 8));
 }
@@ -271,7 +236,7 @@ static void send_train(struct bench *bench, uint8_t who, const uint8_t *argument
                                .padding = (uint16_t)(wide(arguments[2]) % 1400)};
     for (unsigned sent = 0; sent <= arguments[6]; sent++) {
         uint8_t out[DATAGRAM_MAX] = {0};
-        struct wire_header header = header_of(bench, who, WIRE_TRAIN);
+        struct wire_header header = peer_header(bench, who, WIRE_TRAIN);
         bench_receive(bench, who, out, wire_train_encode(out, &header, &train) + train.padding);
         train.index = (uint16_t)(train.index + arguments[7] % 4u);
     }
@@ -423,18 +388,6 @@ static void hear_data(struct bench *bench, struct hostile *peer, const struct wi
     receiver_on_packet(&peer->receiver, number, floor, header->stamp, (uint32_t)length, false, bench->now_ns);
 }
 
-static void hear_hello(struct hostile *peer, const uint8_t *datagram, size_t length)
-{
-    struct wire_hello hello;
-    CHECK(wire_hello_decode(datagram, length, &hello) == WIRE_OK);
-    peer->hello_due = true;
-    if (peer->session_out == hello.session)
-        return;
-    peer->session_out = hello.session; /* the node has forgotten this edge */
-    peer->control_next = peer->message_next = peer->message_heard = peer->data_next = 0;
-    receiver_reset(&peer->receiver);
-}
-
 void peer_hear(struct bench *bench, const struct tx_packet *packet)
 {
     uint8_t datagram[DATAGRAM_MAX];
@@ -442,6 +395,7 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
     struct wire_ack_view ack;
     struct wire_train train;
     struct wire_piece_view piece;
+    struct wire_hello hello;
     struct hostile *peer = &bench->peers[packet->peer];
     size_t length = (size_t)packet->head_bytes + packet->body_bytes;
     memcpy(datagram, packet->head, packet->head_bytes);
@@ -449,8 +403,13 @@ void peer_hear(struct bench *bench, const struct tx_packet *packet)
         memcpy(datagram + packet->head_bytes, packet->body, packet->body_bytes);
     CHECK(wire_header_decode(datagram, length, &header) == WIRE_OK);
     switch ((enum wire_type)header.type) {
+    case WIRE_INITIATION:
+    case WIRE_RESPONSE:
+        peer_hear_handshake(bench, packet->peer, &header, datagram, length);
+        break;
     case WIRE_HELLO:
-        hear_hello(peer, datagram, length);
+        CHECK(wire_hello_decode(datagram, length, &hello) == WIRE_OK);
+        peer->hello_due = true;
         break;
     case WIRE_DATA:
         hear_data(bench, peer, &header, datagram, length);
@@ -501,7 +460,7 @@ static void answer_site(struct bench *bench, uint8_t who, const struct answer *a
             continue;
         struct wire_measured *entry = &report.peers[next++];
         *entry = (struct wire_measured){.rtt_min_us = 1000u + index, .answered = 1, .sent = 1, .mtu = 1500};
-        name_copy(entry->peer.text, NAME_BYTES, names[index]);
+        name_copy(entry->peer.text, NAME_BYTES, peer_names[index]);
     }
     peer_message(bench, who, CONTROL_MEASUREMENT, body, control_measurement_encode(body, &report));
 }
@@ -547,9 +506,12 @@ bool peers_answer(struct bench *bench)
     bool busy = false;
     for (uint8_t who = 0; who < PEERS; who++) {
         struct hostile *peer = &bench->peers[who];
-        bool hello = peer->hello_due && (peer->mode & MODE_HELLO) != 0;
+        bool shakes = peer->asked_due && (peer->mode & MODE_HELLO) != 0;
+        bool hello = (peer->hello_due || shakes) && (peer->mode & MODE_HELLO) != 0;
         bool mail = peer->mail_due && (peer->mode & MODE_MAIL) != 0;
         bool acks = (peer->mode & MODE_ACK) != 0 && receiver_next_ns(&peer->receiver) <= bench->now_ns;
+        if (shakes)
+            peer_respond(bench, who, plain);
         if (hello)
             peer_hello(bench, who, plain);
         if (mail)

@@ -227,6 +227,53 @@ static void seed_restarts(struct seeds *seeds)
     script_end(seeds, "restarts", script, 0);
 }
 
+/* New sessions in the middle of a file, by handshakes of all peers and by ones that come again: nothing is lost. */
+static void seed_new_sessions(struct seeds *seeds)
+{
+    struct script *script = script_begin(0);
+    part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
+    STEP(STEP_HELLO, PEER_SOURCE, 5, 32);
+    start(script);
+    for (uint8_t peer = PEER_SOURCE; peer < PEERS; peer++) {
+        STEP(STEP_DATA, PEER_SOURCE, 20, SITE_JOB, 1, peer * 2, 0, 2);
+        STEP(STEP_HELLO, peer, 5, 32 | 2, POWER(8), POWER(11));
+        STEP(STEP_HELLO, peer, 5, 128);
+        STEP(STEP_HELLO, peer | STEP_STRANGE_ADDRESS, 5, 128);
+    }
+    STEP(STEP_DATA, PEER_SOURCE, 20, SITE_JOB, 1, 8, 0, 1, 0, 3 << 3, 0, 100);
+    STEP(STEP_TIME, 0, 60, 0);
+    close_done(script);
+    script_end(seeds, "new_sessions", script, 1);
+}
+
+/* Handshakes that fit nothing: names, edges, answers without a question, changed ones, more than are computed. */
+static void seed_handshakes(struct seeds *seeds)
+{
+    struct script *script = script_begin(0);
+    part(script, PART_OBJECT_FILE, 0, CHILDREN, BLOCKS_OF_4);
+    start(script);
+    for (uint8_t bit = 8; bit <= 64; bit *= 2)
+        STEP(STEP_HELLO, PEER_LEFT, 20, bit);
+    STEP(STEP_HELLO, PEER_LEFT | STEP_STRANGE_SESSION, 20, 64);
+    STEP(STEP_HELLO, PEER_RIGHT, 20, 4);
+    static const uint8_t places[] = {16, 72, 120, 148, 184}; /* MAC, static key, edge, MTU, name */
+    for (size_t index = 0; index < sizeof(places); index++) {
+        STEP(STEP_MANGLE, 0, 60, places[index], 5);
+        STEP(STEP_HELLO, PEER_RIGHT, 0, 32);
+    }
+    for (uint8_t count = 0; count < 12; count++)
+        STEP(STEP_HELLO, PEER_PARENT, 0, 32);
+    STEP(STEP_MODE, PEER_SOURCE, 0, MODE_HONEST & ~MODE_HELLO);
+    STEP(STEP_CLOSE, PEER_SOURCE, 20, 1, 1);
+    STEP(STEP_CLOSE, PEER_SOURCE, 20, 0, 1);
+    STEP(STEP_TIME, 0, 60, 3);
+    STEP(STEP_HELLO, PEER_SOURCE, 20, 32);
+    STEP(STEP_HELLO, PEER_SOURCE, 20, 64, POWER(8));
+    STEP(STEP_TIME, 0, 60, 0);
+    script_end(seeds, "handshakes", script, 0);
+}
+
 /* Trees of no part, one twice, one beyond the stripes, a part that another cuts off; then one is told to its end. */
 static void seed_offers(struct seeds *seeds)
 {
@@ -533,6 +580,8 @@ void fuzz_seeds(struct seeds *seeds)
     seed_finishing(seeds);
     seed_ports(seeds);
     seed_restarts(seeds);
+    seed_new_sessions(seeds);
+    seed_handshakes(seeds);
     seed_offers(seeds);
     seed_two_trees(seeds);
     seed_full_stripes(seeds);

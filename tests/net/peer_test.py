@@ -2,7 +2,8 @@
 """A scapy peer against the real program, over af_packet and veth in a network namespace.
 
 Handshake, probes, ARP, ND, ping; then one packet of every bad kind: each must increment exactly one drop counter
-and change nothing else. Usage: peer_test.py SLUICE"""
+and change nothing else. The appliance has no keys: its handshakes, too, are plain bytes with tags of zeros, whose keys
+may be any (lib/seal/insecure.h). Usage: peer_test.py SLUICE"""
 
 import os
 import sys
@@ -19,13 +20,19 @@ from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6  # noqa: E402
 from scapy.layers.l2 import ARP, Dot1Q, Ether  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 
-from sluice_scapy import (UDP_PORT, Sluice, SluiceAck, SluiceClose, SluiceData, SluiceHello, SluiceMessage,  # noqa: E402
-                          SluiceProbe)
+from sluice_scapy import (TAG_BYTES, UDP_PORT, Sluice, SluiceAck, SluiceClose, SluiceData,  # noqa: E402
+                          SluiceGreeting, SluiceHello, SluiceInitiation, SluiceMessage, SluiceProbe, SluiceResponse)
 
 APPLIANCE_IP, TESTER_IP, STRANGER_IP = "10.9.0.2", "10.9.0.1", "10.9.0.77"
 TESTER_MAC = "02:00:00:00:00:01"
 SESSION = 0x1234500
 INCARNATION = 0xabcdef
+KEY_BYTES = 32
+
+
+def greeting_in(packet):
+    """Of a handshake."""
+    return SluiceGreeting(packet.greeting[:-TAG_BYTES])
 
 
 class Peer:
@@ -35,6 +42,7 @@ class Peer:
         self.wire = wire
         self.mac = None
         self.session = 0  # what the appliance wants in packets to it
+        self.static = b""  # the public key that all such appliances have, and its tag
         self.number = 0
 
     def frame(self, datagram, source=TESTER_IP, **ip):
@@ -50,13 +58,24 @@ class Peer:
         assert found is not None, f"no {layer.__name__} within {seconds} s"
         return Ether(found)
 
-    def hello(self, echo=0, session=SESSION, node="tester", peer="appliance", incarnation=INCARNATION):
-        return Sluice(type=1, packet_number=self.fresh_number()) / SluiceHello(incarnation=incarnation, session=session, echo_session=echo, mtu=1500,
-                                            interval_ms=60000, window=4096, node=node, peer=peer)
+    def hello(self, **fields):
+        return self.sluice(1, **fields) / SluiceHello(interval_ms=60000)
+
+    def greeting(self, node="tester", peer="appliance", session=SESSION, edge=0):
+        return bytes(SluiceGreeting(incarnation=INCARNATION, edge=edge, session=session, window=4096, mtu=1500,
+                                    interval_ms=60000, node=node, peer=peer)) + b"\0" * TAG_BYTES
+
+    def initiation(self, ephemeral=None, static=None, **greeting):
+        return Sluice(type=9) / SluiceInitiation(ephemeral=ephemeral or os.urandom(KEY_BYTES),
+                                                 static=static or self.static, greeting=self.greeting(**greeting))
+
+    def response(self, session, **greeting):
+        return Sluice(type=10, session=session) / SluiceResponse(ephemeral=os.urandom(KEY_BYTES),
+                                                                 greeting=self.greeting(**greeting))
 
     def sluice(self, type_, **fields):
-        """Under a fresh number, unless one is given."""
-        return Sluice(type=type_, session=self.session, **{"packet_number": self.fresh_number(), **fields})
+        """Under the session and a fresh number, unless others are given."""
+        return Sluice(type=type_, **{"session": self.session, "packet_number": self.fresh_number(), **fields})
 
     def fresh_number(self):
         self.number += 1
@@ -79,8 +98,9 @@ def arp_is_asked_and_our_answer_believed(peer, appliance):
     question = peer.expect(ARP, condition=lambda packet: packet[ARP].op == 1 and packet[ARP].pdst == TESTER_IP)
     peer.wire.send(Ether(src=TESTER_MAC, dst=question[ARP].hwsrc) /
                    ARP(op=2, hwsrc=TESTER_MAC, psrc=TESTER_IP, hwdst=question[ARP].hwsrc, pdst=APPLIANCE_IP))
-    hello = peer.expect(SluiceHello)
-    assert hello.dst == TESTER_MAC and hello[SluiceHello].node == b"appliance"
+    initiation = peer.expect(SluiceInitiation)
+    greeting = greeting_in(initiation[SluiceInitiation])
+    assert initiation.dst == TESTER_MAC and greeting.node == b"appliance" and greeting.peer == b"tester"
 
 
 def ping_is_answered(peer, appliance):
@@ -98,27 +118,73 @@ def ping_is_answered(peer, appliance):
 
 # ---- session ----
 
-def hello_is_answered_with_our_session(peer, appliance):
+def peer_row(appliance):
+    return appliance.show("peers")["peers"][0]
+
+
+def a_response_makes_a_session(peer, appliance):
     peer.wire.drain()
+    initiation = peer.expect(SluiceInitiation)
+    assert initiation[Sluice].session == 0
+    peer.static = initiation[SluiceInitiation].static
+    peer.session = greeting_in(initiation[SluiceInitiation]).session
+    assert peer.session != 0
+    peer.send(peer.response(peer.session))
+    peer.expect(SluiceHello, condition=lambda packet: packet[Sluice].session == SESSION)
     peer.send(peer.hello())
-    answer = peer.expect(SluiceHello, condition=lambda packet: packet[SluiceHello].echo_session == SESSION)
-    peer.session = answer[SluiceHello].session
-    assert peer.session != 0 and answer[SluiceHello].peer == b"tester"
-    assert len(answer[UDP].payload) <= len(peer.hello()), "an answer longer than the question"
-    peer.send(peer.hello(echo=peer.session))
-    lab.wait_until("peer up", lambda: appliance.show("peers")["peers"][0]["state"] == "up")
+    lab.wait_until("peer up", lambda: peer_row(appliance)["state"] == "up")
+
+
+def an_initiation_is_answered_and_changes_nothing(peer, appliance):
+    before = appliance.counters()
+    initiation = peer.initiation(session=SESSION + 1)
+    answers = []
+    for _ in range(2):  # the same one again gets the same answer
+        peer.send(initiation)
+        answers.append(peer.expect(SluiceResponse))
+    answer = answers[0]
+    assert answer[Sluice].session == SESSION + 1 and greeting_in(answer[SluiceResponse]).peer == b"tester"
+    assert bytes(answer[UDP].payload) == bytes(answers[1][UDP].payload)
+    assert len(answer[UDP].payload) <= len(initiation), "an answer longer than the question"
+    peer.send(peer.hello())
+    lab.wait_until("a hello under the old session",
+                   lambda: appliance.counters()["rx_hellos"] > before["rx_hellos"])
+    after = appliance.counters()
+    assert not lab.dropped(before, after) and after["peers_reset"] == before["peers_reset"]
+    peer.expect(Sluice, condition=lambda packet: packet[Sluice].session == SESSION)
+
+
+def what_comes_under_a_new_session_takes_it_up(peer, appliance):
+    before = appliance.counters()
+    edge = 0
+    for wanted_resets in (1, 0):  # the first names no edge: both begin anew; the second the one that is there
+        peer.wire.drain()
+        peer.send(peer.initiation(session=SESSION + 2, edge=edge))
+        answer = greeting_in(peer.expect(SluiceResponse)[SluiceResponse])
+        if wanted_resets == 0:
+            assert answer.edge == edge
+        peer.session = answer.session
+        peer.send(peer.hello())
+        peer.expect(SluiceHello, condition=lambda packet: packet[Sluice].session == SESSION + 2)
+        after = appliance.counters()
+        assert after["peers_reset"] - before["peers_reset"] == wanted_resets
+        before = after
+        peer.send(peer.initiation(session=SESSION + 3))
+        edge = greeting_in(peer.expect(SluiceResponse)[SluiceResponse]).edge
+        assert edge != 0
+    assert peer_row(appliance)["state"] == "up"
 
 
 def probes_of_the_appliance_get_its_rtt(peer, appliance):
     rtt, limit = 0.0, time.monotonic() + lab.WAIT_S
     while rtt == 0 and time.monotonic() < limit:
         probe = peer.expect(SluiceProbe, condition=lambda packet: packet[Sluice].type == 5)
-        assert probe[Sluice].session == SESSION
+        assert probe[Sluice].session == SESSION + 2
         now = time.monotonic_ns()
         reply = peer.sluice(6) / SluiceProbe(id=probe[SluiceProbe].id, t1_ns=probe[SluiceProbe].t1_ns, t2_ns=now,
                                              t3_ns=now, zeros=probe[SluiceProbe].zeros)
         peer.send(reply)
-        rtt = float(appliance.show("peers")["peers"][0]["rtt_ms"])
+        rtt = float(peer_row(appliance)["rtt_ms"])
     assert 0 < rtt < 1000, f"rtt {rtt} ms"
 
 
@@ -128,7 +194,7 @@ def our_probe_is_reflected(peer, appliance):
         peer.send(peer.sluice(5) / SluiceProbe(id=99 + padding, t1_ns=12345, zeros=b"\0" * padding))
         answer = peer.expect(SluiceProbe, condition=lambda packet, wanted=99 + padding:
                              packet[Sluice].type == 6 and packet[SluiceProbe].id == wanted)
-        assert answer[Sluice].session == SESSION
+        assert answer[Sluice].session == SESSION + 2
         assert answer[SluiceProbe].t1_ns == 12345
         assert 0 < answer[SluiceProbe].t2_ns <= answer[SluiceProbe].t3_ns
         assert answer[SluiceProbe].padding == padding
@@ -137,7 +203,7 @@ def our_probe_is_reflected(peer, appliance):
 def strangers_get_no_answer(peer, appliance):
     before = appliance.counters()
     peer.wire.drain()
-    peer.send(peer.hello(), source=STRANGER_IP)
+    peer.send(peer.initiation(), source=STRANGER_IP)
     answer = peer.wire.receive(lambda frame: IP in Ether(frame) and Ether(frame)[IP].dst == STRANGER_IP, 0.5)
     assert answer is None, "a stranger was answered"
     lab.wait_until("one drop", lambda: lab.dropped(before, appliance.counters()) == {"drop_source": 1})
@@ -155,8 +221,8 @@ def another_holder_of_the_address_is_told(peer, appliance):
 
 def another_with_its_name_is_told(peer, appliance):
     assert appliance.show("peers")["namesake"] == ""
-    peer.send(peer.hello(node="appliance", peer="tester"), source=STRANGER_IP)
-    said = f"hellos in the name of this node, 'appliance', come from {STRANGER_IP}:{UDP_PORT}"
+    peer.send(peer.initiation(node="appliance", peer="tester"), source=STRANGER_IP)
+    said = f"handshakes in the name of this node, 'appliance', come from {STRANGER_IP}:{UDP_PORT}"
     lab.wait_until("show peers", lambda: appliance.show("peers")["namesake"] == said)
     lab.wait_until("a line", lambda: said + ": are there two of that name?\n" in appliance.text())
 
@@ -170,8 +236,29 @@ def corrupt(packet, offset, value=0xff):
     return Raw(bytes(data))
 
 
+def bad_handshakes(peer):
+    initiation = peer.initiation(session=SESSION + 4)
+    data = bytes(initiation)
+    yield "initiation cut short", peer.frame(Raw(data[:-1])), "drop_short"
+    yield "initiation too long", peer.frame(Raw(data + b"\0")), "drop_length"
+    yield "initiation of another key", peer.frame(corrupt(initiation, 16)), "drop_mac"
+    yield "initiation under a session", peer.frame(corrupt(initiation, 7)), "drop_value"
+    yield "initiation with a number", peer.frame(corrupt(initiation, 11)), "drop_value"
+    yield "initiation by another static key", peer.frame(corrupt(initiation, 64)), "drop_handshake"
+    yield "initiation whose greeting was changed", peer.frame(corrupt(initiation, len(data) - 1)), "drop_handshake"
+    yield "initiation with an ephemeral key of zeros", peer.frame(peer.initiation(ephemeral=bytes(KEY_BYTES))), \
+        "drop_handshake"
+    yield "initiation by another name", peer.frame(peer.initiation(node="somebody")), "drop_name"
+    yield "initiation to another name", peer.frame(peer.initiation(peer="somebody")), "drop_name"
+    yield "initiation with a bad name", peer.frame(peer.initiation(node="../etc")), "drop_value"
+    yield "initiation that tells session 0", peer.frame(peer.initiation(session=0)), "drop_value"
+    yield "response never asked for", peer.frame(peer.response(peer.session)), "drop_session"
+    yield "response under no session", peer.frame(peer.response(0)), "drop_value"
+    yield "response too long", peer.frame(Raw(bytes(peer.response(peer.session)) + b"\0")), "drop_length"
+
+
 def bad_packets(peer):
-    hello = peer.hello(echo=peer.session)
+    hello = peer.hello()
     data = peer.sluice(2, packet_number=1) / SluiceData(job=777, symbol=0, count=1, body=b"x" * 1408)
     probe = peer.sluice(5) / SluiceProbe(id=1, t1_ns=1)
     ether = Ether(src=TESTER_MAC, dst=peer.mac)
@@ -180,15 +267,15 @@ def bad_packets(peer):
     yield "empty datagram", peer.frame(b""), "drop_short"
     yield "31 bytes", peer.frame(Raw(bytes(hello)[:31])), "drop_short"
     yield "hello cut short", peer.frame(Raw(bytes(hello)[:-1])), ("drop_short", "drop_length")
-    yield "hello too long", peer.frame(Raw(bytes(hello) + b"\0")), "drop_length"
-    yield "version 2", peer.frame(corrupt(hello, 0, 3)), "drop_version"
+    yield "hello too long", peer.frame(Raw(bytes(peer.hello()) + b"\0")), "drop_length"
+    yield "version 1", peer.frame(corrupt(hello, 0, 3)), "drop_version"
     yield "type 0", peer.frame(peer.sluice(0)), "drop_type"
     yield "type 200", peer.frame(peer.sluice(200)), "drop_type"
-    yield "key 5", peer.frame(Sluice(type=1, key_id=5) / hello.payload), "drop_key"
-    yield "hello by another name", peer.frame(peer.hello(node="somebody")), "drop_name"
-    yield "hello for another", peer.frame(peer.hello(peer="somebody")), "drop_name"
-    yield "hello with a bad name", peer.frame(peer.hello(node="../etc")), "drop_value"
-    yield "hello with session 0", peer.frame(peer.hello(session=0)), "drop_value"
+    yield "key 5", peer.frame(peer.hello(key_id=5)), "drop_key"
+    yield "a tag", peer.frame(peer.hello(tag=b"x" * TAG_BYTES)), "drop_tag"
+    yield "session 0", peer.frame(peer.hello(session=0)), "drop_value"
+    yield "hello without interval", peer.frame(peer.sluice(1) / SluiceHello(interval_ms=0)), "drop_value"
+    yield from bad_handshakes(peer)
     yield "wrong session", peer.frame(Sluice(type=2, session=peer.session ^ 0x10000) / data.payload), "drop_session"
     yield "session of nobody", peer.frame(Sluice(type=5, session=0x55) / probe.payload), "drop_session"
     yield "right session, wrong source", peer.frame(probe, source=STRANGER_IP), "drop_source"
@@ -269,7 +356,7 @@ def random_datagrams_break_nothing(peer, appliance):
         length = seed >> 33 & 1023
         body = (seed.to_bytes(8, "little") * 200)[:length]
         if number % 2:
-            body = bytes([1, 1 + number % 7]) + body[2:]
+            body = bytes([2, 1 + number % 11]) + body[2:]
         peer.send(Raw(body))
         if number % lab.FRAMES_AT_ONCE == lab.FRAMES_AT_ONCE - 1:
             lab.wait_until("all counted", lambda sent=number + 1: appliance.counters()["port.rx_packets"] -
@@ -277,10 +364,10 @@ def random_datagrams_break_nothing(peer, appliance):
     assert lab.unaccounted(before, appliance.counters()) == (0, 0)
 
 
-def close_is_obeyed_and_hello_revives(peer, appliance):
-    peer.send(peer.sluice(7) / SluiceClose(incarnation=INCARNATION, reason=1))
-    lab.wait_until("peer down", lambda: appliance.show("peers")["peers"][0]["state"] != "up")
-    hello_is_answered_with_our_session(peer, appliance)
+def close_is_obeyed_and_a_handshake_revives(peer, appliance):
+    peer.send(peer.sluice(7) / SluiceClose(reason=1))
+    lab.wait_until("peer down", lambda: peer_row(appliance)["state"] != "up")
+    a_response_makes_a_session(peer, appliance)
 
 
 def the_appliance_ends_cleanly(peer, appliance):
@@ -291,11 +378,12 @@ def the_appliance_ends_cleanly(peer, appliance):
 
 
 CASES = [
-    arp_is_asked_and_our_answer_believed, arp_is_answered, ping_is_answered, hello_is_answered_with_our_session,
+    arp_is_asked_and_our_answer_believed, arp_is_answered, ping_is_answered, a_response_makes_a_session,
+    an_initiation_is_answered_and_changes_nothing, what_comes_under_a_new_session_takes_it_up,
     probes_of_the_appliance_get_its_rtt, our_probe_is_reflected, strangers_get_no_answer,
     another_holder_of_the_address_is_told, another_with_its_name_is_told,
     every_bad_packet_counts_once, oversize_frames_are_refused, random_datagrams_break_nothing,
-    close_is_obeyed_and_hello_revives, the_appliance_ends_cleanly,
+    close_is_obeyed_and_a_handshake_revives, the_appliance_ends_cleanly,
 ]
 
 

@@ -153,12 +153,37 @@ static void node_peer__one_name_at_two_addresses(void **state)
     world_end(&world);
 }
 
+/* Of two that were told different keys each says so; one that has keys and one that has none, too. */
+static void node_peer__of_another_key(void **state)
+{
+    (void)state;
+    for (unsigned keyed = 1; keyed <= 2; keyed++) {
+        world_init(&world, 2, keyed);
+        for (uint16_t node = 0; node < keyed; node++) {
+            world.nodes[node].config.primitives = &sizes_primitives;
+            world.nodes[node].config.keys_by_name = true;
+        }
+        if (keyed == 2)
+            name_copy(world.nodes[1].config.name, NAME_BYTES, "tokyo");
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        for (uint16_t node = 0; node < 2; node++) {
+            assert_misfit(
+                node, "its handshakes are of another key than the roster has, or of none: compare with what "
+                      "sluicectl key show prints there");
+            assert_true(world_counter(&world, node, "drop_mac") > 0);
+        }
+        world_end(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(node_peer__does_not_fit),
                                        cmocka_unit_test(node_job__source_port_changes),
                                        cmocka_unit_test(node_peer__two_with_one_name_and_address),
                                        cmocka_unit_test(node_peer__an_old_start_comes_back),
-                                       cmocka_unit_test(node_peer__one_name_at_two_addresses)};
+                                       cmocka_unit_test(node_peer__one_name_at_two_addresses),
+                                       cmocka_unit_test(node_peer__of_another_key)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,27 @@ static void node_hello__restart_settles_at_once(void **state)
     }
 }
 
+/* Initiations cross each other, late ones come after a session is there: nobody loses what he has begun with. */
+static void node_session__both_begin_at_once(void **state)
+{
+    (void)state;
+    static const uint64_t delays_ms[] = {0, 1, 20, 100, 600};
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        world_init(&world, 2, seed);
+        world.delay_ns = delays_ms[seed % 5] * NS_PER_MS;
+        start_all();
+        world_run_until(&world, 3 * NS_PER_S);
+        for (uint16_t node = 0; node < 2; node++) {
+            struct node_edge_view view;
+            assert_true(node_edge_view(world.nodes[node].node, 0, &view));
+            if (!view.up || world_counter(&world, node, "peers_reset") > 0)
+                fail_msg("seed %d: node %u is %s after %d resets", (int)seed, node, view.up ? "up" : "down",
+                         (int)world_counter(&world, node, "peers_reset"));
+        }
+        world_end(&world);
+    }
+}
+
 /* n0 → n1 → n2; who restarts in which state of the job. */
 static void node_job__restart_in_every_state(void **state)
 {
@@ -183,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(node_hello__restart_settles_at_once),
+        cmocka_unit_test(node_session__both_begin_at_once),
         cmocka_unit_test(node_job__restart_in_every_state),
         cmocka_unit_test(node_job__cancel_in_every_state),
         cmocka_unit_test(node_job__survives_a_cut_link),

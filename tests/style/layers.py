@@ -38,13 +38,14 @@ APP = ["base", "node", "ctl", "conf", "dpdk", "disk", "shm", "sim"]
 APP_MORE = {
     "app/ctl": {
         "probe": "explains the words of refused estimates",
+        "seal": "keys as text, for people",
     },
     "app/sluice": {
         "store": "disk requests cross the seam as store/disk.h declares them",
         "probe": "draws trains for operators, which a node has no time for",
         "seal": "compares its key with the roster's",
+        "crypt": "gives the node what it seals packets with",
     },
-    "app/ctl": {"seal": "keys as text, for people"},
     "app/sim": {
         "plan": "the summary draws a job's plan",
         "planner": "the simulated planner solves with the planner's own code",

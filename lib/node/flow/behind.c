@@ -4,6 +4,8 @@
 
 #include "node/flow/edges.h"
 
+#define PATIENCE 6 /* stall timeouts */
+
 /* Something of the job is in memory that the child lacks. */
 static bool holds_memory(const struct node *node, const struct job *job, uint8_t child)
 {
@@ -72,21 +74,23 @@ static void note_gone(struct node *node, struct job *job, uint8_t index, uint64_
                         seconds, wait);
 }
 
-/* True: the path to it has become too narrow for what it is owed, and it is let go of. */
+/* True: it has taken nothing of what it is owed, and it is let go of: at once where its path is known to have become too
+ * narrow; in the end where nobody finds out why, since a peer comes and goes. */
 static bool leave_narrow(struct node *node, struct job *job, uint8_t index, uint64_t lived_ns)
 {
     struct child *child = &job->children.of[index];
     const struct peer *peer = &node->peers[child->peer];
-    if (!rtt_probe_narrow(&peer->probe) ||
-        lived_ns < later_ns(child->acked_ns, node->config.stall_timeout_ns))
+    bool narrow = rtt_probe_narrow(&peer->probe);
+    uint64_t patience_ns = node->config.stall_timeout_ns * (narrow ? 1 : PATIENCE);
+    if (lived_ns < later_ns(child->acked_ns, patience_ns))
         return false;
     if (!holds_memory(node, job, index)) {
         child->acked_ns = lived_ns; /* nothing was there for it */
         return false;
     }
-    edges_note_gone(node, job, index,
-                    "no progress for %u s: the path from its parent %s is too narrow for data",
-                    (unsigned)(node->config.stall_timeout_ns / NS_PER_S), node->config.name);
+    edges_note_gone(node, job, index, "no progress for %u s: %s its parent %s%s",
+                    (unsigned)(patience_ns / NS_PER_S), narrow ? "the path from" : "it takes nothing that",
+                    node->config.name, narrow ? " is too narrow for data" : " sends");
     edges_drop(node, job, child->peer);
     return true;
 }

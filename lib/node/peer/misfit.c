@@ -6,8 +6,6 @@
 #include "node/packet.h"
 #include "node/peer/peer.h"
 
-#define STRANGER_NS (100 * NS_PER_MS)
-
 void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name)
 {
     peer->misfit.kind = (uint8_t)kind;
@@ -18,6 +16,12 @@ void misfit_note_address(struct peer *peer, const struct net_address *from)
 {
     peer->misfit.kind = MISFIT_ADDRESS;
     peer->misfit.from = *from;
+}
+
+void misfit_note_key(struct peer *peer)
+{
+    if (peer->state == PEER_DOWN)
+        peer->misfit.kind = MISFIT_KEY;
 }
 
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns)
@@ -53,25 +57,6 @@ void misfit_note_greeting(struct peer *peer, uint64_t lived_ns)
         peer->misfit.kind = MISFIT_NONE;
 }
 
-/* What anybody may send, and who pays a hash for each peer looks at. */
-void misfit_note_stranger(struct node *node, const struct rx_packet *packet)
-{
-    if (node->now_ns < node->stranger_due_ns || packet->length != WIRE_INITIATION_BYTES)
-        return;
-    node->stranger_due_ns = node->now_ns + STRANGER_NS;
-    struct wire_greeting greeting;
-    bool is_read = false;
-    for (uint16_t index = 0; index < node->peer_count && !is_read; index++)
-        is_read = session_read_greeting(node, &node->peers[index], packet->data, &greeting);
-    uint16_t index = is_read ? peer_find(node, greeting.name.text) : PEER_NONE;
-    if (index == PEER_SELF) {
-        node->namesake = packet->from;
-        node->namesake_hellos++;
-    }
-    if (index < node->peer_count && peer_find(node, greeting.peer.text) == PEER_SELF)
-        misfit_note_address(&node->peers[index], &packet->from);
-}
-
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room)
 {
     char from[ADDRESS_TEXT_BYTES], expected[ADDRESS_TEXT_BYTES];
@@ -95,6 +80,11 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
         address_format(&peer->config->address, expected);
         length = snprintf(text, room, "packets in its name come from %s, expected %s%s", from, expected,
                           peer->state == PEER_UP ? ", from where it is up: are there two of that name?" : "");
+        break;
+    case MISFIT_KEY:
+        length = snprintf(text, room,
+                          "its handshakes are of another key than the roster has, or of none: compare "
+                          "with what sluicectl key show prints there");
         break;
     case MISFIT_TWICE:
         length = snprintf(text, room,

@@ -21,6 +21,7 @@ enum misfit_kind {
     MISFIT_CALLED,  /* from its address: speaks to somebody else */
     MISFIT_ADDRESS, /* in its name, or under its session: from another address or port */
     MISFIT_TWICE,   /* in its name, from its address: two of them */
+    MISFIT_KEY,     /* from its address: made with another key than the roster has */
 };
 
 #define RIVAL_NS      (5 * NS_PER_S) /* a peer that started anew is not heard by its old session for so long */
@@ -46,6 +47,8 @@ struct rx_packet;
 
 void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name);
 void misfit_note_address(struct peer *peer, const struct net_address *from);
+/* A handshake from its address, while it is down, that is of no key known here. */
+void misfit_note_key(struct peer *peer);
 /* An initiation of the peer that another start of it sent: it proves nothing, and the peer is up. */
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns);
 /* That other start takes the peer's place. */
@@ -53,8 +56,6 @@ void misfit_note_start(struct peer *peer, uint64_t incarnation);
 /* The peer came up, or was greeted once more: what did not fit is over, or may be. */
 void misfit_note_up(struct peer *peer);
 void misfit_note_greeting(struct peer *peer, uint64_t lived_ns);
-/* An initiation from an address that nobody has: in whose name? Looked at ten times a second at most. */
-void misfit_note_stranger(struct node *node, const struct rx_packet *packet);
 /* What was heard, and what was expected; "": nothing that does not fit. Returns its length. */
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room);
 /* The same of this node's own name, which another one uses. Returns how many such hellos came so far. */

@@ -36,7 +36,7 @@ static struct sender_config sender_config(const struct node_config *config,
 size_t peer_bytes(const struct node_config *config, const struct node_peer_config *peer)
 {
     struct sender_config sender = sender_config(config, peer);
-    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes() + sessions_bytes();
+    return sender_bytes(&sender) + receiver_bytes(sender.window_packets) + mail_bytes();
 }
 
 static uint32_t peers_at_port(const struct node_config *config, uint16_t port)
@@ -60,10 +60,6 @@ void peer_init(struct node *node, uint16_t index, struct arena *arena, uint64_t 
     peer->down_since_ns = now_ns;
     mtu_watch_init(&peer->mtu, node->config.ports[config->port].mtu,
                    address_overhead_bytes(config->address.family));
-    /* Spread over the interval, so that many nodes started together do not beat in step. */
-    sessions_init(node, peer, arena);
-    peer->sessions.initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
-    peer->sessions.initiation_wait_ns = INITIATION_WAIT_NS;
     sparing_init(&peer->sparing, node->config.hello_interval_ns, peers_at_port(&node->config, config->port),
                  node->config.ports[config->port].rate_bps, now_ns);
     sender_init(&peer->sender, &sender, arena);
@@ -81,11 +77,6 @@ uint16_t peer_find(const struct node *node, const char *name)
         if (strcmp(name, node->config.peers[index].name) == 0)
             return index;
     return PEER_NONE;
-}
-
-bool peer_goes_first(const struct node *node, const struct peer *peer)
-{
-    return strcmp(node->config.name, peer->config->name) < 0;
 }
 
 uint16_t peer_by_address(const struct node *node, const struct net_address *address)
@@ -128,7 +119,7 @@ bool peer_control_due(const struct node *node, const struct peer *peer, uint64_t
 {
     if (node->shutting_down)
         return peer->close_due;
-    if (session_handshake_due(peer, now_ns) || now_ns >= peer->hello_due_ns || peer->close_due ||
+    if (sessions_due(&peer->sessions, now_ns) || now_ns >= peer->hello_due_ns || peer->close_due ||
         peer->reply_count > 0)
         return true;
     if (peer->state != PEER_UP)

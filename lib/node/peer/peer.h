@@ -68,8 +68,6 @@ size_t peer_bytes(const struct node_config *config, const struct node_peer_confi
 uint16_t peer_find(const struct node *node, const char *name); /* PEER_NONE; PEER_SELF for the node itself */
 uint16_t peer_by_address(const struct node *node, const struct net_address *address);
 const char *peer_name(const struct node *node, uint16_t peer); /* the node's own for PEER_SELF */
-/* Of two nodes that begin at once, this one goes before the peer: its name is the smaller one. */
-bool peer_goes_first(const struct node *node, const struct peer *peer);
 /* It has something to say: its port asks it at the next node_tx. */
 void peer_note_control(struct node *node, const struct peer *peer);
 /* A node that shuts down says farewell, and nothing after that. */

@@ -28,7 +28,7 @@ size_t sessions_bytes(void)
     return arena_need(SESSIONS_USED * sizeof(struct session_keys)) + SESSIONS_USED * replay_bytes();
 }
 
-void sessions_init(struct node *node, struct peer *peer, struct arena *arena)
+void sessions_init(struct node *node, struct peer *peer, struct arena *arena, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
     const struct primitives *primitives = node->config.primitives;
@@ -37,7 +37,13 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena)
         session_keys_init(&sessions->keys[place], primitives);
         replay_init(&sessions->replay[place], arena);
     }
-    CHECK(bond_make(&sessions->bond, primitives, &node->config.key, peer->config->public_key));
+    sessions->bond_count = peer->config->key_count;
+    for (unsigned key = 0; key < sessions->bond_count; key++)
+        CHECK(
+            bond_make(&sessions->bonds[key], primitives, &node->config.key, peer->config->public_keys[key]));
+    sessions->initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    sessions->initiation_wait_ns = INITIATION_WAIT_NS;
+    peer_schedule(node, peer, now_ns);
 }
 
 uint32_t session_new(struct node *node, const struct peer *peer)
@@ -118,6 +124,11 @@ static void go_down(struct node *node, struct peer *peer, uint64_t again_ns)
     peer_schedule(node, peer, again_ns);
 }
 
+bool session_goes_first(const struct node *node, const struct peer *peer)
+{
+    return strcmp(node->config.name, peer->config->name) < 0;
+}
+
 /* Both began at once, and the session in use is the one that both keep: that of the smaller name. */
 static bool is_left(const struct node *node, struct peer *peer, const struct session *made)
 {
@@ -125,7 +136,7 @@ static bool is_left(const struct node *node, struct peer *peer, const struct ses
     bool crossed = current->in != 0 && current->initiated != made->initiated &&
                    made->made_ns < current->taken_ns &&
                    current->greeting.incarnation == made->greeting.incarnation;
-    return crossed && current->initiated == peer_goes_first(node, peer);
+    return crossed && current->initiated == session_goes_first(node, peer);
 }
 
 /* Those that were offered before it are of no use any more. */

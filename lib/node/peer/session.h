@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "edge/replay.h"
+#include "node/node_config.h"
 #include "node/packet.h"
 #include "seal/session_keys.h"
 #include "wire/close.h"
@@ -52,6 +53,7 @@ struct tentative {
 /* Own, not answered yet. */
 struct initiation {
     struct noise noise;
+    const struct bond *bond;
     uint32_t session; /* that it tells; 0: there is none under way */
     uint64_t edge;    /* … and the edge */
     uint64_t made_ns;
@@ -59,7 +61,8 @@ struct initiation {
 };
 
 struct sessions {
-    struct bond bond;
+    struct bond bonds[NODE_PEER_KEYS_MAX]; /* one for each key of the peer, tried in turn */
+    uint8_t bond_count, next_bond;
     struct initiation initiation;
     struct tentative tentative[SESSIONS_TENTATIVE];
     struct session used[SESSIONS_USED];
@@ -77,12 +80,22 @@ struct sessions {
 struct node;
 struct peer;
 
+static inline bool sessions_due(const struct sessions *sessions, uint64_t now_ns)
+{
+    bool response_due = false;
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        response_due |= sessions->tentative[index].response_due;
+    return response_due || now_ns >= sessions->initiation_due_ns;
+}
+
 /* What a handshake or a packet brought about. A lost edge is to be let go of before anything else is done for the peer. */
 enum session_event { SESSION_LOST = 1, SESSION_CAME_UP = 2 };
 
 /* ---- session.c: sessions begin and end, liveness ---- */
 size_t sessions_bytes(void);
-void sessions_init(struct node *node, struct peer *peer, struct arena *arena);
+/* When the peer has been made. The first initiation is due at once, a little irregular, so that many nodes started together
+ * do not beat in step. */
+void sessions_init(struct node *node, struct peer *peer, struct arena *arena, uint64_t now_ns);
 /* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
 uint32_t session_new(struct node *node, const struct peer *peer);
 void session_end(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
@@ -91,6 +104,8 @@ struct peer *session_peer(const struct node *node, uint32_t session);
  * events. */
 unsigned session_take_up(struct node *node, struct peer *peer, const struct session *made,
                          const struct session_secrets *secrets, uint64_t now_ns);
+/* Of two nodes that begin at once, this one goes before the peer: its name is the smaller one. */
+bool session_goes_first(const struct node *node, const struct peer *peer);
 /* The edge that a session carries whose greetings name these: the same one, or a new one named by the handshake. */
 uint64_t session_edge(uint64_t own, uint64_t told, const struct session_secrets *secrets);
 /* What came under a session was opened: as good as a hello. True: the peer came up by it. */
@@ -112,13 +127,11 @@ void session_say_farewell(struct node *node, struct peer *peer, enum wire_close_
 /* An initiation or a response from the peer's address. Counts it, or the reason why it was not taken; returns events. */
 unsigned session_on_handshake(struct node *node, struct peer *peer, const struct wire_header *header,
                               const uint8_t *datagram, size_t length, uint64_t now_ns);
-/* What an initiation of WIRE_INITIATION_BYTES says, wherever it came from. False: it was not made with the peer's key. */
-bool session_read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
-                           struct wire_greeting *greeting);
+/* An initiation from an address that nobody has: if somebody's key has made it, that is told to people (misfit.h). */
+void session_note_stranger(struct node *node, const struct rx_packet *packet);
 /* The next datagram of a handshake that is due to be sent; false: none. Writes at most WIRE_INITIATION_BYTES. */
 bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datagram, size_t *length,
                             uint64_t now_ns);
-bool session_handshake_due(const struct peer *peer, uint64_t now_ns);
 
 /* ---- session_seal.c: packets under a session ---- */
 /* The common header of a datagram to the peer that is no DATA; takes a number. */

@@ -5,16 +5,22 @@
 #include "node/peer/peer.h"
 #include "seal/wipe.h"
 
-#define INITIATION_NS (5 * NS_PER_S) /* one goes out again for so long, then another is made */
-#define CROSSING_NS                                                                                          \
-    (500 * NS_PER_MS) /* so long an own initiation is waited for before another's is answered */
-#define TENTATIVE_NS      (5 * NS_PER_S)    /* none is given up before */
-#define PEER_HANDSHAKES   8                 /* computed at once, … */
-#define PEER_HANDSHAKE_NS (250 * NS_PER_MS) /* … and after that one in so long */
-#define ASK_BACK_NS       NS_PER_S          /* between own initiations that those of others bring about */
+/* One goes out again for so long, then another is made. */
+#define INITIATION_NS (5 * NS_PER_S)
+/* So long a node waits for what its own initiation brings before it answers another's: longer than the longest round trip. */
+#define CROSSING_NS (1500 * NS_PER_MS)
+/* No tentative session is given up before. */
+#define TENTATIVE_NS (5 * NS_PER_S)
+/* Handshakes that are computed at once, and after that one in so long; for a peer, for all. */
+#define PEER_HANDSHAKES   8
+#define PEER_HANDSHAKE_NS (250 * NS_PER_MS)
 #define NODE_HANDSHAKES   64
 #define NODE_HANDSHAKE_NS (20 * NS_PER_MS)
-#define TAG_AT            (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
+/* Between own initiations that those of others bring about. */
+#define ASK_BACK_NS NS_PER_S
+/* Initiations from unknown addresses are looked at so seldom: each may cost a hash for each peer. */
+#define STRANGER_NS (100 * NS_PER_MS)
+#define TAG_AT      (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
 
 _Static_assert(WIRE_GREETING_BYTES == HANDSHAKE_PAYLOAD_BYTES, "the handshake carries greetings");
 
@@ -35,12 +41,22 @@ static void write_greeting(const struct node *node, struct peer *peer, uint32_t 
 }
 
 /* Header and MAC around what the handshake has written. */
-static void close_datagram(const struct peer *peer, enum wire_type type, uint32_t session, uint8_t *datagram,
+static void close_datagram(const struct bond *bond, enum wire_type type, uint32_t session, uint8_t *datagram,
                            size_t length)
 {
     struct wire_header header = {.version = WIRE_VERSION, .type = (uint8_t)type, .session = session};
     wire_header_put(datagram, &header);
-    bond_mac_out(&peer->sessions.bond, datagram, length, TAG_AT, datagram + TAG_AT);
+    bond_mac_out(bond, datagram, length, TAG_AT, datagram + TAG_AT);
+}
+
+/* That of the key which the datagram's MAC was made with; NULL: of none that the peer has. */
+static const struct bond *bond_of(const struct peer *peer, const uint8_t *datagram, size_t length)
+{
+    const struct sessions *sessions = &peer->sessions;
+    for (unsigned key = 0; key < sessions->bond_count; key++)
+        if (bond_mac_fits(&sessions->bonds[key], datagram, length, TAG_AT))
+            return &sessions->bonds[key];
+    return NULL;
 }
 
 /* ---- out ---- */
@@ -53,12 +69,13 @@ static void make_initiation(struct node *node, struct peer *peer, uint64_t now_n
     initiation->session = session_new(node, peer);
     initiation->edge = peer->sessions.edge;
     initiation->made_ns = now_ns;
+    initiation->bond = &peer->sessions.bonds[peer->sessions.next_bond++ % peer->sessions.bond_count];
     core_draw(node, ephemeral, sizeof(ephemeral));
     write_greeting(node, peer, initiation->session, greeting);
-    CHECK(handshake_initiate(&initiation->noise, &peer->sessions.bond, &node->key_room->scratch, ephemeral,
+    CHECK(handshake_initiate(&initiation->noise, initiation->bond, &node->key_room->scratch, ephemeral,
                              greeting, initiation->datagram + WIRE_HEADER_BYTES));
     wipe(ephemeral, sizeof(ephemeral));
-    close_datagram(peer, WIRE_INITIATION, 0, initiation->datagram, WIRE_INITIATION_BYTES);
+    close_datagram(initiation->bond, WIRE_INITIATION, 0, initiation->datagram, WIRE_INITIATION_BYTES);
 }
 
 static bool initiation_is_due(const struct peer *peer, uint64_t now_ns)
@@ -89,14 +106,6 @@ static struct tentative *due_response(struct peer *peer)
         if (peer->sessions.tentative[index].response_due)
             return &peer->sessions.tentative[index];
     return NULL;
-}
-
-bool session_handshake_due(const struct peer *peer, uint64_t now_ns)
-{
-    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
-        if (peer->sessions.tentative[index].response_due)
-            return true;
-    return initiation_is_due(peer, now_ns);
 }
 
 bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datagram, size_t *length,
@@ -188,16 +197,20 @@ static struct tentative *free_tentative(struct node *node, struct peer *peer, ui
     return oldest;
 }
 
-/* It waits for an answer itself, and its own session is the one that both would keep. */
-static bool crosses(const struct node *node, const struct peer *peer, uint64_t now_ns)
+/* It waits for an answer itself, or for a sign that the peer knows of the session which the answer made; and that session is
+ * the one that both would keep. */
+static bool crosses(const struct node *node, struct peer *peer, uint64_t now_ns)
 {
     const struct initiation *initiation = &peer->sessions.initiation;
-    return initiation->session != 0 && peer_goes_first(node, peer) &&
-           elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS;
+    const struct session *current = peer_session(peer);
+    bool waits = initiation->session != 0 && elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS;
+    bool unproved = current->in != 0 && current->initiated && !current->proved &&
+                    elapsed_ns(now_ns, current->taken_ns) < CROSSING_NS;
+    return (waits || unproved) && session_goes_first(node, peer);
 }
 
-static void answer(struct node *node, struct peer *peer, struct tentative *tentative, struct noise *noise,
-                   const struct wire_greeting *greeting, uint64_t now_ns)
+static void answer(struct node *node, struct peer *peer, const struct bond *bond, struct tentative *tentative,
+                   struct noise *noise, const struct wire_greeting *greeting, uint64_t now_ns)
 {
     uint8_t ephemeral[SEAL_KEY_BYTES], own[WIRE_GREETING_BYTES];
     tentative->session = (struct session){
@@ -212,13 +225,14 @@ static void answer(struct node *node, struct peer *peer, struct tentative *tenta
     }
     wipe(ephemeral, sizeof(ephemeral));
     tentative->session.edge = session_edge(peer->sessions.edge, greeting->edge, &tentative->secrets);
-    close_datagram(peer, WIRE_RESPONSE, greeting->session, tentative->response, WIRE_RESPONSE_BYTES);
+    close_datagram(bond, WIRE_RESPONSE, greeting->session, tentative->response, WIRE_RESPONSE_BYTES);
     tentative->response_due = true;
     peer_note_control(node, peer);
     node->counters.rx_handshakes++;
 }
 
-static void on_initiation(struct node *node, struct peer *peer, const uint8_t *datagram, uint64_t now_ns)
+static void on_initiation(struct node *node, struct peer *peer, const struct bond *bond,
+                          const uint8_t *datagram, uint64_t now_ns)
 {
     const uint8_t *message = datagram + WIRE_HEADER_BYTES;
     struct tentative *tentative = find_tentative(peer, message);
@@ -240,7 +254,7 @@ static void on_initiation(struct node *node, struct peer *peer, const uint8_t *d
     struct noise noise;
     struct wire_greeting greeting;
     uint8_t payload[WIRE_GREETING_BYTES];
-    if (!handshake_read(&noise, &peer->sessions.bond, &node->key_room->scratch, message, payload)) {
+    if (!handshake_read(&noise, bond, &node->key_room->scratch, message, payload)) {
         node->counters.drop_handshake++;
         return;
     }
@@ -248,22 +262,41 @@ static void on_initiation(struct node *node, struct peer *peer, const uint8_t *d
         if (peer->state == PEER_UP && greeting.incarnation != peer->incarnation)
             misfit_note_rival(peer, greeting.incarnation, core_lived_ns(node));
         memcpy(tentative->ephemeral, message, SEAL_KEY_BYTES);
-        answer(node, peer, tentative, &noise, &greeting, now_ns);
+        answer(node, peer, bond, tentative, &noise, &greeting, now_ns);
     }
     noise_wipe(&noise);
 }
 
-bool session_read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
-                           struct wire_greeting *greeting)
+static bool read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
+                          struct wire_greeting *greeting)
 {
     struct noise noise = {0};
     uint8_t payload[WIRE_GREETING_BYTES];
-    bool is_read = bond_mac_fits(&peer->sessions.bond, datagram, WIRE_INITIATION_BYTES, TAG_AT) &&
-                   handshake_read(&noise, &peer->sessions.bond, &node->key_room->scratch,
-                                  datagram + WIRE_HEADER_BYTES, payload) &&
-                   wire_greeting_decode(payload, greeting) == WIRE_OK;
+    const struct bond *bond = bond_of(peer, datagram, WIRE_INITIATION_BYTES);
+    bool is_read =
+        bond != NULL &&
+        handshake_read(&noise, bond, &node->key_room->scratch, datagram + WIRE_HEADER_BYTES, payload) &&
+        wire_greeting_decode(payload, greeting) == WIRE_OK;
     noise_wipe(&noise);
     return is_read;
+}
+
+void session_note_stranger(struct node *node, const struct rx_packet *packet)
+{
+    if (node->now_ns < node->stranger_due_ns || packet->length != WIRE_INITIATION_BYTES)
+        return;
+    node->stranger_due_ns = node->now_ns + STRANGER_NS;
+    struct wire_greeting greeting;
+    bool is_read = false;
+    for (uint16_t index = 0; index < node->peer_count && !is_read; index++)
+        is_read = read_greeting(node, &node->peers[index], packet->data, &greeting);
+    uint16_t index = is_read ? peer_find(node, greeting.name.text) : PEER_NONE;
+    if (index == PEER_SELF) {
+        node->namesake = packet->from;
+        node->namesake_hellos++;
+    }
+    if (index < node->peer_count && peer_find(node, greeting.peer.text) == PEER_SELF)
+        misfit_note_address(&node->peers[index], &packet->from);
 }
 
 static unsigned on_response(struct node *node, struct peer *peer, const uint8_t *datagram, uint64_t now_ns)
@@ -304,12 +337,14 @@ unsigned session_on_handshake(struct node *node, struct peer *peer, const struct
         node->counters.drop_session++;
         return 0;
     }
-    if (!bond_mac_fits(&peer->sessions.bond, datagram, length, TAG_AT)) {
+    const struct bond *bond = bond_of(peer, datagram, length);
+    if (bond == NULL) {
         node->counters.drop_mac++;
+        misfit_note_key(peer);
         return 0;
     }
     if (answers)
         return on_response(node, peer, datagram, now_ns);
-    on_initiation(node, peer, datagram, now_ns);
+    on_initiation(node, peer, bond, datagram, now_ns);
     return 0;
 }

@@ -1,0 +1,213 @@
+/* Nodes with keys, between which somebody stands who has none: he hears all, sends what he likes from any address, and holds
+ * back what he likes. */
+#include "base/rng.h"
+#include "check.h"
+#include "node/peer/peer.h"
+#include "seal/insecure.h"
+#include "wire/data.h"
+
+#define RECORDED_MAX 4096
+static struct recorded {
+    uint8_t data[2048];
+    uint32_t length;
+    uint16_t from, to;
+} recorded[RECORDED_MAX];
+static uint32_t recorded_count;
+
+static void record(uint16_t from, uint16_t to, const uint8_t *data, uint32_t length)
+{
+    if (recorded_count == RECORDED_MAX || length > sizeof(recorded[0].data))
+        return;
+    struct recorded *entry = &recorded[recorded_count++];
+    *entry = (struct recorded){.length = length, .from = from, .to = to};
+    memcpy(entry->data, data, length);
+}
+
+static void begin_recorded(void)
+{
+    world_init(&world, 2, 1);
+    for (uint16_t node = 0; node < 2; node++) {
+        world.nodes[node].config.primitives = &sizes_primitives;
+        world.nodes[node].config.keys_by_name = true;
+    }
+    world.source_bytes = 20000000;
+    recorded_count = 0;
+    world.on_datagram = record;
+    start_all();
+    world_run_until(&world, 2 * NS_PER_S);
+    struct job_spec spec = world_job(&world, "j");
+    run_job_at(0, &spec);
+    assert_true(run_until_state(0, "j", JOB_RUNNING, 5 * NS_PER_S));
+    world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+    world.on_datagram = NULL;
+    assert_true(recorded_count > 10);
+}
+
+static void end_intact(void)
+{
+    run_until_over(0, "j", 30 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    for (uint16_t node = 0; node < 2; node++)
+        assert_int_equal(world_counter(&world, node, "peers_reset"), 0);
+    world_end(&world);
+}
+
+static uint64_t drops(uint16_t node)
+{
+    static const char *const names[] = {"drop_short",
+                                        "drop_version",
+                                        "drop_key",
+                                        "drop_tag",
+                                        "drop_mac",
+                                        "drop_handshake",
+                                        "drop_handshake_crossed",
+                                        "drop_handshake_busy",
+                                        "drop_type",
+                                        "drop_length",
+                                        "drop_value",
+                                        "drop_source",
+                                        "drop_session",
+                                        "drop_name",
+                                        "drop_data_window",
+                                        "drop_data_duplicate",
+                                        "drop_data_symbol",
+                                        "drop_replay"};
+    uint64_t sum = 0;
+    for (size_t name = 0; name < sizeof(names) / sizeof(names[0]); name++)
+        sum += world_counter(&world, node, names[name]);
+    return sum;
+}
+
+/* One drop for each, of this name; "": of any. */
+static void refused(uint16_t from, const uint8_t *data, uint32_t length, const char *counter)
+{
+    uint64_t before = drops(1 - from),
+             named = counter[0] != '\0' ? world_counter(&world, 1 - from, counter) : 0;
+    world_inject(&world, from, 1 - from, data, length);
+    assert_int_equal(drops(1 - from), before + 1);
+    if (counter[0] != '\0')
+        assert_int_equal(world_counter(&world, 1 - from, counter), named + 1);
+}
+
+/* From the peer's address, without any key: each type and length. */
+static void node_rx__without_keys(void **state)
+{
+    (void)state;
+    begin_recorded();
+    uint32_t session = peer_session(&world.nodes[1].node->peers[0])->in;
+    uint8_t datagram[1500] = {0};
+    for (uint8_t type = 0; type <= WIRE_TYPE_COUNT; type++)
+        for (uint32_t length = 0; length <= sizeof(datagram); length += length < 300 ? 1 : 97) {
+            bool shakes = type == WIRE_INITIATION || type == WIRE_RESPONSE;
+            struct wire_header header = {.version = WIRE_VERSION,
+                                         .type = type,
+                                         .key_id = shakes ? 0 : 1,
+                                         .session = type == WIRE_INITIATION ? 0 : session,
+                                         .packet_number = shakes ? 0 : 100000 + length};
+            wire_header_put(datagram, &header);
+            refused(0, datagram, length, "");
+        }
+    static const struct {
+        struct wire_header header;
+        const char *counter;
+    } rows[] = {
+        {{.version = 1, .type = WIRE_HELLO}, "drop_version"},
+        {{.version = WIRE_VERSION, .type = WIRE_HELLO, .session = 1}, "drop_session"},
+        {{.version = WIRE_VERSION, .type = WIRE_CLOSE, .session = 1}, "drop_session"},
+        {{.version = WIRE_VERSION, .type = WIRE_CLOSE}, "drop_value"},
+    };
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        wire_header_put(datagram, &rows[row].header);
+        if (rows[row].header.session == 1)
+            store_be32(datagram + 4, session ^ NODE_SESSIONS << 3);
+        refused(0, datagram, WIRE_HEADER_BYTES + 4, rows[row].counter);
+    }
+    store_be32(datagram + 4, session);
+    datagram[2] = 0;
+    refused(0, datagram, WIRE_HEADER_BYTES + 1, "drop_key"); /* key id stripped */
+    end_intact();
+}
+
+/* All handshakes of both, old ones too, again and again: nothing is made anew. */
+static void node_session__replayed_handshakes(void **state)
+{
+    (void)state;
+    begin_recorded();
+    unsigned count = 0;
+    for (unsigned round = 0; round < 200; round++) {
+        for (uint32_t index = 0; index < recorded_count; index++) {
+            const struct recorded *entry = &recorded[index];
+            if (entry->data[1] != WIRE_INITIATION && entry->data[1] != WIRE_RESPONSE)
+                continue;
+            world_inject(&world, entry->from, entry->to, entry->data, entry->length);
+            world_inject(&world, entry->to, entry->from, entry->data,
+                         entry->length); /* and back to its author */
+            count++;
+        }
+        world_run_until(&world, world.now_ns + NS_PER_MS);
+    }
+    assert_true(count >= 400);
+    end_intact();
+}
+
+/* Each bit of what is only authenticated, and each of a control message, changed: one drop, and the true one is taken after it. */
+static void node_rx__changed_bits(void **state)
+{
+    (void)state;
+    static const enum wire_type types[] = {WIRE_DATA, WIRE_MESSAGE, WIRE_ACK, WIRE_HELLO, WIRE_PROBE};
+    for (size_t row = 0; row < sizeof(types) / sizeof(types[0]); row++) {
+        begin_recorded();
+        const struct recorded *found = NULL;
+        for (uint32_t index = 0; index < recorded_count && found == NULL; index++)
+            if (recorded[index].data[1] == types[row])
+                found = &recorded[index];
+        assert_non_null(found);
+        uint8_t datagram[2048];
+        uint32_t known = types[row] == WIRE_DATA ? WIRE_DATA_BYTES + WIRE_TAG_BYTES : found->length;
+        known = MIN(known, types[row] == WIRE_PROBE ? 64u : 300u);
+        for (uint32_t bit = 0; bit < 8 * known; bit++) {
+            memcpy(datagram, found->data, found->length);
+            datagram[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            refused(found->from, datagram, found->length, "");
+        }
+        end_intact();
+    }
+}
+
+/* What a peer said before it was killed neither keeps it up nor brings it back; its next start is known at once. */
+static void node_rx__replays_and_a_restart(void **state)
+{
+    (void)state;
+    begin_recorded();
+    world_kill(&world, 1);
+    for (unsigned round = 0; round < 100; round++) {
+        for (uint32_t index = round % 7; index < recorded_count; index += 40)
+            if (recorded[index].from == 1)
+                world_inject(&world, 1, 0, recorded[index].data, recorded[index].length);
+        world_run_until(&world, world.now_ns + 100 * NS_PER_MS);
+    }
+    struct node_edge_view view;
+    assert_true(node_edge_view(world.nodes[0].node, 0, &view) && !view.up);
+    world_start(&world, 1);
+    uint64_t from_ns = world.now_ns;
+    for (view.up = false; !view.up;) {
+        for (uint32_t index = 0; index < recorded_count; index++)
+            if (recorded[index].from == 1 && recorded[index].data[1] == WIRE_INITIATION)
+                world_inject(&world, 1, 0, recorded[index].data, recorded[index].length);
+        world_run_until(&world, world.now_ns + 5 * NS_PER_MS);
+        assert_true(node_edge_view(world.nodes[0].node, 0, &view));
+        assert_true(world.now_ns - from_ns < 2 * NS_PER_S);
+    }
+    world_end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(node_rx__without_keys),
+        cmocka_unit_test(node_session__replayed_handshakes),
+        cmocka_unit_test(node_rx__changed_bits),
+        cmocka_unit_test(node_rx__replays_and_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
