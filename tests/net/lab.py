@@ -289,8 +289,8 @@ def dropped(before, after):
 
 
 # Every datagram that reaches a node is one of these, or one drop.
-USED = ("rx_data", "rx_pieces", "rx_acks", "rx_messages", "rx_hellos", "rx_probes", "rx_probe_replies", "rx_closes",
-        "symbols_repeated")
+USED = ("rx_data", "rx_pieces", "rx_acks", "rx_messages", "rx_handshakes", "rx_hellos", "rx_probes", "rx_probe_replies",
+        "rx_closes", "symbols_repeated")
 
 
 def unaccounted(before, after):
@@ -304,20 +304,30 @@ def unaccounted(before, after):
     return frames, datagrams
 
 
+def make_key(ctl, directory, name):
+    """The private key of the appliance of that name and directory, which is not there yet. Returns the public one."""
+    path = os.path.join(directory, name, "key")
+    out = subprocess.run([ctl, "--json", "key", "gen", path], capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)["key"]
+
+
 class Pair:
-    """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other. `config`
-    goes to both appliances, of which the target starts first where it is the one that the other needs to be there."""
+    """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other.
+    `config` goes to both appliances, of which the target starts first where it is the one that the other needs to be
+    there. With keys their directory is made before, with make_key, and key(name) is what the other one expects."""
 
     ADDRESSES = {"source": "10.9.0.1", "target": "10.9.0.2"}
 
-    def __init__(self, programs, mtu, device, namespace=lambda name: None, target_first=False, **config):
+    def __init__(self, programs, mtu, device, namespace=lambda name: None, target_first=False, directory=None,
+                 key=None, **config):
         program, planner = programs
-        self.directory = temporary_directory()
+        self.directory = directory or temporary_directory()
         self.sites = {}
         for name, address in sorted(self.ADDRESSES.items(), reverse=target_first):
             self.sites[name] = Appliance(program, self.directory, name, {
                 "ports": [{"device": device(name), "address": address + "/24", "rate": "1Gbps", "mtu": mtu}],
-                "peers": [{"name": other, "address": self.ADDRESSES[other]} for other in self.ADDRESSES if other != name],
+                "peers": [{"name": other, "address": self.ADDRESSES[other], **({"key": key(other)} if key else {})}
+                          for other in self.ADDRESSES if other != name],
                 **config,
             }, namespace(name))
         self.source, self.target = self.sites["source"], self.sites["target"]

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""A file between two appliances on a switch, with keys and without, and what somebody on the wire reads of it; and a
+site whose key is another one than its peer was told. Usage: keys_net_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
+
+import os
+import random
+import socket
+import struct
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lab  # noqa: E402
+
+lab.enter_namespace()
+
+MTU = 1500
+JOB, PLACE, FILE = "annual-accounts", "ledgers", "figures-of-the-year"
+SIZE = 300_000
+SOL_PACKET, PACKET_STATISTICS = 263, 6
+
+
+class Listener:
+    """Somebody on the wire who keeps all frames, both ways."""
+
+    def __init__(self, interface):
+        self.frames = []
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(lab.ETH_P_ALL))
+        self.socket.bind((interface, 0))
+        self.socket.settimeout(0.1)
+        self.ends = threading.Event()
+        self.thread = threading.Thread(target=self.listen, daemon=True)
+        self.thread.start()
+
+    def listen(self):
+        """Until nothing has come for a while after the end."""
+        while True:
+            try:
+                self.frames.append(self.socket.recv(65536))
+            except TimeoutError:
+                if self.ends.is_set():
+                    return
+
+    def end(self):
+        """All that was on the wire; nothing was missed."""
+        self.ends.set()
+        self.thread.join(lab.WAIT_S)
+        assert not self.thread.is_alive(), "the wire does not get quiet"
+        _, missed = struct.unpack("=II", self.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+        self.socket.close()
+        assert missed == 0, f"{missed} frames missed"
+        return self.frames
+
+
+class World:
+    def __init__(self, program, planner, ctl):
+        self.programs, self.ctl = (program, planner), ctl
+        bridge = lab.Bridge(MTU)
+        self.namespaces = {name: bridge.plug(name) for name in lab.Pair.ADDRESSES}
+
+    def pair(self, directory, key=None):
+        """`key` as lab.Pair has it."""
+        place = os.path.join(directory, PLACE)
+        os.makedirs(place)
+        return lab.Pair(self.programs, MTU, lambda name: f"net_af_packet0,iface={name}0", self.namespaces.get,
+                        directory=directory, key=key, directories=[{"name": PLACE, "path": place, "sources": "any"}])
+
+    def keys(self, directory):
+        return {name: lab.make_key(self.ctl, directory, name) for name in lab.Pair.ADDRESSES}
+
+
+def run_job(pair):
+    """The job after its end, and what was sent."""
+    content = random.Random(JOB).randbytes(SIZE)
+    path = os.path.join(pair.directory, FILE)
+    with open(path, "wb") as file:
+        file.write(content)
+    text = f"name: {JOB}\nsource: source\nto: [target]\nfile: {path}\ndirectory: {PLACE}\nrate: 20Mbps\n"
+    pair.source.ask(command="job run", path=os.path.join(pair.directory, "job.yaml"), text=text)
+    lab.wait_until("the end", lambda: pair.job()["state"] in ("done", "failed", "cancelled"))
+    return pair.job(), content
+
+
+def words_on_the_wire(world, key, directory):
+    """How many frames had each name while a file came over; and the counters of both sites."""
+    listener = Listener("source1")
+    pair = world.pair(directory, key)
+    job, content = run_job(pair)
+    assert job["state"] == "done", job
+    with open(os.path.join(directory, PLACE, FILE), "rb") as file:
+        assert file.read() == content, "the copy differs"
+    counters = {name: appliance.counters() for name, appliance in pair.sites.items()}
+    pair.end()
+    frames = listener.end()
+    assert sum(len(frame) for frame in frames) > SIZE, "the wire was not listened to"
+    return {word: sum(word.encode() in frame for frame in frames) for word in (JOB, PLACE, FILE)}, counters
+
+
+def with_keys_no_name_is_on_the_wire(world):
+    directory = lab.temporary_directory()
+    found, counters = words_on_the_wire(world, world.keys(directory).get, directory)
+    assert not any(found.values()), found
+    for name, counted in counters.items():
+        assert counted["drop_tag"] == 0 and counted["drop_mac"] == 0, f"{name}: {lab.dropped({}, counted)}"
+
+
+def without_keys_every_name_is(world):
+    found, _ = words_on_the_wire(world, None, lab.temporary_directory())
+    assert all(found.values()), found
+
+
+def another_key_than_expected_fails_the_job_by_name(world):
+    """The source was told a key that is not the target's."""
+    directory = lab.temporary_directory()
+    keys = world.keys(directory)
+    keys["target"] = lab.make_key(world.ctl, directory, "stranger")
+    pair = world.pair(directory, keys.get)
+    job, _ = run_job(pair)
+    assert job["state"] == "failed" and job["text"].startswith("target: does not answer"), job
+    assert not os.listdir(os.path.join(directory, PLACE)), "something arrived"
+    for name, appliance in pair.sites.items():
+        counters = appliance.counters()
+        assert counters["drop_mac"] > 0, f"{name}: {lab.dropped({}, counters)}"
+        [peer] = appliance.show("peers")["peers"]
+        assert peer["state"] == "down" and "another key" in peer["misfit"], peer
+    pair.end()
+
+
+CASES = [with_keys_no_name_is_on_the_wire, without_keys_every_name_is, another_key_than_expected_fails_the_job_by_name]
+
+
+if __name__ == "__main__":
+    sys.exit(lab.run_cases(CASES, World(*sys.argv[1:4])))
