@@ -91,7 +91,6 @@ static void init_keys(struct node *node)
         config->primitives = &insecure_primitives;
     config->keys_by_name |= !config->primitives->authenticates;
     config->primitives->cipher_key_init(&node->key_room->scratch);
-    session_keys_init(&node->key_room->trial, config->primitives);
     if (!config->keys_by_name)
         return;
     bool apart = config->primitives->authenticates;

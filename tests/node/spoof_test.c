@@ -215,6 +215,26 @@ static uint32_t session_told(uint16_t node)
     return 0;
 }
 
+/* Many who say to be new starts of a peer that is up bring about one handshake of this node's own, not one after the other. */
+static void node_session__asks_back_once(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned count = 0; count < 20; count++) {
+        spoof_start(1000 + count, 0);
+        world_run_until(&world, world.now_ns + 10 * NS_PER_MS);
+    }
+    world_run_until(&world, world.now_ns + NS_PER_S);
+    uint64_t handshakes = world_counter(&world, 1, "rx_handshakes");
+    world_run_until(&world, world.now_ns + 3 * NS_PER_S);
+    assert_int_equal(world_counter(&world, 1, "rx_handshakes"), handshakes);
+    assert_in_range(handshakes, 2, 4);
+    run_until_over(0, "j", 30 * NS_PER_S);
+    assert_state(0, "j", JOB_DONE);
+    assert_int_equal(world_counter(&world, 0, "peers_reset"), 0);
+    world_end(&world);
+}
+
 /* Each bit of a session is as good as drawn. */
 static void node_session__sessions_are_random(void **state)
 {
@@ -278,6 +298,7 @@ int main(void)
         cmocka_unit_test(node_rx__replays_keep_nobody_up),
         cmocka_unit_test(node_session__spoofed_keeps_nobody_up),
         cmocka_unit_test(node_session__spoofed_in_an_outage),
+        cmocka_unit_test(node_session__asks_back_once),
         cmocka_unit_test(node_session__sessions_are_random),
         cmocka_unit_test(node_edge__lost_sync_renews_the_session),
     };

@@ -1,5 +1,4 @@
-/* Room for what lasts no longer than a datagram: keys of handshakes, and of sessions that have still to be proved; its text in
- * the clear. */
+/* Room for what lasts no longer than a datagram: the cipher of handshakes; its text in the clear. */
 #pragma once
 
 #include "seal/session_keys.h"
@@ -9,6 +8,5 @@
 
 struct key_room {
     struct cipher_key scratch;
-    struct session_keys trial;
     uint8_t opened[KEY_ROOM_OPENED];
 };

@@ -63,6 +63,8 @@ bool pieces_next(struct node *node, uint16_t port, struct tx_packet *packet)
     packet->depart_ns += out->index * transmit_ns(wire_bytes, node->config.ports[port].rate_bps);
     header = session_header(node, peer, WIRE_PIECE, packet->depart_ns);
     header.flags = of_whole.flags;
+    if (out->edge != peer->sessions.edge)
+        header.session = 0; /* that edge has ended: nobody takes it */
     wire_piece_encode(packet->head, &header, &piece);
     session_seal(node, peer, packet->head, packet->head_bytes);
     out->index++;
@@ -74,6 +76,7 @@ void pieces_begin(struct node *node, struct tx_packet *packet, uint32_t count)
     struct pieces_out *out = &node->pieces->out[packet->port];
     CHECK(out->index == out->count);
     out->whole = *packet;
+    out->edge = node->peers[packet->peer].sessions.edge;
     out->index = 0;
     out->count = (uint8_t)count;
     for (uint32_t more = 1; more < count; more++)

@@ -16,6 +16,7 @@
 /* A packet that leaves in pieces; count 0: none does. */
 struct pieces_out {
     struct tx_packet whole;
+    uint64_t edge; /* that it is a packet of */
     uint8_t index, count;
 };
 

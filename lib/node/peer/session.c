@@ -25,18 +25,19 @@
 
 size_t sessions_bytes(void)
 {
-    return arena_need(SESSIONS_USED * sizeof(struct session_keys)) + SESSIONS_USED * replay_bytes();
+    return arena_need((SESSIONS_USED + SESSIONS_TENTATIVE) * sizeof(struct session_keys)) +
+           SESSIONS_USED * replay_bytes();
 }
 
 void sessions_init(struct node *node, struct peer *peer, struct arena *arena, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
     const struct primitives *primitives = node->config.primitives;
-    sessions->keys = arena_alloc(arena, SESSIONS_USED * sizeof(struct session_keys));
-    for (unsigned place = 0; place < SESSIONS_USED; place++) {
+    sessions->keys = arena_alloc(arena, (SESSIONS_USED + SESSIONS_TENTATIVE) * sizeof(struct session_keys));
+    for (unsigned place = 0; place < SESSIONS_USED + SESSIONS_TENTATIVE; place++)
         session_keys_init(&sessions->keys[place], primitives);
+    for (unsigned place = 0; place < SESSIONS_USED; place++)
         replay_init(&sessions->replay[place], arena);
-    }
     sessions->bond_count = peer->config->key_count;
     for (unsigned key = 0; key < sessions->bond_count; key++)
         CHECK(
@@ -79,10 +80,30 @@ static void end_initiation(struct node *node, struct peer *peer)
     noise_wipe(&peer->sessions.initiation.noise);
 }
 
-static void end_tentative(struct node *node, struct tentative *tentative)
+/* With keys of no secret: the memory is the library's to use, not ours to zero. */
+static void forget_keys(struct session_keys *keys)
 {
+    static const struct session_secrets none;
+    session_keys_set(keys, &none);
+}
+
+void session_forget(struct node *node, struct peer *peer, unsigned place)
+{
+    struct sessions *sessions = &peer->sessions;
+    if (sessions->used[place].in == 0)
+        return;
+    session_end(node, &sessions->used[place].in);
+    forget_keys(&sessions->keys[place]);
+}
+
+void session_forget_tentative(struct node *node, struct peer *peer, unsigned index)
+{
+    struct tentative *tentative = &peer->sessions.tentative[index];
+    if (tentative->session.in == 0)
+        return;
     session_end(node, &tentative->session.in);
     wipe(tentative, sizeof(*tentative));
+    forget_keys(&peer->sessions.keys[SESSIONS_USED + index]);
 }
 
 /* The edge between the two begins anew. */
@@ -95,7 +116,8 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
     measure_forget(node, peer->index);
     peer->reply_count = 0;
     for (unsigned place = 0; place < SESSIONS_USED; place++)
-        session_end(node, &sessions->used[place].in);
+        session_forget(node, peer, place);
+    peer->close_due = false;
     sessions->edge = 0;
     node->counters.peers_reset++;
 }
@@ -139,15 +161,30 @@ static bool is_left(const struct node *node, struct peer *peer, const struct ses
     return crossed && current->initiated == session_goes_first(node, peer);
 }
 
-/* Those that were offered before it are of no use any more. */
+/* Those that were offered before it, or by another start of the peer, are of no use any more; but where the peer goes first, what
+ * it began may still cross what this node has begun. */
 static void end_others(struct node *node, struct peer *peer, const struct session *made)
 {
+    bool may_cross = made->initiated && !session_goes_first(node, peer);
     for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++) {
-        struct tentative *tentative = &peer->sessions.tentative[index];
-        if (tentative->session.in != 0 && tentative->session.made_ns <= made->made_ns)
-            end_tentative(node, tentative);
+        const struct session *other = &peer->sessions.tentative[index].session;
+        bool older = other->made_ns <= made->made_ns && !may_cross;
+        if (other->in != 0 && (older || other->greeting.incarnation != made->greeting.incarnation))
+            session_forget_tentative(node, peer, index);
     }
     end_initiation(node, peer);
+}
+
+uint64_t session_edge(uint64_t own, uint64_t told, const struct session_secrets *secrets)
+{
+    return own != 0 && own == told ? own : secrets->name | 1;
+}
+
+/* The edge that its greetings spoke of is no more: one of the two has begun anew since. */
+static bool is_of_the_past(const struct sessions *sessions, const struct session *made,
+                           const struct session_secrets *secrets)
+{
+    return made->edge != sessions->edge && made->edge != session_edge(0, 0, secrets);
 }
 
 static void take_greeting(struct peer *peer, const struct wire_greeting *greeting)
@@ -157,17 +194,12 @@ static void take_greeting(struct peer *peer, const struct wire_greeting *greetin
     peer->silence_ns = MAX(peer->told_interval_ns, peer->sparing.port_ns) * SILENT_HELLOS + NS_PER_S;
 }
 
-uint64_t session_edge(uint64_t own, uint64_t told, const struct session_secrets *secrets)
-{
-    return own != 0 && own == told ? own : secrets->name | 1;
-}
-
 unsigned session_take_up(struct node *node, struct peer *peer, const struct session *made,
                          const struct session_secrets *secrets, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
     struct session taken = *made;
-    if (is_left(node, peer, made)) {
+    if (is_left(node, peer, made) || is_of_the_past(sessions, made, secrets)) {
         session_end(node, &taken.in);
         return 0;
     }
@@ -177,7 +209,8 @@ unsigned session_take_up(struct node *node, struct peer *peer, const struct sess
     end_others(node, peer, made);
     sessions->edge = made->edge;
     unsigned place = peer_is_known(peer) ? !sessions->current : sessions->current;
-    session_end(node, &sessions->used[place].in);
+    session_forget(node, peer, place);
+    sessions->initiation_due_ns = TIME_NEVER;
     taken.taken_ns = now_ns;
     taken.proved = !made->initiated;
     sessions->used[place] = taken;

@@ -28,6 +28,7 @@
 
 #define SESSIONS_USED      2
 #define SESSIONS_TENTATIVE 2
+#define SESSIONS_OLD       128
 #define INITIATION_WAIT_NS (25 * NS_PER_MS) /* to the second initiation; then twice as long each time */
 
 /* Where a session stands, to be asked for each packet. */
@@ -48,6 +49,7 @@ struct tentative {
     uint8_t ephemeral[SEAL_KEY_BYTES]; /* of the initiation: the same one again gets the same response */
     uint8_t response[WIRE_RESPONSE_BYTES];
     bool response_due;
+    uint64_t answered_ns; /* when its response was asked for last */
 };
 
 /* Own, not answered yet. */
@@ -66,13 +68,16 @@ struct sessions {
     struct initiation initiation;
     struct tentative tentative[SESSIONS_TENTATIVE];
     struct session used[SESSIONS_USED];
-    struct session_keys *keys; /* of those used … */
+    struct session_keys *keys; /* of those used, then of the tentative ones … */
     struct replay replay[SESSIONS_USED];
     uint8_t current;             /* … and which of them is sent under */
     uint64_t edge;               /* name of the edge as it is; 0: none */
     uint64_t initiation_due_ns;  /* TIME_NEVER: none is wanted … */
     uint64_t initiation_wait_ns; /* … and how long after it the next one is */
     uint64_t initiated_ns;       /* when the last one left */
+    /* Initiations that had a place and proved nothing: the same ones again are old. By their first bytes. */
+    uint64_t old[SESSIONS_OLD];
+    uint8_t old_next;
     /* When the initiations and responses of the peer that were computed are paid for. */
     uint64_t asked_ns, answered_ns;
 };
@@ -97,6 +102,9 @@ size_t sessions_bytes(void);
  * do not beat in step. */
 void sessions_init(struct node *node, struct peer *peer, struct arena *arena, uint64_t now_ns);
 /* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
+/* Ends a session in use, or one that is tentative, and forgets its keys. */
+void session_forget(struct node *node, struct peer *peer, unsigned place);
+void session_forget_tentative(struct node *node, struct peer *peer, unsigned index);
 uint32_t session_new(struct node *node, const struct peer *peer);
 void session_end(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
 struct peer *session_peer(const struct node *node, uint32_t session);

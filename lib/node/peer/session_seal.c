@@ -9,6 +9,8 @@
 
 #define TAG_AT          (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
 #define KNOWN_BYTES_MAX 256
+/* Who has not shown himself under a session by then is another one, or dead. */
+#define TENTATIVE_NS_MAX (10 * NS_PER_S)
 
 static uint8_t key_id(const struct node *node)
 {
@@ -80,6 +82,9 @@ struct door {
 static bool find_door(struct node *node, struct peer *peer, uint32_t number, struct door *door)
 {
     struct sessions *sessions = &peer->sessions;
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        if (elapsed_ns(node->now_ns, sessions->tentative[index].session.made_ns) > TENTATIVE_NS_MAX)
+            session_forget_tentative(node, peer, index);
     for (unsigned place = 0; place < SESSIONS_USED; place++)
         if (sessions->used[place].in == number) {
             *door =
@@ -89,7 +94,8 @@ static bool find_door(struct node *node, struct peer *peer, uint32_t number, str
     for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
         if (sessions->tentative[index].session.in == number) {
             struct tentative *tentative = &sessions->tentative[index];
-            *door = (struct door){&tentative->session, &node->key_room->trial, NULL, tentative};
+            *door =
+                (struct door){&tentative->session, &sessions->keys[SESSIONS_USED + index], NULL, tentative};
             return true;
         }
     return false;
@@ -137,8 +143,6 @@ static bool is_authentic(struct node *node, const struct door *door, const struc
     if (part.known_bytes == 0 || part.known_bytes > KNOWN_BYTES_MAX ||
         (part.rest_is_sealed && packet->length > sizeof(node->key_room->opened)))
         return false;
-    if (door->tentative != NULL)
-        session_keys_set(door->keys, &door->tentative->secrets);
     return open_packet(node, door, packet, number, space, &part, opened);
 }
 
@@ -150,9 +154,10 @@ static unsigned prove(struct node *node, struct peer *peer, const struct door *d
         return 0;
     }
     struct tentative tentative = *door->tentative;
-    wipe(door->tentative, sizeof(*door->tentative));
+    door->tentative->session.in = 0; /* the number is the session's now, or nobody's */
     unsigned events = session_take_up(node, peer, &tentative.session, &tentative.secrets, now_ns);
     wipe(&tentative, sizeof(tentative));
+    wipe(door->tentative, sizeof(*door->tentative));
     return events;
 }
 

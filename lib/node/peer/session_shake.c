@@ -1,6 +1,7 @@
 /* Handshakes: initiations and responses, out and in. */
 #include <string.h>
 
+#include "base/bytes.h"
 #include "node/core/key_room.h"
 #include "node/peer/peer.h"
 #include "seal/wipe.h"
@@ -19,6 +20,8 @@
 /* Between own initiations that those of others bring about. */
 #define ASK_BACK_NS NS_PER_S
 /* Initiations from unknown addresses are looked at so seldom: each may cost a hash for each peer. */
+/* Between two times that one response leaves. */
+#define RESEND_NS   (25 * NS_PER_MS)
 #define STRANGER_NS (100 * NS_PER_MS)
 #define TAG_AT      (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
 
@@ -137,10 +140,14 @@ static bool pay(uint64_t *paid_ns, uint64_t each_ns, uint64_t most, uint64_t now
     return true;
 }
 
-static bool may_compute(struct node *node, uint64_t *peer_paid_ns, uint64_t now_ns)
+/* One in a call at most, so that nobody who sends many at once keeps this node from all else. */
+static bool may_compute(struct node *node, uint64_t *node_paid_ns, uint64_t *peer_paid_ns, uint64_t now_ns)
 {
-    return pay(peer_paid_ns, PEER_HANDSHAKE_NS, PEER_HANDSHAKES, now_ns) &&
-           pay(&node->handshakes_ns, NODE_HANDSHAKE_NS, NODE_HANDSHAKES, now_ns);
+    bool may = node->computed_ns != now_ns && pay(node_paid_ns, NODE_HANDSHAKE_NS, NODE_HANDSHAKES, now_ns) &&
+               pay(peer_paid_ns, PEER_HANDSHAKE_NS, PEER_HANDSHAKES, now_ns);
+    if (may)
+        node->computed_ns = now_ns;
+    return may;
 }
 
 /* Too many, most of them old or made up: the true peer, if it is there, answers an initiation of this node's own. */
@@ -184,17 +191,31 @@ static struct tentative *find_tentative(struct peer *peer, const uint8_t *epheme
 /* A free place, or that of the oldest, if it has had its time. */
 static struct tentative *free_tentative(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    struct tentative *oldest = &peer->sessions.tentative[0];
-    for (unsigned index = 1; index < SESSIONS_TENTATIVE; index++) {
-        struct tentative *tentative = &peer->sessions.tentative[index];
-        if (tentative->session.in == 0 ||
-            (oldest->session.in != 0 && tentative->session.made_ns < oldest->session.made_ns))
-            oldest = tentative;
-    }
-    if (oldest->session.in != 0 && elapsed_ns(now_ns, oldest->session.made_ns) < TENTATIVE_NS)
+    struct tentative *tentative = peer->sessions.tentative;
+    unsigned oldest = 0;
+    for (unsigned index = 1; index < SESSIONS_TENTATIVE; index++)
+        if (tentative[index].session.made_ns < tentative[oldest].session.made_ns) /* a free one: made at 0 */
+            oldest = index;
+    if (tentative[oldest].session.in != 0 &&
+        elapsed_ns(now_ns, tentative[oldest].session.made_ns) < TENTATIVE_NS)
         return NULL;
-    session_end(node, &oldest->session.in);
-    return oldest;
+    session_forget_tentative(node, peer, oldest);
+    return &tentative[oldest];
+}
+
+/* It has had a place before, and proved nothing. */
+static bool is_old(const struct sessions *sessions, const uint8_t *ephemeral)
+{
+    uint64_t name = load_be64(ephemeral);
+    for (unsigned index = 0; index < SESSIONS_OLD; index++)
+        if (sessions->old[index] == name)
+            return true;
+    return false;
+}
+
+static void note_old(struct sessions *sessions, const uint8_t *ephemeral)
+{
+    sessions->old[sessions->old_next++ % SESSIONS_OLD] = load_be64(ephemeral);
 }
 
 /* It waits for an answer itself, or for a sign that the peer knows of the session which the answer made; and that session is
@@ -209,6 +230,19 @@ static bool crosses(const struct node *node, struct peer *peer, uint64_t now_ns)
     return (waits || unproved) && session_goes_first(node, peer);
 }
 
+static void ask_for_response(struct node *node, struct peer *peer, struct tentative *tentative,
+                             uint64_t now_ns)
+{
+    if (tentative->answered_ns != 0 && elapsed_ns(now_ns, tentative->answered_ns) < RESEND_NS) {
+        node->counters.drop_handshake_busy++;
+        return;
+    }
+    tentative->answered_ns = now_ns;
+    tentative->response_due = true;
+    peer_note_control(node, peer);
+    node->counters.rx_handshakes++;
+}
+
 static void answer(struct node *node, struct peer *peer, const struct bond *bond, struct tentative *tentative,
                    struct noise *noise, const struct wire_greeting *greeting, uint64_t now_ns)
 {
@@ -220,15 +254,17 @@ static void answer(struct node *node, struct peer *peer, const struct bond *bond
     if (!handshake_respond(noise, ephemeral, own, tentative->response + WIRE_HEADER_BYTES,
                            &tentative->secrets)) {
         session_end(node, &tentative->session.in);
+        wipe(ephemeral, sizeof(ephemeral));
         node->counters.drop_handshake++;
         return;
     }
     wipe(ephemeral, sizeof(ephemeral));
+    session_keys_set(&peer->sessions.keys[SESSIONS_USED + (tentative - peer->sessions.tentative)],
+                     &tentative->secrets);
     tentative->session.edge = session_edge(peer->sessions.edge, greeting->edge, &tentative->secrets);
     close_datagram(bond, WIRE_RESPONSE, greeting->session, tentative->response, WIRE_RESPONSE_BYTES);
-    tentative->response_due = true;
-    peer_note_control(node, peer);
-    node->counters.rx_handshakes++;
+    note_old(&peer->sessions, tentative->ephemeral);
+    ask_for_response(node, peer, tentative, now_ns);
 }
 
 static void on_initiation(struct node *node, struct peer *peer, const struct bond *bond,
@@ -237,9 +273,11 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
     const uint8_t *message = datagram + WIRE_HEADER_BYTES;
     struct tentative *tentative = find_tentative(peer, message);
     if (tentative != NULL) {
-        tentative->response_due = true;
-        peer_note_control(node, peer);
-        node->counters.rx_handshakes++;
+        ask_for_response(node, peer, tentative, now_ns);
+        return;
+    }
+    if (is_old(&peer->sessions, message)) {
+        node->counters.drop_replay++;
         return;
     }
     if (crosses(node, peer, now_ns)) {
@@ -247,7 +285,7 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
         return;
     }
     tentative = free_tentative(node, peer, now_ns);
-    if (tentative == NULL || !may_compute(node, &peer->sessions.asked_ns, now_ns)) {
+    if (tentative == NULL || !may_compute(node, &node->asked_ns, &peer->sessions.asked_ns, now_ns)) {
         ask_back(node, peer, now_ns);
         return;
     }
@@ -305,7 +343,7 @@ static unsigned on_response(struct node *node, struct peer *peer, const uint8_t 
     struct session_secrets secrets;
     struct wire_greeting greeting;
     uint8_t payload[WIRE_GREETING_BYTES];
-    if (!may_compute(node, &peer->sessions.answered_ns, now_ns)) {
+    if (!may_compute(node, &node->answered_ns, &peer->sessions.answered_ns, now_ns)) {
         node->counters.drop_handshake_busy++;
         return 0;
     }
