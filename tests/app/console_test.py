@@ -33,7 +33,7 @@ class Console:
             json.dump({"node": {"name": "n1"},
                        "ports": [{"device": "net_ring0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "north", "address": "10.9.9.2"}, {"name": "east", "address": "10.9.9.3"}],
-                       "memory": {"hugepages": False, "buffer": "160MiB"}, "timeouts": {"measure": "300s"}, "planner": "off",
+                       "memory": {"hugepages": False, "buffer": "160MiB"}, "timeouts": {"measure": "300s"},
                        "control": {"socket": self.socket_path, "ring": os.path.join(home, "ring")}}, file)
         self.terminal, inner = pty.openpty()
         self.before = termios.tcgetattr(inner)
