@@ -138,19 +138,20 @@ def a_response_makes_a_session(peer, appliance):
 def an_initiation_is_answered_and_changes_nothing(peer, appliance):
     before = appliance.counters()
     initiation = peer.initiation(session=SESSION + 1)
-    answers = []
-    for _ in range(2):  # the same one again gets the same answer
+    peer.send(initiation)
+    answer = peer.expect(SluiceResponse)
+    again = None
+    while again is None:  # the same one gets the same answer, but not more than one in 25 ms
         peer.send(initiation)
-        answers.append(peer.expect(SluiceResponse))
-    answer = answers[0]
+        again = peer.wire.receive(lambda frame: SluiceResponse in Ether(frame), 0.1)
     assert answer[Sluice].session == SESSION + 1 and greeting_in(answer[SluiceResponse]).peer == b"tester"
-    assert bytes(answer[UDP].payload) == bytes(answers[1][UDP].payload)
+    assert bytes(answer[UDP].payload) == bytes(Ether(again)[UDP].payload)
     assert len(answer[UDP].payload) <= len(initiation), "an answer longer than the question"
     peer.send(peer.hello())
     lab.wait_until("a hello under the old session",
                    lambda: appliance.counters()["rx_hellos"] > before["rx_hellos"])
     after = appliance.counters()
-    assert not lab.dropped(before, after) and after["peers_reset"] == before["peers_reset"]
+    assert set(lab.dropped(before, after)) <= {"drop_handshake_busy"} and after["peers_reset"] == before["peers_reset"]
     peer.expect(Sluice, condition=lambda packet: packet[Sluice].session == SESSION)
 
 

@@ -208,7 +208,7 @@ static bool is_old(const struct sessions *sessions, const uint8_t *ephemeral)
 {
     uint64_t name = load_be64(ephemeral);
     for (unsigned index = 0; index < SESSIONS_OLD; index++)
-        if (sessions->old[index] == name)
+        if (name != 0 && sessions->old[index] == name)
             return true;
     return false;
 }
