@@ -17,7 +17,6 @@
 
 #include "node/peer/measure.h"
 #include "node/peer/peer.h"
-#include "seal/insecure.h"
 #include "seal/wipe.h"
 
 #define HELLO_LOST_NS (25 * NS_PER_MS)

@@ -12,7 +12,8 @@
  * Both may begin at once. Then the session begun by the one with the smaller name is taken, the other is left; he does not
  * answer while he waits for an answer himself.
  *
- * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. */
+ * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. Two are
+ * tentative at most, each for some seconds; an initiation that had such a place and proved nothing is not taken again. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,10 +29,10 @@
 
 #define SESSIONS_USED      2
 #define SESSIONS_TENTATIVE 2
-#define SESSIONS_OLD       128
+#define SESSIONS_OLD       128              /* initiations that are remembered */
 #define INITIATION_WAIT_NS (25 * NS_PER_MS) /* to the second initiation; then twice as long each time */
 
-/* Where a session stands, to be asked for each packet. */
+/* What both ends have agreed on. */
 struct session {
     uint32_t in, out; /* what packets to us and from us carry; in 0: there is none */
     bool initiated;   /* by this node */
@@ -101,10 +102,10 @@ size_t sessions_bytes(void);
 /* When the peer has been made. The first initiation is due at once, a little irregular, so that many nodes started together
  * do not beat in step. */
 void sessions_init(struct node *node, struct peer *peer, struct arena *arena, uint64_t now_ns);
-/* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
 /* Ends a session in use, or one that is tentative, and forgets its keys. */
 void session_forget(struct node *node, struct peer *peer, unsigned place);
 void session_forget_tentative(struct node *node, struct peer *peer, unsigned index);
+/* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
 uint32_t session_new(struct node *node, const struct peer *peer);
 void session_end(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
 struct peer *session_peer(const struct node *node, uint32_t session);

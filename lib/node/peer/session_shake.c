@@ -19,9 +19,9 @@
 #define NODE_HANDSHAKE_NS (20 * NS_PER_MS)
 /* Between own initiations that those of others bring about. */
 #define ASK_BACK_NS NS_PER_S
-/* Initiations from unknown addresses are looked at so seldom: each may cost a hash for each peer. */
 /* Between two times that one response leaves. */
-#define RESEND_NS   (25 * NS_PER_MS)
+#define RESEND_NS (25 * NS_PER_MS)
+/* Initiations from unknown addresses are looked at so seldom: each may cost a hash for each peer. */
 #define STRANGER_NS (100 * NS_PER_MS)
 #define TAG_AT      (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
 
