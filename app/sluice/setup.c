@@ -181,7 +181,8 @@ static void disk_replied(void *waiter)
 
 static bool start_disk(struct app *app, struct err *err)
 {
-    struct disk_config config = {.threads = MAX(app->config.disk_threads, (uint16_t)1),
+    struct disk_config config = {.primitives = app->config.node.primitives,
+                                 .threads = MAX(app->config.disk_threads, (uint16_t)1),
                                  .nice = app->config.idle == IDLE_MODE_SLEEP ? DISK_NICE
                                                                              : DISK_NICE_BESIDE_POLLERS,
                                  .cpu_count = app->config.disk_cpu_count,

@@ -79,6 +79,7 @@ static bool start_threads(struct disk *disk, struct err *err)
         struct disk_thread *thread = &disk->threads[disk->started];
         thread->files = disk->files;
         thread->waiter = disk->config.waiter;
+        thread->sealed.primitives = disk->config.primitives;
         thread->nice = disk->config.nice;
         thread->queue_most = disk->started < disk->block_threads ? DISK_QUEUE_MAX : DISK_SLOW_QUEUE;
         name_thread(disk, disk->started, thread->name);

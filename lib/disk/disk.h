@@ -38,6 +38,8 @@ struct disk_config {
     uint16_t cpus[DISK_CPUS_MAX];
     /* Targets get their length only, no space is reserved: for filesystems where that is dear. */
     bool sparse;
+    /* What blocks that lie sealed in memory are opened and sealed with; NULL: there are none. */
+    const struct primitives *primitives;
     /* For the indexes of all directories that arrive at once; 0: DISK_INDEX_BYTES. A job whose index does not
      * fit what the others leave of it is refused. */
     uint64_t index_bytes_max;

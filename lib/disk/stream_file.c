@@ -11,9 +11,15 @@
 #include "base/units.h"
 #include "disk/hash.h"
 
+/* The block in the clear. All of its symbols go through one request after the other, so that it is whole there at its end. */
+static uint8_t *text_of(const struct stream_file *file)
+{
+    return file->request.sealed.secret == NULL ? file->request.data : file->sealed.clear;
+}
+
 uint8_t *stream_symbol(const struct stream_file *file, uint32_t at)
 {
-    return file->request.data + (size_t)(file->request.first + at) * file->request.symbol_bytes;
+    return text_of(file) + (size_t)(file->request.first + at) * file->request.symbol_bytes;
 }
 
 int stream_connect(const char *path)
@@ -36,8 +42,35 @@ int stream_connect(const char *path)
 
 void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_reply *reply)
 {
-    hash_block(file->hash, file->request.data, (size_t)symbols * file->request.symbol_bytes, &reply->hash);
+    hash_block(file->hash, text_of(file), (size_t)symbols * file->request.symbol_bytes, &reply->hash);
     hash_chain(file->hash, &file->chain, &reply->hash);
+}
+
+void stream_file_clear(struct stream_file *file)
+{
+    struct sealed_room sealed = file->sealed;
+    *file = (struct stream_file){.fd = -1, .sealed = sealed};
+}
+
+bool stream_open_symbols(struct stream_file *file)
+{
+    const struct disk_request *request = &file->request;
+    if (request->sealed.secret == NULL)
+        return true;
+    if (!sealed_begin(&file->sealed))
+        return false;
+    if (request->op == DISK_DRAIN)
+        sealed_open_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
+                            (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
+    return true;
+}
+
+void stream_close_symbols(struct stream_file *file)
+{
+    const struct disk_request *request = &file->request;
+    if (request->sealed.secret != NULL && file->symbols > 0)
+        sealed_close_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
+                             (size_t)file->symbols * request->symbol_bytes, request->symbol_bytes);
 }
 
 void stream_file_close(struct stream_file *file)
@@ -49,7 +82,7 @@ void stream_file_close(struct stream_file *file)
     if (file->placed)
         place_close(&file->place);
     free(file->carry);
-    *file = (struct stream_file){.fd = -1};
+    stream_file_clear(file);
 }
 
 void stream_file_wants(const struct stream_file *file, struct pollfd *wanted, uint64_t *due_ns)

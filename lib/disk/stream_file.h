@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "disk/part.h"
+#include "disk/sealed.h"
 
 #define STREAM_RETRY_NS (20 * NS_PER_MS) /* how often somebody who reads is looked for */
 
@@ -48,6 +49,8 @@ struct stream_file {
     uint8_t *carry;    /* input: bytes that came behind the last full symbol of the request before … */
     uint32_t carried;
     struct wire_hash chain;
+    struct sealed_room
+        sealed; /* the text of the block, where it lies sealed in memory; stays with the thread */
 };
 
 /* What an unanswered request waits for: the descriptor (fd -1: none) and the time (UINT64_MAX: none). */
@@ -57,8 +60,15 @@ void stream_file_interrupt(struct stream_file *file, struct disk_reply *reply);
 /* Closes what is open; an unfinished recording goes. */
 void stream_file_close(struct stream_file *file);
 
-/* The payload of symbol `at` of the request. */
+/* Symbol `at` of the request, in the clear. */
 uint8_t *stream_symbol(const struct stream_file *file, uint32_t at);
+/* All of it but what stays with the thread. */
+void stream_file_clear(struct stream_file *file);
+/* Where the request's block lies sealed in memory: DRAIN's symbols are opened, FEED's get a place to be filled in. False:
+ * there is no memory. */
+bool stream_open_symbols(struct stream_file *file);
+/* … and the symbols that a FEED has filled are sealed. */
+void stream_close_symbols(struct stream_file *file);
 /* The block that the request belongs to is whole: its hash and the chain. */
 void stream_end_block(struct stream_file *file, uint32_t symbols, struct disk_reply *reply);
 /* Connects a new socket, without waiting. -1: errno. */

@@ -183,6 +183,7 @@ bool stream_input_feed(struct stream_file *file, uint64_t now_ns, struct disk_re
         return false;
     if (file->bytes > 0)
         carry_over(file);
+    stream_close_symbols(file);
     reply->status = reading == READ_ENDED ? DISK_ENDED : DISK_OK;
     reply->symbols = file->symbols;
     reply->size_bytes = file->payload;

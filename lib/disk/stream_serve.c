@@ -24,12 +24,12 @@ static enum disk_status open_file(struct stream_file *file, const struct disk_re
 {
     const struct disk_open *open_as = request->open;
     CHECK(file->kind == STREAM_CLOSED);
-    *file = (struct stream_file){.fd = -1,
-                                 .fed = open_as->fed,
-                                 .hash = open_as->hash,
-                                 .exists = open_as->exists,
-                                 .durable = open_as->durable,
-                                 .flush_ns = open_as->flush_ns};
+    stream_file_clear(file);
+    file->fed = open_as->fed;
+    file->hash = open_as->hash;
+    file->exists = open_as->exists;
+    file->durable = open_as->durable;
+    file->flush_ns = open_as->flush_ns;
     return request->op == DISK_OPEN_SOURCE ? open_input(file, open_as, text)
                                            : stream_output_open(file, open_as, text);
 }
@@ -62,6 +62,12 @@ bool stream_serve(struct stream_file *file, const struct disk_request *request, 
         file->waiting = true;
         file->symbols = file->bytes = 0;
         file->payload = 0;
+        if (!stream_open_symbols(file)) {
+            file->waiting = false;
+            reply->status = DISK_FAILED;
+            place_say(reply->text, "%s: out of memory for a block", file->place.shown);
+            return true;
+        }
         return stream_try(file, now_ns, reply);
     case DISK_FINISH:
         reply->status = (uint8_t)finish(file, reply);

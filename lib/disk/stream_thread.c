@@ -118,6 +118,7 @@ static void *run(void *argument)
         stream_file_interrupt(&thread->file, &reply);
         answer(thread, &reply);
     }
+    sealed_end(&thread->file.sealed);
     hash_thread_end();
     return NULL;
 }
@@ -141,6 +142,7 @@ static struct stream_thread *start(const struct disk_config *config, const cpu_s
     memset(thread, 0, sizeof(*thread));
     thread->nice = config->nice;
     thread->waiter = config->waiter;
+    thread->file.sealed.primitives = config->primitives;
     bool memory = ring_init(&thread->requests, QUEUE_MAX, sizeof(struct disk_request));
     memory = ring_init(&thread->replies, QUEUE_MAX, sizeof(struct disk_reply)) && memory;
     thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -50,7 +50,7 @@ static void serve(struct disk_thread *thread, const struct disk_request *request
     unsigned cpu = 0;
     (void)getcpu(&cpu, NULL);
     meter_begin(&thread->meter, cpu, clock_ns(CLOCK_MONOTONIC));
-    file_serve(&thread->files[request->handle], request, &reply);
+    sealed_serve(&thread->sealed, &thread->files[request->handle], request, &reply);
     meter_end(&thread->meter, request, hash_thread_work(), clock_ns(CLOCK_MONOTONIC));
     answer(thread, &reply);
 }
@@ -68,6 +68,7 @@ static void *run(void *argument)
             break;
         sleep_until_work(thread);
     }
+    sealed_end(&thread->sealed);
     hash_thread_end();
     return NULL;
 }

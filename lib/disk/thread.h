@@ -16,6 +16,7 @@
 #include "disk/file.h"
 #include "disk/meter.h"
 #include "disk/ring.h"
+#include "disk/sealed.h"
 
 #define THREAD_REPLIES    256
 #define THREAD_NAME_BYTES 16 /* the kernel keeps no more */
@@ -25,6 +26,7 @@ struct disk_thread {
     char name[THREAD_NAME_BYTES];
     struct file *files; /* by handle */
     struct disk_waiter waiter;
+    struct sealed_room sealed; /* the thread's own, but for its primitives */
     int nice;
     uint32_t queue_most;         /* requests under way at once */
     _Atomic uint32_t under_way;  /* submitted and not yet collected; the owner's, as is the next one */
@@ -35,7 +37,7 @@ struct disk_thread {
     _Alignas(64) struct meter meter; /* the thread's own */
 };
 
-/* name, files, waiter, nice and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run;
+/* name, files, waiter, nice, sealed.primitives and queue_most (a power of two) are set, all else is zero. `cpus`: where it may run;
  * NULL: where the caller may. */
 bool thread_start(struct disk_thread *thread, const cpu_set_t *cpus, struct err *err);
 /* False: queue_most are under way. */

@@ -33,6 +33,7 @@ static void close_handle(struct sim_disk *disk, struct sim_handle *handle)
     if (had_space && disk->free_bytes != UINT64_MAX)
         disk->free_bytes += handle->size_bytes;
     extent_clear(&handle->right);
+    sealed_end(&handle->stream.sealed);
     *handle = (struct sim_handle){0};
 }
 
@@ -47,6 +48,7 @@ void sim_disk_crash(struct sim_disk *disk)
 void sim_disk_free(struct sim_disk *disk)
 {
     sim_disk_crash(disk);
+    sealed_end(&disk->sealed);
     free(disk->queue);
     disk->queue = NULL;
 }
@@ -248,6 +250,22 @@ static void read_block(struct sim_disk *disk, const struct sim_handle *handle,
     content_fill(&source->content, request->offset, request->data, request->length);
     if (handle->hash == PART_HASH_SHA256)
         reply->hash = content_hash(source, request->offset, request->data, request->length);
+    if (request->sealed.secret == NULL)
+        return;
+    CHECK(sealed_begin(&disk->sealed));
+    sealed_close_symbols(&disk->sealed, request, 0, request->data, request->length,
+                         request->sealed.secret->symbol_bytes);
+}
+
+/* The text of what is to be written. */
+static const uint8_t *text_of(struct sim_disk *disk, const struct disk_request *request)
+{
+    if (request->sealed.secret == NULL)
+        return request->data;
+    CHECK(sealed_begin(&disk->sealed));
+    sealed_open_symbols(&disk->sealed, request, 0, disk->sealed.clear, request->length,
+                        request->sealed.secret->symbol_bytes);
+    return disk->sealed.clear;
 }
 
 static void write_block(struct sim_disk *disk, struct sim_handle *handle, const struct disk_request *request,
@@ -264,7 +282,8 @@ static void write_block(struct sim_disk *disk, struct sim_handle *handle, const 
         failed(reply, "%.120s: write behind the end", handle->name);
         return;
     }
-    bool right = content_equal(&source->content, request->offset, request->data, request->length);
+    const uint8_t *text = text_of(disk, request);
+    bool right = content_equal(&source->content, request->offset, text, request->length);
     if (right) {
         extent_add(&handle->right, request->offset, end);
     } else {
@@ -275,9 +294,9 @@ static void write_block(struct sim_disk *disk, struct sim_handle *handle, const 
     if (handle->hash != PART_HASH_SHA256)
         return;
     if (right)
-        reply->hash = content_hash(source, request->offset, request->data, request->length);
+        reply->hash = content_hash(source, request->offset, text, request->length);
     else
-        hash_block(PART_HASH_SHA256, request->data, request->length, &reply->hash);
+        hash_block(PART_HASH_SHA256, text, request->length, &reply->hash);
 }
 
 static void finish_live(struct sim_disk *disk, struct sim_handle *handle, struct disk_reply *reply,

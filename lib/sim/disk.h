@@ -94,6 +94,7 @@ struct sim_disk {
     uint32_t queue_room;
     uint32_t queue_head, queue_tail;
     uint64_t reads, writes, wrong_writes;
+    struct sealed_room sealed; /* primitives to be set before the first request */
 };
 
 void sim_disk_init(struct sim_disk *disk, uint64_t rate_bps, uint64_t free_bytes, struct sim_source *sources,

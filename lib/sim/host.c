@@ -127,6 +127,17 @@ static uint64_t blocks_for(const struct scenario_job *job)
     return (bytes + job->files * 2ULL * (PACK_RECORD_BYTES + NAME_BYTES)) / 1000000 + 8;
 }
 
+/* A source that may not compare what it reads twice seals nothing. */
+static const struct primitives *primitives_of(const struct sim *sim)
+{
+    for (uint16_t job = 0; job < sim->scenario->job_count; job++) {
+        const struct job_spec *spec = &sim->scenario->jobs[job].spec;
+        if (spec->hash == PART_HASH_NONE && spec->object != PART_OBJECT_STREAM)
+            return &insecure_primitives;
+    }
+    return sim->options.primitives != NULL ? sim->options.primitives : &sizes_primitives;
+}
+
 bool host_config(struct sim *sim, uint16_t index, struct err *err)
 {
     const struct scenario_node *node = &sim->scenario->nodes[index];
@@ -135,7 +146,8 @@ bool host_config(struct sim *sim, uint16_t index, struct err *err)
     name_copy(config->name, sizeof(config->name), node->name);
     config->seed = sim->options.seed * 1000003 + index;
     config->incarnation = config->seed + 1;
-    config->primitives = sim->options.primitives != NULL ? sim->options.primitives : &sizes_primitives;
+    config->primitives = primitives_of(sim);
+    sim->hosts[index].disk.sealed.primitives = config->primitives;
     config->keys_by_name = true;
     config->port_count = 1;
     config->ports[0] = (struct node_port_config){

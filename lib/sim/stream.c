@@ -72,12 +72,35 @@ static uint64_t feed_due_ns(struct sim_input *input, const struct sim_stream *st
     return MAX(now_ns, MIN(arrival_ns(input, enough), flush_ns));
 }
 
-static uint64_t drained_bytes(const struct disk_request *request)
+/* The block in the clear; it stays so from one request to the next. */
+static uint8_t *text_of(const struct sim_stream *stream)
+{
+    return stream->request.sealed.secret == NULL ? stream->request.data : stream->sealed.clear;
+}
+
+static uint8_t *symbol_of(const struct sim_stream *stream, uint32_t at)
+{
+    return text_of(stream) + (size_t)(stream->request.first + at) * stream->request.symbol_bytes;
+}
+
+static uint64_t drained_bytes(const struct sim_stream *stream)
 {
     uint64_t bytes = 0;
-    for (uint32_t at = 0; at < request->count; at++)
-        bytes += stream_record_bytes(request->data + (size_t)(request->first + at) * request->symbol_bytes);
+    for (uint32_t at = 0; at < stream->request.count; at++)
+        bytes += stream_record_bytes(symbol_of(stream, at));
     return bytes;
+}
+
+static void open_text(const struct sim_disk *disk, struct sim_stream *stream)
+{
+    const struct disk_request *request = &stream->request;
+    if (request->sealed.secret == NULL)
+        return;
+    stream->sealed.primitives = disk->sealed.primitives;
+    CHECK(sealed_begin(&stream->sealed));
+    if (request->op == DISK_DRAIN)
+        sealed_open_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
+                            (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
 }
 
 void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
@@ -87,12 +110,13 @@ void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request
     CHECK(handle->open && stream->on && !stream->waiting);
     stream->waiting = true;
     stream->request = *request;
+    open_text(disk, stream);
     if (request->op == DISK_FEED) {
         stream->due_ns = feed_due_ns(&disk->sources[handle->source].input, stream, now_ns);
         return;
     }
     struct sim_copy *copy = &disk->copies[handle->source];
-    uint64_t bytes = drained_bytes(request);
+    uint64_t bytes = drained_bytes(stream);
     stream->busy_until_ns = MAX(stream->busy_until_ns, now_ns);
     if (stream->rate_bps != 0)
         stream->busy_until_ns += transmit_ns(bytes, stream->rate_bps);
@@ -130,7 +154,7 @@ static void end_block(const struct sim_handle *handle, struct sim_stream *stream
                       struct disk_reply *reply)
 {
     const struct disk_request *request = &stream->request;
-    hash_block((enum part_hash)handle->hash, request->data, (size_t)symbols * request->symbol_bytes,
+    hash_block((enum part_hash)handle->hash, text_of(stream), (size_t)symbols * request->symbol_bytes,
                &reply->hash);
     hash_chain((enum part_hash)handle->hash, &stream->chain, &reply->hash);
 }
@@ -148,7 +172,7 @@ static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_r
         uint32_t bytes = (uint32_t)MIN(arrived - input->read_bytes, (uint64_t)payload);
         if (bytes < payload && !ends && reply->symbols > 0)
             break;
-        uint8_t *symbol = request->data + (size_t)(request->first + reply->symbols) * request->symbol_bytes;
+        uint8_t *symbol = symbol_of(stream, reply->symbols);
         content_fill(&source->content, input->read_bytes, symbol + STREAM_HEAD_BYTES, bytes);
         stream_record_close(symbol, request->symbol_bytes, bytes);
         note_symbol(input, arrival_ns(input, input->read_bytes + 1));
@@ -156,6 +180,9 @@ static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_r
         reply->size_bytes += bytes;
         reply->symbols++;
     }
+    if (request->sealed.secret != NULL && reply->symbols > 0)
+        sealed_close_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
+                             (size_t)reply->symbols * request->symbol_bytes, request->symbol_bytes);
     if (input->read_bytes == input->total_bytes)
         reply->status = DISK_ENDED;
     uint32_t filled = request->first + reply->symbols;
@@ -170,7 +197,7 @@ static void drain(struct sim_disk *disk, struct sim_handle *handle, struct disk_
     struct sim_copy *copy = &disk->copies[handle->source];
     const struct disk_request *request = &stream->request;
     for (uint32_t at = 0; at < request->count; at++) {
-        const uint8_t *symbol = request->data + (size_t)(request->first + at) * request->symbol_bytes;
+        const uint8_t *symbol = symbol_of(stream, at);
         uint32_t bytes = stream_record_bytes(symbol);
         bool inside =
             bytes <= stream_payload_bytes(request->symbol_bytes) && stream->symbols < source->input.symbols;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "disk/sealed.h"
 #include "sim/net.h"
 #include "store/disk.h"
 
@@ -39,6 +40,7 @@ struct sim_stream {
     uint64_t offset;  /* payload handed out */
     uint64_t symbols; /* of it */
     struct wire_hash chain;
+    struct sealed_room sealed; /* the text of the block, where it lies sealed in memory */
 };
 
 /* How much an input of this pattern produces in all. */

@@ -24,6 +24,7 @@
 
 #include "base/name.h"
 #include "base/rights.h"
+#include "seal/body.h"
 #include "wire/control.h"
 
 #define DISK_HANDLES_MAX 64 /* above the job slots of a node */
@@ -86,6 +87,15 @@ struct disk_open {
     struct rights rights;
 };
 
+/* How a block lies in memory. Sealed, as it travels: READ and FEED seal what they bring, WRITE and DRAIN open a copy
+ * of what they get; hashes are of the text. */
+struct disk_sealed {
+    const struct body_secret *secret; /* NULL: in the clear. Stays as it is until the reply */
+    uint64_t symbol;                  /* the running number of data's first symbol */
+    uint8_t *tags;                    /* SEAL_TAG_BYTES for each symbol from data on */
+    uint16_t *sums;                   /* READ, FEED: filled with checksum_of each symbol (wire/ethernet.h) */
+};
+
 struct disk_request {
     uint8_t op;      /* enum disk_op */
     uint8_t handle;  /* the node's job slot, < DISK_HANDLES_MAX */
@@ -93,6 +103,7 @@ struct disk_request {
     uint64_t offset;
     uint64_t cookie;                     /* returned as it is */
     uint8_t *data;                       /* FEED, DRAIN: of the block */
+    struct disk_sealed sealed;           /* READ, WRITE, FEED, DRAIN */
     uint16_t symbol_bytes, first, count; /* FEED, DRAIN */
     /* FEED: of a whole block. DRAIN: of this one, if it ends with this run; else 0. The block's hash is
      * wanted when it ends. */

@@ -143,7 +143,6 @@ void object_load_done(struct object *object, uint64_t block)
     } else {
         bitmap_fill(slot->have, slot->symbols);
         slot->have_count = slot->symbols;
-        memset(slot->tags, 0, (size_t)slot->symbols * WIRE_TAG_BYTES);
         feed_link_ready(object, index, object->active & ~slot->done);
     }
     store_release(object->store, index, 1);

@@ -213,8 +213,9 @@ void object_mark_held(struct object *object)
 {
     uint64_t blocks = object->geometry.blocks;
     CHECK(object->slots_in_use == 0 && object->received_bytes == 0);
+    object->was_there = true;
     memset(object->state, BLOCK_VERIFIED, blocks);
-    if (!object->discard)
+    if (!object->discard && (object->source || !object->sealed))
         bitmap_fill(object->loadable, blocks);
     object->read_next = 0;
     object->blocks_verified = blocks;
@@ -411,6 +412,17 @@ static bool expect_at_source(struct object *object, uint64_t block, const struct
     return true;
 }
 
+/* It was here before the object was, and may be sealed now. */
+static void permit_load(struct object *object, uint64_t block)
+{
+    if (!object->was_there || !object->sealed || object->discard || object->slot_of[block] != SLOT_NONE)
+        return;
+    if (block < object->read_next)
+        object_set_loadable(object, block);
+    else
+        bitmap_set(object->loadable, block);
+}
+
 bool object_expect(struct object *object, uint64_t block, const struct wire_hash *hash)
 {
     CHECK(block < object->geometry.blocks);
@@ -419,6 +431,7 @@ bool object_expect(struct object *object, uint64_t block, const struct wire_hash
     if ((object->hash_known[block] & HASH_COMPUTED) == 0) {
         object->hash[block] = *hash;
         object->hash_known[block] |= HASH_EXPECTED;
+        permit_load(object, block);
         return true;
     }
     if (memcmp(&object->hash[block], hash, sizeof(*hash)) != 0) {

@@ -102,6 +102,7 @@ static void begin_block(struct object *object, uint64_t block, uint32_t index)
     slot->done = slot->touched = slot->ready = slot->repair = slot->loading = slot->pinned = 0;
     memset(slot->have, 0, sizeof(slot->have));
     memset(slot_sums(object->store, slot), 0, slot->symbols * sizeof(uint16_t));
+    memset(slot->tags, 0, (size_t)slot->symbols * WIRE_TAG_BYTES);
     for (uint32_t child = 0; child < object->child_count; child++) {
         if (bitmap_test(object->done[child], block))
             slot->done |= 1u << child;

@@ -56,8 +56,10 @@ struct feed {
 
 struct object {
     bool in_use;
-    bool source;  /* all blocks lie in the source file */
-    bool discard; /* memory sink: HELD blocks can't be read back */
+    bool source;    /* all blocks lie in the source file */
+    bool discard;   /* memory sink: HELD blocks can't be read back */
+    bool was_there; /* on the disk, before the object was opened */
+    bool sealed;    /* slots hold symbols as they travel, not the text; may be set before the first symbol */
     /* Per stripe: who it comes from, in the numbers of whoever opened it: see store_room. May be changed; 0 at
      * first. */
     uint16_t owner[STRIPES_MAX];
@@ -181,7 +183,8 @@ void object_load_done(struct object *object, uint64_t block);
 /* The read failed; the hold ends and the slot is returned. Another object_load_begin would try it again. */
 void object_load_failed(struct object *object, uint64_t block);
 /* Before the first symbol: everything is on disk already (skip-if-same, resume): all blocks VERIFIED,
- * children served by object_load. */
+ * children served by object_load. What is sealed again must be what the source has sealed: of an object that is,
+ * a block is read only once the source's hash is known. */
 void object_mark_held(struct object *object);
 /* The disk is gone for good: from now on nothing is read back, and blocks stay in memory until every child
  * has acked them. False: some child lacks a block that was on disk only; it can't be served any more. */

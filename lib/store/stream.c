@@ -68,7 +68,6 @@ uint32_t stream_fill(struct stream *stream, uint32_t *first)
     if (index == SLOT_NONE)
         return SLOT_NONE;
     object->state[place] = BLOCK_FILLING;
-    memset(object->store->slots[index].tags, 0, (size_t)object->geometry.block_symbols * WIRE_TAG_BYTES);
     return index;
 }
 

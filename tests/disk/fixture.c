@@ -10,12 +10,14 @@
 
 #include "base/file_time.h"
 #include "base/units.h"
+#include "seal/insecure.h"
 
 void fixture_start(struct fixture *fixture, uint32_t threads, bool sparse)
 {
     struct err err;
     memset(fixture, 0, sizeof(*fixture));
-    const struct disk_config config = {.threads = threads, .nice = 0, .sparse = sparse};
+    const struct disk_config config = {
+        .threads = threads, .nice = 0, .sparse = sparse, .primitives = &sizes_primitives};
     fixture->disk = disk_start(&config, &err);
     assert_non_null(fixture->disk);
     snprintf(fixture->directory, sizeof(fixture->directory), "/tmp/disk-test-XXXXXX");
