@@ -36,8 +36,20 @@ void mail_init(struct mail *mail, struct arena *arena)
     mail_reset(mail);
 }
 
+/* A job's secret may have been in it. */
+static void forget_body(struct mail_slot *slot)
+{
+    memset(slot->body, 0, slot->length);
+    slot->length = 0;
+}
+
 void mail_reset(struct mail *mail)
 {
+    for (; mail->out_acked < mail->out_next; mail->out_acked++)
+        forget_body(out_slot(mail, mail->out_acked));
+    for (uint64_t number = 0; number < MAIL_WINDOW && mail->in_count > 0; number++)
+        if (in_slot(mail, number)->present)
+            forget_body(in_slot(mail, number));
     *mail = (struct mail){.out = mail->out,
                           .in = mail->in,
                           .resend_at_ns = TIME_NEVER,
@@ -68,7 +80,7 @@ bool mail_push(struct mail *mail, uint8_t kind, const uint8_t *body, size_t leng
     struct mail_slot *slot = out_slot(mail, mail->out_next++);
     slot->kind = kind;
     slot->length = (uint16_t)length;
-    slot->marked = slot->seen = slot->lost = false;
+    slot->marked = slot->seen = slot->lost = slot->secret = false;
     slot->repeats = 0;
     if (length > 0)
         memcpy(slot->body, body, length);
@@ -81,6 +93,12 @@ void mail_repeat_newest(struct mail *mail)
     struct mail_slot *slot = out_slot(mail, mail->out_next - 1);
     slot->marked = true;
     slot->repeats = MAIL_REPEATS;
+}
+
+void mail_mark_secret(struct mail *mail)
+{
+    CHECK(mail->out_next > mail->out_acked);
+    out_slot(mail, mail->out_next - 1)->secret = true;
 }
 
 static uint64_t wait_ns(const struct mail *mail)
@@ -275,8 +293,11 @@ static void on_ack(struct mail *mail, const struct wire_message_view *message)
     if (acked > mail->out_unsent || acked < mail->out_acked)
         return;
     bool news = acked > mail->out_acked;
-    for (; mail->out_acked < acked; mail->out_acked++)
+    for (; mail->out_acked < acked; mail->out_acked++) {
         forget_lost(mail, out_slot(mail, mail->out_acked));
+        if (out_slot(mail, mail->out_acked)->secret)
+            forget_body(out_slot(mail, mail->out_acked));
+    }
     if (message->fixed.kind == WIRE_MESSAGE_ACK && message->fixed.length == WIRE_GAPS_BYTES) {
         struct wire_gaps gaps;
         wire_gaps_get(message->body, &gaps);
@@ -326,6 +347,8 @@ bool mail_on_datagram(struct mail *mail, uint32_t stamp, const struct wire_messa
 bool mail_receive(struct mail *mail, uint8_t *kind, const uint8_t **body, size_t *length)
 {
     struct mail_slot *slot = in_slot(mail, mail->in_next);
+    if (mail->in_next > 0 && !in_slot(mail, mail->in_next - 1)->present)
+        forget_body(in_slot(mail, mail->in_next - 1)); /* handed out by the call before */
     if (!slot->present)
         return false;
     slot->present = false;

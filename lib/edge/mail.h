@@ -8,7 +8,8 @@
  * doubling up to 2 s. A message marked by mail_repeat_newest is repeated MAIL_REPEATS times, MAIL_REPEAT_NS
  * apart, unless its ack has come: what a whole job waits for must not cost a timeout when a packet or two are
  * lost. Receiving: in order; messages that came early are kept (MAIL_WINDOW of them). Guarantee: mail_receive
- * hands out each message of a session once, in order. Memory: mail_bytes() from the arena. */
+ * hands out each message of a session once, in order; what was
+ * handed out is overwritten. Memory: mail_bytes() from the arena. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +35,7 @@ struct mail_slot {
     uint8_t repeats; /* so many of them are still to come */
     bool seen;       /* the peer has it, and waits for one before it */
     bool lost;       /* to be resent at once */
+    bool secret;     /* overwritten when it is acked */
     uint8_t body[WIRE_MESSAGE_BODY_MAX];
 };
 
@@ -73,6 +75,8 @@ void mail_set_timeout(struct mail *mail, uint64_t rtt_timeout_ns);
 bool mail_push(struct mail *mail, uint8_t kind, const uint8_t *body, size_t length);
 /* The message pushed last leaves MAIL_REPEATS times more, unless its ack is faster. */
 void mail_repeat_newest(struct mail *mail);
+/* The message pushed last is overwritten once the peer has it. */
+void mail_mark_secret(struct mail *mail);
 size_t mail_room(const struct mail *mail); /* messages that mail_push would take now */
 /* The next datagram to send now, new, repeated or a bare ack; false: none. `body` stays valid until the next
  * call. */

@@ -10,6 +10,7 @@
 #include "node/role/site.h"
 #include "node/role/source.h"
 #include "node/top.h"
+#include "seal/wipe.h"
 #include "node/train/all.h"
 #include "node/train/prober.h"
 
@@ -50,6 +51,7 @@ static bool on_part(struct node *node, struct peer *peer, const uint8_t *body, s
     if (peer_find(node, part.fixed.source.text) != peer->index)
         return false;
     site_on_part(node, peer->index, &part);
+    wipe(&part.fixed.secret, sizeof(part.fixed.secret));
     return true;
 }
 

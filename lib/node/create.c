@@ -91,6 +91,9 @@ static void init_keys(struct node *node)
         config->primitives = &insecure_primitives;
     config->keys_by_name |= !config->primitives->authenticates;
     config->primitives->cipher_key_init(&node->key_room->scratch);
+    for (unsigned job = 0; job < NODE_JOBS_MAX; job++)
+        for (unsigned group = 0; group < KEY_ROOM_GROUPS; group++)
+            body_cipher_init(&node->key_room->bodies[job][group], config->primitives);
     if (!config->keys_by_name)
         return;
     bool apart = config->primitives->authenticates;

@@ -147,7 +147,8 @@ extern const struct word part_hash_words[], part_durable_words[], part_exists_wo
     FIELD(u64, start_bps)     /* wire rate at which edges begin; 0: child's, if known; all ones: unknown */  \
     FIELD(u8, stream_slow)    /* stream: enum part_slow */                                                   \
     FIELD(u32, stream_blocks) /* stream: retention window, also size_bytes; > 0 */                           \
-    FIELD(u32, stream_window_ms) /* stream: and in time; 0: no limit */
+    FIELD(u32, stream_window_ms) /* stream: and in time; 0: no limit */                                      \
+    FIELD(hash, secret)          /* of the job: bodies are sealed with it (seal/body.h) */
 WIRE_DECLARE(part, CONTROL_PART_FIELDS)
 struct control_part {
     struct wire_part fixed;

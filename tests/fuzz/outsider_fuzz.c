@@ -103,6 +103,7 @@ static void start_job(struct bench *bench)
                                          .file = "/data/f",
                                          .directory = "incoming",
                                          .trees = 1,
+                                         .hash = PART_HASH_SHA256,
                                          .measure_ns = 100 * NS_PER_MS};
     control(bench, &msg);
 }
@@ -149,6 +150,17 @@ static bool drain_sends(struct bench *bench, uint16_t from)
     return count > 0;
 }
 
+static void read_block(const struct disk_request *request)
+{
+    static struct body_cipher cipher;
+    const struct disk_sealed *sealed = &request->sealed;
+    memset(request->data, 0x5a, request->length);
+    if (cipher.primitives == NULL)
+        body_cipher_init(&cipher, &sizes_primitives);
+    body_seal(&cipher, sealed->secret, sealed->symbol, request->data, request->length, request->data,
+              sealed->tags);
+}
+
 static bool drain_disk(struct bench *bench, uint16_t node)
 {
     struct disk_request requests[8];
@@ -161,7 +173,7 @@ static bool drain_disk(struct bench *bench, uint16_t node)
                                              .cookie = request->cookie,
                                              .size_bytes = FILE_BYTES};
         if (request->op == DISK_READ)
-            memset(request->data, 0x5a, request->length);
+            read_block(request);
     }
     node_disk_done(bench->nodes[node], replies, count, bench->now_ns);
     return count > 0;

@@ -391,16 +391,28 @@ void world_kill(struct world *world, uint16_t node)
         world->nodes[node].files[handle].open = false;
 }
 
+void world_lose(struct world *world)
+{
+    for (uint32_t packet = 0; packet < world->packet_count; packet++)
+        free(world->packets[packet].data);
+    world->packet_count = 0;
+}
+
+static void free_file(struct world_file *file)
+{
+    free(file->data);
+    free(file->clear);
+}
+
 void world_end(struct world *world)
 {
     for (uint16_t node = 0; node < world->count; node++) {
         world_kill(world, node);
         for (uint32_t handle = 0; handle < NODE_JOBS_MAX; handle++)
-            free(world->nodes[node].files[handle].data);
+            free_file(&world->nodes[node].files[handle]);
         free(world->nodes[node].replies);
     }
-    for (uint32_t packet = 0; packet < world->packet_count; packet++)
-        free(world->packets[packet].data);
+    world_lose(world);
     free(world->packets);
 }
 

@@ -34,6 +34,7 @@ struct world_file {
     bool open, finished, aborted;
     uint64_t place;         /* stream: bytes read or written */
     struct wire_hash chain; /* stream */
+    uint8_t *clear;         /* the block in hand, where it lies sealed in memory */
     char path[PATH_BYTES];
 };
 
@@ -109,6 +110,8 @@ void world_init(struct world *world, uint16_t count, uint64_t seed);
 void world_use_ipv6(struct world *world);
 /* The link between the two carries nothing until then. */
 void world_cut(struct world *world, uint16_t one, uint16_t other, uint64_t until_ns);
+/* All that is on its way is lost. */
+void world_lose(struct world *world);
 void world_end(struct world *world);
 /* Starts (or restarts, with a new incarnation) a node. */
 void world_start(struct world *world, uint16_t node);

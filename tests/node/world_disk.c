@@ -50,7 +50,8 @@ static void disk_open_target(struct world_node *node, const struct disk_request 
     struct world_file *file = request->op == DISK_MANIFEST ? NULL : &node->files[request->handle];
     CHECK(!file->open);
     free(file->data);
-    *file = (struct world_file){.size = request->open->size_bytes, .open = node->open_status != DISK_FAILED};
+    *file = (struct world_file){
+        .size = request->open->size_bytes, .open = node->open_status != DISK_FAILED, .clear = file->clear};
     file->data = calloc(1, file->size + 1);
     snprintf(file->path, sizeof(file->path), "%.200s/%.200s", request->open->directory, request->open->file);
     reply->status = (uint8_t)node->open_status;
@@ -109,15 +110,15 @@ static void end_block(struct world_file *file, const struct disk_request *reques
     fake_hash(both, sizeof(both), &file->chain);
 }
 
-void world_disk_answer(struct world *world, struct world_node *node, const struct disk_request *request,
-                       struct disk_reply *reply)
+static void answer_in_the_clear(struct world *world, struct world_node *node,
+                                const struct disk_request *request, struct disk_reply *reply)
 {
     struct world_file *file = &node->files[request->handle];
     *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
     switch ((enum disk_op)request->op) {
     case DISK_OPEN_SOURCE:
         CHECK(!file->open);
-        *file = (struct world_file){.open = !world->source_missing, .data = file->data};
+        *file = (struct world_file){.open = !world->source_missing, .data = file->data, .clear = file->clear};
         reply->size_bytes = world->source_bytes;
         reply->status = world->source_missing ? DISK_FAILED : DISK_OK;
         snprintf(reply->text, sizeof(reply->text), world->source_missing ? "No such file" : "");
@@ -180,4 +181,54 @@ void world_disk_answer(struct world *world, struct world_node *node, const struc
                  request->open->file);
         break;
     }
+}
+
+/* Symbols of a request: from `first` on, `bytes` in all. */
+struct symbols {
+    uint32_t first, bytes;
+};
+
+static struct symbols symbols_of(const struct disk_request *request, uint32_t count)
+{
+    bool stream = request->op == DISK_FEED || request->op == DISK_DRAIN;
+    return stream ? (struct symbols){request->first, count * request->symbol_bytes}
+                  : (struct symbols){0, request->length};
+}
+
+/* Between the block as it lies in memory and as the disk has it. */
+static void turn_over(const struct world_node *node, const struct disk_request *request, uint8_t *clear,
+                      struct symbols symbols, bool seals)
+{
+    static struct body_cipher cipher;
+    const struct disk_sealed *sealed = &request->sealed;
+    size_t at = (size_t)symbols.first * sealed->secret->symbol_bytes;
+    uint8_t *tags = sealed->tags + (size_t)symbols.first * SEAL_TAG_BYTES;
+    uint64_t number = sealed->symbol + symbols.first;
+    if (cipher.primitives != node->config.primitives)
+        body_cipher_init(&cipher, node->config.primitives);
+    if (seals)
+        body_seal(&cipher, sealed->secret, number, clear + at, symbols.bytes, request->data + at, tags);
+    else
+        CHECK(
+            body_open(&cipher, sealed->secret, number, request->data + at, symbols.bytes, clear + at, tags));
+}
+
+void world_disk_answer(struct world *world, struct world_node *node, const struct disk_request *request,
+                       struct disk_reply *reply)
+{
+    struct world_file *file = &node->files[request->handle];
+    struct disk_request clear = *request;
+    if (request->sealed.secret == NULL) {
+        answer_in_the_clear(world, node, request, reply);
+        return;
+    }
+    if (file->clear == NULL)
+        file->clear = malloc(BLOCK_BYTES_TARGET);
+    CHECK(file->clear != NULL);
+    clear.data = file->clear;
+    if (request->op == DISK_WRITE || request->op == DISK_DRAIN)
+        turn_over(node, request, file->clear, symbols_of(request, request->count), false);
+    answer_in_the_clear(world, node, &clear, reply);
+    if (request->op == DISK_READ || (request->op == DISK_FEED && reply->symbols > 0))
+        turn_over(node, request, file->clear, symbols_of(request, reply->symbols), true);
 }

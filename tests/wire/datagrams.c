@@ -166,6 +166,10 @@ static size_t build_measurement(uint8_t *out)
                             control_measurement_encode(body, &measurement));
 }
 
+#define SECRET                                                                                               \
+    0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xcb, 0xcc, 0xcd, 0xce, 0xcf, 0xd0,    \
+        0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf
+
 struct wire_part datagram_part(void)
 {
     return (struct wire_part){.job = 0xdecade01,
@@ -187,7 +191,8 @@ struct wire_part datagram_part(void)
                               .tree = PART_TREE_HARDLINKS,
                               .index_bytes = 4711,
                               .start_bps = 123456789012,
-                              .index_hash = {.bytes = {0xab, [31] = 0xcd}}};
+                              .index_hash = {.bytes = {0xab, [31] = 0xcd}},
+                              .secret = {.bytes = {SECRET}}};
 }
 
 static size_t build_part(uint8_t *out)

@@ -44,7 +44,7 @@ def vectors():
     ]
     part = dict(job=0xdecade01, epoch=3, source="london", directory="incoming", job_name="demo",
                 size_bytes=64 << 20, modified_ns=0x16d6ba3c12345678, symbol_bytes=1408, block_symbols=744,
-                durable="block", exists="skip-if-same", congestion="bql")
+                durable="block", exists="skip-if-same", congestion="bql", secret=bytes(range(0xc0, 0xe0)))
     close = header() / sluice.SluiceClose(reason="shutdown")
     data = header(0x01020304) / sluice.SluiceData(floor_delta=5, job=0xdecade01, symbol=0x0123456789, stripe=2,
                                                   epoch=7, body=b"symbol")

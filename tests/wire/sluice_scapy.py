@@ -366,6 +366,7 @@ class Part(SluiceLayer):
         ByteEnumField("stream_slow", 0, LISTS["PART_SLOWS"]),
         IntField("stream_blocks", 0),
         IntField("stream_window_ms", 0),
+        StrFixedLenField("secret", b"", 32),
         FieldLenField("file_bytes", None, length_of="file", fmt="!H"),
         StrLenField("file", b"", length_from=lambda pkt: pkt.file_bytes),
     ]

@@ -184,9 +184,9 @@ static const struct {
     {"part-stream", 232, 0, WIRE_BAD_VALUE}, /* no window */
     {"let-go", 48, CONTROL_CHILDREN_MAX, WIRE_BAD_VALUE},
     {"part", 180, 1, WIRE_BAD_VALUE},   /* an index longer than the object */
-    {"part", 238, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
-    {"part", 237, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
-    {"part", 241, 0, WIRE_BAD_VALUE},   /* a zero within the path */
+    {"part", 270, 17, WIRE_BAD_LENGTH}, /* the path is longer than the body */
+    {"part", 269, 1, WIRE_BAD_LENGTH},  /* the path is longer than its room */
+    {"part", 273, 0, WIRE_BAD_VALUE},   /* a zero within the path */
     {"tree", 52, CONTROL_STRIPES_MAX - 1, WIRE_OK},
     {"tree", 52, CONTROL_STRIPES_MAX, WIRE_BAD_VALUE},
     {"tree", 53, 0, WIRE_BAD_VALUE}, /* weight */

@@ -1,5 +1,6 @@
 #include "node/flow/arrive.h"
 
+#include "node/core/key_room.h"
 #include "node/flow/pieces.h"
 #include "node/job/object_kind.h"
 #include "wire/data.h"
@@ -57,6 +58,26 @@ static void on_stored(struct node *node, struct flow *flow, struct job *job, uin
         flow_wake_children(node, job);
 }
 
+/* False: some body is not what was sealed at the source. The run is of `number` on in the job's own count; where this node
+ * alone wants it, it becomes the text. What has a wrong length is left to object_put. */
+static bool open_bodies(struct node *node, const struct job *job, uint64_t number, struct symbol_run *run)
+{
+    struct key_room *room = node->key_room;
+    uint32_t most = run->count * job->geometry.symbol_bytes;
+    if (!job_seals(node) || run->count == 0 || run->body_bytes > most ||
+        run->body_bytes <= most - job->geometry.symbol_bytes || run->body_bytes > sizeof(room->clear))
+        return true;
+    uint64_t group = number / job->geometry.block_symbols / BODY_GROUP_BLOCKS;
+    struct body_cipher *cipher = &room->bodies[job->slot][group % KEY_ROOM_GROUPS];
+    if (!body_open(cipher, &job->secret, number, run->body, run->body_bytes, room->clear, run->tags))
+        return false;
+    if (job->object->sealed)
+        return true;
+    run->body = room->clear;
+    run->body_sum = 0;
+    return true;
+}
+
 /* True when the packet number is to be acked: stored, known already, or of no use to anybody. */
 static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
                           const struct rx_packet *packet, const struct wire_data_view *view)
@@ -78,6 +99,10 @@ static bool store_symbols(struct node *node, struct flow *flow, struct job *job,
         return true;
     case PLACE_REFUSED:
         node->counters.drop_data_memory++;
+        return false;
+    }
+    if (!open_bodies(node, job, kind_number(job, run.symbol), &run)) {
+        node->counters.drop_data_body++;
         return false;
     }
     switch (object_put(job->object, &run, &completed)) {

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "node/core/key_room.h"
 #include "node/job/object_kind.h"
 #include "node/job_state.h"
+#include "seal/wipe.h"
 
 /* A parent that goes on feeding a job which has ended here is told so again. */
 #define PARTING_INTERVAL_NS NS_PER_S
@@ -84,11 +86,38 @@ static bool stripe_object(struct job *job, struct err *err)
     return true;
 }
 
+/* What its content is sealed with, and whether it lies so in memory: not where it is passed on to nobody. */
+static void seal_object(const struct node *node, struct job *job)
+{
+    job->secret.job = job->id;
+    job->secret.symbol_bytes = job->geometry.symbol_bytes;
+    job->secret.block_symbols = job->geometry.block_symbols;
+    job->secret.empty = node->config.bodies_shared;
+    job->object->sealed = job_seals(node) && (job->source != NULL || job->children.count > 0);
+}
+
+struct disk_sealed job_sealed(const struct node *node, const struct job *job, uint32_t slot, uint64_t symbol)
+{
+    if (!job->object->sealed)
+        return (struct disk_sealed){.secret = NULL};
+    const struct slot *of = &node->store.slots[slot];
+    return (struct disk_sealed){
+        .secret = &job->secret, .symbol = symbol, .tags = of->tags, .sums = slot_sums(&node->store, of)};
+}
+
+void job_forget_secret(struct node *node, struct job *job)
+{
+    wipe(&job->secret, sizeof(job->secret));
+    for (unsigned group = 0; group < KEY_ROOM_GROUPS; group++)
+        body_cipher_forget(&node->key_room->bodies[job->slot][group]);
+}
+
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err)
 {
     job->object = object_open(&node->store, &job->geometry, source, discard, job->children.count, err);
     if (job->object == NULL)
         return false;
+    seal_object(node, job);
     if (!stripe_object(job, err)) {
         object_close(job->object);
         job->object = NULL;

@@ -108,6 +108,8 @@ struct job {
     struct object *object;          /* NULL until opened and once it is let go */
     struct geometry geometry;
     struct control_part part;
+    struct body_secret
+        secret; /* how its content is sealed; a secret of zeros where packets are not authenticated */
     struct job_trees trees;
     struct job_children children;
     struct job_controls controls;
@@ -161,6 +163,15 @@ void job_withdraw_writes(struct node *node, struct job *job);
 /* Takes job->object from the store, for its children. `source`: all of it is there to be read; `discard`:
  * nothing of it is kept once the children have it. False: no memory; err says what is too small. */
 bool job_open_object(struct node *node, struct job *job, bool source, bool discard, struct err *err);
+/* How the block that begins with this symbol lies in the slot, for the disk. */
+struct disk_sealed job_sealed(const struct node *node, const struct job *job, uint32_t slot, uint64_t symbol);
+/* The job has ended: nothing of it is opened or sealed any more. */
+void job_forget_secret(struct node *node, struct job *job);
+/* Its content travels sealed. */
+static inline bool job_seals(const struct node *node)
+{
+    return node->config.primitives->authenticates;
+}
 uint32_t job_ip_overhead(const struct node *node); /* the largest of all peers */
 /* The job's own copy failed: as a site. It goes on relaying what still comes, so that its children do not
  * suffer. Only the first failure counts. */

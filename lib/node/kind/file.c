@@ -14,6 +14,12 @@
 
 /* ---- to the disk ---- */
 
+static struct disk_sealed sealed_block(const struct node *node, const struct job *job, uint32_t slot,
+                                       uint64_t block)
+{
+    return job_sealed(node, job, slot, block * job->geometry.block_symbols);
+}
+
 static void write_block(struct node *node, struct job *job, uint64_t block)
 {
     uint32_t slot = object_write_begin(job->object, block);
@@ -21,7 +27,8 @@ static void write_block(struct node *node, struct job *job, uint64_t block)
                                    .length = geometry_block_length(&job->geometry, block),
                                    .offset = geometry_block_offset(&job->geometry, block),
                                    .cookie = block,
-                                   .data = node->store.slots[slot].data};
+                                   .data = node->store.slots[slot].data,
+                                   .sealed = sealed_block(node, job, slot, block)};
     job_request(node, job, &request);
 }
 
@@ -161,7 +168,8 @@ static void load(struct node *node, struct job *job)
                                        .length = geometry_block_length(&job->geometry, block),
                                        .offset = geometry_block_offset(&job->geometry, block),
                                        .cookie = block,
-                                       .data = node->store.slots[slot].data};
+                                       .data = node->store.slots[slot].data,
+                                       .sealed = sealed_block(node, job, slot, block)};
         job_request(node, job, &request);
         job->disk.loads++;
     }

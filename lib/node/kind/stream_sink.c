@@ -48,6 +48,7 @@ void stream_drain(struct node *node, struct job *job)
     job_request(node, job,
                 &(struct disk_request){.op = DISK_DRAIN,
                                        .data = node->store.slots[slot].data,
+                                       .sealed = job_sealed(node, job, slot, stream->window.next - first),
                                        .symbol_bytes = (uint16_t)job->geometry.symbol_bytes,
                                        .first = (uint16_t)first,
                                        .count = (uint16_t)count,

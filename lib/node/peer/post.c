@@ -1,6 +1,7 @@
 #include "node/peer/post.h"
 
 #include "base/check.h"
+#include "seal/wipe.h"
 
 static size_t encode(enum control_kind kind, const void *message, uint8_t *body)
 {
@@ -57,10 +58,15 @@ static bool queue(struct node *node, uint16_t index, enum control_kind kind, con
     struct peer *peer = &node->peers[index];
     if (post_room(node, index) == MAIL_QUEUE)
         peer->answered_ns = core_lived_ns(node); /* nothing has waited for an answer before */
-    if (!mail_push(&peer->mail, (uint8_t)kind, body, length)) {
+    bool pushed = mail_push(&peer->mail, (uint8_t)kind, body, length);
+    if (kind == CONTROL_PART)
+        wipe(body, length); /* the job's secret */
+    if (!pushed) {
         node->counters.messages_unsent++;
         return false;
     }
+    if (kind == CONTROL_PART)
+        mail_mark_secret(&peer->mail);
     if (surely)
         mail_repeat_newest(&peer->mail);
     peer_note_control(node, peer);

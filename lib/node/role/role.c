@@ -38,8 +38,10 @@ static void closing_tick(struct node *node, struct job *job)
     }
     if (job->source != NULL && (source_awaits_ends(node, job) || !manifest_write(node, job)))
         return;
-    if (job->object == NULL && said)
+    if (job->object == NULL && said) {
+        job_forget_secret(node, job);
         job_enter(node, job, PHASE_CLOSED);
+    }
 }
 
 static void open_tick(struct node *node, struct job *job, uint64_t now_ns)

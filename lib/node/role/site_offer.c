@@ -1,5 +1,6 @@
 /* Parts as sources tell them: what is told is kept here until the last tree has come. */
 #include "node/role/site.h"
+#include "seal/wipe.h"
 
 void site_end_offer(struct node *node, uint16_t peer)
 {
@@ -40,6 +41,7 @@ bool site_on_tree(struct node *node, uint16_t peer, const struct control_tree *t
     if (offer->told == (1u << part->stripes) - 1) {
         site_end_offer(node, peer);
         site_take_offer(node, peer, offer, now_ns);
+        wipe(&offer->part.fixed.secret, sizeof(offer->part.fixed.secret));
     }
     return true;
 }

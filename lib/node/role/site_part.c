@@ -5,6 +5,7 @@
 #include "node/kind/stream.h"
 #include "node/role/close.h"
 #include "node/role/site.h"
+#include "seal/wipe.h"
 
 static const struct node_directory *permitted_directory(const struct node *node,
                                                         const struct control_part *part, struct err *err)
@@ -57,6 +58,8 @@ static bool take_part(struct node *node, struct job *job, const struct offer *of
 {
     struct wire_part *fixed = &job->part.fixed;
     job->part = offer->part;
+    memcpy(job->secret.bytes, fixed->secret.bytes, sizeof(job->secret.bytes));
+    wipe(&fixed->secret, sizeof(fixed->secret));
     job->epoch = fixed->epoch;
     job->kind = fixed->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
     uint64_t bytes = fixed->size_bytes;

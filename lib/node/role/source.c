@@ -56,6 +56,9 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
         return err_set(err, "job '%s': %s", spec->name, reason.text);
     if (spec->object == PART_OBJECT_STREAM && !stream_check_spec(node, spec, err))
         return false;
+    /* A block that is read again must be the same: two texts sealed with one nonce would open both. */
+    if (spec->object != PART_OBJECT_STREAM && spec->hash == PART_HASH_NONE && job_seals(node))
+        return err_set(err, "job '%s': 'hash: none' takes nodes without keys", spec->name);
     if (source_by_name(node, spec->name) != NULL)
         return err_set(err, "job '%s' is running already", spec->name);
     return true;
@@ -97,6 +100,8 @@ uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now
     memset(job->source, 0, sizeof(*job->source));
     job->kind = spec->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
     job->source_peer = PEER_SELF;
+    if (job_seals(node))
+        core_draw(node, job->secret.bytes, sizeof(job->secret.bytes));
     job->source->spec = *spec;
     job->controls = spec->controls;
     job->revision = controls_differ(&job->controls);

@@ -5,6 +5,7 @@
 #include "node/peer/post.h"
 #include "node/role/controls.h"
 #include "node/role/source.h"
+#include "seal/wipe.h"
 
 static uint16_t request_index(const struct plan_request *request, const char *name)
 {
@@ -241,7 +242,9 @@ static bool send_part(struct node *node, struct job *job, uint16_t index, struct
     if (!post_fits(CONTROL_PART, &part))
         return err_set(err, "the part of %s does not fit one message", source->request.nodes[index].name);
     struct site *site = &source->sites[source->request_site[index] - 1];
+    memcpy(part.fixed.secret.bytes, job->secret.bytes, sizeof(part.fixed.secret.bytes));
     bool told = post(node, site->peer, CONTROL_PART, &part);
+    wipe(&part.fixed.secret, sizeof(part.fixed.secret));
     site->has_part = site->has_part || told;
     for (uint8_t stripe = 0; stripe < part.fixed.stripes && told; stripe++) {
         struct control_tree tree;
