@@ -254,6 +254,7 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
 {
     bool all_ended = true, all_wait = true;
     source_tell_sites(node, job);
+    source_note_share(node, job);
     controls_tell_sites(node, job);
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];

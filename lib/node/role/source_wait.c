@@ -93,22 +93,44 @@ static uint64_t share_bps(const struct node *node, const struct job *job, const 
     return weights <= own ? UINT64_MAX : muldiv64(peer->sender.congestion.rate_bps, own, weights);
 }
 
+/* Of the edges to its children the least, with its caps; alone: none of them is shared. */
+static uint64_t least_share_bps(const struct node *node, const struct job *job, bool *alone)
+{
+    uint64_t least_bps = UINT64_MAX;
+    *alone = true;
+    for (uint16_t index = 0; index < job->children.count; index++) {
+        const struct child *child = &job->children.of[index];
+        uint64_t edge_bps = child->gone ? UINT64_MAX : share_bps(node, job, child);
+        *alone = *alone && edge_bps == UINT64_MAX;
+        edge_bps = child->gone ? UINT64_MAX : MIN(edge_bps, child->pacer.rate_bps);
+        least_bps = MIN(least_bps, edge_bps);
+    }
+    return least_bps;
+}
+
+void source_note_share(const struct node *node, struct job *job)
+{
+    bool alone;
+    (void)least_share_bps(node, job, &alone);
+    if (!alone)
+        job->source->shared_ns = core_lived_ns(node);
+}
+
 uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site)
 {
     uint16_t to = source_node_of_site(job, site);
-    uint64_t slowest_bps = UINT64_MAX, edges = 0;
+    uint64_t edges = 0, stall_ns = node->config.stall_timeout_ns;
+    bool alone;
     for (uint16_t tree = 0; to != PEER_NONE && tree < job->source->plan.tree_count; tree++) {
         uint64_t depth = 0;
         for (int up = to; up > 0; up = plan_parent(&job->source->plan.trees[tree], (uint16_t)up))
             depth++;
         edges = MAX(edges, depth);
     }
-    for (uint16_t index = 0; index < job->children.count; index++) {
-        const struct child *child = &job->children.of[index];
-        uint64_t edge_bps = share_bps(node, job, child);
-        edge_bps = MIN(edge_bps, child->pacer.rate_bps);
-        slowest_bps = child->gone ? slowest_bps : MIN(slowest_bps, edge_bps);
-    }
-    uint64_t packet_ns = transmit_ns(job->geometry.symbol_bytes, MAX(slowest_bps, UINT64_C(1)));
-    return node->config.stall_timeout_ns + (PATIENCE_PACKETS + edges) * packet_ns;
+    uint64_t least_bps = least_share_bps(node, job, &alone), shared_ns = job->source->shared_ns;
+    uint64_t packet_ns = transmit_ns(job->geometry.symbol_bytes, MAX(least_bps, UINT64_C(1)));
+    uint64_t patience_ns = stall_ns + (PATIENCE_PACKETS + edges) * packet_ns;
+    if (!alone || shared_ns == 0)
+        return patience_ns;
+    return MAX(patience_ns, elapsed_ns(later_ns(shared_ns, stall_ns), site->progress_ns));
 }
