@@ -114,10 +114,10 @@ static bool on_hashes(struct node *node, struct peer *peer, const uint8_t *body,
     struct job *job = job_find(node, hashes.fixed.job);
     if (job == NULL)
         return true;
-    if (job->source != NULL || job->trees.parent[0] != peer->index)
+    if (job->source != NULL || job->source_peer != peer->index)
         return false;
-    job_on_fed(node, job, peer->index);
-    job->kind->on_hashes(node, job, &hashes, now_ns);
+    if (!phase_ends(job->phase))
+        job->kind->on_hashes(node, job, &hashes, now_ns);
     return true;
 }
 
@@ -187,13 +187,21 @@ static bool on_stream_room(struct node *node, struct peer *peer, const uint8_t *
     if (control_stream_room_decode(body, length, &room) != WIRE_OK)
         return false;
     struct job *job = job_find(node, room.job);
-    if (job == NULL || job->stream == NULL || job->children.of_peer[peer->index] == CHILD_NONE)
-        return job == NULL;
-    stream_on_room(node, job, job->children.of_peer[peer->index], room.blocks, now_ns);
+    if (job == NULL)
+        return true;
+    bool site = job->source != NULL && source_site(job, peer->index) != NULL;
+    bool child = job->children.of_peer[peer->index] != CHILD_NONE;
+    if (job->stream == NULL || (!site && !child))
+        return false;
+    if (site)
+        source_on_room(job, peer->index, room.blocks);
+    if (child)
+        stream_on_room(node, job, job->children.of_peer[peer->index], room.blocks, now_ns);
     return true;
 }
 
-static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length)
+static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
+                          uint64_t now_ns)
 {
     struct wire_stream_end end;
     if (control_stream_end_decode(body, length, &end) != WIRE_OK)
@@ -201,11 +209,10 @@ static bool on_stream_end(struct node *node, struct peer *peer, const uint8_t *b
     struct job *job = job_find(node, end.job);
     if (job == NULL)
         return true;
-    job_on_fed(node, job, peer->index);
-    bool from_parent = job->source == NULL && trees_fed_by(job, peer->index) != 0;
-    if (job->stream == NULL || !from_parent || job->object == NULL)
+    bool from_source = job->source == NULL && job->source_peer == peer->index;
+    if (!from_source || job->stream == NULL || job->object == NULL)
         return false;
-    return stream_on_end(node, job, &end);
+    return stream_on_end(node, job, &end, now_ns);
 }
 
 static bool on_let_go(struct node *node, struct peer *peer, const uint8_t *body, size_t length,
@@ -290,7 +297,7 @@ static bool dispatch(struct node *node, struct peer *peer, uint8_t kind, const u
     case CONTROL_STREAM_ROOM:
         return on_stream_room(node, peer, body, length, now_ns);
     case CONTROL_STREAM_END:
-        return on_stream_end(node, peer, body, length);
+        return on_stream_end(node, peer, body, length, now_ns);
     case CONTROL_LET_GO:
         return on_let_go(node, peer, body, length, now_ns);
     case CONTROL_TRAIN_REPORT:

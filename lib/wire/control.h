@@ -4,10 +4,9 @@
  * Who sends what:
  *   prober -> peer    TRAIN packets, answered by TRAIN_REPORT     site -> source  AVAILABLE
  *   any -> prober     PROBE_ASK, answered by PROBE_ANSWER
- *   source -> site   MEASURE, PART, TREE, START, ADJUST, CLOSE_JOB
- *   site -> source   MEASUREMENT, CONFIRM, STATUS
- *   parent -> child  HASHES, STREAM_END, LET_GO                 child -> parent HAVE, RESEND, STREAM_ROOM
- *   site -> source   LET_GO, of a child of that site
+ *   source -> site   MEASURE, PART, TREE, START, ADJUST, HASHES, STREAM_END, CLOSE_JOB
+ *   site -> source   MEASUREMENT, CONFIRM, STATUS; LET_GO, of a child of that site; STREAM_ROOM, for hashes
+ *   parent -> child  LET_GO                                     child -> parent HAVE, RESEND, STREAM_ROOM
  *
  * Encoders return the body's length (<= WIRE_MESSAGE_BODY_MAX), or 0 when the content does not fit: a
  * caller's bug or an over-long text. Decoders check every count, length, name and enum, that rates to be sent

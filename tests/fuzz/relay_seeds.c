@@ -52,7 +52,7 @@ static void seed_relay_only(struct seeds *seeds)
     nine_symbols(script, PEER_PARENT, 20);
     STEP(STEP_MODE, PEER_RIGHT, 100, MODE_HONEST);
     STEP(STEP_TIME, 0, 100, 0);
-    STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
+    STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, 0, 3);
     close_done(script);
     script_end(seeds, "relay_only", script, 1);
 }
@@ -407,7 +407,7 @@ static void rooms(struct script *script, uint8_t blocks)
         STEP(STEP_MESSAGE, peers[index], 3, CONTROL_STREAM_ROOM, SITE_JOB, 0, blocks, 4);
 }
 
-/* In two stripes: the end comes from both parents, unless one drops the node, falls silent or restarts. */
+/* In two stripes, of which one parent drops the node, falls silent or restarts. */
 static void seed_stream_in_two(struct seeds *seeds)
 {
     static const char *const names[] = {"stream_in_two", "stream_dropped", "stream_silent", "stream_restart"};
@@ -428,7 +428,6 @@ static void seed_stream_in_two(struct seeds *seeds)
             STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_HASHES, SITE_JOB, 0, symbol / 4, 2);
         }
         STEP(STEP_MESSAGE, PEER_SOURCE, 3, CONTROL_STREAM_END, SITE_JOB, 0, 40);
-        STEP(STEP_MESSAGE, PEER_PARENT, 3, CONTROL_STREAM_END, SITE_JOB, 0, 40);
         STEP(STEP_TIME, 0, 60, 0);
         close_done(script);
         script_end(seeds, names[how], script, how == 0);

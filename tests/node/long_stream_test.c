@@ -1,6 +1,7 @@
 /* A stream that has gone on for weeks: more symbols than the 40 bits on the wire can count. */
 #include "check.h"
 #include "node/kind/stream.h"
+#include "node/role/source.h"
 
 /* Both ends as if they had come to this block, before anything was sent. */
 static void move_on(uint16_t node, uint64_t block)
@@ -15,9 +16,13 @@ static void move_on(uint16_t node, uint64_t block)
         job->object->lap_first = block / job->geometry.blocks * job->geometry.blocks;
         job->object->lap_places = block % job->geometry.blocks;
         job->stream->room_told[0] = block + STREAM_BLOCKS_MIN;
-        for (uint16_t child = 0; child < job->children.count; child++) {
+        job->stream->hash_taken = job->stream->hash_next = block;
+        job->stream->hash_room_told = block + STREAM_HASHES;
+        for (uint16_t child = 0; child < job->children.count; child++)
             job->children.of[child].room_blocks = block + STREAM_BLOCKS_MIN;
-            job->children.of[child].hash_next = block;
+        for (uint16_t site = 0; job->source != NULL && site < job->source->site_count; site++) {
+            job->source->sites[site].hash_next = block;
+            job->source->sites[site].hash_room = block + STREAM_HASHES;
         }
     }
 }

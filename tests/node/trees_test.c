@@ -30,18 +30,16 @@ static void assert_files(void)
     }
 }
 
-/* What a good network does not ask for does not happen: nothing twice, nothing from a wrong side, hashes down the
- * first tree alone. */
+/* What a good network does not ask for does not happen: nothing twice, nothing from a wrong side; each hash once to each
+ * site. */
 static void assert_orderly(void)
 {
     assert_int_equal(sum_of("symbols_repeated"), 0);
     assert_int_equal(sum_of("drop_data_memory"), 0);
-    for (uint16_t node = 0; node < world.count; node++) {
-        const struct job *job = job_at(node);
-        for (uint16_t child = 0; child < job->children.count; child++)
-            assert_int_equal(job->children.of[child].hash_next,
-                             (job->children.of[child].stripes & 1) != 0 ? job->geometry.blocks : 0);
-    }
+    const struct job *job = job_at(0);
+    for (uint16_t site = 0; site < job->source->site_count; site++)
+        assert_int_equal(job->source->sites[site].hash_next,
+                         job->source->sites[site].receiver ? job->geometry.blocks : 0);
 }
 
 static uint64_t newest[WORLD_NODES_MAX][WORLD_NODES_MAX][STRIPES_MAX];

@@ -29,11 +29,9 @@ struct child {
     bool gone;       /* fed no more */
     uint8_t stripes; /* that it is fed from here, one bit each */
     uint32_t symbols_per_packet;
-    uint64_t rate_bps;  /* by the plan, wire rate, over all stripes */
-    bool known;         /* … by what is known of the path: in all of them, or in none */
-    struct pacer pacer; /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
-    uint64_t hash_next; /* next block whose hash it is to be told */
-    uint64_t hash_sent_ns;
+    uint64_t rate_bps;              /* by the plan, wire rate, over all stripes */
+    bool known;                     /* … by what is known of the path: in all of them, or in none */
+    struct pacer pacer;             /* plan's and job's cap on this edge, wire rate; see flow/cap.h */
     uint64_t room_blocks;           /* stream: blocks below have a place there */
     uint64_t acked_bytes, acked_ns; /* its peer's count, and when (lived) that last grew; see flow/behind.h */
     bool untold, source_untold;     /* it, and the source, are still to be told that it is let go … */
@@ -117,7 +115,8 @@ struct job {
     struct job_disk disk;
     struct job_news news;
     struct job_resend resend;
-    uint64_t hash_ready;       /* hashes of blocks below are known */
+    uint64_t hash_ready;       /* at its source: hashes of blocks below are known … */
+    uint64_t hash_told;        /* … and those of blocks below were told to all that compare them */
     struct source *source;     /* NULL at a site */
     struct job_stream *stream; /* NULL: no stream, or not opened yet */
     uint64_t created_ns, started_ns, ended_ns;

@@ -37,6 +37,9 @@ struct object_kind {
     bool (*may_send)(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
     /* Why there is nothing for a child that lacks some of it; none: the rest is on its way there. */
     enum edge_limit (*why_waits)(const struct job *job, uint8_t child);
+    /* At the source: the hash of that block; NULL: not known yet, or not any more. */
+    const struct wire_hash *(*hash)(const struct job *job, uint64_t block);
+    /* At a site whose job is not over, from the source. */
     void (*on_hashes)(struct node *node, struct job *job, const struct control_hashes *hashes,
                       uint64_t now_ns);
     /* An answer of the disk. At the source false: the job fails; failure[DISK_TEXT_BYTES] says why. */

@@ -4,7 +4,6 @@
 
 #include "node/flow/behind.h"
 #include "node/flow/flow.h"
-#include "node/flow/hashes.h"
 #include "node/peer/post.h"
 
 /* A block that was bad so often will not become good. */
@@ -242,7 +241,7 @@ static void on_bad_block(struct node *node, struct job *job, uint64_t block, enu
     else if (ends && by == BAD_BY_READ)
         job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
     else if (ends && is_sealed(job))
-        job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->trees.parent[0]),
+        job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->source_peer),
                    block);
     else if (ends)
         job_revoke(node, job, "block %" PRIu64 " came bad %u times from %s", block, BLOCK_BAD_MAX,
@@ -276,19 +275,31 @@ void file_resend_again(struct node *node, struct job *job)
     resend->first = resend->end = 0;
 }
 
+static const struct wire_hash *hash(const struct job *job, uint64_t block)
+{
+    bool known = block < job->geometry.blocks && (job->object->hash_known[block] & 1) != 0;
+    return known ? &job->object->hash[block] : NULL;
+}
+
+static void note_known_hashes(struct job *job)
+{
+    while (hash(job, job->hash_ready) != NULL)
+        job->hash_ready++;
+}
+
 static void on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
                       uint64_t now_ns)
 {
+    (void)now_ns;
     uint64_t first = hashes->fixed.first_block;
     bool inside = first <= job->geometry.blocks && hashes->fixed.count <= job->geometry.blocks - first;
-    if (job->object == NULL || phase_ends(job->phase) || !inside || job->part.fixed.hash == PART_HASH_NONE) {
+    if (job->object == NULL || !inside || job->part.fixed.hash == PART_HASH_NONE) {
         node->counters.messages_refused++;
         return;
     }
     for (uint16_t index = 0; index < hashes->fixed.count; index++)
         if (!object_expect(job->object, first + index, &hashes->hashes[index]))
             on_bad_block(node, job, first + index, BAD_BY_HASH);
-    hashes_send(node, job, now_ns);
 }
 
 /* ---- what the disk answers ---- */
@@ -395,7 +406,8 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
     let_go_of_kept(node, job);
     if (job->disk.sink != SINK_CLOSED && !finish_first)
         load(node, job);
-    hashes_send(node, job, now_ns);
+    if (!site)
+        note_known_hashes(job);
 }
 
 static uint64_t size_bytes(const struct job *job)
@@ -420,6 +432,7 @@ const struct object_kind file_kind = {
     .check_complete = check_complete,
     .on_block = on_block,
     .why_waits = why_waits,
+    .hash = hash,
     .on_hashes = on_hashes,
     .on_disk = on_disk,
     .size_bytes = size_bytes,

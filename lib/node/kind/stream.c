@@ -15,10 +15,18 @@ static void on_open(struct node *node, struct job *job)
     job->stream = &node->streams[job->slot];
     memset(job->stream, 0, sizeof(*job->stream));
     stream_init(&job->stream->window, job->object);
+    job->stream->hash_room_told = STREAM_HASHES;
     for (uint8_t stripe = 0; stripe < STRIPES_MAX; stripe++)
         job->stream->room_told[stripe] = STREAM_BLOCKS_MIN;
     for (uint16_t child = 0; child < job->children.count; child++)
         job->children.of[child].room_blocks = STREAM_BLOCKS_MIN;
+}
+
+/* The hash of a block lies where the block does: the source's window must not pass it before all have heard it. */
+static uint64_t hashes_told(const struct job *job)
+{
+    bool tells = job->source != NULL && job->part.fixed.hash != PART_HASH_NONE;
+    return tells ? job->hash_told : UINT64_MAX;
 }
 
 /* Lets go of what nobody needs, and of all that follows from it. */
@@ -27,10 +35,11 @@ static void settle(struct node *node, struct job *job)
     bool again = true;
     while (again) {
         uint64_t completed;
-        again = stream_advance(&job->stream->window, stream_send_hashes(node, job), &completed);
+        again = stream_advance(&job->stream->window, hashes_told(job), &completed);
         if (completed != UINT64_MAX && job->source == NULL && !stream_has_sink(job))
             again |= stream_done(&job->stream->window, completed, NULL);
     }
+    stream_give_hashes(node, job);
     if (job->source != NULL) {
         stream_feed(node, job);
         return;
@@ -118,8 +127,6 @@ static void on_tick(struct node *node, struct job *job, uint64_t now_ns)
     drop_lost(node, job);
     behind_tick_stream(node, job);
     leave_silent(node, job, now_ns);
-    if (job->stream->end_due != 0)
-        stream_tell_end(node, job);
     stream_judge_slow(node, job, now_ns);
     settle(node, job);
 }
@@ -165,15 +172,20 @@ static enum edge_limit why_waits(const struct job *job, uint8_t child)
     return EDGE_LIMIT_application;
 }
 
+static const struct wire_hash *hash(const struct job *job, uint64_t block)
+{
+    return stream_hash(&job->stream->window, block);
+}
+
 static void on_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
                       uint64_t now_ns)
 {
-    if (job->object == NULL || phase_ends(job->phase) || job->part.fixed.hash == PART_HASH_NONE ||
-        hashes->fixed.first_block > stream_limit(&job->stream->window)) {
+    (void)now_ns;
+    if (job->object == NULL || job->part.fixed.hash == PART_HASH_NONE ||
+        !stream_take_hashes(node, job, hashes)) {
         node->counters.messages_refused++;
         return;
     }
-    stream_take_hashes(node, job, hashes, now_ns);
     if (phase_runs(job->phase))
         settle(node, job);
 }
@@ -236,25 +248,31 @@ static void on_let_go(struct node *node, struct job *job, uint16_t parent, const
     on_tick(node, job, now_ns);
 }
 
-bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end)
+bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end, uint64_t now_ns)
 {
     struct job_stream *stream = job->stream;
     uint64_t completed;
     if (phase_ends(job->phase))
         return true;
-    if (stream->end_known) /* every parent tells it */
-        return job->trees.schedule.count > 1 && end->symbols == stream->end.symbols;
-    if (!stream_end(&stream->window, end->symbols, &completed))
+    if (stream->end_known)
         return false;
+    if (!stream_end(&stream->window, end->symbols, &completed)) {
+        job_fail(node, job, now_ns, "more came than the source has read");
+        return true;
+    }
     stream->end_known = true;
     stream->end = *end;
-    stream->end_due = (1u << job->children.count) - 1;
-    stream_tell_end(node, job);
     if (completed != UINT64_MAX)
         on_block(node, job, completed);
     if (phase_runs(job->phase))
         settle(node, job);
     return true;
+}
+
+bool stream_waits_to_tell(const struct job *job)
+{
+    const struct stream *window = &job->stream->window;
+    return window->first >= hashes_told(job) && stream_full(window, trees_all(job));
 }
 
 static uint64_t bytes(const struct job *job)
@@ -281,6 +299,7 @@ const struct object_kind stream_kind = {
     .on_put = stream_drain,
     .may_send = stream_may_send,
     .why_waits = why_waits,
+    .hash = hash,
     .on_hashes = on_hashes,
     .on_disk = on_disk,
     .on_sink_lost = stream_on_sink_lost,

@@ -20,6 +20,8 @@
 #include "wire/control.h"
 
 #define STREAM_MARKS 16
+/* Of so many blocks behind its window a site keeps the hashes, which may be faster than what they belong to. */
+#define STREAM_HASHES 1024
 
 /* How far the stream had come at a time: what tells the age of blocks. */
 struct stream_mark {
@@ -39,9 +41,11 @@ struct job_stream {
     bool interrupted;        /* an ABORT was sent */
     bool end_known;
     struct wire_stream_end end;
-    uint32_t end_due; /* bit per child that is still to be told the end */
     /* To each parent, at the first of its stripes. */
     uint64_t room_told[STRIPES_MAX];
+    /* At a site: hashes of blocks below hash_next have come; those from hash_taken on wait for a place in the window. */
+    uint64_t hash_taken, hash_next, hash_room_told;
+    struct wire_hash hashes[STREAM_HASHES]; /* of block n: n % STREAM_HASHES */
     struct stream_mark marks[STREAM_MARKS];
     uint32_t mark_next;
     uint64_t judged_ns, paused_ns; /* lived: when it was last judged; what pauses have taken */
@@ -63,5 +67,7 @@ uint64_t stream_window_bytes(const struct wire_part *part);
 
 /* ---- stream.c ---- */
 void stream_on_room(struct node *node, struct job *job, uint32_t child, uint64_t blocks, uint64_t now_ns);
-/* At a site, from a parent; false: it makes no sense. */
-bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end);
+/* At a site, from the source; false: it makes no sense. */
+bool stream_on_end(struct node *node, struct job *job, const struct wire_stream_end *end, uint64_t now_ns);
+/* At the source: its window is full, and can't move before the hash of its oldest block is told. */
+bool stream_waits_to_tell(const struct job *job);

@@ -62,7 +62,6 @@ bool stream_take_input_end(struct node *node, struct job *job, const struct disk
     stream->end_known = true;
     stream->end = (struct wire_stream_end){
         .job = job->id, .symbols = stream->window.symbols, .bytes = stream->bytes, .chain = reply->hash};
-    stream->end_due = (1u << job->children.count) - 1;
-    stream_tell_end(node, job);
+    core_wake_jobs(node, node->now_ns);
     return true;
 }

@@ -9,12 +9,8 @@ static inline const struct wire_hash *stream_hash_of(const struct job *job, cons
     return job->part.fixed.hash == PART_HASH_NONE ? NULL : &reply->hash;
 }
 
-/* ---- stream_children.c: what children are told, and what they may be sent ---- */
+/* ---- stream_children.c: what children may be sent ---- */
 bool stream_may_send(const struct job *job, uint32_t child, uint32_t count_max, struct feed_item *item);
-void stream_tell_end(struct node *node, struct job *job);
-/* Hashes go to a child of the first tree, only for blocks that have a place there. Returns the first block whose
- * hash some of these lack: the window must not pass it. */
-uint64_t stream_send_hashes(struct node *node, struct job *job);
 
 /* ---- stream_input.c: at the source, from the input into the window ---- */
 void stream_feed(struct node *node, struct job *job);
@@ -30,9 +26,11 @@ void stream_tell_room(struct node *node, struct job *job);
 void stream_drain(struct node *node, struct job *job);
 /* A DRAIN was answered; false: its sink was lost before. */
 bool stream_take_drained(struct node *node, struct job *job, const struct disk_reply *reply, uint64_t now_ns);
-/* Of blocks that have a place in the window. */
-void stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
-                        uint64_t now_ns);
+/* Those of blocks that have no place in the window yet wait for one. False: some before them are missing, or they
+ * are more than there is room for. */
+bool stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes);
+/* To the blocks that have got a place meanwhile. */
+void stream_give_hashes(struct node *node, struct job *job);
 void stream_on_sink_lost(struct node *node, struct job *job);
 /* Ends a FEED or DRAIN that waits, so that the job can close. */
 void stream_interrupt(struct node *node, struct job *job);

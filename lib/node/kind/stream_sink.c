@@ -17,6 +17,19 @@ bool stream_drains(const struct job *job)
     return stream_has_sink(job) && job->disk.sink != SINK_CLOSED && job->phase == PHASE_RUNNING;
 }
 
+/* The source itself hears of room for hashes. Where it feeds this site it hears enough. */
+static void tell_hash_room(struct node *node, struct job *job)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t room = stream_limit(&stream->window) + STREAM_HASHES;
+    struct wire_stream_room message = {.job = job->id, .blocks = room};
+    bool compares = job->part.fixed.keep && job->part.fixed.hash != PART_HASH_NONE;
+    if (compares && room >= stream->hash_room_told + STREAM_HASHES / 4 &&
+        trees_fed_by(job, job->source_peer) == 0 &&
+        post(node, job->source_peer, CONTROL_STREAM_ROOM, &message))
+        stream->hash_room_told = room;
+}
+
 void stream_tell_room(struct node *node, struct job *job)
 {
     struct job_stream *stream = job->stream;
@@ -31,6 +44,8 @@ void stream_tell_room(struct node *node, struct job *job)
         if (limit >= *told + step && post(node, parents[index], CONTROL_STREAM_ROOM, &room))
             *told = limit;
     }
+    if (!phase_ends(job->phase))
+        tell_hash_room(node, job);
 }
 
 void stream_drain(struct node *node, struct job *job)
@@ -64,10 +79,19 @@ void stream_interrupt(struct node *node, struct job *job)
     job_request(node, job, &(struct disk_request){.op = DISK_ABORT});
 }
 
+/* What was handed out is compared no more: the source tells no hashes to whom it counts as failed. */
+static void compare_no_more(struct job *job)
+{
+    for (uint64_t place = 0; place < job->geometry.blocks; place++)
+        if (job->object->state[place] == BLOCK_HELD)
+            object_expect(job->object, place, &job->object->hash[place]);
+}
+
 /* What is whole and was not handed out is only there for the children from now on. */
 void stream_on_sink_lost(struct node *node, struct job *job)
 {
     struct stream *window = &job->stream->window;
+    compare_no_more(job);
     for (uint64_t place = stream_complete(window, 0); place != UINT64_MAX;
          place = stream_complete(window, place + 1))
         stream_done(window, place, NULL);
@@ -112,22 +136,36 @@ bool stream_take_drained(struct node *node, struct job *job, const struct disk_r
     return true;
 }
 
-void stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes,
-                        uint64_t now_ns)
+void stream_give_hashes(struct node *node, struct job *job)
 {
-    for (uint16_t index = 0; index < hashes->fixed.count; index++) {
-        uint64_t block = hashes->fixed.first_block + index;
-        if (!stream_expect(&job->stream->window, block, &hashes->hashes[index]))
-            bad_block(node, job, block, now_ns);
+    struct job_stream *stream = job->stream;
+    uint64_t end = MIN(stream->hash_next, stream_limit(&stream->window));
+    for (; stream->hash_taken < end; stream->hash_taken++)
+        if (!stream_expect(&stream->window, stream->hash_taken,
+                           &stream->hashes[stream->hash_taken % STREAM_HASHES]))
+            bad_block(node, job, stream->hash_taken, node->now_ns);
+}
+
+bool stream_take_hashes(struct node *node, struct job *job, const struct control_hashes *hashes)
+{
+    struct job_stream *stream = job->stream;
+    uint64_t first = hashes->fixed.first_block, limit = stream_limit(&stream->window);
+    if (first > stream->hash_next || first + hashes->fixed.count > limit + STREAM_HASHES)
+        return false;
+    while (stream->hash_next < first + hashes->fixed.count) { /* the first one of a block counts */
+        stream->hashes[stream->hash_next % STREAM_HASHES] = hashes->hashes[stream->hash_next - first];
+        stream->hash_next++;
+        stream_give_hashes(node, job);
     }
     count_verified(job);
+    return true;
 }
 
 static bool all_verified(const struct job *job)
 {
     const struct stream *window = &job->stream->window;
     uint32_t block_symbols = job->geometry.block_symbols;
-    /* Nothing is added to what the parent told: it may be any number. */
+    /* Nothing is added to what the source told: it may be any number. */
     uint64_t blocks = window->symbols / block_symbols + (window->symbols % block_symbols != 0);
     for (uint64_t block = window->first; block < blocks; block++)
         if (!stream_verified(window, block))

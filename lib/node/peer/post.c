@@ -75,7 +75,7 @@ static bool queue(struct node *node, uint16_t index, enum control_kind kind, con
 
 bool post(struct node *node, uint16_t peer, enum control_kind kind, const void *message)
 {
-    return queue(node, peer, kind, message, kind != CONTROL_STATUS);
+    return queue(node, peer, kind, message, kind != CONTROL_STATUS && kind != CONTROL_HASHES);
 }
 
 bool post_surely(struct node *node, uint16_t peer, enum control_kind kind, const void *message)

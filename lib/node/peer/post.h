@@ -5,7 +5,7 @@
 
 /* `message` is the struct of its kind (wire/control.h). False, and counted: the queue to that peer is full;
  * what must not be lost is posted again later by whoever owes it. Repeated soon unless it is acked, but for
- * STATUS, which comes again anyway. */
+ * STATUS, which comes again anyway, and HASHES, of which most are in no haste. */
 bool post(struct node *node, uint16_t peer, enum control_kind kind, const void *message);
 /* As post, for a message that must not wait for a timeout when a packet is lost, whatever its kind. */
 bool post_surely(struct node *node, uint16_t peer, enum control_kind kind, const void *message);

@@ -138,6 +138,7 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
             source_go_without(node, job, site, "restarted", now_ns);
         return;
     }
+    site->has_part = false;
     if (!site->ended)
         source_site_ended(site, SITE_FAILED, "restarted and lost its state", now_ns);
 }

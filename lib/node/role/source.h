@@ -37,10 +37,14 @@ struct site {
     bool confirmed;
     uint8_t state; /* enum site_state */
     bool ended;
-    bool end_unknown;  /* it had everything when the job ended, and has not told what became of that */
-    uint32_t adjusted; /* revision of the controls that it was told */
-    uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
-    uint16_t reports;  /* measured peers so far */
+    bool end_unknown;   /* it had everything when the job ended, and has not told what became of that */
+    uint32_t adjusted;  /* revision of the controls that it was told */
+    uint8_t unsent;     /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
+    uint16_t reports;   /* measured peers so far */
+    bool end_told;      /* of a stream: where it ends */
+    uint64_t hash_next; /* the first block whose hash it was not told; when that was last done … */
+    uint64_t hash_sent_ns;
+    uint64_t hash_room; /* … and, of a stream, the first whose hash it has no room for yet */
     uint64_t received_bytes, verified_bytes;
     uint64_t received_max, verified_max; /* the most that it ever had */
     uint8_t edge_count; /* its edges to its children, and who lacks most, by its newest STATUS */
@@ -111,6 +115,12 @@ bool source_name_failed(struct job *job);
 /* The job fails as a whole; nothing happens to one that has ended. */
 void source_fail(struct node *node, struct job *job, uint64_t now_ns, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* ---- source_hashes.c: what the source tells each site itself, for nobody else to say ---- */
+/* Hashes of blocks, and where a stream ends. */
+void source_tell_content(struct node *node, struct job *job, uint64_t now_ns);
+/* A stream's site has room for hashes of blocks below. */
+void source_on_room(struct job *job, uint16_t peer, uint64_t blocks);
 
 /* ---- source_relays.c: who relays without wanting the object ---- */
 /* The job's `relays`, after its receivers. False: err names who is no peer. */

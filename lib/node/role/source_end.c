@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/kind/stream.h"
 #include "node/peer/post.h"
 #include "node/role/close.h"
 #include "node/role/source.h"
@@ -33,6 +34,7 @@ bool source_add_site(struct node *node, struct job *job, const char *name, bool 
     site->peer = peer;
     site->receiver = receiver;
     site->included = true;
+    site->hash_room = STREAM_HASHES;
     return true;
 }
 

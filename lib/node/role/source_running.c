@@ -256,6 +256,7 @@ void source_running_tick(struct node *node, struct job *job, uint64_t now_ns)
     source_tell_sites(node, job);
     source_note_share(node, job);
     controls_tell_sites(node, job);
+    source_tell_content(node, job, now_ns);
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
         bool waits = !job->kind->endless && site_waits(node, job, site);
