@@ -96,6 +96,10 @@ struct node_config {
     /* How an operator starts a planner; not empty: nobody else does, and without one jobs of its own are refused. */
     char planner_command[NODE_COMMAND_BYTES];
     bool leaf; /* relays nothing: in no tree it has children, but in those of its own jobs */
+    /* Whose jobs may go through without writing here, and who may have paths measured: the peers of these names, else all. */
+    bool relay_for_some;
+    uint16_t relay_for_count;
+    char relay_for[NODE_SOURCES_MAX][NAME_BYTES];
     struct node_probe_config probe;
     uint64_t packets_ps; /* that it can send and receive; 0: no limit that planners know of */
 #define TIMEOUT(key, field, least, least_unit, most, most_unit, initial, unit, help) uint64_t field;

@@ -111,6 +111,7 @@ enum part_object { PART_OBJECTS(WORD_CONSTANT) PART_OBJECT_COUNT };
 enum part_congestion { PART_CONGESTIONS(WORD_CONSTANT) };
 enum part_slow { PART_SLOWS(WORD_CONSTANT) };
 
+extern const struct word control_kind_words[];
 extern const struct word part_hash_words[], part_durable_words[], part_exists_words[], part_object_words[],
     part_congestion_words[], part_slow_words[], site_state_words[], confirm_answer_words[],
     close_outcome_words[], train_answer_words[], probe_answer_words[];

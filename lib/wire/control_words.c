@@ -6,6 +6,7 @@
         NULL, 0                                                                                              \
     }
 
+const struct word control_kind_words[] = {CONTROL_KINDS(WORD_ENTRY) END};
 const struct word part_hash_words[] = {PART_HASHES(WORD_ENTRY) END};
 const struct word part_durable_words[] = {PART_DURABLES(WORD_ENTRY) END};
 const struct word part_exists_words[] = {PART_EXISTS(WORD_ENTRY) END};

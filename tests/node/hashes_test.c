@@ -72,6 +72,7 @@ static void site__believes_its_source_alone(void **state)
     static const uint8_t objects[] = {PART_OBJECT_FILE, PART_OBJECT_STREAM};
     for (size_t row = 0; row < sizeof(objects); row++) {
         begin(4, objects[row], PART_SLOW_WAIT);
+        world.liars = true;
         for (unsigned round = 0; round < 100; round++) {
             lie(1, 0);
             lie(1, 2);
@@ -85,7 +86,7 @@ static void site__believes_its_source_alone(void **state)
             assert_right(node);
         for (uint16_t node = 0; node < 4; node++)
             assert_int_equal(world_counter(&world, node, "blocks_bad"), 0);
-        assert_int_equal(world_counter(&world, 3, "messages_refused"), 200);
+        assert_int_equal(world_counter(&world, 3, "messages_forbidden"), 200);
         pass(2 * NS_PER_S);
         assert_clean();
         world_end(&world);

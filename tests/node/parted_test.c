@@ -115,9 +115,9 @@ static void site__fed_after_its_end_says_so(void **state)
 /* Data of that job has come to n2. */
 static void feed(uint16_t from, uint32_t id)
 {
-    struct job *job = job_find(node_of(2), id);
+    struct job *job = job_fed_by(node_of(2), id, peer_of(2, from));
     if (job != NULL)
-        job_on_fed(node_of(2), job, peer_of(2, from));
+        job_on_fed(node_of(2), job);
 }
 
 /* What n2 has said to the other since, when that fed it the job once a tenth of a second for 3 s. */
@@ -171,13 +171,14 @@ static void node_job__only_a_child_parts(void **state)
     static const uint16_t chain[][2] = {{0, 1}, {1, 2}, {2, 3}};
     begin(PART_OBJECT_STREAM, chain, 3);
     struct control_close_job close = {.fixed = {.job = job_at(1)->id, .outcome = CLOSE_FAILED}};
+    world.liars = true;
     assert_true(post(node_of(3), peer_of(3, 1), CONTROL_CLOSE_JOB, &close));
     assert_true(post(node_of(2), peer_of(2, 0), CONTROL_CLOSE_JOB, &close));
     close.fixed.job++;
     assert_true(post(node_of(2), peer_of(2, 1), CONTROL_CLOSE_JOB, &close));
     pass(NS_PER_S);
-    assert_int_equal(world_counter(&world, 1, "messages_refused"), 1);
-    assert_int_equal(world_counter(&world, 0, "messages_refused"), 1);
+    assert_int_equal(world_counter(&world, 1, "messages_forbidden"), 1);
+    assert_int_equal(world_counter(&world, 0, "messages_forbidden"), 1);
     struct peer *child = &node_of(1)->peers[peer_of(1, 2)];
     uint64_t dropped = world_counter(&world, 1, "drop_session");
     replay(peer_session(child)->in ^ 1u << 20, (uint32_t)child->mail.in_next);

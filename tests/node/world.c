@@ -383,6 +383,8 @@ void world_init(struct world *world, uint16_t count, uint64_t seed)
 
 void world_kill(struct world *world, uint16_t node)
 {
+    if (world->nodes[node].alive && !world->liars)
+        CHECK(world_counter(world, node, "messages_forbidden") == 0);
     free(world->nodes[node].memory);
     world->nodes[node].memory = NULL;
     world->nodes[node].alive = false;

@@ -88,6 +88,7 @@ struct world {
     uint64_t rate_bps[WORLD_NODES_MAX][WORLD_NODES_MAX];      /* 0: as fast as the port; 50 ms of queue */
     uint64_t busy_until_ns[WORLD_NODES_MAX][WORLD_NODES_MAX];
     bool planner_absent;
+    bool liars; /* some node says what it may not: the test makes it */
     /* What planners answer while all its nodes take part and the job may have so many trees; NULL: one tree. */
     const struct world_forest *forest;
     uint64_t packets_lost;

@@ -25,9 +25,13 @@ static bool stripe_is_right(const struct job *job, uint64_t content)
 /* The job of the packet, or NULL with a drop counted. */
 static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
 {
-    struct job *job = job_find(node, data->job);
+    struct job *job = job_fed_by(node, data->job, peer->index);
+    if (job == NULL && takes_data(job_find(node, data->job))) {
+        node->counters.drop_data_parent++;
+        return NULL;
+    }
     if (job != NULL)
-        job_on_fed(node, job, peer->index);
+        job_on_fed(node, job);
     if (!takes_data(job)) {
         node->counters.drop_data_job++;
         return NULL;

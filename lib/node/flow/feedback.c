@@ -96,7 +96,7 @@ static void note_places(struct node *node, struct peer *peer, const struct wire_
     for (unsigned index = 0; index < ack->fixed.place_count; index++) {
         struct wire_place place;
         in = wire_place_get(in, &place);
-        struct job *job = job_find(node, place.job);
+        struct job *job = job_feeding(node, place.job, peer->index);
         if (job != NULL && job->object != NULL && (peer->jobs_out >> job->slot & 1) != 0)
             feed_set_places(job->object, job->children.of_peer[peer->index], place.full_stripes, place.room);
     }

@@ -174,10 +174,10 @@ void job_fail(struct node *node, struct job *job, uint64_t now_ns, const char *f
     core_schedule(node, now_ns);
 }
 
-void job_on_fed(struct node *node, struct job *job, uint16_t peer)
+void job_on_fed(struct node *node, struct job *job)
 {
     struct job_news *news = &job->news;
-    if (job->source != NULL || job->end_heard || !phase_ends(job->phase) || trees_fed_by(job, peer) == 0 ||
+    if (job->end_heard || !phase_ends(job->phase) ||
         (news->parting_ns != 0 && node->now_ns < later_ns(news->parting_ns, PARTING_INTERVAL_NS)))
         return;
     news->parting_due = true;

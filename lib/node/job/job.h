@@ -126,10 +126,15 @@ struct job {
     char note[DISK_TEXT_BYTES];    /* what of a directory or of the manifest is missing; or empty */
 };
 
-/* ---- table.c: the slots ---- */
-struct job *job_find(struct node *node, uint32_t id);
-/* The job of that id, if its source is here, running or ended; NULL: none. */
-struct job *job_of_source(struct node *node, uint32_t id);
+/* ---- table.c: the slots ----
+ * An id is its source's: that of another source is another job. Each of these is the job of that id, running or ended, … */
+struct job *job_find(struct node *node, uint32_t id);                  /* any of them; NULL: none */
+struct job *job_of_source(struct node *node, uint32_t id);             /* whose source is here */
+struct job *job_from(struct node *node, uint32_t id, uint16_t source); /* whose source is that peer */
+struct job *job_fed_by(struct node *node, uint32_t id,
+                       uint16_t parent); /* that is brought here by that peer */
+struct job *job_feeding(struct node *node, uint32_t id,
+                        uint16_t child); /* that goes from here to that peer */
 /* An operator's word is the job's name, or its id in decimal digits. */
 bool job_name_fits(const char *word, const char *name, uint32_t id);
 /* A job whose resources are gone stays for `show jobs` until its slot is needed: the one that ended first
@@ -182,10 +187,10 @@ void job_revoke(struct node *node, struct job *job, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The copy is whole and in its place. One that failed before stays failed: others were told. */
 void job_verified(struct node *node, struct job *job, const char *text);
-/* Data or a message of the job came from `peer`. Should that be its parent, and the job have ended here with
- * nobody but this node knowing, it is due to be told, once a second at most. What is known is certain: a
- * parent feeds only whom the source has heard to have the job. */
-void job_on_fed(struct node *node, struct job *job, uint16_t peer);
+/* Data of the job came from a parent. Should it have ended here with nobody but this node knowing, that parent is due to
+ * be told, once a second at most. What is known is certain: a parent feeds only whom the source has heard to have the
+ * job. */
+void job_on_fed(struct node *node, struct job *job);
 /* Everything is there: the disk is to make it durable and give it its name. */
 void job_finish(struct node *node, struct job *job);
 

@@ -5,12 +5,67 @@
 
 #include "node/job/job.h"
 
+/* What the peer has to do with a job for that to be the one that is meant. */
+typedef bool job_fits(const struct job *job, uint16_t peer);
+
+static bool is_any(const struct job *job, uint16_t peer)
+{
+    (void)peer;
+    return job->phase != PHASE_FREE;
+}
+
+static bool is_own(const struct job *job, uint16_t peer)
+{
+    (void)peer;
+    return job->source != NULL;
+}
+
+static bool is_from(const struct job *job, uint16_t peer)
+{
+    return job->source == NULL && job->source_peer == peer;
+}
+
+static bool is_fed_by(const struct job *job, uint16_t peer)
+{
+    return job->source == NULL && trees_fed_by(job, peer) != 0;
+}
+
+static bool feeds(const struct job *job, uint16_t peer)
+{
+    return job->children.of_peer[peer] != CHILD_NONE;
+}
+
+/* One that is over is meant where there is no other. */
+static inline struct job *find(struct node *node, uint32_t id, job_fits *fits, uint16_t peer)
+{
+    struct job *found = NULL;
+    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
+        struct job *job = &node->jobs[slot];
+        if (node->job_ids[slot] == id && job->phase != PHASE_FREE && fits(job, peer) &&
+            (found == NULL || phase_ends(found->phase)))
+            found = job;
+    }
+    return found;
+}
+
 struct job *job_find(struct node *node, uint32_t id)
 {
-    for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++)
-        if (node->job_ids[slot] == id && node->jobs[slot].phase != PHASE_FREE)
-            return &node->jobs[slot];
-    return NULL;
+    return find(node, id, is_any, PEER_NONE);
+}
+
+struct job *job_from(struct node *node, uint32_t id, uint16_t source)
+{
+    return find(node, id, is_from, source);
+}
+
+struct job *job_fed_by(struct node *node, uint32_t id, uint16_t parent)
+{
+    return find(node, id, is_fed_by, parent);
+}
+
+struct job *job_feeding(struct node *node, uint32_t id, uint16_t child)
+{
+    return find(node, id, feeds, child);
 }
 
 bool job_name_fits(const char *word, const char *name, uint32_t id)
@@ -22,8 +77,7 @@ bool job_name_fits(const char *word, const char *name, uint32_t id)
 
 struct job *job_of_source(struct node *node, uint32_t id)
 {
-    struct job *job = job_find(node, id);
-    return job != NULL && job->source != NULL ? job : NULL;
+    return find(node, id, is_own, PEER_NONE);
 }
 
 /* A free one, else the one that ended first. */

@@ -168,8 +168,22 @@ void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *w
     core_schedule(node, now_ns);
 }
 
+bool measure_ask_peer(struct node *node, uint16_t peer, const struct wire_measure *wanted)
+{
+    if (!post(node, peer, CONTROL_MEASURE, wanted))
+        return false;
+    node->measure->asked_mask |= 1ULL << peer;
+    return true;
+}
+
+bool measure_was_asked(const struct node *node, uint16_t peer)
+{
+    return (node->measure->asked_mask >> peer & 1) != 0;
+}
+
 void measure_forget(struct node *node, uint16_t peer)
 {
+    node->measure->asked_mask &= ~(1ULL << peer);
     node->measure->of_peer[peer].count = 0;
 }
 

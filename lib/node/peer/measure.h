@@ -20,12 +20,16 @@ struct measure_asks {
 struct measure {
     struct measure_asks of_peer[NODE_PEERS_MAX];
     uint64_t asking_mask;    /* bit per peer that may wait for answers */
+    uint64_t asked_mask;     /* … that was asked for its own */
     struct measure_asks own; /* jobs whose source is here */
 };
 
 /* `asker`: PEER_SELF for a job whose source is here. Peers whose RTT is not older than the wanted age are not
  * measured anew; their path MTU is proven where it is older. */
 void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns);
+/* Asks a peer for its own; false: the queue is full. From then on what it says of its paths is an answer. */
+bool measure_ask_peer(struct node *node, uint16_t peer, const struct wire_measure *wanted);
+bool measure_was_asked(const struct node *node, uint16_t peer);
 /* A peer came up: its first measurement, unless it was measured before. */
 void measure_first(struct node *node, struct peer *peer, uint64_t now_ns);
 void measure_on_reply(struct node *node, struct peer *peer); /* the watch has a new sample */

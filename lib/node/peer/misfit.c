@@ -1,5 +1,6 @@
 #include "node/peer/misfit.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,16 @@ void misfit_note_key(struct peer *peer)
 {
     if (peer->state == PEER_DOWN)
         peer->misfit.kind = MISFIT_KEY;
+}
+
+void misfit_note_right(struct peer *peer, uint8_t kind, uint64_t lived_ns)
+{
+    if (peer->misfit.kind == MISFIT_TWICE)
+        return;
+    peer->misfit.kind = MISFIT_RIGHT;
+    peer->misfit.said = kind;
+    peer->misfit.said_ns = lived_ns;
+    peer->misfit.said_count++;
 }
 
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns)
@@ -55,6 +66,8 @@ void misfit_note_greeting(struct peer *peer, uint64_t lived_ns)
 {
     if (peer->misfit.kind == MISFIT_TWICE && elapsed_ns(lived_ns, peer->rival.newest_ns) > RIVAL_OVER_NS)
         peer->misfit.kind = MISFIT_NONE;
+    if (peer->misfit.kind == MISFIT_RIGHT && elapsed_ns(lived_ns, peer->misfit.said_ns) > RIGHT_OVER_NS)
+        peer->misfit.kind = MISFIT_NONE;
 }
 
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room)
@@ -85,6 +98,10 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
         length = snprintf(text, room,
                           "its handshakes are of another key than the roster has, or of none: compare "
                           "with what sluicectl key show prints there");
+        break;
+    case MISFIT_RIGHT:
+        length = snprintf(text, room, "it says what it may not, '%s' the last time, %" PRIu64 " times so far",
+                          word_of(control_kind_words, misfit->said), misfit->said_count);
         break;
     case MISFIT_TWICE:
         length = snprintf(text, room,

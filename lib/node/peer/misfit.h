@@ -22,9 +22,11 @@ enum misfit_kind {
     MISFIT_ADDRESS, /* in its name, or under its session: from another address or port */
     MISFIT_TWICE,   /* in its name, from its address: two of them */
     MISFIT_KEY,     /* from its address: made with another key than the roster has */
+    MISFIT_RIGHT,   /* by itself: what it may not say */
 };
 
 #define RIVAL_NS      (5 * NS_PER_S) /* a peer that started anew is not heard by its old session for so long */
+#define RIGHT_OVER_NS (60 * NS_PER_S) /* it has said nothing of that kind any more */
 #define RIVAL_OVER_NS (60 * NS_PER_S) /* without a hello of the other: there is but one any more */
 
 /* Another start of a peer, which says hello while the peer is up. Times are lived ones. */
@@ -39,6 +41,8 @@ struct misfit {
     uint8_t kind;            /* enum misfit_kind */
     char name[NAME_BYTES];   /* NAME, CALLED: what came */
     struct net_address from; /* ADDRESS */
+    uint8_t said;            /* RIGHT: enum control_kind, the newest; when in lived time, how often */
+    uint64_t said_ns, said_count;
 };
 
 struct node;
@@ -49,6 +53,8 @@ void misfit_note_name(struct peer *peer, enum misfit_kind kind, const char *name
 void misfit_note_address(struct peer *peer, const struct net_address *from);
 /* A handshake from its address, while it is down, that is of no key known here. */
 void misfit_note_key(struct peer *peer);
+/* A message that the peer has no right to. */
+void misfit_note_right(struct peer *peer, uint8_t kind, uint64_t lived_ns);
 /* An initiation of the peer that another start of it sent: it proves nothing, and the peer is up. */
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns);
 /* That other start takes the peer's place. */

@@ -195,8 +195,8 @@ void manifest_on_disk(struct node *node, const struct disk_reply *reply)
     struct manifest_file *file = &node->manifests[reply->handle - MANIFEST_HANDLE];
     CHECK(file->busy);
     file->busy = false;
-    struct job *job = job_find(node, file->job);
-    if (job == NULL || job->source == NULL)
+    struct job *job = job_of_source(node, file->job);
+    if (job == NULL)
         return;
     bool waited_for = job->source->manifest == MANIFEST_ASKED;
     if (reply->status == DISK_OK) {

@@ -8,6 +8,8 @@
 /* ---- site_tell.c: what the source and the parent are told ---- */
 bool site_post_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t epoch,
                        enum confirm_answer answer, const char *text);
+/* Of a job that is measuring: its source is to do without this node, which it may not have measured. */
+void site_refuse_measuring(struct node *node, uint16_t peer, uint32_t job);
 void site_confirm(struct node *node, struct job *job, enum confirm_answer answer);
 void site_tell_have(struct node *node, struct job *job);
 void site_send_status(struct node *node, struct job *job, uint64_t now_ns);

@@ -4,6 +4,7 @@
 #include "node/kind/file.h"
 #include "node/kind/stream.h"
 #include "node/role/close.h"
+#include "node/role/rights.h"
 #include "node/role/site.h"
 #include "seal/wipe.h"
 
@@ -72,7 +73,8 @@ static bool take_part(struct node *node, struct job *job, const struct offer *of
         return false;
     bool discard = job->kind->endless || node->config.store == NODE_STORE_NONE || !fixed->keep;
     job->trees.lost_parents = 0;
-    if (!trees_install(node, job, offer->trees, err) || !job_open_object(node, job, false, discard, err))
+    if (!trees_install(node, job, offer->trees, err) || !rights_apart(node, job, err) ||
+        !job_open_object(node, job, false, discard, err))
         return false;
     uint16_t parents[STRIPES_MAX];
     for (uint32_t index = trees_parents(job, parents); index-- > 0;) {
@@ -146,12 +148,8 @@ static void replace_part(struct node *node, struct job *job, const struct offer 
 }
 
 /* The job is known here; false: refused by `text`. */
-static bool check_known(const struct job *job, uint16_t peer, const char **text)
+static bool check_known(const struct job *job, const char **text)
 {
-    if (job->source != NULL || job->source_peer != peer) {
-        *text = "job id is in use";
-        return false;
-    }
     if (phase_ends(job->phase)) {
         /* Refused before, but the source has left another site out first and asks again. */
         *text = job->text[0] != '\0' ? job->text : "the job has ended here";
@@ -198,15 +196,30 @@ static bool has_memory_for(struct node *node, uint16_t peer, const struct job *j
     return false;
 }
 
+/* What is written nowhere takes memory all the same: of those for whom this node relays. */
+static bool relays_for(struct node *node, uint16_t peer, const struct wire_part *part)
+{
+    bool written = part->keep && node->config.store != NODE_STORE_NONE;
+    if (written || rights_may_relay(node, peer))
+        return true;
+    struct err err;
+    err_set(&err, "%s does not relay for source %s (plan: relay_for in its node file)", node->config.name,
+            peer_name(node, peer));
+    site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_REFUSED, err.text);
+    return false;
+}
+
 void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer, uint64_t now_ns)
 {
     const struct wire_part *part = &offer->part.fixed;
     const char *refusal = "too many jobs at once";
-    struct job *job = job_find(node, part->job);
+    struct job *job = job_from(node, part->job, peer);
     bool known = job != NULL;
+    if (!known && !relays_for(node, peer, part))
+        return;
     if ((!known || !phase_ends(job->phase)) && !has_memory_for(node, peer, job, part))
         return;
-    if (known && check_known(job, peer, &refusal)) {
+    if (known && check_known(job, &refusal)) {
         replace_part(node, job, offer, now_ns);
         return;
     }

@@ -11,6 +11,14 @@ bool site_post_confirm(struct node *node, uint16_t peer, uint32_t job, uint32_t 
     return post(node, peer, CONTROL_CONFIRM, &confirm);
 }
 
+void site_refuse_measuring(struct node *node, uint16_t peer, uint32_t job)
+{
+    struct err err;
+    err_set(&err, "%s relays nothing for source %s, nor does a directory there list it", node->config.name,
+            peer_name(node, peer));
+    site_post_confirm(node, peer, job, 0, CONFIRM_REFUSED, err.text);
+}
+
 void site_confirm(struct node *node, struct job *job, enum confirm_answer answer)
 {
     job->news.confirm_answer = (uint8_t)answer;

@@ -17,7 +17,7 @@ static void ask_sites(struct node *node, struct job *job)
     for (uint16_t index = 0; index < job->source->site_count; index++) {
         struct site *site = &job->source->sites[index];
         if (!site->asked && node->peers[site->peer].state == PEER_UP)
-            site->asked = post(node, site->peer, CONTROL_MEASURE, &measure);
+            site->asked = measure_ask_peer(node, site->peer, &measure);
     }
 }
 

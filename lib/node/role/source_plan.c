@@ -143,8 +143,11 @@ void source_on_confirm(struct node *node, struct job *job, uint16_t peer,
                        const struct control_confirm *confirm, uint64_t now_ns)
 {
     struct site *site = source_site(job, peer);
-    if (site == NULL || !site->included || job->phase != PHASE_DISTRIBUTING ||
-        confirm->fixed.epoch != job->epoch)
+    if (site == NULL || !site->included || confirm->fixed.epoch != job->epoch)
+        return;
+    if (job->phase == PHASE_MEASURING && confirm->fixed.answer == CONFIRM_REFUSED)
+        source_go_without(node, job, site, confirm->text, now_ns);
+    if (job->phase != PHASE_DISTRIBUTING)
         return;
     switch ((enum confirm_answer)confirm->fixed.answer) {
     case CONFIRM_REFUSED:

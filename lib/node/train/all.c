@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "node/peer/measure.h"
 #include "node/peer/post.h"
 #include "node/train/in.h"
 #include "node/train/out.h"
@@ -200,7 +201,7 @@ static void meet(struct node *node, uint64_t now_ns)
         if (!up || !is_missing(node, (uint16_t)(peer + 1)))
             continue;
         missing = true;
-        if ((all->asked_mask >> peer & 1) == 0 && post(node, peer, CONTROL_MEASURE, &measure))
+        if ((all->asked_mask >> peer & 1) == 0 && measure_ask_peer(node, peer, &measure))
             all->asked_mask |= UINT64_C(1) << peer;
     }
     all->next_ns = now_ns + LOOK_NS;
