@@ -174,6 +174,14 @@ static void check_directory(struct conf_reader *reader, const struct node_file *
             conf_fault(reader, where, "\"%s\" is not a peer", directories[index].sources[source]);
 }
 
+static void check_relay_for(struct conf_reader *reader, const struct node_file *file)
+{
+    const struct node_config *config = &file->config.node;
+    for (unsigned index = 0; index < config->relay_for_count; index++)
+        if (!is_site(file, config->relay_for[index]))
+            conf_fault(reader, "plan.relay_for", "\"%s\" is not a peer", config->relay_for[index]);
+}
+
 /* A list of CPUs by that key. */
 static void check_cpus(struct conf_reader *reader, const char *key, const uint16_t *cpus, unsigned count)
 {
@@ -213,6 +221,7 @@ void node_file_check(struct conf_reader *reader, const struct node_file *file)
         check_peer(reader, file, index);
     for (unsigned index = 0; index < file->config.node.directory_count; index++)
         check_directory(reader, file, index);
+    check_relay_for(reader, file);
     node_file_check_keys(reader, file);
     if (reader->errors->count > 0) /* a CPU that is no number reads as 0 */
         return;

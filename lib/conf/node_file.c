@@ -139,6 +139,18 @@ static void read_sources(struct conf_reader *reader, const struct conf_option *o
         directory->source_count = conf_read_names(reader, node, directory->sources, NODE_SOURCES_MAX);
 }
 
+static void read_relay_for(struct conf_reader *reader, const struct conf_option *option, yaml_node_t *node,
+                           void *field)
+{
+    struct node_config *config = field;
+    const char *text = conf_scalar(node);
+    config->relay_for_some = text == NULL;
+    if (text != NULL && strcmp(text, "roster") != 0)
+        conf_error(reader, node, "\"%s\", expected %s", text, option->form);
+    else if (text == NULL)
+        config->relay_for_count = conf_read_names(reader, node, config->relay_for, NODE_SOURCES_MAX);
+}
+
 static const struct word store_words[] = {{"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
 static const struct word planner_words[] = {{"auto", APP_PLANNER_AUTO}, {"off", APP_PLANNER_OFF}, {NULL, 0}};
 static const struct word idle_words[] = {
@@ -277,6 +289,10 @@ static const struct conf_option plan_options[] = {
          "distances between sites in any unit, for metric: distance; the same form, and read when avb is"},
     {"relay", OPTION_WORD, FIELD(struct node_file, config.node.leaf), .words = relay_words, .initial = "yes",
      .help = "no: jobs of other nodes end here, none goes through"},
+    {"relay_for", OPTION_CUSTOM, FIELD(struct node_file, config.node), .form = "roster | list of peers",
+     .read = read_relay_for,
+     .help = "whose jobs may go through without writing here, and who may have paths measured, as those may "
+             "that a directory lists; default: roster, all peers"},
     {"packets_ps", OPTION_UINT, FIELD(struct node_file, config.node.packets_ps), .initial = "0",
      .help = "packets a second that this machine can send and receive, for planners; 0: no limit"},
     {.type = OPTION_END}};

@@ -64,6 +64,10 @@ void dump_node(FILE *out, const struct app_config *config)
     }
     for (unsigned index = 0; index < node->directory_count; index++)
         dump_directory(out, &node->directories[index]);
+    fprintf(out, "relay_for some=%d names=", node->relay_for_some);
+    for (unsigned index = 0; index < node->relay_for_count; index++)
+        fprintf(out, "%s,", node->relay_for[index]);
+    fprintf(out, "\n");
     fprintf(out, "memory buffer=%llu blocks_max=%llu dpdk=%llu hugepages=%d\n", U64(node->buffer_bytes),
             U64(node->blocks_max), U64(config->memory_bytes), config->hugepages);
     fprintf(
