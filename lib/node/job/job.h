@@ -115,6 +115,7 @@ struct job {
     struct job_disk disk;
     struct job_news news;
     struct job_resend resend;
+    uint32_t bad_run;          /* blocks that came bad since one that did not */
     uint64_t hash_ready;       /* at its source: hashes of blocks below are known … */
     uint64_t hash_told;        /* … and those of blocks below were told to all that compare them */
     struct source *source;     /* NULL at a site */

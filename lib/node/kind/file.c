@@ -8,6 +8,8 @@
 
 /* A block that was bad so often will not become good. */
 #define BLOCK_BAD_MAX 8
+/* Who sends so many bad ones, and no good one between them, has nothing else. */
+#define BAD_RUN_MAX 16
 /* Of stall_timeout: how long a disk may hang that takes the memory of others. */
 #define STUCK_SHARE 4
 
@@ -235,6 +237,7 @@ static void on_bad_block(struct node *node, struct job *job, uint64_t block, enu
 {
     uint32_t bad = object_bad_count(job->object, block);
     bool ends = bad == BLOCK_BAD_MAX || is_sealed(job);
+    job->bad_run += by != BAD_BY_READ;
     node->counters.blocks_bad++;
     if (job->result == SITE_SKIPPED)
         job_revoke(node, job, "block %" PRIu64 " of what is there is not what the source has", block);
@@ -245,6 +248,9 @@ static void on_bad_block(struct node *node, struct job *job, uint64_t block, enu
                    block);
     else if (ends)
         job_revoke(node, job, "block %" PRIu64 " came bad %u times from %s", block, BLOCK_BAD_MAX,
+                   peer_name(node, parent_of(job, block)));
+    else if (job->bad_run == BAD_RUN_MAX)
+        job_revoke(node, job, "%u blocks came bad, and none good, from %s", BAD_RUN_MAX,
                    peer_name(node, parent_of(job, block)));
     if (bad <= BLOCK_BAD_MAX)
         ask_again(node, job, block);
@@ -300,6 +306,8 @@ static void on_hashes(struct node *node, struct job *job, const struct control_h
     for (uint16_t index = 0; index < hashes->fixed.count; index++)
         if (!object_expect(job->object, first + index, &hashes->hashes[index]))
             on_bad_block(node, job, first + index, BAD_BY_HASH);
+        else if (job->object->state[first + index] == BLOCK_VERIFIED)
+            job->bad_run = 0;
 }
 
 /* ---- what the disk answers ---- */
@@ -318,6 +326,8 @@ static void on_written(struct node *node, struct job *job, const struct disk_rep
         return;
     }
     node->counters.blocks_verified++;
+    if (job->object->state[block] == BLOCK_VERIFIED)
+        job->bad_run = 0;
 }
 
 /* What was read is the source's own content: its hash is what every site compares with. */
