@@ -14,7 +14,9 @@ enum wire_error wire_handshake_check(const struct wire_header *header, size_t le
     size_t expected = header->type == WIRE_INITIATION ? WIRE_INITIATION_BYTES : WIRE_RESPONSE_BYTES;
     if (length != expected)
         return length < expected ? WIRE_TOO_SHORT : WIRE_BAD_LENGTH;
-    bool others =
-        header->key_id == 0 && header->flags == 0 && header->packet_number == 0 && header->stamp == 0;
-    return others && (header->session == 0) == (header->type == WIRE_INITIATION) ? WIRE_OK : WIRE_BAD_VALUE;
+    bool asks = header->type == WIRE_INITIATION;
+    bool others = header->key_id == 0 && header->flags == 0 && header->stamp == 0;
+    return others && (asks ? header->session : header->packet_number) == 0 && (asks || header->session != 0)
+               ? WIRE_OK
+               : WIRE_BAD_VALUE;
 }

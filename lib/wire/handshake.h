@@ -1,6 +1,8 @@
 /* INITIATION, RESPONSE: two nodes make a session (seal/handshake.h). Fixed sizes, so that no answer is longer than
- * what caused it. The header's tag is the handshake's MAC, its packet number and stamp are 0; its session is 0 in an
- * initiation, that of the initiator in a response.
+ * what caused it. The header's tag is the handshake's MAC over all of it, its stamp is 0; its session is 0 in an
+ * initiation, that of the initiator in a response; its packet number is 0 in a response, in an initiation the name of
+ * the newest one that came from the other end (the first four bytes of its ephemeral key; 0: none came): who has not
+ * heard that one can't name it.
  *
  * Both carry the sender's greeting, sealed. edge: which state of the edge between them the sender still has; where both
  * name the same one the edge goes on, else both begin anew. */

@@ -44,6 +44,7 @@ class Peer:
         self.session = 0  # what the appliance wants in packets to it
         self.static = b""  # the public key that all such appliances have, and its tag
         self.number = 0
+        self.named = 0  # the appliance's newest initiation, which shows that ours is not an old one
 
     def frame(self, datagram, source=TESTER_IP, **ip):
         return (Ether(src=TESTER_MAC, dst=self.mac) / IP(src=source, dst=APPLIANCE_IP, **ip) /
@@ -66,11 +67,12 @@ class Peer:
                                     interval_ms=60000, node=node, peer=peer)) + b"\0" * TAG_BYTES
 
     def initiation(self, ephemeral=None, static=None, **greeting):
-        return Sluice(type=9) / SluiceInitiation(ephemeral=ephemeral or os.urandom(KEY_BYTES),
-                                                 static=static or self.static, greeting=self.greeting(**greeting))
+        return Sluice(type=9, packet_number=self.named) / SluiceInitiation(
+            ephemeral=ephemeral or os.urandom(KEY_BYTES),
+            static=static or self.static, greeting=self.greeting(**greeting))
 
-    def response(self, session, **greeting):
-        return Sluice(type=10, session=session) / SluiceResponse(ephemeral=os.urandom(KEY_BYTES),
+    def response(self, to, **greeting):
+        return Sluice(type=10, session=to) / SluiceResponse(ephemeral=os.urandom(KEY_BYTES),
                                                                  greeting=self.greeting(**greeting))
 
     def sluice(self, type_, **fields):
@@ -80,6 +82,13 @@ class Peer:
     def fresh_number(self):
         self.number += 1
         return self.number
+
+    def hear_initiation(self):
+        initiation = self.expect(SluiceInitiation)[SluiceInitiation]
+        self.static = initiation.static
+        self.session = greeting_in(initiation).session
+        self.named = int.from_bytes(initiation.ephemeral[:4], "big")
+        return greeting_in(initiation)
 
 
 # ---- reachability ----
@@ -124,10 +133,7 @@ def peer_row(appliance):
 
 def a_response_makes_a_session(peer, appliance):
     peer.wire.drain()
-    initiation = peer.expect(SluiceInitiation)
-    assert initiation[Sluice].session == 0
-    peer.static = initiation[SluiceInitiation].static
-    peer.session = greeting_in(initiation[SluiceInitiation]).session
+    peer.hear_initiation()
     assert peer.session != 0
     peer.send(peer.response(peer.session))
     peer.expect(SluiceHello, condition=lambda packet: packet[Sluice].session == SESSION)
@@ -174,6 +180,21 @@ def what_comes_under_a_new_session_takes_it_up(peer, appliance):
         edge = greeting_in(peer.expect(SluiceResponse)[SluiceResponse]).edge
         assert edge != 0
     assert peer_row(appliance)["state"] == "up"
+
+
+def many_make_it_begin_itself(peer, appliance):
+    """Those that may be old ones: it does not know which is the peer's."""
+    before = appliance.counters()
+    peer.named = 0
+    peer.wire.drain()
+    for session in (SESSION + 5, SESSION + 6):
+        peer.send(peer.initiation(session=session))
+    edge = peer.hear_initiation().edge
+    peer.send(peer.response(peer.session, edge=edge, session=SESSION + 2))
+    peer.send(peer.hello())
+    lab.wait_until("a hello", lambda: appliance.counters()["rx_hellos"] > before["rx_hellos"])
+    after = appliance.counters()
+    assert lab.dropped(before, after) == {"drop_handshake_busy": 1} and after["peers_reset"] == before["peers_reset"]
 
 
 def probes_of_the_appliance_get_its_rtt(peer, appliance):
@@ -244,9 +265,11 @@ def bad_handshakes(peer):
     yield "initiation too long", peer.frame(Raw(data + b"\0")), "drop_length"
     yield "initiation of another key", peer.frame(corrupt(initiation, 16)), "drop_mac"
     yield "initiation under a session", peer.frame(corrupt(initiation, 7)), "drop_value"
-    yield "initiation with a number", peer.frame(corrupt(initiation, 11)), "drop_value"
+    yield "initiation with a stamp", peer.frame(corrupt(initiation, 15)), "drop_value"
     yield "initiation by another static key", peer.frame(corrupt(initiation, 64)), "drop_handshake"
-    yield "initiation whose greeting was changed", peer.frame(corrupt(initiation, len(data) - 1)), "drop_handshake"
+    yield "its ephemeral key again", peer.frame(initiation), "drop_replay"
+    yield "initiation whose greeting was changed", peer.frame(corrupt(peer.initiation(), len(data) - 1)), \
+        "drop_handshake"
     yield "initiation with an ephemeral key of zeros", peer.frame(peer.initiation(ephemeral=bytes(KEY_BYTES))), \
         "drop_handshake"
     yield "initiation by another name", peer.frame(peer.initiation(node="somebody")), "drop_name"
@@ -381,7 +404,7 @@ def the_appliance_ends_cleanly(peer, appliance):
 CASES = [
     arp_is_asked_and_our_answer_believed, arp_is_answered, ping_is_answered, a_response_makes_a_session,
     an_initiation_is_answered_and_changes_nothing, what_comes_under_a_new_session_takes_it_up,
-    probes_of_the_appliance_get_its_rtt, our_probe_is_reflected, strangers_get_no_answer,
+    many_make_it_begin_itself, probes_of_the_appliance_get_its_rtt, our_probe_is_reflected, strangers_get_no_answer,
     another_holder_of_the_address_is_told, another_with_its_name_is_told,
     every_bad_packet_counts_once, oversize_frames_are_refused, random_datagrams_break_nothing,
     close_is_obeyed_and_a_handshake_revives, the_appliance_ends_cleanly,

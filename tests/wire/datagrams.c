@@ -47,6 +47,7 @@ static struct wire_header handshake_header(uint8_t type, uint32_t session)
 static size_t build_initiation(uint8_t *out)
 {
     struct wire_header header = handshake_header(WIRE_INITIATION, 0);
+    header.packet_number = 0x01020304;
     struct wire_initiation initiation;
     fill(initiation.ephemeral.bytes, WIRE_HASH_BYTES, 0x20);
     fill(initiation.static_key.bytes, WIRE_HASH_BYTES, 0x40);

@@ -53,7 +53,8 @@ def vectors():
     yield "hello", header(session=0xcafe0002) / sluice.SluiceHello()
     mac = bytes(range(0x10, 0x20))
     shake = dict(ephemeral=bytes(range(0x20, 0x40)), greeting=bytes(range(0x70, 0x70 + 120)))
-    yield "initiation", sluice.Sluice(tag=mac) / sluice.SluiceInitiation(static=bytes(range(0x40, 0x70)), **shake)
+    yield "initiation", sluice.Sluice(packet_number=0x01020304, tag=mac) / sluice.SluiceInitiation(
+        static=bytes(range(0x40, 0x70)), **shake)
     yield "response", sluice.Sluice(session=0xcafe0001, tag=mac) / sluice.SluiceResponse(**shake)
     yield "data", data
     yield "data-two", header(0xffffffff) / sluice.SluiceData(

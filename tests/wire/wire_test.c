@@ -133,15 +133,15 @@ static const struct {
     {"hello", 1, 255, WIRE_BAD_TYPE},
     {"hello", 3, 1, WIRE_OK},             /* flags are not looked at */
     {"hello", 34, 1, WIRE_OK},            /* reserved */
-    {"initiation", 2, 1, WIRE_BAD_VALUE}, /* of the header only the tag says something … */
+    {"initiation", 2, 1, WIRE_BAD_VALUE}, /* of the header only tag and number say something … */
     {"initiation", 3, 1, WIRE_BAD_VALUE},
     {"initiation", 4, 1, WIRE_BAD_VALUE},
-    {"initiation", 8, 1, WIRE_BAD_VALUE},
+    {"initiation", 8, 0, WIRE_OK},
     {"initiation", 12, 1, WIRE_BAD_VALUE},
     {"initiation", 16, 0, WIRE_OK},
     {"initiation", 1, WIRE_RESPONSE, WIRE_BAD_VALUE},
     {"response", 1, WIRE_INITIATION, WIRE_TOO_SHORT},
-    {"response", 11, 1, WIRE_BAD_VALUE}, /* … and the session */
+    {"response", 11, 1, WIRE_BAD_VALUE}, /* … or tag and session */
     {"data", 45, 0, WIRE_BAD_VALUE},
     {"data", 45, 9, WIRE_BAD_VALUE},
     {"data", 45, 2, WIRE_BAD_LENGTH},

@@ -62,8 +62,9 @@ struct node {
     uint8_t session_peer[NODE_SESSIONS]; /* low bits of a session to us → peer; UINT8_MAX: none has it */
     struct key_room *key_room;
     uint64_t stranger_due_ns; /* when an initiation from an unknown address is looked at again */
-    /* When the initiations and responses of all that were computed are paid for, and when the last one was. */
-    uint64_t asked_ns, answered_ns, computed_ns;
+    /* When the initiations of all that were computed are paid for: those that may be old, and those that cannot; their
+     * responses; and when the last one was. */
+    uint64_t asked_ns[2], answered_ns, computed_ns;
     struct node_port *ports; /* NODE_PORTS_MAX */
     struct measure *measure;
     struct path_table *paths;

@@ -42,7 +42,6 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
         CHECK(
             bond_make(&sessions->bonds[key], primitives, &node->config.key, peer->config->public_keys[key]));
     sessions->initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
-    sessions->initiation_wait_ns = INITIATION_WAIT_NS;
     peer_schedule(node, peer, now_ns);
 }
 
@@ -140,7 +139,7 @@ static void go_down(struct node *node, struct peer *peer, uint64_t again_ns)
     peer->state = PEER_DOWN;
     peer->down_since_ns = core_lived_ns(node);
     peer->sessions.initiation_due_ns = again_ns;
-    peer->sessions.initiation_wait_ns = INITIATION_WAIT_NS;
+    peer->sessions.initiations = 0;
     peer->hello_due_ns = peer_is_known(peer) ? MIN(peer->hello_due_ns, again_ns) : TIME_NEVER;
     peer_schedule(node, peer, again_ns);
 }
@@ -172,6 +171,17 @@ static void end_others(struct node *node, struct peer *peer, const struct sessio
             session_forget_tentative(node, peer, index);
     }
     end_initiation(node, peer);
+}
+
+/* Nor does the peer wait for any that it began before: what it may still say under one of those is what it said first. */
+void session_prove(struct node *node, struct peer *peer, struct session *session)
+{
+    if (session->proved)
+        return;
+    session->proved = true;
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        if (peer->sessions.tentative[index].session.made_ns <= session->taken_ns)
+            session_forget_tentative(node, peer, index);
 }
 
 uint64_t session_edge(uint64_t own, uint64_t told, const struct session_secrets *secrets)

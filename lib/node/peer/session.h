@@ -13,7 +13,7 @@
  * answer while he waits for an answer himself.
  *
  * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. Two are
- * tentative at most, each for some seconds; an initiation that had such a place and proved nothing is not taken again. */
+ * tentative at most, each for some seconds, one of them made by an initiation that cannot be a recorded one (fresh.h). */
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,7 @@
 #include "edge/replay.h"
 #include "node/node_config.h"
 #include "node/packet.h"
+#include "node/peer/fresh.h"
 #include "seal/session_keys.h"
 #include "wire/close.h"
 #include "wire/handshake.h"
@@ -29,8 +30,6 @@
 
 #define SESSIONS_USED      2
 #define SESSIONS_TENTATIVE 2
-#define SESSIONS_OLD       128              /* initiations that are remembered */
-#define INITIATION_WAIT_NS (25 * NS_PER_MS) /* to the second initiation; then twice as long each time */
 
 /* What both ends have agreed on. */
 struct session {
@@ -71,16 +70,15 @@ struct sessions {
     struct session used[SESSIONS_USED];
     struct session_keys *keys; /* of those used, then of the tentative ones … */
     struct replay replay[SESSIONS_USED];
-    uint8_t current;             /* … and which of them is sent under */
-    uint64_t edge;               /* name of the edge as it is; 0: none */
-    uint64_t initiation_due_ns;  /* TIME_NEVER: none is wanted … */
-    uint64_t initiation_wait_ns; /* … and how long after it the next one is */
-    uint64_t initiated_ns;       /* when the last one left */
-    /* Initiations that had a place and proved nothing: the same ones again are old. By their first bytes. */
-    uint64_t old[SESSIONS_OLD];
-    uint8_t old_next;
-    /* When the initiations and responses of the peer that were computed are paid for. */
-    uint64_t asked_ns, answered_ns;
+    uint8_t current;            /* … and which of them is sent under */
+    uint64_t edge;              /* name of the edge as it is; 0: none */
+    uint64_t initiation_due_ns; /* TIME_NEVER: none is wanted */
+    uint64_t initiated_ns;      /* when the last one left */
+    uint8_t initiations;        /* so many have left since they are wanted, as far as that matters */
+    struct freshness freshness;
+    /* When the initiations of the peer that were computed are paid for: those that may be old, and those that cannot;
+     * and its responses. */
+    uint64_t asked_ns[2], answered_ns;
 };
 
 struct node;
@@ -113,6 +111,8 @@ struct peer *session_peer(const struct node *node, uint32_t session);
  * events. */
 unsigned session_take_up(struct node *node, struct peer *peer, const struct session *made,
                          const struct session_secrets *secrets, uint64_t now_ns);
+/* Something came under one in use: the peer uses it too. */
+void session_prove(struct node *node, struct peer *peer, struct session *session);
 /* Of two nodes that begin at once, this one goes before the peer: its name is the smaller one. */
 bool session_goes_first(const struct node *node, const struct peer *peer);
 /* The edge that a session carries whose greetings name these: the same one, or a new one named by the handshake. */

@@ -150,7 +150,7 @@ static bool is_authentic(struct node *node, const struct door *door, const struc
 static unsigned prove(struct node *node, struct peer *peer, const struct door *door, uint64_t now_ns)
 {
     if (door->tentative == NULL) {
-        door->session->proved = true;
+        session_prove(node, peer, door->session);
         return 0;
     }
     struct tentative tentative = *door->tentative;

@@ -8,17 +8,22 @@
 
 /* One goes out again for so long, then another is made. */
 #define INITIATION_NS (5 * NS_PER_S)
+/* Between the first two; then twice as long until it is OFTEN, for so many; then the hello interval. */
+#define INITIATION_WAIT_NS  (25 * NS_PER_MS)
+#define INITIATION_OFTEN_NS (100 * NS_PER_MS)
+#define INITIATIONS_OFTEN   22
 /* So long a node waits for what its own initiation brings before it answers another's: longer than the longest round trip. */
 #define CROSSING_NS (1500 * NS_PER_MS)
 /* No tentative session is given up before. */
 #define TENTATIVE_NS (5 * NS_PER_S)
-/* Handshakes that are computed at once, and after that one in so long; for a peer, for all. */
+/* Handshakes that are computed at once, and after that one in so long; for a peer, for all. Half of them are for
+ * initiations that cannot be old. */
 #define PEER_HANDSHAKES   8
 #define PEER_HANDSHAKE_NS (250 * NS_PER_MS)
 #define NODE_HANDSHAKES   64
 #define NODE_HANDSHAKE_NS (20 * NS_PER_MS)
 /* Between own initiations that those of others bring about. */
-#define ASK_BACK_NS NS_PER_S
+#define ASK_BACK_NS (500 * NS_PER_MS)
 /* Between two times that one response leaves. */
 #define RESEND_NS (25 * NS_PER_MS)
 /* Initiations from unknown addresses are looked at so seldom: each may cost a hash for each peer. */
@@ -44,12 +49,18 @@ static void write_greeting(const struct node *node, struct peer *peer, uint32_t 
 }
 
 /* Header and MAC around what the handshake has written. */
-static void close_datagram(const struct bond *bond, enum wire_type type, uint32_t session, uint8_t *datagram,
-                           size_t length)
+static void close_initiation(const struct bond *bond, uint32_t named, uint8_t datagram[WIRE_INITIATION_BYTES])
 {
-    struct wire_header header = {.version = WIRE_VERSION, .type = (uint8_t)type, .session = session};
+    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_INITIATION, .packet_number = named};
     wire_header_put(datagram, &header);
-    bond_mac_out(bond, datagram, length, TAG_AT, datagram + TAG_AT);
+    bond_mac_out(bond, datagram, WIRE_INITIATION_BYTES, TAG_AT, datagram + TAG_AT);
+}
+
+static void close_response(const struct bond *bond, uint32_t session, uint8_t datagram[WIRE_RESPONSE_BYTES])
+{
+    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_RESPONSE, .session = session};
+    wire_header_put(datagram, &header);
+    bond_mac_out(bond, datagram, WIRE_RESPONSE_BYTES, TAG_AT, datagram + TAG_AT);
 }
 
 /* That of the key which the datagram's MAC was made with; NULL: of none that the peer has. */
@@ -78,12 +89,21 @@ static void make_initiation(struct node *node, struct peer *peer, uint64_t now_n
     CHECK(handshake_initiate(&initiation->noise, initiation->bond, &node->key_room->scratch, ephemeral,
                              greeting, initiation->datagram + WIRE_HEADER_BYTES));
     wipe(ephemeral, sizeof(ephemeral));
-    close_datagram(initiation->bond, WIRE_INITIATION, 0, initiation->datagram, WIRE_INITIATION_BYTES);
+    fresh_note_own(&peer->sessions.freshness, fresh_name(initiation->datagram + WIRE_HEADER_BYTES), now_ns);
 }
 
-static bool initiation_is_due(const struct peer *peer, uint64_t now_ns)
+/* To the next one. A port that many share takes longer. */
+static uint64_t initiation_wait_ns(const struct node *node, struct peer *peer)
 {
-    return now_ns >= peer->sessions.initiation_due_ns;
+    struct sessions *sessions = &peer->sessions;
+    uint64_t interval_ns = node->config.hello_interval_ns;
+    uint64_t most_ns = MAX(interval_ns, peer->sparing.port_ns);
+    uint64_t often_ns = MIN(INITIATION_OFTEN_NS * most_ns / interval_ns, most_ns);
+    unsigned count = sessions->initiations;
+    sessions->initiations += count < INITIATIONS_OFTEN;
+    if (count == INITIATIONS_OFTEN)
+        return most_ns;
+    return count > 4 ? often_ns : MIN(often_ns, INITIATION_WAIT_NS << count);
 }
 
 static void write_initiation(struct node *node, struct peer *peer, uint8_t *datagram, uint64_t now_ns)
@@ -95,12 +115,11 @@ static void write_initiation(struct node *node, struct peer *peer, uint8_t *data
     if (!usable)
         make_initiation(node, peer, now_ns);
     sessions->initiated_ns = now_ns;
+    close_initiation(initiation->bond, sessions->freshness.newest, initiation->datagram);
     memcpy(datagram, initiation->datagram, WIRE_INITIATION_BYTES);
     /* A little irregular, so that those of many nodes do not stay in step. */
-    uint64_t most_ns = MAX(node->config.hello_interval_ns, peer->sparing.port_ns);
-    uint64_t wait_ns = MIN(sessions->initiation_wait_ns, most_ns);
+    uint64_t wait_ns = initiation_wait_ns(node, peer);
     sessions->initiation_due_ns = now_ns + wait_ns - rng_below(&node->rng, wait_ns / 8 + 1);
-    sessions->initiation_wait_ns = MIN(2 * wait_ns, most_ns);
 }
 
 static struct tentative *due_response(struct peer *peer)
@@ -121,7 +140,7 @@ bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datag
         *length = WIRE_RESPONSE_BYTES;
         return true;
     }
-    if (!initiation_is_due(peer, now_ns))
+    if (now_ns < peer->sessions.initiation_due_ns)
         return false;
     write_initiation(node, peer, datagram, now_ns);
     *length = WIRE_INITIATION_BYTES;
@@ -140,26 +159,34 @@ static bool pay(uint64_t *paid_ns, uint64_t each_ns, uint64_t most, uint64_t now
     return true;
 }
 
-/* One in a call at most, so that nobody who sends many at once keeps this node from all else. */
-static bool may_compute(struct node *node, uint64_t *node_paid_ns, uint64_t *peer_paid_ns, uint64_t now_ns)
+/* One in a call at most, so that nobody who sends many at once keeps this node from all else. Of one share of so many. */
+static bool may_compute(struct node *node, uint64_t *node_paid_ns, uint64_t *peer_paid_ns, unsigned shares,
+                        uint64_t now_ns)
 {
-    bool may = node->computed_ns != now_ns && pay(node_paid_ns, NODE_HANDSHAKE_NS, NODE_HANDSHAKES, now_ns) &&
-               pay(peer_paid_ns, PEER_HANDSHAKE_NS, PEER_HANDSHAKES, now_ns);
+    bool may = node->computed_ns != now_ns &&
+               pay(peer_paid_ns, PEER_HANDSHAKE_NS * shares, PEER_HANDSHAKES / shares, now_ns) &&
+               pay(node_paid_ns, NODE_HANDSHAKE_NS * shares, NODE_HANDSHAKES / shares, now_ns);
     if (may)
         node->computed_ns = now_ns;
     return may;
 }
 
-/* Too many, most of them old or made up: the true peer, if it is there, answers an initiation of this node's own. */
-static void ask_back(struct node *node, struct peer *peer, uint64_t now_ns)
+/* What cannot be old has a half of its own, and may take of the other. */
+static bool may_ask(struct node *node, struct peer *peer, bool fresh, uint64_t now_ns)
+{
+    uint64_t *all_ns = node->asked_ns, *one_ns = peer->sessions.asked_ns;
+    return (fresh && may_compute(node, &all_ns[1], &one_ns[1], 2, now_ns)) ||
+           may_compute(node, &all_ns[0], &one_ns[0], 2, now_ns);
+}
+
+/* Too many, most of them old: the true peer, if it is there, answers an initiation of this node's own, or names it. */
+static void ask_back(struct peer *peer, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
-    node->counters.drop_handshake_busy++;
-    if (sessions->initiation_due_ns == TIME_NEVER &&
-        elapsed_ns(now_ns, sessions->initiated_ns) >= ASK_BACK_NS) {
-        sessions->initiation_due_ns = now_ns;
-        sessions->initiation_wait_ns = INITIATION_WAIT_NS;
-    }
+    if (sessions->initiation_due_ns != TIME_NEVER)
+        return;
+    sessions->initiation_due_ns = MAX(now_ns, sessions->initiated_ns + ASK_BACK_NS);
+    sessions->initiations = 0;
 }
 
 static bool take_greeting(struct node *node, struct peer *peer, const uint8_t *payload,
@@ -188,12 +215,12 @@ static struct tentative *find_tentative(struct peer *peer, const uint8_t *epheme
     return NULL;
 }
 
-/* A free place, or that of the oldest, if it has had its time. */
-static struct tentative *free_tentative(struct node *node, struct peer *peer, uint64_t now_ns)
+/* A free place, or that of the oldest, if it has had its time. What may be old has but the first, which others take last. */
+static struct tentative *free_tentative(struct node *node, struct peer *peer, bool fresh, uint64_t now_ns)
 {
     struct tentative *tentative = peer->sessions.tentative;
-    unsigned oldest = 0;
-    for (unsigned index = 1; index < SESSIONS_TENTATIVE; index++)
+    unsigned oldest = fresh ? SESSIONS_TENTATIVE - 1 : 0;
+    for (unsigned index = oldest; index-- > 0;)
         if (tentative[index].session.made_ns < tentative[oldest].session.made_ns) /* a free one: made at 0 */
             oldest = index;
     if (tentative[oldest].session.in != 0 &&
@@ -203,31 +230,21 @@ static struct tentative *free_tentative(struct node *node, struct peer *peer, ui
     return &tentative[oldest];
 }
 
-/* It has had a place before, and proved nothing. */
-static bool is_old(const struct sessions *sessions, const uint8_t *ephemeral)
-{
-    uint64_t name = load_be64(ephemeral);
-    for (unsigned index = 0; index < SESSIONS_OLD; index++)
-        if (name != 0 && sessions->old[index] == name)
-            return true;
-    return false;
-}
-
-static void note_old(struct sessions *sessions, const uint8_t *ephemeral)
-{
-    sessions->old[sessions->old_next++ % SESSIONS_OLD] = load_be64(ephemeral);
-}
-
-/* It waits for an answer itself, or for a sign that the peer knows of the session which the answer made; and that session is
- * the one that both would keep. */
-static bool crosses(const struct node *node, struct peer *peer, uint64_t now_ns)
+/* It waits for an answer to an initiation of its own, which goes before. */
+static bool waits(const struct node *node, const struct peer *peer, uint64_t now_ns)
 {
     const struct initiation *initiation = &peer->sessions.initiation;
+    return initiation->session != 0 && elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS &&
+           session_goes_first(node, peer);
+}
+
+/* The peer has answered an initiation of this node, which goes before, and may not know yet that the answer came: he keeps
+ * what he has answered until he does. Were his own answered too, each could end with one and forget the other. */
+static bool crosses(const struct node *node, struct peer *peer, const struct wire_greeting *greeting)
+{
     const struct session *current = peer_session(peer);
-    bool waits = initiation->session != 0 && elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS;
-    bool unproved = current->in != 0 && current->initiated && !current->proved &&
-                    elapsed_ns(now_ns, current->taken_ns) < CROSSING_NS;
-    return (waits || unproved) && session_goes_first(node, peer);
+    return current->in != 0 && current->initiated && !current->proved && peer->state == PEER_UP &&
+           current->greeting.incarnation == greeting->incarnation && session_goes_first(node, peer);
 }
 
 static void ask_for_response(struct node *node, struct peer *peer, struct tentative *tentative,
@@ -262,33 +279,14 @@ static void answer(struct node *node, struct peer *peer, const struct bond *bond
     session_keys_set(&peer->sessions.keys[SESSIONS_USED + (tentative - peer->sessions.tentative)],
                      &tentative->secrets);
     tentative->session.edge = session_edge(peer->sessions.edge, greeting->edge, &tentative->secrets);
-    close_datagram(bond, WIRE_RESPONSE, greeting->session, tentative->response, WIRE_RESPONSE_BYTES);
-    note_old(&peer->sessions, tentative->ephemeral);
+    close_response(bond, greeting->session, tentative->response);
     ask_for_response(node, peer, tentative, now_ns);
 }
 
-static void on_initiation(struct node *node, struct peer *peer, const struct bond *bond,
-                          const uint8_t *datagram, uint64_t now_ns)
+/* Reads one and answers it, in the place that it was given. */
+static void read_and_answer(struct node *node, struct peer *peer, const struct bond *bond,
+                            struct tentative *tentative, const uint8_t *message, uint64_t now_ns)
 {
-    const uint8_t *message = datagram + WIRE_HEADER_BYTES;
-    struct tentative *tentative = find_tentative(peer, message);
-    if (tentative != NULL) {
-        ask_for_response(node, peer, tentative, now_ns);
-        return;
-    }
-    if (is_old(&peer->sessions, message)) {
-        node->counters.drop_replay++;
-        return;
-    }
-    if (crosses(node, peer, now_ns)) {
-        node->counters.drop_handshake_crossed++;
-        return;
-    }
-    tentative = free_tentative(node, peer, now_ns);
-    if (tentative == NULL || !may_compute(node, &node->asked_ns, &peer->sessions.asked_ns, now_ns)) {
-        ask_back(node, peer, now_ns);
-        return;
-    }
     struct noise noise;
     struct wire_greeting greeting;
     uint8_t payload[WIRE_GREETING_BYTES];
@@ -299,10 +297,45 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
     if (take_greeting(node, peer, payload, &greeting)) {
         if (peer->state == PEER_UP && greeting.incarnation != peer->incarnation)
             misfit_note_rival(peer, greeting.incarnation, core_lived_ns(node));
-        memcpy(tentative->ephemeral, message, SEAL_KEY_BYTES);
-        answer(node, peer, bond, tentative, &noise, &greeting, now_ns);
+        if (crosses(node, peer, &greeting)) {
+            node->counters.drop_handshake_crossed++;
+        } else {
+            memcpy(tentative->ephemeral, message, SEAL_KEY_BYTES);
+            answer(node, peer, bond, tentative, &noise, &greeting, now_ns);
+        }
     }
     noise_wipe(&noise);
+}
+
+static void on_initiation(struct node *node, struct peer *peer, const struct bond *bond, uint32_t named,
+                          const uint8_t *message, uint64_t now_ns)
+{
+    struct freshness *freshness = &peer->sessions.freshness;
+    uint32_t name = fresh_name(message);
+    bool fresh = fresh_names_own(freshness, named, now_ns);
+    bool is_new = fresh_on_came(freshness, name, fresh, now_ns);
+    struct tentative *tentative = find_tentative(peer, message);
+    if (tentative != NULL) {
+        ask_for_response(node, peer, tentative, now_ns);
+        return;
+    }
+    if (fresh_is_computed(freshness, name)) {
+        node->counters.drop_replay++;
+        return;
+    }
+    if (waits(node, peer, now_ns)) {
+        node->counters.drop_handshake_crossed++;
+        return;
+    }
+    tentative = free_tentative(node, peer, fresh, now_ns);
+    if (tentative == NULL || !may_ask(node, peer, fresh, now_ns)) {
+        node->counters.drop_handshake_busy++;
+        if (is_new)
+            ask_back(peer, now_ns);
+        return;
+    }
+    fresh_note_computed(freshness, name);
+    read_and_answer(node, peer, bond, tentative, message, now_ns);
 }
 
 static bool read_greeting(struct node *node, struct peer *peer, const uint8_t *datagram,
@@ -343,7 +376,7 @@ static unsigned on_response(struct node *node, struct peer *peer, const uint8_t 
     struct session_secrets secrets;
     struct wire_greeting greeting;
     uint8_t payload[WIRE_GREETING_BYTES];
-    if (!may_compute(node, &node->answered_ns, &peer->sessions.answered_ns, now_ns)) {
+    if (!may_compute(node, &node->answered_ns, &peer->sessions.answered_ns, 1, now_ns)) {
         node->counters.drop_handshake_busy++;
         return 0;
     }
@@ -383,6 +416,6 @@ unsigned session_on_handshake(struct node *node, struct peer *peer, const struct
     }
     if (answers)
         return on_response(node, peer, datagram, now_ns);
-    on_initiation(node, peer, bond, datagram, now_ns);
+    on_initiation(node, peer, bond, header->packet_number, datagram + WIRE_HEADER_BYTES, now_ns);
     return 0;
 }
