@@ -9,8 +9,9 @@
  * session carries it on; else it carries a new one, named by the handshake, and both begin anew. Who wants that (lost sync)
  * names none. DATA numbers belong to the edge and go on with it; control numbers begin with the session.
  *
- * Both may begin at once. Then the session begun by the one with the smaller name is taken, the other is left; he does not
- * answer while he waits for an answer himself.
+ * Both may begin at once. Then the session begun by the one with the smaller name is taken, the other is left. He does not
+ * answer while he waits for an answer himself, nor after it until the peer uses that session, which he is known to hold:
+ * else each end could take another one, forget its own, and be deaf.
  *
  * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. Two are
  * tentative at most, each for some seconds, one of them made by an initiation that cannot be a recorded one (fresh.h). */

@@ -230,16 +230,17 @@ static struct tentative *free_tentative(struct node *node, struct peer *peer, bo
     return &tentative[oldest];
 }
 
-/* It waits for an answer to an initiation of its own, which goes before. */
-static bool waits(const struct node *node, const struct peer *peer, uint64_t now_ns)
+/* It waits for an answer to an initiation of its own, which goes before: for a while, or, where the peer has heard it, as
+ * long as it is the one under way. */
+static bool waits(const struct node *node, const struct peer *peer, uint32_t named, uint64_t now_ns)
 {
     const struct initiation *initiation = &peer->sessions.initiation;
-    return initiation->session != 0 && elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS &&
+    bool heard = named == fresh_name(initiation->datagram + WIRE_HEADER_BYTES);
+    return initiation->session != 0 && (heard || elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS) &&
            session_goes_first(node, peer);
 }
 
-/* The peer has answered an initiation of this node, which goes before, and may not know yet that the answer came: he keeps
- * what he has answered until he does. Were his own answered too, each could end with one and forget the other. */
+/* The peer, in this start of his, has answered an initiation of this node, which goes before, and does not use it yet. */
 static bool crosses(const struct node *node, struct peer *peer, const struct wire_greeting *greeting)
 {
     const struct session *current = peer_session(peer);
@@ -323,7 +324,7 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
         node->counters.drop_replay++;
         return;
     }
-    if (waits(node, peer, now_ns)) {
+    if (waits(node, peer, named, now_ns)) {
         node->counters.drop_handshake_crossed++;
         return;
     }
