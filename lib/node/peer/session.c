@@ -115,6 +115,7 @@ static void forget_state(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->reply_count = 0;
     for (unsigned place = 0; place < SESSIONS_USED; place++)
         session_forget(node, peer, place);
+    CHECK(!peer_is_known(peer)); /* numbers that begin anew come with new keys */
     peer->close_due = false;
     sessions->edge = 0;
     node->counters.peers_reset++;
@@ -215,6 +216,7 @@ unsigned session_take_up(struct node *node, struct peer *peer, const struct sess
     bool lost = sessions->edge != 0 && sessions->edge != made->edge;
     if (lost)
         forget_state(node, peer, now_ns);
+    CHECK((sessions->edge == 0 || sessions->edge == made->edge) && made->control_next == 0);
     end_others(node, peer, made);
     sessions->edge = made->edge;
     unsigned place = peer_is_known(peer) ? !sessions->current : sessions->current;

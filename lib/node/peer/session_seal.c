@@ -22,6 +22,7 @@ static uint8_t key_id(const struct node *node)
 static struct wire_header header_of(const struct node *node, struct peer *peer, enum wire_type type,
                                     uint64_t number, uint64_t depart_ns)
 {
+    CHECK(peer_is_known(peer)); /* nothing but handshakes leaves without a session */
     return (struct wire_header){.version = WIRE_VERSION,
                                 .type = (uint8_t)type,
                                 .key_id = key_id(node),
@@ -39,13 +40,14 @@ struct wire_header session_header(const struct node *node, struct peer *peer, en
 struct wire_header session_data_header(const struct node *node, struct peer *peer, uint64_t number,
                                        uint64_t depart_ns)
 {
+    CHECK(peer_session(peer)->edge == peer->sessions.edge); /* numbers of another begin anew */
     return header_of(node, peer, WIRE_DATA, number, depart_ns);
 }
 
 static void seal(const struct node *node, struct peer *peer, enum seal_space space, uint64_t number,
                  uint8_t *datagram, size_t length)
 {
-    if (!node->config.primitives->authenticates || !peer_is_known(peer))
+    if (!node->config.primitives->authenticates)
         return;
     struct wire_sealed_part part = wire_sealed_part(datagram, length);
     CHECK(part.known_bytes > 0);
