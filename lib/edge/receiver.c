@@ -161,19 +161,12 @@ static void note_beyond(struct receiver *receiver, uint64_t number, uint64_t now
         receiver->strays = 0; /* what follows them is welcome */
 }
 
-static void note_duplicate(struct receiver *receiver, uint64_t number, uint64_t now_ns)
-{
-    receiver->counters.duplicates++;
-    if (number < receiver->floor && !within_window(receiver, number, receiver->floor))
-        note_stray(receiver, now_ns);
-}
-
 void receiver_on_refused(struct receiver *receiver, enum receiver_verdict verdict, uint64_t number,
                          uint64_t now_ns)
 {
     CHECK(verdict != RECEIVER_NEW);
     if (verdict == RECEIVER_DUPLICATE)
-        note_duplicate(receiver, number, now_ns);
+        receiver->counters.duplicates++; /* of however long ago: anybody may send it again */
     else
         note_beyond(receiver, number, now_ns);
 }

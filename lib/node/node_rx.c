@@ -49,9 +49,15 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
     session_on_hello(node, peer, &hello, now_ns);
 }
 
-static void on_close(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+/* Under a session that is left it may have been held back. */
+static void on_close(struct node *node, struct peer *peer, const struct wire_header *header,
+                     const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_close close;
+    if (header->session != peer_session(peer)->in) {
+        node->counters.drop_session++;
+        return;
+    }
     if (!flow_is_decoded(node, wire_close_decode(packet->data, packet->length, &close)))
         return;
     session_on_close(node, peer, now_ns);
@@ -137,7 +143,6 @@ static void on_handshake(struct node *node, const struct wire_header *header, co
     struct peer *peer = &node->peers[index];
     on_session(node, peer, session_on_handshake(node, peer, header, packet->data, packet->length, now_ns),
                now_ns);
-    peer_schedule(node, peer, now_ns);
 }
 
 /* The peer behind session and address, or NULL with a drop counted. */
@@ -188,7 +193,7 @@ static void on_opened(struct node *node, struct peer *peer, const struct wire_he
         on_hello(node, peer, packet, now_ns);
         break;
     case WIRE_CLOSE:
-        on_close(node, peer, packet, now_ns);
+        on_close(node, peer, header, packet, now_ns);
         break;
     case WIRE_TRAIN:
         on_train(node, peer, packet, now_ns);

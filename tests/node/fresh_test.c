@@ -6,6 +6,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+static bool came(struct freshness *freshness, uint32_t name, bool fresh)
+{
+    unsigned place;
+    bool is_new = fresh_on_came(freshness, name, fresh, &place);
+    assert_int_equal(freshness->came[place], name);
+    return is_new;
+}
+
 static void fresh_name__never_zero(void **state)
 {
     (void)state;
@@ -38,47 +46,44 @@ static void fresh_on_came__the_newest_is_new(void **state)
     struct freshness freshness = {0};
     assert_int_equal(freshness.newest, 0);
     for (uint32_t name = 1; name <= FRESH_CAME; name++) {
-        assert_true(fresh_on_came(&freshness, name, false, 1));
+        assert_true(came(&freshness, name, false));
         assert_int_equal(freshness.newest, name);
     }
     for (uint32_t name = 1; name <= FRESH_CAME; name++)
-        assert_false(fresh_on_came(&freshness, name, false, 1));
+        assert_false(came(&freshness, name, false));
     assert_int_equal(freshness.newest, FRESH_CAME);
-    assert_true(fresh_on_came(&freshness, 5000, false, 1));
+    assert_true(came(&freshness, 5000, false));
     assert_int_equal(freshness.newest, 5000);
-    assert_true(fresh_on_came(&freshness, 1, false, 1)); /* that long ago that it is forgotten */
+    assert_true(came(&freshness, 1, false)); /* that long ago that it is forgotten */
 }
 
-static void fresh_on_came__old_ones_do_not_hide_a_fresh_one(void **state)
+static void fresh_on_came__a_fresh_one_is_the_newest_again(void **state)
 {
     (void)state;
     struct freshness freshness = {0};
-    fresh_on_came(&freshness, 1, false, 1);
-    fresh_on_came(&freshness, 2, false, 1);
-    assert_false(fresh_on_came(&freshness, 1, true, 1)); /* it came before, and names what was made since */
+    came(&freshness, 1, false);
+    came(&freshness, 2, false);
+    assert_false(came(&freshness, 1, true)); /* it names what was made since */
     assert_int_equal(freshness.newest, 1);
-    fresh_on_came(&freshness, 3, false, 2);
-    assert_int_equal(freshness.newest, 1);
-    fresh_on_came(&freshness, 4, true, 2);
-    assert_int_equal(freshness.newest, 4);
-    fresh_on_came(&freshness, 5, false, FRESH_NS + 2);
-    assert_int_equal(freshness.newest, 5);
+    assert_true(came(&freshness, 3, false)); /* it may be of a new start, which can name nothing yet */
+    assert_int_equal(freshness.newest, 3);
 }
 
 static void fresh_is_computed__until_forgotten(void **state)
 {
     (void)state;
     struct freshness freshness = {0};
-    for (uint32_t name = 1; name <= FRESH_CAME; name++) {
-        fresh_on_came(&freshness, name, false, 1);
-        assert_false(fresh_is_computed(&freshness, name));
-        fresh_note_computed(&freshness, name);
-    }
-    for (uint32_t name = 1; name <= FRESH_CAME; name++)
-        assert_true(fresh_is_computed(&freshness, name));
-    assert_true(fresh_on_came(&freshness, 5000, false, 1));
-    assert_false(fresh_is_computed(&freshness, 5000)); /* nor is its place what it was */
-    assert_false(fresh_is_computed(&freshness, 1));
+    unsigned place;
+    for (unsigned round = 0; round < 2; round++)
+        for (uint32_t name = 1; name <= FRESH_CAME; name++) {
+            assert_int_equal(fresh_on_came(&freshness, name, false, &place), round == 0);
+            assert_int_equal(fresh_is_computed(&freshness, place), round == 1);
+            fresh_note_computed(&freshness, place);
+        }
+    assert_true(fresh_on_came(&freshness, 5000, false, &place)); /* nor is its place what it was */
+    assert_false(fresh_is_computed(&freshness, place));
+    assert_true(fresh_on_came(&freshness, 1, false, &place));
+    assert_false(fresh_is_computed(&freshness, place));
 }
 
 int main(void)
@@ -86,7 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(fresh_name__never_zero),
                                        cmocka_unit_test(fresh_names_own__for_ten_seconds),
                                        cmocka_unit_test(fresh_on_came__the_newest_is_new),
-                                       cmocka_unit_test(fresh_on_came__old_ones_do_not_hide_a_fresh_one),
+                                       cmocka_unit_test(fresh_on_came__a_fresh_one_is_the_newest_again),
                                        cmocka_unit_test(fresh_is_computed__until_forgotten)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

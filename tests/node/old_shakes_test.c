@@ -69,7 +69,7 @@ static void node_session__restart_among_old_ones(void **state)
         {3 * NS_PER_S, 100 * NS_PER_MS, false, NS_PER_S},
         {300 * NS_PER_MS, 20 * NS_PER_MS, true, NS_PER_S},
         {3 * NS_PER_S, 100 * NS_PER_MS, true, NS_PER_S},
-        {0, 20 * NS_PER_MS, true, 6 * NS_PER_S}, /* at first both tell the names of old ones */
+        {0, 20 * NS_PER_MS, true, 7 * NS_PER_S}, /* at first both tell the names of old ones */
     };
     record_all();
     for (size_t row = 0; row < 2 * sizeof(rows) / sizeof(rows[0]); row++) {

@@ -37,30 +37,26 @@ static unsigned find(const struct freshness *freshness, uint32_t name)
     return place;
 }
 
-bool fresh_on_came(struct freshness *freshness, uint32_t name, bool fresh, uint64_t now_ns)
+bool fresh_on_came(struct freshness *freshness, uint32_t name, bool fresh, unsigned *place)
 {
-    bool is_new = find(freshness, name) == FRESH_CAME;
+    *place = find(freshness, name);
+    bool is_new = *place == FRESH_CAME;
     if (is_new) {
-        unsigned place = freshness->next++ % FRESH_CAME;
-        freshness->came[place] = name;
-        freshness->computed[place / 64] &= ~(1ULL << place % 64);
+        *place = freshness->next++ % FRESH_CAME;
+        freshness->came[*place] = name;
+        freshness->computed[*place / 64] &= ~(1ULL << *place % 64);
     }
-    if (fresh || (is_new && now_ns >= freshness->until_ns)) {
+    if (fresh || is_new)
         freshness->newest = name;
-        freshness->until_ns = fresh ? now_ns + FRESH_NS : 0;
-    }
     return is_new;
 }
 
-bool fresh_is_computed(const struct freshness *freshness, uint32_t name)
+bool fresh_is_computed(const struct freshness *freshness, unsigned place)
 {
-    unsigned place = find(freshness, name);
-    return place < FRESH_CAME && (freshness->computed[place / 64] >> place % 64 & 1) != 0;
+    return (freshness->computed[place / 64] >> place % 64 & 1) != 0;
 }
 
-void fresh_note_computed(struct freshness *freshness, uint32_t name)
+void fresh_note_computed(struct freshness *freshness, unsigned place)
 {
-    unsigned place = find(freshness, name);
-    if (place < FRESH_CAME)
-        freshness->computed[place / 64] |= 1ULL << place % 64;
+    freshness->computed[place / 64] |= 1ULL << place % 64;
 }

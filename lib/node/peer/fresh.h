@@ -4,8 +4,8 @@
  * has come from the other end, under the MAC. So what names an initiation that was made here within FRESH_NS was made
  * since, and nobody has recorded it before that. Anything else may be old.
  *
- * The last FRESH_CAME that came are remembered: none is computed twice, and one that comes again is not the newest. What
- * is fresh itself stays the newest for FRESH_NS, whatever old ones come after it. */
+ * The last FRESH_CAME that came are remembered: none is computed twice, and one that comes again is not the newest,
+ * unless it is fresh itself. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +35,9 @@ uint32_t fresh_name(const uint8_t ephemeral[SEAL_KEY_BYTES]);
 void fresh_note_own(struct freshness *freshness, uint32_t name, uint64_t now_ns);
 /* This is the name of one that was made here within FRESH_NS. */
 bool fresh_names_own(const struct freshness *freshness, uint32_t name, uint64_t now_ns);
-/* One came whose MAC is right; `fresh`: what it named says so. True: for the first time, as far as is remembered. */
-bool fresh_on_came(struct freshness *freshness, uint32_t name, bool fresh, uint64_t now_ns);
-/* What has come was computed before; it is computed now. */
-bool fresh_is_computed(const struct freshness *freshness, uint32_t name);
-void fresh_note_computed(struct freshness *freshness, uint32_t name);
+/* One came whose MAC is right; `fresh`: what it named said so. True: for the first time, as far as is remembered. *place: where
+ * it stands until the next one comes. */
+bool fresh_on_came(struct freshness *freshness, uint32_t name, bool fresh, unsigned *place);
+/* It was computed before; it is computed now. */
+bool fresh_is_computed(const struct freshness *freshness, unsigned place);
+void fresh_note_computed(struct freshness *freshness, unsigned place);

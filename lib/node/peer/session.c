@@ -20,6 +20,7 @@
 #include "seal/wipe.h"
 
 #define HELLO_LOST_NS (25 * NS_PER_MS)
+#define FIRST_NS      (25 * NS_PER_MS) /* the first initiation leaves within it */
 #define SILENT_HELLOS 4
 
 size_t sessions_bytes(void)
@@ -41,7 +42,7 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
     for (unsigned key = 0; key < sessions->bond_count; key++)
         CHECK(
             bond_make(&sessions->bonds[key], primitives, &node->config.key, peer->config->public_keys[key]));
-    sessions->initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 8 + 1);
+    sessions->initiation_due_ns = now_ns + rng_below(&node->rng, FIRST_NS + 1);
     peer_schedule(node, peer, now_ns);
 }
 

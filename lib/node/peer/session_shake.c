@@ -179,14 +179,20 @@ static bool may_ask(struct node *node, struct peer *peer, bool fresh, uint64_t n
            may_compute(node, &all_ns[0], &one_ns[0], 2, now_ns);
 }
 
-/* Too many, most of them old: the true peer, if it is there, answers an initiation of this node's own, or names it. */
-static void ask_back(struct peer *peer, uint64_t now_ns)
+/* Too many, most of them old: the true peer, if it is there, answers an initiation of this node's own, or names it. A new one
+ * brings one about, and it is repeated when others come, so that no more leaves than came. */
+static void ask_back(struct node *node, struct peer *peer, bool is_new, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
-    if (sessions->initiation_due_ns != TIME_NEVER)
+    bool under_way = sessions->initiation_due_ns != TIME_NEVER;
+    if (!under_way && !is_new)
         return;
-    sessions->initiation_due_ns = MAX(now_ns, sessions->initiated_ns + ASK_BACK_NS);
-    sessions->initiations = 0;
+    uint64_t wait_ns = under_way ? INITIATION_OFTEN_NS : ASK_BACK_NS;
+    uint64_t due_ns = MAX(now_ns, sessions->initiated_ns + wait_ns);
+    sessions->initiation_due_ns = MIN(sessions->initiation_due_ns, due_ns);
+    if (!under_way)
+        sessions->initiations = INITIATIONS_OFTEN;
+    peer_schedule(node, peer, due_ns);
 }
 
 static bool take_greeting(struct node *node, struct peer *peer, const uint8_t *payload,
@@ -258,6 +264,7 @@ static void ask_for_response(struct node *node, struct peer *peer, struct tentat
     tentative->answered_ns = now_ns;
     tentative->response_due = true;
     peer_note_control(node, peer);
+    peer_schedule(node, peer, now_ns);
     node->counters.rx_handshakes++;
 }
 
@@ -314,13 +321,14 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
     struct freshness *freshness = &peer->sessions.freshness;
     uint32_t name = fresh_name(message);
     bool fresh = fresh_names_own(freshness, named, now_ns);
-    bool is_new = fresh_on_came(freshness, name, fresh, now_ns);
+    unsigned place;
+    bool is_new = fresh_on_came(freshness, name, fresh, &place);
     struct tentative *tentative = find_tentative(peer, message);
     if (tentative != NULL) {
         ask_for_response(node, peer, tentative, now_ns);
         return;
     }
-    if (fresh_is_computed(freshness, name)) {
+    if (fresh_is_computed(freshness, place)) {
         node->counters.drop_replay++;
         return;
     }
@@ -331,11 +339,10 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
     tentative = free_tentative(node, peer, fresh, now_ns);
     if (tentative == NULL || !may_ask(node, peer, fresh, now_ns)) {
         node->counters.drop_handshake_busy++;
-        if (is_new)
-            ask_back(peer, now_ns);
+        ask_back(node, peer, is_new, now_ns);
         return;
     }
-    fresh_note_computed(freshness, name);
+    fresh_note_computed(freshness, place);
     read_and_answer(node, peer, bond, tentative, message, now_ns);
 }
 
