@@ -1,4 +1,5 @@
-/* What sealing costs by itself, by each library that this processor has: the figures that others are ratios of. */
+/* What sealing costs by itself, by each library that this processor has: the figures that others are ratios of; and what a
+ * datagram costs that is refused. */
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include <time.h>
 
 #include "app/bench/bench.h"
+#include "app/bench/refused.h"
 #include "base/check.h"
 #include "base/units.h"
 #include "crypt/crypt.h"
@@ -137,6 +139,25 @@ static void report_costs(struct report *report, const struct primitives *primiti
     report_object_end(report);
 }
 
+/* Of a datagram that is dropped, by the reason. */
+static void report_refused(struct report *report, const struct primitives *primitives)
+{
+    static const struct {
+        const char *name;
+        bool known_address, right_mac;
+    } rows[] = {
+        {"unknown_address_ns", false, false}, {"wrong_mac_ns", true, false}, {"right_mac_ns", true, true}};
+    refused_begin(primitives);
+    report_object(report, "refused");
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        refused_set(rows[row].known_address, rows[row].right_mac);
+        uint64_t hundredths = cost_of(refused_burst, 1, ROUNDS) / REFUSED_BURST;
+        report_u64(report, rows[row].name, (hundredths + 50) / 100);
+    }
+    report_object_end(report);
+    refused_end();
+}
+
 int bench_seal(const struct bench_options *options)
 {
     static struct bench_print print;
@@ -151,6 +172,7 @@ int bench_seal(const struct bench_options *options)
     if (crypt_multi_buffer() != NULL)
         report_costs(&print.report, crypt_multi_buffer());
     report_costs(&print.report, crypt_libcrypto());
+    report_refused(&print.report, chosen);
     bench_print_end(&print);
     return 0;
 }
