@@ -18,8 +18,10 @@ size_t receiver_bytes(uint32_t window_packets)
 void receiver_init(struct receiver *receiver, uint32_t window_packets, struct arena *arena)
 {
     CHECK(window_packets <= RECEIVER_WINDOW_MAX);
-    *receiver = (struct receiver){
-        .window_packets = window_packets, .ack_due_ns = TIME_NEVER, .remind_due_ns = TIME_NEVER};
+    *receiver = (struct receiver){.window_packets = window_packets,
+                                  .ack_due_ns = TIME_NEVER,
+                                  .remind_due_ns = TIME_NEVER,
+                                  .passed_over = UINT64_MAX};
     number_bits_init(&receiver->seen, window_packets, arena);
     jump_init(&receiver->jump);
     receiver_set_rtt(receiver, RTT_INITIAL_NS);
@@ -33,6 +35,7 @@ void receiver_reset(struct receiver *receiver)
                                   .window_packets = old.window_packets,
                                   .ack_due_ns = TIME_NEVER,
                                   .remind_due_ns = TIME_NEVER,
+                                  .passed_over = UINT64_MAX,
                                   .interval_ns = old.interval_ns,
                                   .rtt_ns = old.rtt_ns,
                                   .counters = old.counters};
@@ -109,6 +112,8 @@ static void note_new(struct receiver *receiver, uint64_t number, uint32_t stamp,
     receiver->newest_wait_ns = receiver->wait_ns;
     jump_on_packet(&receiver->jump, (uint32_t)number, stamp, owd, wait_stamp(receiver->wait_ns));
     if (number >= receiver->end) {
+        if (jumps(receiver, number))
+            receiver->passed_over = receiver->end;
         receiver->end = number + 1;
         receiver->largest_ns = now_ns;
         receiver->largest_stamp = stamp;
@@ -161,12 +166,24 @@ static void note_beyond(struct receiver *receiver, uint64_t number, uint64_t now
         receiver->strays = 0; /* what follows them is welcome */
 }
 
+/* What was received may be sent again by anybody. Of those that a jump passed over the sender alone has any, and each
+ * time a new one. */
+static void note_duplicate(struct receiver *receiver, uint64_t number, uint64_t now_ns)
+{
+    receiver->counters.duplicates++;
+    if (number < receiver->passed_over || number >= receiver->floor ||
+        within_window(receiver, number, receiver->floor))
+        return;
+    receiver->passed_over = number + 1;
+    note_stray(receiver, now_ns);
+}
+
 void receiver_on_refused(struct receiver *receiver, enum receiver_verdict verdict, uint64_t number,
                          uint64_t now_ns)
 {
     CHECK(verdict != RECEIVER_NEW);
     if (verdict == RECEIVER_DUPLICATE)
-        receiver->counters.duplicates++; /* of however long ago: anybody may send it again */
+        note_duplicate(receiver, number, now_ns);
     else
         note_beyond(receiver, number, now_ns);
 }

@@ -8,8 +8,8 @@
  * a window or more beyond the largest received is refused too, unless RECEIVER_JUMP_PROOFS refused ones in a
  * row, with nothing new in between, were within a window of each other and of it: so a sender that sent that
  * much into the dark goes on, two packets later. Where all that comes for RECEIVER_LOST_SYNC_NS is beyond the
- * window, receiver_lost_sync says so, and the owner renews the session. What is below it was sent before, by
- * whomever it comes again.
+ * window, or was passed over by such a jump, receiver_lost_sync says so, and the owner renews the session. What is
+ * below the window was received else, and may be sent again by anybody.
  *
  * When: acks are due once both the interval (RTT/8 within RECEIVER_ACK_INTERVAL_MIN_NS …
  * RECEIVER_ACK_DELAY_MAX_NS) and 16 packets have passed, at once for the first packet after idleness, and at
@@ -95,7 +95,8 @@ struct receiver {
     uint64_t remind_gap_ns; /* doubles */
     uint64_t jump_number;   /* newest of the refused numbers that may prove a jump … */
     uint32_t jump_proofs;   /* … so many so far */
-    uint32_t strays;        /* in a row: beyond the window, with nothing new in between */
+    uint64_t passed_over;   /* from here to the window nothing was received; UINT64_MAX: there was no jump */
+    uint32_t strays;        /* in a row: far from the window, with nothing new in between */
     uint64_t stray_from_ns; /* the first of them */
 
     uint32_t group_left; /* messages left in the group under way; 0: none is */

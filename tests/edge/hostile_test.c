@@ -107,6 +107,22 @@ static void receiver__knows_that_it_lost_its_sender(void **state)
     assert_int_equal(receive(0, 0, now_ns), RECEIVER_NEW);
 }
 
+/* Nor are those from long before the window, sent again in their order, over any time; nor one of a gap, again and again. */
+static void receiver__what_was_received_is_no_lost_sender(void **state)
+{
+    (void)state;
+    for (uint64_t number = 0; number < 100; number++)
+        receive(number, 0, number * MS);
+    for (uint64_t number = 5000; number < 8000; number++)
+        receive(number, number - 10, NS_PER_S + number * MS);
+    for (uint64_t number = 0; number < 100; number++)
+        assert_int_equal(receive(number, 0, 20 * NS_PER_S + number * 100 * MS), RECEIVER_DUPLICATE);
+    assert_false(receiver_lost_sync(&receiver, TIME_NEVER));
+    for (unsigned times = 0; times < 2 * RECEIVER_LOST_SYNC_PACKETS; times++)
+        assert_int_equal(receive(200, 0, 40 * NS_PER_S + times * 100 * MS), RECEIVER_DUPLICATE);
+    assert_false(receiver_lost_sync(&receiver, TIME_NEVER));
+}
+
 static void receiver__late_duplicates_are_no_lost_sender(void **state)
 {
     (void)state;
@@ -262,6 +278,7 @@ int main(void)
         HOSTILE_TEST(receiver__far_numbers_between_new_ones_move_nothing),
         HOSTILE_TEST(receiver__follows_a_sender_that_sent_into_the_dark),
         HOSTILE_TEST(receiver__knows_that_it_lost_its_sender),
+        HOSTILE_TEST(receiver__what_was_received_is_no_lost_sender),
         HOSTILE_TEST(receiver__late_duplicates_are_no_lost_sender),
         HOSTILE_TEST(sender__knows_that_it_lost_its_receiver),
         HOSTILE_TEST(sender__low_cap_ends_with_its_job),

@@ -46,6 +46,10 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
     peer_schedule(node, peer, now_ns);
 }
 
+/* Of all peers, with one that is just being made: so one is always free. */
+_Static_assert(NODE_PEERS_MAX *(SESSIONS_USED + SESSIONS_TENTATIVE + 2) < NODE_SESSIONS,
+               "the table takes all sessions");
+
 uint32_t session_new(struct node *node, const struct peer *peer)
 {
     uint32_t drawn;
