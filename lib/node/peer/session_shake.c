@@ -236,13 +236,12 @@ static struct tentative *free_tentative(struct node *node, struct peer *peer, bo
     return &tentative[oldest];
 }
 
-/* It waits for an answer to an initiation of its own, which goes before: for a while, or, where the peer has heard it, as
- * long as it is the one under way. */
-static bool waits(const struct node *node, const struct peer *peer, uint32_t named, uint64_t now_ns)
+/* It waits for an answer to an initiation of its own, which goes before. Not for ever: a peer that does not fit gives none,
+ * and what does not fit is told by its own initiation. */
+static bool waits(const struct node *node, const struct peer *peer, uint64_t now_ns)
 {
     const struct initiation *initiation = &peer->sessions.initiation;
-    bool heard = named == fresh_name(initiation->datagram + WIRE_HEADER_BYTES);
-    return initiation->session != 0 && (heard || elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS) &&
+    return initiation->session != 0 && elapsed_ns(now_ns, initiation->made_ns) < CROSSING_NS &&
            session_goes_first(node, peer);
 }
 
@@ -332,7 +331,7 @@ static void on_initiation(struct node *node, struct peer *peer, const struct bon
         node->counters.drop_replay++;
         return;
     }
-    if (waits(node, peer, named, now_ns)) {
+    if (waits(node, peer, now_ns)) {
         node->counters.drop_handshake_crossed++;
         return;
     }
