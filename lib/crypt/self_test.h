@@ -1,4 +1,4 @@
-/* One known answer for each primitive. */
+/* Known answers for each primitive; of the cipher with a text and with none. */
 #pragma once
 
 #include "seal/primitives.h"

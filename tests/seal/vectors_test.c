@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "crypt/crypt.h"
+#include "crypt/self_test.h"
 #include "seal/hkdf.h"
 #include "seal/noise.h"
 #include "vectors.h"
@@ -55,6 +56,35 @@ static void gcm__nist(void **state)
     gcm_both_ways(crypt_libcrypto());
     if (crypt_multi_buffer() != NULL)
         gcm_both_ways(crypt_multi_buffer());
+}
+
+/* Right for no text, and for all that it opens itself: another cipher. */
+static void wrong_seal(const struct cipher_key *key, const uint8_t nonce[SEAL_NONCE_BYTES],
+                       struct seal_bytes known, const uint8_t *text, size_t length, uint8_t *out,
+                       uint8_t tag[SEAL_TAG_BYTES])
+{
+    primitives->seal(key, nonce, known, text, length, out, tag);
+    for (size_t at = 0; at < length; at++)
+        out[at] ^= 0x55;
+}
+
+static bool wrong_open(const struct cipher_key *key, const uint8_t nonce[SEAL_NONCE_BYTES],
+                       struct seal_bytes known, const uint8_t *sealed, size_t length, uint8_t *out,
+                       const uint8_t tag[SEAL_TAG_BYTES])
+{
+    for (size_t at = 0; at < length; at++)
+        out[at] = sealed[at] ^ 0x55;
+    return primitives->open(key, nonce, known, out, length, out, tag);
+}
+
+static void self_test__finds_a_cipher_that_agrees_with_itself_only(void **state)
+{
+    (void)state;
+    struct primitives wrong = *primitives;
+    assert_null(self_test(&wrong));
+    wrong.seal = wrong_seal;
+    wrong.open = wrong_open;
+    assert_string_equal(self_test(&wrong), "AES-256-GCM");
 }
 
 static void x25519__rfc_7748(void **state)
@@ -281,10 +311,15 @@ static void crypt__random(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gcm__nist),           cmocka_unit_test(x25519__rfc_7748),
-        cmocka_unit_test(x25519__low_order),   cmocka_unit_test(hkdf__rfc_5869),
-        cmocka_unit_test(siphash__authors),    cmocka_unit_test(noise__cacophony),
-        cmocka_unit_test(noise__changed_bits), cmocka_unit_test(crypt__random),
+        cmocka_unit_test(gcm__nist),
+        cmocka_unit_test(self_test__finds_a_cipher_that_agrees_with_itself_only),
+        cmocka_unit_test(x25519__rfc_7748),
+        cmocka_unit_test(x25519__low_order),
+        cmocka_unit_test(hkdf__rfc_5869),
+        cmocka_unit_test(siphash__authors),
+        cmocka_unit_test(noise__cacophony),
+        cmocka_unit_test(noise__changed_bits),
+        cmocka_unit_test(crypt__random),
     };
     struct err err;
     folder = argc > 1 ? argv[1] : ".";
