@@ -151,6 +151,10 @@ static void node_peer__one_name_at_two_addresses(void **state)
     assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 2);
     assert_string_equal(text, "handshakes in the name of this node, 'n0', come from 10.0.0.6:7840");
     assert_int_equal(node_namesake(world.nodes[1].node, text, sizeof(text)), 0);
+    /* It is gone, and nothing is said any more; the count never goes back. */
+    world_run_until(&world, world.now_ns + 301 * NS_PER_S);
+    assert_int_equal(node_namesake(world.nodes[0].node, text, sizeof(text)), 2);
+    assert_string_equal(text, "");
     world_end(&world);
 }
 

@@ -58,7 +58,8 @@ struct node {
     uint16_t peer_count;
     struct peer *peers;
     struct net_address namesake; /* from there somebody begins handshakes in this node's own name … */
-    uint64_t namesake_hellos;    /* … so often */
+    uint64_t namesake_hellos;    /* … so often … */
+    uint64_t namesake_ns;        /* … and did so last, in lived time */
     uint8_t session_peer[NODE_SESSIONS]; /* low bits of a session to us → peer; UINT8_MAX: none has it */
     struct key_room *key_room;
     uint64_t stranger_due_ns; /* when an initiation from an unknown address is looked at again */

@@ -115,7 +115,8 @@ uint64_t misfit_namesake(const struct node *node, char *text, size_t room)
 {
     char from[ADDRESS_TEXT_BYTES];
     text[0] = '\0';
-    if (node->namesake_hellos > 0) {
+    bool recent = elapsed_ns(core_lived_ns(node), node->namesake_ns) <= NAMESAKE_OVER_NS;
+    if (node->namesake_hellos > 0 && recent) {
         address_format(&node->namesake, from);
         snprintf(text, room, "handshakes in the name of this node, '%s', come from %s", node->config.name,
                  from);

@@ -28,6 +28,8 @@ enum misfit_kind {
 #define RIVAL_NS      (5 * NS_PER_S) /* a peer that started anew is not heard by its old session for so long */
 #define RIGHT_OVER_NS (60 * NS_PER_S) /* it has said nothing of that kind any more */
 #define RIVAL_OVER_NS (60 * NS_PER_S) /* without a hello of the other: there is but one any more */
+/* Without a handshake of another node in this one's name, which would come at each hello interval: it is gone. */
+#define NAMESAKE_OVER_NS (300 * NS_PER_S)
 
 /* Another start of a peer, which says hello while the peer is up. Times are lived ones. */
 struct rival {
@@ -64,5 +66,6 @@ void misfit_note_up(struct peer *peer);
 void misfit_note_greeting(struct peer *peer, uint64_t lived_ns);
 /* What was heard, and what was expected; "": nothing that does not fit. Returns its length. */
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room);
-/* The same of this node's own name, which another one uses. Returns how many such hellos came so far. */
+/* The same of this node's own name, which another one uses; "" too, when the newest such handshake is NAMESAKE_OVER_NS old.
+ * Returns how many came so far. */
 uint64_t misfit_namesake(const struct node *node, char *text, size_t room);

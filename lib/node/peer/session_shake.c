@@ -371,6 +371,7 @@ void session_note_stranger(struct node *node, const struct rx_packet *packet)
     uint16_t index = is_read ? peer_find(node, greeting.name.text) : PEER_NONE;
     if (index == PEER_SELF) {
         node->namesake = packet->from;
+        node->namesake_ns = core_lived_ns(node);
         node->namesake_hellos++;
     }
     if (index < node->peer_count && peer_find(node, greeting.peer.text) == PEER_SELF)
