@@ -31,6 +31,7 @@ import yaml
 
 from bench_probe_real import start, stop, wait_for_line
 from namespaces import Lan
+from site_keys import public_key
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SAMPLE_S = 0.1
@@ -89,14 +90,21 @@ class Sites:
         process = start(self.processes, f"{home}.log", *(self.lan.inside(number, *command) if self.lan else command))
         wait_for_line(process, f"{home}.log", f"sluice: {name} ready")
 
+    def key_file(self, name):
+        return os.path.join(os.path.abspath(self.directory), f"{name}.key")
+
+    def key(self, name):
+        return public_key(program(self.build, "app/ctl/sluicectl"), self.key_file(name))
+
     def node_file(self, number, name):
         home = os.path.join(self.directory, name)
         ring = {"ring": f"{self.directory}/s0.ring"} if number == 0 else {}
+        keys = {each: self.key(each) for each in self.names}
         return {
-            "node": {"name": name, "key_file": f"{os.path.abspath(home)}.key"},
+            "node": {"name": name, "key_file": self.key_file(name)},
             "ports": [{"device": self.device(number), "address": f"10.66.0.{number + 1}/24", "rate": self.options.rate}],
-            "peers": [{"name": other, "address": f"10.66.0.{index + 1}"} for index, other in enumerate(self.names)
-                      if other != name],
+            "peers": [{"name": other, "address": f"10.66.0.{index + 1}", "key": keys[other]}
+                      for index, other in enumerate(self.names) if other != name],
             "directories": [{"name": "in", "path": home, "sources": "any"}],
             "memory": {"hugepages": False},
             "control": {"socket": f"{home}.sock", **ring}}

@@ -93,10 +93,11 @@ def site_gap_ms(options, directory, site):
 
 
 def prepare(options, directory):
-    names = list(SCENARIO["nodes"])
-    for number, (site, own) in enumerate(SCENARIO["nodes"].items(), 1):
+    for site in SCENARIO["nodes"]:
         os.makedirs(os.path.join(directory, site, "incoming"))
-        content = lab.node_file(site, number, names, own, directory)
+    roster = lab.roster(SCENARIO["nodes"], directory, os.path.join(options.build, "app/ctl/sluicectl"))
+    for site, own in SCENARIO["nodes"].items():
+        content = lab.node_file(site, roster, own, directory)
         content["memory"] = {"hugepages": False}
         write_yaml(os.path.join(directory, site, "node.yaml"), content)
     payload = os.path.join(directory, "payload")

@@ -2,8 +2,9 @@
 """What scripts/demo needs besides shell: node files from a scenario, and the trees that its job asks for.
 
     lab.py nodes SCENARIO                    the sites' names, one a line
-    lab.py configs SCENARIO DIRECTORY
-        DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --sockets DIRECTORY.
+    lab.py configs SCENARIO DIRECTORY SLUICECTL
+        DIRECTORY/SITE/node.yaml for every site, joined by the memif sockets of sluice-wanem --sockets DIRECTORY, with keys
+        that SLUICECTL makes.
     lab.py job TEMPLATE FILE SCENARIO
         the job file TEMPLATE with `file: FILE` and the plan of the scenario's job, on standard output
     lab.py edges SITE.json…
@@ -19,6 +20,8 @@ import os
 import sys
 
 import yaml
+
+from site_keys import public_key
 
 
 def scenario_read(path):
@@ -47,19 +50,27 @@ def address(number):
     return f"10.77.{number}.2"
 
 
-def node_file(site, number, names, own, directory):
+def key_file(site, directory):
+    return os.path.join(os.path.abspath(directory), site, "key")
+
+
+def roster(names, directory, ctl):
+    """The same at all sites, whose folders are there."""
+    return [{"name": name, "address": address(number) + "/24", "gateway": f"10.77.{number}.1",
+             "key": public_key(ctl, key_file(name, directory))} for number, name in enumerate(names, 1)]
+
+
+def node_file(site, sites, own, directory):
     home = os.path.join(directory, site)
     return {
-        "node": {"name": site, "key_file": os.path.join(os.path.abspath(home), "key")},
+        "node": {"name": site, "key_file": key_file(site, directory)},
+        "roster": sites,
         "ports": [{
             "device": f"net_memif0,role=client,socket={os.path.abspath(home)}.memif",
-            "address": address(number) + "/24",
-            "gateway": f"10.77.{number}.1",
             "rate": own.get("uplink", "10Gbps"),
             "rate_down": own.get("downlink", "10Gbps"),
             "mtu": own.get("mtu", 1500),
         }],
-        "peers": [{"name": name, "address": address(index)} for index, name in enumerate(names, 1) if name != site],
         "directories": [{"name": "incoming", "path": os.path.join(home, "incoming"), "sources": "any"}],
         "manifests": home,
         "memory": {"hugepages": True},
@@ -68,12 +79,13 @@ def node_file(site, number, names, own, directory):
     }
 
 
-def configs(path, directory):
+def configs(path, directory, ctl):
     _, nodes = scenario_read(path)
-    names = list(nodes)
-    for number, (site, own) in enumerate(nodes.items(), 1):
+    for site in nodes:
         os.makedirs(os.path.join(directory, site, "incoming"), exist_ok=True)
-        content = node_file(site, number, names, own, directory)
+    sites = roster(nodes, directory, ctl)
+    for site, own in nodes.items():
+        content = node_file(site, sites, own, directory)
         with open(os.path.join(directory, site, "node.yaml"), "w", encoding="utf-8") as file:
             yaml.safe_dump(content, file, sort_keys=False)
 

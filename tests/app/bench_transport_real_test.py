@@ -25,8 +25,13 @@ class TransportReal(unittest.TestCase):
         self.assertEqual(real.largest_gap_ms({}), 0)
 
     def test_prepare(self):
-        options = type("Options", (), {"size": 12345})()
         with tempfile.TemporaryDirectory() as directory:
+            options = type("Options", (), {"size": 12345, "build": os.path.join(directory, "build")})()
+            ctl = os.path.join(options.build, "app", "ctl", "sluicectl")
+            os.makedirs(os.path.dirname(ctl))
+            with open(ctl, "w", encoding="ascii") as file:
+                file.write("#!/bin/sh\n: >\"$3\"\necho slk1:of-a-site\n")
+            os.chmod(ctl, 0o755)
             real.prepare(options, directory)
             self.assertEqual(os.path.getsize(os.path.join(directory, "payload")), 12345)
             for site in ("a", "r0", "r1", "r2"):
