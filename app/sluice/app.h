@@ -47,6 +47,7 @@ struct app {
     bool planner_wanted;                  /* atomic, the worker's: a job needs one, or will */
     struct events events;                 /* worker → log */
     struct worker worker;
+    uint64_t remind_ns;            /* of the background thread: when to say again that there are no keys */
     struct waiter background;      /* where the background thread waits */
     bool stop;                     /* atomic: SIGTERM, SIGINT, quit */
     bool console;                  /* -i */

@@ -8,6 +8,7 @@
 #include "app.h"
 #include "base/gaps.h"
 #include "dpdk/resident.h"
+#include "insecure.h"
 #include "planner_process.h"
 #include "shm/shm_control.h"
 
@@ -213,6 +214,8 @@ void *background_main(void *argument)
     while (!app_stopping(app)) {
         uint64_t now_ns = monotonic_ns();
         waiter_announce(&app->background);
+        if (app->config.insecure)
+            insecure_remind(app->config.node.name, &app->remind_ns, now_ns);
         planner_turn(app, &side, now_ns);
         watch_links(app, &links_up);
         events_print(&app->events, app->config.node.name, now_ns);

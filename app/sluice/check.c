@@ -1,9 +1,19 @@
 #include "check.h"
 
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include "base/name.h"
 #include "directories.h"
 #include "dpdk/machine.h"
+
+#define NOTHING "net_null" /* a device that carries nothing */
 
 static bool print(const struct app *app, const struct machine *machine, const char *of)
 {
@@ -54,4 +64,58 @@ void check_started(const struct app *app)
     bool has_nic = false;
     for (uint16_t index = 0; index < app->config.node.port_count; index++)
         check_port(app, index, true, &has_nic);
+}
+
+static bool is_veth(const char *interface)
+{
+    struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+    struct ifreq request = {.ifr_data = (char *)&driver};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool known = fd >= 0 && name_copy(request.ifr_name, sizeof(request.ifr_name), interface) &&
+                 ioctl(fd, SIOCETHTOOL, &request) == 0;
+    if (fd >= 0)
+        close(fd);
+    return known && strcmp(driver.driver, "veth") == 0;
+}
+
+/* Whatever it carries stays on this machine, as far as that can be told from here. */
+static bool stays_here(const struct device *device)
+{
+    char interface[IFNAMSIZ];
+    switch (device->kind) {
+    case DEVICE_MEMIF:
+    case DEVICE_RING:
+        return true;
+    case DEVICE_AF_PACKET:
+        return device_argument(device, "iface", interface, sizeof(interface)) && is_veth(interface);
+    case DEVICE_OTHER_VDEV:
+        return strncmp(device->name, NOTHING, strlen(NOTHING)) == 0;
+    case DEVICE_NIC:
+    case DEVICE_AF_XDP:
+    case DEVICE_TAP:
+    case DEVICE_VHOST:
+    case DEVICE_VIRTIO_USER:
+        break;
+    }
+    return false;
+}
+
+bool check_insecure(const struct app_config *config, struct err *err)
+{
+    if (!config->insecure || config->node.store == NODE_STORE_NONE)
+        return true;
+    for (uint16_t index = 0; index < config->node.port_count; index++) {
+        struct device device;
+        if (!device_parse(&device, config->ports[index].device, config->ports[index].frame_bytes_max,
+                          config->node.ports[index].rate_bps, err))
+            return err_context(err, "ports[%u]", index);
+        if (!stays_here(&device))
+            return err_set(
+                err,
+                "node.insecure: benchmark, but anybody could send through ports[%u], \"%s\", what is written "
+                "to the disk: store: none, or a memif, a ring or af_packet on a veth, or keys: "
+                "`sluicectl key show`",
+                index, config->ports[index].device);
+    }
+    return true;
 }

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "conf/conf.h"
 #include "crypt/crypt.h"
+#include "insecure.h"
 #include "options.h"
 #include "own_key.h"
 #include "seal/wipe.h"
@@ -62,15 +63,33 @@ static bool take_keys(const struct key_pair *own, struct err *err)
     return node->primitives != NULL;
 }
 
+/* What the files of this machine say to what the node file has in that line; 0: to no line of it. */
+static bool check(bool good, uint32_t line, const struct err *err)
+{
+    if (!good && line != 0)
+        fprintf(stderr, "%s:%u: %s\n", app.config.source_path, line, err->text);
+    else if (!good)
+        fprintf(stderr, "%s: %s\n", app.config.source_path, err->text);
+    return good;
+}
+
 static bool check_key(bool make)
 {
     struct key_pair own = {0};
     struct err err;
+    if (!check(check_insecure(&app.config, &err), app.config.insecure_line, &err))
+        return false;
     bool good = own_key_ready(&app.config, make, &own, &err) && take_keys(&own, &err);
     wipe(&own, sizeof(own));
-    if (!good)
-        fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
-    return good;
+    return check(good, app.config.own_keys.line, &err);
+}
+
+static void remind_insecure(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (app.config.insecure)
+        insecure_remind(app.config.node.name, &app.remind_ns, (uint64_t)now.tv_sec * NS_PER_S);
 }
 
 static int check_config(void)
@@ -83,6 +102,7 @@ static int check_config(void)
     }
     if (!check_key(false))
         return EXIT_USAGE;
+    remind_insecure();
     bool ready = check_machine(&app);
     printf("%s: valid%s; memory: %s\n", app.config.source_path,
            ready ? "" : ", but this machine is not ready for it", app.memory_text);
@@ -167,6 +187,7 @@ static int run(const struct options *options)
     log_begin();
     if (!check_key(true))
         return EXIT_USAGE;
+    remind_insecure();
     app.console = options->console;
     app.listener.fd = -1;
     if (!app.console) /* from the beginning: starting takes its time */

@@ -58,26 +58,11 @@ static bool is_lost(const struct app_config *config, bool make, struct err *err)
     return config->own_keys.count > 0 || !make;
 }
 
-static void warn(const struct app_config *config, bool make, struct key_pair *own)
-{
-    struct err err;
-    bool made, there = access(config->key_file, F_OK) == 0;
-    fprintf(stderr,
-            "%s: packets are neither authenticated nor encrypted: no keys in the roster; "
-            "sluicectl key show -c %s -n %s prints this node's entry\n",
-            config->node.name, config->source_path, config->node.name);
-    if ((make && !key_file_make(config->key_file, &made, &err)) ||
-        ((make || there) && !key_file_read(config->key_file, own, &err)))
-        fprintf(stderr, "%s: %s\n", config->node.name, err.text);
-}
-
 bool own_key_ready(const struct app_config *config, bool make, struct key_pair *own, struct err *err)
 {
     bool made;
-    if (!own_key_is_needed(config)) {
-        warn(config, make, own);
+    if (!own_key_is_needed(config))
         return true;
-    }
     return !is_lost(config, make, err) && (!make || key_file_make(config->key_file, &made, err)) &&
            key_file_read(config->key_file, own, err) && is_expected(config, own, err);
 }

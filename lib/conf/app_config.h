@@ -24,6 +24,7 @@ enum app_planner { APP_PLANNER_AUTO = 0, APP_PLANNER_OFF };
 /* Public keys of a site, as the roster has them. */
 struct app_keys {
     uint16_t count;
+    uint32_t line; /* of the node file, where they begin */
     uint8_t keys[APP_KEYS_MAX][SEAL_KEY_BYTES];
 };
 
@@ -58,6 +59,8 @@ struct app_group {
 struct app_config {
     struct node_config node;
     struct app_port_config ports[NODE_PORTS_MAX];
+    bool insecure;                             /* packets are neither authenticated nor encrypted … */
+    uint32_t insecure_line;                    /* … as that line of the file says */
     uint16_t own_port;                         /* the one that the roster gives its address */
     char key_file[PATH_BYTES];                 /* where its private key is */
     struct app_keys own_keys;                  /* its own entry's; none: no entry, or no keys at all */

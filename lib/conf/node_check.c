@@ -210,7 +210,7 @@ static void check_workers(struct conf_reader *reader, const struct app_config *c
     }
 }
 
-void node_file_check(struct conf_reader *reader, const struct node_file *file)
+void node_file_check(struct conf_reader *reader, struct node_file *file)
 {
     const struct app_group *group = &file->config.control_group;
     if (group->refused != 0)

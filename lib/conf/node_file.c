@@ -152,6 +152,7 @@ static void read_relay_for(struct conf_reader *reader, const struct conf_option 
 }
 
 static const struct word store_words[] = {{"disk", NODE_STORE_DISK}, {"none", NODE_STORE_NONE}, {NULL, 0}};
+static const struct word insecure_words[] = {{"no", false}, {"benchmark", true}, {NULL, 0}};
 static const struct word planner_words[] = {{"auto", APP_PLANNER_AUTO}, {"off", APP_PLANNER_OFF}, {NULL, 0}};
 static const struct word idle_words[] = {
     {"sleep", APP_IDLE_SLEEP}, {"yield", APP_IDLE_YIELD}, {"poll", APP_IDLE_POLL}, {NULL, 0}};
@@ -165,6 +166,11 @@ static const struct conf_option identity_options[] = {
     {"key_file", OPTION_PATH, FIELD(struct node_file, config.key_file),
      .help = "this node's private key, made where there is none; nobody else may read it; "
              "default: " APP_KEY_DIRECTORY "/NAME.key"},
+    {"insecure", OPTION_WORD, FIELD(struct node_file, config.insecure), .words = insecure_words,
+     .initial = "no",
+     .help = "benchmark: no keys; anybody on the way reads and changes all packets. Only without a disk "
+             "(store: none) "
+             "or between devices on one machine"},
     {"store", OPTION_WORD, FIELD(struct node_file, config.node.store), .words = store_words,
      .initial = "disk", .help = "none: hash what comes and discard it (benchmarks)"},
     {"seed", OPTION_UINT, FIELD(struct node_file, config.node.seed), .initial = "1",

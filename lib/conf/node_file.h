@@ -42,9 +42,9 @@ void node_file_take_roster(struct conf_reader *reader, struct node_file *file);
 /* ---- node_keys.c ---- */
 /* The row of a peer's keys, and of a site's. */
 extern const struct conf_option node_file_key_options[];
-/* All or none have keys, and no two the same. */
-void node_file_check_keys(struct conf_reader *reader, const struct node_file *file);
+/* All have keys, no two the same; or, where the file asks for it, none has. */
+void node_file_check_keys(struct conf_reader *reader, struct node_file *file);
 
 /* ---- node_check.c ---- */
 /* What holds between keys: names and addresses distinct, peers reachable, sources known. Reports all. */
-void node_file_check(struct conf_reader *reader, const struct node_file *file);
+void node_file_check(struct conf_reader *reader, struct node_file *file);

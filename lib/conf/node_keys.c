@@ -31,6 +31,7 @@ static void read_keys(struct conf_reader *reader, const struct conf_option *opti
     (void)option;
     if (file->keys_ignored)
         return;
+    keys->line = (uint32_t)conf_line(node);
     if (node->type != YAML_SEQUENCE_NODE) {
         keys->count = 1;
         read_key(reader, node, keys->keys[0]);
@@ -48,7 +49,8 @@ static void read_keys(struct conf_reader *reader, const struct conf_option *opti
 const struct conf_option node_file_key_options[] = {
     {"key", OPTION_CUSTOM, FIELD(struct node_file_peer, keys),
      .form = "a public key, slk1:… | [new, old] while it changes", .read = read_keys,
-     .help = "public key, as `sluicectl key show` prints it there; all sites have one, or none"},
+     .help =
+         "public key, as `sluicectl key show` prints it there; needed, unless node.insecure says otherwise"},
     {.type = OPTION_END}};
 
 /* Sites of the roster, this node too, then those of peers. NULL: there are no more. */
@@ -97,14 +99,28 @@ static void check_distinct(struct conf_reader *reader, const struct node_file *f
     }
 }
 
-void node_file_check_keys(struct conf_reader *reader, const struct node_file *file)
+/* Who asks for it by mistake, or has forgotten it, is not to believe that his keys are used. */
+static void check_none(struct conf_reader *reader, struct node_file *file)
+{
+    static const char option[] = "node.insecure";
+    char place[CONF_WHERE_BYTES];
+    const struct node_file_peer *entry;
+    file->config.insecure_line = (uint32_t)conf_where_line(reader, option);
+    for (unsigned index = 0; (entry = entry_at(file, index, place)) != NULL; index++)
+        if (entry->keys.count > 0) {
+            conf_fault(reader, option,
+                       "benchmark means no keys, but %s has one: take away this line, or the keys", place);
+            return;
+        }
+}
+
+void node_file_check_keys(struct conf_reader *reader, struct node_file *file)
 {
     char place[CONF_WHERE_BYTES];
     const struct node_file_peer *entry;
-    unsigned with_key = 0;
-    for (unsigned index = 0; (entry = entry_at(file, index, place)) != NULL; index++)
-        with_key += entry->keys.count > 0;
-    if (with_key == 0)
+    if (file->config.insecure)
+        check_none(reader, file);
+    if (file->config.insecure || file->keys_ignored)
         return;
     for (unsigned index = 0; (entry = entry_at(file, index, place)) != NULL; index++) {
         if (entry->keys.count == 0)

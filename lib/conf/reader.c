@@ -84,7 +84,7 @@ static const yaml_node_t *step(struct conf_reader *reader, const yaml_node_t *no
     return conf_find(reader, node, key);
 }
 
-void conf_fault(struct conf_reader *reader, const char *where, const char *format, ...)
+int conf_where_line(struct conf_reader *reader, const char *where)
 {
     const yaml_node_t *found = yaml_document_get_root_node(&reader->document);
     const yaml_node_t *node = found;
@@ -92,9 +92,14 @@ void conf_fault(struct conf_reader *reader, const char *where, const char *forma
         found = node;
         node = step(reader, node, &rest);
     }
+    return conf_line(node != NULL ? node : found);
+}
+
+void conf_fault(struct conf_reader *reader, const char *where, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    add_error(reader, conf_line(node != NULL ? node : found), where, format, arguments);
+    add_error(reader, conf_where_line(reader, where), where, format, arguments);
     va_end(arguments);
 }
 

@@ -54,6 +54,8 @@ void conf_error(struct conf_reader *reader, const yaml_node_t *node, const char 
  * of the deepest part of it that the file has. */
 void conf_fault(struct conf_reader *reader, const char *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* … that line. */
+int conf_where_line(struct conf_reader *reader, const char *where);
 void conf_error_line(struct conf_reader *reader, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -24,7 +24,7 @@ class Appliance:
         self.socket_path = os.path.join(home, "sock")
         self.path = os.path.join(home, "node.yaml")
         with open(self.path, "w", encoding="utf-8") as file:
-            json.dump({"node": {"name": "n1", "key_file": os.path.join(home, "key")},
+            json.dump({"node": {"name": "n1", "insecure": "benchmark"},
                        "ports": [{"device": "net_null0,no-rx=1", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "n2", "address": "10.9.9.2"}],
                        "memory": {"hugepages": False, "buffer": "160MiB"},

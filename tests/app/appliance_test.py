@@ -13,6 +13,19 @@ from appliance import (Appliance, ask, HomeTest, newest_job, PLANNER,
 
 
 class ApplianceTest(HomeTest):
+    def test_without_keys_each_answer_says_so(self):
+        with Appliance(self.home) as appliance, appliance.connect() as client:
+            for what in ("peers", "version", "config", "counters"):
+                for form in (False, True):
+                    answer = ask(client, {"command": "show", "what": what, "json": form})
+                    self.assertTrue(answer["ok"], answer)
+                    if form:
+                        self.assertEqual(json.loads(answer["text"])["insecure"], "benchmark")
+                    else:
+                        self.assertRegex(answer["text"], r"^insecure: packets are neither authenticated nor encrypted ")
+            said = appliance.stop()[1]
+        self.assertIn("n1: packets are neither authenticated nor encrypted (node.insecure: benchmark)", said)
+
     def test_counters_are_explained(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             words = ask(client, {"command": "help counters"})["text"]
@@ -54,7 +67,7 @@ class ApplianceTest(HomeTest):
             plan = {**run_job("p", "/etc/hostname"), "command": "job plan"}
             self.assertTrue(ask(client, plan)["ok"])
             show = {"command": "show", "what": "jobs"}
-            lines = ask(client, show)["text"].splitlines()
+            lines = ask(client, show)["text"].splitlines()[1:]  # without the word that it has no keys
             self.assertEqual(lines[0], "jobs:")
             self.assertEqual([line.split()[:4] for line in lines[2:4]], [[str(job), "j", "n1", "failed"] for job in ids])
             self.assertEqual([lines[4], lines[6].split()[1]], ["plans:", "p"])
@@ -121,7 +134,7 @@ class ApplianceTest(HomeTest):
     def test_plan_tells_whether_a_planner_is_there(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:
             shown = ask(client, {"command": "show", "what": "plan", "json": True})["text"]
-            self.assertEqual(json.loads(shown), {"planner_attached": False, "jobs": []})
+            self.assertEqual(json.loads(shown), {"insecure": "benchmark", "planner_attached": False, "jobs": []})
 
     def test_there_is_no_picture_of_a_train_that_never_came(self):
         with Appliance(self.home) as appliance, appliance.connect() as client:

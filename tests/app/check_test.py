@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 SLUICE = sys.argv[1]
+INSECURE = "packets are neither authenticated nor encrypted (node.insecure: benchmark)"
 WAIT_S = 60
 GOOD, FAILED, USAGE = 0, 1, 2
 NOBODY = 65534
@@ -76,6 +77,22 @@ class CheckTest(unittest.TestCase):
                 self.assertNotIn("ports[0]", text)
             else:
                 self.assertIn(said, text)
+
+    def test_insecure_for_what_stays_here_alone(self):
+        """By check and start alike, with the line; nothing that comes from elsewhere gets to a disk."""
+        for device, store, refused in (("ffff:ff:1f.7", "disk", True), ("ffff:ff:1f.7", "none", False),
+                                       ("net_tap0,iface=tap99x", "disk", True), ("net_tap0,iface=tap99x", "none", False),
+                                       ("net_af_packet0,iface=lo", "disk", True), ("net_af_packet0,iface=lo", "none", False),
+                                       ("net_memif0,role=client,socket=@x", "disk", False), ("net_ring0", "disk", False)):
+            config = {"node": {"name": "n1", "store": store, "insecure": "benchmark"}}
+            for options in ((), ("--check-config",)) if refused else (("--check-config",),):
+                status, text = self.run_sluice(device, *options, **config)
+                self.assertEqual(status, USAGE if refused else GOOD, (device, store, text))
+                words = f'through ports[0], "{device}", what is written to the disk: store: none, or a memif'
+                self.assertEqual(words in text, refused, text)
+                self.assertEqual("n1: " + INSECURE in text, not refused, text)
+                if refused:
+                    self.assertRegex(text, r"node\.yaml:5: node\.insecure: benchmark, but ")
 
     def test_check_config_of_hugepages_for_a_nic_alone(self):
         for device, said in (("ffff:ff:1f.7", True), ("net_null0,no-rx=1", False)):

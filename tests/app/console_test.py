@@ -30,7 +30,7 @@ class Console:
         self.socket_path, self.screen = os.path.join(home, "sock"), ""
         path = os.path.join(home, "node.yaml")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"node": {"name": "n1"},
+            json.dump({"node": {"name": "n1", "insecure": "benchmark"},
                        "ports": [{"device": "net_ring0", "address": "10.9.9.1/24", "rate": "1Gbps"}],
                        "peers": [{"name": "north", "address": "10.9.9.2"}, {"name": "east", "address": "10.9.9.3"}],
                        "memory": {"hugepages": False, "buffer": "160MiB"}, "timeouts": {"measure": "300s"},

@@ -70,7 +70,7 @@ class Site:
         role = "server" if name == "a" else "client"
         with open(self.path, "w", encoding="utf-8") as file:
             json.dump({
-                "node": {"name": name},
+                "node": {"name": name, "insecure": "benchmark"},
                 "ports": [{"device": f"net_memif0,role={role},socket={home}/memif,socket-abstract=no",
                            "address": ADDRESSES[name] + "/24", "rate": "1Gbps"}],
                 "peers": [{"name": other, "address": ADDRESSES[other]} for other in ADDRESSES if other != name],

@@ -52,7 +52,8 @@ void dump_node(FILE *out, const struct app_config *config)
     const struct node_config *node = &config->node;
     fprintf(out, "node %s store=%u seed=%llu incarnation=%llu\n", node->name, node->store, U64(node->seed),
             U64(node->incarnation));
-    fprintf(out, "key_file=%s port=%u keys", config->key_file, config->own_port);
+    fprintf(out, "key_file=%s insecure=%u port=%u keys", config->key_file, config->insecure,
+            config->own_port);
     dump_keys(out, &config->own_keys);
     for (unsigned index = 0; index < node->port_count; index++)
         dump_port(out, &node->ports[index], &config->ports[index]);

@@ -15,7 +15,7 @@ static struct app_config config;
 
 /* Between them every list has an item: peers and a roster exclude each other. */
 static const char *const files[] = {
-    "node: {name: a, seed: 7}\n"
+    "node: {name: a, seed: 7, insecure: benchmark}\n"
     "ports: [{device: d, address: 10.0.0.1/24}]\n"
     "peers: [{name: b, address: 10.0.0.2}, {name: c, address: 10.0.0.3, probe: off}]\n"
     "directories: [{name: in, path: /in, sources: [b, c]}, {name: all, path: /all, sources: any}]\n"
@@ -24,7 +24,10 @@ static const char *const files[] = {
     "probe: {load: 2%}\n"
     "timeouts:\n"
     "eal: {no-pci: true, vdev: [x, y]}\n",
-    "ports: [{device: d}]\nroster: [{name: a, address: 10.0.0.1/24}, {name: b, address: 10.0.0.2}]\n",
+    "ports: [{device: d}]\n"
+    "roster:\n"
+    "  - {name: a, address: 10.0.0.1/24, key: slk1:AAMGCQwPEhUYGx4hJCcqLTAzNjk8P0JFSEtOUVRXWl2eSIj2}\n"
+    "  - {name: b, address: 10.0.0.2, key: slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d}\n",
 };
 
 static void take(unsigned file, struct conf_settings *settings)

@@ -58,11 +58,11 @@ class World:
         self.namespaces = {name: bridge.plug(name) for name in lab.Pair.ADDRESSES}
 
     def pair(self, directory, key=None):
-        """`key` as lab.Pair has it."""
+        """`key` as lab.Pair has it; None: without keys."""
         place = os.path.join(directory, PLACE)
         os.makedirs(place)
         return lab.Pair(self.programs, MTU, lambda name: f"net_af_packet0,iface={name}0", self.namespaces.get,
-                        directory=directory, key=key, directories=[{"name": PLACE, "path": place, "sources": "any"}])
+                        directory=directory, key=key, insecure=key is None, directories=[{"name": PLACE, "path": place, "sources": "any"}])
 
     def keys(self, directory):
         return {name: lab.make_key(self.ctl, directory, name) for name in lab.Pair.ADDRESSES}
@@ -89,6 +89,7 @@ def words_on_the_wire(world, key, directory):
     with open(os.path.join(directory, PLACE, FILE), "rb") as file:
         assert file.read() == content, "the copy differs"
     counters = {name: appliance.counters() for name, appliance in pair.sites.items()}
+    assert pair.source.show("manifest")["security"] == ("sealed" if key else "none"), pair.source.show("manifest")
     pair.end()
     frames = listener.end()
     assert sum(len(frame) for frame in frames) > len(content), "the wire was not listened to"
@@ -125,7 +126,44 @@ def another_key_than_expected_fails_the_job_by_name(world):
     pair.end()
 
 
-CASES = [with_keys_no_word_is_on_the_wire, without_keys_every_word_is, another_key_than_expected_fails_the_job_by_name]
+def one_side_without_keys_meets_nobody(world):
+    """Who asks for it alone gets no session, and both are told what may be the cause."""
+    directory = lab.temporary_directory()
+    keys = world.keys(directory)
+    sites = {}
+    for name, address in lab.Pair.ADDRESSES.items():
+        other = "target" if name == "source" else "source"
+        sites[name] = lab.Appliance(world.programs[0], directory, name, {
+            "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+            "peers": [{"name": other, "address": lab.Pair.ADDRESSES[other],
+                       **({"key": keys[other]} if name == "source" else {})}],
+        }, world.namespaces[name], insecure=name == "target")
+    for name, appliance in sites.items():
+        lab.wait_until(f"word at {name}", lambda at=appliance: at.show("peers")["peers"][0]["misfit"] != "")
+        [peer] = appliance.show("peers")["peers"]
+        assert peer["state"] == "down" and "or of none" in peer["misfit"], peer
+        assert appliance.counters()["rx_handshakes"] == 0, appliance.counters()
+    assert sites["target"].show("peers")["insecure"] == "benchmark"
+    for appliance in sites.values():
+        assert appliance.stop() == 0, appliance.text()[-1500:]
+
+
+def on_other_devices_it_does_not_start(world):
+    """A veth's packets stay here; of a bridge that can't be told."""
+    directory = lab.temporary_directory()
+    try:
+        lab.Appliance(world.programs[0], directory, "source", {
+            "ports": [{"device": "net_af_packet0,iface=bridge0", "address": "10.9.0.1/24", "rate": "1Gbps"}],
+            "peers": [{"name": "target", "address": "10.9.0.2"}]}, insecure=True)
+    except lab.StartFailed as error:
+        assert error.status == 2, error
+        assert 'through ports[0], "net_af_packet0,iface=bridge0", what is written to the disk' in str(error), error
+        return
+    raise AssertionError("it started")
+
+
+CASES = [with_keys_no_word_is_on_the_wire, without_keys_every_word_is, another_key_than_expected_fails_the_job_by_name,
+         one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start]
 
 
 if __name__ == "__main__":

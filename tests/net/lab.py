@@ -10,6 +10,7 @@ differ within one: two appliances in one namespace now and then can't start (lib
 import atexit
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import random
@@ -197,25 +198,46 @@ class StartFailed(AssertionError):
         self.status = appliance.process.returncode
 
 
-class Appliance(Process):
-    """A `sluice` that is ready; in the namespace given, else in this one."""
+def make_key(ctl, directory, name):
+    """The private key of the appliance of that name and directory, which is not there yet. Returns the public one."""
+    path = os.path.join(directory, name, "key")
+    out = subprocess.run([ctl, "--json", "key", "gen", path], capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)["key"]
 
-    def __init__(self, program, directory, name, config, namespace=None):
+
+@functools.lru_cache(maxsize=None)
+def key_of(program, directory, name):
+    """The same, made once."""
+    return make_key(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(program))), "ctl", "sluicectl"),
+                    directory, name)
+
+
+class Appliance(Process):
+    """A `sluice` that is ready; in the namespace given, else in this one. Peers whose keys are not told have those of
+    their names in that directory; insecure: nobody has one."""
+
+    def __init__(self, program, directory, name, config, namespace=None, insecure=False):
         self.namespace = namespace
         self.starts = 0
         self.home = os.path.join(directory, name)
         self.incoming = os.path.join(self.home, "incoming")
         self.ring = os.path.join(self.home, "ring")
         self.socket_path = os.path.join(self.home, "sock")
+        key_file = os.path.join(self.home, "key")
+        if not insecure and not os.path.exists(key_file):
+            key_of(program, directory, name)
         os.makedirs(self.incoming)
         config = {
-            "node": {"name": name, "key_file": os.path.join(self.home, "key")},
+            "node": {"name": name, **({"insecure": "benchmark"} if insecure else {"key_file": key_file})},
             "directories": [{"name": "incoming", "path": self.incoming, "sources": "any"}],
             "memory": {"hugepages": False, "buffer": "64MiB"},
             "control": {"socket": self.socket_path, "ring": self.ring},
             "planner": "off",
             **config,
         }
+        if not insecure:
+            config["peers"] = [peer if "key" in peer else {**peer, "key": key_of(program, directory, peer["name"])}
+                               for peer in config["peers"]]
         path = os.path.join(self.home, "node.yaml")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)  # JSON is YAML
@@ -304,22 +326,15 @@ def unaccounted(before, after):
     return frames, datagrams
 
 
-def make_key(ctl, directory, name):
-    """The private key of the appliance of that name and directory, which is not there yet. Returns the public one."""
-    path = os.path.join(directory, name, "key")
-    out = subprocess.run([ctl, "--json", "key", "gen", path], capture_output=True, text=True, check=True)
-    return json.loads(out.stdout)["key"]
-
-
 class Pair:
     """A source, its planner and a target; device(name) and namespace(name) say how each is joined to the other.
     `config` goes to both appliances, of which the target starts first where it is the one that the other needs to be
-    there. With keys their directory is made before, with make_key, and key(name) is what the other one expects."""
+    there. key(name): what the other one expects, of a directory in which keys were made; insecure: they have none."""
 
     ADDRESSES = {"source": "10.9.0.1", "target": "10.9.0.2"}
 
     def __init__(self, programs, mtu, device, namespace=lambda name: None, target_first=False, directory=None,
-                 key=None, **config):
+                 key=None, insecure=False, **config):
         program, planner = programs
         self.directory = directory or temporary_directory()
         self.sites = {}
@@ -329,7 +344,7 @@ class Pair:
                 "peers": [{"name": other, "address": self.ADDRESSES[other], **({"key": key(other)} if key else {})}
                           for other in self.ADDRESSES if other != name],
                 **config,
-            }, namespace(name))
+            }, namespace(name), insecure)
         self.source, self.target = self.sites["source"], self.sites["target"]
         self.planner = planner_of(planner, self.source)
 

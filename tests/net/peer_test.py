@@ -417,7 +417,7 @@ def main():
     appliance = lab.Appliance(program, lab.temporary_directory(), "appliance", {
         "ports": [{"device": "net_af_packet0,iface=sluice0", "address": APPLIANCE_IP + "/24", "rate": "100Mbps"}],
         "peers": [{"name": "tester", "address": TESTER_IP}],
-    }, namespace)
+    }, namespace, insecure=True)
     return lab.run_cases(CASES, Peer(lab.Wire("tester0")), appliance)
 
 

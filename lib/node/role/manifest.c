@@ -62,6 +62,7 @@ static void report_manifest(const struct node *node, const struct job *job, stru
     report_text(report, "error", job->text);
     report_text(report, "note", job->note);
     report_text(report, "source", node->config.name);
+    report_text(report, "security", node->config.primitives->authenticates ? "sealed" : "none");
     report_text(report, "source_path", job->source->spec.file);
     report_text(report, "directory", job->source->spec.directory);
     report_text(report, "file", job->part.file);
