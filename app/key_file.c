@@ -97,7 +97,7 @@ bool key_file_make(const char *path, bool *made, struct err *err)
 }
 
 /* Nothing but a file that is its owner's alone; a FIFO would keep us waiting. -1: err. */
-static int open_own(const char *path, struct err *err)
+static int open_own(const char *path, uid_t *owner, struct err *err)
 {
     struct stat stat_of;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -105,7 +105,9 @@ static int open_own(const char *path, struct err *err)
         fail(err, path, "the key file can't be opened");
         return -1;
     }
-    if (fstat(fd, &stat_of) != 0)
+    bool is_known = fstat(fd, &stat_of) == 0;
+    *owner = is_known ? stat_of.st_uid : 0;
+    if (!is_known)
         fail(err, path, "the key file can't be looked at");
     else if (!S_ISREG(stat_of.st_mode))
         err_set(err, "%s: no file, expected one with a private key", path);
@@ -134,9 +136,15 @@ static ssize_t read_all(int fd, char *text, size_t room)
 
 bool key_file_read(const char *path, struct key_pair *pair, struct err *err)
 {
+    uid_t owner;
+    return key_file_read_of(path, pair, &owner, err);
+}
+
+bool key_file_read_of(const char *path, struct key_pair *pair, uid_t *owner, struct err *err)
+{
     char text[FILE_BYTES + 2] = ""; /* room for one character too many, and a zero */
     const struct primitives *primitives = crypt_primitives(err);
-    int fd = primitives != NULL ? open_own(path, err) : -1;
+    int fd = primitives != NULL ? open_own(path, owner, err) : -1;
     if (fd < 0)
         return false;
     ssize_t length = read_all(fd, text, sizeof(text) - 1);

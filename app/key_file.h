@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "seal/noise.h"
@@ -15,3 +16,5 @@ bool key_file_make(const char *path, bool *made, struct err *err);
 /* Both keys; who calls wipes them. False: err says why, and what to do: there is no such file, others may read it, it is
  * no whole key. */
 bool key_file_read(const char *path, struct key_pair *pair, struct err *err);
+/* The same, and whose file it is: he can read it, and put another one in its place. */
+bool key_file_read_of(const char *path, struct key_pair *pair, uid_t *owner, struct err *err);

@@ -58,11 +58,29 @@ static bool is_lost(const struct app_config *config, bool make, struct err *err)
     return config->own_keys.count > 0 || !make;
 }
 
+/* Root may check a file for an appliance that another user will start. */
+static bool is_own(const struct app_config *config, bool make, uid_t owner, struct err *err)
+{
+    if (owner == 0 || owner == geteuid())
+        return true;
+    err_set(err,
+            "%s: belongs to user %u, who can read the private key and put another one in its place; expected "
+            "root, or the "
+            "user who runs the appliance",
+            config->key_file, (unsigned)owner);
+    if (make)
+        return false;
+    fprintf(stderr, "%s: %s\n", config->node.name, err->text);
+    return true;
+}
+
 bool own_key_ready(const struct app_config *config, bool make, struct key_pair *own, struct err *err)
 {
     bool made;
+    uid_t owner;
     if (!own_key_is_needed(config))
         return true;
     return !is_lost(config, make, err) && (!make || key_file_make(config->key_file, &made, err)) &&
-           key_file_read(config->key_file, own, err) && is_expected(config, own, err);
+           key_file_read_of(config->key_file, own, &owner, err) && is_own(config, make, owner, err) &&
+           is_expected(config, own, err);
 }

@@ -226,6 +226,23 @@ class Keys(unittest.TestCase):
         os.chmod(self.key_path, 0o600)
         self.assertEqual(self.check()[0], 0)
 
+    @unittest.skipIf(os.geteuid() != 0, "only root gives files away")
+    def test_a_key_that_belongs_to_somebody_else(self):
+        """Root that checks does not know who starts; root that starts does."""
+        self.write_node()
+        self.write_node(self.shown_key(), OTHERS_KEY)
+        os.chown(self.key_path, 65534, 65534)
+        status, said = self.check()
+        self.assertEqual(status, 0, said)
+        self.assertIn(f"n1: {self.key_path}: belongs to user 65534", said)
+        status, said = self.start_and_stop()
+        self.assertEqual(status, 2, said)
+        self.assertIn(f"{self.key_path}: belongs to user 65534", said)
+        os.chown(self.key_path, 0, 0)
+        status, said = self.check()
+        self.assertEqual(status, 0, said)
+        self.assertNotIn("belongs to", said)
+
     def test_a_damaged_key_file(self):
         self.write_node()
         self.write_node(self.shown_key(), OTHERS_KEY)
