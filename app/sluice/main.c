@@ -15,6 +15,7 @@
 #include "conf/conf.h"
 #include "crypt/crypt.h"
 #include "insecure.h"
+#include "key_memory.h"
 #include "options.h"
 #include "own_key.h"
 #include "seal/wipe.h"
@@ -49,15 +50,14 @@ static void take_peer_keys(struct node_peer_config *peer, const struct app_keys 
     memcpy(peer->public_keys, keys->keys, sizeof(peer->public_keys));
 }
 
-/* With keys in the roster the node seals what it sends, and opens nothing else. */
-static bool take_keys(const struct key_pair *own, struct err *err)
+/* All but the own private key. With keys in the roster the node seals what it sends, and opens nothing else. */
+static bool take_keys(struct err *err)
 {
     struct node_config *node = &app.config.node;
     if (!own_key_is_needed(&app.config))
         return true;
     node->primitives = crypt_primitives(err);
     node->random = crypt_random;
-    node->key = *own;
     for (uint16_t peer = 0; peer < node->peer_count; peer++)
         take_peer_keys(&node->peers[peer], &app.config.peer_keys[peer]);
     return node->primitives != NULL;
@@ -79,7 +79,7 @@ static bool check_key(bool make)
     struct err err;
     if (!check(check_insecure(&app.config, &err), app.config.insecure_line, &err))
         return false;
-    bool good = own_key_ready(&app.config, make, &own, &err) && take_keys(&own, &err);
+    bool good = own_key_ready(&app.config, make, &own, &err) && take_keys(&err);
     wipe(&own, sizeof(own));
     return check(good, app.config.own_keys.line, &err);
 }
@@ -185,6 +185,7 @@ static int run(const struct options *options)
     pthread_t threads[3];
     unsigned thread_count = 0;
     log_begin();
+    key_memory_guard_process();
     if (!check_key(true))
         return EXIT_USAGE;
     remind_insecure();

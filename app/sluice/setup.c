@@ -8,6 +8,9 @@
 #include "directories.h"
 #include "dpdk/memory.h"
 #include "dpdk/resident.h"
+#include "key_memory.h"
+#include "own_key.h"
+#include "seal/wipe.h"
 
 /* Of the worker that drives the port. */
 static const struct tsc_clock *clock_of(const struct app *app, uint16_t worker)
@@ -151,6 +154,14 @@ static bool start_ports(struct app *app, struct err *err)
     return true;
 }
 
+/* Not before the process that starts planners was forked: it has no business with it. */
+static bool take_own_key(struct app *app, struct err *err)
+{
+    struct node_config *config = &app->config.node;
+    config->key_memory = key_memory_take(config->name, node_key_bytes(config), err);
+    return config->key_memory != NULL && own_key_ready(&app->config, false, &config->key, err);
+}
+
 static bool start_node(struct app *app, struct err *err)
 {
     struct node_config *config = &app->config.node;
@@ -159,6 +170,8 @@ static bool start_node(struct app *app, struct err *err)
         snprintf(config->planner_command, sizeof(config->planner_command), "sluice-planner --ring %s",
                  app->config.control_ring);
     config->gathers = app->config.idle == IDLE_MODE_SLEEP;
+    if (!take_own_key(app, err))
+        return false;
     size_t bytes = node_bytes(config);
     void *memory = memory_take(bytes, app->hugepages);
     if (memory == NULL)
@@ -166,6 +179,7 @@ static bool start_node(struct app *app, struct err *err)
     for (uint16_t index = 0; index < config->port_count; index++)
         port_take_bodies(&app->ports[index], memory, bytes);
     app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
+    wipe(&config->key, sizeof(config->key)); /* the node has its own copy */
     return true;
 }
 

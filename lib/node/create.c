@@ -34,12 +34,17 @@ static struct store_config store_config(const struct node_config *config)
     };
 }
 
+size_t node_key_bytes(const struct node_config *config)
+{
+    return arena_need(sizeof(struct node)) + arena_need(config->peer_count * sizeof(struct peer)) +
+           arena_need(sizeof(struct key_room)) + config->peer_count * sessions_bytes();
+}
+
 size_t node_bytes(const struct node_config *config)
 {
     struct store_config store = store_config(config);
-    size_t bytes = arena_need(sizeof(struct node));
+    size_t bytes = node_key_bytes(config);
     bytes += arena_need(NODE_PORTS_MAX * sizeof(struct node_port));
-    bytes += arena_need(config->peer_count * sizeof(struct peer));
     bytes += arena_need(config->peer_count * sizeof(struct flow));
     bytes += arena_need(sizeof(struct pieces));
     bytes += arena_need(sizeof(struct measure));
@@ -53,17 +58,18 @@ size_t node_bytes(const struct node_config *config)
     bytes += arena_need(config->peer_count * sizeof(struct offer));
     bytes += arena_need(MANIFESTS_MAX * sizeof(struct manifest_file));
     bytes += MANIFESTS_MAX * arena_need(MANIFEST_BYTES);
-    bytes += arena_need(sizeof(struct scratch)) + arena_need(sizeof(struct key_room));
+    bytes += arena_need(sizeof(struct scratch));
     bytes += store_bytes(&store);
     for (uint16_t index = 0; index < config->peer_count; index++)
-        bytes += peer_bytes(config, &config->peers[index]) + sessions_bytes();
+        bytes += peer_bytes(config, &config->peers[index]);
     return bytes;
 }
 
-static void allocate(struct node *node, struct arena *arena)
+static void allocate(struct node *node, struct arena *keys, struct arena *arena)
 {
+    node->peers = arena_alloc(keys, node->peer_count * sizeof(struct peer));
+    node->key_room = arena_alloc(keys, sizeof(struct key_room));
     node->ports = arena_alloc(arena, NODE_PORTS_MAX * sizeof(struct node_port));
-    node->peers = arena_alloc(arena, node->peer_count * sizeof(struct peer));
     node->flows = arena_alloc(arena, node->peer_count * sizeof(struct flow));
     node->pieces = arena_alloc(arena, sizeof(struct pieces));
     node->measure = arena_alloc(arena, sizeof(struct measure));
@@ -79,7 +85,6 @@ static void allocate(struct node *node, struct arena *arena)
     for (uint32_t index = 0; index < MANIFESTS_MAX; index++)
         node->manifests[index].text = arena_alloc(arena, MANIFEST_BYTES);
     node->scratch = arena_alloc(arena, sizeof(struct scratch));
-    node->key_room = arena_alloc(arena, sizeof(struct key_room));
 }
 
 /* Nodes that keep nobody out have one key in common. */
@@ -121,9 +126,12 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     struct err err;
     CHECK(node_config_check(config, &err));
     CHECK(bytes >= node_bytes(config));
-    struct arena arena;
+    struct arena arena, keys;
+    size_t key_bytes = node_key_bytes(config);
     arena_init(&arena, memory, bytes);
-    struct node *node = arena_alloc(&arena, sizeof(*node));
+    arena_init(&keys, config->key_memory != NULL ? config->key_memory : arena_alloc(&arena, key_bytes),
+               key_bytes);
+    struct node *node = arena_alloc(&keys, sizeof(*node));
     node->config = *config;
     node->peer_count = config->peer_count;
     node->now_ns = now_ns;
@@ -133,7 +141,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     rng_init(&node->rng, config->seed ^ config->incarnation * 0x9e3779b97f4a7c15ULL);
     digest_init(&node->digest);
     rng_init(&node->secret_rng, config->seed * 0xbf58476d1ce4e5b9ULL ^ config->incarnation);
-    allocate(node, &arena);
+    allocate(node, &keys, &arena);
     init_keys(node);
     memset(node->session_peer, UINT8_MAX, sizeof(node->session_peer));
     init_ports(node, now_ns);
@@ -147,7 +155,7 @@ struct node *node_create(const struct node_config *config, void *memory, size_t 
     data_rate_init(node, &arena);
     for (uint16_t index = 0; index < node->peer_count; index++) {
         peer_init(node, index, &arena, now_ns);
-        sessions_init(node, &node->peers[index], &arena, now_ns);
+        sessions_init(node, &node->peers[index], &keys, now_ns);
         flow_init(&node->flows[index]);
     }
     struct store_config store = store_config(config);

@@ -25,6 +25,8 @@ struct node;
 bool node_config_check(const struct node_config *config, struct err *err);
 /* Memory that node_create takes from its arena. */
 size_t node_bytes(const struct node_config *config);
+/* What of it holds keys, in one piece: config->key_memory may be so long. */
+size_t node_key_bytes(const struct node_config *config);
 /* `memory` (64-byte aligned, node_bytes long, zeroed) belongs to the node until its end. The configuration is
  * copied. */
 struct node *node_create(const struct node_config *config, void *memory, size_t bytes, uint64_t now_ns);

@@ -78,6 +78,9 @@ struct node_config {
      * without secrets. */
     bool keys_by_name;
     struct key_pair key; /* own */
+    /* All that is secret of the node, whose copy of `key` it holds too: node_key_bytes long, 64-byte aligned, zeroed. NULL:
+     * a part of the node's own memory. */
+    void *key_memory;
     /* Bytes that nobody can guess; NULL: from the seed. */
     void (*random)(uint8_t *out, size_t length);
     uint16_t port_count;
