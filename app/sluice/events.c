@@ -47,6 +47,20 @@ static void scan_misfit(struct events *events, const struct node *node, uint32_t
         event_add(events, EVENT_MISFIT, 0, peer, text);
 }
 
+static void scan_silence(struct events *events, const struct node *node, uint32_t index,
+                         const struct node_edge_view *view)
+{
+    char text[CONTROL_TEXT_BYTES] = "";
+    if (view->up)
+        events->silence_said[index] = false;
+    else if (!events->silence_said[index])
+        node_peer_silence(node, index, text, sizeof(text));
+    if (text[0] == '\0')
+        return;
+    events->silence_said[index] = true;
+    event_add(events, EVENT_SILENCE, 0, view->peer, text);
+}
+
 static void scan_peers(struct events *events, const struct node *node, uint64_t now_ns)
 {
     struct node_edge_view view;
@@ -56,6 +70,7 @@ static void scan_peers(struct events *events, const struct node *node, uint64_t 
             event_add(events, EVENT_PEER, view.up, view.peer, "");
         }
         scan_misfit(events, node, index, view.peer, now_ns);
+        scan_silence(events, node, index, &view);
     }
 }
 
@@ -233,6 +248,9 @@ static void event_print(const struct event *event, const char *node_name)
         break;
     case EVENT_MISFIT:
         fprintf(stderr, LOG_WARNING "%s: peer %s does not fit: %s\n", node_name, event->name, event->text);
+        break;
+    case EVENT_SILENCE:
+        fprintf(stderr, LOG_WARNING "%s: peer %s: %s\n", node_name, event->name, event->text);
         break;
     case EVENT_HOLDER:
         fprintf(stderr, LOG_WARNING "%s: another host has the address of %s, %s\n", node_name, event->name,

@@ -21,6 +21,7 @@ enum event_kind {
     EVENT_JOB,
     EVENT_RECEIVED,
     EVENT_MISFIT,
+    EVENT_SILENCE,
     EVENT_HOLDER,
     EVENT_NAMESAKE
 };
@@ -42,6 +43,7 @@ struct events {
     uint64_t scan_ns;
     uint32_t job_index;
     bool peer_up[NODE_PEERS_MAX];
+    bool silence_said[NODE_PEERS_MAX];   /* of the peer, since it was up */
     struct gaps misfits[NODE_PEERS_MAX]; /* of the peer: it does not fit, and that was said */
     struct claim namesake;               /* another node has this one's name */
     uint64_t namesake_hellos;

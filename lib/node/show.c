@@ -36,7 +36,8 @@ static void show_peers(const struct node *node, struct report *report)
         const struct peer *peer = &node->peers[index];
         char address[ADDRESS_TEXT_BYTES], misfit[CONTROL_TEXT_BYTES];
         address_format(&peer->config->address, address);
-        misfit_text(node, peer, misfit, sizeof(misfit));
+        if (misfit_text(node, peer, misfit, sizeof(misfit)) == 0)
+            misfit_silence(node, peer, misfit, sizeof(misfit));
         report_row(report);
         report_text(report, "name", peer->config->name);
         report_text(report, "address", address);

@@ -130,6 +130,12 @@ void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_
     misfit_text(node, &node->peers[index], text, room);
 }
 
+void node_peer_silence(const struct node *node, uint32_t index, char *text, size_t room)
+{
+    CHECK(index < node->peer_count);
+    misfit_silence(node, &node->peers[index], text, room);
+}
+
 uint64_t node_namesake(const struct node *node, char *text, size_t room)
 {
     return misfit_namesake(node, text, room);

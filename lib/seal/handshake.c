@@ -59,9 +59,9 @@ bool bond_mac_fits(const struct bond *bond, const uint8_t *datagram, size_t leng
     return equal_in_constant_time(tag, datagram + tag_at, SEAL_TAG_BYTES);
 }
 
-static struct noise_terms terms_of(const struct bond *bond, struct cipher_key *scratch)
+static struct noise_terms terms_of(const struct primitives *primitives, struct cipher_key *scratch)
 {
-    return (struct noise_terms){.primitives = bond->primitives,
+    return (struct noise_terms){.primitives = primitives,
                                 .scratch = scratch,
                                 .prologue = {(const uint8_t *)prologue, sizeof(prologue) - 1},
                                 .psk = no_psk};
@@ -72,7 +72,7 @@ bool handshake_initiate(struct noise *noise, const struct bond *bond, struct cip
                         const uint8_t payload[HANDSHAKE_PAYLOAD_BYTES],
                         uint8_t out[HANDSHAKE_INITIATION_BYTES])
 {
-    struct noise_terms terms = terms_of(bond, scratch);
+    struct noise_terms terms = terms_of(bond->primitives, scratch);
     noise_begin_initiator(noise, &terms, bond->own, bond->peer);
     return noise_write_initiation(noise, ephemeral, bond->shared,
                                   (struct seal_bytes){payload, HANDSHAKE_PAYLOAD_BYTES}, out);
@@ -81,7 +81,7 @@ bool handshake_initiate(struct noise *noise, const struct bond *bond, struct cip
 bool handshake_read(struct noise *noise, const struct bond *bond, struct cipher_key *scratch,
                     const uint8_t in[HANDSHAKE_INITIATION_BYTES], uint8_t payload[HANDSHAKE_PAYLOAD_BYTES])
 {
-    struct noise_terms terms = terms_of(bond, scratch);
+    struct noise_terms terms = terms_of(bond->primitives, scratch);
     noise_begin_responder(noise, &terms, bond->own);
     if (!noise_read_static(noise, in))
         return false;
@@ -90,6 +90,20 @@ bool handshake_read(struct noise *noise, const struct bond *bond, struct cipher_
         return false;
     }
     return noise_read_payload(noise, in, bond->shared, payload, HANDSHAKE_PAYLOAD_BYTES);
+}
+
+bool handshake_peek(const struct primitives *primitives, const struct key_pair *own,
+                    struct cipher_key *scratch, const uint8_t in[HANDSHAKE_INITIATION_BYTES],
+                    uint8_t author[SEAL_KEY_BYTES])
+{
+    struct noise noise;
+    struct noise_terms terms = terms_of(primitives, scratch);
+    noise_begin_responder(&noise, &terms, own);
+    bool good = noise_read_static(&noise, in);
+    if (good)
+        memcpy(author, noise.peer_static, SEAL_KEY_BYTES);
+    noise_wipe(&noise);
+    return good;
 }
 
 static void split(struct noise *noise, uint8_t from_initiator[SEAL_KEY_BYTES],

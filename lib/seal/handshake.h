@@ -56,3 +56,8 @@ bool handshake_respond(struct noise *noise, const uint8_t ephemeral[SEAL_KEY_BYT
 /* The initiator reads the answer. It may be a forged one: then false, and the handshake goes on as if it had not come. */
 bool handshake_finish(struct noise *noise, const uint8_t in[HANDSHAKE_RESPONSE_BYTES],
                       uint8_t payload[HANDSHAKE_PAYLOAD_BYTES], struct session_secrets *secrets);
+/* Of an initiation whose MAC fits no bond: the public key that it names as its author's, which proves nothing yet. False: it
+ * is not for this node's key. */
+bool handshake_peek(const struct primitives *primitives, const struct key_pair *own,
+                    struct cipher_key *scratch, const uint8_t in[HANDSHAKE_INITIATION_BYTES],
+                    uint8_t author[SEAL_KEY_BYTES]);

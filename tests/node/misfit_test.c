@@ -158,28 +158,136 @@ static void node_peer__one_name_at_two_addresses(void **state)
     world_end(&world);
 }
 
-/* Of two that were told different keys each says so; one that has keys and one that has none, too. */
+static struct key_pair pair_of(const char *name)
+{
+    struct key_pair pair;
+    insecure_key_pair(&sizes_primitives, name, &pair);
+    return pair;
+}
+
+/* n0 and n1, and an n2 that is not there: their own keys and those that each was told of the others. */
+static void give_keys(uint16_t node, const char *own, const char *const told[2])
+{
+    struct node_config *config = &world.nodes[node].config;
+    config->primitives = &sizes_primitives;
+    config->key = pair_of(own);
+    for (uint16_t peer = 0; peer < 2; peer++) {
+        struct key_pair pair = pair_of(told[peer]);
+        config->peers[peer].key_count = 1;
+        memcpy(config->peers[peer].public_keys[0], pair.public_key, SEAL_KEY_BYTES);
+    }
+}
+
+/* Each says what it can know: whose key it is only of a site of its roster, that proves it. */
 static void node_peer__of_another_key(void **state)
 {
+    static const struct {
+        const char *own[2];     /* keys of n0 and n1; NULL: none at all */
+        const char *told[2][2]; /* to n0 of n1 and n2; to n1 of n0 and n2 */
+        const char *of_n1, *of_n0;
+    } rows[] = {
+        {{"a", "b"}, {{"b", "c"}, {"a", "c"}}, "", ""},
+        {{"a", NULL},
+         {{"b", "c"}, {"", ""}},
+         "its handshakes are of no key (node.insecure there), and this node has one",
+         "its handshakes are of a key, and this node has none (node.insecure)"},
+        {{"a", "new b"},
+         {{"b", "c"}, {"a", "c"}},
+         "its handshakes are of a key that is not in the roster, unproved: compare with what sluicectl key "
+         "show prints "
+         "at n1",
+         "its handshakes are not for this node's key: its roster may have an old one of 'n1', compare with "
+         "what "
+         "sluicectl key show prints here"},
+        {{"a", "b"},
+         {{"c", "b"}, {"a", "c"}},
+         "its handshakes are of the key of 'n2', expected that of 'n1'",
+         "its handshakes are not for this node's key: its roster may have an old one of 'n1', compare with "
+         "what "
+         "sluicectl key show prints here"},
+    };
     (void)state;
-    for (unsigned keyed = 1; keyed <= 2; keyed++) {
-        world_init(&world, 2, keyed);
-        for (uint16_t node = 0; node < keyed; node++) {
-            world.nodes[node].config.primitives = &sizes_primitives;
-            world.nodes[node].config.keys_by_name = true;
-        }
-        if (keyed == 2)
-            name_copy(world.nodes[1].config.name, NAME_BYTES, "tokyo");
-        start_all();
-        world_run_until(&world, 2 * NS_PER_S);
-        for (uint16_t node = 0; node < 2; node++) {
-            assert_misfit(
-                node, "its handshakes are of another key than the roster has, or of none: compare with what "
-                      "sluicectl key show prints there");
-            assert_true(world_counter(&world, node, "drop_mac") > 0);
-        }
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 3, row + 1);
+        for (uint16_t node = 0; node < 2; node++)
+            if (rows[row].own[node] != NULL)
+                give_keys(node, rows[row].own[node], rows[row].told[node]);
+        world_start(&world, 0);
+        world_start(&world, 1);
+        world_run_until(&world, 4 * NS_PER_S);
+        assert_misfit(0, rows[row].of_n1);
+        assert_misfit(1, rows[row].of_n0);
+        assert_int_equal(world_counter(&world, 0, "drop_mac") > 0, row > 0);
         world_end(&world);
     }
+}
+
+/* To n0, from the address of n1: it names n2's public key as its author's, without having n2's private one. */
+static void inject_planted(void)
+{
+    static struct cipher_key scratch;
+    static uint8_t count;
+    uint8_t datagram[WIRE_INITIATION_BYTES], payload[WIRE_GREETING_BYTES] = {0},
+                                             ephemeral[SEAL_KEY_BYTES] = {++count};
+    struct key_pair planted = pair_of("nobody"), named = pair_of("c"), n0 = pair_of("a");
+    struct wire_header header = {.version = WIRE_VERSION, .type = WIRE_INITIATION};
+    struct bond bond;
+    struct noise noise;
+    memcpy(planted.public_key, named.public_key, SEAL_KEY_BYTES);
+    assert_true(bond_make(&bond, &sizes_primitives, &planted, n0.public_key));
+    wire_header_put(datagram, &header);
+    datagram[WIRE_HEADER_BYTES - 1] = 1; /* some tag */
+    assert_true(
+        handshake_initiate(&noise, &bond, &scratch, ephemeral, payload, datagram + WIRE_HEADER_BYTES));
+    world_inject(&world, 1, 0, datagram, sizeof(datagram));
+}
+
+/* Nobody is named by whoever likes. */
+static void node_peer__of_a_key_that_is_planted(void **state)
+{
+    static const char *const told[2] = {"b", "c"};
+    static const char unknown[] =
+        "its handshakes are of another key than the roster has, or of none: compare with what "
+        "sluicectl key show prints at n1";
+    (void)state;
+    world_init(&world, 3, 1);
+    give_keys(0, "a", told);
+    world_start(&world, 0);
+    world_run_until(&world, NS_PER_S);
+    for (unsigned count = 0; count < 100; count++) {
+        inject_planted();
+        world_run_until(&world, world.now_ns + 50 * NS_PER_MS);
+    }
+    assert_misfit(0, unknown);
+    assert_int_equal(world_counter(&world, 0, "drop_mac"), 100);
+    world_end(&world);
+}
+
+static void assert_silence(uint16_t peer, const char *expected)
+{
+    char text[CONTROL_TEXT_BYTES];
+    node_peer_silence(world.nodes[0].node, peer, text, sizeof(text));
+    assert_string_equal(text, expected);
+}
+
+static void node_peer__does_not_answer(void **state)
+{
+    static const char silent[] = "no answer: it does not run, or packets to it or from it get lost";
+    (void)state;
+    world_init(&world, 3, 1);
+    world_start(&world, 0);
+    world_start(&world, 1);
+    world_run_until(&world, 4 * NS_PER_S);
+    assert_silence(0, "");
+    assert_silence(1, "");
+    world_run_until(&world, 6 * NS_PER_S);
+    assert_silence(0, "");
+    assert_silence(1, silent);
+    assert_misfit(0, "");
+    world_start(&world, 2);
+    world_run_until(&world, 10 * NS_PER_S);
+    assert_silence(1, "");
+    world_end(&world);
 }
 
 int main(void)
@@ -189,6 +297,8 @@ int main(void)
                                        cmocka_unit_test(node_peer__two_with_one_name_and_address),
                                        cmocka_unit_test(node_peer__an_old_start_comes_back),
                                        cmocka_unit_test(node_peer__one_name_at_two_addresses),
-                                       cmocka_unit_test(node_peer__of_another_key)};
+                                       cmocka_unit_test(node_peer__of_another_key),
+                                       cmocka_unit_test(node_peer__of_a_key_that_is_planted),
+                                       cmocka_unit_test(node_peer__does_not_answer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

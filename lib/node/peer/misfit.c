@@ -21,7 +21,7 @@ void misfit_note_address(struct peer *peer, const struct net_address *from)
 
 void misfit_note_key(struct peer *peer)
 {
-    if (peer->state == PEER_DOWN)
+    if (peer->state == PEER_DOWN && peer->misfit.kind < MISFIT_KEY)
         peer->misfit.kind = MISFIT_KEY;
 }
 
@@ -33,6 +33,12 @@ void misfit_note_right(struct peer *peer, uint8_t kind, uint64_t lived_ns)
     peer->misfit.said = kind;
     peer->misfit.said_ns = lived_ns;
     peer->misfit.said_count++;
+}
+
+void misfit_note_author(struct peer *peer, enum misfit_kind kind, const char *whose)
+{
+    if (peer->state == PEER_DOWN)
+        misfit_note_name(peer, kind, whose);
 }
 
 void misfit_note_rival(struct peer *peer, uint64_t incarnation, uint64_t lived_ns)
@@ -70,6 +76,47 @@ void misfit_note_greeting(struct peer *peer, uint64_t lived_ns)
         peer->misfit.kind = MISFIT_NONE;
 }
 
+/* No key is ever printed: of whom an unproved one is, whoever sent it may have chosen. */
+static int key_text(const struct node *node, const struct peer *peer, char *text, size_t room)
+{
+    const char *name = peer->config->name;
+    switch ((enum misfit_kind)peer->misfit.kind) {
+    case MISFIT_KEY_NONE:
+        return snprintf(text, room,
+                        "its handshakes are of no key (node.insecure there), and this node has one");
+    case MISFIT_KEY_NEEDED:
+        return snprintf(text, room, "its handshakes are of a key, and this node has none (node.insecure)");
+    case MISFIT_KEY_HERE:
+        return snprintf(text, room,
+                        "its handshakes are not for this node's key: its roster may have an old one of '%s', "
+                        "compare with what sluicectl key show prints here",
+                        node->config.name);
+    case MISFIT_KEY_UNKNOWN:
+        return snprintf(text, room,
+                        "its handshakes are of a key that is not in the roster, unproved: compare with what "
+                        "sluicectl key show prints at %s",
+                        name);
+    case MISFIT_KEY_OF:
+        return snprintf(text, room, "its handshakes are of the key of '%s', expected that of '%s'",
+                        peer->misfit.name, name);
+    default:
+        return snprintf(
+            text, room,
+            "its handshakes are of another key than the roster has, or of none: compare with what "
+            "sluicectl key show prints at %s",
+            name);
+    }
+}
+
+size_t misfit_silence(const struct node *node, const struct peer *peer, char *text, size_t room)
+{
+    text[0] = '\0';
+    if (peer->state == PEER_UP || peer->misfit.kind != MISFIT_NONE ||
+        elapsed_ns(core_lived_ns(node), peer->down_since_ns) < MISFIT_SILENT_NS)
+        return 0;
+    return (size_t)snprintf(text, room, "no answer: it does not run, or packets to it or from it get lost");
+}
+
 size_t misfit_text(const struct node *node, const struct peer *peer, char *text, size_t room)
 {
     char from[ADDRESS_TEXT_BYTES], expected[ADDRESS_TEXT_BYTES];
@@ -95,9 +142,12 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
                           peer->state == PEER_UP ? ", from where it is up: are there two of that name?" : "");
         break;
     case MISFIT_KEY:
-        length = snprintf(text, room,
-                          "its handshakes are of another key than the roster has, or of none: compare "
-                          "with what sluicectl key show prints there");
+    case MISFIT_KEY_NONE:
+    case MISFIT_KEY_NEEDED:
+    case MISFIT_KEY_HERE:
+    case MISFIT_KEY_UNKNOWN:
+    case MISFIT_KEY_OF:
+        length = key_text(node, peer, text, room);
         break;
     case MISFIT_RIGHT:
         length = snprintf(text, room, "it says what it may not, '%s' the last time, %" PRIu64 " times so far",

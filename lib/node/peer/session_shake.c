@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "node/core/key_room.h"
+#include "node/peer/author.h"
 #include "node/peer/peer.h"
 #include "seal/wipe.h"
 
@@ -420,6 +421,9 @@ unsigned session_on_handshake(struct node *node, struct peer *peer, const struct
     if (bond == NULL) {
         node->counters.drop_mac++;
         misfit_note_key(peer);
+        if (!answers && author_is_wanted(node, peer, datagram) &&
+            may_compute(node, &node->asked_ns, &peer->sessions.asked_ns, now_ns))
+            author_find(node, peer, datagram);
         return 0;
     }
     if (answers)
