@@ -18,6 +18,7 @@
 #include "key_memory.h"
 #include "options.h"
 #include "own_key.h"
+#include "roster_hash.h"
 #include "seal/wipe.h"
 
 #define EXIT_FAILED     1
@@ -60,6 +61,8 @@ static bool take_keys(struct err *err)
     node->random = crypt_random;
     for (uint16_t peer = 0; peer < node->peer_count; peer++)
         take_peer_keys(&node->peers[peer], &app.config.peer_keys[peer]);
+    if (node->primitives != NULL)
+        node->roster = roster_hash(&app.config, node->primitives);
     return node->primitives != NULL;
 }
 

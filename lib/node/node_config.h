@@ -78,6 +78,7 @@ struct node_config {
      * without secrets. */
     bool keys_by_name;
     struct key_pair key; /* own */
+    uint64_t roster;     /* hash over names and keys of all sites, which peers are told; 0: is not known */
     /* All that is secret of the node, whose copy of `key` it holds too: node_key_bytes long, 64-byte aligned, zeroed. NULL:
      * a part of the node's own memory. */
     void *key_memory;

@@ -25,6 +25,16 @@ static void report_known_bps(struct report *report, const char *name, uint64_t v
         report_u64(report, name, value_bps);
 }
 
+/* Whether the peer's names and keys of all sites are this node's. */
+static const char *roster_word(const struct node *node, const struct peer *peer)
+{
+    const struct session *session = &peer->sessions.used[peer->sessions.current];
+    uint64_t own = node->config.roster, told = session->in != 0 ? session->greeting.roster : 0;
+    if (own == 0 || told == 0)
+        return "";
+    return own == told ? "same" : "differs";
+}
+
 static void show_peers(const struct node *node, struct report *report)
 {
     char namesake[CONTROL_TEXT_BYTES];
@@ -49,6 +59,7 @@ static void show_peers(const struct node *node, struct report *report)
                      3);
         report_u64(report, "messages_sent", peer->mail.counters.sent);
         report_u64(report, "messages_resent", peer->mail.counters.resent);
+        report_text(report, "roster", roster_word(node, peer));
         report_text(report, "misfit", misfit);
         report_row_end(report);
     }

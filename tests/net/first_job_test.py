@@ -9,6 +9,7 @@ prints into the roster. Prints how many commands and lines of YAML that took. Us
 BUILD_ROOT PROGRAMS, the last the folder where an installation puts programs."""
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -148,6 +149,8 @@ def a_file_is_at_the_other_site(world):
     world.sites[source].write(send.split()[2], content)
     said = world.sites[source].run(send)
     assert "verified" in said, said
+    [peer] = json.loads(world.sites[source].run("sluicectl --json show peers"))["peers"]
+    assert peer["roster"] == "same", peer
     found = world.sites[target].run(check).split()[0]
     assert found == hashlib.sha256(content).hexdigest(), found
 

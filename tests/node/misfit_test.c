@@ -263,6 +263,40 @@ static void node_peer__of_a_key_that_is_planted(void **state)
     world_end(&world);
 }
 
+static void assert_roster(uint16_t node, const char *word)
+{
+    static char text[1 << 16];
+    static struct ctl_msg msg = {.type = CTL_SHOW,
+                                 .body.show = {.what = CTL_SHOW_peers, .form = REPORT_JSON}};
+    struct ctl_reply reply = {.text = text, .room = sizeof(text)};
+    node_ctl(world.nodes[node].node, &msg, &reply, world.now_ns);
+    assert_true(reply.ok);
+    assert_non_null(strstr(text, word));
+}
+
+/* The peers are up all the same. */
+static void node_peer__has_another_roster(void **state)
+{
+    static const struct {
+        uint64_t of[2];
+        const char *word;
+    } rows[] = {
+        {{7, 7}, "\"roster\":\"same\""}, {{7, 8}, "\"roster\":\"differs\""}, {{7, 0}, "\"roster\":\"\""}};
+    (void)state;
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        world_init(&world, 2, row + 1);
+        for (uint16_t node = 0; node < 2; node++)
+            world.nodes[node].config.roster = rows[row].of[node];
+        start_all();
+        world_run_until(&world, 2 * NS_PER_S);
+        for (uint16_t node = 0; node < 2; node++) {
+            assert_roster(node, rows[row].word);
+            assert_roster(node, "\"state\":\"up\"");
+        }
+        world_end(&world);
+    }
+}
+
 static void assert_silence(uint16_t peer, const char *expected)
 {
     char text[CONTROL_TEXT_BYTES];
@@ -299,6 +333,7 @@ int main(void)
                                        cmocka_unit_test(node_peer__one_name_at_two_addresses),
                                        cmocka_unit_test(node_peer__of_another_key),
                                        cmocka_unit_test(node_peer__of_a_key_that_is_planted),
+                                       cmocka_unit_test(node_peer__has_another_roster),
                                        cmocka_unit_test(node_peer__does_not_answer)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

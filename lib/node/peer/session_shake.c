@@ -39,6 +39,7 @@ static void write_greeting(const struct node *node, struct peer *peer, uint32_t 
     struct wire_greeting greeting = {
         .incarnation = node->config.incarnation,
         .edge = peer->sessions.edge,
+        .roster = node->config.roster,
         .session = session,
         .window = peer->receiver.window_packets,
         .mtu = (uint16_t)node->config.ports[peer->port].mtu,
