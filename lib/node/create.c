@@ -22,6 +22,9 @@
 
 /* A job may begin while others hold all that they may, for as long as they like: two slots for it, one for the next. */
 #define NEWCOMER_SLOTS 3
+#define UPDATE_PACKETS (1ULL << 26)
+#define UPDATE_NS      (600 * NS_PER_S)
+#define RENEWAL_NS     (3600 * NS_PER_S)
 
 static struct store_config store_config(const struct node_config *config)
 {
@@ -94,6 +97,9 @@ static void init_keys(struct node *node)
     struct key_pair pair;
     if (config->primitives == NULL)
         config->primitives = &insecure_primitives;
+    config->update_packets = config->update_packets != 0 ? config->update_packets : UPDATE_PACKETS;
+    config->update_ns = config->update_ns != 0 ? config->update_ns : UPDATE_NS;
+    config->renewal_ns = config->renewal_ns != 0 ? config->renewal_ns : RENEWAL_NS;
     config->keys_by_name |= !config->primitives->authenticates;
     config->primitives->cipher_key_init(&node->key_room->scratch);
     for (unsigned job = 0; job < NODE_JOBS_MAX; job++)

@@ -68,7 +68,8 @@ static bool jobs_alive(const struct node *node, bool given)
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer_note_answers(node, peer);
-    if (session_fell_silent(node, peer, now_ns)) {
+    bool spent = session_update_tick(node, peer, now_ns);
+    if (session_fell_silent(node, peer, now_ns) || spent) {
         role_on_peer_lost(node, peer->index, false, now_ns);
         pairs_forget(node, peer->index, now_ns);
     }

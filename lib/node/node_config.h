@@ -82,6 +82,9 @@ struct node_config {
     /* All that is secret of the node, whose copy of `key` it holds too: node_key_bytes long, 64-byte aligned, zeroed. NULL:
      * a part of the node's own memory. */
     void *key_memory;
+    /* Keys of a session are updated after so many packets of a space, or so long; sessions are renewed after that: how long
+     * they can be read by whoever has read this node's memory. 0: 2^26, 10 min, 1 h. */
+    uint64_t update_packets, update_ns, renewal_ns;
     /* Bytes that nobody can guess; NULL: from the seed. */
     void (*random)(uint8_t *out, size_t length);
     uint16_t port_count;

@@ -39,7 +39,8 @@ static void on_session(struct node *node, struct peer *peer, unsigned events, ui
         flow_on_up(flow_of(node, peer));
 }
 
-static void on_hello(struct node *node, struct peer *peer, const struct rx_packet *packet, uint64_t now_ns)
+static void on_hello(struct node *node, struct peer *peer, const struct wire_header *header,
+                     const struct rx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello;
     if (!flow_is_decoded(node, wire_hello_decode(packet->data, packet->length, &hello)))
@@ -47,6 +48,7 @@ static void on_hello(struct node *node, struct peer *peer, const struct rx_packe
     node->counters.rx_hellos++;
     flow_on_packet(node, peer, now_ns);
     session_on_hello(node, peer, &hello, now_ns);
+    session_update_on_hello(node, peer, header->session, hello.key_id);
 }
 
 /* Under a session that is left it may have been held back. */
@@ -190,7 +192,7 @@ static void on_opened(struct node *node, struct peer *peer, const struct wire_he
         on_probe(node, peer, header, packet, now_ns);
         break;
     case WIRE_HELLO:
-        on_hello(node, peer, packet, now_ns);
+        on_hello(node, peer, header, packet, now_ns);
         break;
     case WIRE_CLOSE:
         on_close(node, peer, header, packet, now_ns);

@@ -58,8 +58,9 @@ _Static_assert(WIRE_INITIATION_BYTES <= TX_HEAD_BYTES_MAX, "a handshake fits the
 static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
     struct wire_hello hello = {.interval_ms =
-                                   (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX)};
-    struct wire_header header = session_header(node, peer, WIRE_HELLO, now_ns);
+                                   (uint16_t)MIN(peer->sparing.port_ns / NS_PER_MS, (uint64_t)UINT16_MAX),
+                               .key_id = session_key_opened(peer)};
+    struct wire_header header = session_header(peer, WIRE_HELLO, now_ns);
     seal_head(node, peer, packet, wire_hello_encode(packet->head, &header, &hello));
     /* A little irregular, so that hellos of many nodes do not stay in step. */
     uint64_t interval_ns = session_hello_interval_ns(node, peer, now_ns);
@@ -69,7 +70,7 @@ static void fill_hello(struct node *node, struct peer *peer, struct tx_packet *p
 static void fill_close(struct node *node, struct peer *peer, struct tx_packet *packet, uint64_t now_ns)
 {
     struct wire_close close = {.reason = peer->close_reason};
-    struct wire_header header = session_header(node, peer, WIRE_CLOSE, now_ns);
+    struct wire_header header = session_header(peer, WIRE_CLOSE, now_ns);
     seal_head(node, peer, packet, wire_close_encode(packet->head, &header, &close));
     peer->close_due = false;
     peer->hello_due_ns = TIME_NEVER;
@@ -79,7 +80,7 @@ static void fill_close(struct node *node, struct peer *peer, struct tx_packet *p
 static void fill_probe(struct node *node, struct peer *peer, struct tx_packet *packet, enum wire_type type,
                        const struct wire_probe *probe, uint64_t now_ns)
 {
-    struct wire_header header = session_header(node, peer, type, now_ns);
+    struct wire_header header = session_header(peer, type, now_ns);
     seal_head(node, peer, packet, wire_probe_encode(packet->head, &header, probe));
     CHECK(probe->padding <= sizeof(port_zeros));
     packet->body = port_zeros;
@@ -116,7 +117,7 @@ static bool fill_ack(struct node *node, struct peer *peer, struct tx_packet *pac
     node->short_mask |= (uint64_t)is_short << peer->index;
     ack.limited_by = (uint8_t)(is_short ? credit_limit(node) : EDGE_LIMIT_none);
     packet->traffic_class = flow->ack_class;
-    struct wire_header header = session_header(node, peer, WIRE_ACK, now_ns);
+    struct wire_header header = session_header(peer, WIRE_ACK, now_ns);
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
     seal_and_split(node, peer, packet, scratch, wire_ack_encode(scratch, &header, &ack, runs, places));
     flow->feedback_bytes += packet->head_bytes + packet->body_bytes + peer->frame_overhead;
@@ -131,7 +132,7 @@ static bool fill_message(struct node *node, struct peer *peer, struct tx_packet 
     uint64_t depart_ns = MAX(peer_message_ns(peer), now_ns);
     if (depart_ns > now_ns + TX_HORIZON_NS || !mail_next(&peer->mail, depart_ns, &message, &body))
         return false;
-    struct wire_header header = session_header(node, peer, WIRE_MESSAGE, depart_ns);
+    struct wire_header header = session_header(peer, WIRE_MESSAGE, depart_ns);
     packet->depart_ns = depart_ns;
     uint8_t *scratch = node->scratch->datagrams[node->scratch->used++];
     seal_and_split(node, peer, packet, scratch, wire_message_encode(scratch, &header, &message, body));

@@ -6,7 +6,8 @@
 
 #define WIRE_HELLO_FIELDS(FIELD)                                                                             \
     FIELD(u16, interval_ms) /* my hello interval: four silent ones mean that I am gone */                    \
-    FIELD(u16, reserved)
+    FIELD(u8, key_id)       /* of your keys, the one whose packet I opened last */                           \
+    FIELD(u8, reserved)
 
 WIRE_DECLARE(hello, WIRE_HELLO_FIELDS)
 #define WIRE_HELLO_BYTES (WIRE_HEADER_BYTES + WIRE_FIXED_BYTES(WIRE_HELLO_FIELDS))

@@ -141,7 +141,7 @@ static void node_mtu__is_noticed_in_quiet(void **state)
 
 static size_t piece_build(uint8_t *out, struct peer *peer, struct wire_piece piece, uint32_t length)
 {
-    struct wire_header header = session_header(world.nodes[0].node, peer, WIRE_PIECE, 0);
+    struct wire_header header = session_header(peer, WIRE_PIECE, 0);
     memset(out, 0, WIRE_PIECE_BYTES + length);
     return wire_piece_encode(out, &header, &piece) + length;
 }

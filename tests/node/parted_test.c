@@ -155,8 +155,7 @@ static void replay(uint32_t session, uint32_t sequence)
 {
     uint8_t body[WIRE_MESSAGE_BODY_MAX], datagram[WIRE_MESSAGE_BYTES + WIRE_MESSAGE_BODY_MAX];
     struct control_close_job close = {.fixed = {.job = job_at(1)->id, .outcome = CLOSE_FAILED}};
-    struct wire_header header =
-        session_header(node_of(2), &node_of(2)->peers[peer_of(2, 1)], WIRE_MESSAGE, 0);
+    struct wire_header header = session_header(&node_of(2)->peers[peer_of(2, 1)], WIRE_MESSAGE, 0);
     header.session = session;
     struct wire_message message = {.sequence = sequence,
                                    .kind = CONTROL_CLOSE_JOB,

@@ -51,7 +51,7 @@ static void node_rx__names_what_is_wrong(void **state)
     struct peer *peer = &world.nodes[0].node->peers[0];
     for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         uint8_t datagram[WIRE_HEADER_BYTES + 200] = {0};
-        struct wire_header header = session_header(world.nodes[0].node, peer, rows[row].type, 0);
+        struct wire_header header = session_header(peer, rows[row].type, 0);
         wire_header_put(datagram, &header);
         if (rows[row].type == WIRE_MESSAGE)
             memset(datagram + WIRE_HEADER_BYTES, 0xff, rows[row].body_bytes);
@@ -274,7 +274,7 @@ static void probe__longer_than_the_port_is_dropped(void **state)
     uint32_t mtu = world.nodes[1].config.ports[0].mtu;
     static const uint32_t over[] = {0, 1};
     for (unsigned row = 0; row < 2; row++) {
-        struct wire_header header = session_header(world.nodes[0].node, peer, WIRE_PROBE, 0);
+        struct wire_header header = session_header(peer, WIRE_PROBE, 0);
         struct wire_probe probe = {.id = 77};
         probe.padding = (uint16_t)(mtu - address_overhead_bytes(ADDRESS_IPV4) - WIRE_PROBE_BYTES + over[row]);
         uint64_t dropped = world_counter(&world, 1, "drop_length");

@@ -391,8 +391,7 @@ static void inject_symbol(uint16_t from, uint16_t to, uint32_t ahead, uint64_t s
 {
     static uint8_t datagram[WIRE_DATA_HEADER_MAX + 1408];
     struct peer *peer = &world.nodes[from].node->peers[to - (to > from)];
-    struct wire_header header =
-        session_data_header(world.nodes[from].node, peer, peer->sender.next_number + ahead, 0);
+    struct wire_header header = session_data_header(peer, peer->sender.next_number + ahead, 0);
     struct wire_data data = {.job = job_at(to)->id, .content = wire_content(symbol, 1, stripe, 1)};
     size_t head = wire_data_encode(datagram, &header, &data, NULL);
     world_inject(&world, from, to, datagram, (uint32_t)head + 1408);

@@ -178,20 +178,20 @@ static void session_keys__open_what_was_sealed(void **state)
                 rows[row].space, rows[row].number, {known, rows[row].known}, text, rows[row].text};
             session_keys_seal(&world.one.keys, &what, sealed, tag);
             what.text = sealed;
-            assert_true(session_keys_open(&world.other.keys, &what, opened, tag));
+            assert_true(session_keys_open(&world.other.keys, KEYS_CURRENT, &what, opened, tag));
             assert_memory_equal(opened, text, rows[row].text);
             if (!tables[table]->authenticates)
                 continue;
             struct sealing wrong = what;
             wrong.number++;
-            assert_false(session_keys_open(&world.other.keys, &wrong, opened, tag));
+            assert_false(session_keys_open(&world.other.keys, KEYS_CURRENT, &wrong, opened, tag));
             wrong = what;
             wrong.space = !what.space;
-            assert_false(session_keys_open(&world.other.keys, &wrong, opened, tag));
-            assert_false(
-                session_keys_open(&world.one.keys, &what, opened, tag)); /* sent back to its author */
+            assert_false(session_keys_open(&world.other.keys, KEYS_CURRENT, &wrong, opened, tag));
+            assert_false(session_keys_open(&world.one.keys, KEYS_CURRENT, &what, opened,
+                                           tag)); /* sent back to its author */
             known[rows[row].known - 1] ^= 1;
-            assert_false(session_keys_open(&world.other.keys, &what, opened, tag));
+            assert_false(session_keys_open(&world.other.keys, KEYS_CURRENT, &what, opened, tag));
             known[rows[row].known - 1] ^= 1;
         }
     }

@@ -26,7 +26,7 @@ static size_t build_hello(uint8_t *out)
 {
     struct wire_header header = datagram_header(WIRE_HELLO, 0);
     header.session = 0xcafe0002;
-    struct wire_hello hello = {.interval_ms = 500};
+    struct wire_hello hello = {.interval_ms = 500, .key_id = 255};
     return wire_hello_encode(out, &header, &hello);
 }
 

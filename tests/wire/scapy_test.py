@@ -50,7 +50,7 @@ def vectors():
                                                   epoch=7, body=b"symbol")
     ipv4 = IP(src="10.1.2.3", dst="10.1.2.4", id=0, flags="DF", ttl=64, tos=0xb9)
     ipv6 = IPv6(src="fd00::1", dst="fd00::2", hlim=64, tc=0xb9)
-    yield "hello", header(session=0xcafe0002) / sluice.SluiceHello()
+    yield "hello", header(session=0xcafe0002) / sluice.SluiceHello(key_opened=255)
     mac = bytes(range(0x10, 0x20))
     shake = dict(ephemeral=bytes(range(0x20, 0x40)), greeting=bytes(range(0x70, 0x70 + 120)))
     yield "initiation", sluice.Sluice(packet_number=0x01020304, tag=mac) / sluice.SluiceInitiation(

@@ -136,7 +136,8 @@ class SluiceHello(SluiceLayer):
     name = "hello"
     fields_desc = [
         ShortField("interval_ms", 500),
-        ShortField("reserved", 0),
+        ByteField("key_opened", 0),
+        ByteField("reserved", 0),
     ]
 
 

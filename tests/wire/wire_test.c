@@ -132,7 +132,8 @@ static const struct {
     {"hello", 1, WIRE_TYPE_COUNT, WIRE_BAD_TYPE},
     {"hello", 1, 255, WIRE_BAD_TYPE},
     {"hello", 3, 1, WIRE_OK},             /* flags are not looked at */
-    {"hello", 34, 1, WIRE_OK},            /* reserved */
+    {"hello", 34, 1, WIRE_OK},            /* any key id */
+    {"hello", 35, 1, WIRE_OK},            /* reserved */
     {"initiation", 2, 1, WIRE_BAD_VALUE}, /* of the header only tag and number say something … */
     {"initiation", 3, 1, WIRE_BAD_VALUE},
     {"initiation", 4, 1, WIRE_BAD_VALUE},

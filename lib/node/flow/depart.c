@@ -56,7 +56,7 @@ static void fill_data(struct node *node, struct peer *peer, const struct candida
     turn_on_sent(flow_of(node, peer), job, child, wire_bytes, depart_ns);
     uint64_t floor_delta = MIN(number - sender_floor(&peer->sender), (uint64_t)UINT32_MAX);
     struct wire_data data = {.floor_delta = (uint32_t)floor_delta, .job = job->id, .content = content};
-    struct wire_header header = session_data_header(node, peer, number, depart_ns);
+    struct wire_header header = session_data_header(peer, number, depart_ns);
     header.flags = sender_at_tail(&peer->sender, depart_ns) ? WIRE_FLAG_TAIL : 0;
     packet->port = peer->port;
     packet->peer = peer->index;

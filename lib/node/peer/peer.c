@@ -147,6 +147,7 @@ uint64_t peer_next_ns(const struct node *node, const struct peer *peer)
     if (node->shutting_down)
         return peer->close_due ? node->now_ns : TIME_NEVER;
     uint64_t next_ns = MIN(peer->hello_due_ns, peer->sessions.initiation_due_ns);
+    next_ns = MIN(next_ns, peer->sessions.keys_due_ns);
     /* A peer that is down is sent no probes: only the measurement's end is still to come. */
     if (peer->probe.active)
         next_ns = MIN(next_ns, peer->state == PEER_UP ? rtt_probe_next_ns(&peer->probe) : peer->probe.end_ns);

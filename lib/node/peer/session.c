@@ -43,6 +43,7 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
         CHECK(
             bond_make(&sessions->bonds[key], primitives, &node->config.key, peer->config->public_keys[key]));
     sessions->initiation_due_ns = now_ns + rng_below(&node->rng, FIRST_NS + 1);
+    sessions->keys_due_ns = TIME_NEVER;
     peer_schedule(node, peer, now_ns);
 }
 
@@ -83,20 +84,13 @@ static void end_initiation(struct node *node, struct peer *peer)
     noise_wipe(&peer->sessions.initiation.noise);
 }
 
-/* With keys of no secret: the memory is the library's to use, not ours to zero. */
-static void forget_keys(struct session_keys *keys)
-{
-    static const struct session_secrets none;
-    session_keys_set(keys, &none);
-}
-
 void session_forget(struct node *node, struct peer *peer, unsigned place)
 {
     struct sessions *sessions = &peer->sessions;
     if (sessions->used[place].in == 0)
         return;
     session_end(node, &sessions->used[place].in);
-    forget_keys(&sessions->keys[place]);
+    session_keys_forget(&sessions->keys[place]);
 }
 
 void session_forget_tentative(struct node *node, struct peer *peer, unsigned index)
@@ -106,7 +100,7 @@ void session_forget_tentative(struct node *node, struct peer *peer, unsigned ind
         return;
     session_end(node, &tentative->session.in);
     wipe(tentative, sizeof(*tentative));
-    forget_keys(&peer->sessions.keys[SESSIONS_USED + index]);
+    session_keys_forget(&peer->sessions.keys[SESSIONS_USED + index]);
 }
 
 /* The edge between the two begins anew. */
@@ -132,6 +126,7 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     misfit_note_up(peer);
     peer->down_since_ns = 0;
     peer->sessions.initiation_due_ns = TIME_NEVER;
+    peer->sessions.keys_due_ns = now_ns;
     end_initiation(node, peer);
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
     peer_changed(node, peer);
@@ -185,6 +180,8 @@ void session_prove(struct node *node, struct peer *peer, struct session *session
     if (session->proved)
         return;
     session->proved = true;
+    session->proved_ns = node->now_ns;
+    peer->sessions.keys_due_ns = node->now_ns;
     for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
         if (peer->sessions.tentative[index].session.made_ns <= session->taken_ns)
             session_forget_tentative(node, peer, index);
@@ -227,8 +224,11 @@ unsigned session_take_up(struct node *node, struct peer *peer, const struct sess
     unsigned place = peer_is_known(peer) ? !sessions->current : sessions->current;
     session_forget(node, peer, place);
     sessions->initiation_due_ns = TIME_NEVER;
-    taken.taken_ns = now_ns;
+    taken.taken_ns = taken.proved_ns = now_ns;
     taken.proved = !made->initiated;
+    taken.course = (struct key_course){
+        .updated_ns = now_ns, .opened_ns = now_ns, .from = {[SEAL_DATA] = peer->sender.next_number}};
+    sessions->keys_due_ns = now_ns;
     sessions->used[place] = taken;
     sessions->current = (uint8_t)place;
     session_keys_set(&sessions->keys[place], secrets);
@@ -245,6 +245,13 @@ unsigned session_take_up(struct node *node, struct peer *peer, const struct sess
 void session_renew(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     forget_state(node, peer, now_ns);
+    go_down(node, peer, now_ns);
+    peer_note_control(node, peer);
+}
+
+void session_replace(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    session_forget(node, peer, peer->sessions.current);
     go_down(node, peer, now_ns);
     peer_note_control(node, peer);
 }

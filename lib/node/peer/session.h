@@ -13,8 +13,10 @@
  * answer while he waits for an answer himself, nor after it until the peer uses that session, which he is known to hold:
  * else each end could take another one, forget its own, and be deaf.
  *
- * Two sessions are in use at most: what was sealed for the one before still opens, until another replaces it. Two are
- * tentative at most, each for some seconds, one of them made by an initiation that cannot be a recorded one (fresh.h). */
+ * Two sessions are in use at most: what was sealed for the one before still opens for some seconds. Two are tentative at
+ * most, each for some seconds, one of them made by an initiation that cannot be a recorded one (fresh.h).
+ *
+ * While a session lasts, its keys are updated (session_update.c); each hour its initiator makes another one. */
 #pragma once
 
 #include <stdbool.h>
@@ -32,14 +34,25 @@
 #define SESSIONS_USED      2
 #define SESSIONS_TENTATIVE 2
 
+/* How far the keys of a session have come. Those of each direction are updated by who sends under them, which the id in
+ * packets tells. */
+struct key_course {
+    uint64_t updated_ns;         /* own: when the current set was taken … */
+    uint64_t from[SEAL_SPACES];  /* … and the first number of each space under it */
+    bool confirmed;              /* the peer has told that it opened something under it */
+    uint64_t opened_ns;          /* the peer's: when something opened under the current set … */
+    uint64_t first[SEAL_SPACES]; /* … and its number in each space; UINT64_MAX: nothing did yet */
+};
+
 /* What both ends have agreed on. */
 struct session {
     uint32_t in, out; /* what packets to us and from us carry; in 0: there is none */
     bool initiated;   /* by this node */
     bool proved;      /* not only this node knows it: something came under it */
     uint64_t edge;    /* the name of the edge that it carries */
-    uint64_t made_ns, taken_ns;
+    uint64_t made_ns, taken_ns, proved_ns;
     uint64_t control_next; /* number of the next datagram but DATA */
+    struct key_course course;
     struct wire_greeting greeting;
 };
 
@@ -75,6 +88,7 @@ struct sessions {
     uint64_t edge;              /* name of the edge as it is; 0: none */
     uint64_t initiation_due_ns; /* TIME_NEVER: none is wanted */
     uint64_t initiated_ns;      /* when the last one left */
+    uint64_t keys_due_ns;       /* when session_update_tick has something to do */
     uint8_t initiations;        /* so many have left since they are wanted, as far as that matters */
     struct freshness freshness;
     /* When the initiations of the peer that were computed are paid for: those that may be old, and those that cannot;
@@ -124,6 +138,8 @@ bool session_on_packet(struct node *node, struct peer *peer, uint64_t now_ns);
 void session_on_hello(struct node *node, struct peer *peer, const struct wire_hello *hello, uint64_t now_ns);
 /* Begins anew with a peer that is there: what was under way is lost at both ends. */
 void session_renew(struct node *node, struct peer *peer, uint64_t now_ns);
+/* Ends the session in use, and calls for another one to carry on its edge. */
+void session_replace(struct node *node, struct peer *peer, uint64_t now_ns);
 /* The peer has left. */
 void session_on_close(struct node *node, struct peer *peer, uint64_t now_ns);
 /* True: the peer fell silent now. */
@@ -143,13 +159,22 @@ void session_note_stranger(struct node *node, const struct rx_packet *packet);
 bool session_next_handshake(struct node *node, struct peer *peer, uint8_t *datagram, size_t *length,
                             uint64_t now_ns);
 
+/* ---- session_update.c: new keys for a session, a new session in its place ---- */
+/* Derives, updates, wipes and renews what is due. True: the keys are used up, so that nothing can be sent any more. */
+bool session_update_tick(struct node *node, struct peer *peer, uint64_t now_ns);
+/* A hello of the peer, opened under that session, tells which of this node's keys it opened last. */
+void session_update_on_hello(struct node *node, struct peer *peer, uint32_t session, uint8_t key_id);
+/* Something opened under the peer's next keys: from now on they are the current ones. */
+void session_update_taken(struct node *node, struct peer *peer, struct session *session,
+                          struct session_keys *keys, uint64_t now_ns);
+/* What a hello tells. */
+uint8_t session_key_opened(const struct peer *peer);
+
 /* ---- session_seal.c: packets under a session ---- */
 /* The common header of a datagram to the peer that is no DATA; takes a number. */
-struct wire_header session_header(const struct node *node, struct peer *peer, enum wire_type type,
-                                  uint64_t depart_ns);
+struct wire_header session_header(struct peer *peer, enum wire_type type, uint64_t depart_ns);
 /* … and of DATA, whose numbers are the edge's. */
-struct wire_header session_data_header(const struct node *node, struct peer *peer, uint64_t number,
-                                       uint64_t depart_ns);
+struct wire_header session_data_header(struct peer *peer, uint64_t number, uint64_t depart_ns);
 /* Seals one that was made with it just now: `datagram` is all of it, or, where the rest means nothing, what is in front. */
 void session_seal(const struct node *node, struct peer *peer, uint8_t *datagram, size_t length);
 /* The same of DATA: header and all that stands before the symbols. */

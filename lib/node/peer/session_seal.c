@@ -12,36 +12,29 @@
 /* Who has not shown himself under a session by then is another one, or dead. */
 #define TENTATIVE_NS_MAX (10 * NS_PER_S)
 
-static uint8_t key_id(const struct node *node)
-{
-    return node->config.primitives->authenticates ? 1 : 0;
-}
-
 /* ---- out ---- */
 
-static struct wire_header header_of(const struct node *node, struct peer *peer, enum wire_type type,
-                                    uint64_t number, uint64_t depart_ns)
+static struct wire_header header_of(struct peer *peer, enum wire_type type, uint64_t number,
+                                    uint64_t depart_ns)
 {
     CHECK(peer_is_known(peer)); /* nothing but handshakes leaves without a session */
     return (struct wire_header){.version = WIRE_VERSION,
                                 .type = (uint8_t)type,
-                                .key_id = key_id(node),
+                                .key_id = peer->sessions.keys[peer->sessions.current].out.id,
                                 .session = peer_session(peer)->out,
                                 .packet_number = (uint32_t)number,
                                 .stamp = wire_stamp(depart_ns)};
 }
 
-struct wire_header session_header(const struct node *node, struct peer *peer, enum wire_type type,
-                                  uint64_t depart_ns)
+struct wire_header session_header(struct peer *peer, enum wire_type type, uint64_t depart_ns)
 {
-    return header_of(node, peer, type, peer_session(peer)->control_next++, depart_ns);
+    return header_of(peer, type, peer_session(peer)->control_next++, depart_ns);
 }
 
-struct wire_header session_data_header(const struct node *node, struct peer *peer, uint64_t number,
-                                       uint64_t depart_ns)
+struct wire_header session_data_header(struct peer *peer, uint64_t number, uint64_t depart_ns)
 {
     CHECK(peer_session(peer)->edge == peer->sessions.edge); /* numbers of another begin anew */
-    return header_of(node, peer, WIRE_DATA, number, depart_ns);
+    return header_of(peer, WIRE_DATA, number, depart_ns);
 }
 
 static void seal(const struct node *node, struct peer *peer, enum seal_space space, uint64_t number,
@@ -81,6 +74,13 @@ struct door {
     struct tentative *tentative; /* NULL: in use */
 };
 
+/* What tells one packet of a session from all others. */
+struct seal_name {
+    enum key_age age; /* of the keys that it says to be sealed with */
+    enum seal_space space;
+    uint64_t number;
+};
+
 static bool find_door(struct node *node, struct peer *peer, uint32_t number, struct door *door)
 {
     struct sessions *sessions = &peer->sessions;
@@ -115,13 +115,13 @@ static uint64_t expand(const struct peer *peer, const struct door *door, const s
 
 /* False: it was not sealed by the peer, under this number. *opened is the packet in the clear. */
 static bool open_packet(struct node *node, const struct door *door, const struct rx_packet *packet,
-                        uint64_t number, enum seal_space space, const struct wire_sealed_part *part,
+                        const struct seal_name *name, const struct wire_sealed_part *part,
                         struct rx_packet *opened)
 {
     uint8_t known[KNOWN_BYTES_MAX];
     memcpy(known, packet->data, part->known_bytes);
     memset(known + TAG_AT, 0, WIRE_TAG_BYTES);
-    struct sealing what = {.space = space, .number = number, .known = {known, part->known_bytes}};
+    struct sealing what = {.space = name->space, .number = name->number, .known = {known, part->known_bytes}};
     *opened = *packet;
     uint8_t *clear = node->key_room->opened;
     if (part->rest_is_sealed) {
@@ -130,11 +130,11 @@ static bool open_packet(struct node *node, const struct door *door, const struct
         memcpy(clear, packet->data, part->known_bytes);
         opened->data = clear;
     }
-    return session_keys_open(door->keys, &what, clear + part->known_bytes, packet->data + TAG_AT);
+    return session_keys_open(door->keys, name->age, &what, clear + part->known_bytes, packet->data + TAG_AT);
 }
 
 static bool is_authentic(struct node *node, const struct door *door, const struct rx_packet *packet,
-                         uint64_t number, enum seal_space space, struct rx_packet *opened)
+                         const struct seal_name *name, struct rx_packet *opened)
 {
     if (!node->config.primitives->authenticates) {
         static const uint8_t zeros[WIRE_TAG_BYTES];
@@ -145,7 +145,7 @@ static bool is_authentic(struct node *node, const struct door *door, const struc
     if (part.known_bytes == 0 || part.known_bytes > KNOWN_BYTES_MAX ||
         (part.rest_is_sealed && packet->length > sizeof(node->key_room->opened)))
         return false;
-    return open_packet(node, door, packet, number, space, &part, opened);
+    return open_packet(node, door, packet, name, &part, opened);
 }
 
 /* The door has been gone through: it is the peer. */
@@ -160,7 +160,29 @@ static unsigned prove(struct node *node, struct peer *peer, const struct door *d
     unsigned events = session_take_up(node, peer, &tentative.session, &tentative.secrets, now_ns);
     wipe(&tentative, sizeof(tentative));
     wipe(door->tentative, sizeof(*door->tentative));
+    session_keys_forget(door->keys);
     return events;
+}
+
+/* Of keys that are there, and nothing that was sealed with the old ones after the new ones were in use. */
+static bool name_packet(const struct peer *peer, const struct door *door, const struct wire_header *header,
+                        struct seal_name *name)
+{
+    name->age = session_keys_find(&door->keys->in, header->key_id);
+    name->space = header->type == WIRE_DATA ? SEAL_DATA : SEAL_CONTROL;
+    name->number = expand(peer, door, header);
+    bool late = name->age == KEYS_OLD && name->number > door->session->course.first[name->space];
+    return name->age != KEYS_NONE && !late;
+}
+
+static void note_keys(struct node *node, struct peer *peer, const struct door *door,
+                      const struct seal_name *name, uint64_t now_ns)
+{
+    struct key_course *course = &door->session->course;
+    if (name->age == KEYS_NEXT)
+        session_update_taken(node, peer, door->session, door->keys, now_ns);
+    if (name->age != KEYS_OLD && course->first[name->space] == UINT64_MAX)
+        course->first[name->space] = name->number;
 }
 
 /* DATA has a window of its own. */
@@ -181,21 +203,21 @@ bool session_open(struct node *node, struct peer *peer, const struct wire_header
                   const struct rx_packet *packet, struct rx_packet *opened, unsigned *events, uint64_t now_ns)
 {
     struct door door;
-    enum seal_space space = header->type == WIRE_DATA ? SEAL_DATA : SEAL_CONTROL;
+    struct seal_name name;
     *events = 0;
     if (!find_door(node, peer, header->session, &door)) {
         node->counters.drop_session++;
         return false;
     }
-    if (header->key_id != key_id(node)) {
+    if (!name_packet(peer, &door, header, &name)) {
         node->counters.drop_key++;
         return false;
     }
-    uint64_t number = expand(peer, &door, header);
-    if (!is_authentic(node, &door, packet, number, space, opened)) {
+    if (!is_authentic(node, &door, packet, &name, opened)) {
         node->counters.drop_tag++;
         return false;
     }
+    note_keys(node, peer, &door, &name, now_ns);
     *events = prove(node, peer, &door, now_ns);
-    return !is_replayed(node, peer, header->session, space, number);
+    return !is_replayed(node, peer, header->session, name.space, name.number);
 }

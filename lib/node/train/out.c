@@ -144,7 +144,7 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
         .rest_us = (uint32_t)((rest_ns + NS_PER_US - 1) / NS_PER_US),
         .padding = (uint16_t)(train->shape.wire_bytes - peer->frame_overhead - WIRE_TRAIN_BYTES),
         .flags = train->flags};
-    struct wire_header header = session_header(node, peer, WIRE_TRAIN, depart_ns);
+    struct wire_header header = session_header(peer, WIRE_TRAIN, depart_ns);
     *packet = (struct tx_packet){
         .port = peer->port,
         .peer = peer->index,
