@@ -150,6 +150,7 @@ static void put_body(struct record_writer *writer, const struct ctl_msg *msg)
     case CTL_PROBE_ALL:
     case CTL_PLANNER_GONE:
     case CTL_PLANNER_NEWS:
+    case CTL_KEYS:
     case CTL_TYPE_COUNT:
         break;
     }

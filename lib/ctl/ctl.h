@@ -37,6 +37,7 @@ enum ctl_type {
     CTL_PROBE_ALL, /* measure the paths between all nodes: what it costs, begin, end */
     /* program → node */
     CTL_PLANNER_NEWS, /* why no planner is attached, for jobs that wait for one */
+    CTL_KEYS,         /* the keys of the roster as they are by now */
     CTL_TYPE_COUNT
 };
 
@@ -143,6 +144,7 @@ struct ctl_msg {
         struct {
             char text[CTL_NEWS_BYTES];
         } planner_news;
+        const struct node_keys *keys; /* node/node_keys.h; the caller's, until the reply */
     } body;
 };
 

@@ -13,8 +13,7 @@
 #include "node/train/prober.h"
 #include "wire/train.h"
 
-/* The peer has forgotten everything: so does this node of what was between them. */
-static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
+void peer_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     flow_on_reset(node, peer);
     train_in_forget(node, peer->index);
@@ -27,14 +26,14 @@ static void on_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
 static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     session_renew(node, peer, now_ns);
-    on_state_lost(node, peer, now_ns);
+    peer_state_lost(node, peer, now_ns);
 }
 
 /* What a session has brought about, before anything that came under it is looked at. */
 static void on_session(struct node *node, struct peer *peer, unsigned events, uint64_t now_ns)
 {
     if ((events & SESSION_LOST) != 0)
-        on_state_lost(node, peer, now_ns);
+        peer_state_lost(node, peer, now_ns);
     if ((events & SESSION_CAME_UP) != 0)
         flow_on_up(flow_of(node, peer));
 }
@@ -64,7 +63,7 @@ static void on_close(struct node *node, struct peer *peer, const struct wire_hea
         return;
     session_on_close(node, peer, now_ns);
     node->counters.rx_closes++;
-    on_state_lost(node, peer, now_ns);
+    peer_state_lost(node, peer, now_ns);
 }
 
 static void on_message(struct node *node, struct peer *peer, const struct wire_header *header,

@@ -123,6 +123,8 @@ size_t misfit_text(const struct node *node, const struct peer *peer, char *text,
     const struct misfit *misfit = &peer->misfit;
     int length = 0;
     text[0] = '\0';
+    if (peer->sessions.bond_count == 0)
+        return (size_t)snprintf(text, room, "its key is not in the roster any more");
     switch ((enum misfit_kind)misfit->kind) {
     case MISFIT_NONE:
         break;

@@ -92,6 +92,11 @@ const char *peer_name(const struct node *node, uint16_t peer)
     return peer < node->peer_count ? node->config.peers[peer].name : node->config.name;
 }
 
+const char *peer_why_lost(const struct node *node, uint16_t peer, const char *otherwise)
+{
+    return node->peers[peer].sessions.bond_count == 0 ? "has no key in the roster any more" : otherwise;
+}
+
 /* The cap of a job, not a full queue, is what a pacer waits for that lets a
  * full packet depart more seldom. */
 static bool is_capped_low(const struct peer *peer)

@@ -68,6 +68,8 @@ size_t peer_bytes(const struct node_config *config, const struct node_peer_confi
 uint16_t peer_find(const struct node *node, const char *name); /* PEER_NONE; PEER_SELF for the node itself */
 uint16_t peer_by_address(const struct node *node, const struct net_address *address);
 const char *peer_name(const struct node *node, uint16_t peer); /* the node's own for PEER_SELF */
+/* Why what was between the two is lost, behind its name: it has no key any more, or otherwise. */
+const char *peer_why_lost(const struct node *node, uint16_t peer, const char *otherwise);
 /* It has something to say: its port asks it at the next node_tx. */
 void peer_note_control(struct node *node, const struct peer *peer);
 /* A node that shuts down says farewell, and nothing after that. */

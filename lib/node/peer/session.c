@@ -78,7 +78,7 @@ struct peer *session_peer(const struct node *node, uint32_t session)
 
 /* ---- beginning and end ---- */
 
-static void end_initiation(struct node *node, struct peer *peer)
+void session_forget_initiation(struct node *node, struct peer *peer)
 {
     session_end(node, &peer->sessions.initiation.session);
     noise_wipe(&peer->sessions.initiation.noise);
@@ -127,7 +127,7 @@ static void come_up(struct node *node, struct peer *peer, uint64_t now_ns)
     peer->down_since_ns = 0;
     peer->sessions.initiation_due_ns = TIME_NEVER;
     peer->sessions.keys_due_ns = now_ns;
-    end_initiation(node, peer);
+    session_forget_initiation(node, peer);
     digest_add(&node->digest, 0x7570ULL << 32 | peer->index);
     peer_changed(node, peer);
     mtu_watch_on_up(&peer->mtu, now_ns);
@@ -171,7 +171,7 @@ static void end_others(struct node *node, struct peer *peer, const struct sessio
         if (other->in != 0 && (older || other->greeting.incarnation != made->greeting.incarnation))
             session_forget_tentative(node, peer, index);
     }
-    end_initiation(node, peer);
+    session_forget_initiation(node, peer);
 }
 
 /* Nor does the peer wait for any that it began before: what it may still say under one of those is what it said first. */
@@ -254,6 +254,14 @@ void session_replace(struct node *node, struct peer *peer, uint64_t now_ns)
     session_forget(node, peer, peer->sessions.current);
     go_down(node, peer, now_ns);
     peer_note_control(node, peer);
+}
+
+void session_revoke(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    forget_state(node, peer, now_ns);
+    session_forget_initiation(node, peer);
+    go_down(node, peer, TIME_NEVER);
+    peer_changed(node, peer);
 }
 
 void session_on_close(struct node *node, struct peer *peer, uint64_t now_ns)

@@ -24,6 +24,7 @@
 
 #include "edge/replay.h"
 #include "node/node_config.h"
+#include "node/node_keys.h"
 #include "node/packet.h"
 #include "node/peer/fresh.h"
 #include "seal/session_keys.h"
@@ -46,10 +47,11 @@ struct key_course {
 
 /* What both ends have agreed on. */
 struct session {
-    uint32_t in, out; /* what packets to us and from us carry; in 0: there is none */
-    bool initiated;   /* by this node */
-    bool proved;      /* not only this node knows it: something came under it */
-    uint64_t edge;    /* the name of the edge that it carries */
+    uint32_t in, out;                 /* what packets to us and from us carry; in 0: there is none */
+    bool initiated;                   /* by this node */
+    bool proved;                      /* not only this node knows it: something came under it */
+    uint64_t edge;                    /* the name of the edge that it carries */
+    uint8_t peer_key[SEAL_KEY_BYTES]; /* the peer's public key that it was made with */
     uint64_t made_ns, taken_ns, proved_ns;
     uint64_t control_next; /* number of the next datagram but DATA */
     struct key_course course;
@@ -77,7 +79,8 @@ struct initiation {
 };
 
 struct sessions {
-    struct bond bonds[NODE_PEER_KEYS_MAX]; /* one for each key of the peer, tried in turn */
+    /* One for each key of the peer, tried in turn; none: initiations are due never. */
+    struct bond bonds[NODE_PEER_KEYS_MAX];
     uint8_t bond_count, next_bond;
     struct initiation initiation;
     struct tentative tentative[SESSIONS_TENTATIVE];
@@ -118,6 +121,8 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
 /* Ends a session in use, or one that is tentative, and forgets its keys. */
 void session_forget(struct node *node, struct peer *peer, unsigned place);
 void session_forget_tentative(struct node *node, struct peer *peer, unsigned index);
+/* Ends the handshake that this node has begun. */
+void session_forget_initiation(struct node *node, struct peer *peer);
 /* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */
 uint32_t session_new(struct node *node, const struct peer *peer);
 void session_end(struct node *node, uint32_t *session); /* 0: there is none; *session becomes 0 */
@@ -140,6 +145,8 @@ void session_on_hello(struct node *node, struct peer *peer, const struct wire_he
 void session_renew(struct node *node, struct peer *peer, uint64_t now_ns);
 /* Ends the session in use, and calls for another one to carry on its edge. */
 void session_replace(struct node *node, struct peer *peer, uint64_t now_ns);
+/* The peer has no key any more: all that was between the two ends, and nothing begins. */
+void session_revoke(struct node *node, struct peer *peer, uint64_t now_ns);
 /* The peer has left. */
 void session_on_close(struct node *node, struct peer *peer, uint64_t now_ns);
 /* True: the peer fell silent now. */
@@ -169,6 +176,13 @@ void session_update_taken(struct node *node, struct peer *peer, struct session *
                           struct session_keys *keys, uint64_t now_ns);
 /* What a hello tells. */
 uint8_t session_key_opened(const struct peer *peer);
+
+/* ---- session_bonds.c: keys of the roster change ---- */
+enum bonds_event { BONDS_KEPT, BONDS_DOWN, BONDS_LOST }; /* the peer is down; its edge was let go of, too */
+/* From now on the peer has these keys. A session that was made with one of them goes on; any other is wiped, as are the old
+ * bonds, and one is made with a key that is left. With an own new key all are renewed. */
+enum bonds_event session_take_bonds(struct node *node, struct peer *peer, const struct peer_bonds *bonds,
+                                    bool own_changed, uint64_t now_ns);
 
 /* ---- session_seal.c: packets under a session ---- */
 /* The common header of a datagram to the peer that is no DATA; takes a number. */

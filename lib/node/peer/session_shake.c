@@ -275,6 +275,7 @@ static void answer(struct node *node, struct peer *peer, const struct bond *bond
     uint8_t ephemeral[SEAL_KEY_BYTES], own[WIRE_GREETING_BYTES];
     tentative->session = (struct session){
         .in = session_new(node, peer), .out = greeting->session, .made_ns = now_ns, .greeting = *greeting};
+    memcpy(tentative->session.peer_key, bond->peer, SEAL_KEY_BYTES);
     core_draw(node, ephemeral, sizeof(ephemeral));
     write_greeting(node, peer, tentative->session.in, own);
     if (!handshake_respond(noise, ephemeral, own, tentative->response + WIRE_HEADER_BYTES,
@@ -395,6 +396,7 @@ static unsigned on_response(struct node *node, struct peer *peer, const uint8_t 
         return 0;
     }
     struct session made = {.in = initiation->session, .initiated = true, .made_ns = initiation->made_ns};
+    memcpy(made.peer_key, initiation->bond->peer, SEAL_KEY_BYTES);
     initiation->session = 0; /* the number is the session's now, or nobody's */
     unsigned events = 0;
     if (take_greeting(node, peer, payload, &greeting)) {

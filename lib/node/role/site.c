@@ -177,7 +177,7 @@ void site_tick(struct node *node, struct job *job, uint64_t now_ns)
 
 void site_on_source_lost(struct node *node, struct job *job, uint64_t now_ns)
 {
-    on_source_gone(node, job, "restarted", now_ns);
+    on_source_gone(node, job, peer_why_lost(node, job->source_peer, "restarted"), now_ns);
 }
 
 void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, uint64_t now_ns)
@@ -189,7 +189,8 @@ void site_on_parent_lost(struct node *node, struct job *job, uint16_t parent, ui
         job->trees.lost_parents |= UINT64_C(1) << parent;
         return;
     }
-    job_fail(node, job, now_ns, "its parent %s restarted", peer_name(node, parent));
+    job_fail(node, job, now_ns, "its parent %s %s", peer_name(node, parent),
+             peer_why_lost(node, parent, "restarted"));
     if (job->kind->on_parent_lost != NULL)
         job->kind->on_parent_lost(node, job, parent);
 }

@@ -135,12 +135,13 @@ void source_on_peer_lost(struct node *node, struct job *job, uint16_t peer, bool
         return;
     if (!phase_runs(job->phase)) {
         if (site->included)
-            source_go_without(node, job, site, "restarted", now_ns);
+            source_go_without(node, job, site, peer_why_lost(node, peer, "restarted"), now_ns);
         return;
     }
     site->has_part = false;
     if (!site->ended)
-        source_site_ended(site, SITE_FAILED, "restarted and lost its state", now_ns);
+        source_site_ended(site, SITE_FAILED, peer_why_lost(node, peer, "restarted and lost its state"),
+                          now_ns);
 }
 
 void source_on_child_parted(struct job *job, uint16_t peer, const char *text, uint64_t now_ns)
