@@ -11,6 +11,9 @@
 #include "conf/conf.h"
 #include "insecure.h"
 #include "picture.h"
+#include "reload.h"
+
+#define DONE_BYTES 8192 /* of reload: a line for each peer */
 
 static void reply_error(struct command_reply *reply, const char *text)
 {
@@ -278,10 +281,34 @@ static void run_change(struct app *app, const struct command *command, struct co
         reply_error(reply, err.text);
 }
 
+static void run_control(struct app *app, const struct command *command, struct command_reply *reply)
+{
+    if (command->words.kind == COMMAND_JOB_CANCEL)
+        run_cancel(app, command, reply);
+    else if (command->words.kind == COMMAND_JOB_SET)
+        run_change(app, command, reply);
+    else
+        run_pause(app, command, reply);
+}
+
 static void run_history(struct app *app, const struct command *command, struct command_reply *reply)
 {
     reply->ok = question_ask_history(&app->question, command->words.arguments[0], command->words.arguments[1],
                                      command->form, reply->text, sizeof(reply->text));
+}
+
+/* Programs get the lines as one text. */
+static void run_reload(struct app *app, const struct command *command, struct command_reply *reply)
+{
+    struct report report;
+    reload_keys(app, reply);
+    if (!reply->ok || command->form == REPORT_TEXT)
+        return;
+    char done[DONE_BYTES];
+    name_copy(done, sizeof(done), reply->text);
+    report_begin(&report, REPORT_JSON, reply->text, sizeof(reply->text));
+    report_text(&report, "done", done);
+    reply->ok = report_end(&report);
 }
 
 static void run_help(const struct command *command, struct command_reply *reply)
@@ -319,14 +346,10 @@ static void answer(struct app *app, const struct command *command, struct comman
         run_job(app, command, reply);
         return;
     case COMMAND_JOB_CANCEL:
-        run_cancel(app, command, reply);
-        return;
     case COMMAND_JOB_PAUSE:
     case COMMAND_JOB_RESUME:
-        run_pause(app, command, reply);
-        return;
     case COMMAND_JOB_SET:
-        run_change(app, command, reply);
+        run_control(app, command, reply);
         return;
     case COMMAND_PROBE:
     case COMMAND_PROBE_ALL:
@@ -334,6 +357,9 @@ static void answer(struct app *app, const struct command *command, struct comman
     case COMMAND_PROBE_START:
     case COMMAND_PROBE_STOP:
         run_measurement(app, command, reply);
+        return;
+    case COMMAND_RELOAD_KEYS:
+        run_reload(app, command, reply);
         return;
     case COMMAND_HELP:
     case COMMAND_HELP_COUNTERS:

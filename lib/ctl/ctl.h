@@ -144,7 +144,7 @@ struct ctl_msg {
         struct {
             char text[CTL_NEWS_BYTES];
         } planner_news;
-        const struct node_keys *keys; /* node/node_keys.h; the caller's, until the reply */
+        const struct node_keys *keys; /* node/core/node_keys.h; the caller's, until the reply */
     } body;
 };
 

@@ -9,7 +9,7 @@
 #include "node/flow/depart.h"
 #include "node/flow/edges.h"
 #include "node/flow/feedback.h"
-#include "node/node_keys.h"
+#include "node/core/node_keys.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
 #include "node/role/manifest.h"
@@ -262,6 +262,17 @@ static void planner_came(struct node *node)
             node->plan_requests_due |= 1u << slot;
 }
 
+/* Or why there is none. */
+static void take_plan(struct node *node, const struct ctl_msg *msg, uint64_t now_ns)
+{
+    bool made = msg->type == CTL_PLAN;
+    struct job *job = job_of_source(node, made ? msg->body.plan.job : msg->body.plan_failed.job);
+    if (job != NULL && made)
+        source_on_plan(node, job, &msg->body.plan, now_ns);
+    else if (job != NULL && msg->body.plan_failed.epoch == job->epoch)
+        source_on_plan_failed(node, job, msg->body.plan_failed.text, now_ns);
+}
+
 /* The old private key is gone at once: what is made with it by now needs it no more. */
 static void take_keys(struct node *node, const struct node_keys *keys, uint64_t now_ns)
 {
@@ -288,7 +299,6 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
     now_ns = node_enter(node, now_ns);
     reply->ok = true;
     reply->length = reply->job = 0;
-    struct job *job;
     switch (msg->type) {
     case CTL_SHOW:
         reply->ok = show_answer(node, msg, reply, now_ns);
@@ -328,14 +338,8 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
         take_keys(node, msg->body.keys, now_ns);
         break;
     case CTL_PLAN:
-        job = job_of_source(node, msg->body.plan.job);
-        if (job != NULL)
-            source_on_plan(node, job, &msg->body.plan, now_ns);
-        break;
     case CTL_PLAN_FAILED:
-        job = job_of_source(node, msg->body.plan_failed.job);
-        if (job != NULL && msg->body.plan_failed.epoch == job->epoch)
-            source_on_plan_failed(node, job, msg->body.plan_failed.text, now_ns);
+        take_plan(node, msg, now_ns);
         break;
     case CTL_PLAN_REQUEST:
     case CTL_ESTIMATE:

@@ -2,6 +2,7 @@
 """A node's key as people handle it: made once, shown as a line for rosters, compared at each start. usage: keys_test.py
 SLUICE SLUICECTL"""
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ PUBLIC = re.compile(r"slk1:[A-Za-z0-9_-]{48}")
 PRIVATE = re.compile(r"slk1-private:([A-Za-z0-9_-]{48})\n")
 INSECURE = "packets are neither authenticated nor encrypted (node.insecure: benchmark)"
 OTHERS_KEY = "slk1:AAMGCQwPEhUYGx4hJCcqLTAzNjk8P0JFSEtOUVRXWl2eSIj2"
+THIRD_KEY = "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d"
 
 
 def run(*command, **environment):
@@ -30,7 +32,7 @@ def beginning(key):
     return key[len("slk1:"):][:8]
 
 
-class Keys(unittest.TestCase):
+class Home(unittest.TestCase):
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="sluice-keys-")
         self.addCleanup(directory.cleanup)
@@ -94,6 +96,8 @@ class Keys(unittest.TestCase):
                 self.assertIn(word, said)
             self.assertNotIn("slk1-private:", said)
 
+
+class Keys(Home):
     def test_gen(self):
         path = os.path.join(self.home, "a b.key")
         status, said, _ = run(SLUICECTL, "key", "gen", path)
@@ -195,7 +199,7 @@ class Keys(unittest.TestCase):
         self.write_node()
         key = self.shown_key()
         for own in (key, f"[{OTHERS_KEY}, {key}]"):
-            self.write_node(own, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+            self.write_node(own, THIRD_KEY)
             status, said = self.check()
             self.assertEqual(status, 0, said)
             status, said = self.start_and_stop()
@@ -204,12 +208,12 @@ class Keys(unittest.TestCase):
     def test_another_key_than_the_rosters(self):
         self.write_node()
         key = self.shown_key()
-        self.write_node(OTHERS_KEY, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+        self.write_node(OTHERS_KEY, THIRD_KEY)
         self.expect_refused(self.node_path + ":3: ", beginning(key), beginning(OTHERS_KEY), "sluicectl key show")
 
     def test_a_lost_key(self):
         """No start makes another one in its place, which the others do not know."""
-        self.write_node(OTHERS_KEY, "slk1:ERYbICUqLzQ5PkNITVJXXGFma3B1en-EiY6TmJ2ip6xvnH1d")
+        self.write_node(OTHERS_KEY, THIRD_KEY)
         self.expect_refused("node.yaml:3: ", "no such key file, but the roster has a key of n1", "sluicectl key show")
         self.assertFalse(os.path.exists(self.key_path))
 
@@ -306,6 +310,107 @@ class Keys(unittest.TestCase):
         for word in ("key gen", "key show", "--config", "--name"):
             self.assertIn(word, said)
 
+
+
+class Reload(Home):
+    """The keys of a running appliance."""
+
+    def setUp(self):
+        super().setUp()
+        self.write_node()
+        self.own = self.shown_key()
+        self.write_node(self.own, OTHERS_KEY)
+
+    @contextlib.contextmanager
+    def running(self):
+        """Its log is self.log after that."""
+        with self.start() as process:
+            self.assertTrue(process.stdout.readline().endswith("ready\n"))
+            try:
+                yield
+            finally:
+                process.send_signal(signal.SIGTERM)
+                self.log = process.communicate(timeout=WAIT_S)[1]
+
+    def reload(self, *words):
+        status, said, told = run(SLUICECTL, "reload", "keys", "-s", os.path.join(self.home, "sock"), *words)
+        self.assertNotIn("slk1-private:", said + told)
+        return status, said, told
+
+    def assert_refused(self, *words):
+        status, said, told = self.reload()
+        self.assertEqual((status, said), (4, ""), told)
+        for word in words:
+            self.assertIn(word, told)
+
+    def misfit(self):
+        _, said, _ = run(SLUICECTL, "show", "peers", "--json", "-s", os.path.join(self.home, "sock"))
+        return json.loads(said)["peers"][0]["misfit"]
+
+    def test_a_peers_key(self):
+        with self.running():
+            self.assertEqual(self.reload(), (0, "no key has changed\n", ""))
+            self.write_node(self.own, f"[{THIRD_KEY}, {OTHERS_KEY}]")
+            both = f"n2: key {beginning(THIRD_KEY)}, {beginning(OTHERS_KEY)}, before {beginning(OTHERS_KEY)}\n"
+            self.assertEqual(self.reload(), (0, both, ""))
+            self.write_node(self.own, THIRD_KEY)
+            one = f"n2: key {beginning(THIRD_KEY)}, before {beginning(THIRD_KEY)}, {beginning(OTHERS_KEY)}"
+            self.assertEqual(json.loads(self.reload("--json")[1]), {"done": one})
+            self.assertEqual(self.reload(), (0, "no key has changed\n", ""))
+        self.assertIn(f"n1: reload keys: {both}", self.log)
+        self.assertIn(f"n1: reload keys: {one}\n", self.log)
+
+    def test_the_own_key(self):
+        new_path = os.path.join(self.home, "new.key")
+        with self.running():
+            new = run(SLUICECTL, "key", "gen", new_path)[1].strip()
+            self.write_node(f"[{new}, {self.own}]", OTHERS_KEY)
+            self.assertEqual(self.reload(), (0, "no key has changed\n", ""))  # both may be its own
+            os.rename(new_path, self.key_path)
+            self.assertEqual(self.reload(), (0, f"n1: key {beginning(new)}, before {beginning(self.own)}\n", ""))
+            self.write_node(self.own, OTHERS_KEY)
+            self.assert_refused(beginning(new), beginning(self.own), "restore the key file")
+            os.unlink(self.key_path)
+            self.assert_refused("no such key file")
+
+    def test_a_removed_peer(self):
+        with self.running():
+            self.assertEqual(self.misfit(), "")
+            with open(self.node_path, encoding="utf-8") as file:
+                lines = file.readlines()
+            with open(self.node_path, "w", encoding="utf-8") as file:
+                file.writelines(line for line in lines if "name: n2" not in line)
+            self.assertEqual(self.reload(), (0, f"n2: key none, before {beginning(OTHERS_KEY)}\n", ""))
+            self.assertEqual(self.misfit(), "its key is not in the roster any more")
+            self.write_node(self.own, OTHERS_KEY)
+            self.assertEqual(self.reload(), (0, f"n2: key {beginning(OTHERS_KEY)}, before none\n", ""))
+            self.assertEqual(self.misfit(), "")
+
+    def test_what_changes_nothing(self):
+        with self.running():
+            self.write_node(self.own, "slk1:nonsense")
+            self.assert_refused(f"{self.node_path}:4: roster[1].key: no public key")
+            os.rename(self.node_path, self.node_path + ".away")
+            self.assert_refused(self.node_path, "No such file")
+            self.write_node()
+            self.assert_refused("no keys any more: that needs a restart")
+            for before, after, said in (("10.9.9.1", "10.9.9.7", "the own address has changed"),
+                                        ("10.9.9.2", "10.9.9.7", "the address of n2 has changed"),
+                                        ("name: n2", "name: n3", "n3 is new")):
+                self.write_node(self.own, THIRD_KEY)
+                with open(self.node_path, encoding="utf-8") as file:
+                    text = file.read()
+                with open(self.node_path, "w", encoding="utf-8") as file:
+                    file.write(text.replace(before, after))
+                self.assert_refused(f"{said}: that needs a restart")
+            self.write_node(self.own, OTHERS_KEY)
+            self.assertEqual(self.reload(), (0, "no key has changed\n", ""))
+
+    def test_started_without_keys(self):
+        self.write_node()
+        with self.running():
+            self.write_node(self.own, OTHERS_KEY)
+            self.assert_refused("started without keys: that needs a restart")
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -42,7 +42,7 @@ static void words_find__table(void **state)
     static const struct {
         const char *line, *choices, *common;
     } cases[] = {
-        {"", "show job probe help quit exit clear ", ""},
+        {"", "show job probe reload help quit exit clear ", ""},
         {"s", "show ", "how "},
         {"  sh", "show ", "ow "},
         {"sx", "", ""},
@@ -118,7 +118,8 @@ static void words_wrong__table(void **state)
         const char *line, *said; /* NULL: the words are good */
     } cases[] = {
         {"shwo peers", "unknown command 'shwo': did you mean show?"},
-        {"shutdown", "unknown command 'shutdown': expected show, job, probe, help, quit, exit, clear"},
+        {"shutdown",
+         "unknown command 'shutdown': expected show, job, probe, reload, help, quit, exit, clear"},
         {"xy", "unknown command 'xy': expected show, "},
         {"job cancle nightly", "job: unknown word 'cancle': did you mean cancel?"},
         {"job watch nightly", "job: unknown word 'watch': expected run, plan, "},

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""A file between two appliances on a switch, with keys and without, and what somebody on the wire reads of it; and a
-site whose key is another one than its peer was told. Usage: keys_net_test.py SLUICE SLUICE_PLANNER SLUICECTL"""
+"""A file between two appliances on a switch, with keys and without, and what somebody on the wire reads of it; a site
+whose key is another one than its peer was told; keys that change, and go, while a job runs. Usage: keys_net_test.py
+SLUICE SLUICE_PLANNER SLUICECTL"""
 
+import json
 import os
+import random
 import socket
 import struct
 import sys
@@ -165,8 +168,69 @@ def on_other_devices_it_does_not_start(world):
     raise AssertionError("it started")
 
 
+def reload_keys(appliance, change):
+    """`change` gets the node file's peer."""
+    path = os.path.join(appliance.home, "node.yaml")
+    with open(path, encoding="utf-8") as file:
+        config = json.load(file)
+    change(config["peers"])
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(config, file)
+    return appliance.ask(command="reload keys")
+
+
+def start_job(pair, rate, size):
+    path = os.path.join(pair.directory, FILE)
+    with open(path, "wb") as file:
+        file.write(random.Random(JOB).randbytes(size))
+    text = f"name: {JOB}\nsource: source\nto: [target]\nfile: {path}\ndirectory: {PLACE}\nrate: {rate}\n"
+    pair.source.ask(command="job run", path=os.path.join(pair.directory, "job.yaml"), text=text)
+    lab.wait_until("the start", lambda: pair.job()["state"] == "running")
+
+
+def a_key_follows_another_while_a_job_runs(world):
+    """Both keys at the source, then the new one at the target, then the old one away; and no counter of loss."""
+    directory = lab.temporary_directory()
+    keys = world.keys(directory)
+    pair = world.pair(directory, keys.get)
+    start_job(pair, "8Mbps", 8_000_000)
+    new = lab.make_key(world.ctl, directory, "next")
+    reload_keys(pair.source, lambda peers: peers[0].update(key=[new, keys["target"]]))
+    os.rename(os.path.join(directory, "next", "key"), os.path.join(pair.target.home, "key"))
+    said = reload_keys(pair.target, lambda peers: None)
+    assert said.startswith("target: key ") and keys["target"][5:13] in said, said
+    before = pair.target.counters()["rx_handshakes"]
+    lab.wait_until("a session with the new key", lambda: pair.target.counters()["rx_handshakes"] > before)
+    reload_keys(pair.source, lambda peers: peers[0].update(key=new))
+    assert pair.job()["state"] == "running", pair.job()
+    lab.wait_until("the end", lambda: pair.job()["state"] in ("done", "failed", "cancelled"))
+    assert pair.job()["state"] == "done", pair.job()
+    for name, appliance in pair.sites.items():
+        counters = appliance.counters()
+        assert counters["peers_reset"] == 0 and counters["drop_tag"] == 0, f"{name}: {lab.dropped({}, counters)}"
+    pair.end()
+
+
+def a_removed_key_ends_the_job_by_name(world):
+    directory = lab.temporary_directory()
+    pair = world.pair(directory, world.keys(directory).get)
+    start_job(pair, "2Mbps", 8_000_000)
+    lab.wait_until("data", lambda: pair.target.counters()["rx_data"] > 100)
+    reload_keys(pair.source, lambda peers: peers.clear())
+    [peer] = pair.source.show("peers")["peers"]
+    assert peer["state"] == "down" and peer["misfit"] == "its key is not in the roster any more", peer
+    sent = pair.source.counters()["tx_data"]
+    lab.wait_until("the end", lambda: pair.job()["state"] in ("done", "failed", "cancelled"))
+    job = pair.job()
+    assert job["state"] == "failed" and job["text"] == "target: has no key in the roster any more", job
+    assert pair.source.counters()["tx_data"] == sent
+    lab.wait_until("a word of it", lambda: pair.source.says(f"peer target does not fit: {peer['misfit']}"))
+    pair.end()
+
+
 CASES = [with_keys_no_word_is_on_the_wire, without_keys_every_word_is, another_key_than_expected_fails_the_job_by_name,
-         one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start]
+         one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start,
+         a_key_follows_another_while_a_job_runs, a_removed_key_ends_the_job_by_name]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 /* Keys of the roster change while jobs run: one follows another, or is removed. */
 #include "check.h"
-#include "node/node_keys.h"
+#include "node/core/node_keys.h"
 #include "node/peer/peer.h"
 #include "seal/insecure.h"
 

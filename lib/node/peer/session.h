@@ -24,7 +24,7 @@
 
 #include "edge/replay.h"
 #include "node/node_config.h"
-#include "node/node_keys.h"
+#include "node/core/node_keys.h"
 #include "node/packet.h"
 #include "node/peer/fresh.h"
 #include "seal/session_keys.h"

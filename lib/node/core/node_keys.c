@@ -1,4 +1,4 @@
-#include "node/node_keys.h"
+#include "node/core/node_keys.h"
 
 bool node_keys_make(struct node_keys *keys, const struct node_config *config, struct err *err)
 {

@@ -1,0 +1,9 @@
+/* `reload keys`: the node file is read again, and of it the keys alone come into force: those of the roster and peers, and
+ * the own one of the key file. Off the worker's thread, which gets finished keys. */
+#pragma once
+
+#include "command.h"
+
+/* Every key that changed is a line of the reply, and of the log. Nothing changes where the file has errors, or says something
+ * else of names and addresses than is in force. */
+void reload_keys(struct app *app, struct command_reply *reply);
