@@ -37,6 +37,10 @@ static void node_config_make(struct node_config *node, const struct site_config 
     node->buffer_bytes = config->buffer_bytes;
     node->blocks_max = config->blocks_max;
     node->rtt_max_ns = 5 * NS_PER_MS;
+    node->primitives = config->primitives;
+    node->keys_by_name = config->primitives != NULL;
+    node->update_ns = config->update_ns;
+    node->renewal_ns = config->renewal_ns;
     if (config->estimator != NULL) {
         node->probe.estimator = config->estimator;
         node->probe.period_ns = config->probe_ns;

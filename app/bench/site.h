@@ -37,6 +37,8 @@ struct site_config {
     bool hugepages;
     const struct estimator_kind *estimator; /* measures paths when it is asked to; NULL: it can't */
     uint64_t probe_ns;                      /* that a measurement lasts; > 0 with an estimator */
+    const struct primitives *primitives;    /* that seal what it sends, with keys made of names; NULL: none */
+    uint64_t update_ns, renewal_ns;         /* of these keys; 0: as an appliance */
 };
 
 struct site {

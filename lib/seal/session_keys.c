@@ -13,7 +13,8 @@ static const char update_label[] = "sluice 2 update";
 
 static unsigned place_of(const struct direction_keys *direction, enum key_age age)
 {
-    return (direction->current + (unsigned)age) % KEY_AGES;
+    unsigned place = direction->current + (unsigned)age;
+    return place < KEY_AGES ? place : place - KEY_AGES;
 }
 
 static uint8_t id_behind(uint8_t id)

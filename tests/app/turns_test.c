@@ -18,6 +18,7 @@
 #include <rte_ring.h>
 
 #include "base/units.h"
+#include "crypt/crypt.h"
 
 #define SITES        3
 #define RELAY        1
@@ -88,6 +89,8 @@ struct bed {
 static struct bed *bed;
 static unsigned beds; /* names of devices and rings are never used again */
 
+static const struct primitives *sealing; /* NULL: no keys */
+
 static void open_site(uint16_t number)
 {
     struct site *site = &bed->sites[number];
@@ -115,7 +118,10 @@ static void open_site(uint16_t number)
                                  .blocks_max = 2 * (OBJECT_BYTES >> 20) + 64,
                                  .object_bytes = OBJECT_BYTES,
                                  .discard = true,
-                                 .idle = IDLE_MODE_POLL};
+                                 .idle = IDLE_MODE_POLL,
+                                 .primitives = sealing,
+                                 .update_ns = 1,
+                                 .renewal_ns = 5 * NS_PER_S};
     assert_true(site_start(site, &config, &err));
 }
 
@@ -222,6 +228,41 @@ static void turns__allocate_nothing(void **state)
     assert_int_equal(allocations, 1);
 }
 
+static int begin_sealed(void **state)
+{
+    struct err err;
+    sealing = crypt_primitives(&err);
+    return sealing == NULL ? -1 : begin(state);
+}
+
+static int end_sealed(void **state)
+{
+    sealing = NULL;
+    return end(state);
+}
+
+/* Turns in which keys are updated and sessions renewed, as often as may be. Without a job: these sites' disks seal nothing. */
+static void turns__new_keys_allocate_nothing(void **state)
+{
+    (void)state;
+    static const char *const counters[] = {"keys_updated", "rx_handshakes"};
+    uint64_t dpdk = dpdk_allocations(), limit_ns = bed->sites[0].now_ns + LIMIT_NS;
+    allocations = 0;
+    for (uint16_t site = 1; site < SITES; site++)
+        for (unsigned counter = 0; counter < 2; counter++) {
+            uint64_t before = site_counter(&bed->sites[site], counters[counter]);
+            while (site_counter(&bed->sites[site], counters[counter]) == before &&
+                   bed->sites[0].now_ns < limit_ns)
+                turns(NULL, 0);
+            assert_true(site_counter(&bed->sites[site], counters[counter]) > before);
+            assert_int_equal(site_counter(&bed->sites[site], "drop_tag"), 0);
+        }
+    assert_int_equal(dpdk_allocations(), dpdk);
+    if (!HOOKED)
+        skip();
+    assert_int_equal(allocations, 0);
+}
+
 /* Trouble begins each time that the relay has got so many data packets more, and lasts until it has told: until what is
  * counted has grown, or for TROUBLE_TURNS at most. */
 #define TROUBLE_PACKETS 3000
@@ -304,6 +345,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(turns__allocate_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(turns__new_keys_allocate_nothing, begin_sealed, end_sealed),
         cmocka_unit_test_setup_teardown(turns__ring_overflows, begin_trouble, end),
         cmocka_unit_test_setup_teardown(turns__pool_runs_empty, begin_trouble, end),
     };
