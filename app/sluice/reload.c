@@ -7,7 +7,6 @@
 
 #include "node/core/node_keys.h"
 #include "own_key.h"
-#include "seal/key_text.h"
 #include "seal/wipe.h"
 
 #define KEYS_TEXT_BYTES (APP_KEYS_MAX * (KEY_TEXT_SHORT_BYTES + 4) + 8)
@@ -147,6 +146,20 @@ static bool give_to_node(struct app *app, struct command_reply *reply, struct er
         return true;
     *err = reply->call.reply.err;
     return false;
+}
+
+void reload_keys_in_force(const struct app *app, const char *name, char text[KEYS_IN_FORCE_BYTES])
+{
+    char one[KEY_TEXT_BYTES];
+    pthread_mutex_lock(&one_at_a_time);
+    int peer = find_peer(&app->config.node, name);
+    const struct app_keys *keys = peer >= 0 ? &app->config.peer_keys[peer] : &app->config.own_keys;
+    text[0] = '\0';
+    for (unsigned index = 0; index < keys->count; index++) {
+        key_text_public(one, keys->keys[index]);
+        snprintf(text + strlen(text), KEYS_IN_FORCE_BYTES - strlen(text), "%s%s", index > 0 ? ", " : "", one);
+    }
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 static bool read_files(const struct app *app, struct command_reply *reply, struct err *err)

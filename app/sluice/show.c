@@ -6,6 +6,7 @@
 
 #include "app/version.h"
 #include "command.h"
+#include "reload.h"
 
 static void show_version(struct report *report)
 {
@@ -49,13 +50,28 @@ static void show_config_peers(const struct app_config *config, struct report *re
     report_table_end(report);
 }
 
-/* Each key of the node file. */
-static void show_options(const struct conf_settings *settings, struct report *report)
+/* A site's name stands before its keys, which may have been read again since the start. */
+static void take_keys_in_force(const struct app *app, struct conf_setting *setting, char name[NAME_BYTES],
+                               char keys[KEYS_IN_FORCE_BYTES])
 {
+    const char *behind = strstr(setting->key, "].");
+    if (behind != NULL && strcmp(behind, "].name") == 0)
+        name_copy(name, NAME_BYTES, setting->value);
+    if (behind == NULL || strcmp(behind, "].key") != 0 || !setting->given)
+        return;
+    reload_keys_in_force(app, name, keys);
+    setting->value = keys;
+}
+
+/* Each key of the node file. */
+static void show_options(const struct app *app, struct report *report)
+{
+    char name[NAME_BYTES] = "", keys[KEYS_IN_FORCE_BYTES];
     struct conf_setting setting;
     size_t at = 0;
     report_table(report, "options");
-    while (conf_settings_next(settings, &at, &setting)) {
+    while (conf_settings_next(&app->settings, &at, &setting)) {
+        take_keys_in_force(app, &setting, name, keys);
         report_row(report);
         report_text(report, "key", setting.key);
         report_text(report, "from", setting.given ? "file" : "default");
@@ -76,7 +92,7 @@ static void show_config(const struct app *app, struct report *report)
     report_u64(report, "tsc_hz", tsc_clock_hz(&app->clock));
     show_config_ports(config, report);
     show_config_peers(config, report);
-    show_options(&app->settings, report);
+    show_options(app, report);
 }
 
 /* The workers beside the node's. */

@@ -356,6 +356,8 @@ class Reload(Home):
             self.write_node(self.own, THIRD_KEY)
             one = f"n2: key {beginning(THIRD_KEY)}, before {beginning(THIRD_KEY)}, {beginning(OTHERS_KEY)}"
             self.assertEqual(json.loads(self.reload("--json")[1]), {"done": one})
+            _, said, _ = run(SLUICECTL, "show", "config", "-s", os.path.join(self.home, "sock"))
+            self.assertEqual(PUBLIC.findall(said), [self.own, THIRD_KEY])
             self.assertEqual(self.reload(), (0, "no key has changed\n", ""))
         self.assertIn(f"n1: reload keys: {both}", self.log)
         self.assertIn(f"n1: reload keys: {one}\n", self.log)
