@@ -9,7 +9,6 @@
 #include "node/flow/depart.h"
 #include "node/flow/edges.h"
 #include "node/flow/feedback.h"
-#include "node/core/node_keys.h"
 #include "node/peer/measure.h"
 #include "node/role/controls.h"
 #include "node/role/manifest.h"
@@ -66,18 +65,12 @@ static bool jobs_alive(const struct node *node, bool given)
     return false;
 }
 
-static void on_peer_down(struct node *node, const struct peer *peer, uint64_t now_ns)
-{
-    role_on_peer_lost(node, peer->index, false, now_ns);
-    pairs_forget(node, peer->index, now_ns);
-}
-
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer_note_answers(node, peer);
     bool spent = session_update_tick(node, peer, now_ns);
     if (session_fell_silent(node, peer, now_ns) || spent)
-        on_peer_down(node, peer, now_ns);
+        peer_went_down(node, peer, now_ns);
     measure_tick_peer(node, peer, now_ns);
     if (edges_follow_mtu(node, peer, now_ns))
         feedback_on_narrower(node, peer, now_ns);
@@ -273,27 +266,6 @@ static void take_plan(struct node *node, const struct ctl_msg *msg, uint64_t now
         source_on_plan_failed(node, job, msg->body.plan_failed.text, now_ns);
 }
 
-/* The old private key is gone at once: what is made with it by now needs it no more. */
-static void take_keys(struct node *node, const struct node_keys *keys, uint64_t now_ns)
-{
-    const struct key_pair *own = &node->config.key;
-    bool changed = memcmp(own->public_key, keys->own.public_key, SEAL_KEY_BYTES) != 0;
-    node->config.key = keys->own;
-    for (uint16_t index = 0; index < node->peer_count; index++) {
-        struct peer *peer = &node->peers[index];
-        switch (session_take_bonds(node, peer, &keys->peers[index], changed, now_ns)) {
-        case BONDS_KEPT:
-            break;
-        case BONDS_DOWN:
-            on_peer_down(node, peer, now_ns);
-            break;
-        case BONDS_LOST:
-            peer_state_lost(node, peer, now_ns);
-            break;
-        }
-    }
-}
-
 int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply, uint64_t now_ns)
 {
     now_ns = node_enter(node, now_ns);
@@ -335,7 +307,7 @@ int node_ctl(struct node *node, const struct ctl_msg *msg, struct ctl_reply *rep
         name_copy(node->planner_news, sizeof(node->planner_news), msg->body.planner_news.text);
         break;
     case CTL_KEYS:
-        take_keys(node, msg->body.keys, now_ns);
+        peers_take_keys(node, msg->body.keys, now_ns);
         break;
     case CTL_PLAN:
     case CTL_PLAN_FAILED:

@@ -6,22 +6,9 @@
 #include "node/flow/flow.h"
 #include "node/node.h"
 #include "node/peer/measure.h"
-#include "node/role/role.h"
 #include "node/top.h"
 #include "node/train/in.h"
-#include "node/train/pairs.h"
-#include "node/train/prober.h"
 #include "wire/train.h"
-
-void peer_state_lost(struct node *node, struct peer *peer, uint64_t now_ns)
-{
-    flow_on_reset(node, peer);
-    train_in_forget(node, peer->index);
-    prober_forget(node, peer->index);
-    asked_forget(node, peer->index);
-    pairs_forget(node, peer->index, now_ns);
-    role_on_peer_lost(node, peer->index, true, now_ns);
-}
 
 static void renew_session(struct node *node, struct peer *peer, uint64_t now_ns)
 {

@@ -23,8 +23,13 @@ struct scratch {
 uint64_t node_enter(struct node *node, uint64_t clock_ns);
 /* control.c: hands on what the peer's mail has brought. */
 void control_on_mail(struct node *node, struct peer *peer, uint64_t now_ns);
-/* node_rx.c: what was between this node and the peer is forgotten: jobs and trains of it end. */
+/* lost.c */
+/* What was between this node and the peer is forgotten: jobs and trains of it end. */
 void peer_state_lost(struct node *node, struct peer *peer, uint64_t now_ns);
+/* It is down, and may come back. */
+void peer_went_down(struct node *node, const struct peer *peer, uint64_t now_ns);
+/* CTL_KEYS: these are the keys from now on. */
+void peers_take_keys(struct node *node, const struct node_keys *keys, uint64_t now_ns);
 /* show.c: answers a `show`; false with reply->err. */
 bool show_answer(const struct node *node, const struct ctl_msg *msg, struct ctl_reply *reply,
                  uint64_t now_ns);
