@@ -81,8 +81,9 @@ struct source {
     struct source_survey survey;
     uint8_t trees_most;                    /* sites have memory for no more; 0: none has said so */
     uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
-    uint64_t shared_ns;      /* lived: when other jobs last had a share of its edges; 0: never */
-    uint64_t known_since_ns; /* what was learnt of paths before counts as not known */
+    uint64_t shared_ns;        /* lived: when other jobs last had a share of its edges; 0: never … */
+    uint64_t shared_packet_ns; /* … and what a packet took at this one's */
+    uint64_t known_since_ns;   /* what was learnt of paths before counts as not known */
     uint16_t source_reports;
     bool source_measured;
     bool digest_asked, digest_known; /* of all block hashes, see manifest.h */
@@ -229,7 +230,7 @@ bool source_disk_is_silent(const struct node *node, const struct job *job);
 /* Other jobs have a share of the edges that it leaves by, now. */
 void source_note_share(const struct node *node, struct job *job);
 /* How long a site may get nothing: the stall timeout, and what some packets take at the job's rate cap or at its share of a
- * slow edge. Where it had but a share until now, the stall timeout counts from the end of that. */
+ * slow edge. Where it had but a share until now, that goes on for a stall timeout. */
 uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site);
 
 /* ---- source_running.c ---- */

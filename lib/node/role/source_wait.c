@@ -93,8 +93,8 @@ static uint64_t share_bps(const struct node *node, const struct job *job, const 
     return weights <= own ? UINT64_MAX : muldiv64(peer->sender.congestion.rate_bps, own, weights);
 }
 
-/* Of the edges to its children the least, with its caps; alone: none of them is shared. */
-static uint64_t least_share_bps(const struct node *node, const struct job *job, bool *alone)
+/* What a packet takes at its share of the slowest edge to a child, or at its cap; alone: no edge is shared. */
+static uint64_t packet_ns(const struct node *node, const struct job *job, bool *alone)
 {
     uint64_t least_bps = UINT64_MAX;
     *alone = true;
@@ -105,32 +105,35 @@ static uint64_t least_share_bps(const struct node *node, const struct job *job, 
         edge_bps = child->gone ? UINT64_MAX : MIN(edge_bps, child->pacer.rate_bps);
         least_bps = MIN(least_bps, edge_bps);
     }
-    return least_bps;
+    return transmit_ns(job->geometry.symbol_bytes, MAX(least_bps, UINT64_C(1)));
 }
 
 void source_note_share(const struct node *node, struct job *job)
 {
     bool alone;
-    (void)least_share_bps(node, job, &alone);
-    if (!alone)
-        job->source->shared_ns = core_lived_ns(node);
+    uint64_t now_packet_ns = packet_ns(node, job, &alone);
+    if (alone)
+        return;
+    job->source->shared_ns = core_lived_ns(node);
+    job->source->shared_packet_ns = now_packet_ns;
 }
 
 uint64_t source_patience_ns(const struct node *node, const struct job *job, const struct site *site)
 {
     uint16_t to = source_node_of_site(job, site);
+    const struct source *source = job->source;
     uint64_t edges = 0, stall_ns = node->config.stall_timeout_ns;
     bool alone;
-    for (uint16_t tree = 0; to != PEER_NONE && tree < job->source->plan.tree_count; tree++) {
+    for (uint16_t tree = 0; to != PEER_NONE && tree < source->plan.tree_count; tree++) {
         uint64_t depth = 0;
-        for (int up = to; up > 0; up = plan_parent(&job->source->plan.trees[tree], (uint16_t)up))
+        for (int up = to; up > 0; up = plan_parent(&source->plan.trees[tree], (uint16_t)up))
             depth++;
         edges = MAX(edges, depth);
     }
-    uint64_t least_bps = least_share_bps(node, job, &alone), shared_ns = job->source->shared_ns;
-    uint64_t packet_ns = transmit_ns(job->geometry.symbol_bytes, MAX(least_bps, UINT64_C(1)));
-    uint64_t patience_ns = stall_ns + (PATIENCE_PACKETS + edges) * packet_ns;
-    if (!alone || shared_ns == 0)
+    uint64_t patience_ns = stall_ns + (PATIENCE_PACKETS + edges) * packet_ns(node, job, &alone);
+    if (!alone || source->shared_ns == 0)
         return patience_ns;
-    return MAX(patience_ns, elapsed_ns(later_ns(shared_ns, stall_ns), site->progress_ns));
+    uint64_t shared_ns = stall_ns + (PATIENCE_PACKETS + edges) * source->shared_packet_ns;
+    uint64_t over_ns = elapsed_ns(later_ns(source->shared_ns, stall_ns), site->progress_ns);
+    return MAX(patience_ns, MIN(shared_ns, over_ns));
 }
