@@ -20,6 +20,7 @@
 #include "crypt/crypt.h"
 #include "seal/insecure.h"
 #include "sim/sim.h"
+#include "sizes/sizes.h"
 
 #define REPORT_BYTES (16u << 20)
 #define SETS_MAX     64

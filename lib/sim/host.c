@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "pack/pack.h"
 #include "seal/insecure.h"
+#include "sizes/sizes.h"
 #include "sim/run.h"
 
 #define DRAIN_ROUNDS_MAX 1000000

@@ -8,6 +8,7 @@
 #include "sim/run.h"
 #include "sim/tree.h"
 #include "sim/truth.h"
+#include "sizes/nonces.h"
 
 /* Of the first job's file; the others follow by a second. */
 #define STAMP_SEED         0x7374616d702d7365ULL
@@ -127,6 +128,7 @@ struct sim *sim_create(const struct scenario *scenario, const struct sim_options
     sim->options = *options;
     sim->limit_ns = scenario->limit_ns != 0 ? scenario->limit_ns : SIM_LIMIT_NS;
     sim->stop_ns = TIME_NEVER;
+    nonces_forget(); /* of other runs with this seed */
     digest_init(&sim->digest);
     digest_init(&sim->past_nodes);
     event_heap_init(&sim->heap);

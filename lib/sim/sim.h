@@ -25,7 +25,7 @@ struct sim_options {
     void (*learn)(uint16_t host, const struct ctl_estimate *estimate, uint64_t now_ns);
     void (*recall)(uint16_t host, struct plan_request *request, uint64_t now_ns);
     struct trace_sink trace;
-    /* What the nodes seal packets with; their keys are made of their names. NULL: sizes_primitives (seal/insecure.h). */
+    /* What the nodes seal packets with; their keys are made of their names. NULL: sizes_primitives (sizes/sizes.h). */
     const struct primitives *primitives;
 };
 

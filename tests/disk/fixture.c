@@ -10,7 +10,7 @@
 
 #include "base/file_time.h"
 #include "base/units.h"
-#include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 void fixture_start(struct fixture *fixture, uint32_t threads, bool sparse)
 {

@@ -1,4 +1,4 @@
-/* Two nodes whose packets are sealed, by the cheap table of seal/insecure.h, while n0 sends a file to n1, and an
+/* Two nodes whose packets are sealed, by the cheap table of sizes/sizes.h, while n0 sends a file to n1, and an
  * outsider who hears everything, may send in anybody's name, and has no keys. An input is a script of his steps
  *
  *     kind u8 | advance u8 | which u16 | length u16 big-endian | bytes
@@ -14,7 +14,8 @@
 #include "base/units.h"
 #include "fuzz.h"
 #include "node/node.h"
-#include "seal/insecure.h"
+#include "sizes/nonces.h"
+#include "sizes/sizes.h"
 
 /* Bits of kind. Without any: a recorded datagram as it was, to whom it was sent. */
 #define KIND_CHANGED  1   /* bytes: place u16, what is changed there u8, … */
@@ -329,6 +330,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct node_job_view job = {0};
     bench.now_ns = NS_PER_S;
     bench.record_count = 0;
+    nonces_forget();
     for (uint16_t node = 0; node < NODES; node++)
         start_node(&bench, node);
     control(&bench, &(struct ctl_msg){.type = CTL_PLANNER_HELLO});

@@ -1,7 +1,7 @@
 /* Keys of sessions change while jobs run: updates, whose packets are lost, forged or late; renewed sessions. */
 #include "check.h"
 #include "node/peer/peer.h"
-#include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 #define HOLD_NS (3 * NS_PER_S + 200 * NS_PER_MS) /* three seconds and two round trips */
 

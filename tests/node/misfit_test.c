@@ -1,5 +1,6 @@
 /* Configurations that do not fit each other: what is heard of such a peer, and what a job says of it. */
 #include "node/node.h"
+#include "sizes/sizes.h"
 #include "spoof.h"
 
 #define STRANGER 5 /* a node's place that nobody has: whose address nobody knows */

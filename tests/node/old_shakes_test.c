@@ -1,5 +1,6 @@
 /* A node starts anew while somebody sends all initiations that he has ever recorded, in its name and at both ends. */
 #include "node/peer/peer.h"
+#include "sizes/sizes.h"
 #include "spoof.h"
 
 #define RECORDED 1000

@@ -3,7 +3,7 @@
 #include "base/rng.h"
 #include "node/peer/peer.h"
 #include "check.h"
-#include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 #define YEARS_NS   (100000000 * NS_PER_S)
 #define SEEDS_MAX  1000

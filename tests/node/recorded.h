@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "node/peer/peer.h"
-#include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 #define RECORDED_MAX 4096
 static struct recorded {

@@ -3,6 +3,7 @@
 #include "node/core/node_keys.h"
 #include "node/peer/peer.h"
 #include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 static void begin(void)
 {

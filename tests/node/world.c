@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "node/role/source.h"
 #include "planner/solve.h"
+#include "sizes/nonces.h"
 #include "wire/message.h"
 #include "world_disk.h"
 #include "world_rules.h"
@@ -350,6 +351,7 @@ void world_init(struct world *world, uint16_t count, uint64_t seed)
 {
     *world = (struct world){.count = count, .delay_ns = 20 * NS_PER_MS, .source_bytes = 3000000};
     rng_init(&world->rng, seed);
+    nonces_forget();
     mallopt(M_MMAP_THRESHOLD, 256 << 10); /* zeros of this size and more come from the system */
     world->packets = calloc(WORLD_PACKETS_MAX, sizeof(*world->packets));
     CHECK(world->packets != NULL);

@@ -10,6 +10,7 @@
 #include "crypt/crypt.h"
 #include "seal/body.h"
 #include "seal/insecure.h"
+#include "sizes/sizes.h"
 
 #define SYMBOL 1408u
 #define BLOCK  744u

@@ -10,6 +10,8 @@
 #include "base/rng.h"
 #include "crypt/crypt.h"
 #include "seal/insecure.h"
+#include "sizes/nonces.h"
+#include "sizes/sizes.h"
 #include "seal/session_keys.h"
 
 #define HEADER 32
@@ -41,6 +43,7 @@ static const uint8_t fresh[2][SEAL_KEY_BYTES] = {"ephemeral bytes of the initiat
 static void begin(const struct primitives *primitives)
 {
     memset(&world, 0, sizeof(world));
+    nonces_forget();
     world.primitives = primitives;
     primitives->cipher_key_init(&world.scratch);
     memset(world.one.own.private_key, 0x41, SEAL_KEY_BYTES);

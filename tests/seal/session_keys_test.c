@@ -10,6 +10,7 @@
 #include "crypt/crypt.h"
 #include "seal/insecure.h"
 #include "seal/session_keys.h"
+#include "sizes/sizes.h"
 
 #define TEXT_BYTES 24
 

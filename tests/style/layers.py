@@ -12,7 +12,7 @@ import re
 import sys
 
 CORE = ["base", "pack", "wire", "seal", "netem", "edge", "store", "plan", "probe", "ctl", "node"]
-ORDER = CORE + ["crypt", "disk", "sim", "shm", "conf", "planner", "dpdk"]
+ORDER = CORE + ["crypt", "sizes", "disk", "sim", "shm", "conf", "planner", "dpdk"]
 TOP = {"probe": "probe", "planner": "planner"}
 
 # What a layer may not even list: an estimator that could look at the link model would be no measurement.
@@ -51,6 +51,7 @@ APP_MORE = {
         "planner": "the simulated planner solves with the planner's own code",
         "seal": "says what packets are sealed with",
         "crypt": "the same as in the appliance, where that is asked for",
+        "sizes": "what packets are sealed with otherwise",
     },
     "app/wanem": {
         "netem": "the emulator is the link model run in real time",
