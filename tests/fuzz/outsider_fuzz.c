@@ -4,8 +4,9 @@
  *     kind u8 | advance u8 | which u16 | length u16 big-endian | bytes
  *
  * Before each step time advances by advance^2 * 100 us. What the outsider sends must be dropped, or be an old
- * initiation that is answered: no other counter of the node, nothing that it does, nor its job may change by it. At
- * the end the file has arrived, and the two have never lost each other. */
+ * initiation that is answered: no other counter of the node, nothing that it does or knows of its edge, nor its job may
+ * change by it. What is answered is less than what he sent, and goes to the peer. At the end the file has arrived, and
+ * the two have never lost each other. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ struct bench {
     uint64_t now_ns;
     struct node *nodes[NODES];
     uint8_t *memory[NODES];
+    uint64_t sent_bytes[NODES];
     uint32_t record_count; /* so far: the newest RECORDS_MAX are kept */
     struct record records[RECORDS_MAX];
 };
@@ -129,6 +131,8 @@ static void carry(struct bench *bench, uint16_t from, const struct tx_packet *pa
     record->to = !from;
     record->length = (uint16_t)(packet->head_bytes + packet->body_bytes);
     CHECK(record->length <= sizeof(record->bytes));
+    CHECK(packet->to.ip[3] == address_of(record->to).ip[3]);
+    bench->sent_bytes[from] += record->length;
     memcpy(record->bytes, packet->head, packet->head_bytes);
     if (packet->body_bytes > 0)
         memcpy(record->bytes + packet->head_bytes, packet->body, packet->body_bytes);
@@ -230,6 +234,35 @@ static void pass(struct bench *bench, uint64_t span_ns)
 
 /* ---- the outsider ---- */
 
+static void mix(uint64_t *sum, uint64_t value)
+{
+    *sum = *sum * 0x100000001b3ULL + value;
+}
+
+static void mix_edge(uint64_t *sum, const struct node *node)
+{
+    struct node_edge_view view;
+    CHECK(node_edge_view(node, 0, &view));
+    const uint64_t values[] = {view.up,
+                               view.sent_packets,
+                               view.acked_packets,
+                               view.lost_packets,
+                               view.received_packets,
+                               view.feedback_bytes,
+                               view.rate_bps,
+                               view.rtt_smoothed_ns,
+                               view.rtt_min_ns,
+                               view.in_flight_packets,
+                               view.marked_packets,
+                               view.pauses,
+                               view.peer_pauses,
+                               view.clock_steps,
+                               view.missed_frames,
+                               view.peer_missed_frames};
+    for (size_t index = 0; index < sizeof(values) / sizeof(values[0]); index++)
+        mix(sum, values[index]);
+}
+
 /* What must not change, as one number. */
 static uint64_t state_of(const struct node *node)
 {
@@ -239,9 +272,11 @@ static uint64_t state_of(const struct node *node)
     struct node_job_view job = {0};
     for (uint32_t index = 0; (name = node_counter(node, index, &value)) != NULL; index++)
         if (strncmp(name, "drop_", 5) != 0 && strcmp(name, may[0]) != 0 && strcmp(name, may[1]) != 0)
-            sum = sum * 0x100000001b3ULL + value;
+            mix(&sum, value);
+    mix_edge(&sum, node);
     node_job_view(node, 0, &job);
-    return sum * 0x100000001b3ULL + job.state;
+    mix(&sum, job.state);
+    return sum;
 }
 
 static uint64_t counter(const struct node *node, const char *wanted)
@@ -293,14 +328,17 @@ static void send_step(struct bench *bench, uint8_t kind, uint16_t which, const u
     uint64_t before = state_of(node);
     hand_over(bench, to, address_of((kind & KIND_STRANGER) != 0 ? NODES : !to), out, size);
     CHECK(state_of(node) == before);
+    uint64_t sent_before = bench->sent_bytes[to];
+    settle(bench); /* at rest but for what he sent */
+    CHECK(bench->sent_bytes[to] == sent_before || bench->sent_bytes[to] < sent_before + size);
 }
 
 static size_t run_step(struct bench *bench, const uint8_t *data, size_t size)
 {
     size_t length = MIN((size_t)load_be16(data + 4), size - STEP_BYTES);
     pass(bench, (uint64_t)data[1] * data[1] * 100 * NS_PER_US);
-    send_step(bench, data[0], load_be16(data + 2), data + STEP_BYTES, length);
     settle(bench);
+    send_step(bench, data[0], load_be16(data + 2), data + STEP_BYTES, length);
     return STEP_BYTES + length;
 }
 
