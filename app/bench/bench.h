@@ -9,6 +9,7 @@
 #include "base/report.h"
 #include "ctl/job_spec.h"
 #include "dpdk/eal.h"
+#include "seal/primitives.h"
 #include "wire/data.h"
 #include "wire/ethernet.h"
 
@@ -34,6 +35,7 @@ struct bench_options {
     uint64_t interval_ns;   /* … but for a small packet so often; 0: they are quiet */
     uint32_t workers;       /* relay: 2: its port has one of its own, on the other lcore */
     bool hugepages;         /* for everything */
+    bool sealed;            /* relay: what sites send; pacer: what departs, beside handshakes */
     bool stages;            /* relay: ns of each stage of a turn */
     bool first_pass;        /* relay: of a large buffer, by itself */
     uint64_t capacity_bps;  /* probe: of the link between the two nodes … */
@@ -51,6 +53,8 @@ int bench_bare_relay(const struct bench_options *options); /* the floor under it
 int bench_pacer(const struct bench_options *options);
 int bench_probe(
     const struct bench_options *options); /* available bandwidth of a modelled link, in real time */
+/* What the appliance seals with here; ends the process with a message where there is none. */
+const struct primitives *bench_primitives(void);
 int bench_seal(const struct bench_options *options);  /* the primitives of lib/seal, by library */
 int bench_cores(const struct bench_options *options); /* the distance of the two CPUs */
 int bench_locks(const struct bench_options *options); /* counters that both of them write */

@@ -33,6 +33,7 @@ static const char help[] =
     "  --workers NUMBER    relay: 2: its port is driven by the other lcore, its node alone by the first (1)\n"
     "  --stages            relay: ns of each stage of a turn\n"
     "  --first-pass        relay: with a buffer of 1 GiB; the first way through it against the second\n"
+    "  --sealed            relay: packets are sealed, as the appliance's; pacer: beside tags and handshakes\n"
     "  --hugepages         all memory from hugepages (ordinary ones)\n"
     "  --source FILE       goodput: sent from the disk; without it no disk is read\n"
     "  --directory PATH    goodput: received files go there; without it no disk is written\n"
@@ -54,7 +55,8 @@ static const struct option option_table[] = {
     {"durable", no_argument, NULL, 'D'},        {"stripes", required_argument, NULL, 'S'},
     {"jobs", required_argument, NULL, 'j'},     {"peers", required_argument, NULL, 'p'},
     {"interval", required_argument, NULL, 'I'}, {"workers", required_argument, NULL, 'w'},
-    {"stages", no_argument, NULL, 'g'},         {"first-pass", no_argument, NULL, 'F'}, /* of relay */
+    {"stages", no_argument, NULL, 'g'},         {"sealed", no_argument, NULL, 'K'},
+    {"first-pass", no_argument, NULL, 'F'}, /* of relay */
     {"hugepages", no_argument, NULL, 'H'},      {"capacity", required_argument, NULL, 'C'},
     {"cross", required_argument, NULL, 'X'},    {"delay", required_argument, NULL, 'y'},
     {"runs", required_argument, NULL, 'R'},     {"estimator", required_argument, NULL, 'E'}, /* of probe */
@@ -142,6 +144,9 @@ static bool parse_option(struct bench_options *options, int option, const char *
         return true;
     case 'F':
         options->first_pass = true;
+        return true;
+    case 'K':
+        options->sealed = true;
         return true;
     case 'H':
         options->hugepages = true;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/bench/bench.h"
+#include "app/bench/company.h"
 #include "dpdk/port.h"
 
 #include <rte_launch.h>
@@ -68,13 +69,15 @@ static void open_ports(const struct tsc_clock *clock)
     }
 }
 
-static void fill_lane(struct lane *lane, struct pacer *pacer, uint64_t now_ns)
+static void fill_lane(struct lane *lane, struct pacer *pacer, bool sealed, uint64_t now_ns)
 {
     while (lane_count(lane) < AHEAD) {
         struct rte_mbuf *mbuf = rte_pktmbuf_alloc(ports[0].pool);
         if (mbuf == NULL)
             return;
         mbuf->data_len = (uint16_t)(mbuf->pkt_len = FRAME_BYTES);
+        if (sealed)
+            company_seal();
         uint64_t depart_ns = MAX(pacer_next_ns(pacer), now_ns);
         lane_push(lane, &(struct lane_item){.packet = mbuf, .cookie = TX_COOKIE_NONE, .asked_ns = depart_ns});
         pacer_on_sent(pacer, WIRE_BYTES, depart_ns);
@@ -91,6 +94,21 @@ static void flush_lane(struct lane *lane, uint64_t now_ns)
         lane_pop(lane, port_tx_burst(&ports[0], burst, due), now_ns);
 }
 
+static void report_errors(struct report *report)
+{
+    static const struct {
+        const char *name;
+        uint32_t per_million;
+    } percentiles[] = {{"p50", 500000}, {"p90", 900000}, {"p99", 990000}, {"p999", 999000}};
+    for (int which = 0; which < 2; which++) {
+        report_object(report, which == 0 ? "all_ns" : "clean_ns");
+        for (size_t index = 0; index < sizeof(percentiles) / sizeof(percentiles[0]); index++)
+            report_u64(report, percentiles[index].name,
+                       histogram_percentile(which == 0 ? &all : &clean, percentiles[index].per_million));
+        report_object_end(report);
+    }
+}
+
 int bench_pacer(const struct bench_options *options)
 {
     static struct tsc_clock clock;
@@ -101,6 +119,8 @@ int bench_pacer(const struct bench_options *options)
     bench_eal(options, "sluice-bench", 2, MEMORY_BYTES);
     tsc_clock_start(&clock);
     open_ports(&clock);
+    if (options->sealed)
+        company_start(bench_primitives(), options->duration_ns, tsc_now_ns(&clock));
     rte_eal_remote_launch(drain_loop, NULL, rte_get_next_lcore(-1, 1, 0));
     uint64_t begin_ns = tsc_now_ns(&clock), last_ns = begin_ns, window_ns = begin_ns + WINDOW_NS;
     uint64_t gap_ns_max = 0, gap_in_window_ns = 0, windows = 0, windows_clean = 0;
@@ -111,7 +131,9 @@ int bench_pacer(const struct bench_options *options)
         gap_in_window_ns = MAX(gap_in_window_ns, elapsed_ns(now_ns, last_ns));
         last_ns = now_ns;
         flush_lane(&lane, now_ns);
-        fill_lane(&lane, &pacer, now_ns);
+        fill_lane(&lane, &pacer, options->sealed, now_ns);
+        if (options->sealed)
+            company_turn(now_ns);
         if (now_ns < window_ns)
             continue;
         windows++;
@@ -131,22 +153,14 @@ int bench_pacer(const struct bench_options *options)
     bench_print_begin(&print, options);
     struct report *report = &print.report;
     report_u64(report, "rate_bps", options->rate_bps);
+    report_bool(report, "sealed", options->sealed);
+    report_u64(report, "handshakes", options->sealed ? company_handshakes() : 0);
     report_u64(report, "packets", lane.error_ns.count);
     report_u64(report, "achieved_bps",
                muldiv64(lane.error_ns.count * WIRE_BYTES * 8, NS_PER_S, last_ns - begin_ns));
     report_u64(report, "windows", windows);
     report_u64(report, "windows_clean", windows_clean);
-    static const struct {
-        const char *name;
-        uint32_t per_million;
-    } percentiles[] = {{"p50", 500000}, {"p90", 900000}, {"p99", 990000}, {"p999", 999000}};
-    for (int which = 0; which < 2; which++) {
-        report_object(report, which == 0 ? "all_ns" : "clean_ns");
-        for (size_t index = 0; index < sizeof(percentiles) / sizeof(percentiles[0]); index++)
-            report_u64(report, percentiles[index].name,
-                       histogram_percentile(which == 0 ? &all : &clean, percentiles[index].per_million));
-        report_object_end(report);
-    }
+    report_errors(report);
     report_u64(report, "reanchored", lane.reanchored);
     report_u64(report, "gap_us_max", gap_ns_max / NS_PER_US);
     bench_print_end(&print);

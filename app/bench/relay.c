@@ -149,6 +149,7 @@ static void open_site(const struct bench_options *options, uint16_t number)
         .object_bytes = options->object_bytes / options->jobs,
         .stripes = (uint8_t)options->stripes,
         .hugepages = options->hugepages,
+        .primitives = options->sealed ? bench_primitives() : NULL,
         .discard = true,
         .idle = IDLE_MODE_POLL,
     };
@@ -265,6 +266,10 @@ int bench_relay(const struct bench_options *asked)
     static struct bench_print print;
     site_count = (uint16_t)(options->children + 2);
     guest_count = (uint16_t)(options->peers - MIN(options->peers, site_count - 1u));
+    if (options->sealed && guest_count > 0) {
+        fputs("sluice-bench: relay: --sealed goes without further --peers, which have no keys\n", stderr);
+        return EXIT_USAGE;
+    }
     bench_eal(options, "sluice-bench", 2, memory_bytes(options));
     for (uint16_t number = 0; number < site_count; number++)
         open_site(options, number);
@@ -287,6 +292,7 @@ int bench_relay(const struct bench_options *asked)
     report_u64(report, "peers", site_count - 1u + guest_count);
     report_u64(report, "workers", options->workers);
     report_bool(report, "hugepages", options->hugepages);
+    report_bool(report, "sealed", options->sealed);
     report_u64(report, "packets", site_counter(relay, "rx_data"));
     tally_report(&tally, report);
     if (options->stages)

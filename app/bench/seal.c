@@ -158,13 +158,19 @@ static void report_refused(struct report *report, const struct primitives *primi
     refused_end();
 }
 
-int bench_seal(const struct bench_options *options)
+const struct primitives *bench_primitives(void)
 {
-    static struct bench_print print;
     struct err err;
     const struct primitives *chosen = crypt_primitives(&err);
     if (chosen == NULL)
         bench_fail("seal", &err);
+    return chosen;
+}
+
+int bench_seal(const struct bench_options *options)
+{
+    static struct bench_print print;
+    const struct primitives *chosen = bench_primitives();
     crypt_random(lab.private_key, sizeof(lab.private_key));
     chosen->public_key(lab.public_key, lab.private_key);
     bench_print_begin(&print, options);
