@@ -2,9 +2,9 @@
 
 Each pair is: the distance of the two CPUs (sluice-bench cores), the primitives alone (seal), relay in the clear, sealed, in
 the clear, the primitives and the distance again; and the sealed relay with a worker of its own for its port. With n children a
-relay checks a tag and makes n; where bodies are sealed too it opens each once. What sealed packets take more than those in the
+relay checks a tag, opens the body once and makes n tags. What sealed packets take more than those in the
 clear may be 1.25 times `open + (n + 1) tags`; `tags` alone stands beside it, and `beyond` is what is left of the time added:
-the opening, once bodies are sealed, and what keys cost around the primitives. `room` is what is left of 1230 ns, which a packet
+the opening, and what keys cost around the primitives. `room` is what is left of 1230 ns, which a packet
 may take of a 10 Gbit/s port's time. A pair counts when its two looks at the CPUs agree within a factor of 1.3 and so do those at
 the primitives.
 """

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "dpdk/memory.h"
 #include "planner/solve.h"
+#include "wire/ethernet.h"
 
 struct net_address site_address(uint16_t number)
 {
@@ -64,6 +65,8 @@ bool site_start(struct site *site, const struct site_config *config, struct err 
     site->config = *config;
     if (!node_config_check(&node, err))
         return false;
+    if (config->primitives != NULL)
+        body_cipher_init(&site->cipher, config->primitives);
     tsc_clock_start(&site->clock);
     site->now_ns = site->turn_ns = tsc_now_ns(&site->clock);
     idle_init(&site->idle, config->idle, true, site->now_ns);
@@ -204,13 +207,26 @@ static bool site_take(struct site *site)
     return total > 0;
 }
 
+/* As the disk does it for a source. */
+static void seal_block(struct site *site, const struct disk_request *request)
+{
+    const struct disk_sealed *sealed = &request->sealed;
+    uint32_t symbol_bytes = sealed->secret->symbol_bytes;
+    body_seal(&site->cipher, sealed->secret, sealed->symbol, request->data, request->length, request->data,
+              sealed->tags);
+    for (uint32_t at = 0; at < request->length && sealed->sums != NULL; at += symbol_bytes)
+        sealed->sums[at / symbol_bytes] =
+            checksum_of(request->data + at, MIN(request->length - at, symbol_bytes));
+}
+
 /* Without a file: blocks are "read" and "written" in no time, their content is whatever the slot holds. */
-static void answer_at_once(const struct site *site, const struct disk_request *request,
-                           struct disk_reply *reply)
+static void answer_at_once(struct site *site, const struct disk_request *request, struct disk_reply *reply)
 {
     *reply = (struct disk_reply){.op = request->op, .handle = request->handle, .cookie = request->cookie};
     if (request->op == DISK_OPEN_SOURCE)
         reply->size_bytes = site->config.object_bytes;
+    if (request->op == DISK_READ && request->sealed.secret != NULL)
+        seal_block(site, request);
 }
 
 /* The slots of a source without a file are never written: whichever a block gets, its hash is the same. */

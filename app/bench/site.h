@@ -16,6 +16,7 @@
 #include "dpdk/idle.h"
 #include "dpdk/tsc.h"
 #include "node/node.h"
+#include "seal/body.h"
 
 #define SITE_BURST 32
 
@@ -54,7 +55,8 @@ struct site {
     uint16_t sent;    /* packets that the last turn took from the node */
     uint64_t busy_ns; /* of turns that did something */
     struct stages stages;
-    uint64_t gap_ns_max; /* between two turns, unless it slept */
+    uint64_t gap_ns_max;       /* between two turns, unless it slept */
+    struct body_cipher cipher; /* of what a source without a disk reads */
     uint16_t disk_waiting;
     struct disk_request disk_requests[SITE_BURST];
     struct disk_reply disk_replies[SITE_BURST];
