@@ -46,10 +46,10 @@ static void forge_symbol(const struct job *job, const struct slot *slot, uint8_t
     uint8_t *body = slot->data + (size_t)SYMBOL * bytes, *tag = slot->tags + (size_t)SYMBOL * SEAL_TAG_BYTES;
     if (cipher.primitives == NULL)
         body_cipher_init(&cipher, &sizes_primitives);
-    assert_true(body_open(&cipher, &job->secret, symbol, body, length, body, tag));
+    assert_true(body_open(&cipher, job->secret, symbol, body, length, body, tag));
     body[0] = world_source_byte(symbol * bytes) ^ change;
     nonces_forget(); /* no honest node would */
-    body_seal(&cipher, &job->secret, symbol, body, length, body, tag);
+    body_seal(&cipher, job->secret, symbol, body, length, body, tag);
     nonces_forget();
 }
 

@@ -314,7 +314,7 @@ static void ack_credit(void)
     struct peer *peer = &node_of(1)->peers[0];
     if (ack_bytes == 0)
         return;
-    struct wire_header header = session_header(node_of(1), peer, WIRE_ACK, load_be32(ack + 12));
+    struct wire_header header = session_header(peer, WIRE_ACK, load_be32(ack + 12));
     wire_header_put(ack, &header);
     store_be32(ack + CREDIT_AT, 1u << 31);
     session_seal(node_of(1), peer, ack, ack_bytes);

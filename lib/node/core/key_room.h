@@ -1,5 +1,5 @@
 /* Room for what lasts no longer than a datagram: the cipher of handshakes; its text, or its bodies, in the clear. And the
- * ciphers of bodies, which each keep the key that they were used with last. */
+ * ciphers of bodies, which each keep the key that they were used with last, and the jobs' secrets. */
 #pragma once
 
 #include "node/node_config.h"
@@ -15,6 +15,7 @@
 struct key_room {
     struct cipher_key scratch;
     uint8_t opened[KEY_ROOM_OPENED];
+    struct body_secret secrets[NODE_JOBS_MAX];
     struct body_cipher bodies[NODE_JOBS_MAX][KEY_ROOM_GROUPS];
     uint8_t clear[KEY_ROOM_BODIES];
 };

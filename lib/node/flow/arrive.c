@@ -73,7 +73,7 @@ static bool open_bodies(struct node *node, const struct job *job, uint64_t numbe
         return true;
     uint64_t group = number / job->geometry.block_symbols / BODY_GROUP_BLOCKS;
     struct body_cipher *cipher = &room->bodies[job->slot][group % KEY_ROOM_GROUPS];
-    if (!body_open(cipher, &job->secret, number, run->body, run->body_bytes, room->clear, run->tags))
+    if (!body_open(cipher, job->secret, number, run->body, run->body_bytes, room->clear, run->tags))
         return false;
     if (job->object->sealed)
         return true;

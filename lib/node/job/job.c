@@ -89,10 +89,10 @@ static bool stripe_object(struct job *job, struct err *err)
 /* What its content is sealed with, and whether it lies so in memory: not where it is passed on to nobody. */
 static void seal_object(const struct node *node, struct job *job)
 {
-    job->secret.job = job->id;
-    job->secret.symbol_bytes = job->geometry.symbol_bytes;
-    job->secret.block_symbols = job->geometry.block_symbols;
-    job->secret.empty = node->config.bodies_shared;
+    job->secret->job = job->id;
+    job->secret->symbol_bytes = job->geometry.symbol_bytes;
+    job->secret->block_symbols = job->geometry.block_symbols;
+    job->secret->empty = node->config.bodies_shared;
     job->object->sealed = job_seals(node) && (job->source != NULL || job->children.count > 0);
 }
 
@@ -102,12 +102,12 @@ struct disk_sealed job_sealed(const struct node *node, const struct job *job, ui
         return (struct disk_sealed){.secret = NULL};
     const struct slot *of = &node->store.slots[slot];
     return (struct disk_sealed){
-        .secret = &job->secret, .symbol = symbol, .tags = of->tags, .sums = slot_sums(&node->store, of)};
+        .secret = job->secret, .symbol = symbol, .tags = of->tags, .sums = slot_sums(&node->store, of)};
 }
 
 void job_forget_secret(struct node *node, struct job *job)
 {
-    wipe(&job->secret, sizeof(job->secret));
+    wipe(job->secret, sizeof(*job->secret));
     for (unsigned group = 0; group < KEY_ROOM_GROUPS; group++)
         body_cipher_forget(&node->key_room->bodies[job->slot][group]);
 }

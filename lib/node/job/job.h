@@ -106,8 +106,7 @@ struct job {
     struct object *object;          /* NULL until opened and once it is let go */
     struct geometry geometry;
     struct control_part part;
-    struct body_secret
-        secret; /* how its content is sealed; a secret of zeros where packets are not authenticated */
+    struct body_secret *secret; /* of its content, in key_room; zeros where packets are not authenticated */
     struct job_trees trees;
     struct job_children children;
     struct job_controls controls;

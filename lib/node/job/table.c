@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/core/key_room.h"
 #include "node/job/job.h"
 
 /* What the peer has to do with a job for that to be the one that is meant. */
@@ -103,6 +104,8 @@ struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, u
     memset(job, 0, sizeof(*job));
     memset(job->children.of_peer, CHILD_NONE, sizeof(job->children.of_peer));
     job->slot = (uint8_t)(job - node->jobs);
+    job->secret = &node->key_room->secrets[job->slot];
+    memset(job->secret, 0, sizeof(*job->secret));
     job->generation = generation;
     job->id = id;
     job->created_ns = now_ns;

@@ -54,7 +54,7 @@ static void call(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     struct sessions *sessions = &peer->sessions;
     sessions->initiation_due_ns = now_ns + rng_below(&node->rng, node->config.hello_interval_ns / 4 + 1);
-    sessions->initiation_wait_ns = INITIATION_WAIT_NS;
+    sessions->initiations = 0;
     peer_schedule(node, peer, sessions->initiation_due_ns);
 }
 

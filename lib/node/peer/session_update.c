@@ -113,7 +113,7 @@ static uint64_t renewal_due_ns(const struct node *node, struct peer *peer, uint6
 static void renew(struct peer *peer, uint64_t now_ns)
 {
     peer->sessions.initiation_due_ns = now_ns;
-    peer->sessions.initiation_wait_ns = INITIATION_WAIT_NS;
+    peer->sessions.initiations = 0;
 }
 
 static void tend(const struct node *node, struct peer *peer, unsigned place, uint64_t now_ns)

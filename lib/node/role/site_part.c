@@ -59,7 +59,7 @@ static bool take_part(struct node *node, struct job *job, const struct offer *of
 {
     struct wire_part *fixed = &job->part.fixed;
     job->part = offer->part;
-    memcpy(job->secret.bytes, fixed->secret.bytes, sizeof(job->secret.bytes));
+    memcpy(job->secret->bytes, fixed->secret.bytes, sizeof(job->secret->bytes));
     wipe(&fixed->secret, sizeof(fixed->secret));
     job->epoch = fixed->epoch;
     job->kind = fixed->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;

@@ -101,7 +101,7 @@ uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now
     job->kind = spec->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
     job->source_peer = PEER_SELF;
     if (job_seals(node))
-        core_draw(node, job->secret.bytes, sizeof(job->secret.bytes));
+        core_draw(node, job->secret->bytes, sizeof(job->secret->bytes));
     job->source->spec = *spec;
     job->controls = spec->controls;
     job->revision = controls_differ(&job->controls);

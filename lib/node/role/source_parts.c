@@ -242,7 +242,7 @@ static bool send_part(struct node *node, struct job *job, uint16_t index, struct
     if (!post_fits(CONTROL_PART, &part))
         return err_set(err, "the part of %s does not fit one message", source->request.nodes[index].name);
     struct site *site = &source->sites[source->request_site[index] - 1];
-    memcpy(part.fixed.secret.bytes, job->secret.bytes, sizeof(part.fixed.secret.bytes));
+    memcpy(part.fixed.secret.bytes, job->secret->bytes, sizeof(part.fixed.secret.bytes));
     bool told = post(node, site->peer, CONTROL_PART, &part);
     wipe(&part.fixed.secret, sizeof(part.fixed.secret));
     site->has_part = site->has_part || told;
