@@ -52,6 +52,7 @@ static struct site_config site_config_of(const struct bench_options *options, ui
         .discard = options->directory == NULL,
         .idle = options->idle,
         .hugepages = options->hugepages,
+        .primitives = options->sealed ? bench_primitives() : NULL,
     };
 }
 
@@ -77,7 +78,9 @@ static struct port_config port_config_of(const struct bench_options *options, ui
 static struct disk *disk_for(const struct bench_options *options, uint16_t number)
 {
     struct err err;
-    struct disk_config config = {.threads = options->disk_threads, .nice = 19};
+    struct disk_config config = {.threads = options->disk_threads,
+                                 .nice = 19,
+                                 .primitives = options->sealed ? bench_primitives() : NULL};
     bool file = number == 0 ? options->source_file != NULL : options->directory != NULL;
     struct disk *disk = file || options->sha256 ? disk_start(&config, &err) : NULL;
     if ((file || options->sha256) && disk == NULL)
@@ -173,6 +176,7 @@ static void print_result(const struct bench_options *options, const struct node_
     report_text(report, "link", options->link);
     report_u64(report, "mtu", options->mtu);
     report_bool(report, "sha256", options->sha256);
+    report_bool(report, "sealed", options->sealed);
     report_text(report, "sink", options->directory == NULL ? "memory" : "file");
     report_u64(report, "bytes", view->size_bytes);
     report_fixed(report, "seconds", running_ns, 9);
@@ -313,5 +317,10 @@ static int over_processes(const struct bench_options *options)
 
 int bench_goodput(const struct bench_options *options)
 {
+    if (options->sealed && (options->source_file == NULL || !options->sha256)) {
+        fputs("sluice-bench: goodput: --sealed goes with --source and --sha256: a disk seals what it reads\n",
+              stderr);
+        return 2;
+    }
     return strcmp(options->link, "ring") == 0 ? over_ring(options) : over_processes(options);
 }

@@ -53,7 +53,7 @@ struct misfit {
     struct net_address from; /* ADDRESS */
     uint8_t said;            /* RIGHT: enum control_kind, the newest; when in lived time, how often */
     uint64_t said_ns, said_count;
-    uint64_t tried_ns;       /* when it was last found out, in lived time, whose key it is; 0: never */
+    uint64_t tried_ns; /* when it was last found out, in lived time, whose key it is; 0: never */
 };
 
 struct node;

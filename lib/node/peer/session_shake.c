@@ -424,8 +424,7 @@ unsigned session_on_handshake(struct node *node, struct peer *peer, const struct
     if (bond == NULL) {
         node->counters.drop_mac++;
         misfit_note_key(peer);
-        if (!answers && author_is_wanted(node, peer, datagram) &&
-            may_ask(node, peer, false, now_ns))
+        if (!answers && author_is_wanted(node, peer, datagram) && may_ask(node, peer, false, now_ns))
             author_find(node, peer, datagram);
         return 0;
     }
