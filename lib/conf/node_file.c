@@ -297,8 +297,8 @@ static const struct conf_option plan_options[] = {
      .help = "no: jobs of other nodes end here, none goes through"},
     {"relay_for", OPTION_CUSTOM, FIELD(struct node_file, config.node), .form = "roster | list of peers",
      .read = read_relay_for,
-     .help = "whose jobs may go through without writing here, and who may have paths measured, as those may "
-             "that a directory lists; default: roster, all peers"},
+     .help = "whose jobs may go through without writing here, and who may ask for measurements for a job, as "
+             "those may that a directory lists; default: roster, all peers"},
     {"packets_ps", OPTION_UINT, FIELD(struct node_file, config.node.packets_ps), .initial = "0",
      .help = "packets a second that this machine can send and receive, for planners; 0: no limit"},
     {.type = OPTION_END}};

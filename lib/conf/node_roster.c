@@ -33,7 +33,7 @@ void node_file_name(struct conf_reader *reader, struct node_file *file, const ch
 bool conf_key_file(const char *name, char path[PATH_BYTES])
 {
     char host[NAME_BYTES];
-    if (name == NULL && !name_of_host(host))
+    if (name != NULL ? !name_valid(name) : !name_of_host(host))
         return false;
     snprintf(path, PATH_BYTES, "%s/%s.key", APP_KEY_DIRECTORY, name != NULL ? name : host);
     return true;

@@ -173,7 +173,7 @@ bool node_edge_pulse(const struct node *node, uint32_t index, uint64_t now_ns, s
 void node_peer_misfit(const struct node *node, uint32_t index, char *text, size_t room);
 /* Of a peer that is down, and of which nothing comes that could not fit: that it does not answer. "": it is not so. */
 void node_peer_silence(const struct node *node, uint32_t index, char *text, size_t room);
-/* Another node uses this one's name, and from where; "": none was heard. Returns how many such hellos came so far. */
+/* Another node uses this one's name, and from where; "": none was heard. Returns how many such handshakes came so far. */
 uint64_t node_namesake(const struct node *node, char *text, size_t room);
 /* What is known of the bandwidth that the path to peer `index` has left; false: there are not so many. */
 bool node_probe_view(const struct node *node, uint32_t index, struct node_probe_view *view);

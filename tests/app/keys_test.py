@@ -253,11 +253,11 @@ class Keys(Home):
         with open(self.key_path, "rb") as file:
             whole = file.read()
         swapped = whole[:20] + (b"B" if whole[20:21] != b"B" else b"C") + whole[21:]
-        for content, why in ((b"", "it begins otherwise"), (whole[:30], "too few"), (whole[:-2], "too few"),
+        for content, why in ((b"", "it does not begin with slk1: (public) or slk1-private: (private)"), (whole[:30], "too few"), (whole[:-2], "too few"),
                              (whole + b"x", "too few or too many"), (whole + b"\n", "too few or too many"),
                              (whole[:-1] + b"\0", "too few or too many"), (whole * 1000, "too few or too many"),
                              (swapped, "wrong checksum"), (OTHERS_KEY.encode(), "of the other kind"),
-                             (b"\0" * 62, "it begins otherwise"), (whole[:-3] + b"\0" + whole[-2:], "too few")):
+                             (b"\0" * 62, "it does not begin with slk1: (public) or slk1-private: (private)"), (whole[:-3] + b"\0" + whole[-2:], "too few")):
             with open(self.key_path, "wb") as file:
                 file.write(content)
             self.expect_refused(self.key_path, "no whole private key", why, "left as it is")
