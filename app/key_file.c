@@ -115,7 +115,8 @@ static int open_own(const char *path, uid_t *owner, struct err *err)
         err_set(
             err,
             "%s: a private key that others than its owner may use (mode %03o): chmod 600 it, or, if somebody "
-            "has read it, move it away: sluicectl key show makes a new one, whose line then goes into all rosters",
+            "has read it, move it away: sluicectl key show makes a new one, whose line then goes into all "
+            "rosters",
             path, stat_of.st_mode & 0777);
     else
         return fd;
@@ -156,11 +157,11 @@ bool key_file_read_of(const char *path, struct key_pair *pair, uid_t *owner, str
     if (length < 0)
         fail(err, path, "the key file can't be read");
     else if (fault != KEY_TEXT_GOOD)
-        err_set(
-            err,
-            "%s: no whole private key (%s). The file is left as it is: restore it, or move it away: sluicectl "
-            "key show makes a new one, whose line then goes into all rosters",
-            path, key_text_fault_words(fault));
+        err_set(err,
+                "%s: no whole private key (%s). The file is left as it is: restore it, or move it away: "
+                "sluicectl "
+                "key show makes a new one, whose line then goes into all rosters",
+                path, key_text_fault_words(fault));
     close(fd);
     wipe(text, sizeof(text));
     if (length < 0 || fault != KEY_TEXT_GOOD)

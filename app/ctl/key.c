@@ -44,7 +44,9 @@ int key_gen(const char *path, const char *name, bool json)
     struct err err;
     if (path[0] == '\0') {
         if (!conf_key_file(name, usual))
-            return fail("no name that a node can have: 1 to 31 of a-z A-Z 0-9 . _ - expected; -n NAME, or a file", EXIT_USAGE);
+            return fail(
+                "no name that a node can have: 1 to 31 of a-z A-Z 0-9 . _ - expected; -n NAME, or a file",
+                EXIT_USAGE);
         path = usual;
     }
     if (!public_key(path, &made, text, &err))

@@ -5,20 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "key_memory.h"
 #include "node/core/node_keys.h"
 #include "own_key.h"
+#include "roster_hash.h"
 #include "seal/wipe.h"
 
 #define KEYS_TEXT_BYTES (APP_KEYS_MAX * (KEY_TEXT_SHORT_BYTES + 4) + 8)
 
 /* Large, and one at a time: operators may ask by several ways at once. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static struct reload {
+/* In memory that no core has, from the first time on. */
+struct reload {
     struct app_config file; /* as it is by now */
     struct node_config next;
     struct node_keys keys;
     struct app_keys peer_keys[NODE_PEERS_MAX]; /* by peer of what is in force; none: it was removed */
-} reload;
+};
+static struct reload *reload;
 
 __attribute__((format(printf, 2, 3))) static void add_line(struct command_reply *reply, const char *format,
                                                            ...)
@@ -53,10 +57,10 @@ static bool same_ports(const struct node_config *now, const struct node_config *
 /* False: err says what needs a restart. Whoever is no longer in the file only has no key any more. */
 static bool fits(const struct app *app, struct err *err)
 {
-    const struct node_config *now = &app->config.node, *file = &reload.file.node;
+    const struct node_config *now = &app->config.node, *file = &reload->file.node;
     if (!own_key_is_needed(&app->config))
         return err_set(err, "this appliance was started without keys: that needs a restart");
-    if (file->peer_count > 0 && !own_key_is_needed(&reload.file))
+    if (file->peer_count > 0 && !own_key_is_needed(&reload->file))
         return err_set(err, "%s: no keys any more: that needs a restart", app->config.source_path);
     if (!same_ports(now, file))
         return err_set(err, "%s: the own address has changed: that needs a restart", app->config.source_path);
@@ -107,7 +111,7 @@ static void say_changes(const struct app *app, const struct key_pair *own, struc
     say_change(app, app->config.node.name, &before, &after, reply);
     for (uint16_t index = 0; index < app->config.node.peer_count; index++)
         say_change(app, app->config.node.peers[index].name, &app->config.peer_keys[index],
-                   &reload.peer_keys[index], reply);
+                   &reload->peer_keys[index], reply);
     if (reply->text[0] == '\0')
         add_line(reply, "no key has changed");
 }
@@ -115,12 +119,12 @@ static void say_changes(const struct app *app, const struct key_pair *own, struc
 static void take_peer_keys(const struct app *app)
 {
     const struct node_config *now = &app->config.node;
-    reload.next = *now;
+    reload->next = *now;
     for (uint16_t index = 0; index < now->peer_count; index++) {
-        struct node_peer_config *peer = &reload.next.peers[index];
-        int found = find_peer(&reload.file.node, peer->name);
-        struct app_keys *keys = &reload.peer_keys[index];
-        *keys = found >= 0 ? reload.file.peer_keys[found] : (struct app_keys){0};
+        struct node_peer_config *peer = &reload->next.peers[index];
+        int found = find_peer(&reload->file.node, peer->name);
+        struct app_keys *keys = &reload->peer_keys[index];
+        *keys = found >= 0 ? reload->file.peer_keys[found] : (struct app_keys){0};
         peer->key_count = (uint8_t)keys->count;
         memcpy(peer->public_keys, keys->keys, sizeof(peer->public_keys));
     }
@@ -129,17 +133,18 @@ static void take_peer_keys(const struct app *app)
 /* The node has taken them. */
 static void note_in_force(struct app *app)
 {
-    app->config.node.key = reload.keys.own;
-    app->config.own_keys = reload.file.own_keys;
-    memcpy(app->config.peer_keys, reload.peer_keys, sizeof(reload.peer_keys));
+    memcpy(app->config.node.key.public_key, reload->keys.own.public_key, SEAL_KEY_BYTES);
+    app->config.node.roster = reload->keys.roster;
+    app->config.own_keys = reload->file.own_keys;
+    memcpy(app->config.peer_keys, reload->peer_keys, sizeof(reload->peer_keys));
 }
 
 static bool give_to_node(struct app *app, struct command_reply *reply, struct err *err)
 {
-    if (!node_keys_make(&reload.keys, &reload.next, err))
+    if (!node_keys_make(&reload->keys, &reload->next, err))
         return false;
     reply->call.msg.type = CTL_KEYS;
-    reply->call.msg.body.keys = &reload.keys;
+    reply->call.msg.body.keys = &reload->keys;
     reply->call.reply.text = reply->text;
     reply->call.reply.room = sizeof(reply->text);
     if (channel_call(&app->channel, &reply->call))
@@ -166,7 +171,7 @@ static bool read_files(const struct app *app, struct command_reply *reply, struc
 {
     struct conf_errors errors = {0};
     err->text[0] = '\0';
-    if (conf_read_node(app->config.source_path, NULL, app->config.node.name, &reload.file, &errors))
+    if (conf_read_node(app->config.source_path, NULL, app->config.node.name, &reload->file, &errors))
         return fits(app, err);
     for (unsigned index = 0; index < errors.count && index < CONF_ERRORS_MAX; index++)
         add_line(reply, "%s", errors.lines[index]);
@@ -175,15 +180,18 @@ static bool read_files(const struct app *app, struct command_reply *reply, struc
 
 static bool run(struct app *app, struct command_reply *reply, struct err *err)
 {
-    if (!read_files(app, reply, err))
+    if (reload == NULL)
+        reload = key_memory_take(app->config.node.name, sizeof(*reload), err);
+    if (reload == NULL || !read_files(app, reply, err))
         return false;
     take_peer_keys(app);
+    reload->next.roster = roster_hash(&reload->file, reload->next.primitives);
     /* With the last peer away no key is left in a file without a roster. */
-    bool has_own = own_key_is_needed(&reload.file);
-    if ((has_own && !own_key_ready(&reload.file, false, &reload.next.key, err)) ||
+    bool has_own = own_key_is_needed(&reload->file);
+    if ((has_own && !own_key_ready(&reload->file, false, &reload->next.key, err)) ||
         !give_to_node(app, reply, err))
         return false;
-    say_changes(app, &reload.keys.own, reply);
+    say_changes(app, &reload->keys.own, reply);
     note_in_force(app);
     return true;
 }
@@ -196,6 +204,7 @@ void reload_keys(struct app *app, struct command_reply *reply)
     reply->ok = run(app, reply, &err);
     if (!reply->ok && err.text[0] != '\0')
         add_line(reply, "%s", err.text);
-    wipe(&reload, sizeof(reload));
+    if (reload != NULL)
+        wipe(reload, sizeof(*reload));
     pthread_mutex_unlock(&one_at_a_time);
 }

@@ -179,7 +179,7 @@ static bool start_node(struct app *app, struct err *err)
     for (uint16_t index = 0; index < config->port_count; index++)
         port_take_bodies(&app->ports[index], memory, bytes);
     app->node = node_create(config, memory, bytes, tsc_now_ns(&app->clock));
-    wipe(&config->key, sizeof(config->key)); /* the node has its own copy */
+    wipe(config->key.private_key, sizeof(config->key.private_key)); /* the node has its own copy */
     return true;
 }
 

@@ -120,8 +120,8 @@ const struct conf_option job_options[] = {
     {"plan", OPTION_MAP, .options = job_plan_options, .help = "how the tree is found"},
     {.type = OPTION_INCLUDE, .options = job_control_options, .offset = offsetof(struct job_spec, controls)},
     {"hash", OPTION_WORD, FIELD(struct job_spec, hash), .words = part_hash_words, .initial = "sha256",
-     .help = "hash of every block, checked by every site; none only for benchmarks; of files "
-             "it takes nodes without keys"},
+     .help = "hash of every block, checked by every site; none only for benchmarks: it takes "
+             "nodes without keys"},
     {"durable", OPTION_WORD, FIELD(struct job_spec, durable), .words = part_durable_words, .initial = "end",
      .help =
          "when sites make sure that data is on the disk (fsync): once at the end, after each block, never"},

@@ -35,21 +35,20 @@ void sealed_close_symbols(struct sealed_room *room, const struct disk_request *r
     uint8_t *out = request->data + (size_t)first * symbol_bytes;
     body_seal(&room->cipher, sealed->secret, sealed->symbol + first, text, length, out,
               sealed->tags + (size_t)first * SEAL_TAG_BYTES);
+    body_cipher_forget(&room->cipher);
     for (size_t at = 0; at < length && sealed->sums != NULL; at += symbol_bytes)
         sealed->sums[first++] = checksum_of(out + at, MIN(length - at, (size_t)symbol_bytes));
 }
 
-void sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
+bool sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
                          uint8_t *text, size_t length, uint32_t symbol_bytes)
 {
     const struct disk_sealed *sealed = &request->sealed;
-    for (size_t at = 0; at < length; at += symbol_bytes, first++) {
-        size_t bytes = MIN(length - at, (size_t)symbol_bytes);
-        if (!body_open(&room->cipher, sealed->secret, sealed->symbol + first,
-                       request->data + (size_t)first * symbol_bytes, bytes, text + at,
-                       sealed->tags + (size_t)first * SEAL_TAG_BYTES))
-            memset(text + at, 0, bytes);
-    }
+    bool opens = body_open(&room->cipher, sealed->secret, sealed->symbol + first,
+                           request->data + (size_t)first * symbol_bytes, length, text,
+                           sealed->tags + (size_t)first * SEAL_TAG_BYTES);
+    body_cipher_forget(&room->cipher);
+    return opens;
 }
 
 static void refuse(const struct disk_request *request, struct disk_reply *reply)
@@ -68,8 +67,13 @@ static void write_opened(struct sealed_room *room, struct file *file, const stru
         return;
     }
     opened.data = room->clear;
-    sealed_open_symbols(room, request, 0, room->clear, request->length, request->sealed.secret->symbol_bytes);
+    bool opens = sealed_open_symbols(room, request, 0, room->clear, request->length,
+                                     request->sealed.secret->symbol_bytes);
+    if (!opens)
+        memset(room->clear, 0, request->length);
     file_serve(file, &opened, reply);
+    if (!opens)
+        memset(&reply->hash, 0, sizeof(reply->hash));
 }
 
 void sealed_serve(struct sealed_room *room, struct file *file, const struct disk_request *request,

@@ -1,8 +1,8 @@
 /* Blocks that lie sealed in memory (store/disk.h): a thread's way between them and their text.
  *
  * What is read is sealed where it lies, behind its hash. What is to be written is opened into a block of the thread's own,
- * since children may be sent from the sealed one meanwhile. A symbol that does not open becomes zeros: its block's hash
- * contradicts the source's then. */
+ * since children may be sent from the sealed one meanwhile. One that does not open, as memory has failed, becomes zeros with a
+ * hash of zeros, which is that of nothing: it will be asked for again. No key stays when a call returns. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,8 +23,8 @@ void sealed_end(struct sealed_room *room);
 /* Symbols first … of the request's block, `length` bytes of text at `text`, to where the request wants them; sums too. */
 void sealed_close_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
                           const uint8_t *text, size_t length, uint32_t symbol_bytes);
-/* The same back: from the request's block to `text`. */
-void sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
+/* The same back: from the request's block to `text`. False: some do not open. */
+bool sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
                          uint8_t *text, size_t length, uint32_t symbol_bytes);
 /* file_serve of a block that may be sealed. */
 void sealed_serve(struct sealed_room *room, struct file *file, const struct disk_request *request,

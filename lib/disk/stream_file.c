@@ -59,10 +59,9 @@ bool stream_open_symbols(struct stream_file *file)
         return true;
     if (!sealed_begin(&file->sealed))
         return false;
-    if (request->op == DISK_DRAIN)
-        sealed_open_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
-                            (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
-    return true;
+    return request->op != DISK_DRAIN ||
+           sealed_open_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
+                               (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
 }
 
 void stream_close_symbols(struct stream_file *file)

@@ -65,7 +65,7 @@ uint8_t *stream_symbol(const struct stream_file *file, uint32_t at);
 /* All of it but what stays with the thread. */
 void stream_file_clear(struct stream_file *file);
 /* Where the request's block lies sealed in memory: DRAIN's symbols are opened, FEED's get a place to be filled in. False:
- * there is no memory. */
+ * there is no memory, or it has failed. */
 bool stream_open_symbols(struct stream_file *file);
 /* … and the symbols that a FEED has filled are sealed. */
 void stream_close_symbols(struct stream_file *file);

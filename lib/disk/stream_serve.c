@@ -65,7 +65,7 @@ bool stream_serve(struct stream_file *file, const struct disk_request *request, 
         if (!stream_open_symbols(file)) {
             file->waiting = false;
             reply->status = DISK_FAILED;
-            place_say(reply->text, "%s: out of memory for a block", file->place.shown);
+            place_say(reply->text, "%s: no memory for a block, or one that failed", file->place.shown);
             return true;
         }
         return stream_try(file, now_ns, reply);

@@ -29,6 +29,7 @@ void peers_take_keys(struct node *node, const struct node_keys *keys, uint64_t n
     const struct key_pair *own = &node->config.key;
     bool changed = memcmp(own->public_key, keys->own.public_key, SEAL_KEY_BYTES) != 0;
     node->config.key = keys->own;
+    node->config.roster = keys->roster;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
         switch (session_take_bonds(node, peer, &keys->peers[index], changed, now_ns)) {

@@ -68,6 +68,7 @@ static bool jobs_alive(const struct node *node, bool given)
 static void tick_peer(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     peer_note_answers(node, peer);
+    session_expire_tentative(node, peer);
     bool spent = session_update_tick(node, peer, now_ns);
     if (session_fell_silent(node, peer, now_ns) || spent)
         peer_went_down(node, peer, now_ns);

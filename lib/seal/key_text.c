@@ -107,7 +107,7 @@ const char *key_text_fault_words(enum key_text_fault fault)
     case KEY_TEXT_GOOD:
         return "nothing wrong";
     case KEY_TEXT_WRONG_PREFIX:
-        return "it does not begin with slk1: (public) or slk1-private: (private)";
+        return "it begins neither with slk1, as public keys do, nor with slk1-private";
     case KEY_TEXT_WRONG_KIND:
         return "it is of the other kind, public or private";
     case KEY_TEXT_WRONG_LENGTH:

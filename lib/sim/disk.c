@@ -263,8 +263,8 @@ static const uint8_t *text_of(struct sim_disk *disk, const struct disk_request *
     if (request->sealed.secret == NULL)
         return request->data;
     CHECK(sealed_begin(&disk->sealed));
-    sealed_open_symbols(&disk->sealed, request, 0, disk->sealed.clear, request->length,
-                        request->sealed.secret->symbol_bytes);
+    CHECK(sealed_open_symbols(&disk->sealed, request, 0, disk->sealed.clear, request->length,
+                              request->sealed.secret->symbol_bytes));
     return disk->sealed.clear;
 }
 

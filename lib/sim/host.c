@@ -128,12 +128,11 @@ static uint64_t blocks_for(const struct scenario_job *job)
     return (bytes + job->files * 2ULL * (PACK_RECORD_BYTES + NAME_BYTES)) / 1000000 + 8;
 }
 
-/* A source that may not compare what it reads twice seals nothing. */
+/* Nothing is sealed that nobody compares. */
 static const struct primitives *primitives_of(const struct sim *sim)
 {
     for (uint16_t job = 0; job < sim->scenario->job_count; job++) {
-        const struct job_spec *spec = &sim->scenario->jobs[job].spec;
-        if (spec->hash == PART_HASH_NONE && spec->object != PART_OBJECT_STREAM)
+        if (sim->scenario->jobs[job].spec.hash == PART_HASH_NONE)
             return &insecure_primitives;
     }
     return sim->options.primitives != NULL ? sim->options.primitives : &sizes_primitives;

@@ -99,8 +99,8 @@ static void open_text(const struct sim_disk *disk, struct sim_stream *stream)
     stream->sealed.primitives = disk->sealed.primitives;
     CHECK(sealed_begin(&stream->sealed));
     if (request->op == DISK_DRAIN)
-        sealed_open_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
-                            (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
+        CHECK(sealed_open_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
+                                  (size_t)request->count * request->symbol_bytes, request->symbol_bytes));
 }
 
 void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)

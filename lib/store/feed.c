@@ -315,7 +315,7 @@ bool feed_on_resend(struct object *object, uint32_t child, uint64_t first_block,
             begin_anew(object, child, index);
         else if (recycled && object->discard)
             served = false;
-        else if (recycled && was_done && block < object->read_next)
+        else if (was_done && block < object->read_next && bitmap_test(object->loadable, block))
             object->feeds[child].backlog_count++;
     }
     return served;

@@ -415,7 +415,9 @@ static bool expect_at_source(struct object *object, uint64_t block, const struct
 /* It was here before the object was, and may be sealed now. */
 static void permit_load(struct object *object, uint64_t block)
 {
-    if (!object->was_there || !object->sealed || object->discard || object->slot_of[block] != SLOT_NONE)
+    bool waits = object->state[block] >= BLOCK_HELD && object->slot_of[block] == SLOT_NONE &&
+                 !bitmap_test(object->loadable, block);
+    if (!object->was_there || !object->sealed || object->discard || !waits)
         return;
     if (block < object->read_next)
         object_set_loadable(object, block);

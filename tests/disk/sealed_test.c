@@ -94,8 +94,7 @@ static void sealed__what_does_not_open_is_another_block(void **state)
     request = request_of(DISK_WRITE, 2);
     struct disk_reply reply = ask(&fixture, &request);
     assert_int_equal(reply.status, DISK_OK);
-    memset(text + 3 * SYMBOL, 0, SYMBOL);
-    hash_block(PART_HASH_SHA256, text, LENGTH, &hash);
+    memset(&hash, 0, sizeof(hash));
     assert_memory_equal(&reply.hash, &hash, sizeof(hash));
     fixture_stop(&fixture);
 }

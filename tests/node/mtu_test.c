@@ -99,6 +99,29 @@ static void node_mtu__pieces_on_a_bad_path(void **state)
     world_end(&world);
 }
 
+/* The peer leaves when some pieces of a packet have left: the others do so too, and nobody takes them. */
+static void node_mtu__its_peer_leaves_between_pieces(void **state)
+{
+    (void)state;
+    begin(2, 9000);
+    world.path_mtu = NARROW;
+    world_run_until(&world, world.now_ns + 2 * NS_PER_S);
+    struct node *node = world.nodes[0].node;
+    struct tx_packet packet;
+    uint64_t now_ns = world.now_ns;
+    for (unsigned turn = 0; turn < 100000 && !pieces_left(node, 0); turn++, now_ns += 10 * NS_PER_US)
+        if (node_tx(node, 0, &packet, 1, now_ns) == 0)
+            node_tick(node, now_ns);
+    assert_true(pieces_left(node, 0));
+    session_on_close(node, &node->peers[0], now_ns);
+    while (pieces_left(node, 0)) {
+        assert_int_equal(node_tx(node, 0, &packet, 1, now_ns), 1);
+        assert_int_equal(packet.head[1], WIRE_PIECE);
+        assert_int_equal(load_be32(packet.head + 4), 0); /* session */
+    }
+    world_end(&world);
+}
+
 /* The next job asks for a proof, and waits for it, where what is known is older than it wants. */
 static void node_mtu__a_new_job_trusts_nothing_old(void **state)
 {
@@ -197,6 +220,7 @@ int main(void)
         cmocka_unit_test(node_mtu__falls_and_rises_in_a_job),
         cmocka_unit_test(node_mtu__falls_too_far),
         cmocka_unit_test(node_mtu__pieces_on_a_bad_path),
+        cmocka_unit_test(node_mtu__its_peer_leaves_between_pieces),
         cmocka_unit_test(node_mtu__a_new_job_trusts_nothing_old),
         cmocka_unit_test(node_mtu__is_noticed_in_quiet),
         cmocka_unit_test(node_mtu__hostile_pieces),

@@ -83,6 +83,36 @@ static void load__marked_held_is_served_like_a_source(void **state)
     fixture_close(&fixture);
 }
 
+/* What would be sealed again must be what the source has sealed: its hash comes first, however children ask, and however often
+ * it is told. */
+static void load__marked_held_and_sealed_waits_for_the_hash(void **state)
+{
+    (void)state;
+    uint64_t last;
+    const struct wire_hash hash = {.bytes = {7}};
+    fixture_open(&fixture, 8, 64, 1);
+    struct object *object = open_object(&fixture, geometry_of(20 * BLOCK, SYMBOL, SYMBOLS), false, false, 1);
+    object->sealed = true;
+    object_mark_held(object);
+    assert_int_equal(load_all(object, 4, &last), 0);
+    feed_on_have(object, 0, 5, 1);
+    assert_true(feed_on_resend(object, 0, 5, 1));
+    assert_int_equal(load_all(object, 4, &last), 0);
+    for (unsigned time = 0; time < 3; time++)
+        assert_true(object_expect(object, 5, &hash));
+    assert_int_equal(load_all(object, 4, &last), 1);
+    assert_int_equal(last, 5);
+    for (uint64_t block = 0; block < 20; block++)
+        object_expect(object, block, &hash);
+    while (!feed_done(object, 0)) {
+        load_all(object, 4, &last);
+        serve(object, 0, 1);
+    }
+    assert_int_equal(object->feeds[0].backlog_count, 0);
+    object_close(object);
+    fixture_close(&fixture);
+}
+
 static void load_failed__is_tried_again(void **state)
 {
     (void)state;
@@ -235,6 +265,7 @@ int main(void)
         cmocka_unit_test(load__reads_ahead_of_the_fastest_child),
         cmocka_unit_test(load__skips_what_all_children_have),
         cmocka_unit_test(load__marked_held_is_served_like_a_source),
+        cmocka_unit_test(load__marked_held_and_sealed_waits_for_the_hash),
         cmocka_unit_test(load_failed__is_tried_again),
         cmocka_unit_test(load__bad_copy_is_not_passed_on),
         cmocka_unit_test(load__second_hash_makes_no_content_good),

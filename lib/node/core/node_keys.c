@@ -3,6 +3,7 @@
 bool node_keys_make(struct node_keys *keys, const struct node_config *config, struct err *err)
 {
     keys->own = config->key;
+    keys->roster = config->roster;
     for (uint16_t index = 0; index < config->peer_count; index++) {
         const struct node_peer_config *peer = &config->peers[index];
         struct peer_bonds *bonds = &keys->peers[index];

@@ -13,6 +13,7 @@ struct peer_bonds {
 
 struct node_keys {
     struct key_pair own;
+    uint64_t roster;                         /* of the configuration */
     struct peer_bonds peers[NODE_PEERS_MAX]; /* as the configuration has them */
 };
 

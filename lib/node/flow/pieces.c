@@ -61,12 +61,14 @@ bool pieces_next(struct node *node, uint16_t port, struct tx_packet *packet)
     packet->body_sum = 0;
     uint32_t wire_bytes = packet->head_bytes + packet->body_bytes + peer->frame_overhead;
     packet->depart_ns += out->index * transmit_ns(wire_bytes, node->config.ports[port].rate_bps);
-    header = session_header(peer, WIRE_PIECE, packet->depart_ns);
+    /* Where that edge has ended nobody takes it, but who sends it has to report it. */
+    bool ended = !peer_is_known(peer) || out->edge != peer->sessions.edge;
+    header = ended ? (struct wire_header){.version = WIRE_VERSION, .type = WIRE_PIECE}
+                   : session_header(peer, WIRE_PIECE, packet->depart_ns);
     header.flags = of_whole.flags;
-    if (out->edge != peer->sessions.edge)
-        header.session = 0; /* that edge has ended: nobody takes it */
     wire_piece_encode(packet->head, &header, &piece);
-    session_seal(node, peer, packet->head, packet->head_bytes);
+    if (!ended)
+        session_seal(node, peer, packet->head, packet->head_bytes);
     out->index++;
     return true;
 }

@@ -8,7 +8,7 @@
 
 /* A block that was bad so often will not become good. */
 #define BLOCK_BAD_MAX 8
-/* Who sends so many bad ones, and no good one between them, has nothing else. */
+/* Who sends so many that are bad when they are whole, and no good one between them, has nothing else. */
 #define BAD_RUN_MAX 16
 /* Of stall_timeout: how long a disk may hang that takes the memory of others. */
 #define STUCK_SHARE 4
@@ -237,7 +237,7 @@ static void on_bad_block(struct node *node, struct job *job, uint64_t block, enu
 {
     uint32_t bad = object_bad_count(job->object, block);
     bool ends = bad == BLOCK_BAD_MAX || is_sealed(job);
-    job->bad_run += by != BAD_BY_READ;
+    job->bad_run += by == BAD_BY_WRITE;
     node->counters.blocks_bad++;
     if (job->result == SITE_SKIPPED)
         job_revoke(node, job, "block %" PRIu64 " of what is there is not what the source has", block);

@@ -22,8 +22,7 @@ struct freshness {
     uint32_t came[FRESH_CAME];          /* names, in the order in which they came; 0: none yet */
     uint64_t computed[FRESH_CAME / 64]; /* bit for each of them */
     uint16_t next;
-    uint32_t newest;   /* name to be told; 0: none came */
-    uint64_t until_ns; /* it was fresh: until then no other one takes its place but a fresh one */
+    uint32_t newest; /* name to be told; 0: none came */
     uint32_t own[FRESH_OWN];
     uint64_t own_ns[FRESH_OWN]; /* when they were made */
     uint8_t own_next;

@@ -22,6 +22,8 @@
 #define HELLO_LOST_NS (25 * NS_PER_MS)
 #define FIRST_NS      (25 * NS_PER_MS) /* the first initiation leaves within it */
 #define SILENT_HELLOS 4
+/* Who has not shown himself under a session by then is another one, or dead. */
+#define TENTATIVE_NS_MAX (10 * NS_PER_S)
 
 size_t sessions_bytes(void)
 {
@@ -101,6 +103,13 @@ void session_forget_tentative(struct node *node, struct peer *peer, unsigned ind
     session_end(node, &tentative->session.in);
     wipe(tentative, sizeof(*tentative));
     session_keys_forget(&peer->sessions.keys[SESSIONS_USED + index]);
+}
+
+void session_expire_tentative(struct node *node, struct peer *peer)
+{
+    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
+        if (elapsed_ns(node->now_ns, peer->sessions.tentative[index].session.made_ns) > TENTATIVE_NS_MAX)
+            session_forget_tentative(node, peer, index);
 }
 
 /* The edge between the two begins anew. */
@@ -251,7 +260,9 @@ void session_renew(struct node *node, struct peer *peer, uint64_t now_ns)
 
 void session_replace(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    session_forget(node, peer, peer->sessions.current);
+    for (unsigned place = 0; place < SESSIONS_USED; place++)
+        session_forget(node, peer, place);
+    peer->close_due = false;
     go_down(node, peer, now_ns);
     peer_note_control(node, peer);
 }

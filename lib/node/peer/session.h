@@ -121,6 +121,8 @@ void sessions_init(struct node *node, struct peer *peer, struct arena *arena, ui
 /* Ends a session in use, or one that is tentative, and forgets its keys. */
 void session_forget(struct node *node, struct peer *peer, unsigned place);
 void session_forget_tentative(struct node *node, struct peer *peer, unsigned index);
+/* Those that have proved nothing in their time. */
+void session_expire_tentative(struct node *node, struct peer *peer);
 /* Ends the handshake that this node has begun. */
 void session_forget_initiation(struct node *node, struct peer *peer);
 /* A session for packets to us; no other has its low bits, by which session_peer finds the peer (NULL: nobody was given it). */

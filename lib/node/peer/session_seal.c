@@ -9,8 +9,6 @@
 
 #define TAG_AT          (WIRE_HEADER_BYTES - WIRE_TAG_BYTES)
 #define KNOWN_BYTES_MAX 256
-/* Who has not shown himself under a session by then is another one, or dead. */
-#define TENTATIVE_NS_MAX (10 * NS_PER_S)
 
 /* ---- out ---- */
 
@@ -84,9 +82,7 @@ struct seal_name {
 static bool find_door(struct node *node, struct peer *peer, uint32_t number, struct door *door)
 {
     struct sessions *sessions = &peer->sessions;
-    for (unsigned index = 0; index < SESSIONS_TENTATIVE; index++)
-        if (elapsed_ns(node->now_ns, sessions->tentative[index].session.made_ns) > TENTATIVE_NS_MAX)
-            session_forget_tentative(node, peer, index);
+    session_expire_tentative(node, peer);
     for (unsigned place = 0; place < SESSIONS_USED; place++)
         if (sessions->used[place].in == number) {
             *door =

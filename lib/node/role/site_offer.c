@@ -4,7 +4,9 @@
 
 void site_end_offer(struct node *node, uint16_t peer)
 {
-    node->offers[peer].open = false;
+    struct offer *offer = &node->offers[peer];
+    offer->open = false;
+    wipe(&offer->part.fixed.secret, sizeof(offer->part.fixed.secret));
 }
 
 static void refuse(struct node *node, uint16_t peer, const char *text)
@@ -39,9 +41,9 @@ bool site_on_tree(struct node *node, uint16_t peer, const struct control_tree *t
     offer->trees[stripe] = *tree;
     offer->told |= (uint8_t)(1u << stripe);
     if (offer->told == (1u << part->stripes) - 1) {
-        site_end_offer(node, peer);
+        offer->open = false;
         site_take_offer(node, peer, offer, now_ns);
-        wipe(&offer->part.fixed.secret, sizeof(offer->part.fixed.secret));
+        site_end_offer(node, peer);
     }
     return true;
 }

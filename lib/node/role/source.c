@@ -56,8 +56,9 @@ static bool check_spec(struct node *node, const struct job_spec *spec, struct er
         return err_set(err, "job '%s': %s", spec->name, reason.text);
     if (spec->object == PART_OBJECT_STREAM && !stream_check_spec(node, spec, err))
         return false;
-    /* A block that is read again must be the same: two texts sealed with one nonce would open both. */
-    if (spec->object != PART_OBJECT_STREAM && spec->hash == PART_HASH_NONE && job_seals(node))
+    /* A block that is read again must be the same: two texts sealed with one nonce would open both. And who passes a stream
+     * on could put in what he likes. */
+    if (spec->hash == PART_HASH_NONE && job_seals(node))
         return err_set(err, "job '%s': 'hash: none' takes nodes without keys", spec->name);
     if (source_by_name(node, spec->name) != NULL)
         return err_set(err, "job '%s' is running already", spec->name);
