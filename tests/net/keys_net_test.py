@@ -8,6 +8,7 @@ import os
 import random
 import socket
 import struct
+import subprocess
 import sys
 import threading
 
@@ -57,8 +58,8 @@ class Listener:
 class World:
     def __init__(self, program, planner, ctl):
         self.programs, self.ctl = (program, planner), ctl
-        bridge = lab.Bridge(MTU)
-        self.namespaces = {name: bridge.plug(name) for name in lab.Pair.ADDRESSES}
+        self.bridge = lab.Bridge(MTU)
+        self.namespaces = {name: self.bridge.plug(name) for name in lab.Pair.ADDRESSES}
 
     def pair(self, directory, key=None):
         """`key` as lab.Pair has it; None: without keys."""
@@ -129,6 +130,39 @@ def another_key_than_expected_fails_the_job_by_name(world):
         [peer] = appliance.show("peers")["peers"]
         assert peer["state"] == "down" and said[name] in peer["misfit"], peer
     pair.end()
+
+
+def one_of_five_with_another_key_is_left_out(world):
+    """The others get the file; the command's status and words say which one did not, and why."""
+    directory = lab.temporary_directory()
+    addresses = {**lab.Pair.ADDRESSES, "third": "10.9.0.3", "fourth": "10.9.0.4", "fifth": "10.9.0.5"}
+    keys = {name: lab.make_key(world.ctl, directory, name) for name in addresses}
+    keys["fifth"] = lab.make_key(world.ctl, directory, "stranger")
+    namespaces = {name: world.namespaces.get(name) or world.bridge.plug(name) for name in addresses}
+    sites = {name: lab.Appliance(world.programs[0], directory, name, {
+        "ports": [{"device": f"net_af_packet0,iface={name}0", "address": address + "/24", "rate": "1Gbps"}],
+        "peers": [{"name": peer, "address": addresses[peer], "key": keys[peer]} for peer in addresses if peer != name],
+    }, namespaces[name]) for name, address in addresses.items()}
+    planner = lab.planner_of(world.programs[1], sites["source"])
+    path = os.path.join(directory, FILE)
+    content = (LINE * 100_000).encode()
+    with open(path, "wb") as file:
+        file.write(content)
+    others = [name for name in addresses if name != "source"]
+    sent = subprocess.run([world.ctl, "-s", sites["source"].socket_path, "send", path, *others],
+                          capture_output=True, text=True, timeout=lab.WAIT_S, check=False)
+    said = sent.stdout + sent.stderr
+    assert sent.returncode == 5, said
+    assert "fifth" in said and "key" in said, said
+    for name in others:
+        arrived = os.path.join(sites[name].incoming, FILE)
+        assert os.path.exists(arrived) == (name != "fifth"), f"{name}: {said}"
+        if name != "fifth":
+            with open(arrived, "rb") as file:
+                assert file.read() == content, f"{name}: the copy differs"
+    planner.stop()
+    for appliance in sites.values():
+        assert appliance.stop() == 0, appliance.text()[-1500:]
 
 
 def one_side_without_keys_meets_nobody(world):
@@ -229,7 +263,7 @@ def a_removed_key_ends_the_job_by_name(world):
 
 
 CASES = [with_keys_no_word_is_on_the_wire, without_keys_every_word_is, another_key_than_expected_fails_the_job_by_name,
-         one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start,
+         one_of_five_with_another_key_is_left_out, one_side_without_keys_meets_nobody, on_other_devices_it_does_not_start,
          a_key_follows_another_while_a_job_runs, a_removed_key_ends_the_job_by_name]
 
 
