@@ -62,7 +62,7 @@ static void usage(FILE *out)
         "time\n"
         "  --security WORD   what packets are sealed with: real (as in the appliance), sizes (cheap tags of "
         "the same\n"
-        "                    length), none (sizes)\n"
+        "                    length), none (sizes); always none where a job has hash: none\n"
         "  --check           read and check the scenarios only\n"
         "  --random N        N neighbours drawn at random by --seed: a line for each, and how many reach\n"
         "                    0.9 of what their links carry; 95 %% of them must (with --json: a JSON\n"

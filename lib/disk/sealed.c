@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "seal/wipe.h"
 #include "store/geometry.h"
 #include "wire/ethernet.h"
 
@@ -29,9 +28,10 @@ void sealed_end(struct sealed_room *room)
 }
 
 void sealed_close_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
-                          const uint8_t *text, size_t length, uint32_t symbol_bytes)
+                          const uint8_t *text, size_t length)
 {
     const struct disk_sealed *sealed = &request->sealed;
+    uint32_t symbol_bytes = sealed->secret->symbol_bytes;
     uint8_t *out = request->data + (size_t)first * symbol_bytes;
     body_seal(&room->cipher, sealed->secret, sealed->symbol + first, text, length, out,
               sealed->tags + (size_t)first * SEAL_TAG_BYTES);
@@ -41,9 +41,10 @@ void sealed_close_symbols(struct sealed_room *room, const struct disk_request *r
 }
 
 bool sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
-                         uint8_t *text, size_t length, uint32_t symbol_bytes)
+                         uint8_t *text, size_t length)
 {
     const struct disk_sealed *sealed = &request->sealed;
+    uint32_t symbol_bytes = sealed->secret->symbol_bytes;
     bool opens = body_open(&room->cipher, sealed->secret, sealed->symbol + first,
                            request->data + (size_t)first * symbol_bytes, length, text,
                            sealed->tags + (size_t)first * SEAL_TAG_BYTES);
@@ -67,8 +68,7 @@ static void write_opened(struct sealed_room *room, struct file *file, const stru
         return;
     }
     opened.data = room->clear;
-    bool opens = sealed_open_symbols(room, request, 0, room->clear, request->length,
-                                     request->sealed.secret->symbol_bytes);
+    bool opens = sealed_open_symbols(room, request, 0, room->clear, request->length);
     if (!opens)
         memset(room->clear, 0, request->length);
     file_serve(file, &opened, reply);
@@ -79,20 +79,16 @@ static void write_opened(struct sealed_room *room, struct file *file, const stru
 void sealed_serve(struct sealed_room *room, struct file *file, const struct disk_request *request,
                   struct disk_reply *reply)
 {
-    if (request->sealed.secret == NULL || (request->op != DISK_READ && request->op != DISK_WRITE)) {
-        file_serve(file, request, reply);
-        return;
-    }
-    if (request->op == DISK_WRITE) {
+    bool sealed = request->sealed.secret != NULL;
+    if (sealed && request->op == DISK_WRITE) {
         write_opened(room, file, request, reply);
         return;
     }
     file_serve(file, request, reply);
-    if (reply->status != DISK_OK)
+    if (!sealed || request->op != DISK_READ || reply->status != DISK_OK)
         return;
     if (sealed_begin(room))
-        sealed_close_symbols(room, request, 0, request->data, request->length,
-                             request->sealed.secret->symbol_bytes);
+        sealed_close_symbols(room, request, 0, request->data, request->length);
     else
         refuse(request, reply);
 }

@@ -17,15 +17,16 @@ struct sealed_room {
     uint8_t *clear; /* BLOCK_BYTES_TARGET */
 };
 
-/* False: there is no memory. */
+/* To be called before the next two. False: there is no memory. */
 bool sealed_begin(struct sealed_room *room);
+/* Frees what that has allocated. */
 void sealed_end(struct sealed_room *room);
 /* Symbols first … of the request's block, `length` bytes of text at `text`, to where the request wants them; sums too. */
 void sealed_close_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
-                          const uint8_t *text, size_t length, uint32_t symbol_bytes);
+                          const uint8_t *text, size_t length);
 /* The same back: from the request's block to `text`. False: some do not open. */
 bool sealed_open_symbols(struct sealed_room *room, const struct disk_request *request, uint32_t first,
-                         uint8_t *text, size_t length, uint32_t symbol_bytes);
+                         uint8_t *text, size_t length);
 /* file_serve of a block that may be sealed. */
 void sealed_serve(struct sealed_room *room, struct file *file, const struct disk_request *request,
                   struct disk_reply *reply);

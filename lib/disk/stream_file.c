@@ -61,7 +61,7 @@ bool stream_open_symbols(struct stream_file *file)
         return false;
     return request->op != DISK_DRAIN ||
            sealed_open_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
-                               (size_t)request->count * request->symbol_bytes, request->symbol_bytes);
+                               (size_t)request->count * request->symbol_bytes);
 }
 
 void stream_close_symbols(struct stream_file *file)
@@ -69,7 +69,7 @@ void stream_close_symbols(struct stream_file *file)
     const struct disk_request *request = &file->request;
     if (request->sealed.secret != NULL && file->symbols > 0)
         sealed_close_symbols(&file->sealed, request, request->first, stream_symbol(file, 0),
-                             (size_t)file->symbols * request->symbol_bytes, request->symbol_bytes);
+                             (size_t)file->symbols * request->symbol_bytes);
 }
 
 void stream_file_close(struct stream_file *file)

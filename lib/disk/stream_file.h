@@ -49,8 +49,7 @@ struct stream_file {
     uint8_t *carry;    /* input: bytes that came behind the last full symbol of the request before … */
     uint32_t carried;
     struct wire_hash chain;
-    struct sealed_room
-        sealed; /* the text of the block, where it lies sealed in memory; stays with the thread */
+    struct sealed_room sealed; /* the text of a block that lies sealed in memory; stays with the thread */
 };
 
 /* What an unanswered request waits for: the descriptor (fd -1: none) and the time (UINT64_MAX: none). */

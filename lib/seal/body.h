@@ -2,9 +2,9 @@
  * A symbol has the same bytes for every child, in every tree and each time that it is sent again, so that a relay passes
  * them on without a key of its own.
  *
- * Key: HKDF-Expand(secret, "sluice 2 body" and what the bytes of a block depend on, with the number of its group of 1024
- * blocks); nonce: the symbol's running number. The caller never seals two texts for one symbol under one secret: a block
- * that is read again leaves only when its hash is that of the first time.
+ * Key: HKDF-Expand(secret, "sluice 2 body" and what the bytes of a block depend on, with the number of its group of
+ * BODY_GROUP_BLOCKS blocks); nonce: the symbol's running number. The caller never seals two texts for one symbol
+ * under one secret: a block that is read again leaves only when its hash is that of the first time.
  *
  * A body_cipher belongs to one thread: it keeps the key of the group that it was used for last. */
 #pragma once

@@ -253,8 +253,7 @@ static void read_block(struct sim_disk *disk, const struct sim_handle *handle,
     if (request->sealed.secret == NULL)
         return;
     CHECK(sealed_begin(&disk->sealed));
-    sealed_close_symbols(&disk->sealed, request, 0, request->data, request->length,
-                         request->sealed.secret->symbol_bytes);
+    sealed_close_symbols(&disk->sealed, request, 0, request->data, request->length);
 }
 
 /* The text of what is to be written. */
@@ -263,8 +262,7 @@ static const uint8_t *text_of(struct sim_disk *disk, const struct disk_request *
     if (request->sealed.secret == NULL)
         return request->data;
     CHECK(sealed_begin(&disk->sealed));
-    CHECK(sealed_open_symbols(&disk->sealed, request, 0, disk->sealed.clear, request->length,
-                              request->sealed.secret->symbol_bytes));
+    CHECK(sealed_open_symbols(&disk->sealed, request, 0, disk->sealed.clear, request->length));
     return disk->sealed.clear;
 }
 

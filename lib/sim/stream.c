@@ -100,7 +100,7 @@ static void open_text(const struct sim_disk *disk, struct sim_stream *stream)
     CHECK(sealed_begin(&stream->sealed));
     if (request->op == DISK_DRAIN)
         CHECK(sealed_open_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
-                                  (size_t)request->count * request->symbol_bytes, request->symbol_bytes));
+                                  (size_t)request->count * request->symbol_bytes));
 }
 
 void sim_stream_submit(struct sim_disk *disk, const struct disk_request *request, uint64_t now_ns)
@@ -182,7 +182,7 @@ static void feed(struct sim_disk *disk, struct sim_handle *handle, struct disk_r
     }
     if (request->sealed.secret != NULL && reply->symbols > 0)
         sealed_close_symbols(&stream->sealed, request, request->first, symbol_of(stream, 0),
-                             (size_t)reply->symbols * request->symbol_bytes, request->symbol_bytes);
+                             (size_t)reply->symbols * request->symbol_bytes);
     if (input->read_bytes == input->total_bytes)
         reply->status = DISK_ENDED;
     uint32_t filled = request->first + reply->symbols;

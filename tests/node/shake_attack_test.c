@@ -115,7 +115,8 @@ static void send_old(void)
     }
 }
 
-/* Of earlier times and of this session, while a job runs, and again after a restart: no more than a response each. */
+/* Recorded before this start of the peer and since, while a job runs, and again after a restart: no more than a response
+ * each. */
 static void node_session__recorded_initiations(void **state)
 {
     (void)state;

@@ -118,6 +118,8 @@ void world_end(struct world *world);
 void world_start(struct world *world, uint16_t node);
 void world_kill(struct world *world, uint16_t node);
 void world_run_until(struct world *world, uint64_t until_ns);
+/* Says so to a node, which does what follows from it. False: it was refused; err says why. */
+bool world_command(struct world *world, uint16_t node, const struct ctl_msg *msg, struct err *err);
 /* A job n0 → all others by RTT, SHA-256, of world->source_bytes. */
 struct job_spec world_job(const struct world *world, const char *name);
 /* node_ctl JOB_RUN at n0 or at another node; false with *err. */

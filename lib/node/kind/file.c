@@ -39,7 +39,7 @@ static bool writes_to_disk(const struct job *job)
 }
 
 /* What the disk has is what stands there in the end: it is ended, or just being so, or was there before. */
-static bool is_sealed(const struct job *job)
+static bool copy_is_final(const struct job *job)
 {
     return job->phase == PHASE_FINISHING || job->disk.sink == SINK_ENDED;
 }
@@ -48,7 +48,7 @@ static bool is_sealed(const struct job *job)
 static bool keeps_in_memory(const struct job *job, uint64_t block)
 {
     uint32_t bad = object_bad_count(job->object, block);
-    return bad >= BLOCK_BAD_MAX || (bad > 0 && is_sealed(job));
+    return bad >= BLOCK_BAD_MAX || (bad > 0 && copy_is_final(job));
 }
 
 static void on_block(struct node *node, struct job *job, uint64_t block)
@@ -232,18 +232,18 @@ static void ask_again(struct node *node, struct job *job, uint64_t block)
 /* What has shown that the content of a block is not what the source has. */
 enum bad_by { BAD_BY_WRITE, BAD_BY_READ, BAD_BY_HASH };
 
-/* A block that is held can still be written anew until the copy is sealed; then it is not whole. */
+/* A block that is held can still be written anew until the copy is final; then it is not whole. */
 static void on_bad_block(struct node *node, struct job *job, uint64_t block, enum bad_by by)
 {
     uint32_t bad = object_bad_count(job->object, block);
-    bool ends = bad == BLOCK_BAD_MAX || is_sealed(job);
+    bool ends = bad == BLOCK_BAD_MAX || copy_is_final(job);
     job->bad_run += by == BAD_BY_WRITE;
     node->counters.blocks_bad++;
     if (job->result == SITE_SKIPPED)
         job_revoke(node, job, "block %" PRIu64 " of what is there is not what the source has", block);
     else if (ends && by == BAD_BY_READ)
         job_revoke(node, job, "its disk gives block %" PRIu64 " back other than it was written", block);
-    else if (ends && is_sealed(job))
+    else if (ends && copy_is_final(job))
         job_revoke(node, job, "%s told two hashes of block %" PRIu64, peer_name(node, job->source_peer),
                    block);
     else if (ends)
