@@ -332,6 +332,7 @@ static enum disk_status finish_file(struct file *file, struct disk_reply *reply)
         tree_sink_tell_lost(file->sink, reply->note);
     if (file->kind == FILE_PART && !finish_part(file, reply->text))
         return DISK_FAILED;
+    place_tell_lacks(&file->place, reply->note);
     bool fits = strlen(file->place.path) < sizeof(reply->text);
     place_say(reply->text, "%s", fits ? file->place.path : file->place.shown);
     return DISK_OK;

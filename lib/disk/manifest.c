@@ -8,7 +8,7 @@
 #include "disk/identity.h"
 #include "disk/part.h"
 
-static bool write_text(const struct place *place, int fd, const struct disk_request *request,
+static bool write_text(struct place *place, int fd, const struct disk_request *request,
                        char text[DISK_TEXT_BYTES])
 {
     uint32_t put = 0;

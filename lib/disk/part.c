@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -36,10 +35,10 @@ static bool is_marked(int fd)
            memcmp(mark, found, (size_t)bytes) == 0;
 }
 
-bool part_claim(const struct place *place, int fd)
+bool part_claim(struct place *place, int fd)
 {
     char mark[MARK_BYTES];
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !part_is(place, fd))
+    if (!place_lock(place, fd) || !part_is(place, fd))
         return false;
     int bytes = mark_of(fd, mark);
     if (bytes > 0)
@@ -61,9 +60,15 @@ void part_unmark(int fd)
     }
 }
 
-bool part_is_leftover(const struct place *place, int fd, char text[DISK_TEXT_BYTES])
+bool part_is_leftover(struct place *place, int fd, char text[DISK_TEXT_BYTES])
 {
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+    bool locked = place_lock(place, fd);
+    if (locked && (place->lacks & PLACE_NO_LOCKS) != 0)
+        return place_say(
+            text,
+            "%s%s: is in the way, and its filesystem has no locks to tell whether a job writes it: remove it",
+            place->shown, PLACE_PART_SUFFIX);
+    if (!locked)
         return place_say(text, "%s%s: another job is writing it", place->shown, PLACE_PART_SUFFIX);
     return is_marked(fd) ||
            place_say(text, "%s%s: is in the way and not of a job: remove it, or give another name",
@@ -73,7 +78,7 @@ bool part_is_leftover(const struct place *place, int fd, char text[DISK_TEXT_BYT
 /* ---- files ---- */
 
 /* What a writer that is no more has left behind. False: it is no such thing, or is being written. */
-static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES])
+static bool remove_leftover(struct place *place, char text[DISK_TEXT_BYTES])
 {
     struct stat there;
     if (fstatat(place->directory_fd, place->part, &there, AT_SYMLINK_NOFOLLOW) != 0)
@@ -89,7 +94,7 @@ static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES
     return removed;
 }
 
-int part_create(const struct place *place, mode_t mode, char text[DISK_TEXT_BYTES])
+int part_create(struct place *place, mode_t mode, char text[DISK_TEXT_BYTES])
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     for (int attempt = 0; attempt < CREATE_ATTEMPTS_MAX; attempt++) {
@@ -114,21 +119,39 @@ bool part_remove(const struct place *place, int fd)
     return !part_is(place, fd) || unlinkat(place->directory_fd, place->part, 0) == 0 || errno == ENOENT;
 }
 
+/* The filesystem has no such call, or not with these flags. */
+static bool is_unsupported(void)
+{
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+}
+
+static int look_and_rename(struct place *place)
+{
+    struct stat there;
+    int fd = place->directory_fd;
+    if (fstatat(fd, place->name, &there, AT_SYMLINK_NOFOLLOW) == 0)
+        errno = EEXIST;
+    if (errno != ENOENT)
+        return -1;
+    place->lacks |= PLACE_NO_NOREPLACE;
+    return renameat(fd, place->part, fd, place->name);
+}
+
 /* A hard link never replaces either, and is known to more filesystems than RENAME_NOREPLACE. */
-static int rename_noreplace(const struct place *place)
+static int rename_noreplace(struct place *place)
 {
     int fd = place->directory_fd;
     if (renameat2(fd, place->part, fd, place->name, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != EINVAL && errno != ENOSYS)
+    if (!is_unsupported())
         return -1;
-    if (linkat(fd, place->part, fd, place->name, 0) != 0)
-        return -1;
-    return unlinkat(fd, place->part, 0);
+    if (linkat(fd, place->part, fd, place->name, 0) == 0)
+        return unlinkat(fd, place->part, 0);
+    return errno == EPERM || is_unsupported() ? look_and_rename(place) : -1;
 }
 
 /* The mark goes last: what is not renamed remains a part, whatever happens. */
-bool part_rename(const struct place *place, int fd, bool replace, char text[DISK_TEXT_BYTES])
+bool part_rename(struct place *place, int fd, bool replace, char text[DISK_TEXT_BYTES])
 {
     int above_fd = place->directory_fd;
     int result = replace ? renameat(above_fd, place->part, above_fd, place->name) : rename_noreplace(place);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/digest.h"
@@ -137,7 +136,7 @@ static bool open_way(struct place *place, const char *file, bool patient)
 }
 
 /* Goes up again through the directories that were made on the way and removes them, as far as they are empty
- * and nobody else is in them. */
+ * and nobody else is in them: without locks nobody can tell, and they stay. */
 static void remove_made(struct place *place)
 {
     char path[sizeof(place->path)];
@@ -183,6 +182,7 @@ bool place_open_in(struct place *place, int directory_fd, const char *directory,
         return place_say(text, "%s: not a path below the directory", place->shown);
     for (int attempt = 0; attempt < OPEN_ATTEMPTS_MAX; attempt++) {
         place->made = place->depth = 0;
+        place->lacks = 0;
         place->way[0] = '\0';
         place->directory_fd = fcntl(directory_fd, F_DUPFD_CLOEXEC, 0);
         if (place->directory_fd < 0)
@@ -243,12 +243,47 @@ bool place_full(char text[DISK_TEXT_BYTES], const char *shown, const char *suffi
     if (stat.f_files != 0 && stat.f_favail < MAX(need.files, (uint64_t)1))
         return place_say(text, "no space left for %s%s: %" PRIu64 " files needed, %" PRIu64 " inodes free",
                          shown, suffix, MAX(need.files, (uint64_t)1), (uint64_t)stat.f_favail);
-    uint64_t free_bytes = (uint64_t)stat.f_bavail * stat.f_frsize;
+    uint64_t free_bytes = place_free_bytes(&stat);
+    if (free_bytes == UINT64_MAX)
+        return place_say(text, "no space left for %s%s", shown, suffix);
     if (need.bytes == 0)
         return place_say(text, "no space left for %s%s: %" PRIu64 " MB free", shown, suffix,
                          free_bytes / 1000000);
     return place_say(text, "no space left for %s%s: %" PRIu64 " MB needed, %" PRIu64 " MB free", shown,
                      suffix, need.bytes / 1000000 + 1, free_bytes / 1000000);
+}
+
+uint64_t place_free_bytes(const struct statvfs *stat)
+{
+    return stat->f_blocks == 0 || stat->f_frsize == 0 ? UINT64_MAX
+                                                      : (uint64_t)stat->f_bavail * stat->f_frsize;
+}
+
+bool place_lock(struct place *place, int fd)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    if (errno != ENOLCK && errno != ENOSYS && errno != EOPNOTSUPP)
+        return false;
+    place->lacks |= PLACE_NO_LOCKS;
+    return true;
+}
+
+void place_tell_lacks(const struct place *place, char note[DISK_TEXT_BYTES])
+{
+    static const struct {
+        enum place_lack lack;
+        const char *text;
+    } rows[] = {
+        {PLACE_NO_LOCKS, "its filesystem has no locks: nothing keeps other writers out of NAME.part"},
+        {PLACE_NO_NOREPLACE,
+         "its filesystem can't rename without replacing: NAME was looked for just before"},
+    };
+    size_t length = strlen(note);
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++)
+        if ((place->lacks & rows[row].lack) != 0 && length < DISK_TEXT_BYTES)
+            length += (size_t)snprintf(note + length, DISK_TEXT_BYTES - length, "%s%s",
+                                       length > 0 ? "; " : "", rows[row].text);
 }
 
 bool place_write_fail(char text[DISK_TEXT_BYTES], const char *what, const struct place *place,
@@ -261,9 +296,7 @@ bool place_write_fail(char text[DISK_TEXT_BYTES], const char *what, const struct
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES])
 {
     struct statvfs stat;
-    if (fstatvfs(fd, &stat) != 0)
-        return place_fail(text, "free space at", place->shown, "");
-    if ((uint64_t)stat.f_bavail * stat.f_frsize >= size_bytes)
+    if (fstatvfs(fd, &stat) != 0 || place_free_bytes(&stat) >= size_bytes)
         return true;
     errno = ENOSPC;
     return place_full(text, place->shown, "", fd, (struct place_need){.bytes = size_bytes});

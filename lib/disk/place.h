@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/name.h"
 #include "store/disk.h"
@@ -25,6 +26,13 @@ struct place {
     char way[PATH_BYTES];          /* from the permitted directory to that of NAME */
     char path[2 * PATH_BYTES];     /* the whole path */
     char shown[PLACE_SHOWN_BYTES]; /* its end, for texts */
+    uint8_t lacks;                 /* enum place_lack: what its filesystem was found not to have */
+};
+
+/* What some filesystems can't do, and what is done instead; told once a job (place_tell_lacks). */
+enum place_lack {
+    PLACE_NO_LOCKS = 1,     /* nobody else is kept out of NAME.part */
+    PLACE_NO_NOREPLACE = 2, /* NAME is looked for just before the rename */
 };
 
 /* The path, or "..." and its end where it is too long. */
@@ -62,5 +70,12 @@ bool place_full(char text[DISK_TEXT_BYTES], const char *shown, const char *suffi
 /* place_fail of what is written at the place; where there is no room, place_full. Always false. */
 bool place_write_fail(char text[DISK_TEXT_BYTES], const char *what, const struct place *place,
                       const char *suffix, struct place_need need);
-/* False: text says how much is needed and how much is free. */
+/* flock of what is open there, exclusively and without waiting. A filesystem that has no locks (NFS without its lock server,
+ * Lustre without -o flock) is noted, and the answer is true. False: another has it locked. */
+bool place_lock(struct place *place, int fd);
+/* Free bytes by statvfs; UINT64_MAX: the filesystem does not know (buckets by FUSE: all zeros). */
+uint64_t place_free_bytes(const struct statvfs *stat);
+/* Behind what the note says already: what the filesystem lacks, and what that meant for this job. */
+void place_tell_lacks(const struct place *place, char note[DISK_TEXT_BYTES]);
+/* False: text says how much is needed and how much is free. A filesystem that does not know what is free is not full. */
 bool place_check_space(const struct place *place, int fd, uint64_t size_bytes, char text[DISK_TEXT_BYTES]);

@@ -21,7 +21,7 @@ bool replace_allowed(const struct place *place, int fd, char text[DISK_TEXT_BYTE
 /* The filesystem (NFS, say) knows renameat2's flags not at all. */
 static bool flags_unknown(void)
 {
-    return errno == EINVAL || errno == ENOSYS;
+    return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
 }
 
 /* Without the flag: a directory takes the place of nothing, or of an empty directory; else ENOTEMPTY. */
@@ -51,13 +51,13 @@ bool replace_nothing(const struct place *place, int part_fd, char text[DISK_TEXT
  * leftover, and already now a job that wants to make its own NAME.part may remove it. Hence it is emptied by its
  * descriptor, and the name is removed under the lock, which that job needs as well, and only while it still is
  * this one's. False: errno. */
-static bool remove_old(const struct place *place, int old_fd)
+static bool remove_old(struct place *place, int old_fd)
 {
     if (part_claim(place, old_fd))
         (void)flock(old_fd, LOCK_UN);
     if (!tree_empty(old_fd))
         return false;
-    if (flock(old_fd, LOCK_EX | LOCK_NB) != 0 || !part_is(place, old_fd))
+    if (!place_lock(place, old_fd) || !part_is(place, old_fd))
         return true; /* another job removes it, or has */
     return unlinkat(place->directory_fd, place->part, AT_REMOVEDIR) == 0;
 }
@@ -76,8 +76,7 @@ static bool step_aside(const struct place *place, const char *old, char text[DIS
     return false;
 }
 
-static bool swap(const struct place *place, int part_fd, int old_fd, bool *renamed,
-                 char text[DISK_TEXT_BYTES])
+static bool swap(struct place *place, int part_fd, int old_fd, bool *renamed, char text[DISK_TEXT_BYTES])
 {
     int fd = place->directory_fd;
     char old[sizeof(place->name) + sizeof(OLD_SUFFIX)];
@@ -92,7 +91,7 @@ static bool swap(const struct place *place, int part_fd, int old_fd, bool *renam
                      strerrordesc_np(errno));
 }
 
-bool replace_tree(const struct place *place, int part_fd, bool *renamed, char text[DISK_TEXT_BYTES])
+bool replace_tree(struct place *place, int part_fd, bool *renamed, char text[DISK_TEXT_BYTES])
 {
     int old_fd = openat(place->directory_fd, place->name, PLACE_DIRECTORY);
     if (old_fd < 0)

@@ -15,4 +15,4 @@ bool replace_allowed(const struct place *place, int fd, char text[DISK_TEXT_BYTE
  * False: text says why not. */
 bool replace_nothing(const struct place *place, int part_fd, char text[DISK_TEXT_BYTES]);
 /* The same where a directory is, which is removed. False: text says why; *renamed: only that failed, or not. */
-bool replace_tree(const struct place *place, int part_fd, bool *renamed, char text[DISK_TEXT_BYTES]);
+bool replace_tree(struct place *place, int part_fd, bool *renamed, char text[DISK_TEXT_BYTES]);

@@ -37,8 +37,11 @@ static enum disk_status open_file(struct stream_file *file, const struct disk_re
 static enum disk_status finish(struct stream_file *file, struct disk_reply *reply)
 {
     reply->hash = file->chain;
-    if (file->kind != STREAM_INPUT && file->kind != STREAM_MEMORY)
-        return stream_output_finish(file, reply->text);
+    if (file->kind != STREAM_INPUT && file->kind != STREAM_MEMORY) {
+        enum disk_status status = stream_output_finish(file, reply->text);
+        place_tell_lacks(&file->place, reply->note);
+        return status;
+    }
     if (file->kind == STREAM_MEMORY)
         place_say(reply->text, "hashed only: nothing is stored here");
     file->kind = STREAM_FINISHED;

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -122,7 +121,7 @@ static enum disk_status check_existing(struct tree_sink *sink, char text[DISK_TE
 }
 
 /* What a writer that is no more has left behind. False: it is no such thing, or is being written. */
-static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES])
+static bool remove_leftover(struct place *place, char text[DISK_TEXT_BYTES])
 {
     struct stat stat;
     if (!is_directory(place->directory_fd, place->part, &stat))
@@ -139,7 +138,7 @@ static bool remove_leftover(const struct place *place, char text[DISK_TEXT_BYTES
 
 /* Another job may take the new directory for a leftover until the lock is ours: then begin again. One that removes
  * a tree which it has replaced holds that for a moment (replace.c). */
-static int create_part(const struct place *place, char text[DISK_TEXT_BYTES])
+static int create_part(struct place *place, char text[DISK_TEXT_BYTES])
 {
     bool told = false;
     for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
@@ -215,6 +214,7 @@ static void decide_what_is_kept(struct tree_sink *sink, struct disk_accept accep
     sink->refuser[LOST_OWNERS] = no_owner;
     sink->refuser[LOST_SET_IDS] = sink->keep.owner ? "accept.setid" : no_owner;
     sink->refuser[LOST_XATTRS] = xattrs ? "accept.xattrs" : "xattrs";
+    sink->refuser[LOST_LINKS] = "its filesystem has none";
 }
 
 /* Before the index has come nobody can count. */
@@ -285,15 +285,15 @@ static bool check_space(const struct tree_sink *sink, char text[DISK_TEXT_BYTES]
 {
     struct statvfs stat;
     uint64_t bytes = 0;
-    if (fstatvfs(sink->root_fd, &stat) != 0)
-        return place_fail(text, "free space at", sink->place->shown, "");
+    if (fstatvfs(sink->root_fd, &stat) != 0 || place_free_bytes(&stat) == UINT64_MAX)
+        return true;
     for (uint32_t number = 0; number < sink->pack.entries; number++) {
         struct pack_entry entry;
         pack_entry(&sink->pack, number, &entry);
         bytes += (entry.size_bytes + stat.f_frsize - 1) / stat.f_frsize * stat.f_frsize;
     }
     bool has_inodes = stat.f_files == 0 || stat.f_favail >= sink->pack.entries;
-    if (has_inodes && bytes <= (uint64_t)stat.f_bavail * stat.f_frsize)
+    if (has_inodes && bytes <= place_free_bytes(&stat))
         return true;
     errno = ENOSPC;
     return place_full(text, sink->place->shown, "", sink->root_fd,
@@ -471,7 +471,7 @@ enum disk_status tree_sink_read(struct tree_sink *sink, const struct disk_reques
 
 static bool rename_part(struct tree_sink *sink, char text[DISK_TEXT_BYTES])
 {
-    const struct place *place = sink->place;
+    struct place *place = sink->place;
     int fd = place->directory_fd;
     struct stat stat;
     if (!part_is(place, sink->root_fd))

@@ -15,8 +15,9 @@
 #define PRIVATE_FILE      0600
 /* Runs of zeros are looked for in steps of this length, on multiples of it. A piece may begin or end within
  * one: punching a part of a block that is not there leaves it so. */
-#define HOLE_STEP 4096u
-#define NEW_FILE  (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
+#define HOLE_STEP       4096u
+#define COPY_STEP_BYTES 65536
+#define NEW_FILE        (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
 
 bool unpack_begin(struct unpack *unpack, const struct pack *pack, struct disk_accept keep, int root_fd)
 {
@@ -92,6 +93,7 @@ void unpack_count_lost(const struct unpack *unpack, struct lost *lost)
         lost->entries[LOST_SET_IDS] += mode_of(unpack, &entry) != entry.mode ? 1 : 0;
         lost->entries[LOST_XATTRS] += !unpack->keep.xattrs && entry.xattr_bytes != 0 ? 1 : 0;
     }
+    lost->entries[LOST_LINKS] = unpack->links_copied;
 }
 
 /* ---- content ---- */
@@ -269,10 +271,10 @@ bool unpack_range(struct unpack *unpack, uint64_t start, uint64_t end, const uin
 struct pass {
     const char *doing; /* for texts */
     bool backwards;
-    bool (*step)(const struct unpack *, struct tree_chain *, uint32_t, const struct pack_entry *);
+    bool (*step)(struct unpack *, struct tree_chain *, uint32_t, const struct pack_entry *);
 };
 
-static bool run_pass(const struct unpack *unpack, struct pass pass, char text[DISK_TEXT_BYTES])
+static bool run_pass(struct unpack *unpack, struct pass pass, char text[DISK_TEXT_BYTES])
 {
     struct tree_chain chain;
     bool good = true;
@@ -289,7 +291,7 @@ static bool run_pass(const struct unpack *unpack, struct pass pass, char text[DI
     return good;
 }
 
-static bool make_directory(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+static bool make_directory(struct unpack *unpack, struct tree_chain *chain, uint32_t number,
                            const struct pack_entry *entry)
 {
     (void)unpack;
@@ -299,7 +301,7 @@ static bool make_directory(const struct unpack *unpack, struct tree_chain *chain
     return above_fd >= 0 && mkdirat(above_fd, entry->name, PRIVATE_DIRECTORY) == 0;
 }
 
-bool unpack_directories(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
+bool unpack_directories(struct unpack *unpack, char text[DISK_TEXT_BYTES])
 {
     return run_pass(unpack, (struct pass){.doing = "make", .step = make_directory}, text);
 }
@@ -318,8 +320,47 @@ static bool finish_split(const struct unpack *unpack, struct tree_chain *chain,
     return good;
 }
 
-static bool make_hardlink(const struct unpack *unpack, struct tree_chain *chain,
-                          const struct pack_entry *entry)
+/* The content of one open file into another; false: errno. */
+static bool copy_content(int from_fd, int to_fd)
+{
+    uint8_t data[COPY_STEP_BYTES];
+    int64_t got = 1;
+    for (uint64_t offset = 0; got > 0; offset += (uint64_t)got) {
+        got = read_fully(from_fd, data, sizeof(data), offset);
+        if (got < 0 || !write_fully(to_fd, data, (uint64_t)got, offset))
+            return false;
+    }
+    return true;
+}
+
+/* The filesystem has no hard links (exFAT, much by FUSE): the further name becomes a file of its own. */
+static bool copy_file(struct unpack *unpack, int from_fd, const struct pack_entry *file, int to_fd,
+                      const char *name)
+{
+    int source = openat(from_fd, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int copy = source < 0 ? -1 : openat(to_fd, name, NEW_FILE, PRIVATE_FILE);
+    bool good = copy >= 0 && copy_content(source, copy) && set_rest(unpack, copy, file) &&
+                (!unpack->sync || fsync(copy) == 0);
+    int cause = errno;
+    if (source >= 0)
+        close(source);
+    if (copy >= 0)
+        close(copy);
+    errno = cause;
+    unpack->links_copied += good ? 1 : 0;
+    return good;
+}
+
+static bool link_or_copy(struct unpack *unpack, int from_fd, const struct pack_entry *file, int to_fd,
+                         const char *name)
+{
+    if (linkat(from_fd, file->name, to_fd, name, 0) == 0)
+        return true;
+    bool unsupported = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+    return unsupported && copy_file(unpack, from_fd, file, to_fd, name);
+}
+
+static bool make_hardlink(struct unpack *unpack, struct tree_chain *chain, const struct pack_entry *entry)
 {
     struct pack_entry file;
     struct tree_chain other; /* the two directories are needed at once */
@@ -327,14 +368,14 @@ static bool make_hardlink(const struct unpack *unpack, struct tree_chain *chain,
     tree_chain_begin(&other, tree_names_of(unpack->pack), unpack->root_fd);
     int from_fd = tree_chain_open(&other, file.parent);
     int to_fd = from_fd < 0 ? -1 : tree_chain_open(chain, entry->parent);
-    bool good = to_fd >= 0 && linkat(from_fd, file.name, to_fd, entry->name, 0) == 0;
+    bool good = to_fd >= 0 && link_or_copy(unpack, from_fd, &file, to_fd, entry->name);
     int cause = errno;
     tree_chain_end(&other);
     errno = cause;
     return good;
 }
 
-static bool finish_file(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+static bool finish_file(struct unpack *unpack, struct tree_chain *chain, uint32_t number,
                         const struct pack_entry *entry)
 {
     if (entry->kind == PACK_FILE && bit(unpack->split, number))
@@ -342,7 +383,7 @@ static bool finish_file(const struct unpack *unpack, struct tree_chain *chain, u
     return entry->kind != PACK_HARDLINK || make_hardlink(unpack, chain, entry);
 }
 
-static bool finish_directory(const struct unpack *unpack, struct tree_chain *chain, uint32_t number,
+static bool finish_directory(struct unpack *unpack, struct tree_chain *chain, uint32_t number,
                              const struct pack_entry *entry)
 {
     if (entry->kind != PACK_DIRECTORY)
@@ -352,7 +393,7 @@ static bool finish_directory(const struct unpack *unpack, struct tree_chain *cha
 }
 
 /* Directories from the last to the first, hence each after what lies in it, which would change its time. */
-bool unpack_finish(const struct unpack *unpack, char text[DISK_TEXT_BYTES])
+bool unpack_finish(struct unpack *unpack, char text[DISK_TEXT_BYTES])
 {
     const struct pass files = {.doing = "finish", .step = finish_file};
     const struct pass directories = {.doing = "finish", .backwards = true, .step = finish_directory};

@@ -126,7 +126,7 @@ struct disk_reply {
     /* READ, WRITE, DIGEST; FEED, DRAIN at a block's end; zeros with PART_HASH_NONE. FINISH of a stream: the
      * chain SHA-256(chain so far, hash of the block) over all blocks. */
     struct wire_hash hash;
-    /* FINISH of a directory: what of it is not kept here, with counts; or empty. */
+    /* FINISH: what of a directory is not kept here, with counts; what the target's filesystem lacks; or empty. */
     char note[DISK_TEXT_BYTES];
     /* Failed: the cause. FINISH, MANIFEST: the final path. OPEN_*: a note, what of a directory is not kept,
      * or empty. */

@@ -375,6 +375,6 @@ int run_disk_tests(void)
 int main(void)
 {
     return run_disk_tests() + run_place_tests() + run_error_tests() + run_rights_tests() + run_tree_tests() +
-           run_tree_receiver_tests() + run_tree_random_tests() + run_replace_tests() + run_stream_tests() +
-           run_sealed_tests() + run_long_tests() + run_hung_tests() + run_rates_tests();
+           run_tree_receiver_tests() + run_tree_random_tests() + run_replace_tests() + run_lacks_tests() +
+           run_stream_tests() + run_sealed_tests() + run_long_tests() + run_hung_tests() + run_rates_tests();
 }

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -17,6 +20,15 @@ ssize_t __wrap_pread64(int fd, void *data, size_t length, off_t offset);
 ssize_t __real_pwrite64(int fd, const void *data, size_t length, off_t offset);
 ssize_t __wrap_pwrite64(int fd, const void *data, size_t length, off_t offset);
 
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __real_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags);
+int __real_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
+int __real_fstatvfs64(int fd, struct statvfs *stat);
+int __wrap_fstatvfs64(int fd, struct statvfs *stat);
+
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -29,6 +41,8 @@ static struct {
     uint32_t synced_count;
 } faults = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 static _Atomic size_t cut_bytes;
+static _Atomic unsigned lacking; /* enum faults_lack */
+static _Atomic int lack_error;
 
 static void set_gate(bool closed)
 {
@@ -84,8 +98,15 @@ void faults_cut(size_t bytes_max)
     atomic_store(&cut_bytes, bytes_max);
 }
 
+void faults_lack(unsigned lacks, int error)
+{
+    atomic_store(&lack_error, error);
+    atomic_store(&lacking, lacks);
+}
+
 void faults_reset(void)
 {
+    faults_lack(0, 0);
     faults_cut(0);
     faults_fail_sync(0);
     faults_open_gate();
@@ -173,4 +194,39 @@ ssize_t __wrap_pwrite64(int fd, const void *data, size_t length, off_t offset)
 {
     hang(fd);
     return __real_pwrite64(fd, data, cut(length), offset);
+}
+
+static bool lacks(enum faults_lack lack, int error)
+{
+    if ((atomic_load(&lacking) & lack) == 0)
+        return false;
+    errno = error;
+    return true;
+}
+
+int __wrap_flock(int fd, int operation)
+{
+    return lacks(FAULTS_NO_LOCKS, atomic_load(&lack_error)) ? -1 : __real_flock(fd, operation);
+}
+
+int __wrap_linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+    return lacks(FAULTS_NO_LINKS, atomic_load(&lack_error)) ? -1
+                                                            : __real_linkat(from_fd, from, to_fd, to, flags);
+}
+
+int __wrap_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    return flags != 0 && lacks(FAULTS_NO_LINKS, EINVAL) ? -1
+                                                        : __real_renameat2(from_fd, from, to_fd, to, flags);
+}
+
+int __wrap_fstatvfs64(int fd, struct statvfs *stat)
+{
+    if (lacks(FAULTS_NO_STATVFS, atomic_load(&lack_error)))
+        return -1;
+    int result = __real_fstatvfs64(fd, stat);
+    if (result == 0 && lacks(FAULTS_SPACE_UNKNOWN, 0))
+        memset(stat, 0, sizeof(*stat));
+    return result;
 }

@@ -1,5 +1,5 @@
-/* The kernel's faults at will: fsync, syncfs, pread and pwrite of the whole program go through here (the
- * linker's --wrap). All is off until a test sets it; faults_reset at its end. */
+/* The kernel's faults at will: fsync, syncfs, pread, pwrite, flock, linkat, renameat2 and fstatvfs of the whole program go
+ * through here (the linker's --wrap). All is off until a test sets it; faults_reset at its end. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,5 +25,13 @@ void faults_await_hanging(int count);
 void faults_fail_sync(int error);
 /* pread and pwrite do at most so many bytes at once; 0: as many as they are asked for. */
 void faults_cut(size_t bytes_max);
+/* What filesystems lack; several at once, 0: nothing. */
+enum faults_lack {
+    FAULTS_NO_LOCKS = 1,      /* flock fails with `error` */
+    FAULTS_NO_LINKS = 2,      /* neither hard links (`error`) nor flags of renameat2 (EINVAL) */
+    FAULTS_SPACE_UNKNOWN = 4, /* statvfs gives zeros */
+    FAULTS_NO_STATVFS = 8,    /* statvfs fails with `error` */
+};
+void faults_lack(unsigned lacks, int error);
 /* Whether this directory or file was the object of an fsync since faults_reset. */
 bool faults_synced(const char *path);

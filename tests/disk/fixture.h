@@ -57,6 +57,7 @@ int run_tree_tests(void);
 int run_tree_receiver_tests(void);
 int run_tree_random_tests(void);
 int run_replace_tests(void);
+int run_lacks_tests(void);
 int run_stream_tests(void);
 int run_sealed_tests(void);
 int run_long_tests(void);

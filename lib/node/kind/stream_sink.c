@@ -202,4 +202,5 @@ void stream_on_finished(struct node *node, struct job *job, const struct disk_re
         job_fail(node, job, now_ns, "the hash over all blocks is not the source's");
     else
         job_verified(node, job, reply->text);
+    name_copy(job->note, sizeof(job->note), reply->note);
 }
