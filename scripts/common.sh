@@ -29,6 +29,11 @@ configure() {
     fi
 }
 
+# The clang that builds and fuzzes: version 14 as Debian 12 has it, else the distribution's.
+clang_command() {
+    command -v clang-14 || command -v clang
+}
+
 child=
 
 # attended COMMAND…: the command, which ends with this script.

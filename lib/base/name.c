@@ -29,7 +29,7 @@ bool name_copy(char *target, size_t room, const char *source)
 
 bool path_stays_below(const char *path)
 {
-    if (strnlen(path, PATH_BYTES) >= PATH_BYTES)
+    if (strlen(path) >= PATH_BYTES)
         return false;
     const char *component = path;
     for (const char *c = path;; c++) {

@@ -24,8 +24,8 @@ struct seal_bytes {
     size_t length;
 };
 
-/* An AES-256 key as its implementation wants it, made ready once and used often. */
-#define CIPHER_KEY_ROOM 1024
+/* An AES-256 key as its implementation wants it, made ready once and used often. The build asks each library how large its
+ * own is (CIPHER_KEY_ROOM, meson.build): versions of one library differ. */
 struct cipher_key {
     _Alignas(64) uint8_t room[CIPHER_KEY_ROOM];
 };

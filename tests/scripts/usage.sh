@@ -20,7 +20,7 @@ expect() {
 # Without any PATH there is no testpmd either, whatever is installed.
 expect 1 "goodput needs dpdk-testpmd (Debian's package dpdk-dev)" \
     env PATH=/nowhere "$python" scripts/bench goodput --no-build
-expect 1 "usage: install-dependencies [bench]" scripts/install-dependencies everything
+expect 1 "usage: install-dependencies [bench|debian]" scripts/install-dependencies everything
 expect 1 "usage: compile-check [all]" scripts/compile-check some
 expect 1 "usage: compile-check [all]" scripts/compile-check all some
 expect 1 "usage: test [sanitizers]; longer runs are scripts/test-long" scripts/test some

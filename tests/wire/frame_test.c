@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "golden.h"
@@ -334,6 +336,22 @@ static void header_write__checksum_is_never_zero(void **state)
     assert_int_equal(ones, 1);
 }
 
+/* What lies behind the data is no memory. */
+static void checksum__reads_nothing_behind(void **state)
+{
+    (void)state;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    memset(pages, 1, page);
+    for (size_t length = 0; length < 200; length++)
+        assert_int_equal(checksum_add(0, pages + page - length, length) % UINT16_MAX,
+                         (length / 2 * 0x101 + (length % 2) * 0x100) % UINT16_MAX);
+    assert_int_equal(checksum_add(7, NULL, 0), 7);
+    munmap(pages, 2 * page);
+}
+
 int main(int argc, char **argv)
 {
     FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
@@ -354,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parse__priority_tag_is_untagged),
         cmocka_unit_test(checksum__rfc1071),
         cmocka_unit_test(checksum__same_as_word_by_word),
+        cmocka_unit_test(checksum__reads_nothing_behind),
         cmocka_unit_test(header_write__checksum_is_never_zero),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,11 @@ class RunsField(StrLenField):
     def m2i(self, pkt, data):
         return runs_decode(data)
 
+    def getfield(self, pkt, s):
+        """scapy 2.6 does not decode what is empty."""
+        rest, value = super().getfield(pkt, s)
+        return rest, value or []
+
     def i2len(self, pkt, value):
         return len(self.i2m(pkt, value))
 
