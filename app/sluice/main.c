@@ -76,13 +76,13 @@ static bool check(bool good, uint32_t line, const struct err *err)
     return good;
 }
 
-static bool check_key(bool make)
+static bool check_key(enum own_key_for use)
 {
     struct key_pair own = {0};
     struct err err;
     if (!check(check_insecure(&app.config, &err), app.config.insecure_line, &err))
         return false;
-    bool good = own_key_ready(&app.config, make, &own, &err) && take_keys(&err);
+    bool good = own_key_ready(&app.config, use, &own, &err) && take_keys(&err);
     wipe(&own, sizeof(own));
     return check(good, app.config.own_keys.line, &err);
 }
@@ -103,7 +103,7 @@ static int check_config(void)
         fprintf(stderr, "%s: %s\n", app.config.source_path, err.text);
         return EXIT_USAGE;
     }
-    if (!check_key(false))
+    if (!check_key(OWN_KEY_CHECK))
         return EXIT_USAGE;
     remind_insecure();
     bool ready = check_machine(&app);
@@ -189,7 +189,7 @@ static int run(const struct options *options)
     unsigned thread_count = 0;
     log_begin();
     key_memory_guard_process();
-    if (!check_key(true))
+    if (!check_key(OWN_KEY_START))
         return EXIT_USAGE;
     remind_insecure();
     app.console = options->console;

@@ -11,7 +11,10 @@
 
 bool own_key_is_needed(const struct app_config *config)
 {
-    return config->own_keys.count > 0 || (config->node.peer_count > 0 && config->peer_keys[0].count > 0);
+    bool needed = config->own_keys.count > 0;
+    for (uint16_t peer = 0; peer < config->node.peer_count; peer++)
+        needed = needed || config->peer_keys[peer].count > 0;
+    return needed;
 }
 
 /* "4Ot6fDtB or X5yVvKNQ" */
@@ -59,7 +62,7 @@ static bool is_lost(const struct app_config *config, bool make, struct err *err)
 }
 
 /* Root may check a file for an appliance that another user will start. */
-static bool is_own(const struct app_config *config, bool make, uid_t owner, struct err *err)
+static bool is_own(const struct app_config *config, enum own_key_for use, uid_t owner, struct err *err)
 {
     if (owner == 0 || owner == geteuid())
         return true;
@@ -68,19 +71,20 @@ static bool is_own(const struct app_config *config, bool make, uid_t owner, stru
             "root, or the "
             "user who runs the appliance",
             config->key_file, (unsigned)owner);
-    if (make)
+    if (use != OWN_KEY_CHECK)
         return false;
     fprintf(stderr, "%s: %s\n", config->node.name, err->text);
     return true;
 }
 
-bool own_key_ready(const struct app_config *config, bool make, struct key_pair *own, struct err *err)
+bool own_key_ready(const struct app_config *config, enum own_key_for use, struct key_pair *own,
+                   struct err *err)
 {
-    bool made;
+    bool made, make = use == OWN_KEY_START;
     uid_t owner;
     if (!own_key_is_needed(config))
         return true;
     return !is_lost(config, make, err) && (!make || key_file_make(config->key_file, &made, err)) &&
-           key_file_read_of(config->key_file, own, &owner, err) && is_own(config, make, owner, err) &&
+           key_file_read_of(config->key_file, own, &owner, err) && is_own(config, use, owner, err) &&
            is_expected(config, own, err);
 }

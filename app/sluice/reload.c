@@ -54,11 +54,17 @@ static bool same_ports(const struct node_config *now, const struct node_config *
     return same;
 }
 
+/* Who has a key by now does not count: all may have been shut out since. */
+static bool started_with_keys(const struct node_config *now)
+{
+    return now->primitives != NULL && now->primitives->authenticates;
+}
+
 /* False: err says what needs a restart. Whoever is no longer in the file only has no key any more. */
 static bool fits(const struct app *app, struct err *err)
 {
     const struct node_config *now = &app->config.node, *file = &reload->file.node;
-    if (!own_key_is_needed(&app->config))
+    if (!started_with_keys(now))
         return err_set(err, "this appliance was started without keys: that needs a restart");
     if (file->peer_count > 0 && !own_key_is_needed(&reload->file))
         return err_set(err, "%s: no keys any more: that needs a restart", app->config.source_path);
@@ -188,7 +194,7 @@ static bool run(struct app *app, struct command_reply *reply, struct err *err)
     reload->next.roster = roster_hash(&reload->file, reload->next.primitives);
     /* With the last peer away no key is left in a file without a roster. */
     bool has_own = own_key_is_needed(&reload->file);
-    if ((has_own && !own_key_ready(&reload->file, false, &reload->next.key, err)) ||
+    if ((has_own && !own_key_ready(&reload->file, OWN_KEY_USE, &reload->next.key, err)) ||
         !give_to_node(app, reply, err))
         return false;
     say_changes(app, &reload->keys.own, reply);

@@ -159,7 +159,7 @@ static bool take_own_key(struct app *app, struct err *err)
 {
     struct node_config *config = &app->config.node;
     config->key_memory = key_memory_take(config->name, node_key_bytes(config), err);
-    return config->key_memory != NULL && own_key_ready(&app->config, false, &config->key, err);
+    return config->key_memory != NULL && own_key_ready(&app->config, OWN_KEY_USE, &config->key, err);
 }
 
 static bool start_node(struct app *app, struct err *err)

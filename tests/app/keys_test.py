@@ -362,6 +362,42 @@ class Reload(Home):
         self.assertIn(f"n1: reload keys: {both}", self.log)
         self.assertIn(f"n1: reload keys: {one}\n", self.log)
 
+    def write_three(self, *others):
+        """Peers without a roster: n2, and n3 behind it, those of them that are named."""
+        addresses = {"n2": "10.9.9.2", "n3": "10.9.9.3"}
+        keys = {"n2": OTHERS_KEY, "n3": THIRD_KEY}
+        peers = ", ".join(f"{{name: {name}, address: {addresses[name]}, key: {keys[name]}}}" for name in others)
+        with open(self.node_path, "w", encoding="utf-8") as file:
+            file.write(f"node: {{name: n1, key_file: {self.key_path}}}\npeers: [{peers}]\n"
+                       "ports: [{device: \"net_null0,no-rx=1\", address: 10.9.9.1/24, rate: 1Gbps}]\n"
+                       "memory: {hugepages: false, buffer: 160MiB}\n"
+                       f"control: {{socket: {self.home}/sock}}\n")
+
+    def test_one_peer_after_the_other_is_shut_out(self):
+        """The first of them first: what the appliance was started with counts, not who is left."""
+        self.write_three("n2", "n3")
+        with self.running():
+            self.write_three("n3")
+            self.assertEqual(self.reload(), (0, f"n2: key none, before {beginning(OTHERS_KEY)}\n", ""))
+            self.write_three()
+            self.assertEqual(self.reload(), (0, f"n3: key none, before {beginning(THIRD_KEY)}\n", ""))
+            self.write_three("n3")
+            self.assertEqual(self.reload(), (0, f"n3: key {beginning(THIRD_KEY)}, before none\n", ""))
+
+    def test_a_file_that_no_start_would_take(self):
+        with self.running():
+            self.write_node(self.own, OTHERS_KEY.replace("slk1:", "slk9:"))
+            self.assert_refused("roster[1].key", "begins neither with slk1")
+            with open(self.node_path, "a", encoding="utf-8") as file:
+                file.write("rooster: [n1]\n")
+            self.assert_refused("rooster")
+            self.write_node(self.own, OTHERS_KEY)
+            if os.geteuid() == 0:
+                os.chown(self.key_path, 65534, 65534)
+                self.assert_refused(f"{self.key_path}: belongs to user 65534")
+                os.chown(self.key_path, 0, 0)
+            self.assertEqual(self.reload(), (0, "no key has changed\n", ""))
+
     def test_the_own_key(self):
         new_path = os.path.join(self.home, "new.key")
         with self.running():
