@@ -23,6 +23,7 @@ static uint32_t wider_bytes(const struct mtu_watch *watch, uint32_t turn)
 static void set_mtu(struct mtu_watch *watch, uint32_t mtu, uint64_t now_ns)
 {
     watch->mtu = mtu;
+    watch->known = true;
     watch->proven_ns = now_ns;
     watch->tries = 0;
     watch->unproven = false;
@@ -58,6 +59,10 @@ void mtu_watch_on_up(struct mtu_watch *watch, uint64_t now_ns)
 
 void mtu_watch_take(struct mtu_watch *watch, uint32_t mtu, uint64_t interval_ns, uint64_t now_ns)
 {
+    if (mtu == 0) {
+        watch->known = false;
+        return;
+    }
     bool other = mtu != watch->mtu || watch->wider_intervals == 0;
     set_mtu(watch, mtu, now_ns);
     watch->proof_ns = now_ns + MTU_WATCH_PROOF * interval_ns;
@@ -155,6 +160,7 @@ void mtu_watch_on_acked(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now
         watch->lost = 0;
     if (ip_bytes + SIZE_STEP <= watch->mtu)
         return;
+    watch->known = true;
     watch->proven_ns = now_ns;
     watch->asked_ns = 0;
     watch->doubt_gap_ns = DOUBT_GAP_NS;
@@ -178,6 +184,11 @@ bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t wait_ns, uin
     watch->doubt_from_ns = now_ns + watch->doubt_gap_ns;
     watch->doubt_gap_ns = MIN(2 * watch->doubt_gap_ns, DOUBT_GAP_NS_MAX);
     return true;
+}
+
+uint32_t mtu_watch_known(const struct mtu_watch *watch)
+{
+    return watch->known ? watch->mtu : 0;
 }
 
 bool mtu_watch_fresh(const struct mtu_watch *watch, uint64_t age_ns, uint64_t now_ns)

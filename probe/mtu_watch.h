@@ -42,6 +42,7 @@ struct mtu_watch {
     uint64_t asked_ns; /* somebody waits for a proof, since then; 0: nobody */
     uint32_t next_id;
     uint16_t sent[MTU_WATCH_SENT]; /* sizes by id; 0: answered, or never sent */
+    bool known;                    /* a packet of that size has passed; else it is the port's word */
     bool unproven;                 /* all tries went without an answer */
     uint32_t lost, lost_bytes;     /* data since one as large was acked, and the least of their sizes … */
     uint64_t lost_ns;              /* … since then */
@@ -52,7 +53,7 @@ struct mtu_watch {
 void mtu_watch_init(struct mtu_watch *watch, uint32_t port_mtu, uint32_t ip_overhead);
 /* The peer came up, maybe by another path: a size that was known before is to be proven at once. */
 void mtu_watch_on_up(struct mtu_watch *watch, uint64_t now_ns);
-/* A measurement's verdict. */
+/* A measurement's verdict; 0: it has none, so that what was known before counts no more. */
 void mtu_watch_take(struct mtu_watch *watch, uint32_t mtu, uint64_t interval_ns, uint64_t now_ns);
 
 /* Somebody is to wait for a proof: until asked_ns is 0. */
@@ -74,5 +75,7 @@ void mtu_watch_on_lost(struct mtu_watch *watch, uint32_t ip_bytes, uint64_t now_
 /* Whether to measure now, which is then to begin. quiet: data has been out without any ack for wait_ns,
  * which is more than acks take. */
 bool mtu_watch_doubts(struct mtu_watch *watch, bool quiet, uint64_t wait_ns, uint64_t now_ns);
+/* What is known of the path, IP bytes; 0: nothing, since no packet of any size that data needs has passed. */
+uint32_t mtu_watch_known(const struct mtu_watch *watch);
 /* A packet of the path's size is known to have passed within that age. */
 bool mtu_watch_fresh(const struct mtu_watch *watch, uint64_t age_ns, uint64_t now_ns);

@@ -223,6 +223,11 @@ bool rtt_probe_narrow(const struct rtt_probe *probe)
     return probe->candidate_count > 0 && rtt_probe_path_mtu(probe) == bare_bytes;
 }
 
+bool rtt_probe_unpadded(const struct rtt_probe *probe)
+{
+    return probe->candidate_count > 0 && probe->min_ns != 0 && !padded_answered(probe);
+}
+
 bool rtt_probe_finished(const struct rtt_probe *probe, uint64_t now_ns)
 {
     return probe->active && now_ns >= probe->end_ns;

@@ -77,5 +77,7 @@ uint64_t rtt_probe_next_ns(const struct rtt_probe *probe); /* next send or end, 
 /* Of a finished one: the peer answers, and of all that was padded nothing has come back: the path is narrower than what
  * was tried, or was full for that moment. Worth another look. */
 bool rtt_probe_narrow(const struct rtt_probe *probe);
+/* Of a finished one: the peer answers, and of what was padded nothing has come back, whatever that says. */
+bool rtt_probe_unpadded(const struct rtt_probe *probe);
 /* True from when all were answered or the wait is over; the results then stand in the struct. */
 bool rtt_probe_finished(const struct rtt_probe *probe, uint64_t now_ns);

@@ -136,7 +136,8 @@ void node_tick(struct node *node, uint64_t now_ns)
     if (now_ns >= node->jobs_tick_ns)
         tick_jobs(node, now_ns);
     tick_trains(node, now_ns);
-    node->tick_ns = MIN(node->jobs_tick_ns, trains_next_ns(node));
+    uint64_t jobs_ns = MIN(node->jobs_tick_ns, node->measure->next_ns);
+    node->tick_ns = MIN(jobs_ns, trains_next_ns(node));
     peers |= deadlines_take(&node->due, now_ns) | node->changed_mask;
     node->changed_mask = 0;
     for (uint64_t left = peers; left != 0; left &= left - 1) {

@@ -129,7 +129,7 @@ static void measure_mtu__is_not_taken_from_a_full_path(void **state)
         run_job_at(0, &spec);
         run_until_over(0, "j", 60 * NS_PER_S);
         if (narrow_ns[row] == TIME_NEVER)
-            assert_text(0, "j", "n1: the paths to it carry no packets of 1280 bytes");
+            assert_text(0, "j", "n1: the path from n0 to it carries no packets of 1280 bytes");
         else
             assert_state(0, "j", JOB_DONE);
         world_end(&world);

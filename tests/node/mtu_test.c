@@ -72,7 +72,7 @@ static void node_mtu__falls_too_far(void **state)
     begin(2, 1500);
     world.path_mtu = 300;
     run_until_over(0, "j", 60 * NS_PER_S);
-    assert_text(0, "j", "n1: no progress for 20 s: the path to it is too narrow, MTU 92");
+    assert_text(0, "j", "n1: no progress for 20 s: the path from n0 to it is too narrow, MTU 92");
     world.path_mtu = 0;
     struct job_spec spec = world_job(&world, "next");
     run_job_at(0, &spec);

@@ -8,6 +8,8 @@
 
 #define FIRST_MEASURE_NS (200 * NS_PER_MS)
 #define MTU_TRIES_MAX    3 /* measurements in a row without a padded answer, until that is believed */
+/* Behind the measurement's own duration: a path that nothing is lost on, and whose RTT can be measured at all. */
+#define ASK_PATIENCE_NS (RTT_PROBE_WAIT_NS + RTT_PROBE_SILENCE_NS)
 
 /* In peer->probe_ns: a peer's very first measurement, for which everybody waits. */
 #define PROBE_FIRST       1
@@ -53,8 +55,8 @@ static bool is_narrower_by_chance(const struct peer *peer)
 static bool try_again(struct node *node, struct peer *peer, uint64_t now_ns)
 {
     uint64_t begun_ns = peer->probe_ns;
-    bool narrow = rtt_probe_narrow(&peer->probe) && peer->probe_tries < MTU_TRIES_MAX - 1;
-    if (!narrow && !is_narrower_by_chance(peer))
+    bool unpadded = rtt_probe_unpadded(&peer->probe) && peer->probe_tries < MTU_TRIES_MAX - 1;
+    if (!unpadded && !is_narrower_by_chance(peer))
         return false;
     start_probe(node, peer, FIRST_MEASURE_NS, now_ns);
     peer->probe_ns = begun_ns;
@@ -62,23 +64,30 @@ static bool try_again(struct node *node, struct peer *peer, uint64_t now_ns)
     return true;
 }
 
-static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
+static void take_rtt(struct node *node, struct peer *peer, uint64_t now_ns)
 {
-    peer->probe.active = false;
-    if (peer->probe.min_ns != 0 && try_again(node, peer, now_ns))
-        return;
-    mtu_watch_give_up(&peer->mtu);
-    if (peer->probe.min_ns == 0)
-        return;
-    peer->probe_tries = 0;
     rtt_watch_take(&peer->watch, peer->probe.smoothed_ns, now_ns);
     rtt_watch_take(&peer->watch, peer->probe.min_ns, now_ns);
-    if (rtt_probe_path_mtu(&peer->probe) != 0)
-        mtu_watch_take(&peer->mtu, rtt_probe_path_mtu(&peer->probe), peer->sparing.interval_ns, now_ns);
     measure_on_reply(node, peer);
     receiver_set_rtt(&peer->receiver, peer->rtt_min_ns);
     /* Sizes the first flight: else a path longer than the default RTT would stall at the start. */
     sender_set_rtt(&peer->sender, peer->rtt_min_ns);
+}
+
+/* An RTT counts, whatever else of the path is not known yet. */
+static void finish_probe(struct node *node, struct peer *peer, uint64_t now_ns)
+{
+    bool answered = peer->probe.min_ns != 0;
+    peer->probe.active = false;
+    if (answered)
+        take_rtt(node, peer, now_ns);
+    if (answered && try_again(node, peer, now_ns))
+        return;
+    mtu_watch_give_up(&peer->mtu);
+    if (!answered)
+        return;
+    peer->probe_tries = 0;
+    mtu_watch_take(&peer->mtu, rtt_probe_path_mtu(&peer->probe), peer->sparing.interval_ns, now_ns);
 }
 
 /* Whoever waits for a proof waits for the measurement that comes of it; else nobody does: a slow path is often quiet. */
@@ -110,9 +119,14 @@ static void prove_mtu(struct node *node, struct peer *peer, uint64_t now_ns)
     peer_schedule(node, peer, now_ns);
 }
 
+static uint64_t duration_of(const struct wire_measure *wanted)
+{
+    return MIN(wanted->duration_ms * NS_PER_MS, JOB_MEASURE_NS_MAX);
+}
+
 static void start_measuring(struct node *node, const struct wire_measure *wanted, uint64_t now_ns)
 {
-    uint64_t duration_ns = MIN(wanted->duration_ms * NS_PER_MS, JOB_MEASURE_NS_MAX);
+    uint64_t duration_ns = duration_of(wanted);
     uint64_t age_ns = wanted->age_ms * NS_PER_MS;
     for (uint16_t index = 0; index < node->peer_count; index++) {
         struct peer *peer = &node->peers[index];
@@ -140,13 +154,24 @@ static struct measure_asks *asks_of(struct node *node, uint16_t asker)
 }
 
 /* It is answered, or not worth an answer. */
-static void drop_first(struct measure_asks *asks)
+static void drop(struct measure_asks *asks, uint16_t place)
 {
     asks->count--;
-    for (uint16_t place = 0; place < asks->count; place++) {
+    for (; place < asks->count; place++) {
         asks->jobs[place] = asks->jobs[place + 1];
         asks->asked_ns[place] = asks->asked_ns[place + 1];
+        asks->until_ns[place] = asks->until_ns[place + 1];
+        asks->peers[place] = asks->peers[place + 1];
     }
+}
+
+/* Each measurement sends probes to all peers. */
+static bool may_begin(struct measure_asks *asks, uint16_t asker, uint64_t now_ns)
+{
+    if (asker != PEER_SELF && asks->begun_ns != 0 && now_ns < later_ns(asks->begun_ns, MEASURE_AGAIN_NS))
+        return false;
+    asks->begun_ns = MAX(now_ns, UINT64_C(1));
+    return true;
 }
 
 void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *wanted, uint64_t now_ns)
@@ -157,15 +182,26 @@ void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *w
             return;
     if (asks->count == MEASURE_ASKS_MAX) {
         node->counters.messages_refused++;
-        drop_first(asks);
+        drop(asks, 0);
     }
     asks->jobs[asks->count] = wanted->job;
     asks->asked_ns[asks->count] = now_ns;
+    asks->until_ns[asks->count] = core_lived_ns(node) + duration_of(wanted) + ASK_PATIENCE_NS;
+    asks->peers[asks->count] = UINT64_MAX;
     asks->count++;
     if (asker != PEER_SELF)
         node->measure->asking_mask |= 1ULL << asker;
-    start_measuring(node, wanted, now_ns);
+    if (may_begin(asks, asker, now_ns))
+        start_measuring(node, wanted, now_ns);
     core_schedule(node, now_ns);
+}
+
+void measure_wait_for(struct node *node, uint32_t job, uint64_t peers)
+{
+    struct measure_asks *own = &node->measure->own;
+    for (uint16_t place = 0; place < own->count; place++)
+        if (own->jobs[place] == job)
+            own->peers[place] = peers;
 }
 
 bool measure_ask_peer(struct node *node, uint16_t peer, const struct wire_measure *wanted)
@@ -196,7 +232,7 @@ static void measured(const struct peer *peer, uint64_t now_ns, struct wire_measu
     entry->rtt_smoothed_us = known ? (uint32_t)(peer->watch.smoothed_ns / NS_PER_US) : UINT32_MAX;
     entry->answered = peer->state == PEER_UP ? peer->probe.answered : 0;
     entry->sent = peer->probe.sent;
-    entry->mtu = (uint16_t)peer->mtu.mtu;
+    entry->mtu = (uint16_t)mtu_watch_known(&peer->mtu);
 }
 
 bool measure_report(const struct node *node, uint32_t job, uint64_t now_ns, uint16_t *next,
@@ -251,10 +287,23 @@ static bool report_to(struct node *node, uint16_t asker, uint32_t job, uint64_t 
     return true;
 }
 
-/* A measurement, or a proof of the path's MTU, is under way that has begun by then. */
-static bool is_measuring(const struct node *node, uint64_t asked_ns)
+static void due_by(struct node *node, uint64_t at_ns)
 {
-    for (uint16_t index = 0; index < node->peer_count; index++) {
+    node->measure->next_ns = MIN(node->measure->next_ns, at_ns);
+}
+
+/* The ask is still worth waiting for: a measurement, or a proof of the path's MTU, is under way that has begun by
+ * then, and there is time left. */
+static bool is_waiting(struct node *node, const struct measure_asks *asks, uint16_t place, uint64_t now_ns)
+{
+    uint64_t asked_ns = asks->asked_ns[place], lived_ns = core_lived_ns(node);
+    if (lived_ns >= asks->until_ns[place])
+        return false;
+    due_by(node, now_ns + (asks->until_ns[place] - lived_ns));
+    for (uint64_t left = asks->peers[place]; left != 0; left &= left - 1) {
+        uint16_t index = (uint16_t)__builtin_ctzll(left);
+        if (index >= node->peer_count)
+            break;
         const struct peer *peer = &node->peers[index];
         if (peer->probe.active && peer->probe_ns <= asked_ns)
             return true;
@@ -268,17 +317,18 @@ static void answer_peer(struct node *node, uint16_t peer, struct measure_asks *a
 {
     if (peer_is_lost(node, &node->peers[peer]) || peer_is_deaf(node, &node->peers[peer]))
         asks->count = 0;
-    while (asks->count > 0 && !is_measuring(node, asks->asked_ns[0])) {
+    while (asks->count > 0 && !is_waiting(node, asks, 0, now_ns)) {
         if (!report_to(node, peer, asks->jobs[0], now_ns)) {
-            core_schedule(node, now_ns + JOB_TICK_NS);
+            due_by(node, now_ns + JOB_TICK_NS);
             return;
         }
-        drop_first(asks);
+        drop(asks, 0);
     }
 }
 
 uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEASURE_ASKS_MAX])
 {
+    node->measure->next_ns = TIME_NEVER;
     for (uint64_t left = node->measure->asking_mask; left != 0; left &= left - 1) {
         uint16_t peer = (uint16_t)__builtin_ctzll(left);
         answer_peer(node, peer, &node->measure->of_peer[peer], now_ns);
@@ -287,9 +337,10 @@ uint16_t measure_tick(struct node *node, uint64_t now_ns, uint32_t own_jobs[MEAS
     }
     struct measure_asks *own = &node->measure->own;
     uint16_t count = 0;
-    while (own->count > 0 && !is_measuring(node, own->asked_ns[0])) {
-        own_jobs[count++] = own->jobs[0];
-        drop_first(own);
-    }
+    for (uint16_t place = own->count; place-- > 0;)
+        if (!is_waiting(node, own, place, now_ns)) {
+            own_jobs[count++] = own->jobs[place];
+            drop(own, place);
+        }
     return count;
 }

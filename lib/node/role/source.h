@@ -31,16 +31,17 @@ struct site {
     bool receiver; /* else it only relays */
     bool optional; /* it may relay (relays: in the job), and nobody minds if it does not */
     bool included; /* still part of the plan */
-    bool asked;    /* MEASURE was sent */
+    bool asked;    /* MEASURE was sent, in lived time at asked_ns */
     bool measured;
     bool has_part; /* PART was sent */
     bool confirmed;
     uint8_t state; /* enum site_state */
     bool ended;
-    bool end_unknown;   /* it had everything when the job ended, and has not told what became of that */
-    uint32_t adjusted;  /* revision of the controls that it was told */
-    uint8_t unsent;     /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
-    uint16_t reports;   /* measured peers so far */
+    bool end_unknown;  /* it had everything when the job ended, and has not told what became of that */
+    uint32_t adjusted; /* revision of the controls that it was told */
+    uint8_t unsent;    /* CONTROL_START or CONTROL_CLOSE_JOB that found the queue full; 0: none */
+    uint16_t reports;  /* measured peers so far */
+    uint64_t asked_ns;
     bool end_told;      /* of a stream: where it ends */
     uint64_t hash_next; /* the first block whose hash it was not told; when that was last done … */
     uint64_t hash_sent_ns;
@@ -79,6 +80,7 @@ struct source {
     struct plan_request request;
     struct plan plan;
     struct source_survey survey;
+    bool doubts_avoided, doubts_taken;     /* paths of which nothing as large as data is known to pass */
     uint8_t trees_most;                    /* sites have memory for no more; 0: none has said so */
     uint16_t request_site[PLAN_NODES_MAX]; /* node of the request → 0: the source, i + 1: site i */
     uint64_t shared_ns;        /* lived: when other jobs last had a share of its edges; 0: never … */
@@ -133,6 +135,21 @@ void source_drop_idle_relays(struct job *job);
 /* A site that only may relay has failed before the job runs: true, and it is planned without. */
 bool source_drop_relay(struct job *job, struct site *site, const char *why);
 
+/* ---- source_paths.c: what paths are good for ---- */
+/* In the request: no tree takes a path that is known to be too narrow for a symbol. */
+void source_forbid_narrow(const struct node *node, struct job *job);
+/* Leaves out whom the request can't reach for such paths, or for paths that answer nothing, or because a given tree leads
+ * through a site that was left out. True: somebody was, and the request is to be made again. */
+bool source_leave_unreached(struct node *node, struct job *job, uint64_t now_ns);
+/* In the request: paths of which nothing as large as data is known to pass lead to whom no other path leads, and to nobody
+ * else. */
+void source_avoid_doubtful(const struct node *node, struct job *job);
+/* Whom most such paths, or silent or narrow ones, lead to; `text` names one. NULL: all paths are sound. */
+struct site *source_troubled_site(const struct node *node, struct job *job, char text[CONTROL_TEXT_BYTES]);
+/* "the path from PARENT has carried …": the site is fed by such a path. */
+bool source_tell_doubt(const struct node *node, const struct job *job, const struct site *site,
+                       char text[CONTROL_TEXT_BYTES]);
+
 /* ---- source_left.c: who is left out before the job runs ---- */
 /* By name and cause: a receiver has failed, whoever only may relay is planned without. What it has of the job it is told to
  * let go. Planning anew, or failing where no receiver is left, is the caller's. */
@@ -141,11 +158,6 @@ void source_leave_out(struct node *node, struct job *job, struct site *site, con
 bool source_has_receivers(const struct job *job);
 /* While measuring: who is heard, but by a path that carries only small packets, so that its measurements do not come. */
 void source_leave_narrow(struct node *node, struct job *job, uint64_t now_ns);
-/* In the request: no tree takes a path that is known to be too narrow for a symbol. */
-void source_forbid_narrow(const struct node *node, struct job *job);
-/* Leaves out whom the request can't reach for such paths, or because a given tree leads through a site that was left out.
- * True: somebody was, and the request is to be made again. */
-bool source_leave_unreached(struct node *node, struct job *job, uint64_t now_ns);
 
 /* ---- source_trees.c: the trees of the plan ---- */
 /* Whole weights whose shares come nearest to those of the plan, of the smallest period that does. */

@@ -131,6 +131,7 @@ bool source_make_request(struct node *node, struct job *job, uint64_t now_ns, st
             return false;
         source_forbid_narrow(node, job);
     } while (source_leave_unreached(node, job, now_ns));
+    source_avoid_doubtful(node, job);
     if (request->metric == PLAN_METRIC_GIVEN && !order_given(job, err))
         return false;
     return plan_request_validate(request, err);

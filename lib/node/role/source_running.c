@@ -213,15 +213,17 @@ static void check_stall(struct node *node, struct job *job, struct site *site, u
         return;
     unsigned seconds = (unsigned)((lived_ns - site->progress_ns) / NS_PER_S);
     const struct site *above = lost_above(node, job, site);
-    char text[CONTROL_TEXT_BYTES];
+    char text[CONTROL_TEXT_BYTES], doubt[CONTROL_TEXT_BYTES];
     if (is_down(node, site))
         tell_down(node, site, seconds, text);
     else if (above != NULL)
         snprintf(text, sizeof(text), "no progress for %u s: %s above it does not answer", seconds,
                  above->name);
     else if (is_cut_small(node, job, site))
-        snprintf(text, sizeof(text), "no progress for %u s: the path to it is too narrow, MTU %u", seconds,
-                 node->peers[site->peer].mtu.mtu);
+        snprintf(text, sizeof(text), "no progress for %u s: the path from %s to it is too narrow, MTU %u",
+                 seconds, node->config.name, node->peers[site->peer].mtu.mtu);
+    else if (source_tell_doubt(node, job, site, doubt))
+        snprintf(text, sizeof(text), "no progress for %u s: %.200s", seconds, doubt);
     else
         snprintf(text, sizeof(text), "no progress for %u s%s", seconds,
                  takes_nothing(node, site, now_ns)

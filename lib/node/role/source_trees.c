@@ -57,9 +57,9 @@ uint32_t source_trees_mtu(const struct job *job)
     for (uint16_t at = 0; at < source->plan.tree_count; at++) {
         const struct plan_tree *tree = &source->plan.trees[at];
         for (uint16_t index = 0; index < tree->edge_count; index++) {
-            uint16_t path_mtu = source->request.paths[tree->edges[index].from][tree->edges[index].to].mtu;
-            if (path_mtu != 0)
-                mtu = MIN(mtu, (uint32_t)path_mtu);
+            uint16_t from = tree->edges[index].from, to = tree->edges[index].to;
+            uint32_t there = source->request.paths[from][to].mtu, back = source->request.paths[to][from].mtu;
+            mtu = MIN(mtu, there != 0 ? there : back != 0 ? back : MTU_MIN); /* unknown is not wide */
         }
     }
     return mtu;
