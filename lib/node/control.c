@@ -64,9 +64,8 @@ static bool on_part(struct node *node, const struct said *said)
     struct control_part part;
     if (control_part_decode(said->body, said->length, &part) != WIRE_OK)
         return false;
-    if (peer_find(node, part.fixed.source.text) == said->peer->index)
-        site_on_part(node, said->peer->index, &part);
-    else
+    bool own = peer_find(node, part.fixed.source.text) == said->peer->index;
+    if (!own || !site_on_part(node, said->peer->index, &part, said->now_ns))
         forbid(node, said);
     wipe(&part.fixed.secret, sizeof(part.fixed.secret));
     return true;

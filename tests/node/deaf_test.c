@@ -57,9 +57,9 @@ static void node_job__refusals_unheard_keep_no_slots(void **state)
     struct control_tree tree = {.fixed = {.epoch = 1, .weight = 1}};
     strcpy(part.fixed.source.text, "n1");
     strcpy(tree.fixed.parent.text, "n1");
-    strcpy(part.fixed.directory.text, "nowhere");
+    strcpy(part.fixed.directory.text, "incoming");
     strcpy(part.fixed.job_name.text, "refused");
-    strcpy(part.file, "file");
+    strcpy(part.file, "../file");
     for (uint32_t id = 100; id < 100 + NODE_JOBS_MAX * 3 / 4; id++) {
         part.fixed.job = tree.fixed.job = id;
         assert_true(post(node_of(1), 0, CONTROL_PART, &part) && post(node_of(1), 0, CONTROL_TREE, &tree));

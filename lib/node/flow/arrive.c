@@ -23,15 +23,17 @@ static bool stripe_is_right(const struct job *job, uint64_t content)
 }
 
 /* The job of the packet, or NULL with a drop counted. */
-static struct job *admit(struct node *node, const struct peer *peer, const struct wire_data *data)
+static struct job *admit(struct node *node, struct peer *peer, const struct wire_data *data, uint64_t now_ns)
 {
     struct job *job = job_fed_by(node, data->job, peer->index);
+    if (job == NULL)
+        unasked_data(node, peer, data->job, now_ns);
+    else
+        job_on_fed(node, job);
     if (job == NULL && takes_data(job_find(node, data->job))) {
         node->counters.drop_data_parent++;
         return NULL;
     }
-    if (job != NULL)
-        job_on_fed(node, job);
     if (!takes_data(job)) {
         node->counters.drop_data_job++;
         return NULL;
@@ -152,7 +154,7 @@ static bool take_packet(struct node *node, struct peer *peer, const struct wire_
     enum receiver_verdict verdict = receiver_check(receiver, number, floor);
     if (verdict != RECEIVER_NEW)
         return refuse_number(node, receiver, verdict, number, packet->rx_ns);
-    struct job *job = admit(node, peer, &view.fixed);
+    struct job *job = admit(node, peer, &view.fixed, now_ns);
     if (job != NULL && !store_symbols(node, flow_of(node, peer), job, packet, &view))
         return false;
     flow_on_packet(node, peer, now_ns);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "node/flow/causes.h"
+#include "node/flow/unasked.h"
 #include "node/job/job.h"
 
 struct flow {
@@ -21,6 +22,7 @@ struct flow {
     bool places_there;       /* … and the other end said that jobs have few places there */
     uint64_t feedback_bytes; /* wire bytes of acks sent */
     uint64_t acked_payload_bytes;
+    struct unasked unasked;                 /* what its peer was told that it feeds in vain */
     struct causes causes;                   /* what it waited for since its first job came */
     struct fair_user shares[NODE_JOBS_MAX]; /* of the edge, by job slot */
 };

@@ -81,23 +81,30 @@ struct job *job_of_source(struct node *node, uint32_t id)
     return find(node, id, is_own, PEER_NONE);
 }
 
-/* A free one, else the one that ended first. */
-static struct job *choose_slot(struct node *node)
+/* A free one, else the one that ended first, of that source where it has many. */
+static struct job *choose_slot(struct node *node, uint16_t source)
 {
-    struct job *chosen = NULL;
+    struct job *chosen = NULL, *own = NULL;
+    uint32_t has = 0;
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         struct job *job = &node->jobs[slot];
         if (job->phase == PHASE_FREE)
             return job;
-        if (job->phase == PHASE_CLOSED && (chosen == NULL || job->ended_ns < chosen->ended_ns))
+        has += job->source_peer == source;
+        if (job->phase != PHASE_CLOSED)
+            continue;
+        if (chosen == NULL || job->ended_ns < chosen->ended_ns)
             chosen = job;
+        if (job->source_peer == source && (own == NULL || job->ended_ns < own->ended_ns))
+            own = job;
     }
-    return chosen;
+    return own != NULL && has >= NODE_JOBS_MAX / 2 ? own : chosen;
 }
 
-struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, uint64_t now_ns)
+struct job *job_allocate(struct node *node, uint32_t id, uint16_t source, enum job_phase first,
+                         uint64_t now_ns)
 {
-    struct job *job = choose_slot(node);
+    struct job *job = choose_slot(node, source);
     if (job == NULL)
         return NULL;
     uint8_t generation = (uint8_t)(job->generation + 1);
@@ -110,7 +117,7 @@ struct job *job_allocate(struct node *node, uint32_t id, enum job_phase first, u
     job->id = id;
     job->created_ns = now_ns;
     memset(job->trees.parent, 0xff, sizeof(job->trees.parent)); /* PEER_NONE */
-    job->source_peer = PEER_NONE;
+    job->source_peer = source;
     job->controls.priority = JOB_PRIORITY_NORMAL;
     job_enter(node, job, first);
     node->job_ids[job->slot] = id;

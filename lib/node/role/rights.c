@@ -67,16 +67,50 @@ bool rights_may_relay(const struct node *node, uint16_t peer)
            is_among(config->relay_for, config->relay_for_count, config->peers[peer].name);
 }
 
+static bool lists(const struct node_directory *directory, const char *source)
+{
+    return directory->any_source || is_among(directory->sources, directory->source_count, source);
+}
+
+bool rights_listed(const struct node *node, uint16_t peer)
+{
+    for (uint16_t index = 0; index < node->config.directory_count; index++)
+        if (lists(&node->config.directories[index], node->config.peers[peer].name))
+            return true;
+    return false;
+}
+
 bool rights_may_measure(const struct node *node, uint16_t peer)
 {
-    const struct node_config *config = &node->config;
-    bool may = rights_may_relay(node, peer);
-    for (uint16_t index = 0; index < config->directory_count && !may; index++) {
-        const struct node_directory *directory = &config->directories[index];
-        may = directory->any_source ||
-              is_among(directory->sources, directory->source_count, config->peers[peer].name);
+    return rights_may_relay(node, peer) || rights_listed(node, peer);
+}
+
+const struct node_directory *rights_directory(const struct node *node, const struct control_part *part,
+                                              struct err *err)
+{
+    for (uint16_t index = 0; index < node->config.directory_count; index++) {
+        const struct node_directory *directory = &node->config.directories[index];
+        if (strcmp(directory->name, part->fixed.directory.text) != 0)
+            continue;
+        if (lists(directory, part->fixed.source.text))
+            return directory;
+        err_set(err, "source %s may not write into directory '%s'", part->fixed.source.text, directory->name);
+        return NULL;
     }
-    return may;
+    err_set(err, "there is no directory '%s' for jobs", part->fixed.directory.text);
+    return NULL;
+}
+
+bool rights_to_part(const struct node *node, uint16_t peer, const struct control_part *part, struct err *err)
+{
+    bool kept = part->fixed.keep != 0;
+    if (kept && node->config.store != NODE_STORE_NONE)
+        return rights_directory(node, part, err) != NULL;
+    if (!kept && node->config.leaf)
+        return err_set(err, "%s relays nothing (plan: relay: no in its node file)", node->config.name);
+    return rights_may_relay(node, peer) ||
+           err_set(err, "%s does not relay for source %s (plan: relay_for in its node file)",
+                   node->config.name, peer_name(node, peer));
 }
 
 bool rights_apart(struct node *node, struct job *job, struct err *err)

@@ -15,7 +15,8 @@ enum right {
     RIGHT_CHILD = 64,
 };
 
-/* Who may say each kind of message: any of these. What a PART may do here is told by an answer (site_part.c). */
+/* Who may say each kind of message: any of these. What a PART may do here is asked when it
+ * comes, and told by an answer (rights_to_part). */
 #define MESSAGE_RIGHTS(ROW)                                                                                  \
     ROW(CONTROL_MEASURE, RIGHT_ASKER)                                                                        \
     ROW(CONTROL_MEASUREMENT, RIGHT_ASKED)                                                                    \
@@ -42,6 +43,14 @@ unsigned rights_in_job(struct job *job, uint16_t peer);
 /* False: the peer may not say that. *job: the one that is meant; NULL: the message is of none, or none of that id is here. */
 bool rights_check(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length,
                   struct job **job);
+/* A directory here lists the peer as a source of its. */
+bool rights_listed(const struct node *node, uint16_t peer);
+/* Where the part's object is to go; NULL: err says why its source may not write there. */
+const struct node_directory *rights_directory(const struct node *node, const struct control_part *part,
+                                              struct err *err);
+/* The peer, as its source, may have that part here: written into a directory that lists it, or passed on by a node that relays
+ * for it, if it relays at all. Asked before anything is taken. False: err says why not. */
+bool rights_to_part(const struct node *node, uint16_t peer, const struct control_part *part, struct err *err);
 /* Jobs of that peer may use this node's memory without writing into a directory of its. */
 bool rights_may_relay(const struct node *node, uint16_t peer);
 /* It may have this node's paths measured: whose jobs may come here at all. */

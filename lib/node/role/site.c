@@ -132,9 +132,10 @@ static bool must_tell_life(const struct node *node, const struct job *job, uint6
            core_lived_ns(node) >= later_ns(job->phase_ns, interval_ns);
 }
 
+/* As long as it takes until a site that does not confirm is left out, and the plan without it is told. */
 static void check_start(struct node *node, struct job *job, uint64_t now_ns)
 {
-    uint64_t timeout_ns = node->config.finish_timeout_ns;
+    uint64_t timeout_ns = 2 * node->config.distribute_timeout_ns;
     if (job->phase != PHASE_READY || core_lived_ns(node) < later_ns(job->phase_ns, timeout_ns))
         return;
     job_fail(node, job, now_ns, "the source %s has not started the job within %u s",

@@ -23,8 +23,14 @@ void site_tell_again(struct node *node, struct job *job);
 /* A part and its trees, while a source tells them. Each peer has one place for that: a source tells one after
  * the other, and all of them come or none, since its session ends before a message is lost. Nothing of the
  * job exists here before the last tree. */
+struct offer_budget {
+    uint32_t used; /* parts told lately; see unlisted.h */
+    uint64_t filled_ns;
+};
 struct offer {
     bool open;
+    bool refused; /* its trees are not looked at */
+    struct offer_budget budget;
     uint8_t told; /* bit per stripe */
     struct control_part part;
     struct control_tree trees[CONTROL_STRIPES_MAX];
@@ -37,7 +43,9 @@ void site_on_opened(struct node *node, struct job *job, const struct disk_reply 
 void site_refuse(struct node *node, struct job *job, const char *text, uint64_t now_ns);
 
 /* ---- site_offer.c: parts as they are told ---- */
-void site_on_part(struct node *node, uint16_t peer, const struct control_part *part);
+/* False: the peer has no right to what it tells, or tells too many; nothing was taken for it, and it was answered if that is
+ * worth an answer. */
+bool site_on_part(struct node *node, uint16_t peer, const struct control_part *part, uint64_t now_ns);
 /* False: of no part that is being told. */
 bool site_on_tree(struct node *node, uint16_t peer, const struct control_tree *tree, uint64_t now_ns);
 /* Its source closes a job that may not exist here yet. */

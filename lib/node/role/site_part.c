@@ -6,26 +6,8 @@
 #include "node/role/close.h"
 #include "node/role/rights.h"
 #include "node/role/site.h"
+#include "node/role/unlisted.h"
 #include "seal/wipe.h"
-
-static const struct node_directory *permitted_directory(const struct node *node,
-                                                        const struct control_part *part, struct err *err)
-{
-    for (uint16_t index = 0; index < node->config.directory_count; index++) {
-        const struct node_directory *directory = &node->config.directories[index];
-        if (strcmp(directory->name, part->fixed.directory.text) != 0)
-            continue;
-        if (directory->any_source)
-            return directory;
-        for (uint16_t source = 0; source < directory->source_count; source++)
-            if (strcmp(directory->sources[source], part->fixed.source.text) == 0)
-                return directory;
-        err_set(err, "source %s may not write into directory '%s'", part->fixed.source.text, directory->name);
-        return NULL;
-    }
-    err_set(err, "there is no directory '%s' for jobs", part->fixed.directory.text);
-    return NULL;
-}
 
 static bool fill_open(struct node *node, struct job *job, struct err *err)
 {
@@ -34,7 +16,7 @@ static bool fill_open(struct node *node, struct job *job, struct err *err)
         return err_set(err, "file name '%.80s' leaves the directory", part->file);
     job->disk.open.memory = node->config.store == NODE_STORE_NONE;
     if (!job->disk.open.memory) {
-        const struct node_directory *directory = permitted_directory(node, part, err);
+        const struct node_directory *directory = rights_directory(node, part, err);
         if (directory == NULL)
             return false;
         name_copy(job->disk.open.directory, sizeof(job->disk.open.directory), directory->path);
@@ -196,27 +178,17 @@ static bool has_memory_for(struct node *node, uint16_t peer, const struct job *j
     return false;
 }
 
-/* What is written nowhere takes memory all the same: of those for whom this node relays. */
-static bool relays_for(struct node *node, uint16_t peer, const struct wire_part *part)
-{
-    bool written = part->keep && node->config.store != NODE_STORE_NONE;
-    if (written || rights_may_relay(node, peer))
-        return true;
-    struct err err;
-    err_set(&err, "%s does not relay for source %s (plan: relay_for in its node file)", node->config.name,
-            peer_name(node, peer));
-    site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_REFUSED, err.text);
-    return false;
-}
-
 void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer, uint64_t now_ns)
 {
     const struct wire_part *part = &offer->part.fixed;
     const char *refusal = "too many jobs at once";
     struct job *job = job_from(node, part->job, peer);
     bool known = job != NULL;
-    if (!known && !relays_for(node, peer, part))
+    struct err err;
+    if ((!known || !phase_ends(job->phase)) && !unlisted_fits(node, peer, job, part, &err)) {
+        site_post_confirm(node, peer, part->job, part->epoch, CONFIRM_REFUSED, err.text);
         return;
+    }
     if ((!known || !phase_ends(job->phase)) && !has_memory_for(node, peer, job, part))
         return;
     if (known && check_known(job, &refusal)) {
@@ -224,8 +196,7 @@ void site_take_offer(struct node *node, uint16_t peer, const struct offer *offer
         return;
     }
     if (!known && has_place_for(node, peer) &&
-        (job = job_allocate(node, part->job, PHASE_OPENING, now_ns)) != NULL) {
-        job->source_peer = peer;
+        (job = job_allocate(node, part->job, peer, PHASE_OPENING, now_ns)) != NULL) {
         on_new_part(node, job, offer, now_ns);
         return;
     }

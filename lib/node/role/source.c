@@ -92,7 +92,7 @@ uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now
 {
     if (!check_spec(node, spec, err))
         return 0;
-    struct job *job = job_allocate(node, new_job_id(node), PHASE_ACCEPTED, now_ns);
+    struct job *job = job_allocate(node, new_job_id(node), PEER_SELF, PHASE_ACCEPTED, now_ns);
     if (job == NULL) {
         err_set(err, "job '%s': %d jobs are running already", spec->name, NODE_JOBS_MAX);
         return 0;
@@ -100,7 +100,6 @@ uint32_t source_run(struct node *node, const struct job_spec *spec, uint64_t now
     job->source = &node->sources[job->slot];
     memset(job->source, 0, sizeof(*job->source));
     job->kind = spec->object == PART_OBJECT_STREAM ? &stream_kind : &file_kind;
-    job->source_peer = PEER_SELF;
     if (job_seals(node))
         core_draw(node, job->secret->bytes, sizeof(job->secret->bytes));
     job->source->spec = *spec;
