@@ -34,8 +34,9 @@ static uint64_t downlink_share_bps(const struct plan_request *request, const str
 static uint64_t path_bps(const struct plan_request *request, uint16_t from, uint16_t to)
 {
     const struct plan_path *path = &request->paths[from][to];
-    return plan_path_counts(request->avb_of, path) ? age_planned_kbps(path) * UINT64_C(1000)
-                                                   : plan_assumed_bps(request, from, to);
+    if (plan_path_limits(request->avb_of, path))
+        return age_planned_kbps(path) * UINT64_C(1000);
+    return plan_path_counts(request->avb_of, path) ? UINT64_MAX : plan_assumed_bps(request, from, to);
 }
 
 /* What each edge of the tree may take of the shared link. */

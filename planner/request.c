@@ -62,9 +62,9 @@ static void set_edge(struct request_net *result, const struct plan_pins *pins, u
     net->loss[edge] = path->loss_ppm / (double)PLAN_WHOLE_PPM;
     if (rtt_us == PLAN_RTT_UNKNOWN || !plan_edge_allowed(request, pins, from_node, to_node))
         net->path_bps[edge] = 0;
-    else if (plan_path_counts(request->avb_of, path))
+    else if (plan_path_limits(request->avb_of, path))
         net->path_bps[edge] = MIN(net->path_bps[edge], usable_bps(age_planned_kbps(path) * UINT64_C(1000)));
-    else if (request->assumed_ppm != 0)
+    else if (request->assumed_ppm != 0 && !plan_path_counts(request->avb_of, path))
         net->path_bps[edge] =
             MIN(net->path_bps[edge], usable_bps(plan_assumed_bps(request, from_node, to_node)));
     for (uint8_t shared = 0; shared < request->shared_count; shared++)
@@ -93,7 +93,7 @@ static void set_intervals(const struct request_net *result, double *low_bps, dou
             double avb_bps = mode_avb_bps(net, from, to);
             double ends_bps = MIN(net->hosts[from].up_bps, net->hosts[to].down_bps);
             bool counts = plan_path_counts(result->request->avb_of, path);
-            bool at_least = counts && !plan_path_told(path) && path->avb_high_kbps == 0;
+            bool at_least = counts && plan_path_at_least(path);
             double unknown_bps = at_least ? ends_bps : avb_bps * MODE_CLASS_HIGH;
             low_bps[edge] =
                 end_of_interval(counts ? age_low_kbps(path) : 0, avb_bps * MODE_CLASS_LOW, ends_bps);

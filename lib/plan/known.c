@@ -22,6 +22,16 @@ bool plan_path_counts(uint8_t avb_of, const struct plan_path *path)
     return avb_of == PLAN_AVB_ANY || plan_path_told(path) == (avb_of == PLAN_AVB_TOLD);
 }
 
+bool plan_path_at_least(const struct plan_path *path)
+{
+    return path->avb_kbps != 0 && path->avb_high_kbps == 0 && !plan_path_told(path);
+}
+
+bool plan_path_limits(uint8_t avb_of, const struct plan_path *path)
+{
+    return plan_path_counts(avb_of, path) && !plan_path_at_least(path);
+}
+
 struct plan_known plan_path_known(uint8_t avb_of, const struct plan_path *path)
 {
     if (!plan_path_counts(avb_of, path))
