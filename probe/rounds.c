@@ -22,7 +22,7 @@ uint64_t rounds_time_ns(const struct rounds_goal *goal)
     uint64_t share_ns = muldiv64(goal->plan_ns, ROUNDS_PLAN_PPM, PPM);
     if (goal->time_ns != 0)
         return goal->time_ns;
-    return MIN(MAX(share_ns, ROUNDS_NS_LEAST), ROUNDS_NS_MOST);
+    return MIN(share_ns, ROUNDS_NS_MOST);
 }
 
 void rounds_add(struct rounds *rounds, const struct round_edge *edge)
@@ -60,62 +60,63 @@ static uint32_t bytes_for(const struct rounds *rounds, const struct round_edge *
     return (uint32_t)MIN(part, wanted);
 }
 
-/* False: not all edges can be paid for; in a first round that ends it, later ones go on without those. */
-static bool pay(struct rounds *rounds)
-{
-    uint16_t kept = 0;
-    for (uint16_t place = 0; place < rounds->edge_count; place++)
-        rounds->edges[place].bytes = bytes_for(rounds, &rounds->edges[place]);
-    for (uint16_t place = 0; place < rounds->edge_count; place++) {
-        const struct round_edge *edge = &rounds->edges[place];
-        if (edge->bytes != 0)
-            rounds->edges[kept++] = *edge;
-        else if (rounds->count == 0)
-            return false;
-    }
-    rounds->edge_count = kept;
-    for (uint16_t place = 0; place < kept; place++) {
-        const struct round_edge *edge = &rounds->edges[place];
-        rounds->out_bytes[edge->from] += edge->bytes + ROUNDS_TEST_BYTES;
-        rounds->in_bytes[edge->to] += edge->bytes + ROUNDS_TEST_BYTES;
-    }
-    return kept > 0;
-}
-
 /* A test and two trains take a round trip each, at the rate of the ports. */
 static uint64_t needed_ns(const struct round_edge *edge)
 {
     return 3 * edge->rtt_ns + transmit_ns(edge->bytes + ROUNDS_TEST_BYTES, edge->port_bps) + ROUNDS_SLACK_NS;
 }
 
-/* A sender measures one path after the other by itself; a receiver takes one train at a time, and those of other
- * senders wait for it. Returns when the last should be known. */
-static uint64_t schedule(struct rounds *rounds)
+/* Those that take least come first: as many as there is time for. */
+static void sort(struct rounds *rounds)
+{
+    for (uint16_t next = 1; next < rounds->edge_count; next++) {
+        struct round_edge edge = rounds->edges[next];
+        uint16_t place = next;
+        for (; place > 0 && needed_ns(&rounds->edges[place - 1]) > needed_ns(&edge); place--)
+            rounds->edges[place] = rounds->edges[place - 1];
+        rounds->edges[place] = edge;
+    }
+}
+
+/* What there are bytes and time for stays in the round; a later one may take the rest. A sender measures one path
+ * after the other by itself; a receiver takes one train at a time, and those of other senders wait for it. Returns when
+ * the last should be known. */
+static uint64_t choose(struct rounds *rounds, uint64_t left_ns)
 {
     uint64_t free_ns[ROTATION_NODES_MAX] = {0}, ready_ns[ROTATION_NODES_MAX] = {0}, last_ns = 0;
+    uint16_t kept = 0;
     for (uint16_t place = 0; place < rounds->edge_count; place++) {
-        struct round_edge *edge = &rounds->edges[place];
-        edge->wait_ns = free_ns[edge->to];
-        uint64_t end_ns = MAX(ready_ns[edge->from], edge->wait_ns) + needed_ns(edge);
-        ready_ns[edge->from] = free_ns[edge->to] = end_ns;
-        last_ns = MAX(last_ns, end_ns + edge->asker_ns);
+        struct round_edge edge = rounds->edges[place];
+        edge.wait_ns = free_ns[edge.to];
+        uint64_t end_ns = MAX(ready_ns[edge.from], edge.wait_ns) + needed_ns(&edge);
+        if (edge.bytes == 0 || end_ns + edge.asker_ns > left_ns) {
+            rounds->asked[edge.from] &= ~(UINT64_C(1) << edge.to);
+            continue;
+        }
+        ready_ns[edge.from] = free_ns[edge.to] = end_ns;
+        last_ns = MAX(last_ns, end_ns + edge.asker_ns);
+        rounds->out_bytes[edge.from] += edge.bytes + ROUNDS_TEST_BYTES;
+        rounds->in_bytes[edge.to] += edge.bytes + ROUNDS_TEST_BYTES;
+        rounds->edges[kept++] = edge;
     }
+    rounds->edge_count = kept;
     return last_ns;
 }
 
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns)
 {
-    if (rounds->count == 0) {
-        rounds->goal = *goal;
+    rounds->goal = *goal;
+    if (rounds->count == 0)
         rounds->begun_ns = now_ns;
-    }
-    uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns), most_ns = rounds_time_ns(&rounds->goal);
-    if (rounds->over || rounds->count == ROUNDS_MOST || !pay(rounds)) {
-        rounds->over = true;
-        return false;
-    }
-    uint64_t needs_ns = schedule(rounds), left_ns = elapsed_ns(most_ns, passed_ns);
-    if (needs_ns > left_ns) {
+    uint64_t passed_ns = elapsed_ns(now_ns, rounds->begun_ns), most_ns = rounds_time_ns(goal);
+    uint64_t left_ns = elapsed_ns(most_ns, passed_ns), needs_ns = 0;
+    if (rounds->over || rounds->count == ROUNDS_MOST)
+        rounds->edge_count = 0;
+    for (uint16_t place = 0; place < rounds->edge_count; place++)
+        rounds->edges[place].bytes = bytes_for(rounds, &rounds->edges[place]);
+    sort(rounds);
+    needs_ns = choose(rounds, left_ns);
+    if (rounds->edge_count == 0) {
         rounds->over = true;
         return false;
     }

@@ -1,10 +1,12 @@
 /* Rounds of measurements before a plan is used: its own edges of which nothing fresh is known, all of a round side by
  * side.
  *
- * What a round may take is reckoned before it begins. Bytes: of each port and direction, over all rounds,
- * ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM of what the plan would take, ROUNDS_NS_LEAST at least and
- * ROUNDS_NS_MOST at most. A first round that does not go into both is not begun at all: nothing is measured. Where the
- * operator has said how long it may take, that counts in place of both.
+ * What all rounds together may take is reckoned anew before each one, by the newest plan: what was measured shows how
+ * long the job takes. Bytes: of each port and direction ROUNDS_OBJECT_PPM of the object. Time: ROUNDS_PLAN_PPM of what
+ * the plan takes until its last receiver has all, ROUNDS_NS_MOST at most. A round has those of its edges that go into
+ * both, those first that take least; the others are left to later ones. So measuring never takes a larger share of the
+ * job than that, and what is known cheaply makes room for what costs more: that ports are not what limits the plan.
+ * Where the operator has said how long it may take, that counts in place of both.
  *
  * Sites are numbers below ROTATION_NODES_MAX. Sans-IO. */
 #pragma once
@@ -19,7 +21,6 @@
 #define ROUNDS_EDGES_MAX   128u
 #define ROUNDS_OBJECT_PPM  10000u
 #define ROUNDS_PLAN_PPM    50000u
-#define ROUNDS_NS_LEAST    NS_PER_S
 #define ROUNDS_NS_MOST     (10 * NS_PER_S)
 #define ROUNDS_BYTES_LEAST 100000u          /* of an edge's trains, less says little … */
 #define ROUNDS_BYTES_MOST  1500000u         /* … and more no more … */
@@ -31,7 +32,7 @@
 
 struct rounds_goal {
     uint64_t size_bytes; /* of the object */
-    uint64_t plan_ns;    /* what the plan would take */
+    uint64_t plan_ns;    /* what the plan would take, until its last receiver has all */
     uint64_t time_ns;    /* the operator's word; 0: none */
 };
 
@@ -62,8 +63,8 @@ void rounds_end(struct rounds *rounds);
 /* Bytes of one port and direction, and time, in all. */
 uint64_t rounds_bytes(const struct rounds_goal *goal);
 uint64_t rounds_time_ns(const struct rounds_goal *goal);
-/* One more edge that is not known, for the next round: what was asked before is not asked again. */
+/* One more edge that is not known, for the next round: what was in a round before is not asked again. */
 void rounds_add(struct rounds *rounds, const struct round_edge *edge);
-/* The next round, of what was added: `edges` is whom to ask for what. False: there is none, and no other after it; the
- * goal counts that comes with the first. */
+/* The next round, of what was added as far as there are bytes and time for it: `edges` is whom to ask for what. False:
+ * there is none, and no other after it. */
 bool rounds_begin(struct rounds *rounds, const struct rounds_goal *goal, uint64_t now_ns);

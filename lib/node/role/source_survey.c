@@ -51,7 +51,7 @@ static struct rounds_goal goal_of(const struct source *source)
 {
     const struct plan *plan = &source->plan;
     uint64_t size_bytes = source->request.size_bytes;
-    uint64_t flow_ns = muldiv64(size_bytes, 8 * NS_PER_S, MAX(plan_common_bps(plan), UINT64_C(1)));
+    uint64_t flow_ns = muldiv64(size_bytes, 8 * NS_PER_S, MAX(plan->rate_bps, UINT64_C(1)));
     return (struct rounds_goal){.size_bytes = size_bytes,
                                 .plan_ns = flow_ns + plan->delay_us * NS_PER_US,
                                 .time_ns = source->spec.survey_ns};
