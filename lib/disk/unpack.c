@@ -338,9 +338,12 @@ static bool copy_file(struct unpack *unpack, int from_fd, const struct pack_entr
                       const char *name)
 {
     int source = openat(from_fd, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool hidden = source < 0 && errno == EACCES && fchmodat(from_fd, file->name, PRIVATE_FILE, 0) == 0;
+    if (hidden) /* its mode is set already, and forbids even its owner to read it */
+        source = openat(from_fd, file->name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     int copy = source < 0 ? -1 : openat(to_fd, name, NEW_FILE, PRIVATE_FILE);
     bool good = copy >= 0 && copy_content(source, copy) && set_rest(unpack, copy, file) &&
-                (!unpack->sync || fsync(copy) == 0);
+                (!hidden || set_mode(source, mode_of(unpack, file))) && (!unpack->sync || fsync(copy) == 0);
     int cause = errno;
     if (source >= 0)
         close(source);

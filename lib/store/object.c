@@ -126,14 +126,14 @@ static void mark_foreign(struct object *object, uint32_t child)
     object->feeds[child].blocks_done = bitmap_count(done, object->geometry.blocks);
 }
 
-static uint32_t kept_by(const struct object *object)
+uint32_t object_kept(const struct object *object)
 {
     return object->schedule.count == 1 ? 0 : object->stripe_kept * object->schedule.count;
 }
 
 uint32_t store_stripes_max(const struct store *store, const struct object *replaced)
 {
-    uint32_t kept = store->kept_slots - (replaced == NULL ? 0 : kept_by(replaced));
+    uint32_t kept = store->kept_slots - (replaced == NULL ? 0 : object_kept(replaced));
     uint32_t most = store->slot_count - MAX(store->slot_count / SHARED_PART, SHARED_MIN);
     return MAX(most - MIN(most, kept), 1u);
 }
@@ -155,8 +155,8 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
     store->kept_count -= object->stripe_kept;
     object->schedule = *schedule;
     object->stripe_kept = kept;
-    store->kept_slots += kept_by(object);
-    store->kept_count += kept_by(object);
+    store->kept_slots += object_kept(object);
+    store->kept_count += object_kept(object);
     for (uint32_t child = 0; child < object->child_count; child++) {
         object->child_stripes[child] = stripes[child];
         mark_foreign(object, child);
@@ -191,7 +191,7 @@ void object_close(struct object *object)
         if (store->slots[index].object == object)
             slot_return(store, index);
     CHECK(object->slots_in_use == 0);
-    store->kept_slots -= kept_by(object);
+    store->kept_slots -= object_kept(object);
     store->kept_count -= object->stripe_kept * object->schedule.count;
     store->blocks_used -= object->geometry.blocks;
     store->objects_open--;

@@ -115,6 +115,8 @@ bool object_stripe(struct object *object, const struct stripe_schedule *schedule
 /* So many stripes another object could have now, 1 at least: one tree keeps no slots. If it is to take the place of
  * an open one (NULL: it is not), what that keeps is free for it. */
 uint32_t store_stripes_max(const struct store *store, const struct object *replaced);
+/* So many slots it keeps for its stripes. */
+uint32_t object_kept(const struct object *object);
 /* Before the first symbol, of an object that travels in stripes: blocks of those of the bits `fed` alone come
  * here; the others count as held, and no child gets them from here. */
 void object_leave_out(struct object *object, uint8_t fed);

@@ -128,21 +128,22 @@ static uint64_t own_job_ns(const char *name, void (*meanwhile)(void))
 
 /* ---- memory ---- */
 
-/* The largest there is takes nothing; half of it is taken, and comes back without a start; the victim's own goes on beside it. */
+/* The largest there is takes nothing; a quarter of it is taken, and comes back without a start; the victim's own goes on beside
+ * it. */
 static void part__tables_are_bounded_and_come_back(void **state)
 {
     (void)state;
     begin(true);
-    struct offer largest = relayed(77, 1 << 18), half = relayed(78, 1 << 17);
+    struct offer largest = relayed(77, 1 << 18), quarter = relayed(78, 1 << 16);
     keep_quiet_of(77);
     keep_quiet_of(78);
     assert_true(tell(&largest));
     pass(NS_PER_S);
     assert_int_equal(tables_used(), 0);
     assert_int_equal(open_jobs_of(VICTIM, MEMBER), 0);
-    assert_true(tell(&half));
+    assert_true(tell(&quarter));
     pass(NS_PER_S);
-    assert_int_equal(tables_used(), 1 << 17);
+    assert_int_equal(tables_used(), 1 << 16);
     own_job_ns("own", NULL);
     assert_int_equal(counted(VICTIM, "jobs_failed"), 0);
     pass(30 * NS_PER_S);
@@ -151,14 +152,62 @@ static void part__tables_are_bounded_and_come_back(void **state)
     world_end(&world);
 }
 
+/* Planned again before the time for its start is over, again and again: not for ever. */
+static void part__planned_again_and_again(void **state)
+{
+    (void)state;
+    begin(true);
+    struct offer offer = relayed(77, 1 << 16);
+    keep_quiet_of(77);
+    for (uint32_t turn = 0; turn < 8; turn++) {
+        offer.part.fixed.epoch = turn + 1;
+        assert_true(tell(&offer));
+        pass(15 * NS_PER_S);
+        assert_int_equal(tables_used(), turn < 4 ? 1 << 16 : 0);
+    }
+    assert_true(world_is_clean(&world, VICTIM));
+    world_end(&world);
+}
+
+/* A tree keeps a slot or two: three quarters of them stay for those that a directory lists. */
+static void part__trees_are_bounded(void **state)
+{
+    (void)state;
+    begin(true);
+    const struct store *store = &node_of(VICTIM)->store;
+    uint32_t all = store_stripes_max(store, NULL), taken = 0;
+    for (uint32_t job = 100; job < 106; job++) {
+        struct offer offer = relayed(job, 4);
+        offer.part.fixed.stripes = CONTROL_STRIPES_MAX;
+        keep_quiet_of(job);
+        assert_true(post(node_of(MEMBER), peer_of(MEMBER, VICTIM), CONTROL_PART, &offer.part));
+        for (uint8_t stripe = 0; stripe < CONTROL_STRIPES_MAX; stripe++) {
+            struct control_tree tree = offer.trees[0];
+            tree.fixed.job = job;
+            tree.fixed.epoch = 1;
+            tree.fixed.stripe = stripe;
+            assert_true(post(node_of(MEMBER), peer_of(MEMBER, VICTIM), CONTROL_TREE, &tree));
+        }
+        pass(200 * NS_PER_MS);
+    }
+    taken = all - store_stripes_max(store, NULL);
+    if (taken > store->slot_count / 4 + CONTROL_STRIPES_MAX)
+        fail_msg("%u of %u slots are kept", taken, all);
+    world_end(&world);
+}
+
 /* A source that a directory lists has all of them, as the only one has. */
 static void part__a_listed_source_has_no_bounds(void **state)
 {
     (void)state;
-    for (int listed = 0; listed < 2; listed++) {
+    for (int listed = 0; listed < 3; listed++) {
         begin(true);
-        if (listed)
-            strcpy(node_of(VICTIM)->config.directories[0].sources[0], "n2");
+        struct node_config *config = &node_of(VICTIM)->config;
+        if (listed == 1)
+            strcpy(config->directories[0].sources[0], "n2");
+        config->relay_for_some = listed == 2; /* named there it is listed as well */
+        config->relay_for_count = 1;
+        strcpy(config->relay_for[0], "n2");
         struct offer largest = relayed(77, 1 << 18);
         keep_quiet_of(77);
         assert_true(tell(&largest));
@@ -415,6 +464,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(part__tables_are_bounded_and_come_back),
+        cmocka_unit_test(part__planned_again_and_again),
+        cmocka_unit_test(part__trees_are_bounded),
         cmocka_unit_test(part__a_listed_source_has_no_bounds),
         cmocka_unit_test(part__places_are_bounded),
         cmocka_unit_test(part__a_leaf_relays_nothing),

@@ -118,10 +118,11 @@ static void node_job__waits_for_start_in_vain(void **state)
     world_run_until(&world, 2 * NS_PER_S);
     struct job_spec spec = world_job(&world, "j");
     run_job_at(0, &spec);
-    world_run_until(&world, world.now_ns + 15 * NS_PER_S);
+    world_run_until(&world, world.now_ns + 25 * NS_PER_S);
     assert_state(0, "j", JOB_DISTRIBUTING);
     assert_int_equal(state_at(1, "j"), JOB_DISTRIBUTING);
-    world_run_until(&world, world.now_ns + 10 * NS_PER_S); /* twice the time of distribution are over */
+    world_run_until(&world, world.now_ns +
+                                10 * NS_PER_S); /* twice the time of distribution, and a plan's, are over */
     assert_clean_at(1);
     assert_text(1, "j", "the source n0 has not started the job within");
     world_end(&world);

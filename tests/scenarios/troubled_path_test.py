@@ -21,7 +21,16 @@ TROUBLES = {
 METRICS = ("rtt", "auto", "star", "chain")
 
 
-def scenario(start, end, trouble, metric, late):
+# Several paths at once: (what is right, links, plan). One end knows a path to be narrow of which the other knows nothing; a pin
+# leads over a dead path.
+CASES = (
+    ("fed", ["from: a, to: d, " + TROUBLES["narrow"], "from: a, to: b, mtu: 576", "from: a, to: c, mtu: 576",
+             "from: c, to: a, " + TROUBLES["narrow"]], "metric: avb, forbid: [[c, e]]"),
+    ("b: the path from a to it answers no probe", ["from: a, to: b, loss: 100%"], "metric: rtt, pin: [[a, b]]"),
+)
+
+
+def scenario(links, plan, late):
     nodes = "".join(f"  {site}: {'{absent: true}' if site == late else '{}'}\n" for site in ["source", *SITES])
     return f"""name: troubled-path
 seed: 1
@@ -30,10 +39,9 @@ nodes:
 links:
   default: {{owd: 10ms, rate: 100Mbps, queue: 30ms}}
   list:
-    - {{from: {start}, to: {end}, {TROUBLES[trouble]}}}
-jobs:
-  - {{name: j, source: source, to: all, size: 1MB, at: 1s, sparse: true, plan: {{metric: {metric}}}}}
-faults: [{f"{{at: 4s, kill: {late}, restart_after: 3s}}" if late else ""}]
+{"".join(f"    - {{{link}}}" + chr(10) for link in links)}jobs:
+  - {{name: j, source: source, to: all, size: 1MB, at: 4s, sparse: true, plan: {{{plan}}}}}
+faults: [{f"{{at: 7s, kill: {late}, restart_after: 3s}}" if late else ""}]
 limit: 100s
 """
 
@@ -52,17 +60,18 @@ def judge(job, start, end):
     return ""
 
 
-def run(start, end, trouble, metric, late):
+def run(links, plan, late=None):
+    """The job, and what is told of sites without the object."""
     path = os.path.join(DIRECTORY, "troubled-path.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        file.write(scenario(start, end, trouble, metric, late))
+        file.write(scenario(links, plan, late))
     out = subprocess.run([SIM, "--json", path], capture_output=True, text=True, timeout=170, check=False)
     try:
         job = json.loads(out.stdout)["jobs"][0]
     except (ValueError, IndexError):
-        return f"no answer: {out.stderr}", ""
-    left = [f"{one['node']}: {one['text']}" for one in job["receivers"] if not one["verified"]]
-    return judge(job, start, end), "; ".join(left)
+        print(f"no answer: {out.stderr}")
+        sys.exit(1)
+    return job, "; ".join(f"{one['node']}: {one['text']}" for one in job["receivers"] if not one["verified"])
 
 
 def main():
@@ -73,12 +82,18 @@ def main():
         for other, (into, trouble) in itertools.product(("source", neighbour), itertools.product((True, False), TROUBLES)):
             start, end = (other, site) if into else (site, other)
             metric, late = METRICS[count % len(METRICS)], site if count % 5 == 4 else None
-            wrong, left = run(start, end, trouble, metric, late)
+            job, left = run([f"from: {start}, to: {end}, {TROUBLES[trouble]}"], f"metric: {metric}", late)
+            wrong = judge(job, start, end)
             count += 1
             failed += wrong != ""
             fed += not wrong and not left
             if wrong or "-v" in sys.argv:
                 print(f"{'FAILED ' if wrong else ''}{start} > {end} {trouble}, {metric}{', late' if late else ''}: {wrong or left or 'fed'}")
+    for right, links, plan in CASES:
+        _, left = run(links, plan)
+        if (left or "fed") != right:
+            print(f"FAILED {plan}: '{right}' expected, got '{left or 'fed'}'")
+            failed += 1
     print(f"{count} paths in trouble: {fed} sites fed another way, {count - failed - fed} left out by name, {failed} wrong")
     sys.exit(failed > 0)
 

@@ -186,7 +186,8 @@ void measure_ask(struct node *node, uint16_t asker, const struct wire_measure *w
     }
     asks->jobs[asks->count] = wanted->job;
     asks->asked_ns[asks->count] = now_ns;
-    asks->until_ns[asks->count] = core_lived_ns(node) + duration_of(wanted) + ASK_PATIENCE_NS;
+    uint64_t patience_ns = MIN(ASK_PATIENCE_NS, node->config.measure_timeout_ns / 2);
+    asks->until_ns[asks->count] = core_lived_ns(node) + duration_of(wanted) + patience_ns;
     asks->peers[asks->count] = UINT64_MAX;
     asks->count++;
     if (asker != PEER_SELF)

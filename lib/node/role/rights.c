@@ -77,7 +77,9 @@ bool rights_listed(const struct node *node, uint16_t peer)
     for (uint16_t index = 0; index < node->config.directory_count; index++)
         if (lists(&node->config.directories[index], node->config.peers[peer].name))
             return true;
-    return false;
+    const struct node_config *config = &node->config;
+    return config->relay_for_some &&
+           is_among(config->relay_for, config->relay_for_count, config->peers[peer].name);
 }
 
 bool rights_may_measure(const struct node *node, uint16_t peer)

@@ -43,7 +43,7 @@ unsigned rights_in_job(struct job *job, uint16_t peer);
 /* False: the peer may not say that. *job: the one that is meant; NULL: the message is of none, or none of that id is here. */
 bool rights_check(struct node *node, uint16_t peer, uint8_t kind, const uint8_t *body, size_t length,
                   struct job **job);
-/* A directory here lists the peer as a source of its. */
+/* A directory here lists the peer as a source of its, or relay_for names it: what it may have here was somebody's decision. */
 bool rights_listed(const struct node *node, uint16_t peer);
 /* Where the part's object is to go; NULL: err says why its source may not write there. */
 const struct node_directory *rights_directory(const struct node *node, const struct control_part *part,

@@ -1,9 +1,13 @@
 #include "node/role/site.h"
 
+#include <stdio.h>
+
 #include "node/flow/edges.h"
 #include "node/job/object_kind.h"
 #include "node/peer/post.h"
 #include "node/role/close.h"
+#include "node/role/rights.h"
+#include "node/role/unlisted.h"
 
 /* Progress is told at this interval; where data is slow, when there is so much of it that STATUS and its ack are
  * about 1 % of that, but no later than STATUS_LATEST_NS. */
@@ -132,16 +136,22 @@ static bool must_tell_life(const struct node *node, const struct job *job, uint6
            core_lived_ns(node) >= later_ns(job->phase_ns, interval_ns);
 }
 
-/* As long as it takes until a site that does not confirm is left out, and the plan without it is told. */
+/* As long as it takes until a site that does not confirm is left out, and the plan without it is told; whoever a directory lists
+ * may also keep a planner waiting, and plan as often as it likes. A source that still distributes plans without this site. */
 static void check_start(struct node *node, struct job *job, uint64_t now_ns)
 {
-    uint64_t timeout_ns = 2 * node->config.distribute_timeout_ns;
-    if (job->phase != PHASE_READY || core_lived_ns(node) < later_ns(job->phase_ns, timeout_ns))
+    bool listed = rights_listed(node, job->source_peer);
+    uint64_t timeout_ns =
+        2 * node->config.distribute_timeout_ns + (listed ? node->config.plan_timeout_ns : 0);
+    bool late = core_lived_ns(node) >= later_ns(job->phase_ns, timeout_ns);
+    bool replanned = !listed && now_ns >= later_ns(job->created_ns, UNLISTED_PLANS * timeout_ns);
+    char text[CONTROL_TEXT_BYTES];
+    if (job->phase != PHASE_READY || (!late && !replanned))
         return;
-    job_fail(node, job, now_ns, "the source %s has not started the job within %u s",
-             peer_name(node, job->source_peer), (unsigned)(timeout_ns / NS_PER_S));
-    site_send_status(node, job, now_ns);
-    end_as(node, job, JOB_FAILED, now_ns);
+    snprintf(text, sizeof(text), "the source %s has not started the job within %u s",
+             peer_name(node, job->source_peer),
+             (unsigned)(timeout_ns * (late ? 1 : UNLISTED_PLANS) / NS_PER_S));
+    site_refuse(node, job, text, now_ns);
 }
 
 /* Whether the source is to hear how far this site is, now. */

@@ -170,6 +170,7 @@ static bool has_memory_for(struct node *node, uint16_t peer, const struct job *j
                            const struct wire_part *part)
 {
     uint32_t most = store_stripes_max(&node->store, job == NULL ? NULL : job->object);
+    most = unlisted_trees(node, peer, job, most);
     if (part->stripes <= most)
         return true;
     struct err err;

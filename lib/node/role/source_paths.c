@@ -15,19 +15,20 @@ enum path_trust {
     PATH_SOUND
 };
 
-static bool is_narrow(const struct node *node, const struct plan_path *path)
+/* A padded probe goes both ways, so what one end knows counts where the other knows nothing. */
+static bool is_narrow(const struct node *node, const struct plan_path *there, const struct plan_path *back)
 {
-    return path->mtu != 0 && geometry_symbol_bytes_for(path->mtu, job_ip_overhead(node)) == 0;
+    uint32_t mtu = there->mtu != 0 ? there->mtu : back->mtu;
+    return mtu != 0 && geometry_symbol_bytes_for(mtu, job_ip_overhead(node)) == 0;
 }
 
-/* A padded probe goes both ways, so what one end knows is known of both directions. */
 static enum path_trust trust_of(const struct node *node, const struct plan_request *request, uint16_t from,
                                 uint16_t to)
 {
     const struct plan_path *there = &request->paths[from][to], *back = &request->paths[to][from];
     if (there->rtt_us == PLAN_RTT_UNKNOWN && back->rtt_us == PLAN_RTT_UNKNOWN)
         return PATH_SILENT;
-    if (is_narrow(node, there))
+    if (is_narrow(node, there, back))
         return PATH_NARROW;
     return there->mtu == 0 && back->mtu == 0 ? PATH_DOUBTFUL : PATH_SOUND;
 }
@@ -49,11 +50,11 @@ static const char *given_parent(const struct source *source, const char *name)
     return NULL;
 }
 
-/* The operator and the metric let it. */
-static bool may_feed(const struct source *source, uint16_t from, uint16_t to)
+/* The operator, with pins, and the metric let it. */
+static bool may_feed(const struct source *source, const struct plan_pins *pins, uint16_t from, uint16_t to)
 {
     const struct plan_request *request = &source->request;
-    if (from == to || request->nodes[from].leaf || request->paths[from][to].rule == PLAN_RULE_FORBIDDEN)
+    if (from == to || !plan_edge_allowed(request, pins, from, to))
         return false;
     if (source->spec.metric == PLAN_METRIC_STAR)
         return from == request->source;
@@ -65,6 +66,7 @@ static bool may_feed(const struct source *source, uint16_t from, uint16_t to)
 static void find_reached(const struct node *node, const struct source *source, enum path_trust least,
                          bool *reached)
 {
+    struct plan_pins pins = plan_pins(&source->request);
     uint16_t count = source->request.node_count;
     bool news = true;
     memset(reached, 0, PLAN_NODES_MAX * sizeof(*reached));
@@ -73,7 +75,7 @@ static void find_reached(const struct node *node, const struct source *source, e
         news = false;
         for (uint16_t from = 0; from < count; from++)
             for (uint16_t to = 0; reached[from] && to < count; to++)
-                if (!reached[to] && may_feed(source, from, to) &&
+                if (!reached[to] && may_feed(source, &pins, from, to) &&
                     trust_of(node, &source->request, from, to) >= least)
                     news = reached[to] = true;
     }
@@ -113,7 +115,7 @@ void source_forbid_narrow(const struct node *node, struct job *job)
     struct plan_request *request = &job->source->request;
     for (uint16_t from = 0; from < request->node_count; from++)
         for (uint16_t to = 0; to < request->node_count; to++)
-            if (from != to && is_narrow(node, &request->paths[from][to]))
+            if (from != to && is_narrow(node, &request->paths[from][to], &request->paths[to][from]))
                 request->paths[from][to].rule = PLAN_RULE_FORBIDDEN;
 }
 

@@ -64,23 +64,25 @@ void source_on_plan(struct node *node, struct job *job, const struct plan *plan,
 
 /* One path's trouble may be why: it is asked again, with the paths that were avoided, then without the site whose paths are in most
  * trouble. False: no path is. */
-static bool plan_without_trouble(struct node *node, struct job *job, uint64_t now_ns)
+static bool plan_without_trouble(struct node *node, struct job *job, const char *why, uint64_t now_ns)
 {
     struct source *source = job->source;
-    char text[CONTROL_TEXT_BYTES];
-    struct site *site = source->doubts_avoided ? NULL : source_troubled_site(node, job, text);
+    char path[CONTROL_TEXT_BYTES], text[CONTROL_TEXT_BYTES];
+    struct site *site = source->doubts_avoided ? NULL : source_troubled_site(node, job, path);
     bool again = source->doubts_avoided;
     source->doubts_taken = again;
     if (again)
         source_ask_planner(node, job, now_ns);
-    else if (site != NULL)
+    if (site != NULL) {
+        snprintf(text, sizeof(text), "%.120s; planner: %.120s", path, why);
         source_go_without(node, job, site, text, now_ns);
+    }
     return again || site != NULL;
 }
 
 void source_on_plan_failed(struct node *node, struct job *job, const char *text, uint64_t now_ns)
 {
-    if (job->phase == PHASE_PLANNING && !plan_without_trouble(node, job, now_ns))
+    if (job->phase == PHASE_PLANNING && !plan_without_trouble(node, job, text, now_ns))
         source_fail(node, job, now_ns, "planner: %s", text);
 }
 
@@ -125,6 +127,7 @@ static void plan_again(struct node *node, struct job *job, uint64_t now_ns)
     }
     for (uint16_t index = 0; index < job->source->site_count; index++)
         job->source->sites[index].confirmed = false;
+    job->source->doubts_taken = false;
     source_ask_planner(node, job, now_ns);
 }
 

@@ -11,23 +11,21 @@ bool unlisted_may_tell(struct node *node, uint16_t peer, uint64_t now_ns)
         return true;
     uint64_t passed_ns = elapsed_ns(now_ns, budget->filled_ns);
     uint64_t more = MIN(muldiv64(passed_ns, UNLISTED_PARTS_PS, NS_PER_S), (uint64_t)UNLISTED_PARTS);
-    if (more > 0) {
-        budget->used -= MIN(budget->used, (uint32_t)more);
-        budget->filled_ns = now_ns;
-    }
+    budget->used -= MIN(budget->used, (uint32_t)more);
+    budget->filled_ns = budget->used == 0 ? now_ns : budget->filled_ns + more * NS_PER_S / UNLISTED_PARTS_PS;
     if (budget->used == UNLISTED_PARTS)
         return false;
     budget->used++;
     return true;
 }
 
-/* Block tables that the part takes, at most: a stream's window may be made smaller. What is no geometry has none. */
-static uint64_t blocks_of(const struct wire_part *part)
+/* Block tables that the part takes, at most: a stream's window has no more than there are slots. What is no geometry has none. */
+static uint64_t blocks_of(const struct node *node, const struct wire_part *part)
 {
     struct geometry geometry;
     struct err err;
     if (part->object == PART_OBJECT_STREAM)
-        return part->stream_blocks;
+        return MIN(part->stream_blocks, node->store.slot_count);
     return geometry_init(&geometry, part->size_bytes, part->symbol_bytes, part->block_symbols, &err)
                ? geometry.blocks
                : 0;
@@ -43,29 +41,63 @@ static bool shares_bounds(const struct node *node, uint16_t peer, const struct j
     return node->config.directory_count > 0 && !rights_listed(node, job->source_peer);
 }
 
-bool unlisted_fits(const struct node *node, uint16_t peer, const struct job *replaced,
-                   const struct wire_part *part, struct err *err)
+/* What the jobs have that share the peer's bounds. */
+struct held {
+    uint32_t jobs, slots;
+    uint64_t blocks;
+};
+
+static struct held held_beside(const struct node *node, uint16_t peer, const struct job *replaced)
 {
-    uint64_t share = node->config.directory_count > 0 ? 2 : 3; /* quarters */
-    uint64_t blocks_max = node->config.blocks_max / 4 * share, blocks = blocks_of(part);
-    uint32_t jobs_max = NODE_JOBS_MAX * (uint32_t)share / 4, jobs = 1;
-    uint64_t taken = 0;
-    if (rights_listed(node, peer) || node->peer_count == 1)
-        return true;
+    struct held held = {0};
     for (uint32_t slot = 0; slot < NODE_JOBS_MAX; slot++) {
         const struct job *job = &node->jobs[slot];
         if (job == replaced || !shares_bounds(node, peer, job))
             continue;
-        jobs++;
-        taken += job->object == NULL ? 0 : job->object->geometry.blocks;
+        held.jobs++;
+        held.blocks += job->object == NULL ? 0 : job->object->geometry.blocks;
+        held.slots += job->object == NULL ? 0 : object_kept(job->object);
     }
-    if (jobs > jobs_max)
-        return err_set(err, "%s relays %u jobs at once for sources that no directory lists",
-                       node->config.name, jobs_max);
-    if (blocks + taken <= blocks_max)
+    return held;
+}
+
+static bool has_bounds(const struct node *node, uint16_t peer)
+{
+    return node->peer_count > 1 && !rights_listed(node, peer);
+}
+
+/* Of what there is, in quarters. */
+static uint64_t share_of(const struct node *node, uint64_t all, unsigned quarters)
+{
+    return all / 4 * (node->config.directory_count > 0 ? quarters : 3);
+}
+
+bool unlisted_fits(const struct node *node, uint16_t peer, const struct job *replaced,
+                   const struct wire_part *part, struct err *err)
+{
+    uint64_t jobs_max = share_of(node, NODE_JOBS_MAX, 2),
+             blocks_max = share_of(node, node->config.blocks_max, 1);
+    struct held held = held_beside(node, peer, replaced);
+    uint64_t blocks = blocks_of(node, part), free_blocks = blocks_max - MIN(held.blocks, blocks_max);
+    if (!has_bounds(node, peer))
         return true;
-    return err_set(err,
-                   "%s relays %" PRIu64 " blocks at once for sources that no directory lists; %" PRIu64
+    if (held.jobs >= jobs_max)
+        return err_set(err, "%s relays %" PRIu64 " jobs at once for sources that no directory lists",
+                       node->config.name, jobs_max);
+    return blocks <= free_blocks ||
+           err_set(err,
+                   "%s has %" PRIu64 " blocks for sources that no directory lists; %" PRIu64
                    " needed, %" PRIu64 " free",
-                   node->config.name, blocks_max, blocks, blocks_max - MIN(taken, blocks_max));
+                   node->config.name, blocks_max, blocks, free_blocks);
+}
+
+uint32_t unlisted_trees(const struct node *node, uint16_t peer, const struct job *replaced, uint32_t most)
+{
+    uint32_t slots_max = (uint32_t)share_of(node, node->store.slot_count, 1);
+    struct held held = held_beside(node, peer, replaced);
+    if (!has_bounds(node, peer))
+        return most;
+    uint32_t left = slots_max - MIN(held.slots, slots_max);
+    left = MIN(most, left);
+    return MAX(left, 1u);
 }
