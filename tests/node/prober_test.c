@@ -155,7 +155,7 @@ static void show_train__of_one_that_was_cut(void **state)
         script.trains = trains;
         ask(0, "n1");
         run((trains - 1) * script.distance_ns + 5 * NS_PER_MS);
-        world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
+        world.nodes[0].stopped_until_ns = world.now_ns + 5 * NS_PER_MS;
         run(100 * NS_PER_MS);
         assert_int_equal(script.records, trains);
         assert_true((script.last.marks & TRAIN_CUT) != 0);

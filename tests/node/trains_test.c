@@ -142,7 +142,7 @@ static void train__nobody_tells(void **state)
     world_end(&world);
 }
 
-/* A node that comes late sends no burst: the train ends there. */
+/* A node that comes later than a good part of the train sends no burst: the train ends there. */
 static void train__is_cut_by_a_standstill(void **state)
 {
     (void)state;
@@ -150,7 +150,7 @@ static void train__is_cut_by_a_standstill(void **state)
     start();
     ask(0, "n1");
     run(5 * NS_PER_MS);
-    world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
+    world.nodes[0].stopped_until_ns = world.now_ns + 5 * NS_PER_MS;
     run(100 * NS_PER_MS);
     assert_int_equal(script.records, 1);
     assert_int_equal(script.last.marks & ~TRAIN_STOOD_STILL, TRAIN_CUT);
@@ -170,8 +170,8 @@ static void train__of_which_nothing_left_is_told_at_once(void **state)
     ask(0, "n1");
     run(TX_HORIZON_NS / 4);
     assert_int_equal(script.asked, 1);
-    world.nodes[0].stopped_until_ns = world.now_ns + 3 * NS_PER_MS;
-    run(5 * NS_PER_MS);
+    world.nodes[0].stopped_until_ns = world.now_ns + 5 * NS_PER_MS;
+    run(7 * NS_PER_MS);
     assert_int_equal(world_counter(&world, 0, "tx_trains"), 0);
     assert_int_equal(script.lost, 0);
     assert_int_equal(script.records, 1);
@@ -224,8 +224,9 @@ static void train__leaves_late(void **state)
     } rows[] = {
         {0, 100000, 7000, 0},
         {0, 100000, 30000, 0},
-        {0, 100000, 60000, TRAIN_REANCHORED},
-        {50000, 1215000, 70000, TRAIN_REANCHORED | TRAIN_MERGED},
+        {0, 100000, 150000, 0},
+        {0, 100000, 200000, TRAIN_REANCHORED},
+        {250000, 1215000, 300000, TRAIN_REANCHORED | TRAIN_MERGED},
     };
     for (unsigned row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
         begin(2, 100, 1000000000); /* 1.23 ms */

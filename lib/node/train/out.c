@@ -163,6 +163,14 @@ static void fill(struct node *node, struct train_sent *train, uint64_t depart_ns
     digest_add(&node->digest, (uint64_t)train->number << 32 ^ train->handed ^ depart_ns << 8);
 }
 
+/* What lateness spoils a train: when each packet left is known, so that it is no error by itself, but a train of another shape is
+ * another question. A good part of the train is that; a timer's interrupt, each ms, makes some 10 us of it, one frame through a
+ * veth more. */
+static uint64_t late_ns(const struct train_sent *train)
+{
+    return MAX(TRAIN_LATE_NS, train_duration_ns(&train->shape) / TRAIN_LATE_PART);
+}
+
 bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *packet, uint64_t now_ns)
 {
     struct train_out *out = node->train_out;
@@ -172,7 +180,7 @@ bool train_out_next(struct node *node, uint64_t horizon_ns, struct tx_packet *pa
     const struct peer *peer = &node->peers[train->peer];
     struct pacer *pacer = &node->ports[peer->port].pacer;
     uint64_t depart_ns = MAX(out->schedule.next_ns, pacer_next_ns(pacer));
-    if (now_ns > out->schedule.next_ns + TRAIN_LATE_NS || peer->state != PEER_UP) {
+    if (now_ns > out->schedule.next_ns + late_ns(train) || peer->state != PEER_UP) {
         end_train(node, true, now_ns);
         return false;
     }
@@ -238,12 +246,10 @@ static void close_train(struct node *node, struct train_sent *train)
     forget_first(out);
 }
 
-/* What spoils it: departures against the schedule, the longest pause of which comes back. When each packet left is
- * known, so that lateness by itself is no error, but a train of another shape is another question: what counts is
- * lateness by a good part of the train. A timer's interrupt, each ms, makes some 10 us of it. */
+/* What spoils it: departures against the schedule, the longest pause of which comes back. */
 static uint32_t marks_of(struct train_out *out, const struct train_sent *train, uint64_t *pause_ns)
 {
-    uint64_t late_ns = MAX(TRAIN_LATE_NS, train_duration_ns(&train->shape) / TRAIN_LATE_PART);
+    uint64_t most_ns = late_ns(train);
     uint32_t marks = train->cut || train->left < train->packets ? TRAIN_CUT : 0;
     struct train_schedule schedule;
     train_begin(&schedule, &train->shape, train->start_ns);
@@ -255,8 +261,8 @@ static uint32_t marks_of(struct train_out *out, const struct train_sent *train, 
         due_before_ns = due_ns;
         if (left_ns == 0)
             continue;
-        marks |= left_ns > due_ns + late_ns ? TRAIN_REANCHORED : 0;
-        marks |= left_ns <= before_ns && due_ns - due_last_ns > late_ns ? TRAIN_MERGED : 0;
+        marks |= left_ns > due_ns + most_ns ? TRAIN_REANCHORED : 0;
+        marks |= left_ns <= before_ns && due_ns - due_last_ns > most_ns ? TRAIN_MERGED : 0;
         before_ns = left_ns;
         due_last_ns = due_ns;
     }

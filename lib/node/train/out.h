@@ -4,7 +4,7 @@
  * leaves, the port's data takes what the schedule leaves free: a packet goes only where it is gone, at the port's rate,
  * before the train's next one is due; so a train at the port's rate holds it for as long as it lasts, another one by
  * its share. What peers say to each other (acks, messages) passes, and may delay a packet by its own length. A node
- * that comes late cuts the train off: packets are never made up for in a burst.
+ * that comes later than a good part of the train cuts it off; what is late by less leaves at the port's rate, as it can.
  *
  * Times are the node's own. Departures are those that the port reports (cookies from TX_COOKIE_TIMED on). */
 #pragma once
@@ -21,7 +21,7 @@ _Static_assert(TRAIN_PACKETS_MAX <= WIRE_TRAIN_PACKETS_MAX, "a train's index fit
 #define TRAIN_LEAD_NS     (2 * TX_HORIZON_NS) /* between now and a train's first departure, at least */
 /* A packet that leaves later than that, or than so long a part of the train, is none of it. */
 #define TRAIN_LATE_NS      5000ULL
-#define TRAIN_LATE_PART    32
+#define TRAIN_LATE_PART    8
 #define TRAIN_LASTS_NS_MAX NS_PER_S
 /* Beyond a round trip: until the receiver tells of a train whose end was lost, and its messages come. */
 #define TRAIN_PATIENCE_NS (250 * NS_PER_MS)
